@@ -16,6 +16,7 @@ enum mt_setting_kind {
     MT_SETTING_CHOICE,  /* one of its choices */
     MT_SETTING_LEVEL,
     MT_SETTING_SIZE,
+    MT_SETTING_MODE, /* of a file's permissions, in octal, or umask */
 };
 
 /* S(name, option's letter (0: none), variable, default, kind, choices, option's value (NULL: none,
@@ -36,6 +37,9 @@ enum mt_setting_kind {
       "hooks cannot see them), on or off")                                                      \
     S(level, 0, "MEMTAP_LEVEL", "1", LEVEL, NULL, "N",                                             \
       "compress the trace at this zstd level, 1 (default) to 19")                               \
+    S(mode, 0, "MEMTAP_MODE", "umask", MODE, NULL, "MODE",                                         \
+      "permissions of traces, as of chmod (640); the default is\n"                               \
+      "what the umask leaves of 666")                                                              \
     S(quiet, 'q', "MEMTAP_QUIET", "0", CHOICE, "0 1", NULL,                                        \
       "print no line at the end")                                                                        \
     S(verbose, 'v', "MEMTAP_VERBOSE", "0", CHOICE, "0 1", NULL,                                    \
@@ -71,7 +75,10 @@ extern const struct mt_setting mt_setting_table[MT_SETTINGS_COUNT];
 /* Check a value. Return 0, or -EINVAL with the fault in `wrong`, in words that follow the value. */
 int mt_setting_check(const struct mt_setting *setting, const char *value, char *wrong, size_t size);
 
-/* Return the bytes of a valid MT_SETTING_SIZE: "512M", "1.5g", "2GiB"; 0: all. */
+/* Return the permissions of an MT_SETTING_MODE; 0: what the umask leaves, or not valid. */
+int mt_setting_mode(const char *value);
+
+/* Return the bytes of a valid MT_SETTING_SIZE; 0: all. */
 uint64_t mt_setting_size(const char *value);
 
 #endif

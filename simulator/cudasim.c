@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] [--copy-limit SIZE] -- COMMAND...
+ * cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] [--copy-limit SIZE]
+ * [--values SIZE] -- COMMAND...
  *
  * The smallest launcher: the tests start programs with it, and it shows that the simulator needs
  * nothing else. Exit codes: 2: a wrong command line; 127 and 126 as in a shell; otherwise the
@@ -14,12 +15,13 @@
 
 #include "launch.h"
 #include "say.h"
+#include "settings/size.h"
 
 static int usage(const char *what)
 {
     sim_say("%s", what);
     fputs("usage: cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] [--copy-limit SIZE] "
-          "-- COMMAND...\n",
+          "[--values SIZE] -- COMMAND...\n",
           stderr);
     return 2;
 }
@@ -31,12 +33,18 @@ static int read_option(struct sim_launch *launch, const char *option, const char
         return launch->gpu ? 0 : -EINVAL;
     }
     if (!strcmp(option, "--memory"))
-        return sim_parse_size(value, &launch->memory);
+        return mt_size_parse(value, &launch->memory);
     if (!strcmp(option, "--copy-limit")) {
         static uint64_t limit;
 
         launch->copy_limit = &limit;
-        return sim_parse_size(value, &limit);
+        return mt_size_parse(value, &limit);
+    }
+    if (!strcmp(option, "--values")) {
+        static uint64_t values;
+
+        launch->values = &values;
+        return mt_size_parse(value, &values);
     }
     if (!strcmp(option, "--gpus")) {
         launch->gpus = (unsigned)atoi(value);

@@ -10,12 +10,13 @@
 
 SET names the SONAME set ("cuda13"). The lists explain themselves: entry-points/README.
 """
+
 import re
 import sys
 
-NAME = re.compile(r'[A-Za-z_]\w*\Z')
-OUT = re.compile(r'(handle|i8|i32|i64|ptr)@(\d+)(?:=(.+))?\Z')
-SUM = re.compile(r'-?(\d+|arg\d+)([+*](\d+|arg\d+))*\Z')
+NAME = re.compile(r"[A-Za-z_]\w*\Z")
+OUT = re.compile(r"(handle|i8|i32|i64|ptr)@(\d+)(?:=(.+))?\Z")
+SUM = re.compile(r"-?(\d+|arg\d+)([+*](\d+|arg\d+))*\Z")
 MAX_ARGUMENT = 19
 
 
@@ -29,15 +30,15 @@ class List:
         self.soname = None
         with open(path) as lines:
             for number, line in enumerate(lines, 1):
-                words = line.split('#')[0].split()
+                words = line.split("#")[0].split()
                 if words:
-                    self.read(words, soname_set, f'{path}:{number}')
+                    self.read(words, soname_set, f"{path}:{number}")
 
     def read(self, words, soname_set, where):
-        if words[0] == 'soname':
+        if words[0] == "soname":
             if words[1] == soname_set:
                 self.soname = words[2]
-        elif words[0] in ('library', 'version', 'refuse'):
+        elif words[0] in ("library", "version", "refuse"):
             self.fields[words[0]] = words[1]
         else:
             self.read_entry(words, soname_set, where)
@@ -45,131 +46,130 @@ class List:
     def read_entry(self, words, soname_set, where):
         name, behaviour = words[0], words[1:]
         if not NAME.match(name) or not behaviour:
-            sys.exit(f'{where}: an entry point is a name and its behaviour')
-        only = [word for word in behaviour if word.startswith('only=')]
-        if only and soname_set not in only[0][5:].split(','):
+            sys.exit(f"{where}: an entry point is a name and its behaviour")
+        only = [word for word in behaviour if word.startswith("only=")]
+        if only and soname_set not in only[0][5:].split(","):
             return
         if name in self.entries:
-            sys.exit(f'{where}: {name} stands here twice')
+            sys.exit(f"{where}: {name} stands here twice")
         self.entries[name] = ([word for word in behaviour if word not in only], where)
 
     def node(self):
         """The version node, '' for symbols without a version."""
-        version = self.fields.get('version', 'soname')
-        return {'soname': self.soname, 'none': ''}.get(version, version)
+        version = self.fields.get("version", "soname")
+        return {"soname": self.soname, "none": ""}.get(version, version)
 
 
 def stub(name, behaviour, where):
     """Return the line of C for one entry point, '' if it is written by hand."""
-    effects, result, kind = [], '0', None
+    effects, result, kind = [], "0", None
     for word in behaviour:
         out = OUT.match(word)
-        if word == 'implemented':
-            return ''
+        if word == "implemented":
+            return ""
         if out and int(out[2]) <= MAX_ARGUMENT:
             effects.append(effect(out[1], int(out[2]), out[3], where))
-        elif word.startswith('alias='):
-            return f'SIM_ALIAS({name}, {word[6:]})'
-        elif word.startswith('returns='):
+        elif word.startswith("alias="):
+            return f"SIM_ALIAS({name}, {word[6:]})"
+        elif word.startswith("returns="):
             result = word[8:]
-        elif word.startswith('text='):
+        elif word.startswith("text="):
             result = f'(long)"{word[5:].replace("_", " ")}"'
-        elif word in ('success', 'note', 'refuses'):
+        elif word in ("success", "note", "refuses"):
             kind = word
-        elif not word.startswith('since='):
+        elif not word.startswith("since="):
             sys.exit(f'{where}: what is "{word}"?')
-    if kind == 'note':
-        return f'SIM_NOTE({name})'
-    if kind == 'refuses':
-        return f'SIM_REFUSE({name})'
-    if not effects and result == '0':
-        return f'SIM_SUCCESS({name})'
-    return f'SIM_ENTRY({name}, {result}, {" ".join(effects)})'
+    if kind == "note":
+        return f"SIM_NOTE({name})"
+    if kind == "refuses":
+        return f"SIM_REFUSE({name})"
+    if not effects and result == "0":
+        return f"SIM_SUCCESS({name})"
+    return f"SIM_ENTRY({name}, {result}, {' '.join(effects)})"
 
 
 def effect(kind, argument, value, where):
-    if kind == 'handle':
-        return f'SIM_OUT(void *, {argument}, sim_new_handle());'
+    if kind == "handle":
+        return f"SIM_OUT(void *, {argument}, sim_new_handle());"
     if value is None:
-        sys.exit(f'{where}: {kind}@{argument} needs a value')
-    if kind == 'ptr':
-        if not re.match(r'arg\d+\Z', value):
-            sys.exit(f'{where}: ptr@{argument} takes argN')
-        return f'SIM_OUT(long, {argument}, a{value[3:]});'
-    c_type = {'i8': 'char', 'i32': 'int', 'i64': 'long'}[kind]
+        sys.exit(f"{where}: {kind}@{argument} needs a value")
+    if kind == "ptr":
+        if not re.match(r"arg\d+\Z", value):
+            sys.exit(f"{where}: ptr@{argument} takes argN")
+        return f"SIM_OUT(long, {argument}, a{value[3:]});"
+    c_type = {"i8": "char", "i32": "int", "i64": "long"}[kind]
     if not SUM.match(value):
-        sys.exit(f'{where}: {kind}@{argument} takes numbers and argN, with + and *')
+        sys.exit(f"{where}: {kind}@{argument} takes numbers and argN, with + and *")
     # An int argument only has the lower half.
-    value = re.sub(r'arg(\d+)', rf'(long)({c_type})a\1', value)
-    return f'SIM_OUT({c_type}, {argument}, {value});'
+    value = re.sub(r"arg(\d+)", rf"(long)({c_type})a\1", value)
+    return f"SIM_OUT({c_type}, {argument}, {value});"
 
 
 def write_stubs(entries, out):
-    refuse = entries.fields.get('refuse', '0')
-    out.write(f'/* Generated from the list of {entries.soname}: do not edit. */\n')
+    refuse = entries.fields.get("refuse", "0")
+    out.write(f"/* Generated from the list of {entries.soname}: do not edit. */\n")
     out.write(f'#define SIM_REFUSE_CODE {refuse}\n#include "stub.h"\n\n')
     for name, (behaviour, where) in entries.entries.items():
         line = stub(name, behaviour, where)
         if line:
-            out.write(line + '\n')
+            out.write(line + "\n")
 
 
 def write_map(entries, out):
-    out.write(f'{entries.node()} {{\n  global:\n')
+    out.write(f"{entries.node()} {{\n  global:\n")
     for name in entries.entries:
-        out.write(f'    {name};\n')
-    out.write('  local: *;\n};\n')
+        out.write(f"    {name};\n")
+    out.write("  local: *;\n};\n")
 
 
 def base_name(name):
     """Return a symbol's name for cuGetProcAddress."""
-    name = re.sub(r'_(ptds|ptsz)\Z', '', name)
-    return re.sub(r'_v\d+\Z', '', name)
+    name = re.sub(r"_(ptds|ptsz)\Z", "", name)
+    return re.sub(r"_v\d+\Z", "", name)
 
 
 def write_lookup(entries, out):
     """Sort by base name, then newest first: cuGetProcAddress takes the first that is not too new."""
     rows = []
     for name, (behaviour, _) in entries.entries.items():
-        if re.search(r'_(ptds|ptsz)\Z', name):
+        if re.search(r"_(ptds|ptsz)\Z", name):
             continue
-        since = [int(word[6:]) for word in behaviour if word.startswith('since=')]
-        version = re.search(r'_v(\d+)\Z', name)
-        rows.append((base_name(name), -(since[0] if since else 0),
-                     -(int(version[1]) if version else 0), name))
+        since = [int(word[6:]) for word in behaviour if word.startswith("since=")]
+        version = re.search(r"_v(\d+)\Z", name)
+        rows.append((base_name(name), -(since[0] if since else 0), -(int(version[1]) if version else 0), name))
     for base, since, _, name in sorted(rows):
-        out.write(f'SIM_LOOKUP({base}, {-since}, {name})\n')
+        out.write(f"SIM_LOOKUP({base}, {-since}, {name})\n")
 
 
 def write_callbacks(include, out):
     """Write the names only: their numbers come from the headers that the rest is compiled with."""
-    for domain in ('driver', 'runtime'):
-        with open(f'{include}/cupti_{domain}_cbid.h') as header:
-            for name in re.findall(r'_TRACE_CBID_(\w+) += +\d+', header.read()):
-                if name not in ('INVALID', 'SIZE', 'FORCE_INT'):
-                    out.write(f'SIM_CALLBACK({domain.upper()}, {name})\n')
+    for domain in ("driver", "runtime"):
+        with open(f"{include}/cupti_{domain}_cbid.h") as header:
+            for name in re.findall(r"_TRACE_CBID_(\w+) += +\d+", header.read()):
+                if name not in ("INVALID", "SIZE", "FORCE_INT"):
+                    out.write(f"SIM_CALLBACK({domain.upper()}, {name})\n")
 
 
 def main():
-    if sys.argv[1] == 'callbacks':
-        with open(sys.argv[3], 'w') as out:
+    if sys.argv[1] == "callbacks":
+        with open(sys.argv[3], "w") as out:
             write_callbacks(sys.argv[2], out)
         return
     what, soname_set, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
-    if what == 'sonames':
-        with open(arguments[0], 'w') as out:
-            for name in soname_set.split(','):
+    if what == "sonames":
+        with open(arguments[0], "w") as out:
+            for name in soname_set.split(","):
                 for soname in (List(path, name).soname for path in arguments[1:]):
                     if soname:
                         out.write(f'"{soname}",\n')
         return
-    write = {'stubs': write_stubs, 'map': write_map, 'lookup': write_lookup}[what]
+    write = {"stubs": write_stubs, "map": write_map, "lookup": write_lookup}[what]
     entries = List(arguments[0], soname_set)
     if not entries.soname:
-        sys.exit(f'{arguments[0]}: no soname in the set {soname_set}')
-    with open(arguments[1], 'w') as out:
+        sys.exit(f"{arguments[0]}: no soname in the set {soname_set}")
+    with open(arguments[1], "w") as out:
         write(entries, out)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -153,7 +153,8 @@ static int set_environment(const char *libdir, const struct sim_gpu *gpu,
             set_number("CUDASIM_GPUS", launch->gpus ? launch->gpus : 1) ||
             (launch->memory ? set_number("CUDASIM_MEMORY", launch->memory)
                             : unsetenv("CUDASIM_MEMORY")) ||
-            (launch->copy_limit && set_number("CUDASIM_COPY_LIMIT", *launch->copy_limit));
+            (launch->copy_limit && set_number("CUDASIM_COPY_LIMIT", *launch->copy_limit)) ||
+            (launch->values && set_number("CUDASIM_VALUES", *launch->values));
     free(list);
     return error ? -ENOMEM : 0;
 }

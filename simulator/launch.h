@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "catalogue.h"
-#include "parse-size.h"
 
 struct sim_launch {
     const char *libdir;         /* folder of the stand-in libraries; made absolute here */
@@ -19,6 +18,8 @@ struct sim_launch {
     unsigned gpus;              /* number of cards; 0: one */
     const uint64_t *copy_limit; /* the largest copy to a card that is really made, in bytes; NULL:
                                    CUDASIM_COPY_LIMIT as it is, or 1 MiB */
+    const uint64_t *values;     /* the largest tensor that is computed, in bytes, 0: none; NULL:
+                                   CUDASIM_VALUES as it is, or 64 KiB */
 };
 
 /* The same as sim_gpu_default(). */
@@ -31,8 +32,8 @@ uint64_t sim_launch_least_memory(const struct sim_gpu *gpu);
  * Prepares the environment: appends every stand-in library to LD_PRELOAD (so that a profiler that
  * stands there already comes first and interposes in front of them), puts libdir in front of
  * LD_LIBRARY_PATH (for programs that dlopen or are linked to a plain "libcudart.so"), and sets
- * CUDASIM_GPU, CUDASIM_MEMORY (decimal bytes; removed when memory is 0), CUDASIM_GPUS and, with
- * copy_limit, CUDASIM_COPY_LIMIT.
+ * CUDASIM_GPU, CUDASIM_MEMORY (decimal bytes; removed when memory is 0), CUDASIM_GPUS and, where
+ * they are given, CUDASIM_COPY_LIMIT and CUDASIM_VALUES.
  * Calling it a second time changes the card and adds nothing to the lists.
  *
  * The strings of `launch` are only read. Not thread-safe (setenv). Returns 0, or:

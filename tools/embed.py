@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """embed.py OUT NAME=FILE...: a C file with the text of each FILE as `const char NAME[]`."""
+
 import json
 import sys
 

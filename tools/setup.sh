@@ -14,12 +14,20 @@ TRANSFORMERS=transformers==5.23.0
 TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
 # For the tests of pytest --memtap.
 PYTEST=pytest==9.2.0
-# The last ones read the tables of the Python package, or check its types.
-TEST_TOOLS=(meson-python pytest nbclient ipykernel polars pyarrow pandas duckdb mypy)
+# For the tests of the wheel, pytest's plugin and notebooks; readers of tables, reports and other exports;
+# what torch 2.15 compiles by.
+TEST_TOOLS=(meson-python pytest pytest-xdist nbclient ipykernel polars pyarrow pandas duckdb mypy
+    'mcp>=2,<3' junitparser markdown-it-py perfetto protobuf triton==3.9.0)
+PAGE_TOOLS=.cache/page-tools
 CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)
 
 # A program that catches an interrupt and ends must not make us try again.
 trap 'exit 130' INT
+
+if ! mkdir -p .cache 2>/dev/null || [ ! -w .cache ]; then
+    echo "$0: $PWD cannot be written; clone memtap into a folder of yours" >&2
+    exit 1
+fi
 
 say() { printf '==> %s\n' "$*"; }
 
@@ -30,67 +38,140 @@ die() {
     exit 1
 }
 
+# fail LOG COMMAND...: one line where the log has a reason that is known, else the log's end.
+fail() {
+    local log=$1 why
+    shift
+    if why=$(python3 page/fetch.py --why "$log" 2>/dev/null); then
+        die "$why ($log has the output of: $1 ${2:-} ${3:-} ...)"
+    fi
+    tail -n 60 "$log" >&2
+    die "this failed: $*" "Its whole output is in $log."
+}
+
 # quietly NAME COMMAND...: the command's output goes to .cache/NAME.log and is shown if it fails.
 quietly() {
     local log=.cache/$1.log
     shift
     mkdir -p .cache
-    if ! "$@" >"$log" 2>&1 </dev/null; then
-        tail -n 60 "$log" >&2
-        die "this failed: $*" "Its whole output is in $log."
-    fi
+    "$@" >"$log" 2>&1 </dev/null || fail "$log" "$@"
 }
 
 # --- system packages -------------------------------------------------------------------------
 
-# apt_install PACKAGE...
-apt_install() {
-    local root=(env DEBIAN_FRONTEND=noninteractive)
+# What Debian, Fedora, Arch Linux and openSUSE call what a build needs. need NAMES TEST... remembers a
+# row where TEST fails; NAMES has four names, with / between them.
+need() {
+    local row=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing+=("$row")
+}
+
+# Return the names of the missing for a package manager, by its column.
+names() {
+    local row found
+    mapfile -t found < <(for row in "${missing[@]}"; do cut -d/ -f"$1" <<<"$row/$row/$row/$row"; done | sort -u)
+    echo "${found[*]}"
+}
+
+# Install the missing with apt-get; where that cannot be, name the command that can.
+install_missing() {
+    [ ${#missing[@]} -gt 0 ] || return 0
+    local root=(env DEBIAN_FRONTEND=noninteractive) packages how=
     mkdir -p .cache
     local apt=(apt-get -y --no-install-recommends -o DPkg::Lock::Timeout=300)
-    command -v apt-get >/dev/null ||
-        die "this system has no apt-get; install what Debian calls: $*" "Then run $0 again."
+    if command -v dnf >/dev/null; then how="dnf install $(names 2)"; fi
+    if command -v pacman >/dev/null; then how="pacman -S $(names 3)"; fi
+    if command -v zypper >/dev/null; then how="zypper install $(names 4)"; fi
+    if command -v apt-get >/dev/null; then how="apt-get install --no-install-recommends $(names 1)"; fi
+    [ -n "$how" ] || die "missing are what Debian calls $(names 1); install them and run $0 again"
+    if ! command -v apt-get >/dev/null; then
+        die "packages are missing; as root, run: $how"
+    fi
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null ||
-            die "packages are missing, and this is neither root nor is there sudo. As root, run:" \
-                "apt-get install --no-install-recommends $*"
-        root=(sudo "${root[@]}")
-        sudo -v || die "sudo refused; as root, run: apt-get install --no-install-recommends $*"
+            die "packages are missing, and this is neither root nor is there sudo; as root, run: $how"
+        root=(sudo '--preserve-env=http_proxy,https_proxy,no_proxy' "${root[@]}")
+        sudo -v || die "sudo refused; as root, run: $how"
     fi
-    say "Installing system packages: $*"
+    read -ra packages <<<"$(names 1)"
+    say "Installing system packages: ${packages[*]}"
     # A fresh machine has no package lists, an old one has outdated ones.
     if ! compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null ||
-        ! "${root[@]}" "${apt[@]}" install "$@" >.cache/apt.log 2>&1 </dev/null; then
+        ! "${root[@]}" "${apt[@]}" install "${packages[@]}" >.cache/apt.log 2>&1 </dev/null; then
         quietly apt-update "${root[@]}" "${apt[@]}" update
-        quietly apt "${root[@]}" "${apt[@]}" install "$@"
+        quietly apt "${root[@]}" "${apt[@]}" install "${packages[@]}"
     fi
 }
 
-# need PACKAGE TEST...: remembers PACKAGE where TEST fails.
-need() {
-    local package=$1
-    shift
-    "$@" >/dev/null 2>&1 || missing+=("$package")
-}
+# meson.build wants 1.0 or newer.
+has_meson() { meson --version | grep -qE '^([1-9][0-9]*)\.'; }
+has_pip() { python3 -m pip --version; }
+
+may_install() { command -v apt-get && { [ "$(id -u)" -eq 0 ] || command -v sudo; }; }
 
 install_build_packages() {
     local missing=()
+    # What an earlier call fetched.
+    PATH=$PATH:$PWD/.cache/bin
+    need python3 command -v python3
+    need python3-pip/python3-pip/python-pip/python3-pip has_pip
     need gcc command -v gcc
-    need g++ command -v g++
-    need libc6-dev test -e /usr/include/stdio.h
-    need meson command -v meson
-    need ninja-build command -v ninja
-    need pkg-config command -v pkg-config
-    need libtomlplusplus-dev pkg-config --exists tomlplusplus
-    need libzstd-dev pkg-config --exists libzstd
-    need libjansson-dev pkg-config --exists jansson
-    need libdw-dev pkg-config --exists libdw
-    need zlib1g-dev pkg-config --exists zlib
-    need libmd-dev pkg-config --exists libmd
-    need libsqlite3-dev pkg-config --exists sqlite3
-    need check pkg-config --exists check
-    need libbz2-dev test -e /usr/include/bzlib.h
-    [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
+    need g++/gcc-c++/gcc/gcc-c++ command -v g++
+    need libc6-dev/glibc-devel/glibc/glibc-devel test -e /usr/include/stdio.h
+    need pkg-config/pkgconf-pkg-config/pkgconf/pkg-config command -v pkg-config
+    need libtomlplusplus-dev/tomlplusplus-devel/tomlplusplus/tomlplusplus-devel \
+        pkg-config --exists tomlplusplus
+    need libzstd-dev/libzstd-static/zstd/libzstd-devel-static pkg-config --exists libzstd
+    need libjansson-dev/jansson-devel/jansson/libjansson-devel pkg-config --exists jansson
+    need libdw-dev/elfutils-devel/elfutils/libdw-devel pkg-config --exists libdw
+    need zlib1g-dev/zlib-devel/zlib/zlib-devel pkg-config --exists zlib
+    need libmd-dev/libmd-devel/libmd/libmd-devel pkg-config --exists libmd
+    need libsqlite3-dev/sqlite-devel/sqlite/sqlite3-devel pkg-config --exists sqlite3
+    need check/check-devel/check/check-devel pkg-config --exists check
+    need libbz2-dev/bzip2-devel/bzip2/libbz2-devel test -e /usr/include/bzlib.h
+    if may_install >/dev/null; then
+        need meson has_meson
+        need ninja-build command -v ninja
+    fi
+    install_missing
+    is_python 9 python3 ||
+        die "python3 is $(python3 --version), and memtap wants 3.9 or newer; put a newer one first in PATH"
+    if ! has_meson >/dev/null 2>&1 || ! command -v ninja >/dev/null; then
+        fetch_meson
+    fi
+}
+
+# Browsers for the page, and tools that tests ask.
+install_test_packages() {
+    local missing=()
+    need chromium/chromium/chromium/chromium command -v chromium chromium-browser google-chrome
+    need firefox-esr/firefox/firefox/MozillaFirefox command -v firefox-esr firefox
+    need libxml2-utils/libxml2/libxml2/libxml2-tools command -v xmllint
+    need tmux command -v tmux
+    need git command -v git
+    need clang command -v clang
+    need bash-completion test -e /usr/share/bash-completion/bash_completion
+    need fish command -v fish
+    need zsh command -v zsh
+    need binutils command -v readelf
+    need util-linux command -v setarch
+    need mount command -v mount
+    install_missing
+}
+
+# Into .cache/, from PyPI: no root is needed, and Ubuntu 22.04 and Debian 11 have an older meson.
+fetch_meson() {
+    say "Fetching meson and ninja from PyPI"
+    # pip is the system's, so that this needs no ensurepip.
+    quietly build-venv python3 -m venv --clear --without-pip --system-site-packages .cache/build-tools
+    fetch build-tools .cache/build-tools/bin/python -m pip install --ignore-installed --no-deps \
+        --require-hashes -r tools/requirements.txt
+    mkdir -p .cache/bin
+    ln -sf ../build-tools/bin/meson ../build-tools/bin/ninja .cache/bin
+    PATH=$PWD/.cache/bin:$PATH
+    hash -r
+    say "They are in .cache/bin"
 }
 
 # --- CUDA headers ----------------------------------------------------------------------------
@@ -103,7 +184,6 @@ find_cuda_headers() {
     cuda_include=$PWD/$wheels/nvidia/cu13/include
     [ "$(cat $wheels/ready 2>/dev/null)" != "${CUDA_HEADERS[*]}" ] || return 0
     say "Fetching CUDA's headers (NVIDIA's wheels on PyPI; no CUDA Toolkit was found)"
-    python3 -m pip --version >/dev/null 2>&1 || apt_install python3-pip
     rm -rf $wheels
     mkdir -p $wheels/download
     fetch cuda-headers python3 -m pip download --no-deps --dest $wheels/download \
@@ -128,6 +208,15 @@ fetch() {
     quietly "$name" "$@"
 }
 
+# --- the page --------------------------------------------------------------------------------
+
+# What memtap view is built by. (ninja would fetch it too, but says nothing meanwhile.)
+fetch_page_tools() {
+    [ -e $PAGE_TOOLS/ready ] ||
+        say "Fetching what builds the page: zig, node, zstd and esbuild (PyPI and npm, 180 MB)"
+    python3 page/fetch.py $PAGE_TOOLS || exit 1
+}
+
 # --- the project -----------------------------------------------------------------------------
 
 # configure DIR [MESON OPTION...]: sets DIR up where it is not yet.
@@ -149,13 +238,14 @@ compile() {
 
 # --- Python and PyTorch ----------------------------------------------------------------------
 
-is_new_python() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+# is_python MINOR COMMAND: whether it is Python 3.MINOR or newer.
+is_python() { "$2" -c "import sys; sys.exit(sys.version_info < (3, $1))" >/dev/null 2>&1; }
 
 # Sets python: $PYTHON, or the first that this PyTorch runs on.
 find_python() {
     local candidate
     for candidate in ${PYTHON:-python3 /usr/bin/python3 python3.12 python3.11 python3.13}; do
-        if is_new_python "$candidate"; then
+        if is_python 11 "$candidate"; then
             python=$("$candidate" -c 'import sys; print(sys.executable)')
             return
         fi
@@ -166,13 +256,8 @@ find_python() {
         "Install a newer one and name it: PYTHON=/path/to/python3.12 $0"
 }
 
-# make_venv simulated|gpu: .venv with PyTorch's CUDA build. For the simulated device it goes without
-# NVIDIA's libraries (several GB). The file `ready` is written last: without it, it starts afresh.
-make_venv() {
-    has_venv "$1" && return
-    begin_venv
-    fill_venv "$1"
-}
+# .venv has PyTorch's CUDA build. For the simulated device it goes without NVIDIA's libraries (several
+# GB). The file `ready` is written last: without it, it starts afresh.
 
 has_venv() {
     local kind=$1 ready
@@ -190,13 +275,30 @@ begin_venv() {
     if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
         package=$(basename "$(readlink -f "$python")")-venv
         case $python in
-        /usr/bin/*) apt_install "$package" ;;
+        /usr/bin/*)
+            local missing=("$package")
+            install_missing
+            ;;
         *) die "$python cannot make virtual environments (no module ensurepip)" \
             "Name another one: PYTHON=/path/to/python3 $0" ;;
         esac
     fi
     say "Making a virtual environment in .venv/ ($("$python" --version))"
     quietly venv "$python" -m venv --clear .venv
+}
+
+# in_background COMMAND...: in a process group, so that it ends with us; finish_background waits for it.
+in_background() {
+    set -m
+    { "$@"; } &
+    set +m
+    background=$!
+    trap 'kill -- -$background 2>/dev/null || true' EXIT
+}
+
+finish_background() {
+    wait "$background" || exit 1
+    trap - EXIT
 }
 
 fill_venv() {
@@ -215,10 +317,11 @@ fill_venv() {
     printf '%s\n' "$kind $TORCH $TRANSFORMERS $PYTEST" >.venv/ready
 }
 
-# What tests of the wheel, of the pytest plugin and of the notebook want in .venv.
 install_test_tools() {
-    .venv/bin/python -c 'import mesonpy, pytest, nbclient, ipykernel' 2>/dev/null ||
-        fetch pip-tests .venv/bin/python -m pip install "${TEST_TOOLS[@]}"
+    [ "$(cat .venv/ready-tests 2>/dev/null)" != "${TEST_TOOLS[*]}" ] || return 0
+    say "Installing what tests ask: ${TEST_TOOLS[*]}"
+    fetch pip-tests .venv/bin/python -m pip install "${TEST_TOOLS[@]}"
+    printf '%s\n' "${TEST_TOOLS[*]}" >.venv/ready-tests
 }
 
 # Whether this machine has an NVIDIA GPU and its driver.

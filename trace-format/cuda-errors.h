@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The errors that CUDA's calls return if a program can use no device, each once. The runtime and the
- * driver have the same numbers. All functions here are pure.
+ * The errors that CUDA's calls return if a program can use no device, each once. The runtime and
+ * the driver have the same numbers. All functions here are pure.
  */
 #ifndef MT_TRACE_CUDA_ERRORS_H
 #define MT_TRACE_CUDA_ERRORS_H

@@ -13,7 +13,8 @@
 #define MT_FILE_HEADER_SIZE 32u
 #define MT_LIVE_HEADER_SIZE (MT_FILE_HEADER_SIZE + MT_AUTHOR_SIZE)
 
-/* Finish a block at this many records, or bytes of definitions: the reader holds a block in memory. */
+/* Finish a block at this many records, or bytes of definitions: the reader holds a block in memory.
+ */
 #define MT_BLOCK_RECORDS 65536u
 #define MT_BLOCK_BYTES (1u << 20)
 
@@ -51,8 +52,8 @@ int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition
 /* Return whether the block under construction has reached its size. */
 int mt_encoder_full(const struct mt_encoder *encoder);
 
-/* Finish the block: *out (the encoder's, until its next call) has *size bytes to append to the file; 0
- * bytes if no record was added. Return 0 or -ENOMEM. */
+/* Finish the block: *out (the encoder's, until its next call) has *size bytes to append to the
+ * file; 0 bytes if no record was added. Return 0 or -ENOMEM. */
 int mt_encoder_finish(struct mt_encoder *encoder, const unsigned char **out, size_t *size);
 
 /* Finish with the last block of a trace. */

@@ -37,7 +37,8 @@ static int get(const struct chain *chain, void *out, size_t size, uint64_t from)
 static long number(const struct mt_definition *definition, size_t from)
 {
     char text[24];
-    snprintf(text, sizeof text, "%.*s", (int)(definition->text_size - from), definition->text + from);
+    snprintf(text, sizeof text, "%.*s", (int)(definition->text_size - from),
+             definition->text + from);
     return strtol(text, NULL, 10);
 }
 
@@ -132,8 +133,7 @@ static int read_header(struct chain *chain)
     unsigned char header[MT_FILE_HEADER_SIZE];
     struct stat status;
     if (fstat(chain->fd, &status) || !S_ISREG(status.st_mode) ||
-        get(chain, header, sizeof header, 0) ||
-        memcmp(header, MT_FILE_MAGIC, MT_FILE_MAGIC_SIZE) ||
+        get(chain, header, sizeof header, 0) || memcmp(header, MT_FILE_MAGIC, MT_FILE_MAGIC_SIZE) ||
         mt_get16(header + 8) != MT_FORMAT_VERSION || mt_get16(header + 10) < sizeof header)
         return -EINVAL;
     chain->size = (uint64_t)status.st_size;
@@ -238,9 +238,8 @@ static int note(struct chain *chain, const char *path, pid_t pid, pid_t parent, 
 
 static void open_chain(struct chain *chain, const char *path, int flags)
 {
-    *chain = (struct chain){.fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK),
-                            .pid = -1,
-                            .parent = -1};
+    *chain = (struct chain){
+        .fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), .pid = -1, .parent = -1};
 }
 
 static void close_chain(struct chain *chain)

@@ -24,8 +24,8 @@
 #define MT_ANY_PARENT 0
 int mt_note_end(const char *path, pid_t pid, pid_t parent, const char *how);
 
-/* Read what a closed trace says of its process's end: 0 and "exit code 0", or "" if it does not say; a
- * negative errno if its blocks cannot be followed. Reads only definitions. */
+/* Read what a closed trace says of its process's end: 0 and "exit code 0", or "" if it does not
+ * say; a negative errno if its blocks cannot be followed. Reads only definitions. */
 #define MT_NOTED_END 64
 int mt_noted_end(const char *path, char out[MT_NOTED_END]);
 

@@ -169,7 +169,11 @@ enum mt_about {
     M(MEMORY_LIMIT, 42, "memory_limit", OTHER,                                                     \
       F(limit, PLAIN))                                                                             \
     M(ALLOC_CONF, 43, "alloc_conf", OTHER,                                                         \
-      F(conf, PLAIN))
+      F(conf, PLAIN))                                                                              \
+    /* On a simulated card the program asked for a value that was not computed. what: 1 the size of a \
+     * result, 2 a condition, 3 an integer for the program's own use. */                           \
+    M(UNKNOWN_VALUE, 44, "unknown_value", OTHER,                                                   \
+      F(what, PLAIN))
 /* clang-format on */
 
 enum mt_kind {
@@ -226,10 +230,10 @@ struct mt_event {
 #undef MT_KIND_MEMBER
 #undef MT_FIELD_MEMBER
     };
-    uint32_t thread;             /* thread id of a MT_DEF_THREAD */
-    uint32_t stack;              /* stack id of a MT_DEF_STACK, 0: unknown */
-    uint16_t kind;               /* enum mt_kind */
-    int16_t device;              /* CUDA device index, MT_NO_DEVICE: unknown */
+    uint32_t thread; /* thread id of a MT_DEF_THREAD */
+    uint32_t stack;  /* stack id of a MT_DEF_STACK, 0: unknown */
+    uint16_t kind;   /* enum mt_kind */
+    int16_t device;  /* CUDA device index, MT_NO_DEVICE: unknown */
 };
 
 /*

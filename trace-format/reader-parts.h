@@ -24,7 +24,7 @@ struct mt_reader {
     uint64_t trace_id, older_id; /* 0: none */
     struct mt_reader *older;     /* the segment before, which is read first; NULL: none */
     bool older_is_read, skip_carried, is_over; /* is_over: its end block was given */
-    struct mt_author author;                  /* zeros: not known */
+    struct mt_author author;                   /* zeros: not known */
     enum mt_author_sign sign;
     enum mt_trace_state state;
     struct mt_end end; /* if the state is MT_TRACE_CLOSED */
@@ -40,8 +40,9 @@ struct mt_reader {
     /* the block of the next events */
     struct mt_block_header block;
     struct mt_event_decoder decoder;
-    size_t n_left;  /* events left of it; 0: all were given */
-    size_t at_once; /* the most events in a batch */
+    size_t n_left;     /* events left of it; 0: all were given */
+    uint64_t given;    /* of what mt_reader_most_records counts, up to this block's end */
+    size_t at_once;    /* the most events in a batch */
     bool is_following; /* the file grows (follow/follower.h): it counts up to `limit` */
     uint64_t limit;
 };

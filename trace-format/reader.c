@@ -35,6 +35,34 @@ static int damaged(struct mt_reader *reader, struct mt_trace_error *error, const
                           (unsigned long long)reader->offset, what);
 }
 
+static uint64_t most_records;
+
+void mt_reader_most_records(uint64_t records)
+{
+    most_records = records;
+}
+
+/* Bytes of a payload that count as a record: none takes more, but for texts. */
+#define RECORD_BYTES 64u
+
+/* Count the block, before it is unpacked. Return 0 or an error: it is more than is allowed. */
+static int count(struct mt_reader *reader, struct mt_trace_error *error)
+{
+    const struct mt_block_header *header = &reader->block;
+    uint64_t size = reader->offset > reader->file_size ? reader->offset : reader->file_size;
+    uint64_t most =
+        most_records ? most_records : MT_READER_RECORDS + size * MT_READER_RECORDS_A_BYTE;
+    uint32_t by_size = header->raw_size / RECORD_BYTES;
+    reader->given += header->records > by_size ? header->records : by_size;
+    if (reader->given <= most)
+        return 0;
+    return mt_reader_fail(
+        error, MT_FAULT_ROOM, reader->offset,
+        "memtap stopped reading at byte %llu: so small a file stands for more than "
+        "%llu events; memtap --most-events NUMBER ... allows more",
+        (unsigned long long)reader->offset, (unsigned long long)most);
+}
+
 /* Read the header and payload of the next block, and make room for its content. Return 1, 0 at the
  * end of the file, or an error. */
 static int read_block(struct mt_reader *reader, struct mt_trace_error *error)
@@ -244,6 +272,8 @@ static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
     if (reader->is_over)
         return damaged(reader, error, "it comes after the end");
     reader->is_over = reader->block.type == MT_BLOCK_END;
+    if ((rc = count(reader, error)))
+        return rc;
     if (unpack(reader))
         return damaged(reader, error, "decompression");
     return next_of_block(reader, batch, error, decode(reader, batch));

@@ -60,7 +60,7 @@ enum mt_trace_fault {
     MT_FAULT_VERSION, /* written by a newer memtap */
     MT_FAULT_CUT,     /* ends in the middle of a block: everything before is sound */
     MT_FAULT_DAMAGED, /* a block's checksum or content is wrong: everything before is sound */
-    MT_FAULT_ROOM,    /* the reader's caller has used all the memory allowed: it stops there */
+    MT_FAULT_ROOM,    /* all the memory or all the events allowed are used: it stops there */
 };
 
 struct mt_trace_error {
@@ -73,15 +73,24 @@ struct mt_trace_error {
 int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error);
 
 /* Return 1 and the next batch in *batch, 0 at the end of the file, or a negative errno with *error
- * filled. A file that stops between two blocks without a MT_BATCH_END ends with 0: its recording was
- * not closed, and nothing else is wrong with it. */
+ * filled. A file that stops between two blocks without a MT_BATCH_END ends with 0: its recording
+ * was not closed, and nothing else is wrong with it. */
 int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error);
 
 /* Set the most events of a batch. Some thousand fit a caller that reads and uses them in turn; more
  * are for a thread that hands them over. */
 void mt_reader_give_at_once(struct mt_reader *reader, size_t events);
 
-/* Return the end block, found from the file's end; NULL: there is none. It belongs to the reader. */
+/* Set the most events and definitions that a reader gives of a file, for the whole process. 0, as
+ * at first: MT_READER_RECORDS, and MT_READER_RECORDS_A_BYTE for each byte of the file. A small file
+ * may stand for any number of them, but no recording does: each event has a time of its own, which
+ * takes half a byte or more. */
+#define MT_READER_RECORDS (4u << 20)
+#define MT_READER_RECORDS_A_BYTE 12u
+void mt_reader_most_records(uint64_t records);
+
+/* Return the end block, found from the file's end; NULL: there is none. It belongs to the reader.
+ */
 const struct mt_end *mt_reader_end(const struct mt_reader *reader);
 
 enum mt_trace_state mt_reader_state(const struct mt_reader *reader);

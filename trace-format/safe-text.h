@@ -26,8 +26,8 @@ uint32_t mt_utf8_number(const char *text, size_t length);
  */
 size_t mt_safe_next(const char *text, bool *is_safe);
 
-/* Return the ':' with which the text begins, spaces aside; NULL: there is none. At the beginning of a
- * line, "::" is a command to GitHub's log. */
+/* Return the ':' with which the text begins, spaces aside; NULL: there is none. At the beginning of
+ * a line, "::" is a command to GitHub's log. */
 const char *mt_safe_colon(const char *text);
 
 /* Replace each unsafe character by '?', and without has_utf8 each one that is not ASCII. The text

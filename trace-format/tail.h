@@ -36,7 +36,8 @@ struct mt_tail_mark {
 enum mt_tail_end {
     MT_TAIL_GOES_ON,
     MT_TAIL_STOPPED,  /* the trace could not be written any further; why: the reason */
-    MT_TAIL_EXECUTED, /* the process replaced itself by another program, or is about to; why: which */
+    MT_TAIL_EXECUTED, /* the process replaced itself by another program, or is about to; why: which
+                       */
     MT_TAIL_ENDED,    /* the process has ended; why: how, as its parent saw it (end-note.h) */
     MT_TAIL_ENDS
 };
@@ -67,20 +68,13 @@ struct mt_tail_header {
  * is a head word (kind, device, stack), its time on CLOCK_MONOTONIC, and its kind's arguments.
  */
 struct mt_ring {
-    /* Words ever put and taken; index modulo MT_RING_WORDS. */
-    _Atomic uint64_t put;
-    /* Not 0 while the owner is between reading the clock and publishing the event (order.c, "horizon"). */
-    _Atomic uint32_t putting;
+    _Atomic uint64_t put; /* words ever put; index modulo MT_RING_WORDS */
+    uint32_t unused;
     _Atomic uint32_t thread; /* id in the trace; 0: the slot is free */
     _Atomic uint64_t lost;   /* events that no LOST event counts yet */
     uint32_t os_thread;
     char name[MT_THREAD_NAME_SIZE];
-    /* For the process itself. Not 0 while the owner is in a hook: a hook called from within is not
-     * recorded. */
-    _Atomic uint32_t inside;
-    _Atomic uint64_t limit; /* below it, put has room for an event in one piece */
-    uint32_t is_apart;      /* the ring has no slot in the tail, which counts its events */
-    _Alignas(64) _Atomic uint64_t taken;
+    _Alignas(64) uint64_t unused_too;
     _Atomic uint64_t safe[2]; /* words that the trace has, for a reader of the tail */
     _Alignas(MT_TAIL_PAGE) uint64_t word[MT_RING_WORDS];
 };

@@ -49,9 +49,10 @@ static int died_in_phase(const struct mt_block *block)
 {
     if (!saw(block, MT_SAW_END))
         return 0;
-    return born(block, MT_PHASE_BACKWARD) ? mt_block_ended(block)->phase == MT_PHASE_BACKWARD &&
-                                                mt_block_ended(block)->backwards == block->birth->when.backwards
-                                          : mt_block_ended(block)->epoch == block->birth->when.epoch;
+    return born(block, MT_PHASE_BACKWARD)
+               ? mt_block_ended(block)->phase == MT_PHASE_BACKWARD &&
+                     mt_block_ended(block)->backwards == block->birth->when.backwards
+               : mt_block_ended(block)->epoch == block->birth->when.epoch;
 }
 
 static int saw_forward_begin(const struct mt_block *block)
@@ -85,6 +86,13 @@ static bool is_about(uint64_t size, uint64_t wanted)
 static uint32_t python_stack(const struct mt_rule_context *context, const struct mt_block *block)
 {
     return mt_stack(context->definitions, block->stack)->python;
+}
+
+/* Return whether the innermost Python frame has a mark. */
+static int is_from(const struct mt_rule_context *context, const struct mt_block *block,
+                   uint32_t mark)
+{
+    return (mt_stack_frame(context->definitions, python_stack(context, block))->marks & mark) != 0;
 }
 
 /* Return the line of Module._apply that called the function that made the block; 0: it did not. */
@@ -121,13 +129,6 @@ bool mt_is_kept_by_backward(const struct mt_block *block)
     return born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) && !went_to_another(block);
 }
 
-/* Return whether no parameter has as many elements: the block is not a copy of one. */
-static bool is_of_no_parameter(const struct mt_rule_context *context, const struct mt_block *block)
-{
-    return context->numels && context->numels->used && block->elements &&
-           !mt_address_map_get(context->numels, block->elements);
-}
-
 #define RULE(id, condition)                                                                        \
     static int id(const struct mt_rule_context *context, const struct mt_block *block)             \
     {                                                                                              \
@@ -149,12 +150,12 @@ RULE(is_modules_buffer, saw(block, MT_SAW_MODULES_BUFFER))
 RULE(made_like_buffer, made_like(context, block, MT_SAW_MODULES_BUFFER))
 RULE(made_like_state, made_like(context, block, MT_SAW_STATE))
 RULE(made_like_gradient, made_like(context, block, MT_SAW_GRADIENT))
-/* Copies in higher precision are not leaves of the graph. */
 RULE(is_stepped, saw(block, MT_SAW_STEPPED) && saw(block, MT_SAW_LEAF))
-RULE(is_stepped_copy, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA) &&
-                          !is_of_no_parameter(context, block))
-/* A flat tensor of several parameters, or a rank's part of one. */
-RULE(is_stepped_flat, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA))
+/* Copies of parameters that are elsewhere, in higher precision: one each, a flat one of several, or
+ * a rank's part. They are not leaves of the graph. ZeRO's authors and Megatron's count them so. */
+RULE(is_stepped_copy,
+     saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA) && context->saw_parameters)
+RULE(is_stepped_alone, saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA))
 RULE(is_data, saw(block, MT_SAW_SET_DATA))
 RULE(is_leaf_again, true_leaf(block) && saw(block, MT_SAW_LEAF_AGAIN) && !context->saw_stepped)
 /* Outliving a step would show nothing: the last iteration's inputs do too. Older PyTorch does not
@@ -193,12 +194,11 @@ RULE(was_gathered, is_unlabelled(block) && made_under(context, block, MT_MARK_GA
 RULE(is_of_zero, is_unlabelled(block) && made_under(context, block, MT_MARK_ZERO_PARAMETERS))
 RULE(is_gradient_of_zero,
      is_unlabelled(block) && made_under(context, block, MT_MARK_ZERO_GRADIENTS))
-RULE(is_bucket_of_gradients,
-     context->lacks_gradients && is_unlabelled(block) &&
-         mt_stack_frame(context->definitions, python_stack(context, block))->marks &
-             MT_MARK_BUCKETS)
+/* The first ones are made in DDP's constructor, which is a module's. */
+RULE(is_bucket, is_unlabelled(block) && is_from(context, block, MT_MARK_BUCKETS))
+RULE(is_bucket_of_gradients, context->lacks_gradients &&is_bucket(context, block))
 /* In the parameters' precision, or with twice as many bytes. */
-RULE(is_flat_gradient, context->lacks_gradients && made_outside(block) && is_unlabelled(block) &&
+RULE(is_flat_gradient, context->lacks_gradients &&made_outside(block) && is_unlabelled(block) &&
                            mt_block_ended(block)->backwards > block->birth->when.backwards + 1 &&
                            (is_about(block->size, context->parameter_bytes) ||
                             is_about(block->size, 2 * context->parameter_bytes)))
@@ -206,12 +206,9 @@ RULE(is_flat_gradient, context->lacks_gradients && made_outside(block) && is_unl
 RULE(is_scattered_gradient,
      is_unlabelled(block) && born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
          mt_block_ended(block)->backwards <= block->birth->when.backwards + 1 &&
-         mt_stack_frame(context->definitions, python_stack(context, block))->marks &
-             MT_MARK_COMMUNICATION)
-RULE(is_communication,
-     is_unlabelled(block) &&
-         mt_stack_frame(context->definitions, python_stack(context, block))->marks &
-             MT_MARK_COMMUNICATION)
+         is_from(context, block, MT_MARK_COMMUNICATION))
+RULE(is_communication, is_unlabelled(block) && is_from(context, block, MT_MARK_COMMUNICATION))
+RULE(is_scratch, is_from(context, block, MT_MARK_SCRATCH))
 RULE(is_hooked_gradient, saw(block, MT_SAW_LEAF_HOOK) && is_unlabelled(block))
 RULE(in_backward,
      born(block, MT_PHASE_BACKWARD) && died_in_phase(block) && !saw(block, MT_SAW_SAVED))
@@ -231,7 +228,8 @@ RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block
 RULE(saved, saw(block, MT_SAW_SAVED))
 /* Not a leaf's gradient, and no later backward replaces it: a hook or a library keeps it. */
 RULE(kept_ever_after, born(block, MT_PHASE_BACKWARD) && context->saw_gradients &&
-                          block->node_name && mt_block_ended(block)->backwards > block->birth->when.backwards + 1)
+                          block->node_name &&
+                          mt_block_ended(block)->backwards > block->birth->when.backwards + 1)
 RULE(outlived_backward, born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
                             (mt_block_ended(block)->phase != MT_PHASE_BACKWARD ||
                              mt_block_ended(block)->backwards > block->birth->when.backwards))
@@ -252,7 +250,8 @@ RULE(in_forward, born(block, MT_PHASE_FORWARD) && died_in_phase(block))
 /* Kept until the next forward replaces it. The program's own tensors end after forward, activations
  * in backward. */
 RULE(kept_by_module, saw(block, MT_SAW_END) && born(block, MT_PHASE_FORWARD) &&
-                         mt_block_ended(block)->phase == MT_PHASE_FORWARD && !context->saw_parameters &&
+                         mt_block_ended(block)->phase == MT_PHASE_FORWARD &&
+                         !context->saw_parameters &&
                          mt_block_ended(block)->backwards > block->birth->when.backwards)
 RULE(outlived_forward, born(block, MT_PHASE_FORWARD))
 /* Losses and similar tensors, where autograd does not label them. */
@@ -267,16 +266,16 @@ const struct mt_rule mt_rules[] = {
     {"wrapped in nn.Buffer", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_buffer},
     {"kept as a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_CERTAIN, is_gradient},
     {"among a module's buffers", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_modules_buffer},
-    {"handed to cuBLAS, cuDNN or a similar library", MT_CATEGORY_WORKSPACE, MT_CERTAIN, is_workspace},
+    {"handed to cuBLAS, cuDNN or a similar library", MT_CATEGORY_WORKSPACE, MT_CERTAIN,
+     is_workspace},
     {"in an optimizer's state", MT_CATEGORY_OPTIMIZER_STATE, MT_CERTAIN, is_state},
     {"made by NCCL for itself", MT_CATEGORY_COMMUNICATION, MT_LIKELY, made_by_nccl},
     {"made by cuBLAS, cuDNN or a similar library for itself", MT_CATEGORY_WORKSPACE, MT_LIKELY,
      made_by_library},
     {"leaf that an optimizer updates", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_stepped},
-    {"not a leaf, but an optimizer updates it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
+    {"an optimizer updates it in place of parameters", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      is_stepped_copy},
-    {"an optimizer updates it in place of parameters", MT_CATEGORY_PARAMETERS, MT_LIKELY,
-     is_stepped_flat},
+    {"an optimizer updates it", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_stepped_alone},
     {"became a tensor's data", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_data},
     {"leaf of several graphs", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf_again},
     {"leaf", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf},
@@ -287,11 +286,14 @@ const struct mt_rule mt_rules[] = {
     {"made like an optimizer's state before", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      made_like_state},
     {"made like a leaf's gradient before", MT_CATEGORY_GRADIENTS, MT_LIKELY, made_like_gradient},
+    {"made by DDP, where backward keeps no gradients", MT_CATEGORY_GRADIENTS, MT_GUESS,
+     is_bucket_of_gradients},
+    {"made by DDP for its buckets", MT_CATEGORY_COMMUNICATION, MT_LIKELY, is_bucket},
+    {"made by Megatron to use again and again", MT_CATEGORY_WORKSPACE, MT_LIKELY, is_scratch},
     {"moved with its module, not a parameter", MT_CATEGORY_BUFFERS, MT_LIKELY, was_moved},
     {"made in a module's constructor, not a parameter", MT_CATEGORY_BUFFERS, MT_LIKELY,
      was_constructed},
-    {"copied with its module, not a parameter", MT_CATEGORY_BUFFERS, MT_LIKELY,
-     was_copied},
+    {"copied with its module, not a parameter", MT_CATEGORY_BUFFERS, MT_LIKELY, was_copied},
     {"moved with its module, by the line for buffers", MT_CATEGORY_BUFFERS, MT_LIKELY,
      was_moved_as_buffer},
     {"moved with its module", MT_CATEGORY_PARAMETERS, MT_LIKELY, was_moved_unlabelled},
@@ -308,8 +310,6 @@ const struct mt_rule mt_rules[] = {
     {"made by DeepSpeed's ZeRO for parameters", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_of_zero},
     {"made by DeepSpeed's ZeRO for gradients", MT_CATEGORY_GRADIENTS, MT_LIKELY,
      is_gradient_of_zero},
-    {"made by DDP, where backward keeps no gradients", MT_CATEGORY_GRADIENTS, MT_GUESS,
-     is_bucket_of_gradients},
     {"as large as all parameters, where backward keeps no gradients", MT_CATEGORY_GRADIENTS,
      MT_GUESS, is_flat_gradient},
     {"as large as a gradient, live in several iterations", MT_CATEGORY_PARAMETERS, MT_LIKELY,
@@ -336,8 +336,8 @@ const struct mt_rule mt_rules[] = {
      there_since_first},
     {"saved for backward where it was made", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, saved_by_maker},
     {"saved for backward, made elsewhere", MT_CATEGORY_INPUTS, MT_LIKELY, saved},
-    {"made in backward of several ranks, freed in a later one", MT_CATEGORY_GRADIENTS,
-     MT_GUESS, went_through_forward},
+    {"made in backward of several ranks, freed in a later one", MT_CATEGORY_GRADIENTS, MT_GUESS,
+     went_through_forward},
     {"made in backward, freed in another one", MT_CATEGORY_ACTIVATIONS, MT_GUESS,
      went_to_another_backward},
     {"made in backward, never freed", MT_CATEGORY_OTHER, MT_GUESS, kept_ever_after},

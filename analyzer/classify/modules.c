@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "modules.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/hash.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -41,10 +42,7 @@ static bool is_named(const struct mt_module_node *node, const char *name, size_t
 
 static uint64_t key_of(uint32_t parent, const char *name, size_t size)
 {
-    uint64_t hash = 0xcbf29ce484222325u ^ parent; /* FNV-1a */
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
-    return hash;
+    return mt_hash(MT_HASH_SEED ^ parent, name, size);
 }
 
 /* Return the index of the part of a module with this name, or 0: no memory. */
@@ -139,9 +137,8 @@ static int sort_children(struct mt_module_tree *tree, uint32_t parent)
 /* Return whether the blocks of two modules may hold equal tensors. */
 static bool has_alike_blocks(const struct mt_module_node *left, const struct mt_module_node *right)
 {
-    uint64_t more = left->large_bytes > right->large_bytes
-                        ? left->large_bytes - right->large_bytes
-                        : right->large_bytes - left->large_bytes;
+    uint64_t more = left->large_bytes > right->large_bytes ? left->large_bytes - right->large_bytes
+                                                           : right->large_bytes - left->large_bytes;
     return left->blocks == right->blocks && left->large_blocks == right->large_blocks &&
            left->bytes - left->large_bytes == right->bytes - right->large_bytes &&
            more <= left->large_blocks * MT_LARGE_OVER;

@@ -16,7 +16,6 @@ void mt_tracker_clear(struct mt_tracker *tracker)
     mt_deaths_clear(&tracker->deaths);
     mt_address_map_clear(&tracker->forward);
     mt_address_map_clear(&tracker->lines);
-    mt_address_map_clear(&tracker->numels);
     mt_ranges_clear(&tracker->ranges);
     mt_storages_clear(&tracker->storages);
     mt_parts_clear(&tracker->parts);
@@ -25,8 +24,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
 
 static struct mt_thread_state *thread_state(struct mt_tracker *tracker, uint32_t thread)
 {
-    if (thread >= MT_THREAD_LIMIT)
-        thread = 0;
+    thread = mt_thread_id(thread);
     if (mt_grow(&tracker->threads, &tracker->threads_capacity, (size_t)thread + 1,
                 sizeof *tracker->threads))
         return NULL;
@@ -213,15 +211,6 @@ static void saw_elements(struct mt_block *block, uint64_t elements)
         block->elements = elements;
 }
 
-/* Note a parameter's elements: its copies have as many. */
-static int saw_numel(struct mt_tracker *tracker, struct mt_block *block, uint64_t elements)
-{
-    saw_elements(block, elements);
-    return !elements || mt_address_map_get(&tracker->numels, elements)
-               ? 0
-               : mt_address_map_put(&tracker->numels, elements, 1);
-}
-
 static void saw_dtype(struct mt_block *block, uint64_t dtype)
 {
     if (!block->dtype && dtype < MT_DTYPE_LIMIT)
@@ -297,12 +286,10 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
         saw_dtype(block, event->REQUIRES_GRAD.dtype);
         saw_requires_grad(tracker, block, stack, event->REQUIRES_GRAD.value != 0);
         saw_elements(block, event->REQUIRES_GRAD.elements);
-        if (block->evidence & MT_SAW_PARAMETER)
-            rc = saw_numel(tracker, block, event->REQUIRES_GRAD.elements);
         break;
     case MT_SET_DATA:
         saw_dtype(block, event->SET_DATA.dtype);
-        rc = saw_numel(tracker, block, event->SET_DATA.elements);
+        saw_elements(block, event->SET_DATA.elements);
         block->evidence |= MT_SAW_SET_DATA;
         break;
     case MT_GRADIENT:
@@ -365,7 +352,7 @@ static uint32_t range_around(const struct mt_tracker *tracker, const struct mt_t
 uint32_t mt_tracker_find_range(const struct mt_tracker *tracker, uint32_t thread)
 {
     uint32_t own = mt_ranges_of_thread(&tracker->ranges, thread);
-    uint32_t at = thread < MT_THREAD_LIMIT ? thread : 0;
+    uint32_t at = mt_thread_id(thread);
     return own || at >= tracker->n_threads ? own : range_around(tracker, &tracker->threads[at]);
 }
 
@@ -414,7 +401,7 @@ bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_
 struct mt_label_tells mt_tracker_label_tells(const struct mt_tracker *tracker,
                                              struct mt_tracker_seen *seen)
 {
-    size_t lines = tracker->lines.used + tracker->numels.used;
+    size_t lines = tracker->lines.used;
     struct mt_label_tells tells = {.of_storage = seen->storages != tracker->storages.changes,
                                    .of_part = seen->parts != tracker->parts.changes};
     tells.of_others = tells.of_storage || seen->lines != lines;

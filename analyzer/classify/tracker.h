@@ -12,13 +12,12 @@
 #include "analyzer/model/heap.h"
 #include "analyzer/model/ranges.h"
 #include "analyzer/model/storages.h"
+#include "analyzer/support/by-id.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/marks.h"
 #include "parts.h"
 
 #define MT_NODE_NAMES 64u
-
-#define MT_THREAD_LIMIT 65536u /* only damaged traces have more */
 
 struct mt_running_node {
     uint64_t node;
@@ -30,8 +29,8 @@ struct mt_thread_state {
     int known;         /* it has had an event */
     bool is_autograds; /* one of autograd's threads, one a device, which run backward */
     uint32_t stack;    /* the last event's, */
-    uint32_t python;  /* from its innermost frame of Python on, */
-    uint32_t marks;   /* mt_stack's marks of it */
+    uint32_t python;   /* from its innermost frame of Python on, */
+    uint32_t marks;    /* mt_stack's marks of it */
     uint32_t phase_marks;
     size_t n_stacked;    /* the running nodes then, */
     uint8_t phase;       /* and the thread's phase then */
@@ -59,11 +58,10 @@ struct mt_tracker {
     struct {
         uint32_t name; /* string id */
         bool is_accumulator;
-    } node_names[MT_NODE_NAMES];  /* by id, the last queries */
-    struct mt_address_map lines;  /* mt_line_of -> evidence on the program's own blocks */
-    struct mt_address_map numels; /* numbers of elements of parameters -> 1 */
-    int saw_parameters;           /* the trace labels parameters */
-    int saw_stepped;              /* and tensors that optimizers update */
+    } node_names[MT_NODE_NAMES]; /* by id, the last queries */
+    struct mt_address_map lines; /* mt_line_of -> evidence on the program's own blocks */
+    int saw_parameters;          /* the trace labels parameters */
+    int saw_stepped;             /* and tensors that optimizers update */
 };
 
 /* Return a key of the Python line that made a block, and of its size: a program makes the same
@@ -91,6 +89,7 @@ static inline void mt_tracker_follow_phase(struct mt_tracker *tracker,
     enum mt_phase phase = (enum mt_phase)thread->phase;
     if (phase == MT_PHASE_OUTSIDE && (event->kind == MT_NODE_NEW || event->kind == MT_SAVED))
         phase = MT_PHASE_FORWARD;
+    tracker->now.has_called |= thread->phase == MT_PHASE_FORWARD;
     if (phase == MT_PHASE_FORWARD || phase == MT_PHASE_STEP)
         tracker->leader = event->thread;
     if (phase == MT_PHASE_STEP && thread->n_nodes)
@@ -133,6 +132,15 @@ static inline uint32_t mt_tracker_range(const struct mt_tracker *tracker, uint32
 int mt_tracker_new_birth(struct mt_tracker *tracker, struct mt_thread_state *thread,
                          const struct mt_event *event, uint64_t number, uint32_t step);
 
+/* Return whether a block that is made while a node runs is one of forward, which checkpointing runs
+ * again: its line is its own, not the node's. */
+static inline bool mt_is_computed_again(const struct mt_tracker *tracker,
+                                        const struct mt_block *block)
+{
+    const struct mt_stack *stack = mt_stack(tracker->definitions, block->stack);
+    return stack->phase & MT_MARK_MODULE_CALL && stack->user;
+}
+
 /* Fill in the known facts of a block without a birth that the thread's event of this number has
  * just made. 0 or -ENOMEM. */
 static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_state *thread,
@@ -140,10 +148,10 @@ static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_s
                                   uint64_t number)
 {
     const struct mt_birth *birth = thread->birth;
-    uint32_t step = thread->step && mt_stack(tracker->definitions, block->stack)->phase &
-                                        MT_MARK_OPTIMIZER
-                        ? thread->step
-                        : 0;
+    uint32_t step =
+        thread->step && mt_stack(tracker->definitions, block->stack)->phase & MT_MARK_OPTIMIZER
+            ? thread->step
+            : 0;
     if ((!birth || birth->when.epoch != tracker->now.epoch || birth->step != step ||
          birth->when.phase != thread->phase || birth->steps_before != tracker->steps_ended ||
          !mt_birth_is_near(birth, event->time_ns, number)) &&
@@ -151,7 +159,7 @@ static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_s
         return -ENOMEM;
     mt_block_give_birth(block, thread->birth, event->time_ns, number);
     block->range = mt_tracker_range(tracker, event->thread);
-    if (thread->n_nodes) {
+    if (thread->n_nodes && !mt_is_computed_again(tracker, block)) {
         uint32_t custom = mt_stack(tracker->definitions, block->stack)->custom;
         block->node_name = custom ? custom : thread->nodes[thread->n_nodes - 1].name;
         block->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
@@ -171,10 +179,10 @@ static inline bool mt_is_freed_by_leafs_hook(const struct mt_thread_state *threa
 /* Fill in the facts at a block's end, or at the end of the trace before it (at_end). 0 or
  * -ENOMEM. */
 static inline int mt_tracker_ended(const struct mt_tracker *tracker, struct mt_block *block,
-                                    int at_end)
+                                   int at_end)
 {
     const struct mt_birth *birth = block->birth;
-    uint32_t thread = birth->thread < MT_THREAD_LIMIT ? birth->thread : 0;
+    uint32_t thread = mt_thread_id(birth->thread);
     if (mt_block_end(block, &tracker->now))
         return -ENOMEM;
     block->evidence |= at_end ? 0 : MT_SAW_END;

@@ -2,7 +2,9 @@
 #include "user-rules.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/nearest.h"
 #include "classify.h"
+#include "settings/size.h"
 
 #include <fnmatch.h>
 #include <stdarg.h>
@@ -27,16 +29,6 @@ static const char *const condition_names[] = {
     [IS_RANGE] = "range", [IS_NAME] = "name",         [IS_PHASE] = "phase",
     [IS_SIZE] = "size",   [IS_DEVICE] = "device"};
 #define CONDITIONS (sizeof condition_names / sizeof *condition_names)
-
-static const char *const phases[] = {[MT_PHASE_OUTSIDE] = "outside",
-                                     [MT_PHASE_FORWARD] = "forward",
-                                     [MT_PHASE_BACKWARD] = "backward",
-                                     [MT_PHASE_STEP] = "optimizer"};
-
-static const struct {
-    const char *name;
-    unsigned shift;
-} units[] = {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
 
 struct condition {
     enum condition_kind kind;
@@ -123,56 +115,43 @@ static int text(struct parser *parser, char **out)
     return *out ? 0 : -ENOMEM;
 }
 
-static int number(struct parser *parser, const char **at, const char *end, uint64_t *value)
+/* N, N.., ..N or N..N, in a text that begins at `from` in the line. */
+static int read_range(struct parser *parser, const char *text, const char *from,
+                      struct condition *condition)
 {
-    const char *begin = *at;
-    *value = 0;
-    for (; *at < end && **at >= '0' && **at <= '9'; (*at)++)
-        if (__builtin_mul_overflow(*value, 10u, value) ||
-            __builtin_add_overflow(*value, (uint64_t)(**at - '0'), value))
-            return wrong(parser, begin, "the number is too large");
-    if (*at == begin)
-        return wrong(parser, begin, "expected a number");
-    const char *unit = *at;
-    while (*at < end && **at != '.')
-        (*at)++;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (is_word(unit, (size_t)(*at - unit), units[i].name)) {
-            if (*value > UINT64_MAX >> units[i].shift)
-                return wrong(parser, begin, "the number is too large");
-            *value <<= units[i].shift;
-            return 0;
-        }
-    return wrong(parser, unit, "unknown unit; use KiB, MiB or GiB, or none for bytes");
+    const char *at = text;
+    char why[MT_SIZE_WRONG];
+    int rc = strncmp(at, "..", 2) ? mt_size_scan(&at, &condition->least) : 0;
+    bool has_end = !rc && !strncmp(at, "..", 2) && at[2];
+    if (!rc && *at && strncmp(at, "..", 2))
+        return wrong(parser, from + (at - text),
+                     "expected nothing or a second number with .. after this number");
+    if (!rc && !*at)
+        condition->most = condition->least;
+    if (!rc && !strcmp(text, ".."))
+        return wrong(parser, from + 2, "expected a number");
+    const char *number = has_end ? at + 2 : text;
+    if (has_end) {
+        at += 2;
+        rc = mt_size_scan(&at, &condition->most);
+        if (!rc && *at)
+            return wrong(parser, from + (at - text), "a range has two numbers");
+    }
+    return rc ? wrong(parser, from + (number - text), "'%.40s' %s", number,
+                      mt_size_wrong(number, rc, why, sizeof why))
+              : 0;
 }
 
-/* N, N.., ..N or N..N */
 static int range(struct parser *parser, struct condition *condition)
 {
-    const char *at, *end;
-    size_t size = word(parser, '#', &at);
-    int rc = 0;
-    end = at + size;
+    const char *from = parser->at + (parser->at < parser->end && *parser->at == '"');
+    char *copy = NULL;
     condition->least = 0;
     condition->most = UINT64_MAX;
-    int open_begin = size >= 2 && !memcmp(at, "..", 2);
-    if (!open_begin) {
-        rc = number(parser, &at, end, &condition->least);
-        if (rc)
-            return rc;
-        if (at == end) {
-            condition->most = condition->least;
-            return 0;
-        }
-    }
-    if (end - at < 2 || memcmp(at, "..", 2))
-        return wrong(parser, at, "expected nothing or a second number with .. after this number");
-    at += 2;
-    if (at == end)
-        return open_begin ? wrong(parser, at, "expected a number") : 0;
-    rc = number(parser, &at, end, &condition->most);
-    if (!rc && at != end)
-        return wrong(parser, at, "a range has two numbers");
+    int rc = text(parser, &copy);
+    if (!rc)
+        rc = read_range(parser, copy, from, condition);
+    free(copy);
     return rc;
 }
 
@@ -180,12 +159,13 @@ static int phase(struct parser *parser, struct condition *condition)
 {
     const char *begin;
     size_t size = word(parser, '#', &begin);
-    for (uint64_t i = 0; i < sizeof phases / sizeof *phases; i++)
-        if (is_word(begin, size, phases[i])) {
-            condition->least = condition->most = i;
-            return 0;
-        }
-    return wrong(parser, begin, "unknown phase; use forward, backward, optimizer or outside");
+    char why[MT_UNKNOWN_TEXT];
+    enum mt_phase found = mt_phase_find(begin, size);
+    condition->least = condition->most = found;
+    return found < MT_PHASE_COUNT
+               ? 0
+               : wrong(parser, begin, "%s",
+                       mt_unknown_text(why, "phase", begin, size, mt_phase_choices));
 }
 
 static int parse_condition(struct parser *parser, struct condition *condition)
@@ -224,8 +204,7 @@ static int name_category(struct parser *parser)
                      "first one a letter",
                      MT_CATEGORY_NAME);
     if (rc)
-        return wrong(parser, begin, "more than %d categories of your own",
-                     MT_MOST_USER_CATEGORIES);
+        return wrong(parser, begin, "more than %d categories of your own", MT_MOST_USER_CATEGORIES);
     return at_end(parser) ? 0 : wrong(parser, parser->at, "expected nothing after the name");
 }
 
@@ -233,11 +212,11 @@ static int parse_category(struct parser *parser, enum mt_category *category)
 {
     const char *begin;
     size_t size = word(parser, '#', &begin);
+    char why[MT_UNKNOWN_TEXT], choices[MT_CATEGORY_CHOICES];
     unsigned found = mt_category_find(begin, size);
     if (found == mt_n_categories)
-        return wrong(parser, begin,
-                     "unknown category; memtap-rules(5) has the list, and a line 'category NAME' "
-                     "before adds your own");
+        return wrong(parser, begin, "%s (a line 'category NAME' before it adds your own)",
+                     mt_unknown_text(why, "category", begin, size, mt_category_choices(choices)));
     *category = (enum mt_category)found;
     return 0;
 }

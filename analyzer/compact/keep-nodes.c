@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keep-nodes.h"
-#include "analyzer/support/grow.h"
 
 /* As in the tracker, which must see the same nodes. */
-#define THREAD_LIMIT 65536u
 #define NESTING_LIMIT 4096u
 
 struct mt_keep_node {
@@ -48,7 +46,7 @@ static void keep_number(struct mt_kept *kept, uint64_t number)
 void mt_keep_nodes_clear(struct mt_keep_nodes *nodes)
 {
     free(nodes->node);
-    free(nodes->threads);
+    mt_by_id_clear(&nodes->threads);
     free(nodes->made_at);
     mt_address_map_clear(&nodes->made);
     *nodes = (struct mt_keep_nodes){.kept = nodes->kept};
@@ -117,11 +115,7 @@ void mt_candidate_keep(struct mt_keep_nodes *nodes, struct mt_candidate candidat
 
 static struct mt_keep_thread *thread_of(struct mt_keep_nodes *nodes, uint32_t thread)
 {
-    thread = thread < THREAD_LIMIT ? thread : 0;
-    if (mt_grow(&nodes->threads, &nodes->threads_capacity, (size_t)thread + 1,
-                sizeof *nodes->threads))
-        return NULL;
-    return &nodes->threads[thread];
+    return mt_by_id_reach(&nodes->threads, thread, MT_THREAD_LIMIT, sizeof(struct mt_keep_thread));
 }
 
 static int made(struct mt_keep_nodes *nodes, uint64_t address, uint64_t number)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "analyzer/support/address-map.h"
+#include "analyzer/support/by-id.h"
 #include "trace-format/model.h"
 
 /* The kept events: a bit each, by number, from 1. */
@@ -42,8 +43,7 @@ struct mt_keep_nodes {
     struct mt_keep_node *node; /* 1 .. n_nodes - 1; those that are free in a list */
     uint32_t n_nodes, first_free;
     size_t nodes_capacity;
-    struct mt_keep_thread *threads;
-    size_t threads_capacity;
+    struct mt_by_id threads;      /* struct mt_keep_thread */
     struct mt_address_map made;   /* a node's address -> index of made_at */
     struct mt_candidate *made_at; /* the last event that made it */
     size_t n_made, made_capacity;

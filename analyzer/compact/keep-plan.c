@@ -229,6 +229,9 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
     case MT_OOM:
         p->after_oom = 1;
         break;
+    case MT_UNKNOWN_VALUE:
+        keep_event(p, number);
+        return 0;
     case MT_REQUEST: /* a replay of the allocator needs all of them */
     case MT_REQUEST_STREAM:
     case MT_FREE_WAITS:

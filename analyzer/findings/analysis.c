@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/text.h"
 #include "filtered.h"
 
 #include <errno.h>
@@ -87,8 +88,8 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
     if (rc || !device->span)
         return rc;
     device->next = mt_spans_highest(device->spans, device->span->phase);
-    return mt_growth_find(&device->growth, device->spans, device->span->iteration, device->verdicts,
-                          device->n_verdicts);
+    return mt_growth_find(&device->growth, device->spans, device->span->iteration,
+                          device->context.definitions, device->verdicts, device->n_verdicts);
 }
 
 const char *const mt_part_names[] = {
@@ -239,4 +240,25 @@ const struct mt_device *mt_analysis_main_device(const struct mt_analysis *analys
 struct mt_ended mt_analysis_ended(const struct mt_analysis *analysis)
 {
     return mt_ended_of(&analysis->replay.survey, &analysis->fault);
+}
+
+const char *mt_no_moment_text(const struct mt_analysis *analysis, char out[MT_NO_MOMENT])
+{
+    const struct mt_replay *replay = &analysis->replay;
+    const struct mt_moment *moment = &replay->question.moment;
+    const struct mt_device *device = mt_analysis_main_device(analysis);
+    unsigned iterations = device && device->spans ? device->spans->iterations : 0;
+    char end[MT_SIZE_TEXT];
+    if (moment->kind == MT_AT_OOM && !replay->n_ooms)
+        snprintf(out, MT_NO_MOMENT, "the program never ran out of memory; use --at peak");
+    else if (analysis->has_no_step && iterations)
+        snprintf(out, MT_NO_MOMENT, "the trace has iterations 1 to %u only", iterations);
+    else if (analysis->has_no_step)
+        snprintf(out, MT_NO_MOMENT, "the trace has no iterations; use --at with a time");
+    else if (moment->kind == MT_AT_TIME && moment->value > mt_survey_length_ns(&replay->survey))
+        snprintf(out, MT_NO_MOMENT, "the trace ends at %s; use --at with an earlier time",
+                 mt_time_text(end, mt_survey_length_ns(&replay->survey)));
+    else
+        return NULL;
+    return out;
 }

@@ -83,4 +83,15 @@ struct mt_ended mt_analysis_ended(const struct mt_analysis *analysis);
 /* Return the device with the highest peak; NULL: no memory was allocated. */
 const struct mt_device *mt_analysis_main_device(const struct mt_analysis *analysis);
 
+/* Return a block's age at the device's moment, ns. */
+static inline uint64_t mt_block_age(const struct mt_device *device, const struct mt_block *block)
+{
+    uint64_t made = mt_block_time(block);
+    return device->at.time_ns > made ? device->at.time_ns - made : 0;
+}
+
+/* Write why the trace does not have the moment that was asked for; NULL: it has. */
+#define MT_NO_MOMENT 128
+const char *mt_no_moment_text(const struct mt_analysis *analysis, char out[MT_NO_MOMENT]);
+
 #endif

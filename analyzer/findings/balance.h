@@ -31,9 +31,9 @@ struct mt_balance {
     uint64_t runtime; /* this process's, not requested by calls: context, CUDA modules */
     uint64_t first;   /* part of it that the first sample had */
     struct mt_cuda_object_counts objects, since; /* at the sample; made since the first sample */
-    struct mt_imported imported;            /* counted in its maker's process: in no other part */
-    uint64_t others;                        /* other processes */
-    uint64_t unexplained;                   /* of no process that NVML lists */
+    struct mt_imported imported; /* counted in its maker's process: in no other part */
+    uint64_t others;             /* other processes */
+    uint64_t unexplained;        /* of no process that NVML lists */
 };
 
 /* Find the balance of the slot's device at the moment. at: the totals of its level; verdicts: on

@@ -52,7 +52,8 @@ static bool is_let_through(const struct mt_verdict *verdict, const struct mt_fil
     if (!mt_filter_has(filter, verdict->rule->category))
         return false;
     return !filter->module ||
-           is_of_module(mt_stack_module(definitions, mt_block_module(definitions, verdict)), filter->module);
+           is_of_module(mt_stack_module(definitions, mt_block_module(definitions, verdict)),
+                        filter->module);
 }
 
 int mt_filtered_blocks(struct mt_device *device, const struct mt_filter *filter,

@@ -10,8 +10,8 @@
 #include "analyzer/model/spans.h"
 
 struct mt_growth_site {
-    uint32_t stack;
-    enum mt_category category; /* of one of its blocks */
+    uint32_t line;             /* the stack of one of them: mt_line_stack */
+    enum mt_category category; /* of all of them */
     uint32_t iterations;       /* that left blocks */
     uint64_t bytes;            /* of these blocks */
 };
@@ -25,7 +25,8 @@ struct mt_growth {
 /* Find growth among a device's blocks at a moment of an iteration. 0 or -ENOMEM. Call
  * mt_growth_clear in any case. */
 int mt_growth_find(struct mt_growth *growth, const struct mt_spans *spans, uint32_t iteration,
-                   const struct mt_verdict *verdicts, size_t n);
+                   const struct mt_definitions *definitions, const struct mt_verdict *verdicts,
+                   size_t n);
 void mt_growth_clear(struct mt_growth *growth);
 
 #endif

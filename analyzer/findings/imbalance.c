@@ -22,7 +22,7 @@ int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_job_rank *
         for (size_t i = 0; i < n; i++)
             values[i] = bytes_of(&ranks[i], category);
         mt_sort_sizes(values, n);
-        uint64_t middle = values[(n - 1) / 2], own = bytes_of(&ranks[highest], category);
+        uint64_t middle = mt_median(values, n), own = bytes_of(&ranks[highest], category);
         if (category < 0) {
             imbalance->median = middle;
             imbalance->above = own - middle;

@@ -11,10 +11,10 @@
 /* In bytes, relative to the median of all ranks (of an even number, the lower of the two in the
  * middle). */
 struct mt_imbalance {
-    uint64_t median;                     /* of the peaks */
-    uint64_t above;                      /* of the highest */
-    int64_t category[MT_CATEGORY_ROOM];  /* the highest rank's minus the category's median */
-    enum mt_category most;               /* the category furthest above */
+    uint64_t median;                    /* of the peaks */
+    uint64_t above;                     /* of the highest */
+    int64_t category[MT_CATEGORY_ROOM]; /* the highest rank's minus the category's median */
+    enum mt_category most;              /* the category furthest above */
 };
 
 /* Compare n > 0 ranks; `highest` is the index of one of them. 0, or -ENOMEM. */

@@ -66,7 +66,8 @@ static int by_address(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-static int judge(struct mt_look *look, const struct mt_replay *replay, struct mt_block *blocks, size_t n)
+static int judge(struct mt_look *look, const struct mt_replay *replay, struct mt_block *blocks,
+                 size_t n)
 {
     struct mt_rule_context context = mt_replay_context(replay);
     struct mt_verdict *verdicts = calloc(n + 1, sizeof *verdicts);

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oom.h"
+#include "analyzer/model/user-line.h"
 #include "analyzer/support/grow.h"
+
+const char *const mt_reach_names[MT_N_REACHES] = {"nothing",  "request", "forward",
+                                                  "backward", "step",    "next"};
+const char *const mt_reach_words[MT_N_REACHES] = {
+    [MT_REACH_NOTHING] = "not served",   [MT_REACH_REQUEST] = "this request",
+    [MT_REACH_FORWARD] = "this forward", [MT_REACH_BACKWARD] = "this backward",
+    [MT_REACH_STEP] = "this iteration",  [MT_REACH_NEXT] = "the next iteration",
+};
 
 uint32_t mt_oom_line(const struct mt_definitions *definitions, const struct mt_oom *oom)
 {
-    uint32_t user = mt_stack(definitions, oom->stack)->user;
-    uint32_t forward = mt_oom_forward_line(definitions, oom);
-    return user ? user : forward ? forward : oom->stack;
+    return mt_request_line(definitions, oom->stack, oom->forward_stack);
 }
 
 uint32_t mt_oom_forward_line(const struct mt_definitions *definitions, const struct mt_oom *oom)
 {
-    const struct mt_stack *made = mt_stack(definitions, oom->forward_stack);
-    return made->user ? made->user : made->python ? made->python : oom->forward_stack;
+    return mt_stack_line(definitions, oom->forward_stack);
 }
 
 static uint64_t bytes_of(const struct mt_oom_story *story, enum mt_category category)

@@ -20,38 +20,71 @@ uint32_t mt_oom_forward_line(const struct mt_definitions *definitions, const str
 /* Whether a replay served the request (planner/advice). */
 enum mt_served { MT_SERVED_UNKNOWN, MT_SERVED_YES, MT_SERVED_NO };
 
+/* How far the run comes: the request that failed is served; and what would have come after it too,
+ * up to the end of this forward, of its backward, of the optimizer's step, which ends the
+ * iteration. */
+enum mt_reach {
+    MT_REACH_NOTHING,
+    MT_REACH_REQUEST,
+    MT_REACH_FORWARD,
+    MT_REACH_BACKWARD,
+    MT_REACH_STEP,
+    MT_REACH_NEXT, /* another forward and backward, beside the state that the first step made */
+    MT_N_REACHES
+};
+
+/* "request", "forward" ...: for programs; "this request", "this forward" ...: for people. */
+extern const char *const mt_reach_names[MT_N_REACHES];
+extern const char *const mt_reach_words[MT_N_REACHES];
+
+/* What the run would have gone on to ask for, as far as it could be modelled
+ * (planner/changes/rest.h). */
+struct mt_oom_rest {
+    enum mt_reach known; /* NOTHING: no replay; REQUEST: what follows could not be modelled */
+    size_t layers,
+        seen; /* equal layers, and those whose forward was whole; 0: it is not of layers */
+    uint64_t state,
+        passing;     /* bytes that the optimizer's first step still asks for: kept; while it runs */
+    bool is_in_step; /* memory ran out in that step */
+    bool supposes_adam; /* no step was seen */
+    uint64_t
+        more; /* bytes more of the card that serve all of it; 0: unknown, or the card has them */
+};
+
 struct mt_advice {
     const char *what;
     const char *change; /* its name for programs: "batch:1/2", or of a setting "set" */
     const char *set;    /* a setting of PyTorch's allocator; NULL: the program is to change */
     char modules[MT_ADVICE_MODULES]; /* to checkpoint, as memtap-plan(1) names them; "": not told */
-    uint64_t bytes;     /* less at that moment, at most; 0: not told */
+    uint64_t bytes;                  /* less at that moment, at most; 0: not told */
     enum mt_served served;
-    bool is_replayed; /* the program's own requests; else modelled */
+    enum mt_reach reach; /* on the card; what comes after the request is modelled */
+    bool is_replayed;    /* the program's own requests; else modelled */
 };
 
 struct mt_oom_story {
     const struct mt_oom *oom;
     const struct mt_device *device;
     enum mt_pool pool;
-    uint64_t segment;   /* bytes that PyTorch had to request from CUDA */
-    uint64_t cached;    /* reserved - allocated */
-    uint64_t usable;    /* the part that is not in private pools of graphs and MemPools, nor known
-                         * to be in the pool for blocks of other sizes */
-    uint64_t on_card;   /* bytes that PyTorch might have taken of it, besides its reserved ones; 0:
-                         * none, unknown */
-    uint64_t limit; /* the most that PyTorch might reserve, if it was that; 0: it was the card */
+    uint64_t segment; /* bytes that PyTorch had to request from CUDA */
+    uint64_t cached;  /* reserved - allocated */
+    uint64_t usable;  /* the part that is not in private pools of graphs and MemPools, nor known
+                       * to be in the pool for blocks of other sizes */
+    uint64_t on_card; /* bytes that PyTorch might have taken of it, besides its reserved ones; 0:
+                       * none, unknown */
+    uint64_t limit;   /* the most that PyTorch might reserve, if it was that; 0: it was the card */
     enum mt_served without_limit; /* by replay */
-    uint64_t missed_by; /* missing bytes even if all usable ones counted; 0: none */
-    bool would_fit_expandable; /* a replay with expandable segments served the request */
-    bool is_in_pieces;         /* all usable bytes would do, if they were one piece */
-    uint64_t more;             /* bytes more of the card that serve it, by replay; 0: unknown */
+    uint64_t missed_by;           /* missing bytes even if all usable ones counted; 0: none */
+    bool would_fit_expandable;    /* a replay with expandable segments served the request */
+    bool is_in_pieces;            /* all usable bytes would do, if they were one piece */
+    struct mt_oom_rest rest;
+    uint64_t more;    /* bytes more of the card that serve it, by replay; 0: unknown */
     int knows_pieces; /* the segments are in the trace */
     uint64_t fitting; /* bytes in large enough pieces: of other streams or pools */
     struct mt_pins pins;
     struct mt_advice advice[MT_ADVICE_KEPT];
     size_t n_advice;
-    const char *variable; /* of the environment: where a setting of the advice belongs */
+    const char *variable;          /* of the environment: where a setting of the advice belongs */
     const struct mt_span *span;    /* the program's span */
     uint64_t this_most, last_most; /* the highest of this iteration and of the one before */
 };

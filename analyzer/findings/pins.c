@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pins.h"
+#include "analyzer/model/user-line.h"
 #include "analyzer/support/grow.h"
 
 /* A segment is pinned if at most 1 / PINNED_PART of it is used. */
@@ -63,10 +64,7 @@ int mt_pins_find(struct mt_pins *found, const struct mt_segments *segments, unsi
         if (!(pools & 1u << segment->pool) || segment->used > segment->size / PINNED_PART)
             continue;
         const struct mt_verdict *verdict = keeper(segment, verdicts);
-        uint32_t forward = verdict->block->forward_stack;
-        uint32_t stack = forward ? forward : verdict->block->stack;
-        uint32_t user = mt_stack(definitions, stack)->user;
-        pins[n++] = (struct mt_pin){.stack = user ? user : stack,
+        pins[n++] = (struct mt_pin){.stack = mt_line_stack(definitions, verdict->block),
                                     .category = verdict->rule->category,
                                     .segments = 1,
                                     .blocks = segment->n_blocks,

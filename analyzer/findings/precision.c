@@ -91,7 +91,8 @@ static bool is_gathered(const struct finder *finder, const struct mt_block *bloc
     if (whole_of(finder, block))
         return false;
     return saw(block, MT_SAW_EMPTIED) ||
-           (finder->n_parts && is_late && saw(block, MT_SAW_SET_DATA) && !saw(block, MT_SAW_STEPPED));
+           (finder->n_parts && is_late && saw(block, MT_SAW_SET_DATA) &&
+            !saw(block, MT_SAW_STEPPED));
 }
 
 /* Return whether it is a weight of the model that optimizers update through a copy. */
@@ -112,8 +113,8 @@ static bool is_used_by_module(const struct finder *finder, const struct mt_block
 static bool is_master(const struct finder *finder, const struct mt_block *block)
 {
     unsigned width = width_of(block->dtype);
-    return finder->has_model && saw(block, MT_SAW_STEPPED) &&
-           !saw(block, MT_SAW_SET_DATA) && !is_used_by_module(finder, block) && !whole_of(finder, block) &&
+    return finder->has_model && saw(block, MT_SAW_STEPPED) && !saw(block, MT_SAW_SET_DATA) &&
+           !is_used_by_module(finder, block) && !whole_of(finder, block) &&
            (!width || !finder->narrowest || width > finder->narrowest);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "sites.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/trace/marks.h"
-#include "sites.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ struct entry {
     struct mt_site site;
     uint64_t largest;         /* block, the one with site.stack */
     uint64_t largest_guessed; /* and the one with site.guess */
-    uint32_t frame;           /* site.stack's */
+    uint32_t place;           /* mt_stack_place of site.stack */
 };
 
 /* Merged from time to time, so that there is only room for a few more entries than sites. */
@@ -32,7 +32,7 @@ static struct entry locate(const struct mt_definitions *definitions,
                                    .node_name = block->node_name,
                                    .name = block->name,
                                    .guess = mt_guess_of(verdict)}};
-    entry.frame = mt_stack(definitions, entry.site.stack)->frame;
+    entry.place = mt_stack_place(definitions, entry.site.stack);
     entry.largest = block->size;
     entry.largest_guessed = entry.site.guess ? block->size : 0;
     return entry;
@@ -45,7 +45,7 @@ static int by_key(const void *left, const void *right)
     const struct entry *a = left, *b = right;
     int order = COMPARE(a->site.category, b->site.category);
     if (!order)
-        order = COMPARE(a->frame, b->frame);
+        order = COMPARE(a->place, b->place);
     if (!order)
         order = COMPARE(a->site.node_name, b->site.node_name);
     if (!order)
@@ -70,7 +70,7 @@ static int by_size(const void *left, const void *right)
 
 static int same_site(const struct entry *a, const struct entry *b)
 {
-    return a->site.category == b->site.category && a->frame == b->frame &&
+    return a->site.category == b->site.category && a->place == b->place &&
            a->site.node_name == b->site.node_name && a->site.name == b->site.name;
 }
 

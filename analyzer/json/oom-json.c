@@ -21,13 +21,29 @@ static json_t *operator_of(const struct mt_definitions *definitions, const struc
 
 static json_t *suggestion(const struct mt_advice *advice)
 {
-    json_t *fits = advice->served == MT_SERVED_UNKNOWN ? json_null()
-                                                         : json_boolean(advice->served == MT_SERVED_YES);
+    json_t *fits = advice->served == MT_SERVED_UNKNOWN
+                       ? json_null()
+                       : json_boolean(advice->served == MT_SERVED_YES);
     json_t *modules = *advice->modules ? mt_json_text(advice->modules) : json_null();
-    return json_pack("{s:s, s:o, s:s, s:s?, s:o, s:s, s:o}", "what", advice->what, "bytes",
+    return json_pack("{s:s, s:o, s:s, s:s?, s:o, s:s, s:o, s:o}", "what", advice->what, "bytes",
                      mt_json_number(advice->bytes), "change", advice->change, "set", advice->set,
                      "fits", fits, "how", advice->is_replayed ? "replayed" : "modelled", "modules",
-                     modules);
+                     modules, "through",
+                     advice->served == MT_SERVED_YES && advice->reach
+                         ? json_string(mt_reach_names[advice->reach])
+                         : json_null());
+}
+
+static json_t *rest_json(const struct mt_oom_rest *rest)
+{
+    if (rest->known <= MT_REACH_REQUEST)
+        return json_null();
+    return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:b, s:o}", "through",
+                     mt_reach_names[rest->known], "how", "modelled", "layers",
+                     (json_int_t)rest->layers, "layers_seen", (json_int_t)rest->seen, "state",
+                     mt_json_number(rest->state), "passing", mt_json_number(rest->passing),
+                     "supposes_adam", (int)rest->supposes_adam, "more_needed",
+                     rest->more ? mt_json_number(rest->more) : json_null());
 }
 
 static json_t *suggestions(const struct mt_oom_story *story)
@@ -45,14 +61,13 @@ static json_t *all(const struct mt_analysis *analysis)
     uint64_t kept = replay->n_ooms < MT_OOMS_KEPT ? replay->n_ooms : MT_OOMS_KEPT;
     for (uint64_t i = replay->n_ooms - kept; i < replay->n_ooms; i++) {
         const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
-        json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "device",
-                                               mt_json_device(oom->device), "time_ns",
-                                               mt_json_number(oom->time_ns), "requested",
-                                               mt_json_number(oom->wanted), "went_on", oom->went_on,
-                                               "stack", frames(replay->definitions, oom->stack),
-                                               "operator", operator_of(replay->definitions, oom),
-                                               "forward_stack",
-                                               frames(replay->definitions, oom->forward_stack)));
+        json_array_append_new(
+            array, json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "device",
+                             mt_json_device(oom->device), "time_ns", mt_json_number(oom->time_ns),
+                             "requested", mt_json_number(oom->wanted), "went_on", oom->went_on,
+                             "stack", frames(replay->definitions, oom->stack), "operator",
+                             operator_of(replay->definitions, oom), "forward_stack",
+                             frames(replay->definitions, oom->forward_stack)));
     }
     return array;
 }
@@ -107,7 +122,9 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "iteration",
                         json_integer(story->span ? story->span->iteration : 0));
     json_object_set_new(object, "pinned_by", mt_json_pins(&story->pins, d));
-    json_object_set_new(object, "more_needed", story->more ? mt_json_number(story->more) : json_null());
+    json_object_set_new(object, "more_needed",
+                        story->more ? mt_json_number(story->more) : json_null());
+    json_object_set_new(object, "rest", rest_json(&story->rest));
     json_object_set_new(object, "suggestions", suggestions(story));
     json_object_set_new(object, "host", mt_json_host(analysis));
     json_object_set_new(object, "all", all(analysis));

@@ -18,8 +18,7 @@ json_t *mt_json_precision(const struct mt_precision *precision)
     }
     return json_pack("{s:o, s:o, s:b, s:f, s:o, s:o}", "parameters",
                      mt_json_number(precision->parameters), "here", mt_json_number(precision->here),
-                     "whole_known", !precision->lacks_others,
-                     "bytes_per_parameter",
+                     "whole_known", !precision->lacks_others, "bytes_per_parameter",
                      (double)precision->bytes / (double)precision->parameters, "rounding",
                      mt_json_number(precision->rounding), "roles", roles);
 }

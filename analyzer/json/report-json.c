@@ -25,12 +25,11 @@ json_t *mt_rules_json(const struct mt_device *device)
         const struct mt_rule *rule = mt_rule_at(device->context.user, i);
         const struct mt_share *share = &device->by_rule[i];
         if (share->blocks)
-            json_array_append_new(
-                array, json_pack("{s:s, s:s, s:s, s:o, s:o}", "rule", rule->name, "category",
-                                 mt_categories[rule->category].name, "certainty",
-                                 mt_certainty_name(rule->certainty), "bytes",
-                                 mt_json_number(share->bytes), "blocks",
-                                 mt_json_number(share->blocks)));
+            json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:o, s:o}", "rule", rule->name,
+                                                   "category", mt_categories[rule->category].name,
+                                                   "certainty", mt_certainty_name(rule->certainty),
+                                                   "bytes", mt_json_number(share->bytes), "blocks",
+                                                   mt_json_number(share->blocks)));
     }
     return array;
 }
@@ -78,11 +77,11 @@ static json_t *growth(const struct mt_definitions *definitions, const struct mt_
     json_t *sites = json_array();
     for (size_t i = 0; i < growth->n; i++) {
         const struct mt_growth_site *site = &growth->site[i];
-        json_array_append_new(
-            sites,
-            json_pack("{s:o, s:i, s:s, s:o}", "bytes", mt_json_number(site->bytes), "iterations",
-                      (int)site->iterations, "category", mt_categories[site->category].name, "line",
-                      mt_json_frame(definitions, mt_stack(definitions, site->stack)->user)));
+        json_array_append_new(sites, json_pack("{s:o, s:i, s:s, s:o}", "bytes",
+                                               mt_json_number(site->bytes), "iterations",
+                                               (int)site->iterations, "category",
+                                               mt_categories[site->category].name, "line",
+                                               mt_json_frame(definitions, site->line)));
     }
     return json_pack("{s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration), "sites",
                      sites);
@@ -136,8 +135,7 @@ static json_t *call_sites(const struct mt_definitions *definitions, const struct
             array, json_pack("{s:o, s:o, s:s, s:s?, s:o, s:o, s:o, s:o}", "bytes",
                              mt_json_number(site->bytes), "blocks", mt_json_number(site->blocks),
                              "category", mt_categories[site->category].name, "guess", site->guess,
-                             "operator",
-                             mt_json_type_name(definitions, site->node_name), "line",
+                             "operator", mt_json_type_name(definitions, site->node_name), "line",
                              mt_json_frame(definitions, site->stack), "called_from",
                              mt_json_frame(definitions, mt_site_caller(definitions, site)), "name",
                              mt_json_name(definitions, site->name)));
@@ -202,7 +200,8 @@ static json_t *devices(const struct mt_analysis *analysis)
         json_object_set_new(object, "balance", mt_json_balance(&device->balance));
         json_object_set_new(object, "private_pools", mt_json_private_pools(&device->private_pools));
         if (analysis->replay.question.by != MT_BY_SITE)
-            json_object_set_new(object, "groups", groups(analysis->replay.definitions, device,
+            json_object_set_new(object, "groups",
+                                groups(analysis->replay.definitions, device,
                                        analysis->replay.question.by,
                                        &analysis->replay.question.filter));
         json_array_append_new(array, object);
@@ -222,8 +221,7 @@ static json_t *out_of_memory(const struct mt_replay *replay)
                       "time_ns", mt_json_number(oom->time_ns), "requested",
                       mt_json_number(oom->wanted), "allocated", mt_json_number(oom->allocated),
                       "reserved", mt_json_number(oom->reserved), "line",
-                      mt_json_frame(replay->definitions,
-                                    mt_oom_line(replay->definitions, oom))));
+                      mt_json_frame(replay->definitions, mt_oom_line(replay->definitions, oom))));
     }
     return array;
 }

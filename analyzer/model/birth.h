@@ -19,7 +19,7 @@ struct mt_deaths {
         struct mt_when when;
         uint32_t users; /* blocks */
         uint32_t next;  /* of unused ones; 0: none */
-    } * death; /* the first is zeros: no end */
+    } *death;           /* the first is zeros: no end */
     size_t n, capacity;
     uint32_t latest, first_free; /* 0: none */
 };
@@ -61,7 +61,8 @@ void mt_deaths_clear(struct mt_deaths *deaths);
 int mt_deaths_add(struct mt_deaths *deaths, const struct mt_when *when);
 
 /* Set *place to the end of now, with one user more. 0 or -ENOMEM. */
-static inline int mt_deaths_take(struct mt_deaths *deaths, const struct mt_when *when, uint32_t *place)
+static inline int mt_deaths_take(struct mt_deaths *deaths, const struct mt_when *when,
+                                 uint32_t *place)
 {
     if ((!deaths->latest || deaths->death[deaths->latest].when.epoch != when->epoch) &&
         mt_deaths_add(deaths, when))

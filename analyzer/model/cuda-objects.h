@@ -21,7 +21,7 @@ struct mt_cuda_objects {
         uint32_t next; /* in the list of free records */
         uint8_t space; /* enum mt_space */
         uint8_t slot;
-    } * object;
+    } *object;
     size_t n, capacity;
     uint32_t first_free; /* place + 1, 0: none */
     struct mt_cuda_object_counts now[MT_DEVICES];

@@ -19,7 +19,7 @@ struct mt_equal_sets {
         uint64_t bytes, same, wider; /* of all its blocks, of blocks of a parameter's size, and of
                                       * blocks of double that */
         size_t blocks;               /* matched ones */
-    } * site;
+    } *site;
     size_t n_sites, capacity;
 };
 

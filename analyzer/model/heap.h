@@ -27,29 +27,45 @@ static inline unsigned mt_device_slot(int device)
     return device >= 0 && device + 1 < (int)MT_DEVICES ? (unsigned)device + 1 : 0;
 }
 
-/* Known facts about a block besides its place. */
+/* Known facts about a block besides its place, each once: E(enumerator, text). The rules read
+ * MT_SAW_...; memtap explain prints each text that is not empty, in this order. */
+/* clang-format off */
+#define MT_EVIDENCE(E)                                                                             \
+    E(PARAMETER, "wrapped in nn.Parameter")                                                        \
+    E(BUFFER, "wrapped in nn.Buffer")                                                              \
+    E(SET_DATA, "became a tensor's data")                                                          \
+    E(NEEDS_GRAD, "requires_grad was set")                                                         \
+    E(LEAF, "leaf of an autograd graph: gradients accumulate for it")                              \
+    E(LEAF_AGAIN, "leaf of several autograd graphs")                                               \
+    E(LEAF_HOOK, "freed by a hook that ran after a leaf received its gradient")                    \
+    E(STATE, "in an optimizer's state")                                                            \
+    E(MODULES_BUFFER, "among a module's buffers")                                                  \
+    E(STEPPED, "an optimizer updates it")                                                          \
+    E(WORKSPACE, "handed to cuBLAS, cuDNN or a similar library")                                   \
+    E(LEAF_OF_GRAPH, "output of a graph, detached to begin another")                               \
+    E(GRADIENT, "kept as a leaf's gradient")                                                       \
+    E(GRAPH_OUTPUT, "output of an autograd operator (has a grad_fn)")                              \
+    E(SAVED, "saved for backward")                                                                 \
+    E(SAVED_LATER, "saved for backward in a later forward than its own")                           \
+    E(EMPTIED, "its storage gives memory back from time to time")                                  \
+    E(STEP_SURVIVED, "made in an optimizer step, lived longer")                                    \
+    E(STEP_DIED, "made in an optimizer step, freed before its end")                                \
+    E(LATER_STEP, "lived past the end of an optimizer step")                                       \
+    E(END, "") /* it was freed, else the trace ends first: told with its life */
+/* clang-format on */
+
+enum {
+#define MT_EVIDENCE_BIT(id, text) MT_EVIDENCE_##id,
+    MT_EVIDENCE(MT_EVIDENCE_BIT)
+#undef MT_EVIDENCE_BIT
+        MT_EVIDENCE_COUNT
+};
+_Static_assert(MT_EVIDENCE_COUNT <= 24, "mt_block.evidence has room for them");
+
 enum mt_evidence {
-    MT_SAW_PARAMETER = 1 << 0,       /* wrapped in nn.Parameter */
-    MT_SAW_BUFFER = 1 << 1,          /* wrapped in nn.Buffer */
-    MT_SAW_SET_DATA = 1 << 2,        /* became a tensor's .data */
-    MT_SAW_LEAF = 1 << 3,            /* a leaf that needs a gradient */
-    MT_SAW_LEAF_AGAIN = 1 << 4,      /* in more than one graph */
-    MT_SAW_LEAF_OF_GRAPH = 1 << 5,   /* first an output of the graph, then detached */
-    MT_SAW_GRADIENT = 1 << 6,        /* kept as a leaf's gradient */
-    MT_SAW_SAVED = 1 << 7,           /* saved for backward */
-    MT_SAW_GRAPH_OUTPUT = 1 << 8,    /* has a grad_fn */
-    MT_SAW_STEP_SURVIVED = 1 << 9,   /* made in an optimizer step, lived past its end */
-    MT_SAW_STEP_DIED = 1 << 10,      /* made in an optimizer step, freed before its end */
-    MT_SAW_LATER_STEP = 1 << 11,     /* lived past the end of an optimizer step */
-    MT_SAW_NEEDS_GRAD = 1 << 12,     /* requires_grad was set to true */
-    MT_SAW_END = 1 << 13,            /* it was freed; else the trace ends first */
-    MT_SAW_WORKSPACE = 1 << 14,      /* work memory of a CUDA library */
-    MT_SAW_LEAF_HOOK = 1 << 17,      /* made in backward, freed by a hook on a leaf's gradient */
-    MT_SAW_STEPPED = 1 << 16,        /* an optimizer updates it */
-    MT_SAW_STATE = 1 << 15,          /* in an optimizer's state */
-    MT_SAW_MODULES_BUFFER = 1 << 18, /* among a module's buffers */
-    MT_SAW_EMPTIED = 1 << 19,        /* its storage gives memory back from time to time */
-    MT_SAW_SAVED_LATER = 1 << 22,    /* saved for backward in a later forward than its own */
+#define MT_EVIDENCE_MASK(id, text) MT_SAW_##id = 1 << MT_EVIDENCE_##id,
+    MT_EVIDENCE(MT_EVIDENCE_MASK)
+#undef MT_EVIDENCE_MASK
 };
 
 /*
@@ -115,7 +131,8 @@ struct mt_block_copy {
 void mt_block_copy(struct mt_block_copy *copy, const struct mt_block *block);
 
 #ifndef MT_HEAP_CHUNK
-#define MT_HEAP_CHUNK 1024u /* records that are allocated together: a multiple of 64, at most 4096 */
+#define MT_HEAP_CHUNK                                                                              \
+    1024u /* records that are allocated together: a multiple of 64, at most 4096 */
 #endif
 
 struct mt_heap_chunk {

@@ -7,14 +7,37 @@
 #define MT_PHASE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+/* P(enumerator, name, label, in a sentence on a block). Names stand in JSON, tables, budgets and
+ * rules, labels in reports; OUTSIDE (the program's own code: data, losses, logs) is a phase of its
+ * own only before all others. */
+/* clang-format off */
+#define MT_PHASE_LIST(P)                                                                           \
+    P(OUTSIDE, "outside", "start-up", "outside the model")                                         \
+    P(FORWARD, "forward", "forward", "in forward")                                                 \
+    P(BACKWARD, "backward", "backward", "in backward")                                             \
+    P(STEP, "optimizer", "optimizer step", "in an optimizer step")
+/* clang-format on */
+
 enum mt_phase {
-    MT_PHASE_OUTSIDE, /* the program's own code: data, losses, logs */
-    MT_PHASE_FORWARD,
-    MT_PHASE_BACKWARD,
-    MT_PHASE_STEP,
+#define MT_PHASE_ENUM(id, ...) MT_PHASE_##id,
+    MT_PHASE_LIST(MT_PHASE_ENUM)
+#undef MT_PHASE_ENUM
+        MT_PHASE_COUNT
 };
+
+extern const struct mt_phase_name {
+    const char *name, *label, *where;
+} mt_phase_names[MT_PHASE_COUNT];
+
+/* All names, with blanks between. */
+extern const char *const mt_phase_choices;
+
+/* Return the phase of this name or label, or of the name that OUTSIDE had before 0.1 ("startup");
+ * MT_PHASE_COUNT: none. */
+enum mt_phase mt_phase_find(const char *name, size_t size);
 
 /* Counts of begun phases, to compare two moments. */
 struct mt_when {
@@ -25,7 +48,8 @@ struct mt_when {
     uint8_t phase;  /* enum mt_phase */
     uint8_t after;  /* the last phase that was not OUTSIDE; OUTSIDE: none yet */
     uint8_t is_evaluation;
-    uint8_t trained; /* `after` when evaluation began */
+    uint8_t has_called; /* a module's forward has begun */
+    uint8_t trained;    /* `after` when evaluation began */
 };
 
 /* Note whether a framework's evaluation loop runs. The phases after it continue the ones before

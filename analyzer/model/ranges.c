@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 /* Only damaged traces have more, and programs that never close ranges. */
-#define THREAD_LIMIT 65536u
 #define NESTING_LIMIT 512u
 #define PATH_LIMIT (1u << 20)
 
@@ -21,11 +20,11 @@ struct mt_range_thread {
 
 void mt_ranges_clear(struct mt_ranges *ranges)
 {
-    for (size_t i = 0; i < ranges->n_threads; i++)
-        free(ranges->threads[i].open);
+    for (uint32_t i = 0; i < ranges->threads.n; i++)
+        free(((struct mt_range_thread *)mt_by_id(&ranges->threads, i))->open);
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_ranges_forget(ranges, slot);
-    free(ranges->threads);
+    mt_by_id_clear(&ranges->threads);
     free(ranges->range);
     free(ranges->mark);
     mt_address_map_clear(&ranges->by_key);
@@ -34,20 +33,10 @@ void mt_ranges_clear(struct mt_ranges *ranges)
     memset(ranges, 0, sizeof *ranges);
 }
 
-static uint32_t thread_index(uint32_t thread)
-{
-    return thread < THREAD_LIMIT ? thread : 0;
-}
-
 static struct mt_range_thread *thread_of(struct mt_ranges *ranges, uint32_t thread)
 {
-    thread = thread_index(thread);
-    if (mt_grow(&ranges->threads, &ranges->threads_capacity, (size_t)thread + 1,
-                sizeof *ranges->threads))
-        return NULL;
-    if (ranges->n_threads <= thread)
-        ranges->n_threads = (size_t)thread + 1;
-    return &ranges->threads[thread];
+    return mt_by_id_reach(&ranges->threads, thread, MT_THREAD_LIMIT,
+                          sizeof(struct mt_range_thread));
 }
 
 /* Return a key of 64 bits: 20 for the outer path, 24 for the name, 20 for the domain. */
@@ -91,7 +80,7 @@ static int open_range(struct mt_ranges *ranges, uint32_t thread, uint32_t around
         return -ENOMEM;
     range.path = path_of(ranges, t->n ? t->open[t->n - 1].path : around, range.name, range.domain);
     if (!range.path || (range.number && mt_address_map_put(&ranges->started, range.number,
-                                                           1 + thread_index(thread))))
+                                                           1 + mt_thread_id(thread))))
         return -ENOMEM;
     ranges->range[range.path].times++;
     t->open[t->n++] = range;
@@ -179,10 +168,10 @@ int mt_ranges_event(struct mt_ranges *ranges, const struct mt_event *event, uint
 
 uint32_t mt_ranges_of_thread(const struct mt_ranges *ranges, uint32_t thread)
 {
-    thread = thread_index(thread);
-    if (thread >= ranges->n_threads || !ranges->threads[thread].n)
-        return 0;
-    return ranges->threads[thread].open[ranges->threads[thread].n - 1].path;
+    thread = mt_thread_id(thread);
+    const struct mt_range_thread *t =
+        thread < ranges->threads.n ? mt_by_id(&ranges->threads, thread) : NULL;
+    return t && t->n ? t->open[t->n - 1].path : 0;
 }
 
 int mt_ranges_see(struct mt_ranges *ranges, unsigned slot, uint32_t path,

@@ -8,6 +8,7 @@
 #define MT_RANGES_H
 
 #include "analyzer/support/address-map.h"
+#include "analyzer/support/by-id.h"
 #include "analyzer/trace/definitions.h"
 #include "heap.h"
 
@@ -28,14 +29,11 @@ struct mt_range_mark {
     uint64_t times, first_ns, last_ns;
 };
 
-struct mt_range_thread;
-
 struct mt_ranges {
     struct mt_range *range; /* 1 .. n_ranges - 1; n_ranges 0: none was ever opened */
     size_t n_ranges, ranges_capacity;
     struct mt_address_map by_key, marks_by_key, started; /* started: number of a range -> thread */
-    struct mt_range_thread *threads;
-    size_t n_threads, threads_capacity;
+    struct mt_by_id threads;                             /* struct mt_range_thread */
     struct mt_range_mark *mark;
     size_t n_marks, marks_capacity;
     struct {

@@ -2,6 +2,8 @@
 #include "spans.h"
 #include "analyzer/support/grow.h"
 
+#include <string.h>
+
 /* The first iterations make state, and the last one may be cut short. With only a few, hardly any
  * remain: then the second one counts, and the growth must be the same each time, except for the
  * allocator's rounding. */
@@ -21,6 +23,7 @@ int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t eve
         return -ENOMEM;
     spans->span[spans->n++] = (struct mt_span){.run = now->run,
                                                .phase = now->after,
+                                               .has_called = now->has_called,
                                                .is_evaluation = now->is_evaluation,
                                                .time_ns = time_ns,
                                                .event = event,
@@ -40,6 +43,15 @@ static bool has_phase(const struct mt_spans *spans, enum mt_phase phase)
         if (spans->span[i].phase == phase && !mt_span_is_beside(spans, &spans->span[i]))
             return true;
     return false;
+}
+
+static void count_warm_up_as_start(struct mt_spans *spans)
+{
+    size_t n = 0;
+    while (n < spans->n && !spans->span[n].has_called && spans->span[n].phase != MT_PHASE_STEP)
+        n++;
+    for (size_t i = 0; i < n && n < spans->n && spans->span[n].has_called; i++)
+        spans->span[i].phase = MT_PHASE_OUTSIDE;
 }
 
 static int only_evaluates(const struct mt_spans *spans)
@@ -86,9 +98,9 @@ static uint32_t number_by(struct mt_spans *spans, enum mt_phase last)
         span->iteration = iteration;
         if (mt_span_is_beside(spans, span))
             continue;
-        iteration += span->phase != MT_PHASE_OUTSIDE &&
-                     (!iteration ||
-                      (before == last && (span->phase != last || last == MT_PHASE_FORWARD)));
+        iteration +=
+            span->phase != MT_PHASE_OUTSIDE &&
+            (!iteration || (before == last && (span->phase != last || last == MT_PHASE_FORWARD)));
         span->iteration = iteration;
         if (span->phase != MT_PHASE_OUTSIDE)
             before = (enum mt_phase)span->phase;
@@ -112,11 +124,13 @@ static void take_back_last(struct mt_spans *spans)
 
 void mt_spans_number(struct mt_spans *spans, bool is_broken_off)
 {
+    count_warm_up_as_start(spans);
     spans->only_evaluates = only_evaluates(spans);
     bool has_steps = has_phase(spans, MT_PHASE_STEP),
          has_backward = has_phase(spans, MT_PHASE_BACKWARD);
-    spans->iterations = has_steps ? number_by_steps(spans)
-                                  : number_by(spans, has_backward ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
+    spans->iterations = has_steps
+                            ? number_by_steps(spans)
+                            : number_by(spans, has_backward ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
     if (has_backward && spans->iterations > 1 && !is_broken_off)
         take_back_last(spans);
 }
@@ -148,7 +162,8 @@ const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64
     const struct mt_span *best = NULL;
     for (size_t i = 0; i < spans->n; i++)
         if (iteration && spans->span[i].iteration == iteration &&
-            !mt_span_is_beside(spans, &spans->span[i]) && (!best || spans->span[i].most > best->most))
+            !mt_span_is_beside(spans, &spans->span[i]) &&
+            (!best || spans->span[i].most > best->most))
             best = &spans->span[i];
     return best;
 }
@@ -235,14 +250,26 @@ struct mt_free_trend mt_spans_free_trend(const struct mt_spans *spans)
                                   .last_part = free_part(spans, spans->iterations)};
 }
 
-const struct mt_phase_name mt_phase_names[4] = {
-    [MT_PHASE_OUTSIDE] = {"startup", "start-up"},
-    [MT_PHASE_FORWARD] = {"forward", "forward"},
-    [MT_PHASE_BACKWARD] = {"backward", "backward"},
-    [MT_PHASE_STEP] = {"optimizer", "optimizer step"},
+const struct mt_phase_name mt_phase_names[MT_PHASE_COUNT] = {
+#define ROW(id, name, label, where) [MT_PHASE_##id] = {name, label, where},
+    MT_PHASE_LIST(ROW)
+#undef ROW
 };
 
-const char *mt_phase_cell(enum mt_phase phase)
+#define CHOICE(id, name, label, where) " " name
+static const char choices[] = MT_PHASE_LIST(CHOICE);
+const char *const mt_phase_choices = choices + 1;
+
+static bool is_word(const char *word, const char *name, size_t size)
 {
-    return phase == MT_PHASE_OUTSIDE ? "outside" : mt_phase_names[phase].name;
+    return strlen(word) == size && !memcmp(word, name, size);
+}
+
+enum mt_phase mt_phase_find(const char *name, size_t size)
+{
+    unsigned i = 0;
+    while (i < MT_PHASE_COUNT && !is_word(mt_phase_names[i].name, name, size) &&
+           !is_word(mt_phase_names[i].label, name, size))
+        i++;
+    return is_word("startup", name, size) ? MT_PHASE_OUTSIDE : (enum mt_phase)i;
 }

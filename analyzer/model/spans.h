@@ -16,6 +16,7 @@ struct mt_span {
     uint32_t run;            /* mt_when.run */
     uint32_t iteration;      /* from 1; 0: start-up. After mt_spans_number */
     uint8_t phase;           /* enum mt_phase; OUTSIDE: start-up */
+    uint8_t has_called;      /* a module was called before, or here */
     uint8_t is_evaluation;   /* between iterations: `iteration` is the one before */
     uint64_t time_ns, event; /* the first event's */
     uint64_t before;         /* the device's last event before it; 0: none */
@@ -66,7 +67,8 @@ static inline int mt_spans_see(struct mt_spans *spans, const struct mt_when *now
 /* Number the iterations. One ends with the optimizer step (or several in a row); without steps when
  * forward follows backward; without backward each forward is one. Forwards after the last backward
  * are a validation, not an iteration, unless the program was interrupted there. A framework's
- * evaluation is not an iteration either. */
+ * evaluation is not an iteration either, nor what a program that calls modules does before the
+ * first one (Megatron warms compiled functions up), if it makes no step there: that is start-up. */
 void mt_spans_number(struct mt_spans *spans, bool is_broken_off);
 
 /* Return the span of a run, or of the last one before; NULL: none. */
@@ -95,13 +97,5 @@ struct mt_free_trend {
     double first_part, last_part;
 };
 struct mt_free_trend mt_spans_free_trend(const struct mt_spans *spans);
-
-/* For JSON and for people. OUTSIDE is before anything else: start-up. */
-extern const struct mt_phase_name {
-    const char *name, *label;
-} mt_phase_names[4];
-
-/* What tables call it: outside, forward, backward or optimizer. */
-const char *mt_phase_cell(enum mt_phase phase);
 
 #endif

@@ -37,8 +37,7 @@ static bool had_that_size(const struct mt_kept_evidence *kept, uint64_t size)
 }
 
 /* Another storage, of another size, may be at the address now. */
-int mt_storages_empty(struct mt_storages *storages, uint64_t storage,
-                      const struct mt_block *block)
+int mt_storages_empty(struct mt_storages *storages, uint64_t storage, const struct mt_block *block)
 {
     struct mt_kept_evidence *kept;
     uint32_t evidence = block->evidence & LASTING;

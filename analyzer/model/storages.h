@@ -24,8 +24,7 @@ struct mt_storages {
 void mt_storages_clear(struct mt_storages *storages);
 
 /* Note that the storage is about to free the block. 0 or -ENOMEM. */
-int mt_storages_empty(struct mt_storages *storages, uint64_t storage,
-                      const struct mt_block *block);
+int mt_storages_empty(struct mt_storages *storages, uint64_t storage, const struct mt_block *block);
 
 /* Note that the storage got this block for so many bytes. */
 void mt_storages_fill(const struct mt_storages *storages, uint64_t storage, uint64_t size,

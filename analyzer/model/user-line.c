@@ -3,8 +3,20 @@
 
 uint32_t mt_line_stack(const struct mt_definitions *definitions, const struct mt_block *block)
 {
-    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
-    uint32_t user = mt_stack(definitions, stack)->user;
-    uint32_t python = mt_stack(definitions, stack)->python;
-    return user ? user : python ? python : stack;
+    return mt_stack_line(definitions, mt_blamed_stack(block));
+}
+
+const struct mt_frame *mt_line_frame(const struct mt_definitions *definitions,
+                                     const struct mt_block *block)
+{
+    return mt_named_frame(definitions,
+                          mt_stack(definitions, mt_line_stack(definitions, block))->frame);
+}
+
+uint32_t mt_request_line(const struct mt_definitions *definitions, uint32_t stack,
+                         uint32_t forward_stack)
+{
+    bool is_known =
+        mt_stack(definitions, stack)->user || !mt_stack(definitions, forward_stack)->depth;
+    return mt_stack_line(definitions, is_known ? stack : forward_stack);
 }

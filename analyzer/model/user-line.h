@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line of the user's code behind a block. */
+/* The line that a block is blamed on, in every output. */
 #ifndef MT_USER_LINE_H
 #define MT_USER_LINE_H
 
 #include "analyzer/trace/definitions.h"
 #include "heap.h"
 
-/* Return the stack whose innermost frame is the user's line behind a block: of its allocation, or
- * of the backward node's forward call; 0: unknown. */
+/* Return the stack that a block counts for: of the backward node's forward call, or of its own
+ * allocation. 0: unknown. */
+static inline uint32_t mt_blamed_stack(const struct mt_block *block)
+{
+    return block->forward_stack ? block->forward_stack : block->stack;
+}
+
+/* Return the stack whose innermost frame is the block's line (mt_stack_line). 0: unknown. */
 uint32_t mt_line_stack(const struct mt_definitions *definitions, const struct mt_block *block);
+
+/* Return that frame, as mt_named_frame. */
+const struct mt_frame *mt_line_frame(const struct mt_definitions *definitions,
+                                     const struct mt_block *block);
+
+/* Return the line of a request that made no block: where the user's code asked; else that of the
+ * forward call (0: none). */
+uint32_t mt_request_line(const struct mt_definitions *definitions, uint32_t stack,
+                         uint32_t forward_stack);
 
 #endif

@@ -168,7 +168,8 @@ int mt_json_piece(FILE *out, const char *before, json_t *value)
 json_t *mt_json_ended(const struct mt_ended *ended)
 {
     char text[MT_ENDED_TEXT];
-    return json_pack("{s:s, s:o, s:o, s:o, s:b, s:o}", "how", mt_ended_name(ended->how), "exit_code",
+    return json_pack("{s:s, s:o, s:o, s:o, s:b, s:o}", "how", mt_ended_name(ended->how),
+                     "exit_code",
                      ended->exit_code < 0 ? json_null() : json_integer(ended->exit_code), "signal",
                      ended->signal ? json_integer(ended->signal) : json_null(), "out_of_memory",
                      mt_json_number(ended->ooms), "recovered", ended->is_recovered, "text",

@@ -40,7 +40,8 @@ json_t *mt_json_name(const struct mt_definitions *definitions, uint32_t name);
 json_t *mt_json_range(const struct mt_definitions *definitions, const struct mt_ranges *ranges,
                       uint32_t path);
 
-/* {"how": "killed", "exit_code": null, "signal": 9, "out_of_memory": 0, "recovered": false, "text"} */
+/* {"how": "killed", "exit_code": null, "signal": 9, "out_of_memory": 0, "recovered": false, "text"}
+ */
 json_t *mt_json_ended(const struct mt_ended *ended);
 
 /* The info records. */

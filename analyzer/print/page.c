@@ -66,7 +66,8 @@ static void print_extent(const struct mt_page *page)
     if (fit(page, mt_info(page->definitions, "dropped"), text, sizeof text))
         fprintf(page->out, "Dropped, because only the newest events are kept: %s.\n", text);
     if (fit(page, mt_info(page->definitions, "left_out"), text, sizeof text))
-        fprintf(page->out, "Unknown where they were new later, because there were too many: %s.\n", text);
+        fprintf(page->out, "Unknown where they were new later, because there were too many: %s.\n",
+                text);
 }
 
 void mt_page_ended(const struct mt_page *page)

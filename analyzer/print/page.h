@@ -31,6 +31,9 @@ void mt_page_ended(const struct mt_page *page);
 /* The sentences of mt_headline, wrapped, and an empty line. */
 void mt_page_headline(const struct mt_page *page);
 
+/* Its first sentence alone: sizes that hang on values which were not computed. */
+void mt_page_uncomputed(const struct mt_page *page);
+
 /* The program, and the extent of the recording. */
 void mt_page_head(const struct mt_page *page);
 

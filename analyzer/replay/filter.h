@@ -7,7 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum mt_sort { MT_SORT_USUAL, MT_SORT_BYTES, MT_SORT_BLOCKS, MT_SORT_NAME, MT_SORT_ADDRESS, MT_SORT_AGE };
+enum mt_sort {
+    MT_SORT_USUAL,
+    MT_SORT_BYTES,
+    MT_SORT_BLOCKS,
+    MT_SORT_NAME,
+    MT_SORT_ADDRESS,
+    MT_SORT_AGE
+};
 
 struct mt_filter {
     uint32_t categories; /* bits: only these; 0: all */

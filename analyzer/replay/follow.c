@@ -61,6 +61,7 @@ int mt_follow_poll(struct mt_follow *follow, size_t most, struct mt_trace_error 
         return -EINVAL;
     if (!follow->follower)
         return -ENOMEM;
+    mt_room_input(follow->path);
     while (n < most) {
         int rc = mt_follower_next(follow->follower, &batch, error);
         if (rc == -ESTALE)

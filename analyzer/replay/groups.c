@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "groups.h"
 #include "analyzer/classify/modules.h"
+#include "analyzer/model/user-line.h"
 #include "analyzer/support/demangle.h"
 #include "trace-format/dtypes.h"
 
@@ -11,15 +12,6 @@
 
 typedef void group_namer(char *out, size_t size, const struct mt_rule_context *context,
                          const struct mt_verdict *verdict);
-
-/* Return the frame of the user's own line; for blocks from backward, the forward call's. */
-static const struct mt_frame *user_frame(const struct mt_definitions *d,
-                                         const struct mt_block *block)
-{
-    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
-    uint32_t user = mt_stack(d, stack)->user;
-    return mt_stack_frame(d, user ? user : stack);
-}
 
 /* Types come from labels: blocks without a parameter, a gradient or a tensor of a graph have
  * none. */
@@ -34,13 +26,13 @@ static void name_dtype(char *out, size_t size, const struct mt_rule_context *con
 static void name_file(char *out, size_t size, const struct mt_rule_context *context,
                       const struct mt_verdict *verdict)
 {
-    snprintf(out, size, "%s", user_frame(context->definitions, verdict->block)->file);
+    snprintf(out, size, "%s", mt_line_frame(context->definitions, verdict->block)->file);
 }
 
 static void name_function(char *out, size_t size, const struct mt_rule_context *context,
                           const struct mt_verdict *verdict)
 {
-    snprintf(out, size, "%s", user_frame(context->definitions, verdict->block)->function);
+    snprintf(out, size, "%s", mt_line_frame(context->definitions, verdict->block)->function);
 }
 
 static void name_module(char *out, size_t size, const struct mt_rule_context *context,

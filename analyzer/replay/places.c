@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "places.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/support/grow.h"
-#include "places.h"
 
 #include <errno.h>
 
@@ -14,7 +14,7 @@ void mt_places_clear(struct mt_places *places)
 
 static uint64_t key_of(const struct mt_definitions *definitions, uint32_t stack, uint32_t node_name)
 {
-    return (uint64_t)mt_stack(definitions, stack)->frame << 32 | node_name;
+    return (uint64_t)mt_stack_place(definitions, stack) << 32 | node_name;
 }
 
 static struct mt_place *find(const struct mt_places *places, uint64_t key)

@@ -352,14 +352,13 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_DEVICE_MEMORY:
         mt_replay_sample(replay, event);
         return 0;
+    case MT_UNKNOWN_VALUE:
+        return mt_uncomputed_add(&replay->uncomputed, replay->definitions, event);
     }
     return mt_tracker_learn(&replay->tracker, replay->thread, event);
 }
 
-/*
- * Prefetch what most events need first: the slot of their address, then the block in it; and their
- * stack.
- */
+/* Prefetch what most events need first: their address's slot, the block in it, their stack. */
 #define PLACES_AHEAD 16
 #define BLOCKS_AHEAD 8
 
@@ -455,7 +454,6 @@ int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_
     replay->context = (struct mt_rule_context){.definitions = replay->definitions,
                                                .ranges = &replay->tracker.ranges,
                                                .lines = &replay->tracker.lines,
-                                               .numels = &replay->tracker.numels,
                                                .gradients = &replay->gradients,
                                                .user = question->rules};
     replay->tracker.definitions = replay->definitions;
@@ -495,6 +493,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_host_clear(&replay->host);
     mt_cuda_objects_clear(&replay->objects);
     mt_summaries_clear(&replay->summaries);
+    mt_uncomputed_clear(&replay->uncomputed);
     mt_definitions_destroy(replay->definitions);
     memset(replay, 0, sizeof *replay);
 }

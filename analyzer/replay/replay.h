@@ -19,6 +19,7 @@
 #include "groups.h"
 #include "places.h"
 #include "timeline.h"
+#include "uncomputed.h"
 
 /* Sees each event after the replay has handled it. Returns 0 or -ENOMEM. */
 struct mt_replay;
@@ -37,14 +38,14 @@ struct mt_life_watcher {
 /* A question to a trace. */
 struct mt_question {
     struct mt_moment moment;
-    const struct mt_user_rules *rules; /* the caller's; NULL: none */
-    uint64_t address;                  /* of a block to watch; 0: none */
-    enum mt_group_by by;               /* a report's grouping of blocks */
-    struct mt_filter filter;           /* contents of tables */
-    int one_device, device;            /* only this one, if one_device is set */
-    int whole_run;                     /* places, which takes a little longer */
-    int no_labels;                     /* ignore autograd's labels: stacks and lifetimes only */
-    const struct mt_watcher *watcher; /* the caller's; NULL: none */
+    const struct mt_user_rules *rules;   /* the caller's; NULL: none */
+    uint64_t address;                    /* of a block to watch; 0: none */
+    enum mt_group_by by;                 /* a report's grouping of blocks */
+    struct mt_filter filter;             /* contents of tables */
+    int one_device, device;              /* only this one, if one_device is set */
+    int whole_run;                       /* places, which takes a little longer */
+    int no_labels;                       /* ignore autograd's labels: stacks and lifetimes only */
+    const struct mt_watcher *watcher;    /* the caller's; NULL: none */
     const struct mt_life_watcher *lives; /* likewise */
 };
 
@@ -100,7 +101,7 @@ struct mt_replay {
     struct mt_survey survey;
     struct mt_definitions *definitions;
     struct mt_summaries summaries; /* a compact copy's */
-    struct mt_heap blocks; /* PyTorch's */
+    struct mt_heap blocks;         /* PyTorch's */
     struct mt_cuda_level cuda;
     struct mt_tracker tracker;
     struct mt_totals now[MT_DEVICES];      /* PyTorch's, after the last event */
@@ -124,6 +125,7 @@ struct mt_replay {
     struct mt_sample sample[MT_DEVICES];    /* the last one */
     struct mt_sample sample_at[MT_DEVICES]; /* the nearest to the moment */
     struct mt_oddities oddities;
+    struct mt_uncomputed uncomputed;
     uint64_t unseen[MT_DEVICES];   /* bytes allocated before the recording began */
     uint64_t at_event, at_time_ns; /* the moment, except peaks: each device has its own */
     struct mt_block_copy watched;  /* the last block around question.address; size 0: none */

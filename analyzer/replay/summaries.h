@@ -37,7 +37,7 @@ struct mt_summaries {
         int device;    /* -1: unknown, or none */
         size_t size;
         unsigned char *bytes;
-    } * part;
+    } *part;
     size_t n, capacity;
 };
 

@@ -121,9 +121,8 @@ static void print_balance(const struct mt_page *page, const struct mt_device *de
     else if (device->of_cuda)
         return; /* said above in the report */
     else
-        fputs(
-            "\nThe whole device was not sampled: contexts and other processes are unknown.\n",
-            page->out);
+        fputs("\nThe whole device was not sampled: contexts and other processes are unknown.\n",
+              page->out);
     if (balance->known && balance->pytorch)
         print_row(page, "PyTorch's segments", balance->pytorch, balance->used);
     if (balance->known && balance->pytorch)
@@ -135,7 +134,8 @@ static void print_balance(const struct mt_page *page, const struct mt_device *de
     if (!balance->known)
         return;
     print_row(page,
-              balance->knows_own ? "CUDA context and modules" : "CUDA context, modules, other processes",
+              balance->knows_own ? "CUDA context and modules"
+                                 : "CUDA context, modules, other processes",
               balance->runtime, balance->used);
     print_runtime(page, balance);
     if (balance->others)

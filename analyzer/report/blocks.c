@@ -2,6 +2,7 @@
 #include "blocks.h"
 #include "analyzer/classify/modules.h"
 #include "analyzer/findings/filtered.h"
+#include "analyzer/model/user-line.h"
 #include "analyzer/print/json.h"
 #include "trace-format/dtypes.h"
 
@@ -14,20 +15,6 @@
 #define BEFORE_PLACE 97 /* columns of a row */
 #define MOST_PLACE 200
 
-/* Return a block's age at the moment. */
-static uint64_t age(const struct mt_device *device, const struct mt_block *block)
-{
-    return device->at.time_ns > mt_block_time(block) ? device->at.time_ns - mt_block_time(block) : 0;
-}
-
-/* Return the line for a block in a table: the user's if there is one. */
-static uint32_t line_stack(const struct mt_definitions *definitions, const struct mt_block *block)
-{
-    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
-    uint32_t user = mt_stack(definitions, stack)->user;
-    return user ? user : stack;
-}
-
 static void print_row(const struct mt_analysis *analysis, const struct mt_device *device,
                       const struct mt_verdict *verdict, FILE *out, const struct mt_style *style)
 {
@@ -35,15 +22,17 @@ static void print_row(const struct mt_analysis *analysis, const struct mt_device
     const struct mt_definitions *d = analysis->replay.definitions;
     const struct mt_category_info *category = &mt_categories[verdict->rule->category];
     mt_named_place_text(place, sizeof place, d, verdict->block->name,
-                        line_stack(d, verdict->block));
-    size_t room = style->columns > BEFORE_PLACE + PLACE_WIDTH ? style->columns - BEFORE_PLACE : PLACE_WIDTH;
-    mt_safe_text(shown, sizeof shown, place, room < MOST_PLACE ? room : MOST_PLACE, MT_CUT_END, style);
+                        mt_line_stack(d, verdict->block));
+    size_t room =
+        style->columns > BEFORE_PLACE + PLACE_WIDTH ? style->columns - BEFORE_PLACE : PLACE_WIDTH;
+    mt_safe_text(shown, sizeof shown, place, room < MOST_PLACE ? room : MOST_PLACE, MT_CUT_END,
+                 style);
     fprintf(out, "%#-14" PRIx64 " %11s  ", verdict->block->address,
             mt_size_text(size, verdict->block->size));
     mt_colour(out, style, category->colour);
     fprintf(out, "%-15s", category->label);
     mt_colour(out, style, 0);
-    fprintf(out, " %9s  ", mt_time_text(lived, age(device, verdict->block)));
+    fprintf(out, " %9s  ", mt_time_text(lived, mt_block_age(device, verdict->block)));
     const char *guess = mt_guess_of(verdict);
     snprintf(rule, sizeof rule, "%s%s", guess ? "guess: " : "", verdict->rule->name);
     mt_safe_text(place, sizeof place, rule, 0, MT_CUT_END, style);
@@ -66,46 +55,6 @@ void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct
                     "age", "rule", "line");
         for (size_t j = 0; rows && j < n; j++)
             print_row(analysis, device, &rows[j], out, style);
-        free(rows);
-    }
-}
-
-static void print_quoted(FILE *out, const char *text)
-{
-    putc('"', out);
-    mt_put_text(out, text, MT_FOR_CSV);
-    putc('"', out);
-}
-
-void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out)
-{
-    const struct mt_definitions *d = analysis->replay.definitions;
-    char range[1024];
-    fputs("device,address,size,category,rule,time_ns,age_ns,stack,function,file,line,name,range,certainty\n",
-          out);
-    for (size_t i = 0; i < analysis->n_devices; i++) {
-        const struct mt_device *device = &analysis->devices[i];
-        size_t n;
-        struct mt_verdict *rows = mt_filtered_rows(device, &analysis->replay.question.filter, d, &n);
-        for (size_t j = 0; rows && j < n; j++) {
-            const struct mt_verdict *verdict = &rows[j];
-            const struct mt_block *block = verdict->block;
-            const struct mt_frame *frame = mt_stack_frame(d, line_stack(d, block));
-            fprintf(out, "%d,%" PRIu64 ",%" PRIu64 ",%s,", device->device, block->address,
-                    block->size, mt_categories[verdict->rule->category].name);
-            print_quoted(out, verdict->rule->name);
-            fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%u,", mt_block_time(block), age(device, block),
-                    block->stack);
-            print_quoted(out, frame->function);
-            putc(',', out);
-            print_quoted(out, frame->file);
-            fprintf(out, ",%u,", frame->line);
-            print_quoted(out, mt_string(d, block->name));
-            putc(',', out);
-            mt_range_text(range, sizeof range, d, &analysis->replay.tracker.ranges, block->range);
-            print_quoted(out, block->range ? range : "");
-            fprintf(out, ",%s\n", mt_certainty_name(verdict->rule->certainty));
-        }
         free(rows);
     }
 }
@@ -148,9 +97,9 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
         "{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "address", mt_json_number(block->address),
         "size", mt_json_number(block->size), "category",
         mt_categories[verdict->rule->category].name, "rule", verdict->rule->name, "time_ns",
-        mt_json_number(mt_block_time(block)), "age_ns", mt_json_number(age(device, block)), "stack",
-        number_or_null(block->stack), "forward_stack", number_or_null(block->forward_stack),
-        "operator", mt_json_type_name(d, block->node_name));
+        mt_json_number(mt_block_time(block)), "age_ns", mt_json_number(mt_block_age(device, block)),
+        "stack", number_or_null(block->stack), "forward_stack",
+        number_or_null(block->forward_stack), "operator", mt_json_type_name(d, block->node_name));
     json_object_set_new(object, "certainty",
                         json_string(mt_certainty_name(verdict->rule->certainty)));
     json_object_set_new(object, "dtype",
@@ -217,8 +166,8 @@ int mt_blocks_json(const struct mt_analysis *analysis, FILE *out)
     uint32_t n_stacks = mt_definitions_stack_limit(d);
     unsigned char *is_used = calloc((size_t)n_stacks + 1, 1);
     struct mt_ended ended = mt_analysis_ended(analysis);
-    int rc = is_used ? mt_json_piece(out, "{\"schema\":\"memtap.blocks/1\",\"ended\":",
-                                     mt_json_ended(&ended))
+    int rc = is_used ? mt_json_piece(
+                           out, "{\"schema\":\"memtap.blocks/1\",\"ended\":", mt_json_ended(&ended))
                      : -ENOMEM;
     if (!rc)
         rc = mt_json_piece(out, ",\"at\":", moment_object(analysis));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every live block of an analysis, by address: as a table, as comma-separated values, or as JSON.
+ * Every live block of an analysis, by address: as a table, or as JSON.
  */
 #ifndef MT_BLOCKS_H
 #define MT_BLOCKS_H
@@ -9,7 +9,6 @@
 #include "analyzer/support/text.h"
 
 void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
-void mt_blocks_csv(const struct mt_analysis *analysis, FILE *out);
 
 /* Schema memtap.blocks/1 (memtap-blocks(1)). 0, -ENOMEM, or -EIO. */
 int mt_blocks_json(const struct mt_analysis *analysis, FILE *out);

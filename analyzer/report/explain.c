@@ -7,43 +7,22 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const struct {
-    uint32_t evidence;
-    const char *what;
-} sights[] = {
-    {MT_SAW_PARAMETER, "wrapped in nn.Parameter"},
-    {MT_SAW_BUFFER, "wrapped in nn.Buffer"},
-    {MT_SAW_SET_DATA, "became a tensor's data"},
-    {MT_SAW_NEEDS_GRAD, "requires_grad was set"},
-    {MT_SAW_LEAF, "leaf of an autograd graph: gradients accumulate for it"},
-    {MT_SAW_LEAF_AGAIN, "leaf of several autograd graphs"},
-    {MT_SAW_LEAF_HOOK, "freed by a hook that ran after a leaf received its gradient"},
-    {MT_SAW_STATE, "in an optimizer's state"},
-    {MT_SAW_MODULES_BUFFER, "among a module's buffers"},
-    {MT_SAW_STEPPED, "an optimizer updates it"},
-    {MT_SAW_WORKSPACE, "handed to cuBLAS, cuDNN or a similar library"},
-    {MT_SAW_LEAF_OF_GRAPH, "output of a graph, detached to begin another"},
-    {MT_SAW_GRADIENT, "kept as a leaf's gradient"},
-    {MT_SAW_GRAPH_OUTPUT, "output of an autograd operator (has a grad_fn)"},
-    {MT_SAW_SAVED, "saved for backward"},
-    {MT_SAW_STEP_SURVIVED, "made in an optimizer step, lived longer"},
-    {MT_SAW_STEP_DIED, "made in an optimizer step, freed before its end"},
-    {MT_SAW_LATER_STEP, "lived past the end of an optimizer step"},
+static const char *const evidence_texts[MT_EVIDENCE_COUNT] = {
+#define TEXT(id, text) [MT_EVIDENCE_##id] = text,
+    MT_EVIDENCE(TEXT)
+#undef TEXT
 };
 
 /* "backward of iteration 3" */
 static void when_text(char *out, size_t size, const struct mt_device *device,
                       const struct mt_when *when)
 {
-    static const char *const phases[] = {[MT_PHASE_OUTSIDE] = "outside the model",
-                                         [MT_PHASE_FORWARD] = "in forward",
-                                         [MT_PHASE_BACKWARD] = "in backward",
-                                         [MT_PHASE_STEP] = "in an optimizer step"};
+    const char *where = mt_phase_names[when->phase].where;
     const struct mt_span *span = device->spans ? mt_spans_at(device->spans, when->run) : NULL;
     if (span && span->iteration)
-        snprintf(out, size, "%s, iteration %u", phases[when->phase], span->iteration);
+        snprintf(out, size, "%s, iteration %u", where, span->iteration);
     else
-        snprintf(out, size, "%s, start-up", phases[when->phase]);
+        snprintf(out, size, "%s, start-up", where);
 }
 
 static void print_frames(const struct mt_page *page, const char *title, uint32_t stack)
@@ -69,7 +48,8 @@ static void print_life(const struct mt_page *page, const struct mt_device *devic
             mt_size_text(size, block->size), block->size, mt_device_text(name, block->device));
     when_text(when, sizeof when, device, &block->birth->when);
     mt_thread(page->definitions, block->birth->thread, &os_thread);
-    fprintf(page->out, "  allocated at %s, %s, by thread %u\n", mt_time_text(time, mt_block_time(block)), when,
+    fprintf(page->out, "  allocated at %s, %s, by thread %u\n",
+            mt_time_text(time, mt_block_time(block)), when,
             os_thread ? os_thread : block->birth->thread);
     if (block->name) {
         snprintf(text, sizeof text, "%s", mt_string(page->definitions, block->name));
@@ -92,9 +72,9 @@ static void print_evidence(const struct mt_page *page, const struct mt_block *bl
     char name[256], text[300];
     int any = 0;
     fputs("\nEvidence\n", page->out);
-    for (size_t i = 0; i < sizeof sights / sizeof *sights; i++)
-        if (block->evidence & sights[i].evidence) {
-            fprintf(page->out, "  %s\n", sights[i].what);
+    for (unsigned i = 0; i < MT_EVIDENCE_COUNT; i++)
+        if (block->evidence >> i & 1 && *evidence_texts[i]) {
+            fprintf(page->out, "  %s\n", evidence_texts[i]);
             any = 1;
         }
     if (block->node_name) {
@@ -147,8 +127,7 @@ static void print_block(const struct mt_page *page, const struct mt_device *devi
     mt_colour(page->out, page->style, mt_categories[rule->category].colour);
     fprintf(page->out, "%s", mt_categories[rule->category].label);
     mt_colour(page->out, page->style, 0);
-    fprintf(page->out, ", %s: %s\n", mt_certainty_name(rule->certainty),
-            name_of(page, rule, name));
+    fprintf(page->out, ", %s: %s\n", mt_certainty_name(rule->certainty), name_of(page, rule, name));
     print_evidence(page, block);
     print_rules(page, device, block, rule);
     print_frames(page, "Allocated here", block->stack);
@@ -181,8 +160,7 @@ int mt_explain_address(const struct mt_analysis *analysis, FILE *out, const stru
         const struct mt_device *device = &analysis->devices[i];
         if (device->device != replay->watched.block.device)
             continue;
-        fprintf(out,
-                "Not live at %s. This is the last of the %s blocks at this address.\n",
+        fprintf(out, "Not live at %s. This is the last of the %s blocks at this address.\n",
                 mt_time_text(time, device->at.time_ns), mt_count_text(count, replay->n_watched));
         print_block(&page, device, &replay->watched.block,
                     mt_classify(&device->context, &replay->watched.block));

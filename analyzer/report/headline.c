@@ -12,9 +12,7 @@ static void put_line(FILE *out, const struct mt_definitions *definitions, uint32
 {
     static const struct mt_style plain = {.utf8 = 1};
     char place[512], safe[512];
-    const struct mt_stack *known = mt_stack(definitions, stack);
-    mt_place_text(place, sizeof place, definitions,
-                  known->user ? known->user : known->python ? known->python : stack);
+    mt_place_text(place, sizeof place, definitions, mt_stack_line(definitions, stack));
     mt_safe_text(safe, sizeof safe, place, 0, MT_CUT_END, &plain);
     fputs(safe, out);
 }
@@ -47,8 +45,8 @@ static const struct mt_site *largest_of(const struct mt_device *device, enum mt_
 }
 
 /* "most of it from train.py:12 main", if one line has more than half of the bytes. */
-static void say_line(const struct mt_analysis *analysis, const struct mt_site *site,
-                     uint64_t bytes, FILE *out)
+static void say_line(const struct mt_analysis *analysis, const struct mt_site *site, uint64_t bytes,
+                     FILE *out)
 {
     if (!site || !site->stack)
         return;
@@ -89,11 +87,11 @@ static void say_growth(const struct mt_analysis *analysis, const struct mt_devic
     char bytes[MT_SIZE_TEXT];
     if (!device->growth.per_iteration)
         return;
-    fprintf(out, "Each iteration leaves %s more behind than the one before",
+    fprintf(out, "Each iteration leaves %s behind",
             mt_size_text(bytes, device->growth.per_iteration));
     if (device->growth.n) {
         fputs(", most of it from ", out);
-        put_line(out, analysis->replay.definitions, device->growth.site[0].stack);
+        put_line(out, analysis->replay.definitions, device->growth.site[0].line);
     }
     fputs("; memtap stacks --at end shows what is left.\n", out);
 }
@@ -105,12 +103,13 @@ static void say_leaks(const struct mt_analysis *analysis, const struct mt_device
     const struct mt_origins *leaks = &device->leaks;
     if (!leaks->blocks)
         return;
-    fprintf(out, "%s in %s allocation%s was not freed at the end", mt_size_text(bytes, leaks->bytes),
-            mt_count_text(count, leaks->blocks), leaks->blocks == 1 ? "" : "s");
+    fprintf(out, "%s in %s allocation%s was not freed at the end",
+            mt_size_text(bytes, leaks->bytes), mt_count_text(count, leaks->blocks),
+            leaks->blocks == 1 ? "" : "s");
     if (leaks->n && leaks->origin[0].stack) {
-        fputs(leaks->n == 1                                   ? ", from "
+        fputs(leaks->n == 1                               ? ", from "
               : leaks->origin[0].bytes > leaks->bytes / 2 ? ", most of it from "
-                                                              : ", the largest share from ",
+                                                          : ", the largest share from ",
               out);
         put_line(out, analysis->replay.definitions, leaks->origin[0].stack);
     }
@@ -122,17 +121,30 @@ static void say_free(const struct mt_device *device, FILE *out)
     char cached[MT_SIZE_TEXT], reserved[MT_SIZE_TEXT];
     if (device->of_cuda || device->cached < device->at.reserved / MUCH_FREE || !device->cached)
         return;
-    fprintf(out, "%s of the %s that PyTorch reserved is free there", mt_size_text(cached, device->cached),
-            mt_size_text(reserved, device->at.reserved));
-    fputs(device->worst && device->worst->times
-              ? ", and PyTorch reserved more although enough was free: it is fragmented; its part \"Fragmentation\" tells what is in the way.\n"
+    fprintf(out, "%s of the %s that PyTorch reserved is free there",
+            mt_size_text(cached, device->cached), mt_size_text(reserved, device->at.reserved));
+    fputs(device->worst && device->worst->times && device->at.allocated
+              ? ", and PyTorch reserved more although enough was free: it is fragmented; its part "
+                "\"Fragmentation\" tells what is in the way.\n"
               : ".\n",
           out);
+}
+
+/* An answer that could be too small says so first. */
+static void say_uncomputed(const struct mt_analysis *analysis, FILE *out)
+{
+    const struct mt_replay *replay = &analysis->replay;
+    char text[MT_UNCOMPUTED_TEXT];
+    if (*mt_uncomputed_text(text, &replay->uncomputed, replay->definitions))
+        fprintf(out, "%s.\n", text);
+    if (*mt_uncomputed_numbers_text(text, &replay->uncomputed, replay->definitions))
+        fprintf(out, "%s.\n", text);
 }
 
 void mt_headline(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_device *device = mt_analysis_main_device(analysis);
+    say_uncomputed(analysis, out);
     say_oom(analysis, out);
     if (!device)
         return;
@@ -142,14 +154,15 @@ void mt_headline(const struct mt_analysis *analysis, FILE *out)
     say_free(device, out);
 }
 
-void mt_page_headline(const struct mt_page *page)
+static void put_sentences(const struct mt_page *page,
+                          void (*say)(const struct mt_analysis *analysis, FILE *out))
 {
     char *text = NULL;
     size_t size;
     FILE *sentences = open_memstream(&text, &size);
     if (!sentences)
         return;
-    mt_headline(page->analysis, sentences);
+    say(page->analysis, sentences);
     fclose(sentences);
     if (!text || !*text) {
         free(text);
@@ -161,4 +174,14 @@ void mt_page_headline(const struct mt_page *page)
     mt_colour(page->out, page->style, 0);
     putc('\n', page->out);
     free(text);
+}
+
+void mt_page_headline(const struct mt_page *page)
+{
+    put_sentences(page, mt_headline);
+}
+
+void mt_page_uncomputed(const struct mt_page *page)
+{
+    put_sentences(page, say_uncomputed);
 }

@@ -20,8 +20,8 @@ void mt_page_host(const struct mt_page *page)
         fprintf(page->out, ",\nat most %s at %s\n", mt_size_text(most, host->most),
                 mt_time_text(time, host->most_ns));
     else
-        fprintf(page->out, " at %s,\nits peak; %s at the end\n",
-                mt_time_text(time, host->most_ns), mt_size_text(most, host->heap.total[0].bytes));
+        fprintf(page->out, " at %s,\nits peak; %s at the end\n", mt_time_text(time, host->most_ns),
+                mt_size_text(most, host->heap.total[0].bytes));
     mt_page_origins(page, origins, PAGE_BYTES);
 }
 

@@ -20,7 +20,7 @@ struct mt_job_spool {
     FILE *file;
     struct mt_job_piece {
         uint64_t begin, size;
-    } * at;
+    } *at;
 };
 
 /* Write a rank's report into the spool. 0, -ENOMEM, or another negative errno if the spool cannot

@@ -167,6 +167,25 @@ static void print_private(const struct mt_page *page, const struct mt_private_po
     }
 }
 
+/* What the run would have requested next. */
+static void print_rest(const struct mt_page *page, const struct mt_oom_rest *rest)
+{
+    char a[MT_SIZE_TEXT];
+    if (rest->known <= MT_REACH_REQUEST)
+        return;
+    if (rest->more)
+        fprintf(page->out, "  With %s more the run comes through %s (modelled).\n",
+                mt_size_text(a, rest->more), mt_reach_words[rest->known]);
+    if (rest->layers)
+        fprintf(page->out, "    modelled of %zu equal layers, %zu of them seen\n", rest->layers,
+                rest->seen);
+    if (rest->state)
+        fprintf(page->out, "    the optimizer's first step still needs %s for its state%s\n",
+                mt_size_text(a, rest->state), rest->supposes_adam ? ", if it is Adam" : "");
+    if (rest->passing)
+        fprintf(page->out, "    and %s while it runs\n", mt_size_text(a, rest->passing));
+}
+
 static void print_verdict(const struct mt_page *page, const struct mt_oom_story *story)
 {
     char a[MT_SIZE_TEXT];
@@ -183,6 +202,7 @@ static void print_verdict(const struct mt_page *page, const struct mt_oom_story 
     else if (story->more)
         fprintf(page->out, "  With %s more on the card the request is served (replayed).\n",
                 mt_size_text(a, story->more));
+    print_rest(page, &story->rest);
 }
 
 static void print_iterations(const struct mt_page *page, const struct mt_oom_story *story)
@@ -198,20 +218,29 @@ static void print_advice(const struct mt_page *page, const struct mt_oom_story *
 {
     static const char *const outcomes[] = {"may be served", "served", "not served"};
     char a[MT_SIZE_TEXT], modules[MT_ADVICE_MODULES];
+    const struct mt_oom_rest *rest = &story->rest;
     if (!story->n_advice)
         return;
-    fputs("\nWould the request be served then?\n", page->out);
+    fputs(rest->known > MT_REACH_REQUEST
+              ? "\nHow far would the run come then? (what follows the request is modelled)\n"
+              : "\nWould the request be served then?\n",
+          page->out);
     for (size_t i = 0; i < story->n_advice; i++) {
         const struct mt_advice *advice = &story->advice[i];
+        bool is_far = advice->served == MT_SERVED_YES && rest->known > MT_REACH_REQUEST;
         mt_safe_text(modules, sizeof modules, advice->modules, 24, MT_CUT_END, page->style);
-        fprintf(page->out, "  %-13s  %s  ", outcomes[advice->served],
+        fprintf(page->out, "  %-18s  %s  ",
+                is_far ? mt_reach_words[advice->reach] : outcomes[advice->served],
                 advice->is_replayed ? "replayed" : "modelled");
         if (advice->set)
             fprintf(page->out, "%s=%s\n", story->variable, advice->set);
         else
-            fprintf(page->out, "%s%s%s (at most %s less)\n", advice->what, *modules ? " of " : "",
-                    modules, mt_size_text(a, advice->bytes));
+            fprintf(page->out, "%s%s%s%s(at most %s less)\n", advice->what, *modules ? " of " : "",
+                    modules, *modules ? "\n                                " : " ",
+                    mt_size_text(a, advice->bytes));
     }
+    if (rest->known == MT_REACH_REQUEST)
+        fputs("What the program would have requested next is not known.\n", page->out);
 }
 
 static void print_others(const struct mt_page *page)
@@ -225,7 +254,8 @@ static void print_others(const struct mt_page *page)
             (unsigned long long)replay->n_ooms);
     for (uint64_t i = replay->n_ooms - kept; i + 1 < replay->n_ooms; i++) {
         const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
-        mt_page_place(page, mt_oom_line(page->definitions, oom), place, sizeof place, page->width - 51);
+        mt_page_place(page, mt_oom_line(page->definitions, oom), place, sizeof place,
+                      page->width - 51);
         fprintf(page->out, "  %9s  %11s requested, %-10s %s\n", mt_time_text(time, oom->time_ns),
                 mt_size_text(wanted, oom->wanted), oom->went_on ? "caught" : "not caught", place);
     }
@@ -235,6 +265,8 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
                  const struct mt_style *style)
 {
     struct mt_page page = mt_page_of(analysis, out, style);
+    mt_page_uncomputed(&page);
+    mt_oom_summary(story, analysis, out, style);
     mt_page_ended(&page);
     mt_page_head(&page);
     print_request(&page, story);

@@ -9,13 +9,6 @@
 #define CALLERS 3u
 #define BEFORE_PLACE 22u
 
-/* Return the stack to begin with: a Python frame is better than a native one. */
-static uint32_t begin_of(const struct mt_definitions *definitions, uint32_t stack)
-{
-    const struct mt_stack *known = mt_stack(definitions, stack);
-    return known->user ? known->user : known->python ? known->python : stack;
-}
-
 /* "from main.c:3 run, main.c:9 main" */
 static void print_callers(const struct mt_page *page, uint32_t stack)
 {
@@ -45,7 +38,7 @@ void mt_page_origins(const struct mt_page *page, const struct mt_origins *origin
     size_t rows = mt_filter_rows(filter, n, SHOWN);
     for (size_t i = 0; i < rows; i++) {
         const struct mt_origin *origin = &origins->origin[i];
-        uint32_t begin = begin_of(page->definitions, origin->stack);
+        uint32_t begin = mt_stack_line(page->definitions, origin->stack);
         mt_page_place(page, begin, place, sizeof place, page->width - BEFORE_PLACE);
         fprintf(page->out, "%11s %8s  %s\n", mt_size_text(size, origin->bytes),
                 mt_count_text(count, origin->blocks), place);
@@ -68,7 +61,7 @@ json_t *mt_json_origins(const struct mt_definitions *definitions, const struct m
     json_t *sites = json_array();
     for (size_t i = 0; i < origins->n; i++) {
         const struct mt_origin *origin = &origins->origin[i];
-        uint32_t begin = begin_of(definitions, origin->stack);
+        uint32_t begin = mt_stack_line(definitions, origin->stack);
         json_array_append_new(
             sites,
             json_pack("{s:o, s:o, s:o, s:o}", "bytes", mt_json_number(origin->bytes), "blocks",

@@ -42,7 +42,7 @@ static unsigned category_of(unsigned layer)
 static char letter_of(int layer)
 {
     static const char users[MT_MOST_USER_CATEGORIES + 1] = "123456789ABCDEFH";
-    return layer == (int)CACHED            ? ':'
+    return layer == (int)CACHED             ? ':'
            : layer < (int)MT_CATEGORY_COUNT ? own_layers[layer].letter
                                             : users[layer - (int)MT_CATEGORY_COUNT];
 }

@@ -11,8 +11,8 @@ void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT], place[1024];
     if (!pins->n)
         return;
-    fprintf(page->out, "\n%11s  %8s  %11s  %-15s %s\n", "free", "segments", "pinned by",
-            "category", "call site");
+    fprintf(page->out, "\n%11s  %8s  %11s  %-15s %s\n", "free", "segments", "pinned by", "category",
+            "call site");
     for (size_t i = 0; i < pins->n && i < PINS_SHOWN; i++) {
         const struct mt_pin *pin = &pins->pin[i];
         mt_page_place(page, pin->stack, place, sizeof place, page->width - 54);
@@ -34,7 +34,8 @@ static void print_worst(const struct mt_page *page, const struct mt_device *devi
         return;
     if (worst->node_name)
         mt_short_type_name(mt_string(page->definitions, worst->node_name), name, sizeof name);
-    fprintf(page->out, "%s time%s PyTorch reserved more although enough memory was free, because the\n"
+    fprintf(page->out,
+            "%s time%s PyTorch reserved more although enough memory was free, because the\n"
             "free memory was fragmented.\n",
             mt_count_text(a, worst->times), worst->times == 1 ? "" : "s");
     fprintf(page->out, "Worst at %s: %s was free when this line requested %s:\n",
@@ -55,7 +56,8 @@ static void print_trend(const struct mt_page *page, const struct mt_device *devi
 {
     struct mt_free_trend trend = mt_spans_free_trend(device->spans);
     if (trend.first && trend.last > trend.first)
-        fprintf(page->out, "Free at iteration %u's peak: %.1f %%; at iteration %u's peak: %.1f %%.\n",
+        fprintf(page->out,
+                "Free at iteration %u's peak: %.1f %%; at iteration %u's peak: %.1f %%.\n",
                 trend.first, 100 * trend.first_part, trend.last, 100 * trend.last_part);
 }
 

@@ -74,7 +74,8 @@ static void print_row(const struct mt_page *page, const struct mt_module_node *n
     char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], shown[1024];
     const struct mt_category_info *category = &mt_categories[largest_category(node)];
     uint64_t most = node->category[largest_category(node)];
-    unsigned share = node->bytes ? (unsigned)mt_to_uint64(100.0 * (double)most / (double)node->bytes) : 0;
+    unsigned share =
+        node->bytes ? (unsigned)mt_to_uint64(100.0 * (double)most / (double)node->bytes) : 0;
     size_t room = page->width - BEFORE_NAME < 200 ? page->width - BEFORE_NAME : 200;
     mt_safe_text(shown, sizeof shown, name, room, MT_CUT_BEGIN, page->style);
     fprintf(page->out, "%11s %8s  ", mt_size_text(size, node->bytes),

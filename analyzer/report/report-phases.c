@@ -59,8 +59,8 @@ void mt_page_movement(const struct mt_page *page, const struct mt_device *device
     uint64_t distance = device->at.allocated - next->most;
     enum mt_category category = largest_passing(device);
     span_text(where, sizeof where, device->spans, next);
-    fprintf(page->out, "\nHighest in any other phase: %s in %s.\n",
-            mt_size_text(size, next->most), where);
+    fprintf(page->out, "\nHighest in any other phase: %s in %s.\n", mt_size_text(size, next->most),
+            where);
     if (device->category[category].bytes > distance)
         fprintf(page->out, "Reducing %s by more than %s moves the peak there.\n",
                 mt_categories[category].label, mt_size_text(less, distance));
@@ -81,8 +81,7 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
         const struct mt_growth_site *site = &growth->site[i];
         if (!mt_filter_has(mt_page_filter(page), site->category))
             continue;
-        uint32_t user = mt_stack(page->definitions, site->stack)->user;
-        mt_page_place(page, user ? user : site->stack, place, sizeof place, 38);
+        mt_page_place(page, site->line, place, sizeof place, 38);
         fprintf(page->out, "%11s in %u iterations  %-15s %s\n", mt_size_text(size, site->bytes),
                 site->iterations, mt_categories[site->category].label, place);
     }

@@ -144,7 +144,8 @@ static void print_filter(const struct mt_page *page, const struct mt_device *dev
         mt_safe_text(name, sizeof name, filter->module, 60, MT_CUT_END, page->style);
         fprintf(page->out, "%smodule %s", filter->categories ? " of " : "", name);
     }
-    fprintf(page->out, ": %s in %s blocks.\n", mt_size_text(size, bytes), mt_count_text(count, device->n_shown));
+    fprintf(page->out, ": %s in %s blocks.\n", mt_size_text(size, bytes),
+            mt_count_text(count, device->n_shown));
 }
 
 /* Print the number of rows left out. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stacks.h"
+#include "analyzer/model/user-line.h"
 #include "analyzer/print/json.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/trace/marks.h"
@@ -53,8 +54,7 @@ static int collect(struct entries *entries, const struct mt_device *device)
         return -ENOMEM;
     for (size_t i = 0; i < device->n_shown; i++) {
         const struct mt_verdict *verdict = &device->shown[i];
-        uint32_t forward = verdict->block->forward_stack;
-        entries->entry[i] = (struct entry){.stack = forward ? forward : verdict->block->stack,
+        entries->entry[i] = (struct entry){.stack = mt_blamed_stack(verdict->block),
                                            .category = verdict->rule->category,
                                            .guess = mt_guess_of(verdict),
                                            .bytes = verdict->block->size,
@@ -284,8 +284,8 @@ static int print_entry(const struct mt_definitions *d, const struct entry *entry
     fprintf(out, ",\"blocks\":%" PRIu64 ",\"category\":\"%s\"", entry->blocks,
             mt_categories[entry->category].name);
     if (!rc)
-        rc = mt_json_piece(out, ",\"guess\":",
-                           entry->guess ? json_string(entry->guess) : json_null());
+        rc = mt_json_piece(out,
+                           ",\"guess\":", entry->guess ? json_string(entry->guess) : json_null());
     fprintf(out, ",\"stack\":%" PRIu32 ",\"frames\":[", entry->stack);
     for (uint32_t s = entry->stack; mt_stack(d, s)->depth && !rc; s = mt_stack(d, s)->parent)
         rc = mt_json_piece(out, s == entry->stack ? "" : ",", mt_json_frame(d, s));
@@ -318,7 +318,8 @@ static int print_device(const struct mt_analysis *analysis, const struct mt_devi
 int mt_stacks_json(const struct mt_analysis *analysis, FILE *out)
 {
     struct mt_ended ended = mt_analysis_ended(analysis);
-    int rc = mt_json_piece(out, "{\"schema\":\"memtap.stacks/1\",\"ended\":", mt_json_ended(&ended));
+    int rc =
+        mt_json_piece(out, "{\"schema\":\"memtap.stacks/1\",\"ended\":", mt_json_ended(&ended));
     fprintf(out, ",\"at\":\"%s\",\"devices\":[",
             mt_moment_name(analysis->replay.question.moment.kind));
     for (size_t i = 0; i < analysis->n_devices && !rc; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize.h"
 #include "analyzer/support/address-map.h"
+#include "analyzer/support/hash.h"
 #include "analyzer/support/write.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/scan.h"
@@ -50,18 +51,10 @@ static int copy(struct work *work, FILE *in, uint64_t from, uint64_t to)
     return 0;
 }
 
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
 /* Return the id of a text; define it if it is new. */
 static int string_id(struct work *work, const char *text, uint32_t *id)
 {
-    uint64_t hash = hash_of(text);
+    uint64_t hash = mt_hash_text(MT_HASH_SEED, text);
     size_t size = strlen(text);
     *id = mt_address_map_get(&work->strings, hash);
     if (*id)

@@ -16,7 +16,7 @@ struct mt_address_map {
     struct mt_address_slot {
         uint64_t address;
         uint32_t value; /* 0: the slot is free */
-    } * slots;
+    } *slots;
     size_t capacity; /* a power of two, or 0 */
     size_t used;
     unsigned shift;  /* 64 - log2(capacity) */

@@ -22,11 +22,24 @@ struct mt_category_info mt_categories[MT_CATEGORY_ROOM] = {
 #undef ROW
 };
 
+const char *mt_category_choices(char out[MT_CATEGORY_CHOICES])
+{
+    char *at = out;
+    for (unsigned i = 0; i < mt_n_categories; i++)
+        at = stpcpy(i ? stpcpy(at, " ") : at, mt_categories[i].name);
+    return out;
+}
+
+static bool is_word(const char *word, const char *name, size_t size)
+{
+    return strlen(word) == size && !memcmp(word, name, size);
+}
+
 unsigned mt_category_find(const char *name, size_t size)
 {
     unsigned i = 0;
-    while (i < mt_n_categories &&
-           (strlen(mt_categories[i].name) != size || memcmp(mt_categories[i].name, name, size)))
+    while (i < mt_n_categories && !is_word(mt_categories[i].name, name, size) &&
+           !is_word(mt_categories[i].label, name, size))
         i++;
     return i;
 }

@@ -45,7 +45,11 @@ struct mt_category_info {
 extern unsigned mt_n_categories;
 extern struct mt_category_info mt_categories[MT_CATEGORY_ROOM];
 
-/* Return the category of this name; mt_n_categories: none. */
+/* Return all names with blanks between them. */
+#define MT_CATEGORY_CHOICES (MT_CATEGORY_ROOM * (MT_CATEGORY_NAME + 1) + 1)
+const char *mt_category_choices(char out[MT_CATEGORY_CHOICES]);
+
+/* Return the category of this name or label; mt_n_categories: none. */
 unsigned mt_category_find(const char *name, size_t size);
 
 /* Add a user's category. 0 and *category (may be NULL); -EEXIST: memtap or the list has the name;

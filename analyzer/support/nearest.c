@@ -31,8 +31,7 @@ static unsigned distance(const char *a, size_t n_a, const char *b, size_t n_b)
         for (unsigned j = 1; j <= n_b; j++) {
             now[j] = least(before[j - 1] + !is_same(a[i - 1], b[j - 1]),
                            least(before[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) &&
-                is_same(a[i - 2], b[j - 1]))
+            if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) && is_same(a[i - 2], b[j - 1]))
                 now[j] = least(now[j], earlier[j - 2] + 1);
         }
     }
@@ -62,5 +61,34 @@ const char *mt_nearest_text(const struct mt_nearest *nearest, const char *before
         snprintf(out, size, "; did you mean '%s%s'?", before, nearest->found);
     else
         *out = '\0';
+    return out;
+}
+
+/* "outside, forward, backward or optimizer" */
+static void list_choices(char *out, size_t size, const char *choices)
+{
+    size_t used = 0;
+    for (const char *at = choices, *end; *at && used < size; at = end + (*end == ' ')) {
+        end = at + strcspn(at, " ");
+        const char *before = at == choices ? "" : *end ? ", " : " or ";
+        used += (size_t)snprintf(out + used, size - used, "%s%.*s", before, (int)(end - at), at);
+    }
+}
+
+const char *mt_unknown_text(char out[MT_UNKNOWN_TEXT], const char *what, const char *typed,
+                            size_t length, const char *choices)
+{
+    char copy[MT_UNKNOWN_TEXT], list[MT_UNKNOWN_TEXT - 64] = "", *rest = copy;
+    struct mt_nearest nearest = {.typed = typed, .length = length};
+    snprintf(copy, sizeof copy, "%s", choices);
+    for (char *word; (word = strsep(&rest, " "));)
+        mt_nearest_offer(&nearest, word);
+    list_choices(list, sizeof list, choices);
+    int n = snprintf(out, MT_UNKNOWN_TEXT, "unknown %s '%.*s'", what,
+                     length < 40 ? (int)length : 40, typed);
+    if (nearest.found)
+        mt_nearest_text(&nearest, "", out + n, MT_UNKNOWN_TEXT - (size_t)n);
+    else
+        snprintf(out + n, MT_UNKNOWN_TEXT - (size_t)n, "; use %s", list);
     return out;
 }

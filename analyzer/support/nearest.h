@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#define MT_UNKNOWN_TEXT 512
+
 struct mt_nearest {
     const char *typed;
     size_t length;     /* of the typed word; the rest of the text is ignored */
@@ -18,5 +20,10 @@ void mt_nearest_offer(struct mt_nearest *nearest, const char *word);
 /* "; did you mean 'BEFOREfound'?" or "". Returns out. */
 const char *mt_nearest_text(const struct mt_nearest *nearest, const char *before, char *out,
                             size_t size);
+
+/* Write what every command says of a word that is none of a list's (blanks between them): "unknown
+ * phase 'forwrd'; did you mean 'forward'?", or which there are, if none is near. Returns out. */
+const char *mt_unknown_text(char out[MT_UNKNOWN_TEXT], const char *what, const char *typed,
+                            size_t length, const char *choices);
 
 #endif

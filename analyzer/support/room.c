@@ -2,13 +2,27 @@
 #include "room.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-static uint64_t room;
+#define STEPS (UINT64_C(24) << 20)
+#define STEPS_A_BYTE 64u
+#define STEPS_AN_EVENT 64u /* that --most-events allows */
+#define KNOWN 64u          /* files that are told apart */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_limited;
+static uint64_t asked_memory, asked_events, input;
+static rlim_t before_limit = RLIM_INFINITY; /* the process's own */
+static uint64_t machine;                    /* as it was before we limit the process ourselves */
+static atomic_uint_fast64_t memory, work;   /* the limits; memory 0: none */
+static atomic_uint_fast64_t done;
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -46,21 +60,93 @@ uint64_t mt_room_of_machine(void)
     return bytes / 2;
 }
 
-void mt_room_set(uint64_t bytes)
+/* The memory limit of the process. A sanitizer reserves terabytes of addresses. */
+static void limit_process(void)
 {
-    room = bytes;
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    struct rlimit data;
+    if (!getrlimit(RLIMIT_DATA, &data) &&
+        (data.rlim_max == RLIM_INFINITY || data.rlim_max > memory)) {
+        data.rlim_cur = memory;
+        setrlimit(RLIMIT_DATA, &data);
+    }
+#endif
+}
+
+/* Set the limits by what is read so far. */
+static void set(void)
+{
+    uint64_t mib = input >> 20;
+    memory = asked_memory ? asked_memory : least(machine, MT_ROOM_A_MIB * (mib ? mib : 1));
+    work = asked_events ? asked_events * STEPS_AN_EVENT : STEPS + input * STEPS_A_BYTE;
+    limit_process();
+}
+
+void mt_room_begin(uint64_t bytes, uint64_t events)
+{
+    struct rlimit data;
+    asked_memory = bytes;
+    asked_events = events;
+    machine = mt_room_of_machine();
+    if (!is_limited && !getrlimit(RLIMIT_DATA, &data))
+        before_limit = data.rlim_cur;
+    is_limited = true;
+    set();
+}
+
+void mt_room_leave(void)
+{
+    struct rlimit data;
+    if (is_limited && !getrlimit(RLIMIT_DATA, &data)) {
+        data.rlim_cur = before_limit;
+        setrlimit(RLIMIT_DATA, &data);
+    }
+}
+
+void mt_room_input(const char *path)
+{
+    static struct {
+        dev_t device;
+        ino_t number;
+        uint64_t size;
+    } known[KNOWN];
+    static size_t n_known;
+    struct stat status;
+    size_t i = 0;
+    if (!is_limited || stat(path, &status))
+        return;
+    pthread_mutex_lock(&lock);
+    while (i < n_known && (known[i].device != status.st_dev || known[i].number != status.st_ino))
+        i++;
+    if (i == n_known) {
+        i = n_known < KNOWN ? n_known++ : (size_t)(status.st_ino % KNOWN);
+        known[i].device = status.st_dev;
+        known[i].number = status.st_ino;
+        known[i].size = 0;
+    }
+    if ((uint64_t)status.st_size > known[i].size) {
+        input += (uint64_t)status.st_size - known[i].size;
+        known[i].size = (uint64_t)status.st_size;
+        set();
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 uint64_t mt_room(void)
 {
-    return room;
+    return memory / 2;
+}
+
+bool mt_work_is_too_much(uint64_t steps)
+{
+    return is_limited && atomic_fetch_add(&done, steps) + steps > work;
 }
 
 bool mt_room_is_full(void)
 {
     unsigned long long pages = 0;
     char text[128];
-    if (!room)
+    if (!memory)
         return false;
     int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
@@ -70,5 +156,5 @@ bool mt_room_is_full(void)
         text[n] = '\0';
         sscanf(text, "%*u %llu", &pages);
     }
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE) > room;
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE) > mt_room();
 }

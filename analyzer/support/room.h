@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The limit of memory for reading. A small file may contain any number of blocks, so readers check
- * from time to time whether the process has reached the limit, and stop there. One number for the
- * process.
+ * The limits of memory and work, one of each for the process. A small file may stand for anything,
+ * so who reads checks from time to time whether a limit is reached, and stops there. The limits
+ * grow with the bytes that are read: what recordings need stays far below.
  */
 #ifndef MT_ROOM_H
 #define MT_ROOM_H
@@ -10,14 +10,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Bytes of memory for each MiB of files. A sanitizer takes some itself. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define MT_ROOM_A_MIB (UINT64_C(4096) << 20)
+#else
+#define MT_ROOM_A_MIB (UINT64_C(256) << 20)
+#endif
+
 /* Return half of the machine's memory, or of the limit of a control group or of the process. */
 uint64_t mt_room_of_machine(void);
 
-/* Set the bytes that reading may take; 0, as at first: no limit. */
-void mt_room_set(uint64_t bytes);
+/* Set limits; before, there are none. memory: bytes that the process may take; 0: as mt_room_input
+ * allows. events: those that may be expanded; 0: likewise. */
+void mt_room_begin(uint64_t memory, uint64_t events);
+
+/* Give the process the limit back that it had before mt_room_begin: it becomes another program. */
+void mt_room_leave(void);
+
+/* A file is read: MT_ROOM_A_MIB of memory are allowed for each MiB of all of them, that much at
+ * least, at most the machine's room. The same file counts once; one that grows may be told
+ * again. Any thread. */
+void mt_room_input(const char *path);
+
+/* Return the bytes that reading may take, 0: no limit. It is half of the process's: sorting and
+ * printing the results need memory, too. */
 uint64_t mt_room(void);
 
-/* Return whether the process has reached the limit. Takes some microseconds. */
+/* Return whether reading has reached the limit. Takes some microseconds. */
 bool mt_room_is_full(void);
+
+/* Note work: so many steps, such as one request that is replayed. Return whether there is more of
+ * it than the files that were read allow. Any thread. */
+bool mt_work_is_too_much(uint64_t steps);
 
 #endif

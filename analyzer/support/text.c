@@ -155,14 +155,10 @@ void mt_put_wrapped(FILE *out, const char *text, unsigned width, const struct mt
 static const struct {
     const char *special, *format, *colon;
 } places[MT_TEXT_PLACES] = {
-    [MT_FOR_PLAIN] = {"", "%c", "?"},
-    [MT_FOR_CSV] = {"\"", "\"%c"},
-    [MT_FOR_FOLDED] = {";", "?"},
-    [MT_FOR_MARKDOWN] = {"\\`*_{}[]<>#|!~&@", "\\%c", "\\:"},
-    [MT_FOR_CODE] = {"`|", "?"},
-    [MT_FOR_XML] = {"&<>\"", "&#%d;", "&#58;"},
-    [MT_FOR_TOML] = {"\"\\", "\\%c"},
-    [MT_FOR_COMMAND] = {"%", "%%%02X"},
+    [MT_FOR_PLAIN] = {"", "%c", "?"},      [MT_FOR_CSV] = {"\"", "\"%c"},
+    [MT_FOR_FOLDED] = {";", "?"},          [MT_FOR_MARKDOWN] = {"\\`*_{}[]<>#|!~&@", "\\%c", "\\:"},
+    [MT_FOR_CODE] = {"`|", "?"},           [MT_FOR_XML] = {"&<>\"", "&#%d;", "&#58;"},
+    [MT_FOR_TOML] = {"\"\\", "\\%c"},      [MT_FOR_COMMAND] = {"%", "%%%02X"},
     [MT_FOR_PROPERTY] = {"%,:", "%%%02X"},
 };
 

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-/* Open a file without a name in a folder (or, where it cannot be made there, in /tmp), to write and read; it
- * goes with its last descriptor. NULL: errno says why not. */
+/* Open a file without a name in a folder (or, where it cannot be made there, in /tmp), to write and
+ * read; it goes with its last descriptor. NULL: errno says why not. */
 FILE *mt_unnamed_file(const char *folder);
 
 #endif

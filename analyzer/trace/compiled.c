@@ -17,7 +17,8 @@ static const char *find_line(const char *text)
 void mt_compiled_shorten(char *function)
 {
     char *begin = strstr(function, prefix);
-    const char *name = begin ? begin + sizeof prefix - 1 : NULL, *end = name ? find_line(name) : NULL;
+    const char *name = begin ? begin + sizeof prefix - 1 : NULL,
+               *end = name ? find_line(name) : NULL;
     if (!end || end == name || (begin > function && begin[-1] != '.'))
         return;
     memmove(begin, name, (size_t)(end - name));

@@ -2,13 +2,13 @@
 #include "definitions.h"
 #include "analyzer/support/address-map.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/hash.h"
 #include "compiled.h"
 #include "marks.h"
 #include "symbols.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 /* An id further than this beyond the last one can only come from damage. */
@@ -43,8 +43,9 @@ struct mt_definitions {
     size_t n_threads, threads_capacity;
     struct mt_info *infos;
     size_t n_infos, infos_capacity;
-    struct mt_address_map by_key; /* a key's hash -> 1 + the place of its value */
-    char **names;                 /* made here */
+    struct mt_address_map by_key;   /* a key's hash -> 1 + the place of its value */
+    struct mt_address_map by_place; /* a frame's texts and line, hashed -> the first with them */
+    char **names;                   /* made here */
     size_t n_names, names_capacity;
     struct mt_symbols *symbols;
 };
@@ -76,6 +77,7 @@ void mt_definitions_destroy(struct mt_definitions *d)
         free(d->names[i]);
     mt_symbols_destroy(d->symbols);
     mt_address_map_clear(&d->by_key);
+    mt_address_map_clear(&d->by_place);
     free(d->images);
     free(d->names);
     free(d->strings);
@@ -104,10 +106,8 @@ static int add_string(struct mt_definitions *d, const struct mt_definition *defi
 {
     int rc = reserve(d, &d->strings, &d->n_strings, &d->strings_capacity, definition->id,
                      sizeof *d->strings);
-    if (rc)
-        return rc;
-    if (d->strings[definition->id])
-        return -EINVAL;
+    if (rc || d->strings[definition->id])
+        return rc ? rc : -EINVAL;
     d->strings[definition->id] = strndup(definition->text, definition->text_size);
     return d->strings[definition->id] ? 0 : -ENOMEM;
 }
@@ -116,10 +116,23 @@ static int add_string(struct mt_definitions *d, const struct mt_definition *defi
 static int new_frame(struct mt_definitions *d, uint32_t id, struct mt_frame **frame)
 {
     int rc = reserve(d, &d->frames, &d->n_frames, &d->frames_capacity, id, sizeof *d->frames);
-    if (rc)
-        return rc;
-    *frame = &d->frames[id];
-    return (*frame)->function ? -EINVAL : 0;
+    *frame = rc ? NULL : &d->frames[id];
+    return rc ? rc : (*frame)->function ? -EINVAL : 0;
+}
+
+/* Find the first frame of the same place; if a hash is another's, a place has two. 0 or -ENOMEM. */
+static int note_place(struct mt_definitions *d, uint32_t id)
+{
+    struct mt_frame *frame = &d->frames[id];
+    uint64_t hash =
+        mt_hash_text(mt_hash_text(MT_HASH_SEED ^ frame->line, frame->function), frame->file);
+    uint32_t first = mt_address_map_get(&d->by_place, hash);
+    const struct mt_frame *known = &d->frames[first];
+    if (known->line != frame->line || !first || strcmp(known->function, frame->function) ||
+        strcmp(known->file, frame->file))
+        first = id;
+    frame->place = first;
+    return first == id ? mt_address_map_put(&d->by_place, hash, id) : 0;
 }
 
 static int add_frame(struct mt_definitions *d, const struct mt_definition *definition)
@@ -145,7 +158,7 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
         frame->path = mt_string(d, definition->frame.path);
         frame->called = *frame->path ? frame->path : frame->root;
     }
-    return 0;
+    return note_place(d, definition->id);
 }
 
 static void inherit(struct mt_stack *stack, const struct mt_stack *parent,
@@ -163,10 +176,10 @@ static int add_module(struct mt_definitions *d, const struct mt_definition *defi
 {
     int rc = reserve(d, &d->images, &d->n_images, &d->images_capacity, definition->id,
                      sizeof *d->images);
-    if (rc)
-        return rc;
-    d->images[definition->id] = (struct image){definition->image.build_id, definition->image.path};
-    return 0;
+    if (!rc)
+        d->images[definition->id] =
+            (struct image){definition->image.build_id, definition->image.path};
+    return rc;
 }
 
 /* Make a text that lives as long as the definitions; NULL: no memory. */
@@ -199,7 +212,7 @@ static int add_native(struct mt_definitions *d, const struct mt_definition *defi
     frame->image = definition->native.image;
     frame->address = definition->native.address;
     frame->marks = mt_module_marks(path);
-    return 0;
+    return note_place(d, definition->id);
 }
 
 static int add_symbol(struct mt_definitions *d, const struct mt_definition *definition)
@@ -212,14 +225,14 @@ static int add_symbol(struct mt_definitions *d, const struct mt_definition *defi
         frame->file = mt_string(d, definition->frame.file);
     frame->line = definition->frame.line;
     frame->is_named = true;
-    return 0;
+    return note_place(d, definition->id);
 }
 
-/* Return the stack whose line is shown for a stack. */
+/* Return the stack whose line is shown for a stack: not code that stands for an operator. */
 static uint32_t user_of(const struct mt_definitions *d, uint32_t id, const struct mt_frame *frame,
                         const struct mt_stack *parent)
 {
-    if (frame->marks & MT_MARK_FRAMEWORK ||
+    if ((frame->marks | parent->marks) & MT_MARK_DISPATCH || frame->marks & MT_MARK_FRAMEWORK ||
         (frame->is_native && parent->user && !mt_stack_frame(d, parent->user)->is_native))
         return parent->user;
     return id;
@@ -235,8 +248,8 @@ static bool is_backward_of_class(const struct mt_frame *frame)
 /* A caller must be defined before its callees: there can be no circles. */
 static int add_stack(struct mt_definitions *d, const struct mt_definition *definition)
 {
-    int rc =
-        reserve(d, &d->stacks, &d->n_stacks, &d->stacks_capacity, definition->id, sizeof *d->stacks);
+    int rc = reserve(d, &d->stacks, &d->n_stacks, &d->stacks_capacity, definition->id,
+                     sizeof *d->stacks);
     if (rc)
         return rc;
     struct mt_stack *stack = &d->stacks[definition->id];
@@ -274,18 +287,10 @@ static int add_thread(struct mt_definitions *d, const struct mt_definition *defi
     return 0;
 }
 
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
 /* Return the place of a key's value; NULL: none, or another key has its hash. */
 static struct mt_info *info_of(const struct mt_definitions *d, const char *key)
 {
-    uint32_t place = mt_address_map_get(&d->by_key, hash_of(key));
+    uint32_t place = mt_address_map_get(&d->by_key, mt_hash_text(MT_HASH_SEED, key));
     return place && !strcmp(d->infos[place - 1].key, key) ? &d->infos[place - 1] : NULL;
 }
 
@@ -300,7 +305,8 @@ static int add_info(struct mt_definitions *d, const struct mt_definition *defini
     if (equals)
         *equals = '\0';
     struct mt_info *place = info_of(d, key); /* the last value holds */
-    if (!place && mt_address_map_put(&d->by_key, hash_of(key), (uint32_t)d->n_infos + 1)) {
+    if (!place &&
+        mt_address_map_put(&d->by_key, mt_hash_text(MT_HASH_SEED, key), (uint32_t)d->n_infos + 1)) {
         free(key);
         return -ENOMEM;
     }
@@ -345,12 +351,9 @@ static uint64_t class_of(const struct mt_frame *frame, const char *method)
     const char *dot = strrchr(frame->function, '.');
     if (!dot || strcmp(dot + 1, method))
         return 0;
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (const char *at = frame->function; at < dot; at++)
-        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-    for (const char *at = frame->file; *at; at++)
-        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-    return hash | 1;
+    return mt_hash_text(mt_hash(MT_HASH_SEED, frame->function, dot - frame->function),
+                        frame->file) |
+           1;
 }
 
 /* A class is a module's if nn.Module calls its forward, or if it makes modules in its constructor
@@ -474,12 +477,6 @@ void mt_stack_expect(const struct mt_definitions *d, uint32_t id)
 const struct mt_stack *mt_stack(const struct mt_definitions *d, uint32_t id)
 {
     return id < d->n_stacks ? &d->stacks[id] : &unknown_stack;
-}
-
-const char *mt_stack_module(const struct mt_definitions *d, uint32_t stack)
-{
-    const char *called = mt_frame(d, mt_stack(d, stack)->call)->called;
-    return called ? called : "";
 }
 
 const char *mt_thread(const struct mt_definitions *d, uint32_t id, uint32_t *os_thread)

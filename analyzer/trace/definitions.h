@@ -20,6 +20,7 @@ struct mt_frame {
     uint32_t name;               /* the function's string id; 0: none */
     uint32_t line;               /* 0: unknown */
     uint32_t marks;              /* enum mt_mark */
+    uint32_t place;              /* the first frame with this function, file and line */
     /* Native frames; before the lookup, function is "library+0xaddress" and file is the library's
      * path. */
     uint8_t is_native;
@@ -49,8 +50,8 @@ struct mt_stack {
                       * before a native one; 0: none */
     uint32_t python; /* the stack of the innermost Python frame; 0: none */
     uint32_t call;   /* the frame of the innermost call of a torch.nn module; 0: none */
-    uint32_t custom; /* string id of "Class.backward": of the innermost torch.autograd.Function whose
-                      * backward runs; 0: none */
+    uint32_t custom; /* string id of "Class.backward": of the innermost torch.autograd.Function
+                      * whose backward runs; 0: none */
     uint32_t depth;  /* frames */
 };
 
@@ -91,6 +92,21 @@ static inline const struct mt_frame *mt_stack_frame(const struct mt_definitions 
                                                     uint32_t stack)
 {
     return mt_frame(definitions, mt_stack(definitions, stack)->frame);
+}
+
+/* Return what is one number for all stacks with one innermost line of code. */
+static inline uint32_t mt_stack_place(const struct mt_definitions *definitions, uint32_t stack)
+{
+    return mt_stack_frame(definitions, stack)->place;
+}
+
+/* Return the stack whose innermost frame is the line that stands for a stack: the user's; where
+ * there is none, the innermost Python frame's; else its own. 0: unknown. What is the user's is
+ * decided where stacks are added. */
+static inline uint32_t mt_stack_line(const struct mt_definitions *definitions, uint32_t id)
+{
+    const struct mt_stack *stack = mt_stack(definitions, id);
+    return stack->user ? stack->user : stack->python ? stack->python : stack->depth ? id : 0;
 }
 
 /* Return the frame for output: a native frame's function, file and line are looked up in its file

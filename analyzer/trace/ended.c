@@ -23,8 +23,7 @@ const char *mt_ended_name(enum mt_ended_how how)
 enum mt_ended_how mt_ended_find(const char *name, size_t size)
 {
     unsigned how = 0;
-    while (how < MT_ENDED_COUNT &&
-           (strlen(names[how]) != size || memcmp(names[how], name, size)))
+    while (how < MT_ENDED_COUNT && (strlen(names[how]) != size || memcmp(names[how], name, size)))
         how++;
     return (enum mt_ended_how)how;
 }
@@ -165,11 +164,11 @@ static const char *signal_name(int number)
         int number;
         const char *name;
     } signals[] = {{SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"},
-                 {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"},
-                 {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},   {SIGKILL, "SIGKILL"},
-                 {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"},
-                 {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},
-                 {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"}};
+                   {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"},
+                   {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},   {SIGKILL, "SIGKILL"},
+                   {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"},
+                   {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},
+                   {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"}};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (signals[i].number == number)
             return signals[i].name;

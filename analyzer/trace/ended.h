@@ -32,12 +32,12 @@ enum mt_ended_how {
 
 struct mt_ended {
     enum mt_ended_how how;
-    int exit_code;         /* -1: none, or unknown */
-    int signal;            /* 0: none, or unknown */
-    uint64_t ooms;         /* how often memory ran out, caught or not */
-    bool is_recovered;     /* by memtap recover */
-    char what[200];        /* executed: the program; stopped, cut: why; "": unknown */
-    const char *note;      /* a note on the trace, "its end may be missing"; "": none */
+    int exit_code;     /* -1: none, or unknown */
+    int signal;        /* 0: none, or unknown */
+    uint64_t ooms;     /* how often memory ran out, caught or not */
+    bool is_recovered; /* by memtap recover */
+    char what[200];    /* executed: the program; stopped, cut: why; "": unknown */
+    const char *note;  /* a note on the trace, "its end may be missing"; "": none */
 };
 
 /* Find the end of a trace that was read to its end, or up to a fault (NULL: none known). */

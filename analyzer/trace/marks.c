@@ -25,6 +25,12 @@ static const struct {
     {"torch/optim/", "_multi_tensor_*", MT_MARK_OPTIMIZER},
     {"torch/optim/", "_fused_*", MT_MARK_OPTIMIZER},
     {"torch/nn/modules/module.py", "_call_impl", MT_MARK_MODULE_CALL},
+    {"torch/utils/checkpoint.py", "recompute_fn", MT_MARK_MODULE_CALL},
+    {"torch/utils/checkpoint.py", "backward", MT_MARK_MODULE_CALL},
+    {"tensor_parallel/random.py", "backward", MT_MARK_MODULE_CALL}, /* Megatron */
+    {"tensor_parallel/random.py", "_recompute", MT_MARK_MODULE_CALL},
+    {"activation_checkpointing/checkpointing.py", "backward", MT_MARK_MODULE_CALL}, /* DeepSpeed */
+    {"checkpoint/checkpoint_activations.py", "backward", MT_MARK_MODULE_CALL},      /* FairScale */
     {"torch/nn/modules/module.py", "_apply", MT_MARK_MODULE_APPLY},
     {"torch/nn/modules/", "__init__", MT_MARK_MODULE_INIT},
     {"torch/nn/parameter.py", "__new__", MT_MARK_PARAMETER_NEW},
@@ -46,9 +52,12 @@ static const struct {
     {"deepspeed/runtime/zero/stage_1_and_2.py", "step", MT_MARK_ZERO_GRADIENTS},
     {"deepspeed/runtime/zero/stage3.py", "_create_*", MT_MARK_ZERO_PARAMETERS},
     {"deepspeed/runtime/zero/stage3.py", "_setup_for_real_optimizer", MT_MARK_ZERO_GRADIENTS},
-    {"deepspeed/runtime/zero/stage3.py", "_prepare_fp32_grad_for_sub_group", MT_MARK_ZERO_GRADIENTS},
+    {"deepspeed/runtime/zero/stage3.py", "_prepare_fp32_grad_for_sub_group",
+     MT_MARK_ZERO_GRADIENTS},
     {"torch/nn/parallel/distributed.py", "*", MT_MARK_COMMUNICATION | MT_MARK_BUCKETS},
     {"torch/distributed/", "*", MT_MARK_COMMUNICATION},
+    {"accelerate/utils/operations.py", "*", MT_MARK_FRAMEWORK}, /* around a model's forward */
+    {"megatron/core/utils.py", "get_tensor", MT_MARK_SCRATCH},
     {"/loops/evaluation_loop.py", "run", MT_MARK_EVALUATION}, /* Lightning */
     {"transformers/trainer.py", "evaluation_loop", MT_MARK_EVALUATION},
     {"transformers/trainer.py", "prediction_loop", MT_MARK_EVALUATION},
@@ -170,6 +179,8 @@ uint32_t mt_frame_marks(const char *function, const char *file)
 {
     uint32_t marks = is_generated(function, file) ? MT_MARK_FRAMEWORK : owner(file);
     const char *name = last_part(function);
+    if (!strcmp(name, "__torch_function__") || !strcmp(name, "__torch_dispatch__"))
+        marks |= MT_MARK_DISPATCH;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (function_matches(name, table[i].function) && file_matches(file, table[i].file))
             marks |= table[i].marks;

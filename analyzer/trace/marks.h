@@ -13,7 +13,7 @@
 #define MT_MARKS(M)                                                                               \
     M(OPTIMIZER)         /* an optimizer's step and what it calls */                              \
     M(OPTIMIZER_INIT)    /* where torch.optim makes its state: in a step, or before */            \
-    M(MODULE_CALL)       /* a module's forward */                                                 \
+    M(MODULE_CALL)       /* a module's forward, or one that checkpointing computes again */       \
     M(MODULE_APPLY)      /* module.to(), .cuda(), .half() */                                      \
     M(MODULE_INIT)       /* the constructor of a torch.nn module */                               \
     M(PARAMETER_NEW)     /* nn.Parameter(...) */                                                  \
@@ -33,6 +33,8 @@
     M(ZERO_PARAMETERS)   /* DeepSpeed's ZeRO: makes flat parameters, or a rank's part of them */  \
     M(ZERO_GRADIENTS)    /* likewise gradients */                                                 \
     M(BUCKETS)           /* DDP, which makes its buckets */                                       \
+    M(DISPATCH)          /* a tensor subclass's, or a mode's, own way to do an operator */         \
+    M(SCRATCH)           /* makes memory that is used again and again for results in between */    \
     M(EVALUATION)        /* a framework's loop of evaluation, also within training */
 /* clang-format on */
 

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stack's line of code, in the words of reports. */
+/* A stack's line of code and module, in the words of reports. */
 #include "definitions.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+const char *mt_stack_module(const struct mt_definitions *d, uint32_t stack)
+{
+    const char *called = mt_frame(d, mt_stack(d, stack)->call)->called;
+    return called ? called : "";
+}
 
 void mt_place_text(char *out, size_t size, const struct mt_definitions *d, uint32_t stack)
 {

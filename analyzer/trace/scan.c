@@ -31,6 +31,7 @@ int mt_scan(const char *path, int (*handle)(void *data, const struct mt_batch *b
     int rc = mt_reader_open(&reader, path, error);
     if (rc)
         return rc;
+    mt_room_input(path);
     mt_ahead_begin(&ahead, reader);
     mt_progress_begin(&progress);
     for (size_t n = 0; !rc && mt_ahead_next(&ahead, &batch, error) > 0;) {

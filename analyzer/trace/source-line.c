@@ -14,7 +14,8 @@
 /* A trace may come from anybody and name any file: only open source files. */
 static bool is_source(const char *path)
 {
-    static const char *const endings[] = {".py", ".pyx", ".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hpp"};
+    static const char *const endings[] = {".py",  ".pyx", ".c",   ".cc", ".cpp",
+                                          ".cxx", ".cu",  ".cuh", ".h",  ".hpp"};
     const char *dot = strrchr(path, '.');
     if (*path != '/' || !dot)
         return false;
@@ -70,7 +71,8 @@ int mt_source_line(char *out, size_t size, const struct mt_definitions *definiti
 {
     const struct mt_frame *frame = mt_stack_frame(definitions, stack);
     char line[512];
-    if (!frame->line || frame->is_native || !is_source(frame->file) || !is_this_machine(definitions))
+    if (!frame->line || frame->is_native || !is_source(frame->file) ||
+        !is_this_machine(definitions))
         return 0;
     FILE *file = open_unchanged(definitions, frame->file);
     if (!file)

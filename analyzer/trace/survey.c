@@ -36,7 +36,8 @@ static void set_state(struct mt_survey *survey, const char *value)
 }
 
 /* Copy the value of an info record, cut if it does not fit. Return whether it has this key. */
-static int read_info(char *out, size_t size, const struct mt_definition *definition, const char *key)
+static int read_info(char *out, size_t size, const struct mt_definition *definition,
+                     const char *key)
 {
     size_t at = strlen(key);
     if (definition->text_size < at || memcmp(definition->text, key, at))

@@ -22,9 +22,9 @@ struct mt_survey {
     uint64_t last_time_ns;
     enum mt_trace_state state; /* of a compact copy: its original's */
     bool is_copy_of_such;
-    int complete;              /* the recording was closed: `end` counts */
-    struct mt_end end;         /* the recording's own */
-    uint64_t allocs_at_oom;    /* kinds[MT_ALLOC], when PyTorch ran out of memory the last time */
+    int complete;               /* the recording was closed: `end` counts */
+    struct mt_end end;          /* the recording's own */
+    uint64_t allocs_at_oom;     /* kinds[MT_ALLOC], when PyTorch ran out of memory the last time */
     bool is_cuda_out_of_memory; /* the same for CUDA calls */
     uint64_t failed_cuda;       /* CUDA calls without enough memory; a repeated one counts once */
     uint64_t wanted_of_cuda;    /* the last one's bytes */

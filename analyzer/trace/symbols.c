@@ -2,6 +2,7 @@
 #include "symbols.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/room.h"
 
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>
@@ -76,7 +77,8 @@ static int open_path(struct file *file, const char *path)
     GElf_Addr bias;
     struct stat status;
     if (stat(path, &status) || !S_ISREG(status.st_mode))
-        return 0; /* a trace may name any file */
+        return 0;        /* a trace may name any file */
+    mt_room_input(path); /* its symbols take memory by its size, not by the trace's */
     file->dwfl = dwfl_begin(&callbacks);
     if (!file->dwfl)
         return 0;

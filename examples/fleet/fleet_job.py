@@ -6,9 +6,8 @@
 The path has traces, or a dataset that memtap export --format parquet wrote. Executors need memtap, pyarrow and pandas."""
 import sys
 
-from pyspark.sql import SparkSession
-
 import memtap.spark
+from pyspark.sql import SparkSession
 
 
 def main():

@@ -23,10 +23,12 @@ static void push(struct mt_flat *flat, const void *bytes, size_t size)
         flat->capacity = capacity;
     }
     flat->used += size;
+    if (!size)
+        return; /* and there may be no bytes yet */
     unsigned char *to = flat->bytes + flat->capacity - flat->used;
-    if (bytes && size)
+    if (bytes)
         memcpy(to, bytes, size);
-    else if (size)
+    else
         memset(to, 0, size);
 }
 

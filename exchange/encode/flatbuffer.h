@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes FlatBuffers, as much of them as Arrow's messages need: from the end to the begin, children before
- * their parents. A place is a distance from the end; 0: none. What is written after memory ran out goes
- * nowhere. (The machine is a little-endian one, as the format is.)
+ * Writes FlatBuffers, as much of them as Arrow's messages need: from the end to the begin, children
+ * before their parents. A place is a distance from the end; 0: none. What is written after memory
+ * ran out goes nowhere. (The machine is a little-endian one, as the format is.)
  */
 #ifndef MT_FLATBUFFER_H
 #define MT_FLATBUFFER_H
@@ -25,7 +25,8 @@ uint32_t mt_flat_text(struct mt_flat *flat, const char *text);
 
 /* A vector of places, or of n elements of plain numbers that are there in order. */
 uint32_t mt_flat_places(struct mt_flat *flat, const uint32_t *place, size_t n);
-uint32_t mt_flat_vector(struct mt_flat *flat, const void *elements, size_t n, size_t size, size_t align);
+uint32_t mt_flat_vector(struct mt_flat *flat, const void *elements, size_t n, size_t size,
+                        size_t align);
 
 /* A table: its fields between begin and end, each by its number in the schema. */
 void mt_flat_begin(struct mt_flat *flat);

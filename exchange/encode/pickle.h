@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes pickles of protocol 4, of plain values only, by the opcodes that memory_viz reads: it knows no
- * BINUNICODE8 and no long LONG4, and wants lists in pieces of 1,000.
+ * Writes pickles of protocol 4, of plain values only, by the opcodes that memory_viz reads: it
+ * knows no BINUNICODE8 and no long LONG4, and wants lists in pieces of 1,000.
  */
 #ifndef MT_PICKLE_H
 #define MT_PICKLE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes protobuf messages into memory. A message within another has its length in four bytes, whatever it
- * needs, so that it is written once (readers take that). What is written after memory ran out goes nowhere.
+ * Writes protobuf messages into memory. A message within another has its length in four bytes,
+ * whatever it needs, so that it is written once (readers take that). What is written after memory
+ * ran out goes nowhere.
  */
 #ifndef MT_PROTO_H
 #define MT_PROTO_H
@@ -57,7 +58,8 @@ static inline void mt_proto_fixed64(struct mt_proto *proto, unsigned field, uint
     proto->n += sizeof value;
 }
 
-static inline void mt_proto_bytes(struct mt_proto *proto, unsigned field, const void *bytes, size_t size)
+static inline void mt_proto_bytes(struct mt_proto *proto, unsigned field, const void *bytes,
+                                  size_t size)
 {
     mt_proto_varint(proto, field << 3 | MT_PROTO_BYTES);
     mt_proto_varint(proto, size);

@@ -3,12 +3,20 @@
 #include "analyzer/support/write.h"
 #include "trace-format/safe-text.h"
 
+#include <errno.h>
 #include <stdio.h>
+
+static int write_out(const struct mt_sink *sink, const void *bytes, size_t size)
+{
+    if (!sink->file)
+        return mt_write_all(sink->fd, bytes, size);
+    return fwrite(bytes, 1, size, sink->file) == size ? 0 : -EIO;
+}
 
 int mt_sink_flush(struct mt_sink *sink)
 {
     if (!sink->rc && sink->used)
-        sink->rc = mt_write_all(sink->fd, sink->room, sink->used);
+        sink->rc = write_out(sink, sink->room, sink->used);
     sink->done += sink->used;
     sink->used = 0;
     return sink->rc;
@@ -23,7 +31,7 @@ void mt_sink_large(struct mt_sink *sink, const void *bytes, size_t size)
         return;
     }
     if (!sink->rc)
-        sink->rc = mt_write_all(sink->fd, bytes, size);
+        sink->rc = write_out(sink, bytes, size);
     sink->done += size;
 }
 

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where an exported file's bytes go: in large pieces, to a descriptor. The first error is kept, and what
- * comes after it goes nowhere: whoever writes asks once, at the end.
+ * Where an exported file's bytes go: in large pieces, to a descriptor. The first error is kept, and
+ * what comes after it goes nowhere: whoever writes asks once, at the end.
  */
 #ifndef MT_SINK_H
 #define MT_SINK_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MT_SINK_ROOM (1u << 20)
 
 struct mt_sink {
     int fd;
+    FILE *file;    /* instead of fd; NULL: none */
     int rc;        /* 0, or the negative errno that ended it */
     uint64_t done; /* bytes that were written before those in room */
     size_t used;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrow's messages (format/Message.fbs, Schema.fbs, File.fbs of its specification), as arrow.c uses them. */
+/* Arrow's messages (format/Message.fbs, Schema.fbs, File.fbs of its specification), as arrow.c uses
+ * them. */
 #ifndef MT_ARROW_PARTS_H
 #define MT_ARROW_PARTS_H
 
-#include "exchange/tables/tables.h"
 #include "exchange/encode/flatbuffer.h"
 #include "exchange/encode/sink.h"
+#include "exchange/tables/tables.h"
 
 #include <stdbool.h>
 
@@ -20,7 +21,8 @@ struct mt_arrow_place {
 /* A column of a batch, or the texts of a dictionary. Buffers are the caller's. */
 struct mt_arrow_array {
     int64_t n, nulls;
-    const void *buffer[3]; /* validity (empty where there is no null), values; of texts offsets, bytes */
+    const void
+        *buffer[3]; /* validity (empty where there is no null), values; of texts offsets, bytes */
     int64_t size[3];
     unsigned n_buffers;
 };

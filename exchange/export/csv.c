@@ -77,6 +77,24 @@ static int take(void *data, const struct mt_row *row)
     return csv->sink->rc;
 }
 
+static void write_header(const struct csv *csv)
+{
+    for (size_t i = 0; i < csv->table->n_columns; i++) {
+        mt_sink_text(csv->sink, i ? "," : "");
+        mt_sink_text(csv->sink, csv->table->column[i].name);
+    }
+    mt_sink_byte(csv->sink, '\n');
+}
+
+static int quote_columns(struct csv *csv, const struct mt_rows *rows, enum mt_table_id table)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < csv->table->n_columns && !rc; i++)
+        if (csv->table->column[i].type == MT_COLUMN_TEXT)
+            rc = quote_column(&csv->quoted[i], rows, table, i);
+    return rc;
+}
+
 static int write_trace(const struct mt_export *export, const char *path, struct csv *csv,
                        struct mt_export_error *error)
 {
@@ -84,9 +102,8 @@ static int write_trace(const struct mt_export *export, const char *path, struct 
     struct mt_trace_error fault;
     int rc =
         mt_export_note(error, path, &fault, mt_rows_open(&rows, path, &export->question, &fault));
-    for (unsigned i = 0; i < csv->table->n_columns && !rc; i++)
-        if (csv->table->column[i].type == MT_COLUMN_TEXT)
-            rc = quote_column(&csv->quoted[i], rows, export->table, i);
+    if (!rc)
+        rc = quote_columns(csv, rows, export->table);
     if (!rc)
         rc = mt_export_rows(export, rows, path, take, csv, error);
     unquote(csv);
@@ -98,13 +115,25 @@ int mt_export_csv(const struct mt_export *export, struct mt_sink *sink,
                   struct mt_export_error *error)
 {
     struct csv csv = {.sink = sink, .table = &mt_tables[export->table]};
-    for (size_t i = 0; i < csv.table->n_columns; i++) {
-        mt_sink_text(sink, i ? "," : "");
-        mt_sink_text(sink, csv.table->column[i].name);
-    }
-    mt_sink_byte(sink, '\n');
     int rc = 0;
+    write_header(&csv);
     for (size_t i = 0; i < export->n_paths && !rc; i++)
         rc = write_trace(export, export->paths[i], &csv, error);
+    return rc;
+}
+
+int mt_export_csv_live(const struct mt_analysis *analysis, const char *path, struct mt_sink *sink)
+{
+    struct csv csv = {.sink = sink, .table = &mt_tables[MT_TABLE_BLOCKS]};
+    struct mt_rows *rows;
+    struct mt_trace_error fault;
+    int rc = mt_rows_open(&rows, path, &analysis->replay.question, &fault);
+    write_header(&csv);
+    if (!rc)
+        rc = quote_columns(&csv, rows, MT_TABLE_BLOCKS);
+    if (!rc)
+        rc = mt_rows_live(rows, analysis, take, &csv, &fault);
+    unquote(&csv);
+    mt_rows_close(rows);
     return rc;
 }

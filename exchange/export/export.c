@@ -29,11 +29,9 @@ int mt_export_analyze(const struct mt_export *export, const char *path,
     mt_export_note(error, path, &analysis->fault, rc);
     if (rc)
         return rc;
-    if (export->question.moment.kind == MT_AT_OOM && !analysis->replay.n_ooms)
-        return lacks(error, path, "the program never ran out of memory; use --at peak");
-    if (analysis->has_no_step)
-        return lacks(error, path,
-                     "the trace does not have this iteration; memtap report lists them");
+    char why[MT_NO_MOMENT];
+    if (mt_no_moment_text(analysis, why))
+        return lacks(error, path, why);
     return 0;
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces in the formats of other tools. Each format stands in a file of its own; formats.c has their table.
- * Everything is written as it is read: only what is live is held.
+ * Traces in the formats of other tools. Each format stands in a file of its own; formats.c has
+ * their table. Everything is written as it is read: only what is live is held.
  */
 #ifndef MT_EXPORT_H
 #define MT_EXPORT_H
 
 #include "analyzer/findings/analysis.h"
-#include "exchange/tables/rows.h"
 #include "exchange/encode/sink.h"
+#include "exchange/tables/rows.h"
 
 #include <stdbool.h>
 
@@ -17,10 +17,10 @@ struct mt_export {
     char *const *paths; /* traces, at least one */
     size_t n_paths;
     struct mt_question question;
-    bool has_moment;       /* question.moment was given; else the whole run, or the peak */
-    bool has_times;        /* from_ns and to_ns were given: only what lives then */
+    bool has_moment;         /* question.moment was given; else the whole run, or the peak */
+    bool has_times;          /* from_ns and to_ns were given: only what lives then */
     uint64_t from_ns, to_ns; /* since each recording began */
-    uint64_t newest;       /* events at most; 0: all */
+    uint64_t newest;         /* events at most; 0: all */
     enum mt_table_id table;
     const char *with; /* a trace of another tool, to be joined; NULL: none */
 };
@@ -32,24 +32,24 @@ struct mt_export_error {
     char text[400];              /* not of a trace; "": nothing, or out of memory */
 };
 
-/* A format writes everything. 0, also where a trace is sound only up to a fault (which error says), or a
- * negative errno with *error filled. What the sink keeps need not be returned. */
+/* A format writes everything. 0, also where a trace is sound only up to a fault (which error says),
+ * or a negative errno with *error filled. What the sink keeps need not be returned. */
 typedef int mt_export_writer(const struct mt_export *export, struct mt_sink *sink,
                              struct mt_export_error *error);
 
 enum mt_export_takes {
-    MT_TAKES_MOMENT = 1,  /* --at */
-    MT_TAKES_TIMES = 2,   /* --from and --to */
-    MT_TAKES_TABLE = 4,   /* --table */
-    MT_TAKES_NEWEST = 8,  /* --newest */
+    MT_TAKES_MOMENT = 1,   /* --at */
+    MT_TAKES_TIMES = 2,    /* --from and --to */
+    MT_TAKES_TABLE = 4,    /* --table */
+    MT_TAKES_NEWEST = 8,   /* --newest */
     MT_TAKES_SEVERAL = 16, /* traces */
-    MT_TAKES_WITH = 32,   /* --with */
+    MT_TAKES_WITH = 32,    /* --with */
 };
 
 struct mt_export_format {
     const char *name;
     bool is_binary;
-    unsigned takes; /* enum mt_export_takes */
+    unsigned takes;          /* enum mt_export_takes */
     mt_export_writer *write; /* NULL: the Python package writes it */
 };
 extern const struct mt_export_format mt_export_formats[]; /* a row of zeros ends them */
@@ -57,20 +57,23 @@ extern const struct mt_export_format mt_export_formats[]; /* a row of zeros ends
 const struct mt_export_format *mt_export_format_find(const char *name); /* NULL: there is none */
 
 /* Notes where a trace stops being sound, unless an earlier one did. Returns rc. */
-int mt_export_note(struct mt_export_error *error, const char *path, const struct mt_trace_error *fault,
-                   int rc);
+int mt_export_note(struct mt_export_error *error, const char *path,
+                   const struct mt_trace_error *fault, int rc);
 
-/* Hands over the rows of a trace's table that are asked for: of a moment, or of the whole run, or of a
- * time. As mt_rows_read. */
+/* Hands over the rows of a trace's table that are asked for: of a moment, or of the whole run, or
+ * of a time. As mt_rows_read. */
 int mt_export_rows(const struct mt_export *export, struct mt_rows *rows, const char *path,
                    mt_row_taker *take, void *data, struct mt_export_error *error);
 
-/* Analyzes a trace at the moment that is asked for; where the trace does not have it, -ENODATA and why. To
- * be destroyed in any case. */
-int mt_export_analyze(const struct mt_export *export, const char *path, struct mt_analysis *analysis,
-                      struct mt_export_error *error);
+/* Analyzes a trace at the moment that is asked for; where the trace does not have it, -ENODATA and
+ * why. To be destroyed in any case. */
+int mt_export_analyze(const struct mt_export *export, const char *path,
+                      struct mt_analysis *analysis, struct mt_export_error *error);
 
 mt_export_writer mt_export_csv, mt_export_arrow, mt_export_arrow_stream, mt_export_folded,
     mt_export_speedscope, mt_export_pprof, mt_export_perfetto, mt_export_memory_viz;
+
+/* Write the blocks of an analysis's moment that its filter lets through, as mt_export_csv does. */
+int mt_export_csv_live(const struct mt_analysis *analysis, const char *path, struct mt_sink *sink);
 
 #endif

@@ -2,6 +2,7 @@
 /* Chrome's trace JSON, as torch.profiler writes it, object by object: the file may be larger than
  * memory. */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/room.h"
 #include "join.h"
 
 #include <errno.h>
@@ -108,6 +109,7 @@ static int next_object(struct scan *scan)
 
 static int scan_file(const char *path, uint64_t *base_ns, mt_join_taker *take, void *data)
 {
+    mt_room_input(path);
     struct scan scan = {.file = gzopen(path, "rbe"), .base_ns = *base_ns};
     if (!scan.file)
         return errno ? -errno : -ENOMEM;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "join-nsight.h"
 #include "analyzer/support/grow.h"
+#include "nightly/history/database.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -28,8 +29,18 @@ static const char *const look_up_sql[LOOK_UPS] = {
 /* Nsight's numbers of NVTX's events (ENUM_NSYS_EVENT_TYPE). */
 enum { NVTX_MARK = 34, NVTX_PUSH_POP = 59, NVTX_START_END = 60, NVTX_DOMAIN = 75 };
 
-/* Of what is selected: start, end, process or thread, device, stream; what the kind needs; fields. */
-enum { START, END, GLOBAL, DEVICE, STREAM, FIXED, OWN = 3, COLUMNS = FIXED + OWN + (int)MT_NSIGHT_FIELDS };
+/* Of what is selected: start, end, process or thread, device, stream; what the kind needs; fields.
+ */
+enum {
+    START,
+    END,
+    GLOBAL,
+    DEVICE,
+    STREAM,
+    FIXED,
+    OWN = 3,
+    COLUMNS = FIXED + OWN + (int)MT_NSIGHT_FIELDS
+};
 
 /* The tables that are read. Releases lack columns, or whole tables. */
 static const struct table {
@@ -129,14 +140,15 @@ static int read_start(struct mt_nsight *nsight)
     sqlite3_stmt *row = NULL;
     if (!has_column(nsight, "TARGET_INFO_SESSION_START_TIME", "utcEpochNs"))
         return 0;
-    int rc = sqlite3_prepare_v2(nsight->database,
-                                "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", -1, &row,
-                                NULL);
+    int rc = sqlite3_prepare_v2(
+        nsight->database, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", -1, &row, NULL);
     if (!rc && sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int64(row, 0) > 0)
         nsight->start_ns = (uint64_t)sqlite3_column_int64(row, 0);
     sqlite3_finalize(row);
     return rc ? fail(nsight, "its table of the session's start cannot be read") : 0;
 }
+
+static const char *const no_views[] = {NULL};
 
 int mt_nsight_open(struct mt_nsight **result, const char *path, char *error, size_t size)
 {
@@ -145,10 +157,9 @@ int mt_nsight_open(struct mt_nsight **result, const char *path, char *error, siz
         return -ENOMEM;
     nsight->error = error;
     nsight->error_size = size;
-    if (sqlite3_open_v2(path, &nsight->database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL))
+    if (mt_database_open(&nsight->database, path, SQLITE_OPEN_READONLY, no_views))
         return fail(nsight, "it cannot be opened as a database");
     sqlite3_limit(nsight->database, SQLITE_LIMIT_LENGTH, MOST_TEXT);
-    sqlite3_db_config(nsight->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     /* A first look at the file itself; what sorts goes to a file, too. */
     if (sqlite3_exec(nsight->database, "PRAGMA temp_store = FILE; SELECT 1 FROM sqlite_master",
                      NULL, NULL, NULL))
@@ -223,7 +234,8 @@ static const char *domain_of(const struct mt_nsight *nsight, uint64_t global, in
 }
 
 /* Copies say what they are, calls have no version of the runtime ("cudaMalloc_v3020"). */
-static const char *name_of(struct mt_nsight *nsight, const struct table *table, sqlite3_stmt *columns)
+static const char *name_of(struct mt_nsight *nsight, const struct table *table,
+                           sqlite3_stmt *columns)
 {
     const char *text;
     char *name;
@@ -233,7 +245,8 @@ static const char *name_of(struct mt_nsight *nsight, const struct table *table, 
         text = text_in(nsight, STRING, columns, FIXED);
         if (table->kind == MT_NSIGHT_CALL) {
             char *version = strstr((char *)text, "_v");
-            if (version && strlen(version) > 5 && strspn(version + 2, "0123456789") == strlen(version + 2))
+            if (version && strlen(version) > 5 &&
+                strspn(version + 2, "0123456789") == strlen(version + 2))
                 *version = '\0';
         }
         return *text ? text : table->kind == MT_NSIGHT_CALL ? "CUDA call" : "kernel";
@@ -252,7 +265,8 @@ static const char *name_of(struct mt_nsight *nsight, const struct table *table, 
     }
 }
 
-static void add_fields(struct mt_nsight *nsight, const struct table *table, sqlite3_stmt *columns, struct mt_nsight_row *row)
+static void add_fields(struct mt_nsight *nsight, const struct table *table, sqlite3_stmt *columns,
+                       struct mt_nsight_row *row)
 {
     for (unsigned i = 0; i < MT_NSIGHT_FIELDS && table->field[i].name; i++) {
         int at = FIXED + OWN + (int)i;
@@ -261,7 +275,8 @@ static void add_fields(struct mt_nsight *nsight, const struct table *table, sqli
         const char *text = look_up == NUMBER   ? NULL
                            : look_up == DOMAIN ? domain_of(nsight, row->global, number)
                                                : text_of(nsight, look_up, number);
-        if (sqlite3_column_type(columns, at) == SQLITE_NULL || (text && (!*text || !strcmp(text, row->name))) || number < 0)
+        if (sqlite3_column_type(columns, at) == SQLITE_NULL ||
+            (text && (!*text || !strcmp(text, row->name))) || number < 0)
             continue;
         row->field[row->fields].name = table->field[i].name;
         row->field[row->fields].text = text;
@@ -270,7 +285,8 @@ static void add_fields(struct mt_nsight *nsight, const struct table *table, sqli
 }
 
 /* Fills a row; false: it is none to be shown. */
-static bool fill(struct mt_nsight *nsight, const struct table *table, sqlite3_stmt *columns, struct mt_nsight_row *row)
+static bool fill(struct mt_nsight *nsight, const struct table *table, sqlite3_stmt *columns,
+                 struct mt_nsight_row *row)
 {
     int type = sqlite3_column_int(columns, FIXED + 2);
     row->kind = table->kind;
@@ -284,7 +300,9 @@ static bool fill(struct mt_nsight *nsight, const struct table *table, sqlite3_st
     if (table->kind == MT_NSIGHT_RANGE) {
         if (type != NVTX_MARK && type != NVTX_PUSH_POP && type != NVTX_START_END)
             return false;
-        row->kind = type == NVTX_MARK ? MT_NSIGHT_MARK : type == NVTX_START_END ? MT_NSIGHT_SPAN : MT_NSIGHT_RANGE;
+        row->kind = type == NVTX_MARK        ? MT_NSIGHT_MARK
+                    : type == NVTX_START_END ? MT_NSIGHT_SPAN
+                                             : MT_NSIGHT_RANGE;
     } else if (!row->start_ns && !row->end_ns) {
         return false; /* CUDA gave it no time */
     }
@@ -294,7 +312,8 @@ static bool fill(struct mt_nsight *nsight, const struct table *table, sqlite3_st
 }
 
 /* Writes "SELECT start, [end], ..." of the columns that the file has. 0: it has no such table. */
-static size_t write_sql(const struct mt_nsight *nsight, const struct table *table, char *sql, size_t size)
+static size_t write_sql(const struct mt_nsight *nsight, const struct table *table, char *sql,
+                        size_t size)
 {
     const char *columns[COLUMNS] = {"start", "end", table->global, "deviceId", "streamId"};
     size_t n = (size_t)snprintf(sql, size, "SELECT");
@@ -306,12 +325,15 @@ static size_t write_sql(const struct mt_nsight *nsight, const struct table *tabl
         columns[FIXED + OWN + i] = table->field[i].column;
     for (unsigned i = 0; i < COLUMNS; i++) {
         bool is_there = columns[i] && has_column(nsight, table->name, columns[i]);
-        n += (size_t)snprintf(sql + n, size - n, is_there ? "%s [%s]" : "%s NULL", i ? "," : "", columns[i]);
+        n += (size_t)snprintf(sql + n, size - n, is_there ? "%s [%s]" : "%s NULL", i ? "," : "",
+                              columns[i]);
     }
-    return n + (size_t)snprintf(sql + n, size - n, " FROM [%s] ORDER BY start, 2 DESC", table->name);
+    return n +
+           (size_t)snprintf(sql + n, size - n, " FROM [%s] ORDER BY start, 2 DESC", table->name);
 }
 
-static int read_table(struct mt_nsight *nsight, const struct table *table, mt_nsight_taker *take, void *data)
+static int read_table(struct mt_nsight *nsight, const struct table *table, mt_nsight_taker *take,
+                      void *data)
 {
     struct mt_nsight_row row;
     char sql[1200], what[80];
@@ -335,7 +357,8 @@ static int read_table(struct mt_nsight *nsight, const struct table *table, mt_ns
 /* Domains are few, and an event has a number of its own domain only. */
 static int read_domains(struct mt_nsight *nsight)
 {
-    static const char sql[] = "SELECT globalTid, domainId, text, textId FROM NVTX_EVENTS WHERE eventType = ? LIMIT ?";
+    static const char sql[] =
+        "SELECT globalTid, domainId, text, textId FROM NVTX_EVENTS WHERE eventType = ? LIMIT ?";
     sqlite3_stmt *columns = NULL;
     if (sqlite3_prepare_v2(nsight->database, sql, -1, &columns, NULL))
         return 0; /* an older file has no domains */
@@ -343,12 +366,14 @@ static int read_domains(struct mt_nsight *nsight)
     sqlite3_bind_int(columns, 2, MOST_DOMAINS);
     while (sqlite3_step(columns) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(columns, 2);
-        if (mt_grow(&nsight->domain, &nsight->domains_capacity, nsight->n_domains + 1, sizeof *nsight->domain))
+        if (mt_grow(&nsight->domain, &nsight->domains_capacity, nsight->n_domains + 1,
+                    sizeof *nsight->domain))
             break;
         struct domain *domain = &nsight->domain[nsight->n_domains++];
         domain->process = mt_nsight_process((uint64_t)sqlite3_column_int64(columns, 0));
         domain->number = sqlite3_column_int64(columns, 1);
-        snprintf(domain->name, sizeof domain->name, "%s", text ? text : text_of(nsight, STRING, sqlite3_column_int64(columns, 3)));
+        snprintf(domain->name, sizeof domain->name, "%s",
+                 text ? text : text_of(nsight, STRING, sqlite3_column_int64(columns, 3)));
     }
     return sqlite3_finalize(columns) ? fail(nsight, "its table NVTX_EVENTS cannot be read") : 0;
 }

@@ -52,8 +52,8 @@ static inline uint32_t mt_nsight_tid(uint64_t global)
 
 struct mt_nsight;
 
-/* Opens a file. 0, or a negative errno with what is wrong in error (-EINVAL), a text of that size. To be closed
- * in any case. */
+/* Opens a file. 0, or a negative errno with what is wrong in error (-EINVAL), a text of that size.
+ * To be closed in any case. */
 int mt_nsight_open(struct mt_nsight **nsight, const char *path, char *error, size_t size);
 void mt_nsight_close(struct mt_nsight *nsight);
 
@@ -64,8 +64,8 @@ uint64_t mt_nsight_start(const struct mt_nsight *nsight);
 const char *mt_nsight_process_name(struct mt_nsight *nsight, uint64_t global);
 const char *mt_nsight_thread_name(struct mt_nsight *nsight, uint64_t global);
 
-/* Hands over all rows: a kind after the other, each by start. A taker's result other than 0 ends it, and is
- * returned; else as mt_nsight_open. */
+/* Hands over all rows: a kind after the other, each by start. A taker's result other than 0 ends
+ * it, and is returned; else as mt_nsight_open. */
 typedef int mt_nsight_taker(void *data, const struct mt_nsight_row *row);
 int mt_nsight_read(struct mt_nsight *nsight, mt_nsight_taker *take, void *data);
 

@@ -13,16 +13,15 @@ static void clear_story(struct mt_viz *viz)
 {
     free(viz->segments);
     free(viz->requests);
-    free(viz->threads);
+    mt_by_id_clear(&viz->threads);
     free(viz->pending);
     mt_address_map_clear(&viz->by_address);
     mt_address_map_clear(&viz->pools);
     viz->segments = NULL;
     viz->requests = NULL;
-    viz->threads = NULL;
     viz->pending = NULL;
     viz->n_segments = viz->segments_capacity = viz->n_requests = viz->requests_capacity = 0;
-    viz->n_threads = viz->threads_capacity = viz->n_pending = viz->pending_capacity = 0;
+    viz->n_pending = viz->pending_capacity = 0;
     viz->free_request = viz->n_pools = 0;
     viz->entries = viz->reserved = viz->n_freed = 0;
 }
@@ -30,10 +29,12 @@ static void clear_story(struct mt_viz *viz)
 static int make_memos(struct mt_viz *viz)
 {
     const struct mt_definitions *d = mt_rows_replay(viz->rows)->definitions;
-    viz->stacks = calloc((size_t)mt_definitions_stack_limit(d) + 1, sizeof *viz->stacks);
-    viz->forward = calloc((size_t)mt_definitions_stack_limit(d) + 1, sizeof *viz->forward);
-    viz->frames = calloc((size_t)mt_definitions_frame_limit(d) + 1, sizeof *viz->frames);
-    return viz->stacks && viz->forward && viz->frames ? 0 : -ENOMEM;
+    uint32_t stacks = mt_definitions_stack_limit(d);
+    return mt_by_id_make(&viz->stacks, stacks, sizeof(uint32_t)) ||
+                   mt_by_id_make(&viz->forward, stacks, sizeof(uint32_t)) ||
+                   mt_by_id_make(&viz->frames, mt_definitions_frame_limit(d), sizeof(uint32_t))
+               ? -ENOMEM
+               : 0;
 }
 
 /* How many entries there are, for the newest of them. */
@@ -226,18 +227,17 @@ static int put_snapshot(struct mt_viz *viz, struct mt_export_error *error)
     if (rc)
         return rc;
     rc = make_memos(viz);
-    if (!rc && viz->export->has_moment)
-        rc = mt_export_analyze(viz->export, viz->path, &analysis, error);
-    if (rc) {
-        if (viz->export->has_moment && viz->frames)
-            mt_analysis_destroy(&analysis);
+    if (rc)
         return rc;
+    if (viz->export->has_moment)
+        rc = mt_export_analyze(viz->export, viz->path, &analysis, error);
+    if (!rc) {
+        mt_pickle_dict(viz->pickle);
+        rc = put_devices(viz, viz->export->has_moment ? &analysis : NULL, error);
+        put_annotations(viz);
+        put_settings(viz);
+        mt_pickle_dict_end(viz->pickle);
     }
-    mt_pickle_dict(viz->pickle);
-    rc = put_devices(viz, viz->export->has_moment ? &analysis : NULL, error);
-    put_annotations(viz);
-    put_settings(viz);
-    mt_pickle_dict_end(viz->pickle);
     if (viz->export->has_moment)
         mt_analysis_destroy(&analysis);
     return rc;
@@ -265,9 +265,9 @@ int mt_export_memory_viz(const struct mt_export *export, struct mt_sink *sink,
     mt_pickle_begin(&pickle, sink);
     rc = put_snapshot(&viz, error);
     mt_pickle_end(&pickle);
-    free(viz.stacks);
-    free(viz.frames);
-    free(viz.forward);
+    mt_by_id_clear(&viz.stacks);
+    mt_by_id_clear(&viz.frames);
+    mt_by_id_clear(&viz.forward);
     free(viz.text_memos);
     mt_texts_clear(&texts);
     mt_rows_close(rows);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters, large blocks, ranges and out-of-memory, as the trace is read. */
+#include "analyzer/classify/modules.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/support/text.h"
 #include "perfetto.h"
@@ -7,8 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define MOST_THREADS 65536u
 
 uint64_t mt_perfetto_take(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key)
 {
@@ -68,9 +67,8 @@ static void begin_block(struct mt_perfetto_process *process, struct mt_perfetto_
     mt_perfetto_add_number(process->to, "bytes", block->size);
     mt_perfetto_add_text(process->to, "rule", rule->name);
     mt_perfetto_add_text(process->to, "certainty", mt_certainty_name(rule->certainty));
-    mt_perfetto_add_text(
-        process->to, "module",
-        mt_stack_module(d, block->forward_stack ? block->forward_stack : block->stack));
+    mt_perfetto_add_text(process->to, "module",
+                         mt_stack_module(d, mt_block_module(d, &(struct mt_verdict){block, rule})));
     mt_perfetto_end_event(process->to, time_ns);
 }
 
@@ -146,19 +144,18 @@ static void see_oom(struct mt_perfetto_process *process, const struct mt_event *
 static uint64_t thread_track(struct mt_perfetto_process *process, uint32_t thread)
 {
     const struct mt_definitions *d = mt_rows_replay(process->rows)->definitions;
-    thread = thread < MOST_THREADS ? thread : 0;
-    if (mt_grow(&process->threads, &process->threads_capacity, (size_t)thread + 1,
-                sizeof *process->threads)) {
+    uint64_t *track = mt_by_id_reach(&process->threads, thread, MT_THREAD_LIMIT, sizeof *track);
+    if (!track) {
         process->to->rc = -ENOMEM;
         return 0;
     }
-    if (!process->threads[thread]) {
+    if (!*track) {
         uint32_t tid;
         const char *name = mt_thread(d, thread, &tid);
-        process->threads[thread] =
+        *track =
             mt_perfetto_thread(process->to, process->track, process->pid, tid ? tid : thread, name);
     }
-    return process->threads[thread];
+    return *track;
 }
 
 static void see_range(struct mt_perfetto_process *process, const struct mt_event *event)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Nsight Systems recorded of the same run, as tracks beside memtap's: streams and threads below their
- * processes. */
+/* What Nsight Systems recorded of the same run, as tracks beside memtap's: streams and threads
+ * below their processes. */
 #include "analyzer/support/text.h"
 #include "join-nsight.h"
 #include "perfetto.h"
@@ -12,7 +12,8 @@
 
 #define MOST_LANES 256u
 
-/* Slices on a track of Perfetto's stand within each other. What overlaps otherwise needs another track. */
+/* Slices on a track of Perfetto's stand within each other. What overlaps otherwise needs another
+ * track. */
 struct lane {
     uint64_t track;
     int64_t *end; /* of what is open, outermost first */
@@ -66,26 +67,33 @@ static uint64_t process_track(struct joining *joining, uint64_t global)
 /* "device 0 stream 7" and "python 1235", below it CUDA's calls and the ranges. */
 static struct place *row_place(struct joining *joining, const struct mt_nsight_row *row)
 {
-    static const char *const sort[] = {[MT_NSIGHT_CALL] = "CUDA calls", [MT_NSIGHT_RANGE] = "ranges",
-                                       [MT_NSIGHT_SPAN] = "started ranges", [MT_NSIGHT_MARK] = "ranges"};
+    static const char *const sort[] = {[MT_NSIGHT_CALL] = "CUDA calls",
+                                       [MT_NSIGHT_RANGE] = "ranges",
+                                       [MT_NSIGHT_SPAN] = "started ranges",
+                                       [MT_NSIGHT_MARK] = "ranges"};
     bool is_on_device = row->kind < MT_NSIGHT_CALL;
     char key[96], name[400], device[MT_SIZE_TEXT];
     if (is_on_device)
-        snprintf(key, sizeof key, "s%" PRIu64 "/%" PRId64 "/%" PRId64, mt_nsight_process(row->global), row->device, row->stream);
+        snprintf(key, sizeof key, "s%" PRIu64 "/%" PRId64 "/%" PRId64,
+                 mt_nsight_process(row->global), row->device, row->stream);
     else
-        snprintf(key, sizeof key, "%s%" PRIu64, sort[row->kind], row->kind == MT_NSIGHT_SPAN ? mt_nsight_process(row->global) : row->global);
+        snprintf(key, sizeof key, "%s%" PRIu64, sort[row->kind],
+                 row->kind == MT_NSIGHT_SPAN ? mt_nsight_process(row->global) : row->global);
     struct place *place = place_of(joining, key);
     if (!place || place->track)
         return place;
     uint32_t at = (uint32_t)(place - joining->place);
     uint64_t parent = process_track(joining, row->global);
     if (is_on_device) {
-        snprintf(name, sizeof name, "%s stream %" PRId64, mt_device_text(device, row->device < INT16_MAX ? (int)row->device : -1), row->stream);
+        snprintf(name, sizeof name, "%s stream %" PRId64,
+                 mt_device_text(device, row->device < INT16_MAX ? (int)row->device : -1),
+                 row->stream);
     } else if (row->kind != MT_NSIGHT_SPAN) {
         snprintf(key, sizeof key, "t%" PRIu64, row->global);
         struct place *thread = place_of(joining, key);
         const char *known = mt_nsight_thread_name(joining->nsight, row->global);
-        snprintf(name, sizeof name, "%.300s %" PRIu32, *known ? known : "thread", mt_nsight_tid(row->global));
+        snprintf(name, sizeof name, "%.300s %" PRIu32, *known ? known : "thread",
+                 mt_nsight_tid(row->global));
         if (thread && !thread->track)
             thread->track = mt_perfetto_track(joining->to, parent, name);
         parent = thread ? thread->track : 0;
@@ -106,7 +114,8 @@ static bool fits(struct lane *lane, int64_t start, int64_t end)
 }
 
 /* The track for a slice; 0: too many overlap. The first lane is the place's own track. */
-static uint64_t lane_track(struct joining *joining, struct place *place, const char *name, int64_t start, int64_t end)
+static uint64_t lane_track(struct joining *joining, struct place *place, const char *name,
+                           int64_t start, int64_t end)
 {
     size_t i = 0;
     while (i < place->lanes && !fits(&place->lane[i], start, end))
@@ -162,12 +171,15 @@ static int take(void *data, const struct mt_nsight_row *row)
         return to->rc;
     uint64_t begin = joining->base_ns + (uint64_t)row->start_ns, track = 0;
     if (!is_mark)
-        track = lane_track(joining, place, "at the same time", row->start_ns, row->has_end ? row->end_ns : INT64_MAX);
-    mt_perfetto_begin_event(to, track ? MT_PERFETTO_BEGIN : MT_PERFETTO_INSTANT, track ? track : place->track, row->name);
+        track = lane_track(joining, place, "at the same time", row->start_ns,
+                           row->has_end ? row->end_ns : INT64_MAX);
+    mt_perfetto_begin_event(to, track ? MT_PERFETTO_BEGIN : MT_PERFETTO_INSTANT,
+                            track ? track : place->track, row->name);
     add_fields(to, row);
     mt_perfetto_end_event(to, begin);
     if (track && row->has_end)
-        mt_perfetto_event(to, MT_PERFETTO_END, track, NULL, joining->base_ns + (uint64_t)row->end_ns);
+        mt_perfetto_event(to, MT_PERFETTO_END, track, NULL,
+                          joining->base_ns + (uint64_t)row->end_ns);
     joining->events++;
     return to->rc ? to->rc : to->sink->rc;
 }
@@ -184,7 +196,8 @@ static void clear(struct joining *joining)
     mt_nsight_close(joining->nsight);
 }
 
-int mt_perfetto_join_nsight(struct mt_perfetto *to, const char *path, uint64_t near_ns, struct mt_export_error *error)
+int mt_perfetto_join_nsight(struct mt_perfetto *to, const char *path, uint64_t near_ns,
+                            struct mt_export_error *error)
 {
     struct joining joining = {.to = to, .near_ns = near_ns};
     char *text = error->text;
@@ -195,9 +208,12 @@ int mt_perfetto_join_nsight(struct mt_perfetto *to, const char *path, uint64_t n
         snprintf(text, sizeof error->text, "%s",
                  !near_ns || mt_nsight_start(joining.nsight)
                      ? mt_perfetto_why_far(near_ns)
-                     : "it does not say when it began; export it by a newer nsys, or with nsys export --ts-normalize=true");
+                     : "it does not say when it began; export it by a newer nsys, or with nsys "
+                       "export --ts-normalize=true");
     if (!rc && !joining.events) {
-        snprintf(text, sizeof error->text, "there are no kernels, copies, CUDA calls or ranges in it; use nsys profile --trace=cuda,nvtx");
+        snprintf(text, sizeof error->text,
+                 "there are no kernels, copies, CUDA calls or ranges in it; use nsys profile "
+                 "--trace=cuda,nvtx");
         rc = -EINVAL;
     }
     if (*text)

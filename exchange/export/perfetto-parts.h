@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Perfetto's packets (trace_packet.proto and track_event.proto of its protos), as the files of perfetto.c
- * write them: texts are interned; times are differences to the packet before, where that can be. Tracks have
- * numbers from 1.
+ * Perfetto's packets (trace_packet.proto and track_event.proto of its protos), as the files of
+ * perfetto.c write them: texts are interned; times are differences to the packet before, where that
+ * can be. Tracks have numbers from 1.
  */
 #ifndef MT_PERFETTO_PARTS_H
 #define MT_PERFETTO_PARTS_H
 
-#include "exchange/tables/texts.h"
 #include "exchange/encode/proto.h"
 #include "exchange/encode/sink.h"
+#include "exchange/tables/texts.h"
 
 struct mt_perfetto {
     struct mt_sink *sink;
     struct mt_proto packet, event; /* that is being written, and its track_event */
     struct mt_proto interned;      /* texts that the packet has to define */
-    struct mt_texts texts;         /* names of events and of their fields: place + 1 is the number */
-    uint32_t defined;              /* of them */
-    uint64_t now_ns;               /* of the packet before, unix time */
-    uint64_t tracks;               /* so far */
-    uint64_t sequence;             /* each has its own texts and its own clock */
-    bool is_apart;                 /* times of what is written now say nothing of what follows */
+    struct mt_texts texts; /* names of events and of their fields: place + 1 is the number */
+    uint32_t defined;      /* of them */
+    uint64_t now_ns;       /* of the packet before, unix time */
+    uint64_t tracks;       /* so far */
+    uint64_t sequence;     /* each has its own texts and its own clock */
+    bool is_apart;         /* times of what is written now say nothing of what follows */
     int rc;
 };
 
@@ -47,7 +47,8 @@ void mt_perfetto_count(struct mt_perfetto *to, uint64_t track, uint64_t time_ns,
 /* An event with a name (ends have none) and fields: what is added between begin and end. */
 void mt_perfetto_begin_event(struct mt_perfetto *to, enum mt_perfetto_type type, uint64_t track,
                              const char *name);
-void mt_perfetto_add_text(struct mt_perfetto *to, const char *name, const char *text); /* "": nothing */
+void mt_perfetto_add_text(struct mt_perfetto *to, const char *name,
+                          const char *text); /* "": nothing */
 void mt_perfetto_add_number(struct mt_perfetto *to, const char *name, uint64_t number);
 void mt_perfetto_end_event(struct mt_perfetto *to, uint64_t time_ns);
 

@@ -95,7 +95,7 @@ static void clear_process(struct mt_perfetto_process *process)
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_perfetto_lanes_clear(&process->device[slot].blocks);
     mt_perfetto_lanes_clear(&process->ranges);
-    free(process->threads);
+    mt_by_id_clear(&process->threads);
     free(process);
 }
 

@@ -4,6 +4,7 @@
 #define MT_PERFETTO_H
 
 #include "analyzer/support/address-map.h"
+#include "analyzer/support/by-id.h"
 #include "export.h"
 #include "perfetto-parts.h"
 
@@ -33,8 +34,7 @@ struct mt_perfetto_process {
     const struct mt_rows *rows;
     uint64_t start_ns, pid, track; /* unix time of the recording's begin */
     struct mt_perfetto_device device[MT_DEVICES];
-    uint64_t *threads; /* tracks, by the trace's number; 0: not yet */
-    size_t threads_capacity;
+    struct mt_by_id threads; /* tracks, uint64_t; 0: not yet */
     struct mt_perfetto_lanes ranges;
     bool is_over; /* the sink takes no more */
 };
@@ -44,7 +44,8 @@ uint64_t mt_perfetto_take(struct mt_perfetto *to, struct mt_perfetto_lanes *lane
 uint64_t mt_perfetto_give(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key);
 void mt_perfetto_lanes_clear(struct mt_perfetto_lanes *lanes);
 
-/* Everything of a trace that is known after the first reading: its tracks, phases and iterations. */
+/* Everything of a trace that is known after the first reading: its tracks, phases and iterations.
+ */
 void mt_perfetto_phases(struct mt_perfetto_process *process);
 
 /* The second reading. As mt_export_writer. */

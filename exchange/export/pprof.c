@@ -112,7 +112,7 @@ static void put_sample(struct pprof *to, const struct mt_analysis *analysis,
     mt_proto_varint(&to->proto, share->bytes);
     mt_proto_end(&to->proto, values);
     label(to, "category", mt_categories[share->category].name);
-    label(to, "phase", mt_phase_cell(share->phase));
+    label(to, "phase", mt_phase_names[share->phase].name);
     label(to, "module", mt_stack_module(d, share->module));
     label(to, "operator", operator);
     number_label(to, "device", device->device);

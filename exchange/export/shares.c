@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shares.h"
 #include "analyzer/classify/modules.h"
+#include "analyzer/model/user-line.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,8 +38,7 @@ int mt_live_shares(const struct mt_analysis *analysis, const struct mt_device *d
     for (size_t i = 0; i < device->n_shown; i++) {
         const struct mt_verdict *verdict = &device->shown[i];
         const struct mt_block *block = verdict->block;
-        share[i] = (struct mt_live_share){.stack = block->forward_stack ? block->forward_stack
-                                                                        : block->stack,
+        share[i] = (struct mt_live_share){.stack = mt_blamed_stack(block),
                                           .module = mt_block_module(d, verdict),
                                           .operator= block->node_name,
                                           .category = verdict->rule->category,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is live on a device at the analysis's moment, put together by everything that profiles tell. */
+/* What is live on a device at the analysis's moment, put together by everything that profiles tell.
+ */
 #ifndef MT_SHARES_H
 #define MT_SHARES_H
 

@@ -6,18 +6,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MOST_THREADS 65536u
-
 static struct mt_viz_thread *thread_of(struct mt_viz *viz, uint32_t id)
 {
-    id = id < MOST_THREADS ? id : 0;
-    if (mt_grow(&viz->threads, &viz->threads_capacity, (size_t)id + 1, sizeof *viz->threads)) {
+    struct mt_viz_thread *thread =
+        mt_by_id_reach(&viz->threads, id, MT_THREAD_LIMIT, sizeof *thread);
+    if (!thread)
         viz->rc = -ENOMEM;
-        return NULL;
-    }
-    if (viz->n_threads <= id)
-        viz->n_threads = (size_t)id + 1;
-    return &viz->threads[id];
+    return thread;
 }
 
 /* What all entries have; false: this one is not written. */
@@ -408,8 +403,9 @@ static int see(void *data, const struct mt_replay *replay, const struct mt_event
         see_cuda(viz, event);
     else if (mt_device_slot(event->device) == viz->slot)
         see_of_device(viz, replay, event);
-    if (event->kind == MT_ALLOC && event->thread < viz->n_threads)
-        viz->threads[event->thread].unused = 0;
+    struct mt_viz_thread *thread = event->kind == MT_ALLOC ? thread_of(viz, event->thread) : NULL;
+    if (thread)
+        thread->unused = 0;
     return viz->rc;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of a snapshot's pickle that come again and again: written once. */
+#include "analyzer/classify/modules.h"
 #include "viz.h"
 
 #include <errno.h>
@@ -9,8 +10,9 @@
 static void put_frame(struct mt_viz *viz, uint32_t id)
 {
     struct mt_pickle *pickle = viz->pickle;
-    if (viz->frames[id]) {
-        mt_pickle_get(pickle, viz->frames[id] - 1);
+    uint32_t *memo = mt_by_id(&viz->frames, id);
+    if (*memo) {
+        mt_pickle_get(pickle, *memo - 1);
         return;
     }
     const struct mt_frame *frame = mt_named_frame(mt_rows_replay(viz->rows)->definitions, id);
@@ -22,7 +24,7 @@ static void put_frame(struct mt_viz *viz, uint32_t id)
     mt_pickle_key(pickle, "line");
     mt_pickle_number(pickle, frame->line);
     mt_pickle_dict_end(pickle);
-    viz->frames[id] = mt_pickle_memoize(pickle) + 1;
+    *memo = mt_pickle_memoize(pickle) + 1;
 }
 
 void mt_viz_frames(struct mt_viz *viz, const char *key, uint32_t stack)
@@ -31,10 +33,9 @@ void mt_viz_frames(struct mt_viz *viz, const char *key, uint32_t stack)
     struct mt_pickle *pickle = viz->pickle;
     struct mt_pickle_list list;
     mt_pickle_key(pickle, key);
-    if (stack >= mt_definitions_stack_limit(d))
-        stack = 0;
-    if (viz->stacks[stack]) {
-        mt_pickle_get(pickle, viz->stacks[stack] - 1);
+    uint32_t *memo = mt_by_id(&viz->stacks, stack);
+    if (*memo) {
+        mt_pickle_get(pickle, *memo - 1);
         return;
     }
     mt_pickle_list(pickle, &list);
@@ -43,7 +44,7 @@ void mt_viz_frames(struct mt_viz *viz, const char *key, uint32_t stack)
         put_frame(viz, mt_stack(d, at)->frame);
     }
     mt_pickle_list_end(pickle, &list);
-    viz->stacks[stack] = mt_pickle_memoize(pickle) + 1;
+    *memo = mt_pickle_memoize(pickle) + 1;
 }
 
 /* As Python writes a traceback, of which autograd keeps the lines: the outermost first. */
@@ -64,11 +65,12 @@ void mt_viz_forward_frames(struct mt_viz *viz, uint32_t stack)
     const struct mt_definitions *d = mt_rows_replay(viz->rows)->definitions;
     struct mt_pickle *pickle = viz->pickle;
     struct mt_pickle_list list;
-    if (!stack || stack >= mt_definitions_stack_limit(d))
+    uint32_t *memo = mt_by_id(&viz->forward, stack);
+    if (!mt_stack(d, stack)->depth)
         return;
-    if (viz->forward[stack]) {
+    if (*memo) {
         mt_pickle_key(pickle, "forward_frames");
-        mt_pickle_get(pickle, viz->forward[stack] - 1);
+        mt_pickle_get(pickle, *memo - 1);
         return;
     }
     uint32_t depth = mt_stack(d, stack)->depth, at = stack;
@@ -84,7 +86,7 @@ void mt_viz_forward_frames(struct mt_viz *viz, uint32_t stack)
     for (uint32_t i = 0; i < depth; i++)
         put_forward_frame(viz, &list, frames[i]);
     mt_pickle_list_end(pickle, &list);
-    viz->forward[stack] = mt_pickle_memoize(pickle) + 1;
+    *memo = mt_pickle_memoize(pickle) + 1;
     free(frames);
 }
 
@@ -124,8 +126,9 @@ void mt_viz_metadata(struct mt_viz *viz, const struct mt_block *block, int rule)
     if (rule < 0 || !block)
         return;
     const struct mt_rule *found = mt_rule_at(viz->export->question.rules, (size_t)rule);
-    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
-    const char *module = mt_stack_module(replay->definitions, stack);
+    const struct mt_verdict verdict = {block, found};
+    const char *module =
+        mt_stack_module(replay->definitions, mt_block_module(replay->definitions, &verdict));
     enum mt_phase phase = (enum mt_phase)block->birth->when.phase;
     int n = snprintf(text, sizeof text, "%s: %s (%s)", mt_categories[found->category].label,
                      found->name, mt_certainty_name(found->certainty));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of memory-viz.c share: one device's story, as PyTorch's allocator would have noted it. */
+/* What the files of memory-viz.c share: one device's story, as PyTorch's allocator would have noted
+ * it. */
 #ifndef MT_VIZ_H
 #define MT_VIZ_H
 
-#include "analyzer/support/grow.h"
+#include "analyzer/support/by-id.h"
+#include "exchange/encode/pickle.h"
 #include "exchange/tables/texts.h"
 #include "export.h"
-#include "exchange/encode/pickle.h"
 
 /* PyTorch has it from CUDA. */
 struct mt_viz_segment {
@@ -42,21 +43,20 @@ struct mt_viz {
     const char *path;
     struct mt_pickle *pickle; /* NULL: entries are only counted */
     unsigned slot;
-    uint64_t start_us;  /* unix time of the recording's begin */
-    uint64_t until;     /* the last event that counts; UINT64_MAX: all */
-    uint64_t skip;      /* entries that are left out, the oldest */
-    uint64_t entries;   /* so far */
-    uint64_t reserved;  /* PyTorch's total, as far as segments are known */
+    uint64_t start_us; /* unix time of the recording's begin */
+    uint64_t until;    /* the last event that counts; UINT64_MAX: all */
+    uint64_t skip;     /* entries that are left out, the oldest */
+    uint64_t entries;  /* so far */
+    uint64_t reserved; /* PyTorch's total, as far as segments are known */
     struct mt_pickle_list list;
     struct mt_viz_segment *segments; /* in the order of addresses */
     size_t n_segments, segments_capacity;
     struct mt_viz_request *requests; /* of live blocks; places are used again */
     size_t n_requests, requests_capacity;
-    size_t n_freed; /* of them wait for other streams */
-    uint32_t free_request; /* place + 1, by `size`; 0: none */
+    size_t n_freed;                   /* of them wait for other streams */
+    uint32_t free_request;            /* place + 1, by `size`; 0: none */
     struct mt_address_map by_address; /* place + 1 */
-    struct mt_viz_thread *threads;
-    size_t n_threads, threads_capacity;
+    struct mt_by_id threads;          /* struct mt_viz_thread */
     struct mt_viz_pending *pending;
     size_t n_pending, pending_capacity;
     struct mt_address_map pools; /* address -> number */
@@ -64,7 +64,7 @@ struct mt_viz {
     bool is_over; /* the pass ended before the trace: it has all */
     int rc;
     /* what the pickle has, by number: memo + 1 */
-    uint32_t *stacks, *frames, *forward;
+    struct mt_by_id stacks, frames, forward;
     struct mt_texts *texts; /* metadata, each memoized at its first use */
     uint32_t *text_memos;
     size_t text_memos_capacity;

@@ -9,7 +9,7 @@
 struct mt_import_summary {
     uint64_t events;  /* of the file */
     uint64_t of_host; /* of them, which are left out */
-    uint64_t before; /* blocks that were there before its first event */
+    uint64_t before;  /* blocks that were there before its first event */
     uint64_t
         freed_only; /* of them, those of which only the end is known: size as requested, no stack */
     uint64_t

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import.h"
+#include "analyzer/support/room.h"
 #include "input.h"
 
 #include <errno.h>
@@ -93,6 +94,7 @@ int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_
     memset(summary, 0, sizeof *summary);
     if (input.fd < 0)
         return fail(error, strerror(errno));
+    mt_room_input(path);
     input.buffer = malloc(MT_INPUT_BUFFER);
     int rc = input.buffer ? mt_script_open(&script, out) : -ENOMEM;
     if (!rc) {

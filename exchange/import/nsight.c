@@ -2,13 +2,12 @@
 /* Nsight Systems' SQLite export: device memory that CUDA handed out (nsys profile
  * --cuda-memory-usage=true). */
 #include "import.h"
+#include "nightly/history/database.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
 #include <sqlite3.h>
 #include <string.h>
-
-#define OPEN_FLAGS (SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX)
 
 /* Kinds of memory as ENUM_CUDA_MEM_KIND numbers them. */
 enum {
@@ -21,6 +20,7 @@ enum {
     KIND_MANAGED_STATIC
 };
 
+static const char *const no_views[] = {NULL};
 static const char events_sql[] =
     "SELECT start, deviceId, address, bytes, memKind, memoryOperationType FROM "
     "CUDA_GPU_MEMORY_USAGE_EVENTS ORDER BY start, rowid";
@@ -102,7 +102,7 @@ int mt_import_nsight(const char *path, struct mt_script *script, struct mt_impor
     int64_t first_ns = 0;
     int step, rc = 0;
     mt_script_info(script, "imported", "Nsight Systems' SQLite export");
-    if (sqlite3_open_v2(path, &database, OPEN_FLAGS, NULL) ||
+    if (mt_database_open(&database, path, SQLITE_OPEN_READONLY, no_views) ||
         sqlite3_prepare_v2(database, events_sql, -1, &rows, NULL))
         rc = fail(error, database, "it cannot be read as a database");
     while (!rc && !script->rc && (step = sqlite3_step(rows)) != SQLITE_DONE) {

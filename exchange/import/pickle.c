@@ -16,15 +16,13 @@
 #define MOST_TEXT (1u << 20) /* bytes of one text that are kept */
 
 /* What is refused by name: O(code, name). */
+/* clang-format off */
 #define REFUSED_OPCODES(O)                                                                         \
-    O('c', "GLOBAL")                                                                               \
-    O(0x93, "STACK_GLOBAL")                                                                        \
-    O('R', "REDUCE")                                                                               \
-    O('b', "BUILD")                                                                                \
-    O('i', "INST")                                                                                 \
-    O('o', "OBJ") O(0x81, "NEWOBJ") O(0x92, "NEWOBJ_EX") O(0x82, "EXT1") O(0x83, "EXT2")           \
-        O(0x84, "EXT4") O('P', "PERSID") O('Q', "BINPERSID") O(0x97, "NEXT_BUFFER")                \
-            O(0x98, "READONLY_BUFFER")
+    O('c', "GLOBAL") O(0x93, "STACK_GLOBAL") O('R', "REDUCE") O('b', "BUILD")                      \
+    O('i', "INST") O('o', "OBJ") O(0x81, "NEWOBJ") O(0x92, "NEWOBJ_EX")                            \
+    O(0x82, "EXT1") O(0x83, "EXT2") O(0x84, "EXT4") O('P', "PERSID")                               \
+    O('Q', "BINPERSID") O(0x97, "NEXT_BUFFER") O(0x98, "READONLY_BUFFER")
+/* clang-format on */
 
 static const char *refused_name(int code)
 {

@@ -9,33 +9,22 @@
 
 /* Keys of dictionaries that mean something: K(enumerator, text). They are the first texts of the
  * graph. */
+/* clang-format off */
 #define KEYS(K)                                                                                    \
-    K(ACTION, "action")                                                                            \
-    K(ADDR, "addr")                                                                                \
-    K(ADDRESS, "address")                                                                          \
-    K(SIZE, "size")                                                                                \
-    K(TIME, "time_us")                                                                             \
-    K(FRAMES, "frames")                                                                            \
-    K(NAME, "name")                                                                                \
-    K(FILENAME, "filename")                                                                        \
-    K(LINE, "line")                                                                                \
-    K(STATE, "state")                                                                              \
-    K(REQUESTED, "requested_size")                                                                 \
-    K(HISTORY, "history")                                                                          \
-    K(REAL_SIZE, "real_size")                                                                      \
-    K(TOTAL, "total_size")                                                                         \
-    K(BLOCKS, "blocks")                                                                            \
-    K(DEVICE, "device")                                                                            \
-    K(EXPANDABLE, "is_expandable")                                                                 \
-    K(TYPE, "segment_type")                                                                        \
+    K(ACTION, "action") K(ADDR, "addr") K(ADDRESS, "address")                                      \
+    K(SIZE, "size") K(TIME, "time_us") K(FRAMES, "frames")                                         \
+    K(NAME, "name") K(FILENAME, "filename") K(LINE, "line")                                        \
+    K(STATE, "state") K(REQUESTED, "requested_size") K(HISTORY, "history")                         \
+    K(REAL_SIZE, "real_size") K(TOTAL, "total_size") K(BLOCKS, "blocks")                           \
+    K(DEVICE, "device") K(EXPANDABLE, "is_expandable") K(TYPE, "segment_type")                     \
     K(STAGE, "stage") K(SEGMENTS, "segments") K(TRACES, "device_traces")                           \
-        K(DEVICE_FREE, "device_free") K(TRACE_EVENTS, "traceEvents") K(ARGS, "args") K(TS, "ts")   \
-            K(BYTES, "Bytes") K(ADDR_OF, "Addr") K(DEVICE_ID, "Device Id")                         \
-                K(DEVICE_TYPE, "Device Type") K(ALLOCATED, "Total Allocated")                      \
-                    K(RESERVED, "Total Reserved") K(BASE_TIME, "baseTimeNanoseconds")              \
-                        K(STREAM, "stream") K(POOL, "pool_id") K(SEGMENT_POOL, "segment_pool_id")  \
-                            K(FORWARD, "forward_frames") K(METADATA, "user_metadata")              \
-                                K(CATEGORY, "category") K(SETTINGS, "PYTORCH_CUDA_ALLOC_CONF")
+    K(DEVICE_FREE, "device_free") K(TRACE_EVENTS, "traceEvents") K(ARGS, "args")                   \
+    K(TS, "ts") K(BYTES, "Bytes") K(ADDR_OF, "Addr")                                               \
+    K(DEVICE_ID, "Device Id") K(DEVICE_TYPE, "Device Type") K(ALLOCATED, "Total Allocated")        \
+    K(RESERVED, "Total Reserved") K(BASE_TIME, "baseTimeNanoseconds") K(STREAM, "stream")          \
+    K(POOL, "pool_id") K(SEGMENT_POOL, "segment_pool_id") K(FORWARD, "forward_frames")             \
+    K(METADATA, "user_metadata") K(CATEGORY, "category") K(SETTINGS, "PYTORCH_CUDA_ALLOC_CONF")
+/* clang-format on */
 
 #define MOST_LANES 1000000u /* streams and pools together */
 

@@ -16,7 +16,7 @@ struct mt_spool {
         size_t at, n;
         bool has;
         struct mt_import_event event; /* the next one */
-    } * part;
+    } *part;
     unsigned n;
     int rc;
 };

@@ -56,9 +56,7 @@ EXPORTED int memtap_reader_stream(const char *const *paths, size_t n_paths, cons
                  "%.100s is no moment; write peak, end, oom, 1.5s, event:N, begin:N or step:N", at);
         return EINVAL;
     }
-    return mt_stream_make(out, &question, paths, n_paths)
-               ? fail(ENOMEM, error, size, "out of memory")
-               : 0;
+    return -mt_stream_make(out, &question, paths, n_paths, error, size);
 }
 
 /* --- capsules --- */

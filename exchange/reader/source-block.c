@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/classify/modules.h"
+#include "analyzer/model/user-line.h"
 #include "analyzer/support/demangle.h"
 #include "source.h"
 #include "trace-format/dtypes.h"
@@ -7,9 +8,7 @@
 static void put_line(struct mt_columns *columns, const struct mt_definitions *definitions,
                      const struct mt_block *block)
 {
-    uint32_t stack = block->forward_stack ? block->forward_stack : block->stack;
-    uint32_t user = mt_stack(definitions, stack)->user;
-    const struct mt_frame *frame = mt_stack_frame(definitions, user ? user : stack);
+    const struct mt_frame *frame = mt_line_frame(definitions, block);
     if (frame->function[0] == '?' && !frame->function[1])
         return;
     mt_columns_text(columns, MT_BLOCKS_FUNCTION, frame->function);
@@ -29,7 +28,7 @@ static void put_made(struct mt_columns *columns, const struct mt_block_row *row)
         mt_columns_put(columns, MT_BLOCKS_END_EVENT, (int64_t)row->end_event);
     }
     mt_columns_put(columns, MT_BLOCKS_THREAD, block->birth->thread);
-    mt_columns_text(columns, MT_BLOCKS_PHASE, mt_phase_cell(block->birth->when.phase));
+    mt_columns_text(columns, MT_BLOCKS_PHASE, mt_phase_names[block->birth->when.phase].name);
     if (span && span->iteration)
         mt_columns_put(columns, MT_BLOCKS_ITERATION, span->iteration);
     if (block->stack)
@@ -78,4 +77,6 @@ void mt_row_source_put_block(const struct mt_row_source *rows, struct mt_columns
     mt_columns_text(columns, MT_BLOCKS_CERTAINTY, mt_certainty_name(rule->certainty));
     put_made(columns, row);
     put_names(columns, row);
+    if (row->at)
+        mt_columns_put(columns, MT_BLOCKS_AGE_NS, (int64_t)mt_block_age(row->at, block));
 }

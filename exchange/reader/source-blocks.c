@@ -55,6 +55,7 @@ static int put_blocks(struct mt_moment_source *self, struct mt_columns *columns)
                                                            .verdict = &device->verdicts[self->next],
                                                            .spans = device->spans,
                                                            .of_cuda = device->of_cuda,
+                                                           .at = device,
                                                            .has_end = end->event != 0,
                                                            .end_ns = end->time_ns,
                                                            .end_event = end->event});

@@ -32,8 +32,9 @@ struct sample {
     const struct mt_span *span;
 };
 
-static void put_sample(const struct mt_row_source *rows, struct mt_columns *columns, const struct mt_device *device,
-                       const struct sample *sample, unsigned category)
+static void put_sample(const struct mt_row_source *rows, struct mt_columns *columns,
+                       const struct mt_device *device, const struct sample *sample,
+                       unsigned category)
 {
     if (!mt_columns_row(columns))
         return;
@@ -43,7 +44,7 @@ static void put_sample(const struct mt_row_source *rows, struct mt_columns *colu
     mt_columns_put(columns, MT_SAMPLES_EVENT, (int64_t)sample->event);
     if (sample->span) {
         mt_columns_put(columns, MT_SAMPLES_SPAN_NS, (int64_t)sample->span->time_ns);
-        mt_columns_text(columns, MT_SAMPLES_PHASE, mt_phase_cell(sample->span->phase));
+        mt_columns_text(columns, MT_SAMPLES_PHASE, mt_phase_names[sample->span->phase].name);
     }
     if (sample->at->iterations)
         mt_columns_put(columns, MT_SAMPLES_ITERATION, (int64_t)sample->at->iterations);
@@ -54,14 +55,15 @@ static void put_sample(const struct mt_row_source *rows, struct mt_columns *colu
         mt_columns_put(columns, MT_SAMPLES_RESERVED, (int64_t)sample->at->reserved);
 }
 
-static void put_timeline(const struct mt_row_source *rows, struct mt_columns *columns, const struct mt_device *device,
-                         struct mt_timeline_at *at)
+static void put_timeline(const struct mt_row_source *rows, struct mt_columns *columns,
+                         const struct mt_device *device, struct mt_timeline_at *at)
 {
     const struct mt_timeline *timeline = device->timeline;
     size_t points = timeline->points, n = points < MT_TABLES_SAMPLES ? points : MT_TABLES_SAMPLES;
     n = mt_timeline_columns(timeline, 0, points, n, at);
     for (size_t i = 0; i < n; i++) {
-        uint64_t event = timeline->begin + ((uint64_t)((i * points + n - 1) / n) << timeline->shift);
+        uint64_t event =
+            timeline->begin + ((uint64_t)((i * points + n - 1) / n) << timeline->shift);
         struct sample sample = {i, event, &at[i], span_of(device->spans, event)};
         for (unsigned category = 0; category < mt_n_categories; category++)
             if (at[i].category[category])
@@ -83,10 +85,10 @@ static int put_samples(struct mt_moment_source *self, struct mt_columns *columns
     return 0;
 }
 
-static void put_line(struct mt_columns *columns, const struct mt_definitions *definitions, uint32_t stack)
+static void put_line(struct mt_columns *columns, const struct mt_definitions *definitions,
+                     uint32_t stack)
 {
-    uint32_t user = mt_stack(definitions, stack)->user;
-    const struct mt_frame *frame = mt_stack_frame(definitions, user ? user : stack);
+    const struct mt_frame *frame = mt_named_frame(definitions, mt_stack(definitions, stack)->frame);
     if (frame->function[0] == '?' && !frame->function[1])
         return;
     mt_columns_text(columns, MT_GROWING_FUNCTION, frame->function);
@@ -106,7 +108,7 @@ static int put_growth(struct mt_moment_source *self, struct mt_columns *columns)
             mt_row_source_put_rank(&self->rows, columns, MT_GROWING_RANK);
             put_device(columns, MT_GROWING_DEVICE, device);
             mt_columns_text(columns, MT_GROWING_CATEGORY, mt_categories[site->category].name);
-            put_line(columns, self->analysis.replay.definitions, site->stack);
+            put_line(columns, self->analysis.replay.definitions, site->line);
             mt_columns_put(columns, MT_GROWING_ITERATIONS, site->iterations);
             mt_columns_put(columns, MT_GROWING_BYTES, (int64_t)site->bytes);
         }
@@ -114,7 +116,8 @@ static int put_growth(struct mt_moment_source *self, struct mt_columns *columns)
     return 0;
 }
 
-int mt_row_source_samples(struct mt_row_source **out, const char *path, struct mt_trace_error *error)
+int mt_row_source_samples(struct mt_row_source **out, const char *path,
+                          struct mt_trace_error *error)
 {
     (void)path, (void)error;
     return mt_moment_source_make(out, put_samples);

@@ -36,10 +36,9 @@ static int analyze(struct mt_moment_source *self, struct mt_trace_error *error)
     *error = self->analysis.fault;
     if (rc || self->lacks_memory)
         return rc ? rc : -ENOMEM;
-    bool is_never = asked->moment.kind == MT_AT_OOM && !self->analysis.replay.n_ooms;
-    if (is_never || self->analysis.has_no_step) {
-        snprintf(error->text, sizeof error->text, "%s is not in the trace; choose another moment",
-                 is_never ? "an out-of-memory" : "this iteration");
+    char why[MT_NO_MOMENT];
+    if (mt_no_moment_text(&self->analysis, why)) {
+        snprintf(error->text, sizeof error->text, "%s", why);
         error->fault = MT_FAULT_SYSTEM;
         return -ENOENT;
     }

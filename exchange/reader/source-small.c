@@ -44,7 +44,7 @@ static void put_phase(const struct mt_row_source *rows, struct mt_columns *colum
         return;
     mt_row_source_put_rank(rows, columns, MT_PHASES_RANK);
     put_device(columns, MT_PHASES_DEVICE, device);
-    mt_columns_text(columns, MT_PHASES_PHASE, mt_phase_cell(span->phase));
+    mt_columns_text(columns, MT_PHASES_PHASE, mt_phase_names[span->phase].name);
     if (span->iteration)
         mt_columns_put(columns, MT_PHASES_ITERATION, span->iteration);
     mt_columns_text(columns, MT_PHASES_PART,
@@ -97,7 +97,8 @@ static void put_process(const struct mt_moment_source *self, struct mt_columns *
 }
 
 /* How near the device is to being full, and what grows. */
-static void put_room(const struct mt_replay *replay, struct mt_columns *columns, const struct mt_device *device)
+static void put_room(const struct mt_replay *replay, struct mt_columns *columns,
+                     const struct mt_device *device)
 {
     unsigned slot = mt_device_slot(device->device);
     const struct mt_balance *balance = &device->balance;
@@ -121,7 +122,7 @@ static void put_peak(struct mt_columns *columns, const struct mt_device *device)
     if (!device->of_cuda)
         mt_columns_put(columns, MT_RANKS_PEAK_RESERVED, (int64_t)device->peak.reserved);
     if (device->span)
-        mt_columns_text(columns, MT_RANKS_PEAK_PHASE, mt_phase_cell(device->span->phase));
+        mt_columns_text(columns, MT_RANKS_PEAK_PHASE, mt_phase_names[device->span->phase].name);
     if (device->span && device->span->iteration)
         mt_columns_put(columns, MT_RANKS_PEAK_ITERATION, device->span->iteration);
 }

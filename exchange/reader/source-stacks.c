@@ -19,7 +19,7 @@ static const char *known(const char *text)
 static void put_stack(const struct stack_rows *self, struct mt_columns *columns, uint32_t id)
 {
     const struct mt_stack *stack = mt_stack(self->definitions, id);
-    const struct mt_frame *frame = mt_stack_frame(self->definitions, id);
+    const struct mt_frame *frame = mt_named_frame(self->definitions, stack->frame);
     mt_row_source_put_rank(&self->rows, columns, MT_STACKS_RANK);
     mt_columns_put(columns, MT_STACKS_STACK, id);
     if (stack->parent)

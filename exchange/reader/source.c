@@ -36,9 +36,9 @@ void mt_row_source_take_rank(struct mt_row_source *rows, const struct mt_definit
 }
 
 static mt_row_source_maker *const makers[MT_TABLES_N] = {
-    [MT_TABLE_BLOCKS] = mt_row_source_blocks, [MT_TABLE_EVENTS] = mt_row_source_events,
-    [MT_TABLE_STACKS] = mt_row_source_stacks, [MT_TABLE_CATEGORIES] = mt_row_source_categories,
-    [MT_TABLE_PHASES] = mt_row_source_phases, [MT_TABLE_RANKS] = mt_row_source_ranks,
+    [MT_TABLE_BLOCKS] = mt_row_source_blocks,   [MT_TABLE_EVENTS] = mt_row_source_events,
+    [MT_TABLE_STACKS] = mt_row_source_stacks,   [MT_TABLE_CATEGORIES] = mt_row_source_categories,
+    [MT_TABLE_PHASES] = mt_row_source_phases,   [MT_TABLE_RANKS] = mt_row_source_ranks,
     [MT_TABLE_SAMPLES] = mt_row_source_samples, [MT_TABLE_GROWTH] = mt_row_source_growth,
 };
 

@@ -50,6 +50,7 @@ struct mt_block_row {
     const struct mt_spans *spans; /* with numbers */
     bool of_cuda, has_end;
     uint64_t end_ns, end_event;
+    const struct mt_device *at; /* whose moment is asked for; NULL: the whole run is */
 };
 void mt_row_source_put_block(const struct mt_row_source *rows, struct mt_columns *columns,
                              const struct mt_block_row *row);
@@ -76,7 +77,7 @@ struct mt_moment_source {
     struct mt_block_ends {
         struct mt_block_end {
             uint64_t time_ns, event; /* 0: the trace ends before it */
-        } * end;                     /* by the record's index in its heap */
+        } *end;                      /* by the record's index in its heap */
         size_t capacity;
     } ends[2];                   /* of PyTorch's heap, of CUDA's */
     struct mt_block_end *end_of; /* by verdict of the device */

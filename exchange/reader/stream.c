@@ -12,7 +12,9 @@ struct row_stream {
     size_t n_paths, next;       /* the trace that comes next */
     struct mt_row_source *rows; /* of the one before it; NULL: none is open */
     int failed;                 /* an errno, ever after */
-    char text[4608];            /* of the error: a path and what is wrong */
+    struct ArrowArray first;    /* the batch that was read when the stream was made */
+    bool has_first;
+    char text[4608]; /* of the error: a path and what is wrong */
 };
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
@@ -65,9 +67,9 @@ static int read_on(struct row_stream *self, struct mt_columns *columns)
     return rc == -EBADMSG && columns->n ? 0 : rc;
 }
 
-static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+/* Reads the next batch; a released array where there is none. 0 or an errno. */
+static int read_batch(struct row_stream *self, struct ArrowArray *out)
 {
-    struct row_stream *self = stream->private_data;
     struct mt_columns columns = {0};
     memset(out, 0, sizeof *out);
     if (self->failed)
@@ -87,6 +89,16 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
     return rc < 0 ? -rc : 0;
 }
 
+static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+    struct row_stream *self = stream->private_data;
+    if (!self->has_first)
+        return read_batch(self, out);
+    *out = self->first;
+    self->has_first = false;
+    return 0;
+}
+
 static const char *get_last_error(struct ArrowArrayStream *stream)
 {
     struct row_stream *self = stream->private_data;
@@ -95,6 +107,8 @@ static const char *get_last_error(struct ArrowArrayStream *stream)
 
 static void destroy(struct row_stream *self)
 {
+    if (self->has_first && self->first.release)
+        self->first.release(&self->first);
     close_rows(self);
     for (size_t i = 0; i < self->n_paths; i++)
         free(self->path[i]);
@@ -108,21 +122,38 @@ static void release(struct ArrowArrayStream *stream)
     stream->release = NULL;
 }
 
-int mt_stream_make(struct ArrowArrayStream *out, const struct mt_stream_question *question,
-                   const char *const *paths, size_t n_paths)
+static struct row_stream *create(const struct mt_stream_question *question,
+                                 const char *const *paths, size_t n_paths)
 {
     struct row_stream *self = calloc(1, sizeof *self);
     if (!self)
-        return -ENOMEM;
+        return NULL;
     self->question = *question;
     self->path = calloc(n_paths + 1, sizeof *self->path);
     for (; self->path && self->n_paths < n_paths; self->n_paths++)
         if (!(self->path[self->n_paths] = strdup(paths[self->n_paths])))
             break;
-    if (!self->path || self->n_paths < n_paths) {
-        destroy(self);
+    if (self->path && self->n_paths == n_paths)
+        return self;
+    destroy(self);
+    return NULL;
+}
+
+int mt_stream_make(struct ArrowArrayStream *out, const struct mt_stream_question *question,
+                   const char *const *paths, size_t n_paths, char *error, size_t size)
+{
+    struct row_stream *self = create(question, paths, n_paths);
+    if (!self) {
+        snprintf(error, size, "out of memory");
         return -ENOMEM;
     }
+    int rc = read_batch(self, &self->first);
+    if (rc) {
+        snprintf(error, size, "%s", self->text);
+        destroy(self);
+        return -rc;
+    }
+    self->has_first = true;
     *out = (struct ArrowArrayStream){get_schema, get_next, get_last_error, release, self};
     return 0;
 }

@@ -13,9 +13,11 @@ struct mt_stream_question {
     bool takes_damaged;
 };
 
-/* Makes a stream of the traces, one after the other; paths are copied. 0 or -ENOMEM. To be released
- * by its owner, at any time and by any thread; it has nothing to do with whoever made it. */
+/* Makes a stream of the traces, one after the other, and reads its first batch, so that what is
+ * wrong is known here. Paths are copied. 0, or a negative errno with a line in `error`. To be
+ * released by its owner, at any time and by any thread; it has nothing to do with whoever made it.
+ */
 int mt_stream_make(struct ArrowArrayStream *out, const struct mt_stream_question *question,
-                   const char *const *paths, size_t n_paths);
+                   const char *const *paths, size_t n_paths, char *error, size_t size);
 
 #endif

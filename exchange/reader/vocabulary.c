@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vocabulary.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/hash.h"
 #include "trace-format/safe-text.h"
 
 #define FIRST_SLOTS 64u
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
-/* FNV-1a, and the bits mixed. */
 static uint32_t hash_of(const char *text, size_t size)
 {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3;
+    uint64_t hash = mt_hash(MT_HASH_SEED, text, size);
     return (uint32_t)(hash >> 32 ^ hash);
 }
 

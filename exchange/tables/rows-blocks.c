@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of blocks. */
 #include "analyzer/classify/modules.h"
+#include "analyzer/findings/filtered.h"
 #include "analyzer/model/user-line.h"
 #include "rows-parts.h"
 
@@ -56,15 +57,21 @@ void mt_rows_block(const struct mt_rows *rows, const struct mt_verdict *verdict,
     mt_row_put_text(rows, row, MT_BLOCKS_DTYPE, MT_DICTIONARY_DTYPE, block->dtype);
     mt_row_put_text(rows, row, MT_BLOCKS_NAME, MT_DICTIONARY_NAME, block->name);
     mt_row_put_text(rows, row, MT_BLOCKS_RANGE, MT_DICTIONARY_RANGE, block->range);
+    mt_row_put(row, MT_BLOCKS_AGE_NS, 0, false);
 }
+
+/* When a block ended; event 0: the trace ends before it. */
+struct end {
+    uint64_t time_ns, event;
+};
 
 /* A second reading. */
 struct pass {
     const struct mt_rows *rows;
     mt_row_taker *take;
     void *data;
-    const struct mt_address_map *live; /* event -> place in verdicts + 1; NULL: every block */
-    const struct mt_verdict **verdicts;
+    const struct mt_address_map *live; /* event -> place in `ends` + 1; NULL: every block */
+    struct end *ends;
     int rc;
 };
 
@@ -80,17 +87,18 @@ static void end_row(void *data, const struct mt_replay *replay, const struct mt_
                     const struct mt_rule *rule, int at_end)
 {
     struct pass *pass = data;
-    const struct mt_verdict own = {block, rule}, *verdict = &own;
+    const struct mt_verdict verdict = {block, rule};
     struct mt_row row;
     if (pass->rc || !is_listed(pass->rows, replay, block))
         return;
     if (pass->live) {
         uint32_t place = mt_address_map_get(pass->live, mt_block_event(block));
-        if (!place)
-            return;
-        verdict = pass->verdicts[place - 1];
+        if (place)
+            pass->ends[place - 1] =
+                at_end ? (struct end){0} : (struct end){replay->time_ns, replay->events};
+        return;
     }
-    mt_rows_block(pass->rows, verdict, replay->time_ns, at_end ? 0 : replay->events,
+    mt_rows_block(pass->rows, &verdict, replay->time_ns, at_end ? 0 : replay->events,
                   mt_rows_is_of_cuda(pass->rows, block), &row);
     pass->rc = pass->take(pass->data, &row);
 }
@@ -126,24 +134,61 @@ int mt_rows_read_blocks(struct mt_rows *rows, mt_row_taker *take, void *data,
     return read_blocks(&pass, fault);
 }
 
+/* The blocks of a device that are asked for. */
+struct listed {
+    struct mt_verdict *verdict;
+    size_t n;
+};
+
+static int list_blocks(struct listed *listed, const struct mt_analysis *analysis,
+                       struct mt_address_map *live, size_t *n)
+{
+    int rc = 0;
+    for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
+        listed[i].verdict =
+            mt_filtered_rows(&analysis->devices[i], &analysis->replay.question.filter,
+                             analysis->replay.definitions, &listed[i].n);
+        rc = listed[i].verdict ? 0 : -ENOMEM;
+        for (size_t j = 0; j < listed[i].n && !rc; j++)
+            rc = mt_address_map_put(live, mt_block_event(listed[i].verdict[j].block),
+                                    (uint32_t)++ * n);
+    }
+    return rc;
+}
+
+static int take_live(const struct pass *pass, const struct mt_analysis *analysis,
+                     const struct listed *listed)
+{
+    const struct end *end = pass->ends;
+    int rc = 0;
+    for (size_t i = 0; i < analysis->n_devices && !rc; i++)
+        for (size_t j = 0; j < listed[i].n && !rc; j++, end++) {
+            const struct mt_device *device = &analysis->devices[i];
+            const struct mt_verdict *verdict = &listed[i].verdict[j];
+            struct mt_row row;
+            mt_rows_block(pass->rows, verdict, end->time_ns, end->event, device->of_cuda, &row);
+            mt_row_put(&row, MT_BLOCKS_AGE_NS, (int64_t)mt_block_age(device, verdict->block), true);
+            rc = pass->take(pass->data, &row);
+        }
+    return rc;
+}
+
 int mt_rows_live(struct mt_rows *rows, const struct mt_analysis *analysis, mt_row_taker *take,
                  void *data, struct mt_trace_error *fault)
 {
     struct mt_address_map live = {0};
-    size_t n = 0, at = 0;
-    for (size_t i = 0; i < analysis->n_devices; i++)
-        n += analysis->devices[i].n_verdicts;
-    const struct mt_verdict **verdicts = calloc(n + 1, sizeof *verdicts);
-    int rc = verdicts ? 0 : -ENOMEM;
-    for (size_t i = 0; i < analysis->n_devices && !rc; i++)
-        for (size_t j = 0; j < analysis->devices[i].n_verdicts && !rc; j++) {
-            verdicts[at++] = &analysis->devices[i].verdicts[j];
-            rc = mt_address_map_put(&live, mt_block_event(verdicts[at - 1]->block), (uint32_t)at);
-        }
-    struct pass pass = {rows, take, data, &live, verdicts, 0};
+    size_t n = 0;
+    struct listed *listed = calloc(analysis->n_devices + 1, sizeof *listed);
+    int rc = listed ? list_blocks(listed, analysis, &live, &n) : -ENOMEM;
+    struct pass pass = {rows, take, data, &live, calloc(n + 1, sizeof(struct end)), 0};
     if (!rc)
-        rc = read_blocks(&pass, fault);
+        rc = pass.ends ? read_blocks(&pass, fault) : -ENOMEM;
+    if (!rc)
+        rc = take_live(&pass, analysis, listed);
+    for (size_t i = 0; listed && i < analysis->n_devices; i++)
+        free(listed[i].verdict);
+    free(listed);
+    free(pass.ends);
     mt_address_map_clear(&live);
-    free(verdicts);
     return rc;
 }

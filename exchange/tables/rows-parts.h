@@ -3,11 +3,12 @@
 #ifndef MT_ROWS_PARTS_H
 #define MT_ROWS_PARTS_H
 
+#include "analyzer/support/by-id.h"
 #include "rows.h"
 #include "texts.h"
 
-/* Each column of texts has the dictionary of its name: D(enumerator, name). What is numbered how stands
- * in rows-texts.c. */
+/* Each column of texts has the dictionary of its name: D(enumerator, name). What is numbered how
+ * stands in rows-texts.c. */
 #define MT_DICTIONARIES(D)                                                                         \
     D(LEVEL, "level")                                                                              \
     D(CATEGORY, "category")                                                                        \
@@ -41,11 +42,10 @@ struct mt_rows {
     struct mt_question question;
     struct mt_replay replay; /* of the first reading */
     struct mt_rule_context context;
-    long rank; /* -1: not known */
+    long rank;       /* -1: not known */
     uint16_t *rules; /* by event: of the block that it made, index + 1 */
     size_t rules_capacity;
-    unsigned char *is_operator, *is_name; /* by string id: blocks have it */
-    size_t operators_capacity, names_capacity;
+    struct mt_by_id is_operator, is_name; /* by string, bool: blocks have it */
     bool has_no_memory;
     struct mt_dictionary dictionary[MT_DICTIONARIES_N];
 };
@@ -80,7 +80,7 @@ static inline bool mt_rows_is_of_cuda(const struct mt_rows *rows, const struct m
 static inline void mt_row_put(struct mt_row *row, unsigned column, int64_t value, bool is_known)
 {
     row->at[column] = is_known ? value : 0;
-    row->nulls |= (uint32_t)!is_known << column;
+    row->nulls = (row->nulls & ~(UINT32_C(1) << column)) | (uint32_t)!is_known << column;
 }
 
 static inline void mt_row_put_text(const struct mt_rows *rows, struct mt_row *row, unsigned column,

@@ -43,7 +43,7 @@ static const char *phase(const struct mt_rows *rows, uint32_t number, char *room
 {
     (void)rows;
     (void)room;
-    return mt_phase_cell((enum mt_phase)number);
+    return mt_phase_names[number].name;
 }
 
 static const char *dtype(const struct mt_rows *rows, uint32_t number, char *room)
@@ -83,9 +83,15 @@ static const char *module(const struct mt_rows *rows, uint32_t number, char *roo
     return known(mt_stack_module(rows->replay.definitions, number));
 }
 
+/* Whether blocks have the string. Id 0 is none. */
+static bool is_in(const struct mt_by_id *strings, uint32_t number)
+{
+    return mt_by_id_has(strings, number) && *(bool *)mt_by_id(strings, number);
+}
+
 static const char *operator(const struct mt_rows *rows, uint32_t number, char *room)
 {
-    if (number >= rows->operators_capacity || !rows->is_operator[number])
+    if (!is_in(&rows->is_operator, number))
         return NULL;
     mt_short_type_name(mt_string(rows->replay.definitions, number), room, ROOM);
     return known(room);
@@ -94,9 +100,8 @@ static const char *operator(const struct mt_rows *rows, uint32_t number, char *r
 static const char *name(const struct mt_rows *rows, uint32_t number, char *room)
 {
     (void)room;
-    return number < rows->names_capacity && rows->is_name[number]
-               ? known(mt_string(rows->replay.definitions, number))
-               : NULL;
+    return is_in(&rows->is_name, number) ? known(mt_string(rows->replay.definitions, number))
+                                         : NULL;
 }
 
 static const char *range(const struct mt_rows *rows, uint32_t number, char *room)

@@ -12,15 +12,18 @@ static void note(void *data, const struct mt_replay *replay, const struct mt_blo
 {
     struct mt_rows *rows = data;
     uint64_t event = mt_block_event(block);
+    size_t strings = mt_definitions_string_limit(replay->definitions);
+    bool *is_operator =
+        mt_by_id_reach(&rows->is_operator, block->node_name, strings, sizeof *is_operator);
+    bool *is_name = mt_by_id_reach(&rows->is_name, block->name, strings, sizeof *is_name);
     (void)at_end;
     if (mt_grow(&rows->rules, &rows->rules_capacity, event + 1, sizeof *rows->rules) ||
-        mt_grow(&rows->is_operator, &rows->operators_capacity, (size_t)block->node_name + 1, 1) ||
-        mt_grow(&rows->is_name, &rows->names_capacity, (size_t)block->name + 1, 1)) {
+        !is_operator || !is_name) {
         rows->has_no_memory = true;
         return;
     }
     rows->rules[event] = (uint16_t)(mt_rule_index(replay->question.rules, rule) + 1);
-    rows->is_operator[block->node_name] = rows->is_name[block->name] = 1;
+    *is_operator = *is_name = true;
 }
 
 int mt_rows_open(struct mt_rows **out, const char *path, const struct mt_question *question,
@@ -63,8 +66,8 @@ void mt_rows_close(struct mt_rows *rows)
     }
     mt_replay_clear(&rows->replay);
     free(rows->rules);
-    free(rows->is_operator);
-    free(rows->is_name);
+    mt_by_id_clear(&rows->is_operator);
+    mt_by_id_clear(&rows->is_name);
     free(rows);
 }
 

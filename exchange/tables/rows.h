@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills the tables of tables.h from a trace, row by row; no more is held than what is live. Texts are
- * known before the first row: each column of texts has its dictionary, in which no text is there twice.
+ * Fills the tables of tables.h from a trace, row by row; no more is held than what is live. Texts
+ * are known before the first row: each column of texts has its dictionary, in which no text is
+ * there twice.
  *
  *     mt_rows_open(&rows, path, &question, &fault);
  *     for each column of texts: mt_rows_text(rows, table, column, 0 .. mt_rows_texts(...) - 1);
@@ -29,9 +30,10 @@ struct mt_row {
 /* Takes a row, which is its own until it returns. Anything but 0 ends it all. */
 typedef int mt_row_taker(void *data, const struct mt_row *row);
 
-/* Reads a trace once, for what is known at its end only (categories, iterations, texts). Of the question,
- * rules, no_labels and device count; what it points to is the caller's. 0, also where the trace is sound
- * only up to fault->offset; or a negative errno with *fault filled (text empty: out of memory). */
+/* Reads a trace once, for what is known at its end only (categories, iterations, texts). Of the
+ * question, rules, no_labels and device count; what it points to is the caller's. 0, also where the
+ * trace is sound only up to fault->offset; or a negative errno with *fault filled (text empty: out
+ * of memory). */
 int mt_rows_open(struct mt_rows **out, const char *path, const struct mt_question *question,
                  struct mt_trace_error *fault);
 
@@ -40,8 +42,9 @@ size_t mt_rows_texts(const struct mt_rows *rows, enum mt_table_id table, unsigne
 const char *mt_rows_text(const struct mt_rows *rows, enum mt_table_id table, unsigned column,
                          size_t index);
 
-/* Hands over every row of a table: blocks in the order of their ends (those that have none last), events
- * in the trace's, stacks by number. 0, what `take` returned, or a negative errno with *fault filled. */
+/* Hands over every row of a table: blocks in the order of their ends (those that have none last),
+ * events in the trace's, stacks by number. 0, what `take` returned, or a negative errno with *fault
+ * filled. */
 int mt_rows_read(struct mt_rows *rows, enum mt_table_id table, mt_row_taker *take, void *data,
                  struct mt_trace_error *fault);
 
@@ -49,14 +52,16 @@ int mt_rows_read(struct mt_rows *rows, enum mt_table_id table, mt_row_taker *tak
 int mt_rows_live(struct mt_rows *rows, const struct mt_analysis *analysis, mt_row_taker *take,
                  void *data, struct mt_trace_error *fault);
 
-/* The replay of the first reading, whose definitions, spans and timelines the caller may look at. */
+/* The replay of the first reading, whose definitions, spans and timelines the caller may look at.
+ */
 const struct mt_replay *mt_rows_replay(const struct mt_rows *rows);
 
-/* The rule that holds for the block that an event made, known at its end: an index as of mt_rule_at.
- * -1: the event made none. */
+/* The rule that holds for the block that an event made, known at its end: an index as of
+ * mt_rule_at. -1: the event made none. */
 int mt_rows_rule(const struct mt_rows *rows, uint64_t event);
 
-/* Fills in a block's row: its verdict, and when it ended (end_event 0: the trace does before it). */
+/* Fills in a block's row: its verdict, and when it ended (end_event 0: the trace does before it).
+ */
 void mt_rows_block(const struct mt_rows *rows, const struct mt_verdict *verdict, uint64_t end_ns,
                    uint64_t end_event, bool is_of_cuda, struct mt_row *row);
 

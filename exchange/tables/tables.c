@@ -31,8 +31,10 @@ const struct mt_table mt_tables[MT_TABLES_N] = {
     [MT_TABLE_PHASES] = {"phases", "each run of a phase, with its highest moment", phases,
                          MT_PHASES_N},
     [MT_TABLE_RANKS] = {"ranks", "each process and device, with its peak", ranks, MT_RANKS_N},
-    [MT_TABLE_SAMPLES] = {"samples", "what is allocated by category over the run", samples, MT_SAMPLES_N},
-    [MT_TABLE_GROWTH] = {"growth", "lines that leave blocks over, iteration by iteration", growth, MT_GROWING_N},
+    [MT_TABLE_SAMPLES] = {"samples", "what is allocated by category over the run", samples,
+                          MT_SAMPLES_N},
+    [MT_TABLE_GROWTH] = {"growth", "lines that leave blocks over, iteration by iteration", growth,
+                         MT_GROWING_N},
 };
 
 enum mt_table_id mt_table_find(const char *name)

@@ -10,15 +10,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Types that every reader of tables has. Texts are UTF-8; a column of them has few that differ, so it is
- * a dictionary (indices of 32 bits). */
+/* Types that every reader of tables has. Texts are UTF-8; a column of them has few that differ, so
+ * it is a dictionary (indices of 32 bits). */
 enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLUMN_TEXT };
 
 /*
  * C(enumerator, name, type, whether it has nulls, unit ("": none), meaning).
  *
- * Blocks: one row for each block that the allocator handed out, PyTorch's or, on a device that PyTorch
- * does not use, CUDA's own.
+ * Blocks: one row for each block that the allocator handed out, PyTorch's or, on a device that
+ * PyTorch does not use, CUDA's own.
  */
 /* clang-format off */
 #define MT_BLOCKS_COLUMNS(C)                                                                       \
@@ -46,7 +46,8 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
     C(OPERATOR, "operator", TEXT, true, "", "autograd's node that ran at the allocation")          \
     C(DTYPE, "dtype", TEXT, true, "", "of a tensor in it")                                         \
     C(NAME, "name", TEXT, true, "", "what the program calls it")                                   \
-    C(RANGE, "range", TEXT, true, "", "the program's ranges around the allocation, outermost first")
+    C(RANGE, "range", TEXT, true, "", "the program's ranges around the allocation, outermost first") \
+    C(AGE_NS, "age_ns", INT64, true, "ns", "from the allocation to the moment that was asked for; null: the whole run was")
 
 /* Events: one row for each event of the trace, in its order. */
 #define MT_EVENTS_COLUMNS(C)                                                                       \
@@ -88,7 +89,7 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
 #define MT_PHASES_COLUMNS(C)                                                                       \
     C(RANK, "rank", INT32, true, "", "the process's rank in its job")                              \
     C(DEVICE, "device", INT16, true, "", "CUDA's index of the device")                             \
-    C(PHASE, "phase", TEXT, false, "", "outside (before all others), forward, backward or step")   \
+    C(PHASE, "phase", TEXT, false, "", "outside (before all others), forward, backward or optimizer")   \
     C(ITERATION, "iteration", INT32, true, "", "from 1; null: start-up")                           \
     C(PART, "part", TEXT, false, "", "run; or evaluation: beside the training")                    \
     C(TIME_NS, "time_ns", INT64, false, "ns", "of its first event, since the recording began")     \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "texts.h"
-#include "analyzer/support/text.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/text.h"
 #include "trace-format/safe-text.h"
 
 #include <errno.h>

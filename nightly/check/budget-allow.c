@@ -58,8 +58,8 @@ static int read_extra(const struct mt_budget_parser *parser, struct mt_allowance
     if (mt_amount_parse(at->text, &allowance->extra, why, sizeof why))
         return mt_budget_wrong(parser, at, "%s", why);
     if (mt_budget_unit(limit->subject) == MT_PERCENT && allowance->extra.unit != MT_PERCENT)
-        return mt_budget_wrong(parser, at, "%s is a fraction; expected a percentage such as \"5 %%\"",
-                               limit->name);
+        return mt_budget_wrong(
+            parser, at, "%s is a fraction; expected a percentage such as \"5 %%\"", limit->name);
     return 0;
 }
 

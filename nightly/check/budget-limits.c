@@ -3,6 +3,7 @@
 #include "analyzer/model/phase.h"
 #include "analyzer/support/categories.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/nearest.h"
 #include "budget-parts.h"
 
 #include <errno.h>
@@ -14,17 +15,7 @@ static const char *const whole_names[] = {
     [MT_OF_PEAK] = "peak",     [MT_OF_RESERVED] = "reserved",
     [MT_OF_GROWTH] = "growth", [MT_OF_FRAGMENTATION] = "fragmentation",
     [MT_OF_END] = "end",       NULL};
-static const char *const phase_names[] = {[MT_PHASE_OUTSIDE] = "outside",
-                                          [MT_PHASE_FORWARD] = "forward",
-                                          [MT_PHASE_BACKWARD] = "backward",
-                                          [MT_PHASE_STEP] = "optimizer",
-                                          NULL};
 static const char every[] = "every";
-
-const char *mt_budget_phase_name(unsigned phase)
-{
-    return phase_names[phase];
-}
 
 static const char *whole_name(unsigned index)
 {
@@ -39,7 +30,7 @@ static const char *category_name(unsigned index)
 
 static const char *phase_name(unsigned index)
 {
-    return phase_names[index];
+    return index < MT_PHASE_COUNT ? mt_phase_names[index].name : NULL;
 }
 
 /* The tables of limits. names(i) ends with NULL; without names, keys are patterns. */
@@ -76,17 +67,15 @@ static int index_of(const char *(*names)(unsigned index), const char *name)
 static int unknown_name(const struct mt_budget_parser *parser,
                         const struct mt_budget_section *section, const struct mt_toml *at)
 {
-    char names[MT_CATEGORY_ROOM * (MT_CATEGORY_NAME + 2) + 1];
+    char names[MT_CATEGORY_ROOM * (MT_CATEGORY_NAME + 2) + 1], why[MT_UNKNOWN_TEXT];
     size_t n = 0;
     for (unsigned i = 0; section->names(i); i++)
-        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", section->names(i));
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? " " : "", section->names(i));
     if (section->subject != MT_OF_PEAK)
-        snprintf(names + n, sizeof names - n, ", %s", every);
-    return mt_budget_wrong(parser, at, "unknown %s '%s'; expected one of %s%s", section->what,
-                           at->key, names,
-                           section->subject == MT_OF_CATEGORY
-                               ? ", or one of your own that --rules FILE names"
-                               : "");
+        snprintf(names + n, sizeof names - n, " %s", every);
+    return mt_budget_wrong(
+        parser, at, "%s%s", mt_unknown_text(why, section->what, at->key, strlen(at->key), names),
+        section->subject == MT_OF_CATEGORY ? " (--rules FILE names your own)" : "");
 }
 
 int mt_budget_read_amount(const struct mt_budget_parser *parser, const struct mt_toml *at,
@@ -99,8 +88,8 @@ int mt_budget_read_amount(const struct mt_budget_parser *parser, const struct mt
     if (mt_amount_parse(at->text, amount, why, sizeof why))
         return mt_budget_wrong(parser, at, "%s", why);
     if (unit == MT_PERCENT && amount->unit != MT_PERCENT)
-        return mt_budget_wrong(parser, at,
-                               "'%s' is a fraction; expected a percentage such as \"25 %%\"", at->key);
+        return mt_budget_wrong(
+            parser, at, "'%s' is a fraction; expected a percentage such as \"25 %%\"", at->key);
     if (unit == MT_BYTES && amount->unit == MT_PERCENT && !amount->is_relative)
         return mt_budget_wrong(parser, at,
                                "'%s' is a size; expected one such as \"22 GiB\" or, relative to "

@@ -76,7 +76,4 @@ void mt_budget_set_today(struct mt_budget *budget, int year, int month, int day)
 /* Return the first limit that is relative to a baseline; NULL: none. */
 const struct mt_limit *mt_budget_relative(const struct mt_budget *budget);
 
-/* A phase's name in budgets: "forward". */
-const char *mt_budget_phase_name(unsigned phase);
-
 #endif

@@ -2,26 +2,20 @@
 /* GitLab's code quality report: each broken limit with a fingerprint that stays the same from night
  * to night, so that GitLab can tell what is new. */
 #include "analyzer/print/json.h"
+#include "analyzer/support/hash.h"
 #include "check-formats.h"
 #include "check-words.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
-/* FNV-1a of a finding's title, which has neither amounts nor lines. */
-static uint64_t hash(uint64_t seed, const char *text)
-{
-    for (; *text; text++)
-        seed = (seed ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return seed;
-}
-
+/* Hash a finding's title, which has neither amounts nor lines. */
 static json_t *fingerprint(const struct mt_finding *finding)
 {
     char title[MT_FINDING_TEXT], of[MT_FINDING_TEXT + 64];
     snprintf(of, sizeof of, "%ld %s", finding->run->rank, mt_finding_title(title, finding));
-    return json_sprintf("%016" PRIx64 "%016" PRIx64, hash(UINT64_C(0xcbf29ce484222325), of),
-                        hash(UINT64_C(0x84222325cbf29ce4), of));
+    return json_sprintf("%016" PRIx64 "%016" PRIx64, mt_hash(MT_HASH_SEED, of, strlen(of)),
+                        mt_hash(UINT64_C(0x84222325cbf29ce4), of, strlen(of)));
 }
 
 static json_t *finding_json(const struct mt_check *check, const struct mt_finding *finding)

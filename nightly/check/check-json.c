@@ -74,10 +74,9 @@ static json_t *runs_json(const struct mt_check *check)
     json_t *list = json_array();
     for (size_t i = 0; list && i < check->n_runs; i++) {
         const struct mt_digest *run = &check->runs[i];
-        json_array_append_new(
-            list, json_pack("{s:o, s:o, s:b}", "trace", mt_json_text(run->path), "ended",
-                            mt_json_ended(&run->ended), "allowed",
-                            mt_is_allowed_end(check->allowed, &run->ended)));
+        json_array_append_new(list, json_pack("{s:o, s:o, s:b}", "trace", mt_json_text(run->path),
+                                              "ended", mt_json_ended(&run->ended), "allowed",
+                                              mt_is_allowed_end(check->allowed, &run->ended)));
     }
     return list;
 }
@@ -92,11 +91,10 @@ int mt_check_json(const struct mt_check *check, FILE *out)
         json_decref(list);
         list = NULL;
     }
-    json_t *value =
-        json_pack("{s:s, s:o, s:o, s:b, s:I, s:o, s:o}", "schema", "memtap.check/1", "runs",
-                  runs_json(check), "budget",
-                  *check->budget->path ? mt_json_text(check->budget->path) : json_null(), "holds",
-                  !check->broken, "broken", (json_int_t)check->broken, "limits", list, "expired",
-                  expired_json(check->budget));
+    json_t *value = json_pack(
+        "{s:s, s:o, s:o, s:b, s:I, s:o, s:o}", "schema", "memtap.check/1", "runs", runs_json(check),
+        "budget", *check->budget->path ? mt_json_text(check->budget->path) : json_null(), "holds",
+        !check->broken, "broken", (json_int_t)check->broken, "limits", list, "expired",
+        expired_json(check->budget));
     return mt_json_print(out, value, 0) == -ENOMEM ? -ENOMEM : 0;
 }

@@ -113,8 +113,8 @@ static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *findin
     if (finding->limit->subject == MT_OF_GROWTH)
         add(out, "; left over in all: %s of %s by ", amount, category);
     else if (blame->is_growth)
-        add(out, "; %s the growth, %s of %s by ", is_most_of_growth(finding) ? "most of" : "part of",
-            amount, category);
+        add(out, "; %s the growth, %s of %s by ",
+            is_most_of_growth(finding) ? "most of" : "part of", amount, category);
     else
         add(out, "; the largest part, %s of %s by ", amount, category);
     add_line(out, site);

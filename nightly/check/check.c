@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
-#include "each.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/median.h"
+#include "each.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -286,7 +286,8 @@ static int blame_run(struct mt_check *check, size_t first, const struct mt_diges
     return rc;
 }
 
-const struct mt_limit mt_ended_limit = {.subject = MT_OF_ENDED, .name = (char *)(uintptr_t)"ended"};
+const struct mt_limit mt_ended_limit = {.subject = MT_OF_ENDED,
+                                        .name = (char *)(uintptr_t) "ended"};
 
 static int hold_end(struct mt_check *check, const struct mt_digest *run)
 {
@@ -309,9 +310,8 @@ static int hold_run(struct mt_check *check, const struct mt_digest *run,
         for (size_t j = 0; j < check->budget->n_limits && !rc; j++) {
             const struct mt_limit *limit = &check->budget->limit[j];
             const struct mt_finding of = {.limit = limit, .run = run, .device = &run->devices[i]};
-            rc = limit->of_each
-                     ? hold_each(check, &of, baselines)
-                     : hold(check, &of, baselines, &(struct each_of){0}, limit->name);
+            rc = limit->of_each ? hold_each(check, &of, baselines)
+                                : hold(check, &of, baselines, &(struct each_of){0}, limit->name);
         }
     if (!rc && check->broken > broken)
         rc = blame_run(check, first, run, baselines->median);
@@ -323,8 +323,8 @@ int mt_check_make(struct mt_check *check, const struct mt_budget *budget, mt_all
                   size_t n_baselines)
 {
     int rc = 0;
-    *check = (struct mt_check){
-        .budget = budget, .runs = runs, .n_runs = n_runs, .allowed = allowed};
+    *check =
+        (struct mt_check){.budget = budget, .runs = runs, .n_runs = n_runs, .allowed = allowed};
     for (size_t i = 0; i < n_runs && !rc; i++) {
         struct baselines of = baselines_of(&runs[i], baselines, n_baselines);
         rc = hold_run(check, &runs[i], &of);

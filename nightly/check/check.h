@@ -30,11 +30,11 @@ struct mt_finding {
     const struct mt_digest_device *device; /* NULL: an end of a run that allocated nothing */
     const struct mt_digest *baseline;      /* the baseline with the median peak; NULL: none */
     uint64_t value, most;                  /* measured, and the most allowed in all */
-    uint64_t base, spread;            /* of the baselines: median, highest - lowest */
+    uint64_t base, spread;                 /* of the baselines: median, highest - lowest */
     size_t n_baselines;
     enum { MT_BY_LIMIT, MT_BY_SPREAD, MT_BY_IGNORE } tolerance; /* what sets a relative limit */
-    const struct mt_allowance *allowance; /* part of most; NULL: none */
-    uint64_t extra;                       /* its amount */
+    const struct mt_allowance *allowance;                       /* part of most; NULL: none */
+    uint64_t extra;                                             /* its amount */
     bool is_broken;
     bool is_unknown;       /* growth after too few iterations: the limit holds */
     struct mt_blame blame; /* if broken */

@@ -52,7 +52,7 @@ static void put_limit(const struct proposal *p, const char *begin, const char *k
 {
     char round[MT_AMOUNT_TEXT], measured[MT_AMOUNT_TEXT];
     uint64_t extra = mt_part_by_percent(most, p->headroom);
-    mt_amount_round(round, extra > UINT64_MAX - most ? UINT64_MAX : most + extra);
+    mt_amount_round(round, extra > UINT64_MAX - most ? UINT64_MAX : most + extra, most);
     fputs(begin, p->out);
     put_key(p, key);
     fprintf(p->out, " = \"%s\"  # measured: %s\n", most ? round : "0 B",
@@ -97,7 +97,8 @@ static void put_whole(const struct proposal *p)
 
 static void put_categories(const struct proposal *p)
 {
-    fputs("\n# Live memory at the peak. \"every\" covers all categories that are not named.\n[category]\n",
+    fputs("\n# Live memory at the peak. \"every\" covers all categories that are not "
+          "named.\n[category]\n",
           p->out);
     for (unsigned i = 0; i < mt_n_categories; i++) {
         const struct mt_limit limit = {.subject = MT_OF_CATEGORY, .index = i};
@@ -110,11 +111,11 @@ static void put_categories(const struct proposal *p)
 static void put_phases(const struct proposal *p)
 {
     fputs("\n# The most memory that each phase of an iteration allocates.\n[phase]\n", p->out);
-    for (unsigned i = MT_PHASE_FORWARD; i < MT_PHASES; i++) {
+    for (unsigned i = MT_PHASE_FORWARD; i < MT_PHASE_COUNT; i++) {
         const struct mt_limit limit = {.subject = MT_OF_PHASE, .index = i};
         uint64_t most = most_of(p, &limit, "");
         if (most)
-            put_limit(p, "", mt_budget_phase_name(i), most);
+            put_limit(p, "", mt_phase_names[i].name, most);
     }
 }
 

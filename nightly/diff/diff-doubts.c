@@ -36,7 +36,8 @@ static void tell_texts(FILE *out, const struct mt_diff *diff, const char *what, 
         fputs(" before, ", out);
         mt_put_text(out, shown(now), MT_FOR_PLAIN);
         fputs(" now\n", out);
-    } else if (!all_equal(diff->old, diff->n_old, field) || !all_equal(diff->now, diff->n_new, field))
+    } else if (!all_equal(diff->old, diff->n_old, field) ||
+               !all_equal(diff->now, diff->n_new, field))
         fprintf(out, "%s differ between the runs\n", what);
 }
 

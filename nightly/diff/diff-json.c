@@ -29,13 +29,13 @@ static json_t *runs(const struct mt_digest *digests, size_t n)
     for (size_t i = 0; i < n; i++) {
         const struct mt_digest *run = &digests[i];
         json_array_append_new(
-            array,
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "path",
-                      mt_json_text(run->path), "ended", mt_json_ended(&run->ended), "program", text_or_null(run->program), "host",
-                      text_or_null(run->host), "torch", text_or_null(run->torch), "rank",
-                      number_or_null(run->rank), "world_size", number_or_null(run->world_size),
-                      "events", mt_json_number(run->events), "lost", mt_json_number(run->lost),
-                      "complete", run->complete, "fault", text_or_null(run->fault)));
+            array, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "path",
+                             mt_json_text(run->path), "ended", mt_json_ended(&run->ended),
+                             "program", text_or_null(run->program), "host", text_or_null(run->host),
+                             "torch", text_or_null(run->torch), "rank", number_or_null(run->rank),
+                             "world_size", number_or_null(run->world_size), "events",
+                             mt_json_number(run->events), "lost", mt_json_number(run->lost),
+                             "complete", run->complete, "fault", text_or_null(run->fault)));
     }
     return array;
 }
@@ -75,9 +75,9 @@ static json_t *site_object(const struct mt_diff_site *site)
         mt_json_text(line->function), "file", mt_json_text(line->file), "line",
         (json_int_t)line->line, "old_line", old_line(site), "renamed_from", renamed(site),
         "operator", text_or_null(site->operator_name), "module", text_or_null(site->module),
-        "blame", (json_int_t)mt_to_int64(site->blame), "bytes", change_object(&site->bytes), "blocks",
-        change_object(&site->blocks), "allocations", change_object(&site->allocations), "stack",
-        mt_json_text(site->stack));
+        "blame", (json_int_t)mt_to_int64(site->blame), "bytes", change_object(&site->bytes),
+        "blocks", change_object(&site->blocks), "allocations", change_object(&site->allocations),
+        "stack", mt_json_text(site->stack));
     json_object_set_new(object, "guess", site->guess ? json_string(site->guess) : json_null());
     json_object_set_new(object, "most", change_object(&site->most));
     return object;
@@ -103,23 +103,25 @@ static json_t *shares(const struct mt_diff_shares *shares)
     return array;
 }
 
+static const char *phase_name(size_t index)
+{
+    return mt_phase_names[index].name;
+}
+
 static void set_changes(json_t *object, const char *key, const struct mt_change *changes, size_t n,
                         const char *(*name)(size_t index))
 {
     json_t *inner = json_object();
     for (size_t i = 0; i < n; i++)
         json_object_set_new(inner, name(i), change_object(&changes[i]));
+    if (name == phase_name) /* what OUTSIDE was called before 0.1 */
+        json_object_set_new(inner, "startup", change_object(&changes[MT_PHASE_OUTSIDE]));
     json_object_set_new(object, key, inner);
 }
 
 static const char *category_name(size_t index)
 {
     return mt_categories[index].name;
-}
-
-static const char *phase_name(size_t index)
-{
-    return mt_phase_names[index].name;
 }
 
 static json_t *device_object(const struct mt_diff_device *device)
@@ -141,7 +143,7 @@ static json_t *device_object(const struct mt_diff_device *device)
                                              : json_string(phase_name((size_t)device->in_phase)));
     json_object_set_new(object, "compared", change_object(&device->compared));
     set_changes(object, "categories", device->category, mt_n_categories, category_name);
-    set_changes(object, "phases", device->phase, MT_PHASES, phase_name);
+    set_changes(object, "phases", device->phase, MT_PHASE_COUNT, phase_name);
     json_object_set_new(object, "sites", sites(device));
     json_object_set_new(object, "modules", shares(&device->modules));
     json_object_set_new(object, "operators", shares(&device->operators));

@@ -30,9 +30,7 @@ struct mt_change mt_change_make(uint64_t *values, size_t n_new, size_t n_old)
 }
 
 #define NUMBER(field, of)                                                                          \
-    {                                                                                              \
-        offsetof(struct mt_diff_device, field), offsetof(struct mt_digest_device, of), 1           \
-    }
+    {offsetof(struct mt_diff_device, field), offsetof(struct mt_digest_device, of), 1}
 
 struct number {
     size_t to, from, n;
@@ -46,7 +44,7 @@ static const struct number numbers[] = {
     NUMBER(growth, growth),
     NUMBER(at_end, at_end),
     {offsetof(struct mt_diff_device, phase), offsetof(struct mt_digest_device, most_in_phase),
-     MT_PHASES},
+     MT_PHASE_COUNT},
 };
 
 static const struct number at_moments[] = {

@@ -32,7 +32,7 @@ struct mt_diff_total {
     unsigned colour;    /* 0: none */
     int begins_section; /* of totals, categories, phases */
 };
-#define MT_DIFF_TOTALS (6u + MT_CATEGORY_ROOM + MT_PHASES)
+#define MT_DIFF_TOTALS (6u + MT_CATEGORY_ROOM + MT_PHASE_COUNT)
 size_t mt_diff_totals(struct mt_diff_total *totals, const struct mt_diff_device *device);
 
 #endif

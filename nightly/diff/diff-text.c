@@ -49,7 +49,7 @@ size_t mt_diff_totals(struct mt_diff_total *totals, const struct mt_diff_device 
                                    mt_categories[i].colour, n == section});
     add(totals, &n, (struct mt_diff_total){"unseen", "not recorded", &d->unseen});
     section = n;
-    for (unsigned i = 0; i < MT_PHASES; i++)
+    for (unsigned i = 0; i < MT_PHASE_COUNT; i++)
         add(totals, &n,
             (struct mt_diff_total){mt_phase_names[i].name, mt_phase_names[i].label, &d->phase[i], 0,
                                    n == section});

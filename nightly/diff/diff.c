@@ -61,7 +61,7 @@ static uint64_t apart(const struct mt_change *change)
 static int most_changed_phase(const struct mt_diff_device *device)
 {
     int phase = 0;
-    for (int i = 1; i < (int)MT_PHASES; i++)
+    for (int i = 1; i < (int)MT_PHASE_COUNT; i++)
         if (apart(&device->phase[i]) > apart(&device->phase[phase]))
             phase = i;
     return phase;
@@ -274,7 +274,7 @@ bool mt_diff_is_same(const struct mt_diff_device *device)
                !apart(&device->growth);
     for (size_t i = 0; i < device->n_sites; i++)
         same &= !apart(&device->site[i].bytes) && !apart(&device->site[i].blocks);
-    for (unsigned i = 0; i < MT_PHASES; i++)
+    for (unsigned i = 0; i < MT_PHASE_COUNT; i++)
         same &= !apart(&device->phase[i]);
     return same;
 }

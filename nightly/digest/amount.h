@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Amounts in a budget: "22 GiB", "25 %", or relative to a baseline: "+64 MiB", "+2 %".
+ * Amounts in a budget: a size as of settings/size.h, "25 %", or relative to a baseline: "+64 MiB",
+ * "+2 %".
  */
 #ifndef MT_AMOUNT_H
 #define MT_AMOUNT_H
@@ -28,8 +29,8 @@ const char *mt_amount_text(char out[MT_AMOUNT_TEXT], enum mt_unit unit, uint64_t
 uint64_t mt_percent_of(uint64_t part, uint64_t whole);
 uint64_t mt_part_by_percent(uint64_t whole, uint64_t percent);
 
-/* Round `bytes` up to a size of at most three digits, such as "17.5 GiB". Return it and write its
- * text. */
-uint64_t mt_amount_round(char out[MT_AMOUNT_TEXT], uint64_t bytes);
+/* Write a size of four digits, such as "17.52 GiB", that is at most `bytes` and at least `least`;
+ * all digits where there is none. */
+void mt_amount_round(char out[MT_AMOUNT_TEXT], uint64_t bytes, uint64_t least);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/classify/modules.h"
 #include "analyzer/model/user-line.h"
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
@@ -13,6 +14,7 @@
 /* Blocks at the peak of one category, whole stack and operator. */
 struct entry {
     uint32_t line, stack, node_name; /* line: of mt_line_stack */
+    uint32_t module;                 /* the stack of mt_block_module */
     enum mt_category category;
     const char *guess;
     uint64_t bytes, blocks;
@@ -24,6 +26,8 @@ static int by_ids(const void *left, const void *right)
     int order = COMPARE(a->category, b->category);
     if (!order)
         order = COMPARE(a->stack, b->stack);
+    if (!order)
+        order = COMPARE(a->module, b->module);
     return order ? order : COMPARE(a->node_name, b->node_name);
 }
 
@@ -33,14 +37,14 @@ static size_t collect(struct entry *entries, const struct mt_definitions *defini
     size_t n = 0;
     for (size_t i = 0; i < device->n_verdicts; i++) {
         const struct mt_block *block = device->verdicts[i].block;
-        entries[i] =
-            (struct entry){.line = mt_line_stack(definitions, block),
-                           .stack = block->forward_stack ? block->forward_stack : block->stack,
-                           .node_name = block->node_name,
-                           .category = device->verdicts[i].rule->category,
-                           .guess = mt_guess_of(&device->verdicts[i]),
-                           .bytes = block->size,
-                           .blocks = 1};
+        entries[i] = (struct entry){.line = mt_line_stack(definitions, block),
+                                    .stack = mt_blamed_stack(block),
+                                    .module = mt_block_module(definitions, &device->verdicts[i]),
+                                    .node_name = block->node_name,
+                                    .category = device->verdicts[i].rule->category,
+                                    .guess = mt_guess_of(&device->verdicts[i]),
+                                    .bytes = block->size,
+                                    .blocks = 1};
     }
     qsort(entries, device->n_verdicts, sizeof *entries, by_ids);
     for (size_t i = 0; i < device->n_verdicts; i++) {
@@ -59,12 +63,13 @@ static size_t collect(struct entry *entries, const struct mt_definitions *defini
 static int name_site(const struct mt_taker *taker, const struct entry *entry,
                      struct mt_digest_site *site)
 {
-    *site = (struct mt_digest_site){
-        .category = entry->category, .guess = entry->guess, .bytes = entry->bytes,
-        .blocks = entry->blocks};
+    *site = (struct mt_digest_site){.category = entry->category,
+                                    .guess = entry->guess,
+                                    .bytes = entry->bytes,
+                                    .blocks = entry->blocks};
     int rc = mt_taker_line(taker, entry->line, &site->function, &site->file, &site->line);
     site->operator_name = mt_taker_operator(taker, entry->node_name);
-    site->module = strdup(mt_stack_module(taker->definitions, entry->stack));
+    site->module = strdup(mt_stack_module(taker->definitions, entry->module));
     site->stack = mt_taker_stack(taker, "", entry->stack, 1);
     return rc || !site->operator_name || !site->module || !site->stack ? -ENOMEM : 0;
 }

@@ -32,10 +32,10 @@ static int take_growth(const struct mt_taker *taker, struct mt_digest_site *grow
         return 0;
     const struct mt_growth_site *site = growth->site;
     *grows = (struct mt_digest_site){.category = site->category, .bytes = site->bytes};
-    int rc = mt_taker_line(taker, site->stack, &grows->function, &grows->file, &grows->line);
+    int rc = mt_taker_line(taker, site->line, &grows->function, &grows->file, &grows->line);
     grows->operator_name = strdup("");
     grows->module = strdup("");
-    grows->stack = mt_taker_stack(taker, "", site->stack, 1);
+    grows->stack = mt_taker_stack(taker, "", site->line, 1);
     return rc || !grows->operator_name || !grows->module || !grows->stack ? -ENOMEM : 0;
 }
 
@@ -109,7 +109,7 @@ static void describe_allocator(char *out, size_t size, const struct mt_definitio
 static int take_process(struct mt_digest *digest, const struct mt_replay *replay)
 {
     const struct mt_definitions *d = replay->definitions;
-    char program[1024], allocator[4096];
+    char program[1024], allocator[4096], uncomputed[MT_UNCOMPUTED_TEXT];
     describe_allocator(allocator, sizeof allocator, d);
     mt_program_name(program, sizeof program, info(d, "command"));
     const struct {
@@ -123,7 +123,8 @@ static int take_process(struct mt_digest *digest, const struct mt_replay *replay
                  {&digest->cuda, cuda_of(info(d, "torch"))},
                  {&digest->python, python_of(info(d, "program"))},
                  {&digest->memtap, info(d, "memtap")},
-                 {&digest->allocator, allocator}};
+                 {&digest->allocator, allocator},
+                 {&digest->uncomputed, mt_uncomputed_text(uncomputed, &replay->uncomputed, d)}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!(*texts[i].to = strdup(texts[i].text)))
             return -ENOMEM;

@@ -43,15 +43,15 @@ static void clear_device(struct mt_digest_device *device)
 
 void mt_digest_clear(struct mt_digest *digest)
 {
-    char *texts[] = {digest->path,        digest->program, digest->command,  digest->host,
-                     digest->device_name, digest->torch,   digest->cuda,     digest->python,
-                     digest->memtap,      digest->fault,   digest->allocator};
+    char *texts[] = {digest->path,        digest->program, digest->command,   digest->host,
+                     digest->device_name, digest->torch,   digest->cuda,      digest->python,
+                     digest->memtap,      digest->fault,   digest->allocator, digest->uncomputed};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < digest->n_devices; i++)
         clear_device(&digest->devices[i]);
     free(digest->devices);
-    for (unsigned i = 0; i < MT_PHASES; i++) {
+    for (unsigned i = 0; i < MT_PHASE_COUNT; i++) {
         if (digest->in_phase[i])
             mt_digest_clear(digest->in_phase[i]);
         free(digest->in_phase[i]);

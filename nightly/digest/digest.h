@@ -11,8 +11,6 @@
 
 #include "analyzer/findings/analysis.h"
 
-#define MT_PHASES 4u /* enum mt_phase */
-
 /* Blocks at the peak from one call site (sites.h), with names instead of ids. */
 struct mt_digest_site {
     enum mt_category category;
@@ -53,14 +51,15 @@ struct mt_digest_device {
     uint64_t allocated;               /* at the peak */
     uint64_t reserved, most_reserved; /* at the peak of allocated; the most at any time */
     uint64_t category[MT_CATEGORY_ROOM];
-    uint64_t cached;                   /* reserved - allocated */
-    uint64_t unseen;                   /* as in struct mt_device: in no category */
-    uint64_t memory;                   /* of the device; 0: not known */
-    enum mt_phase phase;               /* of the peak */
-    uint32_t iteration, iterations;    /* of the peak, from 1; how many there were */
-    uint64_t most_in_phase[MT_PHASES]; /* the most allocated in each phase of the run */
-    uint64_t most_event[MT_PHASES];    /* the event after which it was; 0: there is no such phase */
-    const struct mt_digest_device *in_phase[MT_PHASES]; /* at that event; NULL: not read */
+    uint64_t cached;                        /* reserved - allocated */
+    uint64_t unseen;                        /* as in struct mt_device: in no category */
+    uint64_t memory;                        /* of the device; 0: not known */
+    enum mt_phase phase;                    /* of the peak */
+    uint32_t iteration, iterations;         /* of the peak, from 1; how many there were */
+    uint64_t most_in_phase[MT_PHASE_COUNT]; /* the most allocated in each phase of the run */
+    uint64_t
+        most_event[MT_PHASE_COUNT]; /* the event after which it was; 0: there is no such phase */
+    const struct mt_digest_device *in_phase[MT_PHASE_COUNT]; /* at that event; NULL: not read */
     uint64_t growth;             /* per iteration; 0: none, as far as known */
     struct mt_digest_site grows; /* most of it is from here; function NULL: not known */
     uint64_t at_end;             /* allocated after the last event */
@@ -83,12 +82,13 @@ struct mt_digest {
     uint64_t events, lost;
     uint64_t cut_stacks; /* stacks of sites with middle frames left out: "(N frames)" */
     struct mt_ended ended;
-    int complete; /* the recording was closed */
-    bool is_sound; /* the trace was readable to its end; else see fault */
-    char *fault;  /* "": none */
+    int complete;     /* the recording was closed */
+    bool is_sound;    /* the trace was readable to its end; else see fault */
+    char *fault;      /* "": none */
+    char *uncomputed; /* which sizes hang on values that were not computed; "": none */
     struct mt_digest_device *devices; /* by index */
     size_t n_devices;
-    struct mt_digest *in_phase[MT_PHASES]; /* owns the devices of devices[].in_phase */
+    struct mt_digest *in_phase[MT_PHASE_COUNT]; /* owns the devices of devices[].in_phase */
 };
 
 /* Take the digest of an analysis at the peak. Without whole_run in its question there are no

@@ -91,7 +91,7 @@ static void add_device(struct mt_store *store, int64_t trace, const struct mt_di
         if (device->category[i])
             mt_sql_run(store, "INSERT INTO category VALUES (?, ?, ?)", "iti", id,
                        mt_categories[i].name, number(device->category[i]));
-    for (unsigned i = 0; i < MT_PHASES; i++)
+    for (unsigned i = 0; i < MT_PHASE_COUNT; i++)
         if (device->most_in_phase[i])
             mt_sql_run(store, "INSERT INTO phase VALUES (?, ?, ?)", "iti", id,
                        mt_phase_names[i].name, number(device->most_in_phase[i]));

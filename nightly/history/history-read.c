@@ -19,8 +19,8 @@ unsigned mt_series_count(void)
 
 struct mt_series_name mt_series(unsigned series)
 {
-    static const struct mt_series_name whole[] = {[MT_SERIES_PEAK] = {"peak", "peak"},
-                                                  [MT_SERIES_RESERVED] = {"reserved", "reserved"}};
+    static const struct mt_series_name whole[] = {
+        [MT_SERIES_PEAK] = {"peak", "peak"}, [MT_SERIES_RESERVED] = {"reserved", "reserved"}};
     if (series < MT_SERIES_CATEGORY)
         return whole[series];
     const struct mt_category_info *category = &mt_categories[series - MT_SERIES_CATEGORY];
@@ -31,7 +31,7 @@ struct mt_series_name mt_series(unsigned series)
 #define MT_RUN_COLUMN(id, name, column) ", run." column
 #define WORST_TRACE                                                                                \
     " FROM trace WHERE trace.run = run.id"                                                         \
-    " ORDER BY ended = 'oom' DESC, ended NOT IN ('', 'whole') DESC, ended_text != 'whole' DESC,"    \
+    " ORDER BY ended = 'oom' DESC, ended NOT IN ('', 'whole') DESC, ended_text != 'whole' DESC,"   \
     " rank, id LIMIT 1"
 static const char select_runs[] =
     "SELECT id, started, length, events, lost, complete, ifnull(world_size, -1),"
@@ -111,10 +111,13 @@ static void read_phases(struct mt_store *store, struct mt_run *run)
                                " JOIN device ON device.id = device JOIN trace ON trace.id = trace"
                                " WHERE run = ? GROUP BY name",
                                "i", run->id);
-    while (mt_sql_next(store, row))
-        for (unsigned i = 0; i < MT_PHASES; i++)
-            if (!strcmp(mt_phase_names[i].name, mt_sql_text(row, 0)))
-                run->most_in_phase[i] = (uint64_t)sqlite3_column_int64(row, 1);
+    while (mt_sql_next(store, row)) {
+        const char *name = mt_sql_text(row, 0);
+        enum mt_phase phase = mt_phase_find(name, strlen(name));
+        uint64_t most = (uint64_t)sqlite3_column_int64(row, 1);
+        if (phase < MT_PHASE_COUNT && most > run->most_in_phase[phase])
+            run->most_in_phase[phase] = most;
+    }
 }
 
 static void reverse(struct mt_runs *runs)
@@ -172,8 +175,8 @@ bool mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed)
 {
     enum mt_ended_how how = mt_ended_find(run->ended, strlen(run->ended));
     bool is_known = how < MT_ENDED_COUNT;
-    return !run->lost && (is_known ? mt_is_allowed_end(allowed, &(struct mt_ended){.how = how})
-                                   : run->complete);
+    return !run->lost &&
+           (is_known ? mt_is_allowed_end(allowed, &(struct mt_ended){.how = how}) : run->complete);
 }
 
 const char *mt_run_program(const struct mt_run *run)

@@ -39,7 +39,8 @@ void mt_runs_text(const struct mt_runs *runs, FILE *out, const struct mt_style *
         mt_safe_text(program, sizeof program, mt_run_program(run), 16, MT_CUT_END, style);
         fprintf(out, "%4lld  %-16s  %-12s  %-12s  %-16s %11s%s\n", (long long)run->id,
                 mt_date_text(date, run->started_unix_ns), commit, branch, program,
-                run->has_memory ? mt_size_text(size, run->bytes[MT_SERIES_PEAK]) : "-", doubt(ended, run, style));
+                run->has_memory ? mt_size_text(size, run->bytes[MT_SERIES_PEAK]) : "-",
+                doubt(ended, run, style));
     }
 }
 
@@ -95,8 +96,7 @@ static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *
                      style);
         fprintf(out, "  %11s %8s  %-15s %s\n",
                 mt_size_text(size, (uint64_t)sqlite3_column_int64(row, 0)),
-                mt_count_text(blocks, (uint64_t)sqlite3_column_int64(row, 1)),
-                category, place);
+                mt_count_text(blocks, (uint64_t)sqlite3_column_int64(row, 1)), category, place);
     }
 }
 
@@ -117,7 +117,7 @@ int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,
     for (unsigned i = 0; i < mt_series_count(); i++)
         print_size(out, mt_series(i).label, run->bytes[i]);
     print_size(out, "growth", run->growth);
-    for (unsigned i = 0; i < MT_PHASES; i++) {
+    for (unsigned i = 0; i < MT_PHASE_COUNT; i++) {
         char name[64];
         snprintf(name, sizeof name, "most in %s", mt_phase_names[i].label);
         print_size(out, name, run->most_in_phase[i]);

@@ -66,10 +66,10 @@ struct mt_run {
     /* How it ended, in mt_ended_name's and mt_ended_text's words: its first trace out of memory, or
      * else the first that is not whole. "": not known, because an older memtap added the run. */
     char *ended, *ended_text;
-    int complete;   /* all of its recordings were closed */
+    int complete;    /* all of its recordings were closed */
     bool has_memory; /* else nothing was allocated */
     uint64_t bytes[MT_SERIES_ROOM];
-    uint64_t most_in_phase[MT_PHASES];
+    uint64_t most_in_phase[MT_PHASE_COUNT];
     uint64_t growth; /* an iteration */
 };
 

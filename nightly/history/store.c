@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store.h"
+#include "analyzer/support/new-file.h"
+#include "database.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -230,7 +232,9 @@ static void use_wal(struct mt_store *store, unsigned wait_ms)
 
 static int open_file(struct mt_store *store, const char *name, int flags, unsigned wait_ms)
 {
-    int rc = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    /* our view, and tables of site-changes.c */
+    static const char *const inner[] = {"named_site", "one", "most", NULL};
+    int rc = mt_database_open(&store->db, name, flags, inner);
     if (rc)
         return fail(store, store->db ? sqlite3_extended_errcode(store->db) : rc);
     sqlite3_extended_result_codes(store->db, 1);
@@ -307,6 +311,9 @@ int mt_store_open(struct mt_store *store, const char *path, enum mt_store_use us
     *store = (struct mt_store){.path = path};
     if (use == MT_STORE_READ)
         return open_to_read(store, wait_ms);
+    int rc = mt_check_output(path);
+    if (rc)
+        return refuse(store, mt_output_error(rc));
     make_private(path);
     open_file(store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, wait_ms);
     if (version_now(store, mt_schema_version) < 0)

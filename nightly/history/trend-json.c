@@ -86,7 +86,8 @@ static json_t *night_object(const struct mt_trend *trend, struct mt_store *store
 
 int mt_trend_json(const struct mt_trend *trend, struct mt_store *store, FILE *out)
 {
-    json_t *runs = json_array(), *left_out = json_array(), *series = json_array(), *nights = json_array();
+    json_t *runs = json_array(), *left_out = json_array(), *series = json_array(),
+           *nights = json_array();
     size_t n = trend->runs.n;
     const struct mt_run *newest = n ? &trend->runs.run[n - 1] : NULL;
     for (size_t i = 0; i < n; i++)
@@ -97,12 +98,12 @@ int mt_trend_json(const struct mt_trend *trend, struct mt_store *store, FILE *ou
         json_array_append_new(nights, night_object(trend, store, &trend->step[i]));
     for (size_t i = 0; i < trend->left_out.n; i++)
         json_array_append_new(left_out, run_object(&trend->left_out.run[i]));
-    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.trend/1",
-                               "program", mt_json_text(newest ? newest->text[MT_RUN_PROGRAM] : ""),
-                               "branch", mt_json_text(newest ? newest->text[MT_RUN_BRANCH] : ""),
-                               "left_out", mt_json_number(trend->left_out.n),
-                               "left_out_runs", left_out, "runs", runs, "series",
-                               series, "nights", nights);
+    json_t *object =
+        json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.trend/1", "program",
+                  mt_json_text(newest ? newest->text[MT_RUN_PROGRAM] : ""), "branch",
+                  mt_json_text(newest ? newest->text[MT_RUN_BRANCH] : ""), "left_out",
+                  mt_json_number(trend->left_out.n), "left_out_runs", left_out, "runs", runs,
+                  "series", series, "nights", nights);
     if (store->failed) {
         json_decref(object);
         return -EIO;

@@ -172,8 +172,7 @@ static void print_site(const struct page *page, const struct mt_site_change *sit
     mt_safe_text(category, sizeof category, mt_series_label(site->category), 0, MT_CUT_END,
                  page->style);
     fprintf(page->out, "  %13s  %-15s %s\n",
-            difference(change, (double)site->before, (double)site->after),
-            category, shown);
+            difference(change, (double)site->before, (double)site->after), category, shown);
     if (!site->was)
         return;
     mt_safe_text(shown, sizeof shown, site->was, 44, MT_CUT_END, page->style);
@@ -219,9 +218,10 @@ static int print_steps(const struct page *page)
     size_t n = page->trend->n_steps, hidden = n > STEPS_SHOWN ? n - STEPS_SHOWN : 0;
     int rc = 0;
     if (!n && page->trend->runs.n < MT_LEAST_NIGHTS)
-        fprintf(page->out,
-                "\nToo few runs to find a step: it takes %u that repeat exactly, or %u with noise\n",
-                MT_LEAST_NIGHTS, MT_LEAST_NOISY_NIGHTS);
+        fprintf(
+            page->out,
+            "\nToo few runs to find a step: it takes %u that repeat exactly, or %u with noise\n",
+            MT_LEAST_NIGHTS, MT_LEAST_NOISY_NIGHTS);
     else if (!n)
         fputs("\nNo step\n", page->out);
     if (hidden)

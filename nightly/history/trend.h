@@ -10,7 +10,7 @@
 
 /* Series that changed at one night, or with noise at two adjacent nights. */
 struct mt_trend_step {
-    size_t at;                           /* index of the first run after it */
+    size_t at;                          /* index of the first run after it */
     struct mt_step *of[MT_SERIES_ROOM]; /* NULL: not this one */
 };
 

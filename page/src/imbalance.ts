@@ -4,7 +4,7 @@
 import { size } from "./format";
 import type { Summary } from "./summary";
 
-/** In bytes, against the median rank (of an even number, the lower one of the two). */
+/** In bytes, against the median rank (of an even number, the mean of the two in the middle). */
 export interface Imbalance {
   highest: Summary;
   median: number;
@@ -14,7 +14,9 @@ export interface Imbalance {
 }
 
 function middle(values: number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!;
+  const sorted = [...values].sort((a, b) => a - b), n = values.length;
+  const low = sorted[Math.floor((n - 1) / 2)]!, high = sorted[Math.floor(n / 2)]!;
+  return low + Math.floor((high - low) / 2);
 }
 
 export function imbalance(ranks: Summary[]): Imbalance {

@@ -105,11 +105,10 @@ static int collect_segments(struct mt_map *map, const struct mt_areas *areas, un
         if (mt_grow(&map->segment, &map->segment_capacity, map->n_segments + 1,
                     sizeof *map->segment))
             return -ENOMEM;
-        map->segment[map->n_segments++] =
-            (struct mt_map_segment){.address = (double)area->address,
-                                    .size = (double)area->size,
-                                    .is_expandable = area->is_mapped,
-                                    .area = (double)i};
+        map->segment[map->n_segments++] = (struct mt_map_segment){.address = (double)area->address,
+                                                                  .size = (double)area->size,
+                                                                  .is_expandable = area->is_mapped,
+                                                                  .area = (double)i};
     }
     if (map->n_segments)
         qsort(map->segment, map->n_segments, sizeof *map->segment, by_address);

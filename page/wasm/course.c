@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-static uint64_t change_at(const struct mt_lives *lives, const struct mt_course *course, size_t moment)
+static uint64_t change_at(const struct mt_lives *lives, const struct mt_course *course,
+                          size_t moment)
 {
     const struct mt_life *life = mt_life_at(lives, course, moment);
     return mt_is_end(course, moment) ? -life->size : life->size;
@@ -73,8 +74,8 @@ long mt_highest_moment(const struct mt_lives *lives, const struct mt_course *cou
     return at;
 }
 
-void mt_groups_after(const struct mt_lives *lives, const struct mt_course *course,
-                         size_t moment, uint64_t group[MT_CATEGORY_COUNT])
+void mt_groups_after(const struct mt_lives *lives, const struct mt_course *course, size_t moment,
+                     uint64_t group[MT_CATEGORY_COUNT])
 {
     size_t chunk = moment / MT_CHUNK_MOMENTS;
     memcpy(group, course->chunk[chunk].group, sizeof course->chunk[chunk].group);
@@ -126,8 +127,7 @@ void mt_bands(const struct mt_lives *lives, const struct mt_range_shown *range, 
         for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
             out[c] = (double)group[c];
         out[MT_BAND_MOMENT] = (double)moment;
-        out[MT_BAND_RESERVED] =
-            moment < 0 ? 0 : (double)mt_reserved_at(course, (size_t)moment);
+        out[MT_BAND_RESERVED] = moment < 0 ? 0 : (double)mt_reserved_at(course, (size_t)moment);
         out[MT_BAND_LEAST] = (double)least_of(lives, course, moments);
     }
 }

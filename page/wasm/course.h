@@ -25,8 +25,8 @@ struct mt_range_shown {
 void mt_bands(const struct mt_lives *lives, const struct mt_range_shown *range, double *out);
 
 /* Find the live bytes after a moment, by group. */
-void mt_groups_after(const struct mt_lives *lives, const struct mt_course *course,
-                         size_t moment, uint64_t group[MT_CATEGORY_COUNT]);
+void mt_groups_after(const struct mt_lives *lives, const struct mt_course *course, size_t moment,
+                     uint64_t group[MT_CATEGORY_COUNT]);
 
 /* A column's moments: first .. end - 1, from -1 on; never empty. */
 struct mt_moments {

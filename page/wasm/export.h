@@ -4,6 +4,10 @@
 #ifndef MT_PAGE_EXPORT_H
 #define MT_PAGE_EXPORT_H
 
+#ifdef __wasm__
 #define EXPORT(name) __attribute__((export_name(name), visibility("default")))
+#else /* for tests */
+#define EXPORT(name)
+#endif
 
 #endif

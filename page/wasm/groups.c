@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "groups.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/hash.h"
 #include "life-names.h"
 #include "trace-format/dtypes.h"
 
@@ -34,10 +35,10 @@ static uint64_t source_of(const struct grouping *grouping, const struct mt_life 
     case MT_STACK_OPERATOR:
         return life->node_name ? 1ull << 40 | life->node_name : 1 + (uint64_t)life->stack;
     case MT_STACK_LINE:
-        return mt_text_hash("", (uint64_t)life->stack << 32 ^ life->forward_stack ^
-                                    (uint64_t)life->name << 17);
+        return mt_hash(MT_HASH_SEED, (uint32_t[]){life->stack, life->forward_stack, life->name},
+                       3 * sizeof(uint32_t));
     default:
-        return 1 + (uint64_t)(life->forward_stack ? life->forward_stack : life->stack);
+        return 1 + (uint64_t)life->module;
     }
 }
 
@@ -68,7 +69,8 @@ static void name_of(const struct grouping *grouping, const struct mt_life *life,
 {
     switch (grouping->kind) {
     case MT_STACK_DTYPE:
-        snprintf(out, MT_LIFE_TEXT, "%s", life->dtype ? mt_dtype_name(life->dtype) : "type unknown");
+        snprintf(out, MT_LIFE_TEXT, "%s",
+                 life->dtype ? mt_dtype_name(life->dtype) : "type unknown");
         break;
     case MT_STACK_LINE:
         mt_life_line(grouping->definitions, life, out);
@@ -77,12 +79,10 @@ static void name_of(const struct grouping *grouping, const struct mt_life *life,
         mt_life_operator(grouping->definitions, life, out);
         break;
     default:
-        snprintf(out, MT_LIFE_TEXT, "%s",
-                 mt_stack_module(grouping->definitions,
-                                 life->forward_stack ? life->forward_stack : life->stack));
+        snprintf(out, MT_LIFE_TEXT, "%s", mt_stack_module(grouping->definitions, life->module));
         fold_numbers(out);
         if (!*out)
-            snprintf(out, MT_LIFE_TEXT, "outside of modules");
+            snprintf(out, MT_LIFE_TEXT, "module unknown");
     }
     if (!*out)
         snprintf(out, MT_LIFE_TEXT, "unknown");
@@ -91,7 +91,7 @@ static void name_of(const struct grouping *grouping, const struct mt_life *life,
 /* Return the number + 1 of the group with this name; 0: no memory. */
 static uint32_t named(struct grouping *grouping, const char *name)
 {
-    uint64_t key = mt_text_hash(name, 0);
+    uint64_t key = mt_hash_text(MT_HASH_SEED, name);
     uint32_t known = mt_address_map_get(&grouping->by_name, key);
     if (known)
         return known;

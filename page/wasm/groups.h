@@ -9,7 +9,13 @@
 #include "analyzer/print/json.h"
 #include "lives.h"
 
-enum mt_group_kind { MT_STACK_CATEGORY, MT_STACK_MODULE, MT_STACK_DTYPE, MT_STACK_LINE, MT_STACK_OPERATOR };
+enum mt_group_kind {
+    MT_STACK_CATEGORY,
+    MT_STACK_MODULE,
+    MT_STACK_DTYPE,
+    MT_STACK_LINE,
+    MT_STACK_OPERATOR
+};
 
 /* Set every life's group and update the totals. Return the groups' names: at most
  * MT_CATEGORY_COUNT, the most bytes times moments first, the last for all others. NULL: no

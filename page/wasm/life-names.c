@@ -24,14 +24,5 @@ void mt_life_operator(const struct mt_definitions *definitions, const struct mt_
     if (life->node_name)
         mt_short_type_name(mt_string(definitions, life->node_name), out, MT_LIFE_TEXT);
     else
-        snprintf(out, MT_LIFE_TEXT, "%s",
-                 mt_stack_frame(definitions, life->stack)->function);
-}
-
-uint64_t mt_text_hash(const char *text, uint64_t seed)
-{
-    uint64_t h = seed * 0x9e3779b97f4a7c15u ^ 0xcbf29ce484222325u;
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-    return h ? h : 1;
+        snprintf(out, MT_LIFE_TEXT, "%s", mt_stack_frame(definitions, life->stack)->function);
 }

@@ -14,7 +14,4 @@ void mt_life_line(const struct mt_definitions *definitions, const struct mt_life
 void mt_life_operator(const struct mt_definitions *definitions, const struct mt_life *life,
                       char out[MT_LIFE_TEXT]);
 
-/* Return a hash, never 0. */
-uint64_t mt_text_hash(const char *text, uint64_t seed);
-
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lives.h"
+#include "analyzer/classify/modules.h"
 #include "analyzer/replay/replay-parts.h"
 #include "analyzer/support/grow.h"
 
@@ -42,6 +43,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .forward_stack = block->forward_stack,
         .node_name = block->node_name,
         .name = block->name,
+        .module = mt_block_module(replay->definitions, &(struct mt_verdict){block, rule}),
         .category = (uint8_t)rule->category,
         .group = (uint8_t)rule->category,
         .dtype = block->dtype,

@@ -14,10 +14,11 @@
 #define MT_LIFE_GOES_ON UINT32_MAX /* the trace ends before the block */
 
 struct mt_life {
-    uint64_t size, address;    /* bytes */
+    uint64_t size, address;     /* bytes */
     uint64_t born_ns, ended_ns; /* since the recording began */
-    uint32_t born, ended;      /* moments of its device, from 0; or MT_LIFE_GOES_ON */
+    uint32_t born, ended;       /* moments of its device, from 0; or MT_LIFE_GOES_ON */
     uint32_t stack, forward_stack, node_name, name; /* as in mt_block */
+    uint32_t module;                                /* mt_block_module */
     uint8_t category, dtype, phase, slot;
     uint8_t group;   /* its group in the timeline: groups.h */
     uint16_t rule;   /* mt_rule_index */

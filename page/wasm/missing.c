@@ -43,6 +43,11 @@ uint64_t mt_room(void)
     return 0;
 }
 
+void mt_room_input(const char *path)
+{
+    (void)path;
+}
+
 struct mt_symbols *mt_symbols_create(void)
 {
     return malloc(1);

@@ -37,8 +37,7 @@ static void end_at(struct mt_named_ranges *ranges, const struct mt_replay *repla
     range->to_ns = replay->time_ns;
     range->to_event = replay->events;
     ranges->n_open--;
-    memmove(&ranges->open[at], &ranges->open[at + 1],
-            (ranges->n_open - at) * sizeof *ranges->open);
+    memmove(&ranges->open[at], &ranges->open[at + 1], (ranges->n_open - at) * sizeof *ranges->open);
 }
 
 /* End the newest matching range. No match: its beginning was not recorded. */

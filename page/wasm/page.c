@@ -2,6 +2,7 @@
 /*
  * The calls that the page makes for a trace. One trace is open at a time, in one thread.
  */
+#include "analyzer/classify/modules.h"
 #include "analyzer/findings/job.h"
 #include "analyzer/findings/private-pools.h"
 #include "analyzer/report/headline.h"
@@ -86,6 +87,7 @@ static void take_verdicts(void)
             life->category = life->group = (uint8_t)verdict->rule->category;
             life->rule =
                 (uint16_t)mt_rule_index(page.analysis.replay.question.rules, verdict->rule);
+            life->module = mt_block_module(page.analysis.replay.definitions, verdict);
         }
     }
 }
@@ -225,12 +227,11 @@ EXPORT("spans") json_t *mt_web_spans(unsigned slot)
     for (size_t i = 0; i < spans->n; i++) {
         const struct mt_span *span = &spans->span[i];
         size_t moment = mt_moment_at_event(&page.lives.course[slot], span->event);
-        json_array_append_new(array,
-                              json_pack("{s:I, s:I, s:s, s:I, s:I}", "moment", (json_int_t)moment,
-                                        "time_ns", (json_int_t)span->time_ns, "phase",
-                                        mt_phase_names[span->phase].label, "iteration",
-                                        (json_int_t)span->iteration, "most",
-                                        (json_int_t)span->most));
+        json_array_append_new(
+            array,
+            json_pack("{s:I, s:I, s:s, s:I, s:I}", "moment", (json_int_t)moment, "time_ns",
+                      (json_int_t)span->time_ns, "phase", mt_phase_names[span->phase].label,
+                      "iteration", (json_int_t)span->iteration, "most", (json_int_t)span->most));
     }
     return array;
 }
@@ -403,10 +404,9 @@ static json_t *frames_json(uint32_t stack)
     json_t *array = json_array();
     for (uint32_t at = stack; at && mt_stack(d, at)->depth; at = mt_stack(d, at)->parent) {
         const struct mt_frame *frame = mt_named_frame(d, mt_stack(d, at)->frame);
-        json_array_append_new(array, json_pack("{s:o, s:o, s:i}", "function",
-                                               mt_json_text(frame->function), "file",
-                                               mt_json_text(frame->file), "line",
-                                               (int)frame->line));
+        json_array_append_new(
+            array, json_pack("{s:o, s:o, s:i}", "function", mt_json_text(frame->function), "file",
+                             mt_json_text(frame->file), "line", (int)frame->line));
     }
     return array;
 }
@@ -427,21 +427,18 @@ EXPORT("life") json_t *mt_web_life(double number)
         "{s:I, s:s, s:I, s:i, s:s, s:s, s:s, s:s}", "bytes", (json_int_t)life->size, "address",
         address, "born", (json_int_t)life->born, "category", (int)life->category, "rule",
         rule->name, "certainty", mt_certainty_name(rule->certainty), "phase",
-        mt_phase_names[life->phase].label, "dtype",
-        life->dtype ? mt_dtype_name(life->dtype) : "");
+        mt_phase_names[life->phase].label, "dtype", life->dtype ? mt_dtype_name(life->dtype) : "");
     json_object_set_new(object, "born_ns", json_integer((json_int_t)life->born_ns));
     json_object_set_new(object, "born_event", json_integer(course->event[life->born]));
-    json_object_set_new(object, "ended", life->ended == MT_LIFE_GOES_ON
-                                             ? json_null()
-                                             : json_integer((json_int_t)life->ended));
-    json_object_set_new(object, "ended_ns", life->ended == MT_LIFE_GOES_ON
-                                                ? json_null()
-                                                : json_integer((json_int_t)life->ended_ns));
+    json_object_set_new(object, "ended",
+                        life->ended == MT_LIFE_GOES_ON ? json_null()
+                                                       : json_integer((json_int_t)life->ended));
+    json_object_set_new(object, "ended_ns",
+                        life->ended == MT_LIFE_GOES_ON ? json_null()
+                                                       : json_integer((json_int_t)life->ended_ns));
     json_object_set_new(object, "name", mt_json_name(d, life->name));
     json_object_set_new(object, "operator", mt_json_type_name(d, life->node_name));
-    json_object_set_new(object, "module",
-                        mt_json_text(mt_stack_module(
-                            d, life->forward_stack ? life->forward_stack : life->stack)));
+    json_object_set_new(object, "module", mt_json_text(mt_stack_module(d, life->module)));
     json_object_set_new(object, "stack", frames_json(life->stack));
     json_object_set_new(object, "forward_stack", frames_json(life->forward_stack));
     return object;
@@ -453,9 +450,11 @@ EXPORT("area") json_t *mt_web_area(double number)
     if (number < 0 || number >= (double)page.areas.n)
         return json_null();
     const struct mt_area *area = &page.areas.area[(size_t)number];
-    const struct mt_block as_block = {
-        .birth = &mt_no_birth,
-        .stack = area->stack, .name = area->name, .range = area->range, .api = area->api};
+    const struct mt_block as_block = {.birth = &mt_no_birth,
+                                      .stack = area->stack,
+                                      .name = area->name,
+                                      .range = area->range,
+                                      .api = area->api};
     char text[256];
     mt_segment_text(text, sizeof text, &page.analysis.replay, &as_block);
     json_t *object = json_object();

@@ -114,22 +114,22 @@ static int go_to(struct lane *lane, struct mt_strips *strips, long *at, long to,
 {
     int rc = 0;
     while (*at < to && !rc) {
-        size_t moment = (size_t)++*at;
+        size_t moment = (size_t)++ * at;
         uint32_t number = lane->course->what[moment] >> 1;
-        rc = mt_is_end(lane->course, moment) ? end(lane, strips, number, column)
-                                             : add(lane, number);
+        rc =
+            mt_is_end(lane->course, moment) ? end(lane, strips, number, column) : add(lane, number);
     }
     return rc;
 }
 
 static int lay(struct lane *lane, struct mt_strips *strips, const struct mt_range_shown *range)
 {
-    long at = mt_highest_moment(lane->lives, lane->course,
-                                mt_column_moments(lane->lives, range, 0));
+    long at =
+        mt_highest_moment(lane->lives, lane->course, mt_column_moments(lane->lives, range, 0));
     int rc = begin(lane, at);
     for (size_t i = 0; i < range->columns && !rc; i++) {
-        long to = mt_highest_moment(lane->lives, lane->course,
-                                    mt_column_moments(lane->lives, range, i));
+        long to =
+            mt_highest_moment(lane->lives, lane->course, mt_column_moments(lane->lives, range, i));
         rc = go_to(lane, strips, &at, to, (double)i);
         if (!rc)
             rc = draw(lane, strips, i);

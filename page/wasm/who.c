@@ -4,6 +4,7 @@
 #include "analyzer/model/user-line.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/hash.h"
 #include "course.h"
 #include "life-names.h"
 
@@ -31,7 +32,7 @@ struct tree {
  * would share a node. */
 static uint32_t child(struct tree *tree, uint32_t parent, const char *name, const char *place)
 {
-    uint64_t key = mt_text_hash(place, mt_text_hash(name, parent + 1));
+    uint64_t key = mt_hash_text(mt_hash_text(MT_HASH_SEED + parent, name), place);
     uint32_t known = mt_address_map_get(&tree->by_key, key);
     if (known)
         return known;
@@ -132,10 +133,10 @@ static void by_stack(struct tree *tree, const struct mt_life *life, enum mt_who_
 static void by_module(struct tree *tree, const struct mt_life *life)
 {
     char path[MT_LIFE_TEXT];
-    uint32_t at = 1, stack = life->forward_stack ? life->forward_stack : life->stack;
-    snprintf(path, sizeof path, "%s", mt_stack_module(definitions(tree), stack));
+    uint32_t at = 1;
+    snprintf(path, sizeof path, "%s", mt_stack_module(definitions(tree), life->module));
     if (!*path)
-        snprintf(path, sizeof path, "outside of modules");
+        snprintf(path, sizeof path, "module unknown");
     char *rest = path;
     for (char *name; (name = strsep(&rest, "."));)
         at = descend(tree, at, name, "", life);
@@ -306,7 +307,7 @@ static uint64_t key_of(const struct tree *tree, const struct mt_life *life)
     char line[MT_LIFE_TEXT];
     mt_life_line(definitions(tree), life, line);
     uint64_t seed = (uint64_t)life->category << 40 | life->node_name;
-    return mt_text_hash(line, seed);
+    return mt_hash_text(MT_HASH_SEED ^ seed, line);
 }
 
 static void add_row(void *data, const struct mt_life *life)

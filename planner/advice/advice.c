@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "advice.h"
+#include "cut.h"
 #include "failed.h"
 #include "judge.h"
 #include "planner/changes/changes.h"
@@ -9,14 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Settings that help against fragmentation, in the order in which they are tried; the first one that
- * fits is enough. */
+/* Settings that help against fragmentation, in the order in which they are tried; the first one
+ * that fits is enough. */
 static const char *const settings[] = {
-    "expandable_segments:True",
-    "garbage_collection_threshold:0.8",
-    "max_split_size_mb:512",
-    "max_split_size_mb:128",
-    "roundup_power2_divisions:8",
+    "expandable_segments:True", "garbage_collection_threshold:0.8", "max_split_size_mb:512",
+    "max_split_size_mb:128",    "roundup_power2_divisions:8",
 };
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
 
@@ -25,6 +23,7 @@ struct adviser {
     struct mt_oom_story *story;
     struct mt_recording *recording;
     struct mt_judge judge;
+    struct mt_cut_run cut;
     bool *has_failed; /* by request: it ran out of memory in the recorded run */
 };
 
@@ -112,6 +111,15 @@ static void drop_unproven(struct mt_oom_story *story)
     story->n_advice = n;
 }
 
+/* Whether the run's settings have it: with it they are the same. */
+static bool is_in_force(const struct mt_trial *trial, const char *setting)
+{
+    struct mt_alloc_conf_error error;
+    struct mt_alloc_conf both = trial->conf;
+    return !mt_alloc_conf_read(&both, trial->release, setting, &error) &&
+           !memcmp(&both, &trial->conf, sizeof both);
+}
+
 /* The first one is told in any case, the others where they help and it does not. */
 static int try_settings(struct adviser *adviser)
 {
@@ -125,7 +133,7 @@ static int try_settings(struct adviser *adviser)
         struct mt_judgement judgement = {0};
         mt_alloc_conf_init(&conf);
         if (mt_alloc_conf_read(&conf, trial->release, settings[i], &error) ||
-            !memcmp(&conf, &trial->conf, sizeof conf))
+            is_in_force(trial, settings[i]))
             continue;
         rc = mt_judge_setting(&adviser->judge, &conf, &judgement);
         is_enough = judgement.served == MT_SERVED_YES;
@@ -134,11 +142,18 @@ static int try_settings(struct adviser *adviser)
                                                           .change = "set",
                                                           .set = settings[i],
                                                           .served = judgement.served,
+                                                          .reach = judgement.reach,
                                                           .is_replayed = judgement.is_replayed});
         if (i == 0)
             adviser->story->would_fit_expandable = is_enough;
     }
     return rc;
+}
+
+/* Whether the run comes as far as is known with it. */
+static bool is_enough(const struct mt_judge *judge, const struct mt_advice *advice)
+{
+    return advice->served == MT_SERVED_YES && (!judge->rest || advice->reach >= judge->rest->known);
 }
 
 /* Try the modules that are likeliest to be checkpointed until one helps; else name, of those that
@@ -149,18 +164,24 @@ static int try_checkpoints(struct adviser *adviser, struct mt_advice *advice)
     uint64_t least = UINT64_MAX;
     bool is_unknown = false;
     int rc = mt_module_patterns_find(&patterns, adviser->recording);
-    for (size_t i = 0; !rc && i < patterns.n && advice->served != MT_SERVED_YES; i++) {
+    for (size_t i = 0; !rc && i < patterns.n && !is_enough(&adviser->judge, advice); i++) {
         char name[MT_CHANGE_NAME];
         struct mt_judgement judgement;
         struct mt_modelled change = {.peak = UINT64_MAX};
         snprintf(name, sizeof name, "checkpoint:%s", patterns.pattern[i]);
         rc = mt_judge_change(&adviser->judge, name, NULL, &judgement);
-        advice->served = judgement.served;
+        bool is_better = judgement.served == MT_SERVED_YES &&
+                         (advice->served != MT_SERVED_YES || judgement.reach > advice->reach);
         if (!rc && judgement.served == MT_SERVED_UNKNOWN)
             rc = mt_modelled_of(&change, adviser->recording, name);
         is_unknown |= judgement.served == MT_SERVED_UNKNOWN;
-        if (judgement.served == MT_SERVED_YES || (!change.why_not && change.peak < least))
+        if (is_better ||
+            (advice->served != MT_SERVED_YES && !change.why_not && change.peak < least))
             snprintf(advice->modules, sizeof advice->modules, "%s", patterns.pattern[i]);
+        if (is_better || advice->served != MT_SERVED_YES) {
+            advice->served = judgement.served;
+            advice->reach = judgement.reach;
+        }
         if (!change.why_not && change.peak < least)
             least = change.peak;
     }
@@ -169,19 +190,59 @@ static int try_checkpoints(struct adviser *adviser, struct mt_advice *advice)
     return rc;
 }
 
+/* From here on the run goes on after the request that failed, as far as that can be modelled. */
+static int go_on(struct adviser *adviser)
+{
+    struct mt_oom_story *story = adviser->story;
+    struct mt_judge *judge = &adviser->judge;
+    const struct mt_rest *rest = &adviser->cut.rest;
+    enum mt_phase phase = story->span ? (enum mt_phase)story->span->phase : MT_PHASE_OUTSIDE;
+    int rc = mt_failed_add(adviser->recording, judge->event, story->oom->wanted, phase);
+    if (!rc)
+        rc = mt_cut_extend(&adviser->cut, adviser->recording, judge->asked);
+    if (rc || !rest->known)
+        return rc;
+    bool *has_failed = realloc(adviser->has_failed, adviser->cut.asked.n * sizeof *has_failed);
+    if (!has_failed)
+        return -ENOMEM;
+    adviser->has_failed = has_failed;
+    mt_cut_judge(&adviser->cut, judge, has_failed);
+    story->rest = (struct mt_oom_rest){.known = rest->known,
+                                       .layers = rest->layers,
+                                       .seen = rest->seen,
+                                       .state = rest->state,
+                                       .passing = rest->passing,
+                                       .is_in_step = rest->is_in_step,
+                                       .supposes_adam = rest->supposes_adam};
+    uint64_t enough = 0;
+    if (rest->known > MT_REACH_REQUEST)
+        rc = mt_judge_card(judge, "", NULL, &enough);
+    story->rest.more = !rc && enough ? enough - judge->card : 0;
+    return rc == -ENOMEM ? rc : 0;
+}
+
+static void drop_advice(struct mt_oom_story *story, size_t i)
+{
+    story->n_advice--;
+    memmove(story->advice + i, story->advice + i + 1,
+            (story->n_advice - i) * sizeof *story->advice);
+}
+
 static int try_changes(struct adviser *adviser)
 {
     struct mt_oom_story *story = adviser->story;
-    enum mt_phase phase = story->span ? (enum mt_phase)story->span->phase : MT_PHASE_OUTSIDE;
-    int rc = mt_failed_add(adviser->recording, adviser->judge.event, story->oom->wanted, phase);
+    int rc = 0;
     for (size_t i = 0; !rc && i < story->n_advice; i++) {
         struct mt_advice *advice = &story->advice[i];
         struct mt_judgement judgement = {0};
         if (!strcmp(advice->change, "checkpoint")) {
             rc = try_checkpoints(adviser, advice);
+            if (!*advice->modules) /* no module is left that is not checkpointed */
+                drop_advice(story, i--);
         } else if (!advice->set) {
             rc = mt_judge_change(&adviser->judge, advice->change, NULL, &judgement);
             advice->served = judgement.served;
+            advice->reach = judgement.reach;
         }
     }
     return rc;
@@ -250,9 +311,12 @@ int mt_advise(struct mt_advisor *advisor, const struct mt_analysis *analysis,
     if (!rc)
         rc = mt_recording_finish(&advisor->recording, &analysis->replay, story->oom->device);
     if (!rc)
+        rc = go_on(&adviser);
+    if (!rc)
         rc = try_changes(&adviser);
     if (!rc)
         rc = try_settings(&adviser);
+    mt_cut_clear(&adviser.cut);
     free(adviser.has_failed);
     return rc == -ENOENT ? 0 : rc;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What would have kept memory from running out, tried: settings of the allocator by replaying the
- * program's own requests up to the one that failed, changes of the program by replaying the requests
- * that it would make then (planner/changes).
+ * program's own requests up to the one that failed, changes of the program by replaying the
+ * requests that it would make then (planner/changes).
  *
  *     struct mt_advisor advisor = {0};
  *     mt_advisor_watch(&advisor, &question);
@@ -11,8 +11,8 @@
  *     mt_advise(&advisor, &analysis, &story);
  *     mt_advisor_clear(&advisor);
  *
- * Its memory grows with the trace's allocations, up to MT_ADVISOR_EVENTS; of a longer trace it tries
- * nothing.
+ * Its memory grows with the trace's allocations, up to MT_ADVISOR_EVENTS; of a longer trace it
+ * tries nothing.
  */
 #ifndef MT_PLANNER_ADVICE_H
 #define MT_PLANNER_ADVICE_H
@@ -34,8 +34,8 @@ struct mt_advisor {
 /* Asks the question's replay to tell the advisor, which stays where it is. 0 or -ENOMEM. */
 int mt_advisor_watch(struct mt_advisor *advisor, struct mt_question *question);
 
-/* Judges the story's advice, adds settings that help, and finds how much larger a card would do. The
- * story is unchanged where the trace does not allow a replay. 0 or -ENOMEM. */
+/* Judges the story's advice, adds settings that help, and finds how much larger a card would do.
+ * The story is unchanged where the trace does not allow a replay. 0 or -ENOMEM. */
 int mt_advise(struct mt_advisor *advisor, const struct mt_analysis *analysis,
               struct mt_oom_story *story);
 void mt_advisor_clear(struct mt_advisor *advisor);

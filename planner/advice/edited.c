@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Edited lives as requests: the blocks' own, and of the recorded ones all that is not about a block. */
+/* Edited lives as requests: the blocks' own, and of the recorded ones all that is not about a
+ * block. */
 #include "trial.h"
 
 #include <errno.h>
@@ -52,7 +53,8 @@ static void add_blocks(struct item *item, size_t *n, const struct mt_asked *aske
         const struct mt_request *request = was ? asked_at(asked, &at, was->begin) : NULL;
         if (!block->size || block->begin >= block->end || block->begin > last)
             continue;
-        struct mt_request ask = {.size = block->size, .block = (uint32_t)i, .kind = MT_REQUEST_ALLOCATE};
+        struct mt_request ask = {
+            .size = block->size, .block = (uint32_t)i, .kind = MT_REQUEST_ALLOCATE};
         if (request) {
             ask.stream = request->stream;
             ask.pool = request->pool;

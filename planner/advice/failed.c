@@ -37,7 +37,8 @@ static struct mt_recorded_block as_block(const struct mt_recording *recording, u
 int mt_failed_add(struct mt_recording *recording, uint64_t event, uint64_t bytes,
                   enum mt_phase phase)
 {
-    if (mt_grow(&recording->block, &recording->capacity, recording->n + 1, sizeof *recording->block))
+    if (mt_grow(&recording->block, &recording->capacity, recording->n + 1,
+                sizeof *recording->block))
         return -ENOMEM;
     size_t at = recording->n;
     while (at && recording->block[at - 1].begin > event)
@@ -61,11 +62,10 @@ static bool is_in_step(const struct mt_recording *recording, uint64_t event)
 static enum mt_phase find_phase(const struct mt_recording *recording, uint64_t event)
 {
     const struct mt_turn *next = mt_turn_after(recording, event);
-    const struct mt_turn *end = recording->turn + recording->n_turns;
-    const struct mt_turn *turn = next ? next : end;
+    size_t before = next ? (size_t)(next - recording->turn) : recording->n_turns;
     if (is_in_step(recording, event))
         return MT_PHASE_STEP;
-    return turn > recording->turn ? (enum mt_phase)turn[-1].phase : MT_PHASE_OUTSIDE;
+    return before ? (enum mt_phase)recording->turn[before - 1].phase : MT_PHASE_OUTSIDE;
 }
 
 int mt_failed_add_all(struct mt_recording *recording, const struct mt_asked *asked)

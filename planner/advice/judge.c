@@ -9,9 +9,13 @@
 /* The error of a trial that is no exact replay, as a part of the card. */
 #define MODEL_ERROR 0.02
 
-/* As a part of what the cache had to spare: an edited run's cache may have as much more in pieces. Of
- * the claims in docs/advice.md the worst was off by 0.52 of it, the change's own error included. */
+/* As a part of what the cache had to spare: an edited run's cache may have as much more in pieces.
+ * Of the claims in docs/advice.md the worst was off by 0.52 of it, the change's own error included.
+ */
 #define UNUSED_ERROR 0.5
+
+/* A card that serves all is sought up to so much larger ones. */
+#define DOUBLINGS 4
 
 int mt_judge_settings(struct mt_judge *judge, const struct mt_definitions *definitions)
 {
@@ -29,6 +33,12 @@ static int run(struct mt_judge *judge, const struct mt_trial *trial, uint64_t ca
     return mt_trial_run(trial, card, result);
 }
 
+/* The request that failed; what follows it is told by the reach. */
+static bool is_served(const struct mt_judge *judge, const struct mt_trial_result *result)
+{
+    return judge->rest && !judge->wants_all ? result->reach >= MT_REACH_REQUEST : result->fits;
+}
+
 /* Try a card that is smaller by `off` bytes; and where that fails, one that is larger. Only what
  * holds on both is known. */
 static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t off,
@@ -38,13 +48,14 @@ static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t of
     uint64_t less = judge->card > off ? judge->card - off : 0;
     int rc = run(judge, trial, less, &least);
     most = least;
-    if (!rc && off && !least.fits)
+    if (!rc && off && !is_served(judge, &least))
         rc = run(judge, trial, judge->card + off, &most);
     judgement->served = MT_SERVED_UNKNOWN;
     if (rc)
         return rc == -EINVAL ? 0 : rc;
-    if (least.fits == most.fits)
-        judgement->served = least.fits ? MT_SERVED_YES : MT_SERVED_NO;
+    if (is_served(judge, &least) == is_served(judge, &most))
+        judgement->served = is_served(judge, &least) ? MT_SERVED_YES : MT_SERVED_NO;
+    judgement->reach = least.reach;
     judgement->error = (unsigned)((double)off / (double)judge->card * 1000 + 0.5);
     judgement->at = most;
     if (off && judgement->served != MT_SERVED_NO)
@@ -62,7 +73,8 @@ int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,
     return try(judge, &trial, off, judgement);
 }
 
-/* A trial of edited requests, which are the caller's to free; conf NULL: with the recorded settings. */
+/* A trial of edited requests, which are the caller's to free; conf NULL: with the recorded
+ * settings. */
 static int edit_trial(const struct mt_judge *judge, const struct mt_edits *edits,
                       const struct mt_alloc_conf *conf, struct mt_trial *trial,
                       struct mt_request **request)
@@ -72,12 +84,14 @@ static int edit_trial(const struct mt_judge *judge, const struct mt_edits *edits
     int rc = mt_trial_edited(judge->asked, edits, judge->event, request, &trial->n);
     trial->request = *request;
     trial->has_failed = NULL;
+    trial->failed = SIZE_MAX;
     trial->conf = conf ? *conf : trial->conf;
     return rc;
 }
 
 static int try_edits(struct mt_judge *judge, const struct mt_edits *edits,
-                     const struct mt_alloc_conf *conf, unsigned error, struct mt_judgement *judgement)
+                     const struct mt_alloc_conf *conf, unsigned error,
+                     struct mt_judgement *judgement)
 {
     struct mt_trial trial;
     struct mt_request *request;
@@ -114,7 +128,7 @@ int mt_judge_change(struct mt_judge *judge, const char *name, const struct mt_al
                     struct mt_judgement *judgement)
 {
     static const unsigned cases[] = {MT_GUESS_STORES, MT_GUESS_STORES | MT_GUESS_INPUTS,
-                                     MT_GUESS_CALLS};
+                                     MT_GUESS_CALLS, MT_GUESS_SCORES, MT_GUESS_FLOATS};
     unsigned guesses, unused, last = 0;
     int rc = try_guess(judge, name, conf, 0, &guesses, judgement);
     for (size_t i = 0; !rc && i < sizeof cases / sizeof *cases; i++) {
@@ -126,6 +140,8 @@ int mt_judge_change(struct mt_judge *judge, const char *name, const struct mt_al
         rc = try_guess(judge, name, conf, without, &unused, &other);
         if (!rc && other.served != judgement->served)
             judgement->served = MT_SERVED_UNKNOWN;
+        if (!rc && other.reach < judgement->reach)
+            judgement->reach = other.reach;
     }
     return rc;
 }
@@ -143,8 +159,8 @@ int mt_judge_card(struct mt_judge *judge, const char *name, const struct mt_allo
         rc = mt_change_apply(&edits, name, &change);
     if (!rc)
         rc = edit_trial(judge, &edits, conf, &trial, &request);
-    if (!rc)
-        rc = mt_trial_card(&trial, judge->card, enough);
+    for (uint64_t card = judge->card; !rc && !*enough && card < judge->card << DOUBLINGS; card *= 2)
+        rc = mt_trial_card(&trial, card, enough);
     free(request);
     mt_edits_clear(&edits);
     return rc == -ENOENT || rc == -EINVAL ? 0 : rc;

@@ -18,34 +18,39 @@ struct mt_judge {
     uint64_t live;   /* bytes at the peak: what a change's error is a part of */
     uint64_t unused; /* bytes that PyTorch's cache had to spare when memory ran out, else 0: other
                       * blocks may leave as many of them in pieces of no use */
-    bool is_exact;   /* with the run's settings the model does what the program did */
-    size_t replays;  /* made so far */
+    const struct mt_rest
+        *rest;      /* what follows is modelled (planner/advice/cut.h); NULL: nothing is */
+    bool wants_all; /* of that, too: else the request that failed is enough to be served */
+    bool is_exact;  /* with the run's settings the model does what the program did */
+    size_t replays; /* made so far */
 };
 
 struct mt_judgement {
     enum mt_served served;
-    bool is_replayed;          /* the program's own requests; else modelled */
-    unsigned error;            /* per thousand of the card that it holds within, as far as is known */
+    enum mt_reach reach; /* with a rest: how far the run comes on any card that was tried */
+    bool is_replayed;    /* the program's own requests; else modelled */
+    unsigned error;      /* per thousand of the card that it holds within, as far as is known */
     struct mt_trial_result at; /* on the card itself, where `served` is not MT_SERVED_NO */
     const char *why_not;       /* why the change cannot be modelled; NULL: it is */
     uint64_t operators;        /* that are run again */
 };
 
-/* What memtap reads the trace's requests with. 0; -ENOENT where the release is not known, -EINVAL where it
- * refuses the recorded settings. */
+/* What memtap reads the trace's requests with. 0; -ENOENT where the release is not known, -EINVAL
+ * where it refuses the recorded settings. */
 int mt_judge_settings(struct mt_judge *judge, const struct mt_definitions *definitions);
 
 /* Instead of the recorded ones. 0 or -ENOMEM. */
 int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,
                      struct mt_judgement *judgement);
 
-/* A change by its name, with settings (NULL: the recorded ones). Of what the trace does not tell every
- * case is tried: only what holds in all of them is known. 0, -ENOMEM; -EINVAL: no such change. */
+/* A change by its name, with settings (NULL: the recorded ones). Of what the trace does not tell
+ * every case is tried: only what holds in all of them is known. 0, -ENOMEM; -EINVAL: no such
+ * change. */
 int mt_judge_change(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
                     struct mt_judgement *judgement);
 
 /* The smallest card on which the requests are served with a change ("": none), from the judge's
- * card to double that, to within 2 MiB; 0: none is. 0 or a negative errno. */
+ * card to 16 times that, to within 2 MiB; 0: none is. 0 or a negative errno. */
 int mt_judge_card(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
                   uint64_t *enough);
 

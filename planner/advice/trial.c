@@ -16,7 +16,7 @@ static void see(void *context, size_t index, const struct mt_request *request,
 {
     struct watch *watch = context;
     const struct mt_trial *trial = watch->trial;
-    bool is_last = index + 1 == trial->n;
+    bool is_last = trial->is_cut ? index == trial->failed : index + 1 == trial->n;
     bool had_failed = trial->has_failed ? trial->has_failed[index] : is_last;
     struct mt_trial_result *result = watch->result;
     if (request->kind == MT_REQUEST_OTHERS)
@@ -29,6 +29,8 @@ static void see(void *context, size_t index, const struct mt_request *request,
         result->is_recorded = false;
     if (out_of_memory && (is_last || !had_failed))
         result->fits = false;
+    if (trial->is_cut && request->kind == MT_REQUEST_MARK && request->stream && result->fits)
+        result->reach = (enum mt_reach)request->stream;
 }
 
 int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_result *result)

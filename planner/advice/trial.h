@@ -5,6 +5,7 @@
 
 #include "planner/allocator/model.h"
 #include "planner/changes/edits.h"
+#include "planner/changes/rest.h"
 #include "planner/requests/gather.h"
 
 /* The requests up to the one in question, which is the last. */
@@ -15,11 +16,17 @@ struct mt_trial {
     struct mt_torch_release release;
     /* Whether a request failed in the recorded run, by its index; NULL: only the last did. */
     const bool *has_failed;
+    /* The requests go on as modelled, with marks (planner/advice/cut.h); the one that failed stands
+     * at this place if they are the program's own, and SIZE_MAX if they are edited. */
+    bool is_cut;
+    size_t failed;
 };
 
 struct mt_trial_result {
-    bool fits;        /* the last request is served, and every one before it that was served */
-    bool is_recorded; /* just those requests fail that failed in the recorded run */
+    bool fits; /* the last request is served, and every one before it that was served; where the
+                * trial is cut, all that follow are, too */
+    enum mt_reach reach;    /* of a trial that is cut */
+    bool is_recorded;       /* just those requests fail that failed in the recorded run */
     uint64_t peak_reserved; /* bytes */
     uint64_t most_used;     /* bytes of the card that were in use at once, all of it: PyTorch's and
                                others' */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model.h"
+#include "analyzer/support/room.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -321,11 +322,16 @@ int mt_allocator_feed(struct mt_allocator *allocator, const struct mt_request *r
     return mt_allocator_feed_watched(allocator, requests, count, NULL, NULL);
 }
 
+#define LOOK_EACH 16384u /* requests between two looks at the limit of work */
+
 int mt_allocator_feed_watched(struct mt_allocator *allocator, const struct mt_request *requests,
                               size_t count, mt_allocator_watch *watch, void *context)
 {
     for (size_t i = 0; i < count; i++) {
         bool out_of_memory = false;
+        if (i % LOOK_EACH == 0 &&
+            mt_work_is_too_much(count - i < LOOK_EACH ? count - i : LOOK_EACH))
+            return -EDQUOT;
         int error = feed_one(allocator, &requests[i], &out_of_memory);
 
         if (error)

@@ -31,14 +31,16 @@ static json_t *way_json(const struct mt_plan_answer *answer, const struct mt_way
 {
     struct mt_way_words words;
     mt_way_words(&words, answer, way);
-    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o, s:s, s:o, s:o}", "do",
-                     actions_json(&words), "conf",
-                     way->has_conf ? mt_json_text(way->conf) : json_null(), "changes",
-                     changes_json(way->change), "fits", served_json(way->served), "how",
-                     way->is_replayed ? "replayed" : "modelled", "error_per_thousand",
-                     (json_int_t)way->error, "peak_reserved", mt_json_number(way->peak_reserved),
-                     "free", mt_json_number(way->free), "costs", words.costs, "price",
-                     mt_json_text(words.price), "operators_again", mt_json_number(way->operators));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:s}", "do", actions_json(&words),
+        "conf", way->has_conf ? mt_json_text(way->conf) : json_null(), "changes",
+        changes_json(way->change), "fits", served_json(way->served), "how",
+        way->is_replayed ? "replayed" : "modelled", "error_per_thousand",
+        answer->rest && !way->is_replayed ? json_null() : json_integer((json_int_t)way->error),
+        "peak_reserved", mt_json_number(way->peak_reserved), "free", mt_json_number(way->free),
+        "costs", words.costs, "price", mt_json_text(words.price), "operators_again",
+        mt_json_number(way->operators), "through",
+        answer->rest ? mt_reach_names[answer->rest->known] : "end");
 }
 
 static json_t *nearest_json(const struct mt_plan_answer *answer)

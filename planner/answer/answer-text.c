@@ -56,8 +56,12 @@ static void put_way(FILE *out, const struct mt_plan_answer *answer, size_t i,
     mt_way_words(&words, answer, way);
     snprintf(label, sizeof label, "%zu. ", i + 1);
     put_actions(out, &words, label, style);
-    if (way->is_replayed)
+    if (way->is_replayed && answer->rest && answer->rest->known > MT_REACH_REQUEST)
+        snprintf(how, sizeof how, "replayed to the request, modelled beyond");
+    else if (way->is_replayed)
         snprintf(how, sizeof how, "replayed");
+    else if (answer->rest)
+        snprintf(how, sizeof how, "modelled");
     else
         snprintf(how, sizeof how, "modelled, within %u.%u %% of the card", way->error / 10,
                  way->error % 10);
@@ -104,12 +108,11 @@ static void put_nothing(FILE *out, const struct mt_plan_answer *answer,
 {
     struct mt_way_words words;
     char text[120], more[MT_SIZE_TEXT];
-    put_wrapped(
-        out, style,
-        answer->has_changes
-            ? "It does not fit. No setting makes it fit, no change that memtap can model, and no two "
-              "of them."
-            : "It does not fit, and none of these settings makes it fit.");
+    put_wrapped(out, style,
+                answer->has_changes ? "It does not fit. No setting makes it fit, no change that "
+                                      "memtap can model, and no two "
+                                      "of them."
+                                    : "It does not fit, and none of these settings makes it fit.");
     if (!answer->missing)
         return;
     mt_way_words(&words, answer, &answer->nearest);
@@ -123,7 +126,8 @@ static void put_nothing(FILE *out, const struct mt_plan_answer *answer,
 static const char *heading(const struct mt_plan_answer *answer)
 {
     if (answer->fits == MT_SERVED_UNKNOWN)
-        return "It may fit as it is; the model cannot tell. Each of these makes it fit, the cheapest "
+        return "It may fit as it is; the model cannot tell. Each of these makes it fit, the "
+               "cheapest "
                "first:";
     if (answer->way[0].served != MT_SERVED_YES)
         return "It does not fit, and nothing makes it fit for certain. Each of these may, the "
@@ -132,6 +136,24 @@ static const char *heading(const struct mt_plan_answer *answer)
                ? "It does not fit as it is: memory ran out. Each of these serves all requests, the "
                  "one that failed too. The cheapest comes first:"
                : "It does not fit as it is. Each of these makes it fit, the cheapest first:";
+}
+
+/* How far "fits" goes, where the trace ends as memory ran out. */
+static void put_through(FILE *out, const struct mt_rest *rest, const struct mt_style *style)
+{
+    char text[240], of[96];
+    if (!rest)
+        return;
+    mt_rest_text(of, sizeof of, rest);
+    if (rest->known > MT_REACH_REQUEST)
+        snprintf(
+            text, sizeof text,
+            "\"Fits\" is through %s: replayed as far as the trace reaches, modelled beyond, of %s.",
+            mt_reach_words[rest->known], of);
+    else
+        snprintf(text, sizeof text,
+                 "\"Fits\" is up to the request that failed: what comes after it is not known.");
+    put_wrapped(out, style, text);
 }
 
 void mt_answer_text(const struct mt_plan_answer *answer, FILE *out, const struct mt_style *style)
@@ -146,6 +168,7 @@ void mt_answer_text(const struct mt_plan_answer *answer, FILE *out, const struct
     } else if (!answer->n) {
         put_nothing(out, answer, style);
     } else {
+        put_through(out, answer->rest, style);
         put_wrapped(out, style, heading(answer));
         put_ways(out, answer, style);
     }

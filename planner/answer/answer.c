@@ -25,6 +25,7 @@ struct search {
     struct mt_plan_answer *answer;
     struct mt_judge judge;
     const struct mt_modelled_changes *changes;
+    bool *has_failed;                      /* of a trace that is cut, by request */
     enum mt_served *served;                /* by change: alone */
     const struct mt_plan_setting *setting; /* the best other one; NULL: there is none */
     struct mt_alloc_conf conf;             /* of it */
@@ -93,7 +94,7 @@ static int judge_setting(struct search *search, const struct mt_plan_setting *se
         .served = setting->fits ? MT_SERVED_YES : MT_SERVED_NO,
         .is_replayed = true,
         .at = {.peak_reserved = setting->peak_reserved, .most_used = setting->most_used}};
-    if ((search->judge.is_exact && !setting->is_async) ||
+    if ((search->judge.is_exact && !setting->is_async && !search->judge.rest) ||
         read_conf(search->answer->plan, setting->conf, &conf))
         return 0;
     return mt_judge_setting(&search->judge, &conf, judgement);
@@ -272,6 +273,7 @@ static int find_missing(struct search *search)
 {
     struct mt_plan_answer *answer = search->answer;
     const struct mt_plan *plan = answer->plan;
+    bool is_beyond = answer->rest && answer->rest->known > MT_REACH_REQUEST;
     uint64_t enough = 0;
     int rc = 0;
     if (search->least)
@@ -279,7 +281,7 @@ static int find_missing(struct search *search)
                            search->setting ? &search->conf : NULL, &enough);
     if (!rc && enough)
         answer->missing = enough - plan->card.total;
-    for (size_t i = 0; !rc && i < plan->n; i++) {
+    for (size_t i = 0; !rc && !is_beyond && i < plan->n; i++) {
         const struct mt_plan_setting *setting = &plan->setting[i];
         uint64_t missing = setting->fits ? 0 : setting->most_used - plan->card.total;
         if (setting->is_async || !missing || (answer->missing && missing >= answer->missing))
@@ -291,13 +293,25 @@ static int find_missing(struct search *search)
     return rc;
 }
 
-static unsigned group_of(const struct mt_way *way)
+static bool is_two(const struct mt_way *way)
 {
-    bool is_two = strchr(way->change, '+') || (way->has_conf && *way->change);
-    return (way->served == MT_SERVED_YES ? 0u : 3u) + (is_two ? 2u : *way->change ? 1u : 0u);
+    return strchr(way->change, '+') || (way->has_conf && *way->change);
 }
 
-/* What fits for certain comes before what may; settings, then changes, then combinations. */
+/* A setting with which PyTorch empties its cache costs time. */
+static bool is_free(const struct mt_way *way)
+{
+    return !way->retries && mt_remedy_cost(way->change) == MT_COSTS_NOTHING;
+}
+
+static unsigned group_of(const struct mt_way *way)
+{
+    unsigned group = is_free(way) ? 0 : is_two(way) ? 3 : *way->change ? 2 : 1;
+    return way->served == MT_SERVED_YES ? group : group + 4;
+}
+
+/* What fits for certain comes before what may; what costs nothing, then settings, changes,
+ * combinations. */
 static int cheaper(const void *left, const void *right)
 {
     const struct mt_way *a = left, *b = right;
@@ -353,7 +367,8 @@ static int judge_recorded(struct search *search)
     return rc;
 }
 
-static void begin(struct search *search, const struct mt_recording *recording)
+static int begin(struct search *search, const struct mt_cut_run *cut,
+                 const struct mt_recording *recording)
 {
     const struct mt_plan *plan = search->answer->plan;
     struct mt_judge *judge = &search->judge;
@@ -369,17 +384,28 @@ static void begin(struct search *search, const struct mt_recording *recording)
     judge->live = plan->asked->peak_allocated;
     for (size_t i = 0; recording && i < recording->n; i++)
         search->answer->forward += recording->block[i].phase == MT_PHASE_FORWARD;
+    if (!cut)
+        return 0;
+    search->has_failed = calloc(cut->asked.n + 1, sizeof *search->has_failed);
+    if (!search->has_failed)
+        return -ENOMEM;
+    mt_cut_judge(cut, judge, search->has_failed);
+    judge->wants_all = true;
+    return 0;
 }
 
 int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
-                   const struct mt_recording *recording, const struct mt_modelled_changes *changes)
+                   const struct mt_cut_run *cut, const struct mt_recording *recording,
+                   const struct mt_modelled_changes *changes)
 {
     struct search search = {.answer = answer, .changes = changes};
-    *answer = (struct mt_plan_answer){.plan = plan, .has_changes = changes != NULL};
+    *answer = (struct mt_plan_answer){
+        .plan = plan, .rest = cut ? &cut->rest : NULL, .has_changes = changes != NULL};
     if (!plan->card.total || !plan->n)
         return 0;
-    begin(&search, recording);
-    int rc = judge_recorded(&search);
+    int rc = begin(&search, cut, recording);
+    if (!rc)
+        rc = judge_recorded(&search);
     if (!rc)
         rc = try_settings(&search);
     if (!rc && answer->fits != MT_SERVED_YES && changes) {
@@ -394,7 +420,10 @@ int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
     }
     if (answer->n)
         qsort(answer->way, answer->n, sizeof *answer->way, cheaper);
-    return !rc && !answer->n && !mt_answer_is_found(answer) ? find_missing(&search) : rc;
+    if (!rc && !answer->n && !mt_answer_is_found(answer))
+        rc = find_missing(&search);
+    free(search.has_failed);
+    return rc;
 }
 
 void mt_answer_clear(struct mt_plan_answer *answer)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "analyzer/support/text.h"
+#include "planner/advice/cut.h"
 #include "planner/advice/judge.h"
 #include "planner/changes/changes.h"
 #include "planner/plan/plan.h"
@@ -29,6 +30,8 @@ struct mt_way {
 
 struct mt_plan_answer {
     const struct mt_plan *plan;
+    const struct mt_rest
+        *rest;           /* memory ran out, and what follows is modelled; NULL: all is recorded */
     enum mt_served fits; /* as recorded; MT_SERVED_UNKNOWN too where the card is not known */
     uint64_t free;       /* as recorded, the least that is left of the card; 0 if it does not fit */
     struct mt_way
@@ -42,10 +45,12 @@ struct mt_plan_answer {
     bool is_cut;           /* not all combinations were tried */
 };
 
-/* recording: with what failed in it (mt_failed_add_all); changes: those to try, modelled; both
- * NULL: only settings. 0 or -ENOMEM; to be cleared in any case. */
+/* cut: what would have followed, in the recording, too; NULL: the trace ends by itself. recording:
+ * with what failed in it (mt_failed_add_all); changes: those to try, modelled; both NULL: only
+ * settings. 0 or -ENOMEM; to be cleared in any case. */
 int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
-                   const struct mt_recording *recording, const struct mt_modelled_changes *changes);
+                   const struct mt_cut_run *cut, const struct mt_recording *recording,
+                   const struct mt_modelled_changes *changes);
 void mt_answer_clear(struct mt_plan_answer *answer);
 
 /* Whether the job fits, or something makes it fit for certain; true where the card is not known. */

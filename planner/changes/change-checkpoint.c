@@ -31,7 +31,7 @@ static size_t match(const char *pattern, const char *path)
 
 struct checkpoint {
     struct mt_edits *edits;
-    uint32_t *of_frame; /* frame of a module -> number of the matching one, from 1 */
+    struct mt_by_id of_frame; /* frame of a module -> number of the matching one, from 1 */
     struct mt_module_calls calls;
     struct mt_call_lines lines;
 };
@@ -41,8 +41,7 @@ static int find_modules(struct checkpoint *checkpoint, const char *pattern)
     const struct mt_recording *recording = checkpoint->edits->recording;
     uint32_t limit = mt_definitions_frame_limit(recording->definitions), n = 0;
     uint32_t *first = calloc(limit + 1, sizeof *first);
-    checkpoint->of_frame = calloc(limit + 1, sizeof *checkpoint->of_frame);
-    if (!first || !checkpoint->of_frame) {
+    if (!first || mt_by_id_make(&checkpoint->of_frame, limit, sizeof(uint32_t))) {
         free(first);
         return -ENOMEM;
     }
@@ -57,23 +56,42 @@ static int find_modules(struct checkpoint *checkpoint, const char *pattern)
         }
         if (size && other == n)
             first[n++] = frame;
-        checkpoint->of_frame[frame] = size ? other + 1 : 0;
+        *(uint32_t *)mt_by_id(&checkpoint->of_frame, frame) = size ? other + 1 : 0;
     }
     free(first);
     return n ? 0 : -ENOENT;
 }
 
-/* What it returns is not its own to give up: the output that was made last. */
-static uint64_t output_of(const struct mt_recording *recording, const struct mt_module_call *call)
+bool mt_is_checkpointed(const struct mt_recording *recording, uint32_t stack)
+{
+    static const char file[] = "/torch/utils/checkpoint.py";
+    for (; stack && mt_stack(recording->definitions, stack)->depth;
+         stack = mt_stack(recording->definitions, stack)->parent) {
+        const char *path = mt_stack_frame(recording->definitions, stack)->file;
+        size_t size = path ? strlen(path) : 0;
+        if (size >= sizeof file - 1 && !strcmp(path + size - (sizeof file - 1), file))
+            return true;
+    }
+    return false;
+}
+
+size_t mt_first_node(const struct mt_recording *recording, uint64_t event)
 {
     size_t low = 0, high = recording->n_nodes;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (recording->node[middle].made < call->forward_end)
+        if (recording->node[middle].made < event)
             low = middle + 1;
         else
             high = middle;
     }
+    return low;
+}
+
+/* What it returns is not its own to give up: the output that was made last. */
+uint64_t mt_call_output(const struct mt_recording *recording, const struct mt_module_call *call)
+{
+    size_t low = mt_first_node(recording, call->forward_end);
     for (; low && recording->node[low - 1].made >= call->forward; low--)
         if (recording->node[low - 1].output)
             return recording->node[low - 1].output;
@@ -111,7 +129,7 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
 {
     struct mt_edits *edits = checkpoint->edits;
     const struct mt_recording *recording = edits->recording;
-    uint64_t output = output_of(recording, call), last = last_save(recording, call);
+    uint64_t output = mt_call_output(recording, call), last = last_save(recording, call);
     for (size_t i = mt_first_made(recording, call->forward);
          i < recording->n && recording->block[i].begin < call->forward_end; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
@@ -164,6 +182,14 @@ static void recompute_added(struct checkpoint *checkpoint)
     }
 }
 
+/* Whether the call runs under torch.utils.checkpoint as it is. */
+static bool is_in_force(const struct mt_recording *recording, const struct mt_module_call *call)
+{
+    size_t i = mt_first_made(recording, call->forward);
+    return i < recording->n && recording->block[i].begin < call->forward_end &&
+           mt_is_checkpointed(recording, recording->block[i].stack);
+}
+
 /* Programs often checkpoint in training only. */
 static bool is_left_alone(const struct checkpoint *checkpoint, const struct mt_module_call *call)
 {
@@ -176,12 +202,12 @@ static bool is_left_alone(const struct checkpoint *checkpoint, const struct mt_m
 
 static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_modelled *change)
 {
-    bool is_told = false;
+    bool is_told = false, is_there = false;
     int rc = find_modules(checkpoint, pattern);
     change->why_not = rc == -ENOENT ? "no such module was called" : NULL;
     if (!rc)
         rc = mt_module_calls_find(&checkpoint->calls, checkpoint->edits->recording,
-                                  checkpoint->of_frame);
+                                  &checkpoint->of_frame);
     if (!rc)
         rc = mt_call_lines_find(&checkpoint->lines, &checkpoint->calls,
                                 checkpoint->edits->recording);
@@ -189,6 +215,10 @@ static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_m
         const struct mt_module_call *call = &checkpoint->calls.call[i];
         if (!call->backward && call->forward_end > checkpoint->edits->recording->events)
             continue; /* the trace ends in it */
+        if (is_in_force(checkpoint->edits->recording, call)) {
+            is_there = true;
+            continue;
+        }
         is_told = true;
         if (!is_left_alone(checkpoint, call))
             recompute(checkpoint, call, change);
@@ -196,7 +226,8 @@ static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_m
     if (!rc)
         recompute_added(checkpoint);
     if (!rc && !is_told) {
-        change->why_not = "no whole call of it was recorded";
+        change->why_not =
+            is_there ? "its calls are checkpointed already" : "no whole call of it was recorded";
         return -ENOENT;
     }
     return rc ? rc : checkpoint->edits->rc;
@@ -208,7 +239,7 @@ int mt_change_checkpoint(struct mt_edits *edits, const char *argument, struct mt
     if (!*argument)
         return -EINVAL;
     int rc = apply(&checkpoint, argument, change);
-    free(checkpoint.of_frame);
+    mt_by_id_clear(&checkpoint.of_frame);
     free(checkpoint.calls.call);
     mt_call_lines_clear(&checkpoint.lines);
     return rc;

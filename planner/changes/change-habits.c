@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program keeps longer than it needs: gradients after the step, blocks of past iterations. */
+/* What a program keeps longer than it needs: gradients after the step, blocks of past iterations.
+ */
 #include "kinds.h"
 
 /* The first step that ends after the event; NULL: none does. */
-static const struct mt_recorded_step *step_after(const struct mt_recording *recording, uint64_t event)
+static const struct mt_recorded_step *step_after(const struct mt_recording *recording,
+                                                 uint64_t event)
 {
     size_t low = 0, high = recording->n_steps;
     while (low < high) {
@@ -80,8 +82,8 @@ bool mt_outlives_step(const struct mt_recording *recording, const struct mt_reco
     return own && own->end < block->end;
 }
 
-/* A block may outlive its own iteration's step: the program prints the loss, or its variable still has
- * the data. It ends with the next step. What the first iteration makes is left alone. */
+/* A block may outlive its own iteration's step: the program prints the loss, or its variable still
+ * has the data. It ends with the next step. What the first iteration makes is left alone. */
 int mt_change_keep_nothing(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
 {
     const struct mt_recording *recording = edits->recording;

@@ -70,13 +70,14 @@ struct autocast {
     bool *is_kept;  /* by block: a node saves it as it is, not a copy of the other type */
     const struct mt_recorded_node **ran; /* nodes in the order of backward */
     size_t n_ran;
-    enum runs *runs; /* by string id + 1, RUNS_... + 1; 0: not asked yet */
+    struct mt_by_id runs; /* by string: enum runs + 1; 0: not asked yet */
 };
 
 static enum runs runs_of(struct autocast *autocast, uint32_t name)
 {
-    if (autocast->runs[name])
-        return autocast->runs[name] - 1;
+    uint8_t *known = mt_by_id(&autocast->runs, name);
+    if (*known)
+        return (enum runs)(*known - 1);
     const char *text = mt_string(autocast->recording->definitions, name);
     enum runs runs = RUNS_AS_IT_COMES;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
@@ -84,7 +85,7 @@ static enum runs runs_of(struct autocast *autocast, uint32_t name)
             runs = operators[i].runs;
             break;
         }
-    autocast->runs[name] = runs + 1;
+    *known = (uint8_t)(runs + 1);
     return runs;
 }
 
@@ -265,18 +266,16 @@ static void apply_autocast(struct autocast *autocast)
 static int autocast_all(struct mt_edits *edits)
 {
     const struct mt_recording *recording = edits->recording;
-    struct autocast autocast = {
-        .edits = edits,
-        .recording = recording,
-        .is_16 = calloc(recording->n + 1, sizeof *autocast.is_16),
-        .is_known = calloc(recording->n + 1, sizeof *autocast.is_known),
-        .is_kept = calloc(recording->n + 1, sizeof *autocast.is_kept),
-        .ran = calloc(recording->n_nodes + 1, sizeof *autocast.ran),
-        .runs =
-            calloc(mt_definitions_string_limit(recording->definitions) + 1, sizeof *autocast.runs)};
+    struct autocast autocast = {.edits = edits,
+                                .recording = recording,
+                                .is_16 = calloc(recording->n + 1, sizeof *autocast.is_16),
+                                .is_known = calloc(recording->n + 1, sizeof *autocast.is_known),
+                                .is_kept = calloc(recording->n + 1, sizeof *autocast.is_kept),
+                                .ran = calloc(recording->n_nodes + 1, sizeof *autocast.ran)};
     int rc =
-        autocast.is_16 && autocast.is_known && autocast.is_kept && autocast.ran && autocast.runs
-            ? 0
+        autocast.is_16 && autocast.is_known && autocast.is_kept && autocast.ran
+            ? mt_by_id_make(&autocast.runs, mt_definitions_string_limit(recording->definitions),
+                            sizeof(uint8_t))
             : -ENOMEM;
     if (!rc)
         apply_autocast(&autocast);
@@ -284,8 +283,102 @@ static int autocast_all(struct mt_edits *edits)
     free(autocast.is_known);
     free(autocast.is_kept);
     free(autocast.ran);
-    free(autocast.runs);
+    mt_by_id_clear(&autocast.runs);
     return rc ? rc : edits->rc;
+}
+
+/* What programs are used to make of 32 bits by themselves (.float(), dtype=torch.float32): norms
+ * that are written out, softmax, losses. Where floats have 32 bits anyway, the trace does not tell.
+ */
+static bool is_doubtful(const char *name)
+{
+    return strstr(name, "PowBackward") || strstr(name, "RsqrtBackward") ||
+           strstr(name, "MeanBackward") || strstr(name, "SoftmaxBackward") ||
+           strstr(name, "NllLoss");
+}
+
+static const char *name_of(const struct mt_recording *recording, uint32_t name)
+{
+    return name ? mt_string(recording->definitions, name) : "";
+}
+
+/* Whether the node multiplies by what a norm divides by. */
+static bool is_scaled_by_norm(const struct mt_recording *recording,
+                              const struct mt_recorded_node *node)
+{
+    for (uint32_t i = 0; i < node->n_saves; i++) {
+        const struct mt_recorded_block *saved =
+            mt_recorded_at(recording, recording->save[node->first_save + i]);
+        if (saved && strstr(name_of(recording, saved->output_of), "RsqrtBackward"))
+            return true;
+    }
+    return false;
+}
+
+/* The program widens what goes into the node, and narrows what comes out of it: it saves the wide
+ * ones, and the next node the narrow one. */
+static void widen(struct mt_edits *edits, const struct mt_recorded_node *node)
+{
+    const struct mt_recording *recording = edits->recording;
+    const char *name = name_of(recording, node->name);
+    const struct mt_recorded_block *output = mt_recorded_at(recording, node->output);
+    bool scales = is_scaled_by_norm(recording, node);
+    uint64_t made = mt_moment_of(node->made),
+             end = mt_moment_of(node->end ? node->end : node->made + 1);
+    if (!is_doubtful(name) && !scales)
+        return;
+    edits->guesses |= MT_GUESS_FLOATS;
+    if (!(edits->without & MT_GUESS_FLOATS))
+        return;
+    if (output && is_float32(output)) {
+        size_t at = (size_t)(output - recording->block);
+        if ((scales || strstr(name, "SoftmaxBackward")) && edits->block[at].size < output->size)
+            mt_edits_add_as(edits, MT_ADDED_SAVED, made, edits->block[at].end, output->size / 2);
+        edits->block[at].size = output->size;
+    }
+    const struct mt_recorded_block *saved =
+        strstr(name, "PowBackward") && node->n_saves
+            ? mt_recorded_at(recording, recording->save[node->first_save])
+            : NULL;
+    if (saved && is_float32(saved))
+        mt_edits_add_as(edits, MT_ADDED_SAVED, made - 1, end, saved->size);
+    if (strstr(name, "LogSoftmax") && output)
+        mt_edits_add(edits, made - 1, made + MT_WITHIN, output->size);
+}
+
+static bool has_narrow_weights(const struct mt_recording *recording)
+{
+    uint64_t narrow = 0, all = 0;
+    for (size_t i = 0; i < recording->n; i++)
+        if (recording->block[i].category == MT_CATEGORY_PARAMETERS) {
+            all += recording->block[i].size;
+            narrow += mt_recorded_width(&recording->block[i]) < 4 ? recording->block[i].size : 0;
+        }
+    return narrow > all / 2;
+}
+
+/* Halve all, and then widen what may be made wide again. */
+static int narrow_all(struct mt_edits *edits)
+{
+    const struct mt_recording *recording = edits->recording;
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        bool stays = (edits->without & MT_GUESS_FLOATS) && block->phase == MT_PHASE_BACKWARD &&
+                     is_doubtful(name_of(recording, block->made_in));
+        if (is_float32(block) && block->category != MT_CATEGORY_WORKSPACE && !stays)
+            edits->block[i].size = mt_block_of(edits->block[i].size / 2);
+    }
+    for (size_t i = 0; i < recording->n_nodes; i++)
+        widen(edits, &recording->node[i]);
+    return edits->rc;
+}
+
+static bool knows_operators(const struct mt_recording *recording)
+{
+    size_t i = 0;
+    while (i < recording->n_nodes && !recording->node[i].name)
+        i++;
+    return i < recording->n_nodes;
 }
 
 int mt_change_precision(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
@@ -295,13 +388,14 @@ int mt_change_precision(struct mt_edits *edits, const char *argument, struct mt_
     for (size_t i = 0; i < recording->n; i++)
         has_floats |= recording->block[i].dtype == FLOAT32;
     change->why_not = has_floats ? NULL : "no floats of 32 bits were seen";
-    if (!strcmp(argument, "autocast"))
-        return has_floats ? autocast_all(edits) : -ENOENT;
+    if (!strcmp(argument, "autocast")) {
+        if (has_floats && !knows_operators(recording))
+            change->why_not = "no backward was recorded, which names the operators";
+        return change->why_not ? -ENOENT : autocast_all(edits);
+    }
     if (strcmp(argument, "bf16") != 0)
         return -EINVAL;
-    for (size_t i = 0; i < recording->n; i++)
-        if (is_float32(&recording->block[i]) &&
-            recording->block[i].category != MT_CATEGORY_WORKSPACE)
-            edits->block[i].size = mt_block_of(edits->block[i].size / 2);
-    return has_floats ? 0 : -ENOENT;
+    if (has_floats && has_narrow_weights(recording))
+        change->why_not = "the weights have 16 bits already";
+    return change->why_not ? -ENOENT : narrow_all(edits);
 }

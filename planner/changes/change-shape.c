@@ -37,14 +37,25 @@ static bool is_of_batch(const struct mt_recorded_block *block, const uint64_t *s
            block->category == MT_CATEGORY_ACTIVATIONS || block->category == MT_CATEGORY_INPUTS;
 }
 
-/* Scores of attention: as large as what a softmax makes in the same module or one around it, in
- * this width or another. They grow with the square of the sequence. */
+/* How a block's bytes grow with the sequence, as far as its operator tells. */
+enum growth { GROWTH_UNKNOWN, GROWTH_LINEAR, GROWTH_SQUARE };
+
+/* Operators whose output has a row for each of its input's. */
+static const char *const by_rows[] = {"AddmmBackward",      "MmBackward",        "LinearBackward",
+                                      "EmbeddingBackward",  "LayerNormBackward", "RmsNorm",
+                                      "ConvolutionBackward"};
+
+/* Scores of attention: as many elements as what a softmax makes in the same module or one around
+ * it. They grow with the square of the sequence; others of so many elements need not. */
 struct scores {
     struct mt_score {
         const char *path;
-        uint64_t bytes;
-    } * of;
+        uint64_t elements;
+    } *of;
     size_t n;
+    uint8_t *growth; /* enum growth, by block */
+    uint8_t
+        *seen; /* by name of a node: 1 << enum growth of its outputs that are as large as scores */
 };
 
 static bool is_softmax(const struct mt_recording *recording, uint32_t name)
@@ -53,22 +64,25 @@ static bool is_softmax(const struct mt_recording *recording, uint32_t name)
     return name && strstr(text, "SoftmaxBackward") && !strstr(text, "LogSoftmax");
 }
 
-static int find_scores(struct scores *scores, const struct mt_recording *recording)
+static uint64_t elements_of(const struct mt_recorded_block *block)
 {
-    scores->of = calloc(recording->n + 1, sizeof *scores->of);
-    for (size_t i = 0; scores->of && i < recording->n; i++) {
+    return block->size / mt_recorded_width(block);
+}
+
+static void find_scores(struct scores *scores, const struct mt_recording *recording)
+{
+    for (size_t i = 0; i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
         if (!is_softmax(recording, block->output_of))
             continue;
-        struct mt_score score = {mt_recorded_module(recording, block->module), block->size};
+        struct mt_score score = {mt_recorded_module(recording, block->module), elements_of(block)};
         size_t j = 0;
-        while (j < scores->n &&
-               (scores->of[j].bytes != score.bytes || strcmp(scores->of[j].path, score.path) != 0))
+        while (j < scores->n && (scores->of[j].elements != score.elements ||
+                                 strcmp(scores->of[j].path, score.path) != 0))
             j++;
         if (j == scores->n)
             scores->of[scores->n++] = score;
     }
-    return scores->of ? 0 : -ENOMEM;
 }
 
 static bool is_part_of(const char *path, const char *whole)
@@ -77,18 +91,108 @@ static bool is_part_of(const char *path, const char *whole)
     return !strncmp(path, whole, size) && (!size || !path[size] || path[size] == '.');
 }
 
-static bool is_score(const struct scores *scores, const struct mt_recording *recording,
-                     const struct mt_recorded_block *block)
+/* Whether the block has as many elements as scores; of one whose type is not known any width may
+ * be. */
+static bool is_as_scores(const struct scores *scores, const struct mt_recording *recording,
+                         const struct mt_recorded_block *block)
 {
     const char *path = scores->n ? mt_recorded_module(recording, block->module) : "";
     for (size_t i = 0; i < scores->n; i++) {
-        uint64_t bytes = scores->of[i].bytes;
-        if ((block->size == bytes || block->size == mt_block_of(bytes / 4) ||
-             block->size == mt_block_of(bytes / 2)) &&
-            is_part_of(path, scores->of[i].path))
+        uint64_t elements = scores->of[i].elements;
+        bool is_equal = block->dtype ? elements_of(block) == elements
+                                     : block->size == mt_block_of(elements) ||
+                                           block->size == mt_block_of(elements * 2) ||
+                                           block->size == mt_block_of(elements * 4);
+        if (is_equal && is_part_of(path, scores->of[i].path))
             return true;
     }
     return false;
+}
+
+static bool is_by_rows(const char *name)
+{
+    for (size_t i = 0; i < sizeof by_rows / sizeof *by_rows; i++)
+        if (strstr(name, by_rows[i]))
+            return true;
+    return false;
+}
+
+/* What a node's output is by what went in: products of batches make scores of rows, and rows of
+ * scores; others keep the growth of what they saved. */
+static enum growth growth_of(const struct scores *scores, const struct mt_recording *recording,
+                             const struct mt_recorded_node *node, bool is_as_large)
+{
+    const char *name = mt_string(recording->definitions, node->name);
+    enum growth saved = GROWTH_UNKNOWN;
+    if (is_softmax(recording, node->name))
+        return GROWTH_SQUARE;
+    if (is_by_rows(name))
+        return GROWTH_LINEAR;
+    for (uint32_t i = 0; i < node->n_saves; i++) {
+        const struct mt_recorded_block *block =
+            mt_recorded_at(recording, recording->save[node->first_save + i]);
+        enum growth growth = block ? scores->growth[block - recording->block] : GROWTH_UNKNOWN;
+        saved = growth > saved ? growth : saved;
+    }
+    if (!strstr(name, "BmmBackward") && !strstr(name, "BaddbmmBackward"))
+        return saved;
+    return saved == GROWTH_SQUARE ? GROWTH_LINEAR : is_as_large ? GROWTH_SQUARE : GROWTH_LINEAR;
+}
+
+static void find_growth(struct scores *scores, const struct mt_recording *recording)
+{
+    for (size_t i = 0; i < recording->n_nodes; i++) {
+        const struct mt_recorded_node *node = &recording->node[i];
+        struct mt_recorded_block *output = mt_recorded_at(recording, node->output);
+        if (!output || !node->name || scores->growth[output - recording->block])
+            continue;
+        bool is_as_large = is_as_scores(scores, recording, output);
+        enum growth growth = growth_of(scores, recording, node, is_as_large);
+        scores->growth[output - recording->block] = (uint8_t)growth;
+        if (is_as_large && growth)
+            scores->seen[node->name] |= (uint8_t)(1u << growth);
+    }
+}
+
+/* In backward the node that makes a gradient tells, if all of its name are alike. */
+static enum growth growth_at(const struct scores *scores, const struct mt_recording *recording,
+                             size_t i)
+{
+    const struct mt_recorded_block *block = &recording->block[i];
+    if (!is_as_scores(scores, recording, block))
+        return GROWTH_LINEAR;
+    if (block->phase != MT_PHASE_BACKWARD || !block->made_in)
+        return (enum growth)scores->growth[i];
+    unsigned seen = scores->seen[block->made_in];
+    return seen == 1u << GROWTH_SQUARE   ? GROWTH_SQUARE
+           : seen == 1u << GROWTH_LINEAR ? GROWTH_LINEAR
+                                         : GROWTH_UNKNOWN;
+}
+
+static int read_scores(struct scores *scores, const struct mt_recording *recording)
+{
+    *scores = (struct scores){
+        .of = calloc(recording->n + 1, sizeof *scores->of),
+        .growth = calloc(recording->n + 1, 1),
+        .seen = calloc((size_t)mt_definitions_string_limit(recording->definitions) + 1, 1)};
+    if (!scores->of || !scores->growth || !scores->seen)
+        return -ENOMEM;
+    find_scores(scores, recording);
+    if (scores->n)
+        find_growth(scores, recording);
+    return 0;
+}
+
+/* The part of a block's bytes that stay. What may be scores or not is a guess. */
+static double part_of(struct mt_edits *edits, const struct scores *scores, size_t i, double part)
+{
+    enum growth growth = scores->n ? growth_at(scores, edits->recording, i) : GROWTH_LINEAR;
+    if (growth == GROWTH_UNKNOWN)
+        edits->guesses |= MT_GUESS_SCORES;
+    return growth == GROWTH_SQUARE ||
+                   (growth == GROWTH_UNKNOWN && !(edits->without & MT_GUESS_SCORES))
+               ? part * part
+               : part;
 }
 
 /* Which guess it is that the block is of the batch; 0: none. */
@@ -108,7 +212,7 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
     uint64_t *sizes = parameter_sizes(recording, &n);
     int rc = sizes ? 0 : -ENOMEM;
     if (!rc && is_sequence)
-        rc = find_scores(&scores, recording);
+        rc = read_scores(&scores, recording);
     for (size_t i = 0; !rc && i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
         if (!is_of_batch(block, sizes, n))
@@ -116,11 +220,13 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
         unsigned guess = guess_of(recording, block);
         edits->guesses |= guess;
         if (!(guess & edits->without))
-            edits->block[i].size = mt_scaled(
-                edits->block[i].size, is_score(&scores, recording, block) ? part * part : part);
+            edits->block[i].size =
+                mt_scaled(edits->block[i].size, part_of(edits, &scores, i, part));
     }
     free(sizes);
     free(scores.of);
+    free(scores.growth);
+    free(scores.seen);
     return rc;
 }
 

@@ -117,7 +117,7 @@ struct sharding {
 
 static uint32_t group_of(const struct sharding *sharding, const struct mt_recorded_block *block)
 {
-    return block->module ? sharding->groups.of_frame[block->module] : 0;
+    return block->module ? *(uint32_t *)mt_by_id(&sharding->groups.of_frame, block->module) : 0;
 }
 
 static uint64_t part(const struct sharding *sharding, uint64_t bytes)
@@ -332,7 +332,7 @@ static int shard(struct sharding *sharding)
     sharding->bytes = rc ? NULL : calloc(sharding->groups.n, sizeof *sharding->bytes);
     if (!rc)
         rc = sharding->bytes
-                 ? mt_module_calls_find(&sharding->calls, recording, sharding->groups.of_frame)
+                 ? mt_module_calls_find(&sharding->calls, recording, &sharding->groups.of_frame)
                  : -ENOMEM;
     if (!rc)
         rc = order_backwards(sharding);

@@ -17,6 +17,9 @@ static void put_row(FILE *out, const struct mt_modelled *change, const struct mt
     mt_size_text(bytes, (uint64_t)(change->saves < 0 ? -change->saves : change->saves));
     fprintf(out, "%c%11s  %12s  %s\n", change->saves < 0 ? '+' : '-', bytes,
             mt_size_text(peak, change->peak), name);
+    if (change->other_peak)
+        fprintf(out, "%12s  %12s    or; the trace does not tell which, so no bound\n", "",
+                mt_size_text(peak, change->other_peak));
 }
 
 static bool is_of(const struct mt_modelled *change, const struct mt_change_kind *kind)
@@ -38,8 +41,11 @@ static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes
         if (i == changes->n)
             continue;
         char text[320];
-        snprintf(text, sizeof text, "  %s, within %u.%u %%: %s", kind->name, kind->error / 10,
-                 kind->error % 10, kind->assumes);
+        if (changes->rest)
+            snprintf(text, sizeof text, "  %s: %s", kind->name, kind->assumes);
+        else
+            snprintf(text, sizeof text, "  %s, within %u.%u %%: %s", kind->name, kind->error / 10,
+                     kind->error % 10, kind->assumes);
         mt_put_wrapped(out, text, 80, style);
     }
 }
@@ -85,12 +91,33 @@ static void put_checkpoints(FILE *out, const struct mt_modelled_changes *changes
     }
 }
 
+/* What the run would have reached had memory not run out is itself modelled. */
+static void put_rest(FILE *out, const struct mt_rest *rest, const struct mt_style *style)
+{
+    char text[400], of[96];
+    if (!rest)
+        return;
+    mt_rest_text(of, sizeof of, rest);
+    if (rest->known > MT_REACH_REQUEST)
+        snprintf(
+            text, sizeof text,
+            "Memory ran out: what follows, through %s, is modelled of %s%s. No bound is known.",
+            mt_reach_words[rest->known], of,
+            rest->supposes_adam ? ", and of Adam's two values a parameter" : "");
+    else
+        snprintf(
+            text, sizeof text,
+            "Memory ran out: what the program would have requested next is not known. No bound.");
+    mt_put_wrapped(out, text, 80, style);
+}
+
 void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,
                       const struct mt_style *style)
 {
     char peak[MT_SIZE_TEXT];
     fprintf(out, "\nWhat would change the peak of %s (modelled, not run)\n",
             mt_size_text(peak, changes->peak));
+    put_rest(out, changes->rest, style);
     if (!changes->n) {
         fputs("  nothing that memtap can model\n", out);
         return;
@@ -123,12 +150,16 @@ static json_t *change_json(const struct mt_modelled_changes *changes,
          i++)
         used += (size_t)snprintf(assumes + used, sizeof assumes - used, "%s%s", i ? "; " : "",
                                  change->kind[i]->assumes);
-    return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:I}", "change", name, "how",
-                     "modelled", "saves", (json_int_t)change->saves, "new_peak",
+    bool has_bound = !changes->rest && !change->other_peak;
+    json_t *other = change->other_peak ? mt_json_number(change->other_peak) : json_null();
+    return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:o, s:s?, s:o}", "change", name,
+                     "how", "modelled", "saves", (json_int_t)change->saves, "new_peak",
                      mt_json_number(change->peak), "peak_event", mt_json_number(change->moment),
                      "operators_again", mt_json_number(change->operators), "saves_per_operator",
                      mt_json_number(mt_saved_per_operator(changes, change)), "assumes", assumes,
-                     "error_per_thousand", (json_int_t)change->error);
+                     "error_per_thousand",
+                     has_bound ? json_integer((json_int_t)change->error) : json_null(), "through",
+                     changes->rest ? mt_reach_names[changes->rest->known] : NULL, "or_peak", other);
 }
 
 json_t *mt_modelled_json(const struct mt_modelled_changes *changes)

@@ -37,6 +37,9 @@ const struct mt_change_kind mt_change_kinds[] = {
 };
 /* clang-format on */
 
+/* Candidates that differ by less than this part are one. */
+#define LIKE 200
+
 uint64_t mt_change_number(const char *argument)
 {
     char *end;
@@ -134,6 +137,26 @@ int mt_change_apply(struct mt_edits *edits, const char *name, struct mt_modelled
     return rc;
 }
 
+/* A second candidate: what was guessed is not so. */
+static int apply_otherwise(struct mt_modelled *change, const char *name,
+                           const struct mt_recording *recording, unsigned without)
+{
+    struct mt_edits edits;
+    struct mt_modelled other = {0};
+    uint64_t peak = 0, moment;
+    int rc = mt_edits_begin(&edits, recording);
+    edits.without = without;
+    if (!rc)
+        rc = mt_change_apply(&edits, name, &other);
+    if (!rc)
+        rc = mt_edits_peak(&edits, &peak, &moment);
+    uint64_t off = peak > change->peak ? peak - change->peak : change->peak - peak;
+    if (!rc && off > change->peak / LIKE)
+        change->other_peak = peak;
+    mt_edits_clear(&edits);
+    return rc;
+}
+
 static int apply(struct mt_modelled *change, const char *name, const struct mt_recording *recording,
                  uint64_t *before)
 {
@@ -149,8 +172,9 @@ static int apply(struct mt_modelled *change, const char *name, const struct mt_r
     if (!rc)
         change->moment = moment >> MT_WITHIN_BITS;
     change->saves = rc ? 0 : (int64_t)(*before - change->peak);
+    unsigned doubts = edits.guesses & (MT_GUESS_SCORES | MT_GUESS_FLOATS);
     mt_edits_clear(&edits);
-    return rc;
+    return rc || !doubts ? rc : apply_otherwise(change, name, recording, doubts);
 }
 
 bool mt_changes_go_together(const char *one, const char *other)

@@ -12,6 +12,7 @@
 
 #include "analyzer/support/text.h"
 #include "recording.h"
+#include "rest.h"
 
 #include <jansson.h>
 
@@ -54,17 +55,20 @@ struct mt_modelled {
     const struct mt_change_kind
         *kind[MT_CHANGE_PARTS]; /* of its parts, in their order; NULL: no more */
     unsigned error;             /* per thousand of the peak: the sum of its parts' */
-    uint64_t peak;       /* bytes allocated at the highest moment, with the change */
-    int64_t saves;       /* bytes less than recorded; negative: it takes more */
-    uint64_t moment;     /* number of the event at, or after which, the new peak is */
+    uint64_t other_peak;        /* the same if what was guessed is not so; 0: as good as the same */
+    uint64_t peak;              /* bytes allocated at the highest moment, with the change */
+    int64_t saves;              /* bytes less than recorded; negative: it takes more */
+    uint64_t moment;            /* number of the event at, or after which, the new peak is */
     uint64_t operators;  /* that are run again, over the whole trace; 0: none, or not known */
     const char *why_not; /* why it cannot be modelled; NULL: it is */
 };
 
 struct mt_modelled_changes {
-    uint64_t peak;              /* recorded, of the blocks that the trace tells */
-    uint64_t forward;           /* allocations in forward, over the whole trace */
-    uint64_t steps;             /* of the optimizer; at least 1 */
+    const struct mt_rest
+        *rest;        /* the trace is cut, and the recording goes on as modelled; NULL: no */
+    uint64_t peak;    /* recorded, of the blocks that the trace tells */
+    uint64_t forward; /* allocations in forward, over the whole trace */
+    uint64_t steps;   /* of the optimizer; at least 1 */
     struct mt_modelled *change; /* what saves most first; then what cannot be modelled */
     size_t n, capacity;
 };

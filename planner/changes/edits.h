@@ -32,9 +32,11 @@ struct mt_edit {
 
 /* What a change takes for granted and a trace does not tell. */
 enum mt_guess {
-    MT_GUESS_STORES = 1, /* what outlives a step is of the batch */
-    MT_GUESS_INPUTS = 2, /* so are inputs */
-    MT_GUESS_CALLS = 4,  /* calls from lines whose calls had no backward are checkpointed, too */
+    MT_GUESS_STORES = 1,  /* what outlives a step is of the batch */
+    MT_GUESS_INPUTS = 2,  /* so are inputs */
+    MT_GUESS_SCORES = 8,  /* what is as large as scores of attention, is scores */
+    MT_GUESS_FLOATS = 16, /* nothing is made of 32 bits again by the program itself */
+    MT_GUESS_CALLS = 4,   /* calls from lines whose calls had no backward are checkpointed, too */
 };
 
 struct mt_edits {

@@ -5,6 +5,7 @@
 #ifndef MT_CHANGE_KINDS_H
 #define MT_CHANGE_KINDS_H
 
+#include "analyzer/support/by-id.h"
 #include "changes.h"
 #include "edits.h"
 
@@ -22,7 +23,8 @@ int mt_change_zero_grad(struct mt_edits *edits, const char *argument, struct mt_
 int mt_change_keep_nothing(struct mt_edits *edits, const char *argument,
                            struct mt_modelled *change);
 
-/* Whether the block is of the model, of its optimizer or of a library: another batch leaves it alone. */
+/* Whether the block is of the model, of its optimizer or of a library: another batch leaves it
+ * alone. */
 bool mt_is_of_model(const struct mt_recorded_block *block);
 
 /* Whether the block outlives the first step that ends after its allocation. */
@@ -44,8 +46,7 @@ int mt_offload_parameters(struct mt_edits *edits, struct mt_modelled *change);
 
 /* Parameters are sharded by layers: each has one of these, the rest of the model is group 0. */
 struct mt_shard_groups {
-    uint32_t *of_frame; /* frame of a module -> group */
-    size_t n_frames;
+    struct mt_by_id of_frame; /* frame of a module -> group, uint32_t */
     size_t n;
 };
 
@@ -70,7 +71,7 @@ struct mt_module_calls {
 
 /* The calls of the groups that of_frame tells (0: of none), one after the other. */
 int mt_module_calls_find(struct mt_module_calls *calls, const struct mt_recording *recording,
-                         const uint32_t *of_frame);
+                         const struct mt_by_id *of_frame);
 
 /* Lines that called a model whose backward came: other lines evaluate, as far as is known. */
 struct mt_call_lines {
@@ -86,8 +87,15 @@ bool mt_call_evaluates(const struct mt_call_lines *lines, const struct mt_record
                        const struct mt_module_call *call);
 void mt_call_lines_clear(struct mt_call_lines *lines);
 
-/* The first block that was made at the event or after it: its place. */
+/* The first node, or block, that was made at the event or after it: its place. */
+size_t mt_first_node(const struct mt_recording *recording, uint64_t event);
 size_t mt_first_made(const struct mt_recording *recording, uint64_t event);
+
+/* The event that made what the call returns, by its last output; 0: not known. */
+uint64_t mt_call_output(const struct mt_recording *recording, const struct mt_module_call *call);
+
+/* Whether the stack is within torch.utils.checkpoint. */
+bool mt_is_checkpointed(const struct mt_recording *recording, uint32_t stack);
 
 /* Modules that were called, "layers.*.mlp": every number is a "*". The likeliest to be
  * checkpointed: those with most activations, and of others those whose activations are largest; at

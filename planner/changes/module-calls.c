@@ -21,9 +21,8 @@ int mt_shard_groups_find(struct mt_shard_groups *groups, const struct mt_recordi
     const struct mt_definitions *definitions = recording->definitions;
     uint32_t limit = mt_definitions_frame_limit(definitions),
              *first = calloc(limit + 1, sizeof *first);
-    *groups = (struct mt_shard_groups){
-        .of_frame = calloc(limit + 1, sizeof *groups->of_frame), .n_frames = limit, .n = 1};
-    if (!first || !groups->of_frame) {
+    *groups = (struct mt_shard_groups){.n = 1};
+    if (!first || mt_by_id_make(&groups->of_frame, limit, sizeof(uint32_t))) {
         free(first);
         return -ENOMEM;
     }
@@ -39,7 +38,7 @@ int mt_shard_groups_find(struct mt_shard_groups *groups, const struct mt_recordi
         }
         if (other == groups->n)
             first[groups->n++] = frame;
-        groups->of_frame[frame] = (uint32_t)other;
+        *(uint32_t *)mt_by_id(&groups->of_frame, frame) = (uint32_t)other;
     }
     free(first);
     return 0;
@@ -47,13 +46,13 @@ int mt_shard_groups_find(struct mt_shard_groups *groups, const struct mt_recordi
 
 void mt_shard_groups_clear(struct mt_shard_groups *groups)
 {
-    free(groups->of_frame);
+    mt_by_id_clear(&groups->of_frame);
     *groups = (struct mt_shard_groups){0};
 }
 
-static uint32_t group_of(const struct mt_turn *turn, const uint32_t *of_frame)
+static uint32_t group_of(const struct mt_turn *turn, const struct mt_by_id *of_frame)
 {
-    return turn->module ? of_frame[turn->module] : 0;
+    return turn->module ? *(uint32_t *)mt_by_id(of_frame, turn->module) : 0;
 }
 
 /* Of this iteration, the last call of the group that had no backward yet; or else the one whose
@@ -84,7 +83,7 @@ static void end_call(struct mt_module_call *call, uint8_t phase, uint64_t event)
 }
 
 int mt_module_calls_find(struct mt_module_calls *calls, const struct mt_recording *recording,
-                         const uint32_t *of_frame)
+                         const struct mt_by_id *of_frame)
 {
     struct mt_module_call *call = NULL;
     uint32_t group = 0;

@@ -102,25 +102,31 @@ int mt_module_patterns_find(struct mt_module_patterns *patterns,
                             const struct mt_recording *recording)
 {
     uint32_t limit = mt_definitions_frame_limit(recording->definitions);
-    uint64_t *bytes = calloc(limit + 1, sizeof *bytes), *blocks = calloc(limit + 1, sizeof *blocks);
+    struct made {
+        uint64_t bytes, blocks;
+    } *made;
+    struct mt_by_id by_maker = {0};
     struct list list = {0};
-    int rc = bytes && blocks ? 0 : -ENOMEM;
+    int rc = mt_by_id_make(&by_maker, limit, sizeof *made);
     *patterns = (struct mt_module_patterns){0};
     for (size_t i = 0; !rc && i < recording->n; i++)
-        if (recording->block[i].category == MT_CATEGORY_ACTIVATIONS) {
-            bytes[recording->block[i].maker] += recording->block[i].size;
-            blocks[recording->block[i].maker]++;
+        if (recording->block[i].category == MT_CATEGORY_ACTIVATIONS &&
+            !mt_is_checkpointed(recording, recording->block[i].stack)) {
+            made = mt_by_id(&by_maker, recording->block[i].maker);
+            made->bytes += recording->block[i].size;
+            made->blocks++;
         }
     for (uint32_t frame = 1; !rc && frame < limit; frame++)
-        if (*mt_recorded_module(recording, frame))
+        if (*mt_recorded_module(recording, frame)) {
+            made = mt_by_id(&by_maker, frame);
             rc = add(&list, mt_recorded_module(recording, frame), is_call(recording, frame),
-                     bytes[frame], blocks[frame]);
+                     made->bytes, made->blocks);
+        }
     if (!rc && list.n)
         qsort(list.of, list.n, sizeof *list.of, most_first);
     if (!rc)
         choose(patterns, &list);
     free(list.of);
-    free(blocks);
-    free(bytes);
+    mt_by_id_clear(&by_maker);
     return rc;
 }

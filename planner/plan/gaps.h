@@ -9,7 +9,7 @@
 struct mt_gaps { /* one of zeros is empty */
     struct mt_gap {
         uint64_t begin, end;
-    } * gap; /* by address; none ends at the top */
+    } *gap; /* by address; none ends at the top */
     size_t n, capacity;
     uint64_t top; /* bytes */
 };

@@ -90,10 +90,9 @@ static json_t *plan_json(const struct mt_plan *plan, const struct mt_analysis *a
         "{s:o,s:o,s:o}", "name", plan->card.name ? mt_json_text(plan->card.name) : json_null(),
         "total", number_or_null(plan->card.total), "others",
         plan->asked->knows_others ? mt_json_number(plan->asked->most_others) : json_null());
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:s}", "device",
-                     mt_json_device(plan->asked->device), "recorded", recorded, "floor", floor,
-                     "settings", settings, "card", card, "check", check_json(plan),
-                     "variable", mt_plan_variable(plan));
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:s}", "device", mt_json_device(plan->asked->device),
+                     "recorded", recorded, "floor", floor, "settings", settings, "card", card,
+                     "check", check_json(plan), "variable", mt_plan_variable(plan));
 }
 
 int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,

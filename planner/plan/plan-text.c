@@ -348,6 +348,7 @@ void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysi
                   FILE *out, const struct mt_style *style)
 {
     struct mt_page page = mt_page_of(analysis, out, style);
+    mt_page_uncomputed(&page);
     mt_page_ended(&page);
     mt_page_head(&page);
     for (size_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/trace/definitions.h"
+#include "analyzer/model/user-line.h"
 #include "plan-report.h"
 
 static const struct mt_device *device_of(const struct mt_analysis *analysis, int index)
@@ -40,7 +40,5 @@ const char *mt_plan_phase(char out[MT_PLAN_PHASE], const struct mt_analysis *ana
 
 uint32_t mt_plan_line(const struct mt_analysis *analysis, const struct mt_asked_at *at)
 {
-    const struct mt_definitions *d = analysis->replay.definitions;
-    uint32_t user = mt_stack(d, at->stack)->user;
-    return user ? user : mt_stack(d, at->forward)->user;
+    return mt_request_line(analysis->replay.definitions, at->stack, at->forward);
 }

@@ -32,10 +32,10 @@ struct mt_plan_setting {
     uint64_t peak_reserved; /* on the card; where it does not fit, what an endless card would have
                                needed */
     uint64_t peak_allocated;
-    uint64_t most_used; /* bytes in use at once, PyTorch's and others'; as peak_reserved */
-    uint64_t peak_event;              /* when the peak was first reserved: the event's number */
-    uint64_t retries;                 /* times that the cache had to be emptied to go on */
-    struct mt_allocator_oom oom;      /* where it does not fit: the first */
+    uint64_t most_used;          /* bytes in use at once, PyTorch's and others'; as peak_reserved */
+    uint64_t peak_event;         /* when the peak was first reserved: the event's number */
+    uint64_t retries;            /* times that the cache had to be emptied to go on */
+    struct mt_allocator_oom oom; /* where it does not fit: the first */
     const struct mt_asked_at *oom_at; /* in the trace; NULL: it fits */
     /* Fragmentation over time: of equal parts of the requests up to the last allocation, the most
      * that was reserved and not allocated. */
@@ -56,11 +56,11 @@ struct mt_plan {
     struct mt_torch_release release;
     bool knows_release; /* else the newest is assumed */
     bool is_exact;      /* every request is known and the check is equal: replayed, else modelled */
-    char conf[MT_PLAN_CONF];  /* recorded */
+    char conf[MT_PLAN_CONF];            /* recorded */
     struct mt_alloc_conf recorded_conf; /* the same, read */
-    char conf_problem[320];   /* why it cannot be replayed; "": it can */
-    struct mt_plan_card card; /* that is asked about */
-    bool is_other_card;       /* than the recorded one */
+    char conf_problem[320];             /* why it cannot be replayed; "": it can */
+    struct mt_plan_card card;           /* that is asked about */
+    bool is_other_card;                 /* than the recorded one */
     struct mt_plan_check check;
     struct {
         uint64_t live;    /* the peak of live bytes as they were requested */

@@ -99,8 +99,7 @@ static int see_others(struct mt_asking *asking, const struct mt_replay *replay, 
     if (others == asking->others)
         return 0;
     asking->others = others;
-    struct mt_gather_at base = {
-        .event = at->event, .allocated = asking->n_samples};
+    struct mt_gather_at base = {.event = at->event, .allocated = asking->n_samples};
     return mt_gather_ask(asking, &base,
                          (struct mt_request){.size = others, .kind = MT_REQUEST_OTHERS});
 }
@@ -246,8 +245,8 @@ static int on_oom(struct mt_gathering *g, struct mt_asking *asking, struct mt_ga
                : give_back_number(asking, number);
 }
 
-/* What the device itself says is taken, beyond what CUDA's calls told: contexts, other processes. 0 or
- * -ENOMEM. */
+/* What the device itself says is taken, beyond what CUDA's calls told: contexts, other processes. 0
+ * or -ENOMEM. */
 static int on_sample(struct mt_asking *asking, const struct mt_replay *replay,
                      const struct mt_event *event)
 {

@@ -30,18 +30,18 @@ struct mt_asked {
     struct mt_request *request;
     struct mt_asked_at *recorded; /* as many */
     size_t n;
-    size_t allocs, frees;                   /* of these */
-    size_t unknown;                         /* allocs whose request is not known */
-    size_t from_before;                     /* frees of what was allocated before the trace began */
-    size_t ooms;                            /* requests that ran out of memory */
-    size_t others_streams;                  /* allocs of other streams than the default one */
-    size_t waits;                           /* frees that waited for other streams */
-    size_t private_allocs;                  /* allocs of private pools */
+    size_t allocs, frees;     /* of these */
+    size_t unknown;           /* allocs whose request is not known */
+    size_t from_before;       /* frees of what was allocated before the trace began */
+    size_t ooms;              /* requests that ran out of memory */
+    size_t others_streams;    /* allocs of other streams than the default one */
+    size_t waits;             /* frees that waited for other streams */
+    size_t private_allocs;    /* allocs of private pools */
     const char *const *confs; /* settings that the program made itself: texts of the definitions */
     size_t n_confs;
-    size_t unread_confs; /* of these texts, those that could not be read, and are not in it */
-    uint64_t card;                          /* bytes of the card; 0: not known */
-    uint64_t most_others;                   /* the most that was not PyTorch's */
+    size_t unread_confs;  /* of these texts, those that could not be read, and are not in it */
+    uint64_t card;        /* bytes of the card; 0: not known */
+    uint64_t most_others; /* the most that was not PyTorch's */
     uint64_t peak_allocated, peak_reserved; /* as recorded */
     bool knows_others; /* the card was asked, so that what else takes memory of it is known */
 };

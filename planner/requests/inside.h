@@ -45,9 +45,9 @@ struct mt_asking {
     struct mt_address_map streams, pools; /* their numbers, by handle */
     unsigned n_pools;                     /* that were begun */
     bool is_released[MT_GATHER_MOST_POOLS +
-                     1];                  /* by number; the handle of such a pool comes again */
-    uint64_t others;                      /* as CUDA's calls told last */
-    struct mt_sample *sample;             /* of the device's memory */
+                     1];      /* by number; the handle of such a pool comes again */
+    uint64_t others;          /* as CUDA's calls told last */
+    struct mt_sample *sample; /* of the device's memory */
     size_t n_samples, samples_capacity;
 };
 

@@ -50,9 +50,9 @@ int mt_gather_other(struct mt_gathering *g, const struct mt_replay *replay,
         return on_conf(g, replay, event);
     case MT_MEMORY_LIMIT:
         g->own_fraction = own_fraction(replay->definitions);
-        return mt_gather_ask(asking, &at,
-                             (struct mt_request){.size = event->MEMORY_LIMIT.limit,
-                                                 .kind = MT_REQUEST_FRACTION});
+        return mt_gather_ask(
+            asking, &at,
+            (struct mt_request){.size = event->MEMORY_LIMIT.limit, .kind = MT_REQUEST_FRACTION});
     default:
         return mt_gather_ask(asking, &at, (struct mt_request){.kind = MT_REQUEST_EMPTY_CACHE});
     }

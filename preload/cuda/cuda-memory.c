@@ -12,14 +12,39 @@
 #include <stdbool.h>
 #include <string.h>
 
-_Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
+_Thread_local struct mt_inside mt_cuda_calls __attribute__((tls_model("initial-exec")));
 _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
 _Atomic unsigned mt_cuda_subscription;
 
-/* Whether the thread is in a call that is, or will be, an event of its own. */
-static bool is_inside(void)
+/* Return the thread's call around this; NULL: none. Calls that were left by a jump are lost. */
+static __attribute__((noinline, cold)) struct mt_call *find_call(void)
 {
-    return mt_cuda_depth || (mt_cuda_told && mt_cuda_told == mt_cuda_subscription);
+    const struct mt_call_mark here = {0};
+    uint64_t left = mt_cuda_calls.left;
+    if (left)
+        mt_lose_events(left);
+    mt_cuda_calls.left = 0;
+    return mt_inside_find(&mt_cuda_calls, &here);
+}
+
+bool mt_cuda_is_inside(void)
+{
+    return mt_inside_may_be(&mt_cuda_calls) && find_call();
+}
+
+static __attribute__((noinline, cold)) bool is_of_call(void)
+{
+    struct mt_call *call = find_call();
+    if (call)
+        call->within++;
+    return call;
+}
+
+/* Whether the thread is in a call that is, or will be, an event of its own. */
+static inline bool is_inside(void)
+{
+    return (mt_inside_may_be(&mt_cuda_calls) && is_of_call()) ||
+           (mt_cuda_told && mt_cuda_told == mt_cuda_subscription);
 }
 
 /* Return the current device. It is not kept: a thread may change its device at any time. */
@@ -36,9 +61,10 @@ static int device_of(const struct mt_cuda_call *call)
 /* Ask for the device before entering the thread: the driver's own hooks may be called by it. */
 static inline struct mt_thread *enter(const struct mt_cuda_call *call, int *device)
 {
-    mt_cuda_begin();
-    *device = device_of(call);
-    mt_cuda_end();
+    {
+        MT_CUDA_INSIDE();
+        *device = device_of(call);
+    }
     return mt_enter();
 }
 
@@ -178,7 +204,7 @@ void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, ui
 /* The runtime's call makes a stream by the driver's call inside: record it once. */
 static bool is_made_inside(const struct mt_cuda_call *call)
 {
-    return mt_cuda_depth && mt_cuda_api_space(call->api) == MT_SPACE_STREAM;
+    return mt_cuda_is_inside() && mt_cuda_api_space(call->api) == MT_SPACE_STREAM;
 }
 
 void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle,

@@ -2,9 +2,11 @@
 /*
  * How hooks of the runtime and of the driver record CUDA's own memory:
  *
- *     mt_cuda_begin();                              // memory asked for within is its own
- *     unsigned result = real(address, size);
- *     mt_cuda_end();
+ *     unsigned result;
+ *     {
+ *         MT_CUDA_INSIDE();                         // memory asked for within is its own
+ *         result = real(address, size);
+ *     }
  *     mt_cuda_allocated(call, result, *address, size);
  *
  * Record an allocation after the call and a free before it: another thread may get the
@@ -13,6 +15,7 @@
 #ifndef MT_PRELOAD_CUDA_MEMORY_H
 #define MT_PRELOAD_CUDA_MEMORY_H
 
+#include "preload/host/inside.h"
 #include "trace-format/cuda-apis.h"
 
 #include <stdatomic.h>
@@ -36,33 +39,25 @@ static inline struct mt_cuda_call mt_cuda_call_of(enum mt_cuda_api api,
     return (struct mt_cuda_call){.api = api, .get_device = is_of_host ? NULL : get_device};
 }
 
-extern _Thread_local int mt_cuda_depth __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct mt_inside mt_cuda_calls __attribute__((tls_model("initial-exec")));
+
+/* Whether the caller is in a call of this thread's. */
+bool mt_cuda_is_inside(void);
 
 /* The subscription under which CUPTI reported the begin of this thread's call (cupti.h), 0: none;
  * and the valid one. CUPTI may never report the end of a call from an older subscription. */
 extern _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
 extern _Atomic unsigned mt_cuda_subscription;
 
-static inline void mt_cuda_begin(void)
-{
-    mt_cuda_depth++;
-}
-
-static inline void mt_cuda_end(void)
-{
-    mt_cuda_depth--;
-}
-
 /* A declaration: the thread is inside the call up to the end of the block, even if a C++ exception
- * ends it. */
-static inline void mt_cuda_leave(const char *unused)
+ * ends it. If a jump ends it, the thread's next call finds that out. */
+static inline void mt_cuda_leave(const struct mt_call_mark *mark)
 {
-    (void)unused;
-    mt_cuda_end();
+    mt_inside_end(&mt_cuda_calls, mark);
 }
 #define MT_CUDA_INSIDE()                                                                           \
-    __attribute__((cleanup(mt_cuda_leave), unused)) const char mt_cuda_inside = 0;                 \
-    mt_cuda_begin()
+    __attribute__((cleanup(mt_cuda_leave))) struct mt_call_mark mt_cuda_mark;                      \
+    mt_inside_begin(&mt_cuda_calls, &mt_cuda_mark)
 
 /* Whether a call failed with this result because the program can use no device, and nothing was
  * recorded before: then there is nothing to record. The functions below ask this themselves. */

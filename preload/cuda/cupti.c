@@ -29,7 +29,7 @@ static struct {
 
 static bool is_hooked(void)
 {
-    return mt_cuda_depth;
+    return mt_cuda_is_inside();
 }
 
 static void tell(unsigned subscription)

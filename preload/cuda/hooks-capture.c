@@ -19,7 +19,7 @@ static _Thread_local struct {
 static void begun(unsigned result, void *stream)
 {
     char name[64];
-    if (result || mt_cuda_depth || capture.is_on)
+    if (result || mt_cuda_is_inside() || capture.is_on)
         return;
     mt_pool_capture_name(name, sizeof name, ++captures);
     mt_range_push(DOMAIN, name);
@@ -30,7 +30,7 @@ static void begun(unsigned result, void *stream)
 /* The capture has ended, even if the call failed. Another thread cannot end it. */
 static void ended(void *stream)
 {
-    if (mt_cuda_depth || !capture.is_on || capture.stream != stream)
+    if (mt_cuda_is_inside() || !capture.is_on || capture.stream != stream)
         return;
     mt_range_pop(DOMAIN);
     capture.is_on = false;

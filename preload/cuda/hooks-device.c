@@ -6,7 +6,7 @@
 #include "preload/hooks/hooks.h"
 
 /* In the runtime's call, whose failure says more than the failure of the driver's within it. This
- * is not mt_cuda_depth: other allocations while the driver starts, such as a tool's, are
+ * is not MT_CUDA_INSIDE: other allocations while the driver starts, such as a tool's, are
  * recorded. */
 static _Thread_local bool is_in_runtime __attribute__((tls_model("initial-exec")));
 

@@ -32,7 +32,7 @@ static unsigned no_function(void)
 /* Skip calls within a call that is an event of its own. */
 static void notice(const char *symbol)
 {
-    if (!mt_cuda_depth)
+    if (!mt_cuda_is_inside())
         mt_notice(symbol);
 }
 

@@ -30,11 +30,9 @@ static int device_of_address(uint64_t address)
 
 static int device_of(const struct mt_cuda_call *call, uint64_t memory)
 {
-    mt_cuda_begin();
-    int device = call->api == MT_API_CU_MULTICAST_BIND_MEM ? device_of_handle(memory)
-                                                           : device_of_address(memory);
-    mt_cuda_end();
-    return device;
+    MT_CUDA_INSIDE();
+    return call->api == MT_API_CU_MULTICAST_BIND_MEM ? device_of_handle(memory)
+                                                     : device_of_address(memory);
 }
 
 /* Name the memory of a device at a place in the object: each device has its own. No address begins

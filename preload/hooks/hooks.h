@@ -120,7 +120,8 @@
       (void *descriptor, int name, int type, int64_t count, const void *values))
 /* clang-format on */
 
-/* The calls of Python's record_function, which optimizers use around each step; one form per release. */
+/* The calls of Python's record_function, which optimizers use around each step; one form per
+ * release. */
 /* clang-format off */
 #define MT_STEP_HOOKS(H)                                                                           \
     H(record_enter, "_ZN5torch8autograd8profiler25record_function_enter_newERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKSt8optionalIS7_E", \
@@ -129,6 +130,12 @@
       "libtorch_cpu.so", void *, (void *result, const void *name, const void *arguments))          \
     H(record_enter_old, "_ZN5torch8autograd8profiler25record_function_enter_newERKSsRKN3c108optionalISsEE", \
       "libtorch_cpu.so", void *, (void *result, const void *name, const void *arguments))
+/* clang-format on */
+
+/* What the simulated device tells of values that it has not computed. */
+/* clang-format off */
+#define MT_VALUE_HOOKS(H)                                                                          \
+    H(unknown_value, "sim_unknown_value", "libcudasim.so", void, (int what, const char *name))
 /* clang-format on */
 
 /* The call that gives a storage other memory. */
@@ -166,14 +173,13 @@
 /* Calls that unload code. */
 #define MT_LOADER_HOOKS(H) H(dlclose, "dlclose", "libc.so.6", int, (void *library))
 
+/* clang-format off */
 #define MT_HOOKS(H)                                                                                \
-    MT_TORCH_HOOKS(H)                                                                              \
-    MT_CUDART_HOOKS(H)                                                                             \
-    MT_PROCESS_HOOKS(H)                                                                            \
-    MT_EXEC_HOOKS(H)                                                                               \
-    MT_LOOKUP_HOOKS(H)                                                                             \
-    MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H) MT_MATH_HOOKS(H) MT_STEP_HOOKS(H)       \
-        MT_POOL_HOOKS(H) MT_STORAGE_HOOKS(H) MT_CONF_HOOKS(H)
+    MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_EXEC_HOOKS(H)                      \
+    MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H)                      \
+    MT_MATH_HOOKS(H) MT_STEP_HOOKS(H) MT_POOL_HOOKS(H) MT_STORAGE_HOOKS(H)                         \
+    MT_CONF_HOOKS(H) MT_VALUE_HOOKS(H)
+/* clang-format on */
 
 #ifndef MT_EXPORTS_MAP
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \

@@ -5,10 +5,38 @@
 #include "trace-format/safe-text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* Standard error is what it was when this library came, or a terminal, a pipe or a log that the
+ * program has put in its place. The descriptor may have become a file of the program's, such as a
+ * checkpoint: above all if there was none. */
+static struct stat standard_error;
+static bool has_standard_error;
+
+__attribute__((constructor)) static void find_standard_error(void)
+{
+    has_standard_error = !fstat(STDERR_FILENO, &standard_error);
+}
+
+static bool is_log(void)
+{
+    int flags = fcntl(STDERR_FILENO, F_GETFL);
+    return flags >= 0 && flags & O_APPEND;
+}
+
+static bool is_standard_error(void)
+{
+    struct stat now;
+    return has_standard_error && !fstat(STDERR_FILENO, &now) &&
+           (S_ISFIFO(now.st_mode) || isatty(STDERR_FILENO) || is_log() ||
+            (now.st_dev == standard_error.st_dev && now.st_ino == standard_error.st_ino));
+}
 
 void mt_message(const char *format, ...)
 {
@@ -28,7 +56,9 @@ void mt_message(const char *format, ...)
     mt_safe_in_place(line, 1);
     used = strlen(line);
     line[used++] = '\n';
-    ssize_t written = mt_write_quietly(STDERR_FILENO, line, used);
-    (void)written; /* nobody is left to tell */
+    if (is_standard_error()) {
+        ssize_t written = mt_write_quietly(STDERR_FILENO, line, used);
+        (void)written; /* nobody is left to tell */
+    }
     errno = saved;
 }

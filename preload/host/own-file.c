@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "own-file.h"
+#include "settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,14 +39,21 @@ static int move_up(int fd)
 int mt_own_file_create(struct mt_own_file *file, const char *path, int flags)
 {
     struct stat status;
-    file->fd = open(path, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    file->fd = open(path, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file->fd < 0)
         return -errno;
+    /* Where a file system has no permissions, the file is as good. */
+    if (mt_settings.file_mode && fchmod(file->fd, (mode_t)mt_settings.file_mode))
+        errno = 0;
     file->fd = move_up(file->fd);
     if (fstat(file->fd, &status))
         return -errno;
     file->device = status.st_dev;
     file->inode = status.st_ino;
+    if (!stat("/", &status)) {
+        file->root_device = status.st_dev;
+        file->root_inode = status.st_ino;
+    }
     return 0;
 }
 
@@ -61,6 +69,27 @@ bool mt_own_file_is_at(const struct mt_own_file *file, const char *path)
     return !lstat(path, &status) && is_same(file, &status);
 }
 
+enum mt_file_place mt_own_file_place(const struct mt_own_file *file, const char *path)
+{
+    struct stat status, root;
+    if (file->fd < 0 || fstat(file->fd, &status) || !is_same(file, &status))
+        return MT_FILE_NOT_OPEN;
+    if (mt_own_file_is_at(file, path))
+        return MT_FILE_HERE;
+    if (!status.st_nlink)
+        return MT_FILE_GONE;
+    bool has_root =
+        !stat("/", &root) && root.st_dev == file->root_device && root.st_ino == file->root_inode;
+    bool can_look = !lstat(path, &status) || errno == ENOENT;
+    return has_root && can_look ? MT_FILE_RENAMED : MT_FILE_OUT_OF_REACH;
+}
+
+bool mt_own_file_has_size(const struct mt_own_file *file, uint64_t size)
+{
+    struct stat status;
+    return !fstat(file->fd, &status) && is_same(file, &status) && (uint64_t)status.st_size == size;
+}
+
 void mt_own_file_unlink(const struct mt_own_file *file, const char *path)
 {
     if (mt_own_file_is_at(file, path))
@@ -71,8 +100,8 @@ static bool is_leftover(const struct stat *status, int fd, const void *begin, si
 {
     char read_here[32];
     return S_ISREG(status->st_mode) && status->st_uid == geteuid() && size <= sizeof read_here &&
-           (!status->st_size || (pread(fd, read_here, size, 0) == (ssize_t)size &&
-                                 !memcmp(read_here, begin, size)));
+           (!status->st_size ||
+            (pread(fd, read_here, size, 0) == (ssize_t)size && !memcmp(read_here, begin, size)));
 }
 
 void mt_own_file_remove_leftover(const char *path, const void *begin, size_t size)
@@ -82,8 +111,8 @@ void mt_own_file_remove_leftover(const char *path, const void *begin, size_t siz
     if (fd < 0)
         return;
     if (!fstat(fd, &status) && is_leftover(&status, fd, begin, size))
-        mt_own_file_unlink(
-            &(struct mt_own_file){.device = status.st_dev, .inode = status.st_ino}, path);
+        mt_own_file_unlink(&(struct mt_own_file){.device = status.st_dev, .inode = status.st_ino},
+                           path);
     close(fd);
 }
 

@@ -6,20 +6,36 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct mt_own_file {
     int fd; /* -1: none */
     dev_t device;
     ino_t inode;
+    dev_t root_device; /* of "/" when it was created */
+    ino_t root_inode;
 };
 
-/* Create a new file, mode 0600, following no symbolic link. flags: more flags for open(2). Return 0
- * or a negative errno. */
+/* Create a new file with the permissions of MEMTAP_MODE, following no symbolic link. flags: more
+ * flags for open(2). Return 0 or a negative errno. */
 int mt_own_file_create(struct mt_own_file *file, const char *path, int flags);
 
 /* Whether the descriptor still refers to the file. */
 bool mt_own_file_is_ours(const struct mt_own_file *file);
+
+/* Where an open file is now. */
+enum mt_file_place {
+    MT_FILE_HERE,         /* at the path */
+    MT_FILE_GONE,         /* nowhere: it was removed */
+    MT_FILE_RENAMED,      /* elsewhere */
+    MT_FILE_OUT_OF_REACH, /* this process cannot look: it may have changed its user, or its root */
+    MT_FILE_NOT_OPEN,     /* the host has closed it */
+};
+enum mt_file_place mt_own_file_place(const struct mt_own_file *file, const char *path);
+
+/* Whether it has so many bytes: nobody else has written to it, or cut it short. */
+bool mt_own_file_has_size(const struct mt_own_file *file, uint64_t size);
 
 /* Whether the file has this name. */
 bool mt_own_file_is_at(const struct mt_own_file *file, const char *path);

@@ -43,5 +43,6 @@ void mt_settings_read(void)
     mt_settings.is_quiet = !strcmp(mt_settings.quiet, "1");
     mt_settings.is_verbose = !strcmp(mt_settings.verbose, "1");
     mt_settings.zstd_level = atoi(mt_settings.level);
+    mt_settings.file_mode = mt_setting_mode(mt_settings.mode);
     mt_settings.keep_bytes = mt_setting_size(mt_settings.keep);
 }

@@ -11,9 +11,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Limit for programs that switch between many stacks (coroutines): then go without. */
+/* The main thread's stack is looked up again when it has grown. */
 #define MOST_LOOK_UPS 1000
 #define PAGE ((uintptr_t)4096)
+#define FIRST_PAGES 16u /* of another stack: one system call */
+#define MOST_PAGES 256u
+#define NEAR ((uintptr_t)16 << 10) /* on another stack, which may have its neighbour beside it */
+#define MOST_GROWTH ((uintptr_t)64 << 20)
 
 struct range {
     uintptr_t low, top;
@@ -67,14 +71,17 @@ static bool is_main_thread(void)
     return syscall(SYS_gettid) == getpid();
 }
 
-/* Return the thread's own stack; mapping_of finds the main thread's. */
+/* Return the calling thread's own stack. The main thread's has the kernel's data for the program at
+ * its top. */
 static struct range own_stack(void)
 {
     pthread_attr_t attributes;
     void *low;
     size_t size;
     struct range found = {0, 0};
-    if (is_main_thread() || pthread_getattr_np(pthread_self(), &attributes))
+    if (is_main_thread())
+        return mapping_of(getauxval(AT_RANDOM));
+    if (pthread_getattr_np(pthread_self(), &attributes))
         return found;
     if (!pthread_attr_getstack(&attributes, &low, &size))
         found = (struct range){(uintptr_t)low, (uintptr_t)low + size};
@@ -82,45 +89,61 @@ static struct range own_stack(void)
     return found;
 }
 
-/* Whether this is the main thread's stack, whose top holds the kernel's data for the program. */
-static bool is_main_stack(struct range range)
+static bool is_own(const struct mt_stack_bounds *bounds, uintptr_t address)
 {
-    return is_main_thread() && holds(range, getauxval(AT_RANDOM));
+    return holds((struct range){bounds->low, bounds->top}, address);
+}
+
+/* Whether an address is on the calling thread's own stack. */
+static bool find_own(struct mt_stack_bounds *bounds, uintptr_t address)
+{
+    bool may_be = !bounds->top || (address < bounds->low && bounds->low - address < MOST_GROWTH);
+    if (is_own(bounds, address))
+        return true;
+    if (!may_be || bounds->n_looked_up >= MOST_LOOK_UPS)
+        return false;
+    bounds->n_looked_up++;
+    struct range range = own_stack();
+    bounds->low = range.low;
+    bounds->top = range.top;
+    return is_own(bounds, address);
 }
 
 /* Return the end of the readable part of a stack from sp on; 0: sp cannot be read. */
-static uintptr_t end_of_readable(uintptr_t sp, uintptr_t top)
+static uintptr_t end_of_readable(uintptr_t sp, size_t most)
 {
     uintptr_t page = sp & ~(PAGE - 1);
-    size_t n = mt_readable_pages(page, (top - page + PAGE - 1) / PAGE);
-    uintptr_t end = n ? page + n * PAGE : 0;
-    return end < top ? end : top;
-}
-
-static uintptr_t look_up(struct mt_stack_bounds *bounds, uintptr_t sp)
-{
-    if (bounds->n_looked_up >= MOST_LOOK_UPS)
-        return 0;
-    bounds->n_looked_up++;
-    struct range range = own_stack();
-    bool is_own = holds(range, sp);
-    if (!is_own) {
-        range = mapping_of(sp);
-        is_own = is_main_stack(range);
-    }
-    if (!range.top)
-        return 0;
-    *(is_own ? &bounds->low : &bounds->other_low) = range.low;
-    *(is_own ? &bounds->top : &bounds->other_top) = range.top;
-    return range.top;
+    size_t n = mt_readable_pages(page, most);
+    return n ? page + n * PAGE : 0;
 }
 
 uintptr_t mt_stack_top_slow(struct mt_stack_bounds *bounds, uintptr_t sp)
 {
     MT_NO_CANCEL();
     int saved = errno;
-    struct range other = {bounds->other_low, bounds->other_top};
-    uintptr_t top = holds(other, sp) ? end_of_readable(sp, other.top) : look_up(bounds, sp);
+    uintptr_t top = find_own(bounds, sp) ? bounds->top : end_of_readable(sp, FIRST_PAGES);
     errno = saved;
     return top;
+}
+
+uintptr_t mt_stack_top_beyond(const struct mt_stack_bounds *bounds, uintptr_t sp, uintptr_t top)
+{
+    uintptr_t page = sp & ~(PAGE - 1), most = page + MOST_PAGES * PAGE;
+    if (is_own(bounds, sp) || top >= most)
+        return top;
+    uintptr_t end = end_of_readable(top, (most - top) / PAGE);
+    return end ? end : top;
+}
+
+enum mt_stacks mt_stacks_of(struct mt_stack_bounds *bounds, uintptr_t a, uintptr_t sp)
+{
+    MT_NO_CANCEL();
+    int saved = errno;
+    bool is_here = find_own(bounds, sp), is_there = is_own(bounds, a);
+    errno = saved;
+    if (is_here != is_there)
+        return MT_STACKS_DIFFER;
+    if (is_here)
+        return MT_STACK_IS_OWN;
+    return (a > sp ? a - sp : sp - a) < NEAR ? MT_STACK_IS_ANOTHER : MT_STACKS_DIFFER;
 }

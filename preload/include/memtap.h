@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memtap.h: for C and C++ programs that name their phases and their GPU memory for memtap. This file is
- * all they need: without a preloaded libmemtap.so the calls do nothing (one look-up at the first
- * call of each, then a test).
+ * memtap.h: for C and C++ programs that name their phases and their GPU memory for memtap. This
+ * file is all they need: without a preloaded libmemtap.so the calls do nothing (one look-up at the
+ * first call of each, then a test).
  *
  *     memtap_range_push("simulate");
  *     cudaMalloc(&field, bytes);
@@ -31,7 +31,8 @@ extern "C" {
 #define RTLD_DEFAULT ((void *)0)
 #endif
 
-/* Return libmemtap.so's function of this name, or NULL; cached in each file that includes this one. */
+/* Return libmemtap.so's function of this name, or NULL; cached in each file that includes this one.
+ */
 static inline void *memtap_find_(void **kept, const char *name)
 {
     if (!*kept) {

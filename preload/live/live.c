@@ -338,7 +338,8 @@ static int undo_free(struct mt_live *live, const struct mt_event *event)
 static bool is_new_part(const struct mt_live_block *block, const struct mt_event *event)
 {
     for (uint32_t i = 0; i < block->n_notes; i++)
-        if (block->note[i].kind == MT_PART && block->note[i].PART.parameter == event->PART.parameter)
+        if (block->note[i].kind == MT_PART &&
+            block->note[i].PART.parameter == event->PART.parameter)
             return false;
     return block->n_notes < MT_LIVE_MOST_PARTS;
 }

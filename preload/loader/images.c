@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "find-real.h"
 #include "images.h"
+#include "find-real.h"
 #include "loaded.h"
 
 #include <dlfcn.h>
@@ -75,10 +75,10 @@ int mt_image_find(uintptr_t address, struct mt_image *out)
     if (find((void *)address, &found))
         return -ENOENT;
     *out = (struct mt_image){.start = (uintptr_t)found.start,
-                              .end = (uintptr_t)found.end,
-                              .bias = found.map->l_addr,
-                              .frames = found.frames,
-                              .name = found.map->l_name};
+                             .end = (uintptr_t)found.end,
+                             .bias = found.map->l_addr,
+                             .frames = found.frames,
+                             .name = found.map->l_name};
     return 0;
 }
 

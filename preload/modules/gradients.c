@@ -112,8 +112,7 @@ void mt_gradient_changes(struct mt_thread *self, const void *leaf, const void *s
     if (self->n_gradients == MT_GRADIENTS)
         mt_gradients_look(self);
     if (self->n_gradients == MT_GRADIENTS) /* none has changed: drop the oldest */
-        memmove(self->gradient, self->gradient + 1,
-                --self->n_gradients * sizeof *self->gradient);
+        memmove(self->gradient, self->gradient + 1, --self->n_gradients * sizeof *self->gradient);
     self->gradient[self->n_gradients++] = new;
 }
 
@@ -179,8 +178,8 @@ static bool needs_gradient(const void *impl)
     static get_requires_grad *_Atomic get;
     static _Atomic int is_resolved;
     if (!atomic_load_explicit(&is_resolved, memory_order_acquire)) {
-        get = (get_requires_grad *)mt_find_real("_ZNK3c1010TensorImpl13requires_gradEv",
-                                                "libc10.so");
+        get =
+            (get_requires_grad *)mt_find_real("_ZNK3c1010TensorImpl13requires_gradEv", "libc10.so");
         atomic_store_explicit(&is_resolved, 1, memory_order_release);
     }
     return !get || get(impl);

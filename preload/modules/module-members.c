@@ -4,6 +4,7 @@
 #include "preload/host/memory.h"
 #include "preload/python/python-objects.h"
 #include "preload/record/cache.h"
+#include "preload/record/held.h"
 #include "preload/record/look.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 #define AT_FIRST 4096  /* modules to look at before any is earned: each new module earns one, */
 #define WORDS_EACH 128 /* and so do so many words of events */
 #define MOST_SAVED 16384
-#define EVERY_ONE 4u /* of the first calls, which include .cuda() and the like */
+#define EVERY_ONE 4u  /* of the first calls, which include .cuda() and the like */
 #define PER_DICT 256u /* buffers, or parameters, of a module */
 #define PARTS 8u      /* of a tensor */
 #define FEW 4u        /* modules: read their class's pages with them */
@@ -30,7 +31,7 @@ static const char *const names[ATTRIBUTES] = {"_buffers", "_parameters", "_modul
 
 static struct {
     const struct mt_python_layout *layout;
-    atomic_flag busy;
+    struct mt_held held;
     struct root {
         uint64_t module, calls;
         bool is_owed; /* a look that came too soon */
@@ -41,7 +42,7 @@ static struct {
     uint64_t todo[MOST];
     uint64_t hint[HINTS];     /* addresses that the last module shared with others of its class */
     uint64_t key[ATTRIBUTES]; /* the last strs met with these names */
-} members = {.busy = ATOMIC_FLAG_INIT};
+} members;
 
 void mt_module_members_start(const struct mt_python_layout *layout)
 {
@@ -53,9 +54,10 @@ static void find_attributes(struct mt_py_dict *attributes, uint64_t dict[ATTRIBU
 {
     struct mt_py_entry entry;
     for (unsigned i = 0; i < ATTRIBUTES; i++)
-        dict[i] = mt_py_dict_find_known(members.layout, attributes, names[i], &members.key[i], &entry)
-                      ? 0
-                      : entry.value;
+        dict[i] =
+            mt_py_dict_find_known(members.layout, attributes, names[i], &members.key[i], &entry)
+                ? 0
+                : entry.value;
     mt_look_expect(dict, ATTRIBUTES);
 }
 
@@ -165,7 +167,9 @@ static struct root *place_of(uint64_t module)
 static int make_room(void)
 {
     struct root *old = members.root;
-    unsigned size = members.size, larger = size == MOST_ROOTS ? size : size ? 2 * size : FIRST_ROOTS;
+    unsigned size = members.size, larger = size == MOST_ROOTS ? size
+                                           : size             ? 2 * size
+                                                              : FIRST_ROOTS;
     if (2 * members.n_roots < size)
         return 0;
     struct root *table = mt_map(larger * sizeof *table);
@@ -209,7 +213,7 @@ void mt_module_members_earn(void)
 /* A program with many other events has time for it. */
 static void earn_by_events(struct mt_thread *self)
 {
-    uint64_t put = atomic_load_explicit(&self->ring.put, memory_order_relaxed);
+    uint64_t put = mt_ring_put(&self->ring);
     uint64_t modules = (put - self->members_at) / WORDS_EACH;
     self->members_at += modules * WORDS_EACH;
     earn((int64_t)modules);
@@ -237,13 +241,13 @@ static void look_at(struct mt_thread *self, struct root *root)
 
 void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_first)
 {
-    if (atomic_flag_test_and_set_explicit(&members.busy, memory_order_acquire))
+    if (!mt_hold(&members.held))
         return;
     earn_by_events(self);
     struct root *root = root_of(module, is_first);
     if (root && is_due(root))
         look_at(self, root);
-    atomic_flag_clear_explicit(&members.busy, memory_order_release);
+    mt_let_go(&members.held);
 }
 
 uint32_t mt_module_members_cut(void)
@@ -258,5 +262,5 @@ void mt_module_members_reset(void)
     members.n_roots = members.size = 0;
     members.left = 0;
     members.cut = 0;
-    atomic_flag_clear(&members.busy);
+    members.held.by = 0;
 }

@@ -36,7 +36,8 @@ static int find_children(const struct mt_python_layout *layout, uint64_t object,
 {
     struct mt_py_dict attributes;
     struct mt_py_entry entry;
-    if ((is_alive ? mt_py_attributes_alive : mt_py_attributes)(layout, object, &attributes, proof) ||
+    if ((is_alive ? mt_py_attributes_alive : mt_py_attributes)(layout, object, &attributes,
+                                                               proof) ||
         mt_module_attribute(layout, &attributes, MT_MODULE_CHILDREN, &entry))
         return -ENOENT;
     mt_py_prove(proof, entry.slot, entry.value);
@@ -71,7 +72,8 @@ static int prove_by_deaths(const struct mt_python_layout *layout, uint64_t objec
 {
     struct mt_py_dict attributes;
     struct mt_py_entry entry;
-    if ((is_alive ? mt_py_attributes_alive : mt_py_attributes)(layout, object, &attributes, proof) ||
+    if ((is_alive ? mt_py_attributes_alive : mt_py_attributes)(layout, object, &attributes,
+                                                               proof) ||
         mt_module_attribute(layout, &attributes, MT_MODULE_HOOKS, &entry) ||
         !mt_py_is(entry.value, mt_py_types.ordered_dict))
         return -ENOENT;

@@ -21,12 +21,12 @@
  * the next. The first root of a class also has the class's counts. */
 struct root {
     uint64_t object, at, attributes; /* a word that leads to its attributes, and where */
-    uint32_t class;              /* string id */
-    uint32_t number;             /* from 1 up */
-    uint32_t count;              /* roots of the class; find ids by number */
-    uint32_t given;              /* the last given number */
-    uint32_t probed;             /* the last one looked at */
-    int none_was_dead;           /* at the last look */
+    uint32_t class;                  /* string id */
+    uint32_t number;                 /* from 1 up */
+    uint32_t count;                  /* roots of the class; find ids by number */
+    uint32_t given;                  /* the last given number */
+    uint32_t probed;                 /* the last one looked at */
+    int none_was_dead;               /* at the last look */
 };
 
 static struct {

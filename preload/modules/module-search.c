@@ -151,7 +151,8 @@ static int find_among(struct mt_py_dict *children, uint64_t dict, uint64_t owner
                       struct mt_py_entry *entry)
 {
     uint32_t *next = mt_module_next_child(dict);
-    unsigned most = is_broke() && children->n > ENTRIES_WHEN_BROKE ? ENTRIES_WHEN_BROKE : children->n;
+    unsigned most =
+        is_broke() && children->n > ENTRIES_WHEN_BROKE ? ENTRIES_WHEN_BROKE : children->n;
     unsigned start = children->n > IN_ORDER && *next < children->n ? *next : 0;
     for (unsigned n = 0; n < most; n++) {
         unsigned i = (start + n) % children->n;
@@ -168,7 +169,8 @@ static int find_among(struct mt_py_dict *children, uint64_t dict, uint64_t owner
 }
 
 /* Make the child of step at the next step, by a hint or a search. Return 0 or -ENOENT. */
-static int go_down(const struct mt_python_layout *layout, unsigned at, uint64_t child, unsigned place)
+static int go_down(const struct mt_python_layout *layout, unsigned at, uint64_t child,
+                   unsigned place)
 {
     struct mt_py_dict children;
     struct mt_py_entry entry;

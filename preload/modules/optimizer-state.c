@@ -6,6 +6,7 @@
 #include "preload/python/python-objects.h"
 #include "preload/python/tensor.h"
 #include "preload/record/cache.h"
+#include "preload/record/held.h"
 #include "preload/record/intern.h"
 #include "preload/record/look.h"
 
@@ -30,7 +31,7 @@
 
 static struct {
     const struct mt_python_layout *layout;
-    atomic_flag busy;
+    struct mt_held held;
     struct seen {
         uint64_t optimizer, state; /* addresses of the object and of the dict */
         struct mt_py_proof proof;  /* that the dict is still its state */
@@ -38,10 +39,10 @@ static struct {
         uint64_t n_paid;           /* entries that earned objects */
         uint64_t steps;            /* since it has this dict */
         bool is_owed;              /* a pass that came too soon */
-    } * seen;
+    } *seen;
     _Atomic int64_t left; /* objects that may be looked at, not counting AT_FIRST */
     uint64_t key[2];      /* the last strs met with these names */
-} optimizers = {.busy = ATOMIC_FLAG_INIT};
+} optimizers;
 
 void mt_optimizers_start(const struct mt_python_layout *layout)
 {
@@ -245,7 +246,7 @@ static struct seen *look_at(uint64_t optimizer, uint64_t *n)
 
 static void earn(struct mt_thread *self, uint64_t new_entries)
 {
-    uint64_t put = atomic_load_explicit(&self->ring.put, memory_order_relaxed);
+    uint64_t put = mt_ring_put(&self->ring);
     uint64_t objects = (put - self->optimizers_at) / WORDS_EACH;
     self->optimizers_at += objects * WORDS_EACH;
     if (atomic_load_explicit(&optimizers.left, memory_order_relaxed) < MOST_SAVED)
@@ -325,11 +326,11 @@ static void go_through(struct mt_thread *self, uint64_t optimizer)
 
 static void ask(struct mt_thread *self, uint64_t optimizer)
 {
-    if (atomic_flag_test_and_set_explicit(&optimizers.busy, memory_order_acquire))
+    if (!mt_hold(&optimizers.held))
         return;
     bool has_begun = mt_look_begin();
     int due = is_due(self, optimizer);
-    atomic_flag_clear_explicit(&optimizers.busy, memory_order_release);
+    mt_let_go(&optimizers.held);
     if (due)
         go_through(self, optimizer);
     mt_look_end(has_begun);
@@ -386,5 +387,5 @@ void mt_optimizers_reset(void)
     mt_unmap(optimizers.seen, OPTIMIZERS * sizeof *optimizers.seen);
     optimizers.seen = NULL;
     optimizers.left = 0;
-    atomic_flag_clear(&optimizers.busy);
+    optimizers.held.by = 0;
 }

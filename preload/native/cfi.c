@@ -14,8 +14,8 @@ enum { AS_IS = 0x00, FROM_HERE = 0x10, FROM_TABLE = 0x30, INDIRECT = 0x80, OMITT
 /* How to get a register's value in the caller, or (cfa) the CFA. */
 struct recovery {
     enum { SAME, UNDEFINED, AT_CFA, REGISTER, EXPRESSION, OTHER } how;
-    unsigned base;               /* REGISTER: its value + offset */
-    int64_t offset;              /* AT_CFA: the word at CFA + offset */
+    unsigned base;                   /* REGISTER: its value + offset */
+    int64_t offset;                  /* AT_CFA: the word at CFA + offset */
     struct mt_cfi_cursor expression; /* cfa: its value; registers: where they are */
 };
 

@@ -39,7 +39,6 @@ struct mt_frame_rule {
 
 /* Return the rule for the instruction at pc, which lies in the image. function: gets the begin and
  * end of its function (0, 0: not known). Reads only the image's own memory. */
-struct mt_frame_rule mt_cfi_rule(const struct mt_image *image, uintptr_t pc,
-                                 uintptr_t function[2]);
+struct mt_frame_rule mt_cfi_rule(const struct mt_image *image, uintptr_t pc, uintptr_t function[2]);
 
 #endif

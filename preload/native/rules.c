@@ -2,6 +2,8 @@
 #include "rules.h"
 #include "function-parts.h"
 #include "preload/host/memory.h"
+#include "preload/host/no-cancel.h"
+#include "preload/host/no-signals.h"
 #include "preload/loader/find-real.h"
 #include "preload/record/cache.h"
 
@@ -35,8 +37,7 @@ static struct {
     uint32_t n_watched, next_victim;
 } state;
 
-/* Lock. Return 1, or 0 after a while: our signal handler may have interrupted the thread that holds
- * it. */
+/* Lock, with signals held back. Return 1, or 0 after a while. */
 static int lock(void)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
@@ -119,8 +120,7 @@ static int watch(const struct mt_image *image)
         struct watched *old = &state.watched[i];
         if (!overlaps(&old->image, image))
             continue;
-        if (!old->has_gone && old->image.name == image->name &&
-            old->image.frames == image->frames)
+        if (!old->has_gone && old->image.name == image->name && old->image.frames == image->frames)
             return 1;
         new.identity = identity_of(image);
         if (old->image.start == image->start && old->identity == new.identity) {
@@ -148,6 +148,8 @@ static struct mt_frame_rule_slot *slot_for(uintptr_t back)
 
 static void keep(const struct mt_image *image, uintptr_t back, const struct mt_frame_rule *rule)
 {
+    MT_NO_CANCEL();
+    MT_NO_SIGNALS();
     uint32_t how;
     memcpy(&how, rule, sizeof how);
     if (!lock())
@@ -191,6 +193,8 @@ struct mt_frame_rule mt_frame_rule_make(uintptr_t back)
 
 void mt_frame_rules_check_images(void)
 {
+    MT_NO_CANCEL();
+    MT_NO_SIGNALS();
     if (!atomic_load(&mt_frame_rules) || !lock())
         return;
     for (uint32_t i = 0; i < state.n_watched; i++) {

@@ -43,7 +43,8 @@ struct mt_frame_rule mt_frame_rule_make(uintptr_t back);
 /* Return the place of an address's set in the table, in bytes. A walk waits for this, too. */
 static inline size_t mt_frame_rule_place(uintptr_t back)
 {
-    size_t mask = ((size_t)1 << MT_RULE_SET_BITS) * sizeof(mt_frame_rule_set) - sizeof(mt_frame_rule_set);
+    size_t mask =
+        ((size_t)1 << MT_RULE_SET_BITS) * sizeof(mt_frame_rule_set) - sizeof(mt_frame_rule_set);
     return (back << 2 ^ back >> MT_RULE_SET_BITS) & mask;
 }
 
@@ -84,7 +85,8 @@ static inline struct mt_kept_rule mt_frame_rule_pack(struct mt_frame_rule rule)
  * 0, it may be zeros. Any thread. */
 static inline struct mt_kept_rule mt_frame_rule(const void *sets, uintptr_t back)
 {
-    const struct mt_frame_rule_slot *slot = (const void *)((const char *)sets + mt_frame_rule_place(back));
+    const struct mt_frame_rule_slot *slot =
+        (const void *)((const char *)sets + mt_frame_rule_place(back));
     for (unsigned i = 0; i < MT_RULE_WAYS; i++, slot++) {
         if (atomic_load_explicit(&slot->back, memory_order_acquire) != back)
             continue;

@@ -30,6 +30,18 @@ struct way {
     struct mt_stack_bounds *bounds;
 };
 
+/* Whether a CFA lies in the stack, of which more may be readable than was asked for at first. */
+static bool reaches(struct way *way, uintptr_t cfa)
+{
+    if (cfa <= way->top)
+        return true;
+    uintptr_t top = mt_stack_top_beyond(way->bounds, way->at.sp, way->top);
+    if (top > way->top)
+        way->seen = NULL; /* the next walk asks for less */
+    way->top = top;
+    return cfa <= top;
+}
+
 static inline uintptr_t take(const struct way *way, uintptr_t address)
 {
     if (way->seen)
@@ -83,7 +95,7 @@ static int leave_rarely(struct way *way, struct mt_frame_rule rule)
     if (rule.cfa_from != MT_CFA_AT_BP || !is_left(place, at->sp, way->top))
         return 0;
     uintptr_t cfa = take(way, place);
-    if (cfa <= at->sp || cfa > way->top || cfa % WORD || !leave_bp(way, cfa, rule))
+    if (cfa <= at->sp || cfa % WORD || !reaches(way, cfa) || !leave_bp(way, cfa, rule))
         return 0;
     at->back = take(way, cfa - WORD);
     at->sp = cfa;
@@ -136,8 +148,7 @@ static int leave(struct way *way, struct mt_frame_rule rule)
     if (MT_UNLIKELY(rule.cfa_from != MT_CFA_SP && rule.cfa_from != MT_CFA_BP))
         return leave_rarely(way, rule);
     uintptr_t cfa = (rule.cfa_from == MT_CFA_SP ? at->sp : at->bp) + (uintptr_t)(intptr_t)rule.cfa;
-    /* sp < cfa <= top, in one comparison */
-    if (MT_UNLIKELY(cfa - at->sp - 1 >= way->top - at->sp || cfa % WORD))
+    if (MT_UNLIKELY(cfa <= at->sp || cfa % WORD || !reaches(way, cfa)))
         return 0;
     if (!leave_bp(way, cfa, rule))
         return 0;
@@ -179,8 +190,13 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
         if (MT_LIKELY(is_near)) {
             uintptr_t cfa = at.sp + (uintptr_t)(intptr_t)near->cfa;
             uintptr_t saved = cfa + (uintptr_t)(intptr_t)near->bp_at;
-            if (MT_UNLIKELY(cfa > top))
-                break;
+            if (MT_UNLIKELY(cfa > top)) {
+                way->at.sp = at.sp;
+                if (!reaches(way, cfa))
+                    break;
+                top = way->top;
+                is_kept = false;
+            }
             bp_at = near->bp_at ? saved : bp_at;
             at.sp = foresee(foresight, at.sp, cfa);
             at.back = word_at(at.sp - WORD);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/record/parts.h"
 #include "info.h"
 #include "preload/cuda/cupti.h"
 #include "preload/hooks/pools.h"
@@ -6,7 +7,6 @@
 #include "preload/modules/node-names.h"
 #include "preload/record/clock.h"
 #include "preload/record/intern.h"
-#include "preload/record/parts.h"
 #include "preload/record/threads.h"
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"

@@ -214,8 +214,7 @@ static int open_attributes(const struct mt_python_layout *layout, uint64_t objec
     uint64_t type, dict, values;
     proof->n = 0;
     proof->word[1].value = 0;
-    if (!object || object % 8 ||
-        read_as(is_alive, object + MT_OBJECT_TYPE, &type, sizeof type) ||
+    if (!object || object % 8 || read_as(is_alive, object + MT_OBJECT_TYPE, &type, sizeof type) ||
         find_attributes(layout, object, type, is_alive, &dict, &values, proof))
         return -EINVAL;
     if (!dict)
@@ -326,7 +325,8 @@ static int read_int(const struct mt_python_layout *layout, uint64_t object, uint
         name_of_type(type, 0, name, sizeof name) || strcmp(name, "int") ||
         mt_py_read(object + SIZE, &word[0]) || mt_py_read(object + DIGITS, &word[1]))
         return -EINVAL;
-    /* From 3.12 on the lowest two bits are the sign (0: positive, 1: zero), and the number is above. */
+    /* From 3.12 on the lowest two bits are the sign (0: positive, 1: zero), and the number is
+     * above. */
     uint64_t n = layout->minor < 12 ? word[0] : word[0] & 3 ? 0 : word[0] >> 3;
     if (n < 1 || n > 2)
         return -EINVAL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tensor.h"
 #include "preload/host/hot.h"
 #include "preload/host/message.h"
 #include "preload/host/safe-read.h"
 #include "preload/loader/find-real.h"
 #include "preload/record/look.h"
-#include "tensor.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -139,7 +139,8 @@ void mt_learn_leaf(const void *node, const void *impl)
             return;
         }
     atomic_store(&leaf_offset, -1);
-    mt_message("memtap cannot find the leaf of a gradient in this PyTorch; recording without gradient labels");
+    mt_message("memtap cannot find the leaf of a gradient in this PyTorch; recording without "
+               "gradient labels");
 }
 
 /* A TensorImpl has numel_, data_type_ and device_opt_ in a row. */

@@ -37,15 +37,15 @@ static struct {
 static bool is_kernels_clock(void)
 {
     char name[8] = "";
-    bool is_readable = false;
+    int setting = 0;
     int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                   O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     ssize_t n = read(fd, name, sizeof name - 1);
     close(fd);
-    return n == 4 && !memcmp(name, "tsc\n", 4) && !prctl(PR_GET_TSC, &is_readable, 0, 0, 0) &&
-           is_readable == PR_TSC_ENABLE;
+    return n == 4 && !memcmp(name, "tsc\n", 4) && !prctl(PR_GET_TSC, &setting, 0, 0, 0) &&
+           setting == PR_TSC_ENABLE;
 }
 
 /* Read both at once, as nearly as possible. */

@@ -3,6 +3,8 @@
 #include "cache.h"
 #include "preload/host/index.h"
 #include "preload/host/memory.h"
+#include "preload/host/no-cancel.h"
+#include "preload/host/no-signals.h"
 #include "tail.h"
 
 #include <pthread.h>
@@ -48,6 +50,8 @@ struct table {
 
 static struct {
     pthread_mutex_t lock;
+    sigset_t signals; /* of the thread that has the lock, as before */
+    int cancel;
     bool has_failed; /* no memory for the tables; not tried again */
     char *text;
     uint32_t text_used;
@@ -102,23 +106,40 @@ static void prepare(void)
     }
 }
 
-void mt_intern_lock(void)
+/* Nothing may jump out of the tables, which would stay locked and half written. */
+static int lock_by(int (*lock)(pthread_mutex_t *))
 {
-    pthread_mutex_lock(&tables.lock);
-    prepare();
-}
-
-int mt_intern_try_lock(void)
-{
-    if (pthread_mutex_trylock(&tables.lock))
+    int cancel = mt_cancel_disable();
+    sigset_t signals = mt_signals_block();
+    int rc = lock(&tables.lock);
+    if (rc) {
+        mt_signals_restore(&signals);
+        mt_cancel_restore(&cancel);
         return 0;
+    }
+    tables.signals = signals;
+    tables.cancel = cancel;
     prepare();
     return 1;
 }
 
+void mt_intern_lock(void)
+{
+    lock_by(pthread_mutex_lock);
+}
+
+int mt_intern_try_lock(void)
+{
+    return lock_by(pthread_mutex_trylock);
+}
+
 void mt_intern_unlock(void)
 {
+    sigset_t signals = tables.signals;
+    int cancel = tables.cancel;
     pthread_mutex_unlock(&tables.lock);
+    mt_signals_restore(&signals);
+    mt_cancel_restore(&cancel);
 }
 
 /* Add an entry. Return its id, or 0: no room. It is also in the tail's journal before anybody can

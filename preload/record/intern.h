@@ -2,8 +2,8 @@
 /*
  * This process's strings, frames and stacks, each once, with ids from 1 on (0: not known). They
  * only grow; the writer passes on new ones (mt_intern_read). Adding takes a lock and is the slow
- * path; the hot path finds ids in a mt_cache. The lock is taken inside a hook (mt_enter), where a
- * signal handler's events are refused, so that a handler never waits for its own thread.
+ * path; the hot path finds ids in a mt_cache. Who has the lock is neither interrupted by a signal
+ * handler nor cancelled, so that nobody waits for a thread that has jumped away.
  */
 #ifndef MT_PRELOAD_INTERN_H
 #define MT_PRELOAD_INTERN_H
@@ -26,8 +26,7 @@ uint32_t mt_intern_stack(uint32_t parent, uint32_t frame);
 const char *mt_intern_text(uint32_t string, size_t *size);
 
 void mt_intern_lock(void);
-/* For code outside a hook, with signals held back (no-signals.h). Return 1, or 0 if somebody has
- * the lock, perhaps the very thread that a handler has interrupted. */
+/* Return 1, or 0 if somebody has the lock. */
 int mt_intern_try_lock(void);
 void mt_intern_unlock(void);
 

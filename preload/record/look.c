@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "look.h"
+#include "held.h"
 #include "preload/host/safe-read.h"
 
 #include <errno.h>
@@ -13,31 +14,27 @@
 #define PAGES 64u
 
 static struct {
-    atomic_flag busy;
+    struct mt_held held;
     int pid;                 /* 0: not known yet */
     uint64_t address[PAGES]; /* of the page copied there; 0: none */
     char copy[PAGES][PAGE];
-} look = {.busy = ATOMIC_FLAG_INIT};
+} look;
 
-static _Thread_local bool is_looking __attribute__((tls_model("initial-exec")));
 static _Atomic uint64_t reads, bytes, calls;
 
 int mt_look_begin(void)
 {
-    if (is_looking || atomic_flag_test_and_set_explicit(&look.busy, memory_order_acquire))
+    if (!mt_hold(&look.held))
         return 0;
     memset(look.address, 0, sizeof look.address);
     look.pid = 0;
-    is_looking = true;
     return 1;
 }
 
 void mt_look_end(bool has_begun)
 {
-    if (!has_begun)
-        return;
-    is_looking = false;
-    atomic_flag_clear_explicit(&look.busy, memory_order_release);
+    if (has_begun)
+        mt_let_go(&look.held);
 }
 
 static unsigned place_of(uint64_t page)
@@ -103,7 +100,7 @@ void mt_look_expect(const uint64_t *address, unsigned n)
 {
     struct iovec from[MT_LOOK_AHEAD], to[MT_LOOK_AHEAD];
     uint64_t page[MT_LOOK_AHEAD];
-    unsigned found = is_looking ? missing(address, n, page) : 0;
+    unsigned found = mt_is_held_here(&look.held) ? missing(address, n, page) : 0;
     if (found < 2)
         return;
     for (unsigned i = 0; i < found; i++) {
@@ -120,7 +117,7 @@ int mt_look_read(uint64_t address, void *out, size_t size)
 {
     atomic_fetch_add_explicit(&reads, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&bytes, size, memory_order_relaxed);
-    if (is_looking && address >= PAGE && size <= UINT64_MAX - address)
+    if (mt_is_held_here(&look.held) && address >= PAGE && size <= UINT64_MAX - address)
         return read_copies(address, out, size);
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     return mt_safe_read((const void *)(uintptr_t)address, out, size);
@@ -144,6 +141,5 @@ struct mt_look_work mt_look_work(void)
 void mt_look_reset(void)
 {
     reads = bytes = calls = 0;
-    is_looking = false;
-    atomic_flag_clear(&look.busy);
+    look.held.by = 0;
 }

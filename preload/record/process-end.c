@@ -23,6 +23,7 @@ const char *mt_process_end(char out[MT_PROCESS_END_TEXT])
     int end = atomic_load(&process_end);
     *out = '\0';
     if (end)
-        snprintf(out, MT_PROCESS_END_TEXT, "%s %d", end & EXIT ? "exit code" : "signal", end & 0xff);
+        snprintf(out, MT_PROCESS_END_TEXT, "%s %d", end & EXIT ? "exit code" : "signal",
+                 end & 0xff);
     return out;
 }

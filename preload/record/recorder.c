@@ -11,7 +11,7 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,6 +29,21 @@ extern _Atomic int mt_state __attribute__((alias("state_page")));
 _Static_assert(MT_IDLE == 0, "as the kernel leaves it");
 
 _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
+
+/* How long a thread may wait for another one that starts the recording. */
+#define START_WAIT_NS 10000000000u
+#define START_PAUSE_US 100
+
+/* A hook is called from within another one only by a signal handler, below the kernel's frame for
+ * it. Closer to it, or above, that other hook is over: a handler has jumped out of it. Farther away
+ * may be another stack. */
+#define SIGNAL_FRAME 1000
+#define SAME_STACK (1 << 20)
+
+/* Events that a hook may refuse; then the thread begins anew, and the hook keeps what it has, for
+ * ever. So many of these. */
+#define MOST_REFUSED 64u
+#define MOST_KEPT 16
 
 /* How long an event may wait for the writer before it is dropped: the caller may hold the host's
  * allocator lock. */
@@ -112,7 +127,6 @@ static void register_handlers(void)
 
 static int start(void)
 {
-    MT_NO_SIGNALS();
     int rc = 0;
     if (!has_thread_end)
         return -ENOMEM;
@@ -130,37 +144,38 @@ void mt_expect_fork(void)
     pthread_once(&once, register_handlers);
 }
 
+static void start_or_wait(void)
+{
+    int idle = MT_IDLE, starting = MT_STARTING;
+    if (atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
+        int rc = start();
+        if (rc)
+            mt_message("cannot record: %s; the program continues without recording", strerror(-rc));
+        /* Unless the writer has given up already. */
+        atomic_compare_exchange_strong(&mt_state, &starting, rc ? MT_OVER : MT_AWAITING);
+    }
+    for (uint64_t until = mt_now() + START_WAIT_NS;
+         atomic_load(&mt_state) == MT_STARTING && mt_now() < until;)
+        mt_clock_pause(START_PAUSE_US);
+}
+
+/* Wait until the parts are ready. A handler may run meanwhile, and jump away: then another call
+ * waits. */
 static void await_parts(void)
 {
+    int awaiting = MT_AWAITING;
+    if (atomic_load(&mt_state) != MT_AWAITING)
+        return;
     for (unsigned i = 0; i < mt_n_parts; i++)
         if (mt_parts[i].await)
             mt_parts[i].await();
-}
-
-static void start_or_wait(void)
-{
-    int idle = MT_IDLE;
-    if (!atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
-        while (atomic_load(&mt_state) == MT_STARTING)
-            sched_yield();
-        return;
-    }
-    int saved = errno;
-    int rc = start();
-    if (!rc)
-        await_parts();
-    else
-        mt_message("cannot record: %s; the program continues without recording", strerror(-rc));
-    int starting = MT_STARTING; /* unless the writer has given up already */
-    atomic_compare_exchange_strong(&mt_state, &starting, rc ? MT_OVER : MT_RECORDING);
-    errno = saved;
+    atomic_compare_exchange_strong(&mt_state, &awaiting, MT_RECORDING);
 }
 
 /* Take the loader's lock in each thread before it waits for the start: a library's constructor may
  * hold that lock and be a waiting thread. */
 static void look_around(void)
 {
-    MT_NO_SIGNALS();
     mt_expect_fork(); /* first: a fork may come while we start */
     for (unsigned i = 0; i < mt_n_parts; i++)
         if (mt_parts[i].find)
@@ -176,19 +191,30 @@ static bool is_unseen_child(void)
            atomic_compare_exchange_strong(&recorder_pid, &parent, 0);
 }
 
-void mt_start_slow(void)
+/* Nothing of the program interrupts this. */
+static void begin(void)
 {
-    if (is_busy) {
-        n_missed++;
-        return;
-    }
     MT_NO_CANCEL();
+    MT_NO_SIGNALS();
     is_busy = true;
     if (is_unseen_child())
         forget_parent();
     look_around();
     start_or_wait();
     is_busy = false;
+}
+
+void mt_start_slow(void)
+{
+    int saved = errno;
+    if (is_busy) {
+        n_missed++;
+        return;
+    }
+    if (atomic_load(&mt_state) < MT_AWAITING)
+        begin();
+    await_parts();
+    errno = saved;
 }
 
 /* Count lost events; the next event says so. */
@@ -219,13 +245,72 @@ static struct mt_thread *make_thread(void)
     return self;
 }
 
+void mt_lose_events(uint64_t events)
+{
+    if (mt_self)
+        lose(mt_self, events);
+    else
+        n_missed += events;
+}
+
+void mt_thread_leave(struct mt_thread *self)
+{
+    struct mt_own_ring *ring = &self->ring;
+    if (!mt_is_in_hook(self))
+        return;
+    while (self->n_holds) {
+        uint32_t id = self->id;
+        atomic_compare_exchange_strong(&self->holds[--self->n_holds]->by, &id, 0);
+    }
+    self->follow_up = self->n_ended = self->n_known = 0;
+    self->called.object = 0;
+    self->has_to_ask = false;
+    memset(&self->foresight, 0, sizeof self->foresight);
+    atomic_store_explicit(&ring->put, mt_ring_put(ring), memory_order_release);
+    lose(self, 1);
+    ring->refused = 0;
+    mt_leave(self);
+}
+
+/* Whether the hook that the thread is in is over. */
+static bool is_over(const struct mt_thread *self)
+{
+    uintptr_t sp = mt_stack_pointer();
+    uintptr_t there = atomic_load_explicit(&self->ring.inside, memory_order_relaxed);
+    stack_t other;
+    return sp + SIGNAL_FRAME >= there && sp - there + SIGNAL_FRAME < SAME_STACK &&
+           (sigaltstack(NULL, &other) || !(other.ss_flags & SS_ONSTACK));
+}
+
+/* Leave the thread's ring to a hook that may go on, on a stack that is elsewhere. */
+static bool can_begin_anew(struct mt_thread *self)
+{
+    static _Atomic unsigned n_kept;
+    if (++self->ring.refused < MOST_REFUSED || atomic_fetch_add(&n_kept, 1) >= MOST_KEPT)
+        return false;
+    atomic_store(&self->ring.is_left, true);
+    return true;
+}
+
+/* Return whether the thread may enter now, although it has not left an earlier hook. */
+static bool can_enter(struct mt_thread *self)
+{
+    if (is_over(self)) {
+        mt_thread_leave(self);
+        return true;
+    }
+    lose(self, 1); /* a signal handler's event within another event */
+    return false;
+}
+
 struct mt_thread *mt_enter_slow(void)
 {
     struct mt_thread *self = mt_self;
-    if (self) {
-        /* A signal handler's event within another event. */
-        lose(self, 1);
+    if (self && !can_enter(self) && !can_begin_anew(self))
         return NULL;
+    if (self && !mt_is_in_hook(self)) {
+        mt_go_inside(self);
+        return self;
     }
     n_missed += (uint64_t)is_busy;
     self = is_busy ? NULL : make_thread();
@@ -248,15 +333,15 @@ static void wait_for_room(struct mt_thread *self)
     errno = saved;
 }
 
-static void put(struct mt_ring *ring, uint64_t head, const uint64_t arguments[MT_EVENT_ARGS])
+static void put(struct mt_own_ring *ring, uint64_t head, const uint64_t arguments[MT_EVENT_ARGS])
 {
-    uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
+    uint64_t at = mt_ring_put(ring), *word = ring->shared.word;
     unsigned n = mt_ring_event_words((uint16_t)head);
-    mt_ring_begin(ring);
-    ring->word[at % MT_RING_WORDS] = head;
-    ring->word[(at + 1) % MT_RING_WORDS] = mt_now();
+    mt_ring_begin(ring, at);
+    word[at % MT_RING_WORDS] = head;
+    word[(at + 1) % MT_RING_WORDS] = mt_now();
     for (unsigned i = 2; i < n; i++)
-        ring->word[(at + i) % MT_RING_WORDS] = arguments[i - 2];
+        word[(at + i) % MT_RING_WORDS] = arguments[i - 2];
     mt_ring_end(ring, at + n);
 }
 
@@ -279,6 +364,7 @@ static int make_room(struct mt_thread *self)
                                                   left < count ? 0 : left - count,
                                                   memory_order_release, memory_order_relaxed))
         ;
+    mt_ring_share_losses(&self->ring);
     return 0;
 }
 
@@ -287,14 +373,14 @@ void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t 
 {
     const uint64_t arguments[] = {a, b, c, d};
     _Static_assert(sizeof arguments == MT_EVENT_ARGS * sizeof *arguments, "all of them");
-    struct mt_ring *ring = &self->ring;
+    struct mt_own_ring *ring = &self->ring;
     bool is_short =
         mt_ring_is_full(ring) || atomic_load_explicit(&ring->lost, memory_order_relaxed);
     if (is_short && make_room(self))
         return;
     if (ring->is_apart && (uint16_t)head != MT_LOST) /* before it can be taken */
         mt_tail_count_apart(1);
-    bool is_near_end = mt_ring_is_near_end(atomic_load_explicit(&ring->put, memory_order_relaxed));
+    bool is_near_end = mt_ring_is_near_end(mt_ring_put(ring));
     put(ring, head, arguments);
     mt_ring_set_limit(ring);
     if (is_short || is_near_end)

@@ -16,8 +16,10 @@
 #define MT_PRELOAD_RECORDER_H
 
 #include "clock.h"
+#include "held.h"
 #include "preload/host/hot.h"
 #include "preload/host/stack-bounds.h"
+#include "preload/host/stack-pointer.h"
 #include "ring.h"
 #include "trace-format/likely.h"
 #include "walks.h"
@@ -69,11 +71,15 @@ struct mt_thread_request {
 };
 
 struct mt_thread {
-    struct mt_ring ring;
-    uint32_t id;         /* in the trace */
+    struct mt_own_ring ring;         /* first, because it is mapped */
+    struct mt_held *holds[MT_HOLDS]; /* parts that only this thread may use now (held.h) */
+    unsigned n_holds;
+    uint32_t id, os_thread; /* in the trace, of the kernel */
+    char name[MT_THREAD_NAME_SIZE];
     int slot;            /* of the ring in the tail; -1: none */
     _Atomic int is_over; /* the thread has ended: drain and free it */
     struct mt_thread *next;
+    uint64_t last_ns; /* time of the last event that the writer took */
     struct mt_stack_bounds bounds;
     struct mt_foresight foresight;
     struct mt_thread_request request;
@@ -101,7 +107,7 @@ struct mt_thread {
     uint64_t members_at;    /* ring words that have earned looks at modules (module-members.c), */
     uint64_t optimizers_at; /* and at optimizers (optimizer-state.c) */
     bool is_cut;            /* frames of its stack are left out */
-    unsigned n_known; /* outermost frame first, from known[1] on */
+    unsigned n_known;       /* outermost frame first, from known[1] on */
     struct mt_known_frame known[1 + MT_STACK_DEPTH];
     uint16_t place[MT_STACK_DEPTH];  /* in known, by the frame's address; may be another frame's */
     uint64_t walked[MT_STACK_DEPTH]; /* frames to look up, innermost first */
@@ -109,15 +115,26 @@ struct mt_thread {
 
 enum mt_state {
     MT_IDLE,      /* no CUDA event yet: no file, no thread, no memory */
-    MT_STARTING,  /* one thread is starting the parts */
+    MT_STARTING,  /* one thread is starting the parts, and cannot be interrupted */
+    MT_AWAITING,  /* the parts have started: whoever comes waits until they are ready */
     MT_RECORDING, /* */
     MT_OVER       /* ended, or could not start */
 };
+
+/* Arguments passed between functions lie in memory, which costs the processor time. */
+#define MT_ALWAYS_INLINE inline __attribute__((always_inline))
 
 extern _Atomic int mt_state;
 extern _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
 struct mt_thread *mt_enter_slow(void) __attribute__((cold));
+
+/* Count events that this thread has lost outside of mt_enter and mt_leave. */
+void mt_lose_events(uint64_t events) __attribute__((cold));
+
+/* What the thread is inside of is over, without having ended: count its event, give back what it
+ * holds, and forget what it knows, which may be half written. */
+void mt_thread_leave(struct mt_thread *thread) __attribute__((cold));
 
 /* Let forked children start anew from now on. Call before the first lock is taken. */
 void mt_expect_fork(void);
@@ -125,7 +142,8 @@ void mt_expect_fork(void);
 /* Start recording at the process's first CUDA event; later calls cost a load. */
 void mt_start_slow(void) __attribute__((cold));
 
-/* Return whether this is the recorded process, and not a child of vfork, which shares its memory. */
+/* Return whether this is the recorded process, and not a child of vfork, which shares its memory.
+ */
 bool mt_is_recorded(void);
 
 /* Call around a function that forks and ends the parent without a sign (daemon). */
@@ -151,14 +169,15 @@ static inline bool mt_is_in_hook(const struct mt_thread *thread)
     return atomic_load_explicit(&thread->ring.inside, memory_order_acquire) != 0;
 }
 
-/* Call before reading anything of ours: the writer has the other half of the fence (order.c). */
-static inline void mt_go_inside(struct mt_thread *self)
+/* Call before reading anything of ours: the writer has the other half of the fence (order.c). What
+ * is inside is known by where its stack is: a signal handler may jump out of it. */
+static MT_ALWAYS_INLINE void mt_go_inside(struct mt_thread *self)
 {
-    atomic_store_explicit(&self->ring.inside, 1, memory_order_relaxed);
+    atomic_store_explicit(&self->ring.inside, mt_stack_pointer(), memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-static inline struct mt_thread *mt_enter(void)
+static MT_ALWAYS_INLINE struct mt_thread *mt_enter(void)
 {
     struct mt_thread *self = mt_self;
     if (MT_UNLIKELY(!mt_is_recording()))
@@ -182,25 +201,22 @@ static inline void mt_leave(struct mt_thread *self)
 void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
                     uint64_t d) __attribute__((cold));
 
-/* Arguments passed between functions lie in memory, which costs the processor time. */
-#define MT_ALWAYS_INLINE inline __attribute__((always_inline))
-
 /* Put an event with its kind's number of arguments. Take the stack before the time, so that its
  * definition is known before. */
 static MT_ALWAYS_INLINE void mt_record(struct mt_thread *self, unsigned kind, int device,
                                        uint32_t stack,
                                        const uint64_t arguments[static MT_EVENT_ARGS])
 {
-    struct mt_ring *ring = &self->ring;
+    struct mt_own_ring *ring = &self->ring;
     uint64_t head = mt_ring_head(kind, device, stack);
     uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
     if (MT_UNLIKELY(at >= atomic_load_explicit(&ring->limit, memory_order_relaxed))) {
         mt_record_slow(self, head, arguments[0], arguments[1], arguments[2], arguments[3]);
         return;
     }
-    uint64_t *word = &ring->word[at % MT_RING_WORDS];
+    uint64_t *word = &ring->shared.word[at % MT_RING_WORDS];
     __builtin_prefetch(word + MT_RING_AHEAD, 1);
-    mt_ring_begin(ring);
+    mt_ring_begin(ring, at);
     word[0] = head;
     word[1] = mt_now();
     for (unsigned i = 0; i < MT_EVENT_ARGS; i++) /* the next event overwrites surplus ones */

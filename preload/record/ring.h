@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings (trace-format/tail.h) for the putting thread and the writer. */
+/*
+ * Rings for the putting thread and the writer. The shared part lies in the tail's file
+ * (trace-format/tail.h), to which others may write: this process writes it for readers, and
+ * believes nothing that it reads there. What it goes by is its own.
+ */
 #ifndef MT_PRELOAD_RING_H
 #define MT_PRELOAD_RING_H
 
@@ -13,22 +17,49 @@
 #define MT_RING_EVENT (2 + MT_EVENT_ARGS)
 #define MT_RING_AHEAD 32
 
-static inline uint64_t mt_ring_used(struct mt_ring *ring)
+struct mt_own_ring {
+    struct mt_ring shared;  /* first, because it is mapped */
+    _Atomic uint64_t put;   /* words ever put; inverted while the owner is between reading the clock
+                               and publishing the event (order.c, "horizon") */
+    _Atomic uint64_t limit; /* below it, put has room for an event in one piece */
+    /* Not 0 while the owner is in a hook: its stack pointer there. A hook called from within is not
+     * recorded. */
+    _Atomic uintptr_t inside;
+    _Atomic uint64_t lost; /* events that no LOST event counts yet */
+    bool is_apart;         /* the ring has no slot in the tail, which counts its events */
+    _Atomic bool is_left;  /* its thread goes on with another one: what is being put never comes */
+    bool is_damaged;       /* others have written to the words */
+    unsigned refused;      /* events since it was entered */
+    _Alignas(64) _Atomic uint64_t taken; /* words */
+};
+
+static inline bool mt_ring_is_putting(struct mt_own_ring *ring)
 {
-    return atomic_load_explicit(&ring->put, memory_order_relaxed) -
-           atomic_load_explicit(&ring->taken, memory_order_acquire);
+    return (int64_t)atomic_load_explicit(&ring->put, memory_order_acquire) < 0;
+}
+
+/* Return the words ever put, without an event that is being put. */
+static inline uint64_t mt_ring_put(struct mt_own_ring *ring)
+{
+    uint64_t put = atomic_load_explicit(&ring->put, memory_order_acquire);
+    return (int64_t)put < 0 ? ~put : put;
+}
+
+static inline uint64_t mt_ring_used(struct mt_own_ring *ring)
+{
+    return mt_ring_put(ring) - atomic_load_explicit(&ring->taken, memory_order_acquire);
 }
 
 /* Return whether there may be no room for an event and a LOST event before it. */
-static inline bool mt_ring_is_full(struct mt_ring *ring)
+static inline bool mt_ring_is_full(struct mt_own_ring *ring)
 {
     return mt_ring_used(ring) > MT_RING_WORDS - 16;
 }
 
 #define MT_RING_HALF (MT_RING_WORDS / 2)
 
-/* Return whether an event would wrap around the ring's end, or fills another half of the ring, after
- * which the writer is woken. */
+/* Return whether an event would wrap around the ring's end, or fills another half of the ring,
+ * after which the writer is woken. */
 static inline bool mt_ring_is_near_end(uint64_t at)
 {
     return at % MT_RING_HALF > MT_RING_HALF - MT_RING_EVENT;
@@ -37,9 +68,9 @@ static inline bool mt_ring_is_near_end(uint64_t at)
 /* Set the limit, one word beside `put`, up to which none of these holds: an event is near the end,
  * the ring is full, events were lost, or events must be counted. For the owner, and a signal
  * handler within it. */
-static inline void mt_ring_set_limit(struct mt_ring *ring)
+static inline void mt_ring_set_limit(struct mt_own_ring *ring)
 {
-    uint64_t at = atomic_load_explicit(&ring->put, memory_order_relaxed);
+    uint64_t at = mt_ring_put(ring);
     uint64_t half = at / MT_RING_HALF * MT_RING_HALF + MT_RING_HALF - MT_RING_EVENT + 1;
     uint64_t room = at - mt_ring_used(ring) + MT_RING_WORDS - 16 + 1;
     atomic_store_explicit(&ring->limit, half < room ? half : room, memory_order_relaxed);
@@ -48,26 +79,35 @@ static inline void mt_ring_set_limit(struct mt_ring *ring)
         atomic_store_explicit(&ring->limit, 0, memory_order_relaxed);
 }
 
+/* Tell readers of the tail how many events no LOST event counts. */
+static inline void mt_ring_share_losses(struct mt_own_ring *ring)
+{
+    atomic_store_explicit(&ring->shared.lost,
+                          atomic_load_explicit(&ring->lost, memory_order_relaxed),
+                          memory_order_release);
+}
+
 /* Drop events; the next event counts them. For the owner and a signal handler within it. */
-static inline void mt_ring_lose(struct mt_ring *ring, uint64_t events)
+static inline void mt_ring_lose(struct mt_own_ring *ring, uint64_t events)
 {
     atomic_fetch_add_explicit(&ring->lost, events, memory_order_relaxed);
+    mt_ring_share_losses(ring);
     atomic_store_explicit(&ring->limit, 0, memory_order_relaxed);
 }
 
 /* Call around reading the clock and putting words; the writer has the other half of the fence
- * (order.c). */
-static inline void mt_ring_begin(struct mt_ring *ring)
+ * (order.c). at: the words ever put. */
+static inline void mt_ring_begin(struct mt_own_ring *ring, uint64_t at)
 {
-    atomic_store_explicit(&ring->putting, 1, memory_order_relaxed);
+    atomic_store_explicit(&ring->put, ~at, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     mt_clock_fence();
 }
 
-static inline void mt_ring_end(struct mt_ring *ring, uint64_t put)
+static inline void mt_ring_end(struct mt_own_ring *ring, uint64_t put)
 {
+    atomic_store_explicit(&ring->shared.put, put, memory_order_release);
     atomic_store_explicit(&ring->put, put, memory_order_release);
-    atomic_store_explicit(&ring->putting, 0, memory_order_release);
 }
 
 #endif

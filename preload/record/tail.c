@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -41,7 +42,14 @@ static struct {
     char path[PATH_MAX + sizeof MT_TAIL_SUFFIX];
     char status[256];
     struct mt_tail_header *header; /* NULL: no tail */
+    _Atomic bool is_left;          /* others have written to it: it is memory now */
     unsigned char *journal;
+    /* What the file says, too. Others may write to it. */
+    _Atomic uint64_t journal_put;
+    _Atomic uint32_t turn;
+    uint32_t slots;
+    struct mt_tail_mark mark[2];
+    uint64_t start_ns;
     _Atomic uint64_t journal_taken; /* bytes already in the trace */
     int journal_overflowed;         /* the writer has taken nothing since */
     unsigned char definition[MT_DEFINITION_SIZE];
@@ -138,7 +146,7 @@ void mt_tail_open(const char *trace_path, uint64_t start_ns)
     struct mt_tail_header *header = tail.header;
     header->version = MT_TAIL_VERSION;
     header->pid = (uint32_t)getpid();
-    header->start_monotonic_ns = start_ns;
+    header->start_monotonic_ns = tail.start_ns = start_ns;
     header->start_realtime_ns = mt_clock(CLOCK_REALTIME) - (mt_now() - start_ns);
     memcpy(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE);
     mt_author_lock(tail.file.fd); /* while it is mapped: descriptors may be closed */
@@ -148,7 +156,64 @@ void mt_tail_open(const char *trace_path, uint64_t start_ns)
 
 int mt_tail_exists(void)
 {
-    return tail.header != NULL;
+    return tail.header && !atomic_load_explicit(&tail.is_left, memory_order_acquire);
+}
+
+/* Whether the file says what we wrote there. */
+static bool is_as_written(void)
+{
+    const struct mt_tail_header *header = tail.header;
+    uint64_t journal = tail.journal_put, in_file = header->journal_put; /* it may grow in between */
+    return !memcmp(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE) &&
+           header->version == MT_TAIL_VERSION && header->pid == (uint32_t)getpid() &&
+           header->start_monotonic_ns == tail.start_ns && header->turn == tail.turn &&
+           in_file >= journal && in_file - journal <= MT_JOURNAL_SIZE &&
+           !memcmp(header->mark, tail.mark, sizeof tail.mark);
+}
+
+bool mt_tail_is_ours(void)
+{
+    return !mt_tail_exists() || mt_guard_has_lost() || is_as_written();
+}
+
+bool mt_tail_ring_is_ours(struct mt_own_ring *ring, int slot, uint32_t thread)
+{
+    uint64_t before = mt_ring_put(ring), in_file = atomic_load(&ring->shared.put);
+    return slot < 0 || mt_guard_has_lost() ||
+           (!ring->is_damaged && in_file >= before && in_file - before <= MT_RING_WORDS &&
+            ring->shared.thread == thread);
+}
+
+/* Put memory with the same content in place of pages of the file. */
+static int detach(unsigned number, void *pages, size_t size)
+{
+    void *copy = mt_map(size);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, pages, size);
+    if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pages) == MAP_FAILED) {
+        mt_unmap(copy, size);
+        return -ENOMEM;
+    }
+    mt_guard_set(number, NULL, 0);
+    return 0;
+}
+
+int mt_tail_leave(void)
+{
+    atomic_store_explicit(&tail.is_left, true, memory_order_release);
+    explain("partly: another program wrote to the tail");
+    mt_own_file_close(&tail.file);
+    return detach(0, tail.header, MT_TAIL_RINGS);
+}
+
+int mt_tail_leave_ring(struct mt_own_ring *ring, int *slot)
+{
+    if (*slot < 0)
+        return 0;
+    int rc = detach((unsigned)*slot + 1, &ring->shared, sizeof ring->shared);
+    *slot = -1;
+    return rc;
 }
 
 const char *mt_tail_status(void)
@@ -167,7 +232,7 @@ static bool is_whole(uint32_t slots)
 
 static int new_slot(void)
 {
-    uint32_t slot = atomic_load_explicit(&tail.header->slots, memory_order_relaxed);
+    uint32_t slot = tail.slots;
     if (slot == MT_TAIL_SLOTS)
         return -1;
     /* Growing a truncated file would give the other rings zeros instead of a fault. */
@@ -180,22 +245,23 @@ static int new_slot(void)
 }
 
 /* Map a ring. A failing mapping may have removed the old memory. */
-static int map_ring(struct mt_ring *ring, uint64_t slot)
+static int map_ring(struct mt_own_ring *ring, uint64_t slot)
 {
-    if (map_file(ring, mt_tail_ring_at(slot), sizeof *ring)) {
+    struct mt_ring *shared = &ring->shared;
+    if (map_file(shared, mt_tail_ring_at(slot), sizeof *shared)) {
         /* Otherwise the kernel clears much around each touched page; most threads touch few. */
-        madvise(ring, sizeof *ring, MADV_RANDOM);
-        mt_guard_set((unsigned)slot + 1, ring, sizeof *ring);
+        madvise(shared, sizeof *shared, MADV_RANDOM);
+        mt_guard_set((unsigned)slot + 1, shared, sizeof *shared);
         return 0;
     }
     explain("partly: %s", strerror(errno));
     return -ENOMEM;
 }
 
-int mt_tail_take_ring(struct mt_ring *ring, int *slot)
+int mt_tail_take_ring(struct mt_own_ring *ring, int *slot)
 {
     *slot = -1;
-    if (!tail.header)
+    if (!mt_tail_exists())
         return 0;
     ring->is_apart = true;
     if (!mt_own_file_is_ours(&tail.file))
@@ -208,9 +274,11 @@ int mt_tail_take_ring(struct mt_ring *ring, int *slot)
     if (tail.n_free)
         tail.n_free--;
     else
-        atomic_store_explicit(&tail.header->slots, (uint32_t)found + 1, memory_order_release);
-    ring->put = ring->taken = ring->lost = ring->safe[0] = ring->safe[1] = 0; /* from earlier use */
-    ring->limit = ring->inside = ring->is_apart = false;
+        atomic_store_explicit(&tail.header->slots, tail.slots = (uint32_t)found + 1,
+                              memory_order_release);
+    struct mt_ring *shared = &ring->shared;
+    shared->put = shared->lost = shared->safe[0] = shared->safe[1] = 0; /* from earlier use */
+    ring->is_apart = false;
     *slot = found;
     return 0;
 }
@@ -227,11 +295,11 @@ void mt_tail_note_apart(unsigned index, uint64_t events)
         atomic_store_explicit(&tail.header->apart_safe[index], events, memory_order_relaxed);
 }
 
-void mt_tail_give_ring(struct mt_ring *ring, int slot)
+void mt_tail_give_ring(struct mt_own_ring *ring, int slot)
 {
     if (slot < 0)
         return;
-    atomic_store_explicit(&ring->thread, 0, memory_order_release);
+    atomic_store_explicit(&ring->shared.thread, 0, memory_order_release);
     mt_guard_set((unsigned)slot + 1, NULL, 0);
     tail.free_slots[tail.n_free++] = (uint32_t)slot;
 }
@@ -258,7 +326,7 @@ static int make_journal_room(size_t size)
 void mt_tail_define(const struct mt_definition *definition)
 {
     unsigned char *bytes = tail.definition;
-    if (!tail.header)
+    if (!mt_tail_exists())
         return;
     size_t size = mt_encode_definition(bytes, definition);
     if (!make_journal_room(size))
@@ -270,19 +338,20 @@ void mt_tail_define(const struct mt_definition *definition)
     memcpy(tail.journal + at % MT_JOURNAL_SIZE, bytes, first);
     memcpy(tail.journal, bytes + first, size - first);
     atomic_store_explicit(&tail.header->journal_put, at + size, memory_order_release);
+    atomic_store_explicit(&tail.journal_put, at + size, memory_order_release);
 }
 
 uint64_t mt_tail_journal(void)
 {
-    return tail.header ? atomic_load_explicit(&tail.header->journal_put, memory_order_acquire) : 0;
+    return atomic_load_explicit(&tail.journal_put, memory_order_acquire);
 }
 
 unsigned mt_tail_mark(const struct mt_tail_mark *mark)
 {
     if (!tail.header)
         return 0;
-    unsigned next = (atomic_load(&tail.header->turn) + 1) % 2;
-    tail.header->mark[next] = *mark;
+    unsigned next = (tail.turn + 1) % 2;
+    tail.header->mark[next] = tail.mark[next] = *mark;
     return next;
 }
 
@@ -290,8 +359,9 @@ void mt_tail_turn(const struct mt_tail_mark *mark)
 {
     if (!tail.header)
         return;
-    uint32_t turn = atomic_fetch_add(&tail.header->turn, 1);
-    tail.header->mark[turn % 2] = *mark;
+    uint32_t turn = tail.turn++;
+    atomic_store(&tail.header->turn, tail.turn);
+    tail.header->mark[turn % 2] = tail.mark[turn % 2] = *mark;
     atomic_store(&tail.journal_taken, mark->journal);
 }
 
@@ -322,7 +392,7 @@ __attribute__((no_sanitize("thread"))) void mt_tail_say_alive(void)
 
 void mt_tail_remove(void)
 {
-    if (tail.header)
+    if (mt_tail_exists())
         mt_own_file_unlink(&tail.file, tail.path);
     mt_own_file_close(&tail.file);
 }

@@ -8,7 +8,10 @@
 #ifndef MT_PRELOAD_TAIL_H
 #define MT_PRELOAD_TAIL_H
 
+#include "ring.h"
 #include "trace-format/tail.h"
+
+#include <stdbool.h>
 
 /* Make the tail of a trace. On failure, mt_tail_status says why. Writer only. */
 void mt_tail_open(const char *trace_path, uint64_t start_ns);
@@ -22,7 +25,7 @@ const char *mt_tail_status(void);
 /* Put the ring of a new thread, all zeros in mapped memory, into the file. Return 0 with its slot,
  * or with -1: the ring stays where it is, and is apart if there is a tail. -ENOMEM: the memory is
  * gone. Callers hold one lock. */
-int mt_tail_take_ring(struct mt_ring *ring, int *slot);
+int mt_tail_take_ring(struct mt_own_ring *ring, int *slot);
 
 /* Count events of rings that are apart (is_apart), by an atomic addition. Any thread. */
 void mt_tail_count_apart(uint64_t events);
@@ -31,7 +34,17 @@ void mt_tail_count_apart(uint64_t events);
 void mt_tail_note_apart(unsigned index, uint64_t events);
 
 /* Give the slot back, before the ring is unmapped. */
-void mt_tail_give_ring(struct mt_ring *ring, int slot);
+void mt_tail_give_ring(struct mt_own_ring *ring, int slot);
+
+/* Whether the file says what this process wrote there, and the same for the ring of a thread;
+ * always, if there is none. Writer only. */
+bool mt_tail_is_ours(void);
+bool mt_tail_ring_is_ours(struct mt_own_ring *ring, int slot, uint32_t thread);
+
+/* Leave the file to those who write to it: go on in memory. Return 0 or -ENOMEM. For threads.h,
+ * with its lock. */
+int mt_tail_leave(void);
+int mt_tail_leave_ring(struct mt_own_ring *ring, int *slot);
 
 /* Note a definition. If the journal is full, wait a little for the writer, then leave it out. The
  * caller holds the definitions' lock. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "threads.h"
 #include "clock.h"
 #include "preload/host/memory.h"
 #include "tail.h"
-#include "threads.h"
 #include "wake.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 /* Ask the writer for ended threads' rings in such numbers: otherwise a program that makes a thread
@@ -28,9 +30,11 @@ static int prepare(struct mt_thread *thread, pid_t os_thread)
     if (threads.first)
         atomic_store(&mt_clock_is_shared, 1);
     thread->id = ++threads.last_id;
-    thread->ring.os_thread = (uint32_t)os_thread;
-    prctl(PR_GET_NAME, thread->ring.name);
-    atomic_store_explicit(&thread->ring.thread, thread->id, memory_order_release);
+    thread->os_thread = (uint32_t)os_thread;
+    prctl(PR_GET_NAME, thread->name);
+    thread->ring.shared.os_thread = thread->os_thread;
+    memcpy(thread->ring.shared.name, thread->name, sizeof thread->name);
+    atomic_store_explicit(&thread->ring.shared.thread, thread->id, memory_order_release);
     return 0;
 }
 
@@ -56,6 +60,7 @@ struct mt_thread *mt_threads_add(pid_t os_thread)
 void mt_threads_retire(struct mt_thread *thread)
 {
     static _Atomic unsigned n;
+    mt_thread_leave(thread);
     atomic_store_explicit(&thread->is_over, 1, memory_order_release);
     if (++n % MOST_RETIRED == 0)
         mt_writer_wake();
@@ -70,6 +75,25 @@ size_t mt_threads_list(struct mt_thread **out, size_t most)
             out[n] = thread;
     pthread_mutex_unlock(&threads.lock);
     return n;
+}
+
+static bool is_tail_ours(void)
+{
+    bool is_ours = mt_tail_is_ours();
+    for (struct mt_thread *thread = threads.first; thread && is_ours; thread = thread->next)
+        is_ours = mt_tail_ring_is_ours(&thread->ring, thread->slot, thread->id);
+    return is_ours;
+}
+
+int mt_threads_check_tail(void)
+{
+    pthread_mutex_lock(&threads.lock);
+    bool is_ours = is_tail_ours();
+    int rc = is_ours ? 0 : mt_tail_leave();
+    for (struct mt_thread *thread = threads.first; thread && !is_ours && !rc; thread = thread->next)
+        rc = mt_tail_leave_ring(&thread->ring, &thread->slot);
+    pthread_mutex_unlock(&threads.lock);
+    return rc ? rc : !is_ours;
 }
 
 void mt_threads_drop(struct mt_thread *thread)

@@ -16,6 +16,10 @@ void mt_threads_retire(struct mt_thread *thread);
  * drops them. */
 size_t mt_threads_list(struct mt_thread **out, size_t most);
 
+/* Leave a tail to which others have written, in all threads. Return 0 if there is none such, 1 if
+ * it was left, or -ENOMEM. Writer only. */
+int mt_threads_check_tail(void);
+
 /* Free a retired, drained thread's memory. */
 void mt_threads_drop(struct mt_thread *thread);
 

@@ -198,7 +198,9 @@ static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
 static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     bool has_begun = mt_look_begin();
-    uint32_t what = enters_module(self, i, code) ? BY_OBJECT : enters_step(self, i, code) ? STEP : 0;
+    uint32_t what = enters_module(self, i, code) ? BY_OBJECT
+                    : enters_step(self, i, code) ? STEP
+                                                 : 0;
     mt_look_end(has_begun);
     return what;
 }
@@ -321,8 +323,9 @@ static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t fr
 static uint32_t intern_gap(const struct mt_key *key, unsigned least)
 {
     char text[64];
-    int n = least > 1 ? snprintf(text, sizeof text, "... %u to %u frames left out", least, 2 * least - 1)
-                      : snprintf(text, sizeof text, "... 1 frame left out");
+    int n = least > 1
+                ? snprintf(text, sizeof text, "... %u to %u frames left out", least, 2 * least - 1)
+                : snprintf(text, sizeof text, "... 1 frame left out");
     mt_intern_lock();
     uint32_t frame = mt_intern_frame(mt_intern_string(text, (size_t)n), 0, 0);
     uint32_t id = frame ? mt_intern_stack(key->parent, frame) : 0;

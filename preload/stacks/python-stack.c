@@ -85,8 +85,8 @@ void mt_python_start(const struct mt_python_found *found)
                    "freed; recording without Python stacks");
     }
     if (!python.layout)
-        mt_message("memtap does not know Python %d.%d; recording without Python stacks",
-                   major, minor);
+        mt_message("memtap does not know Python %d.%d; recording without Python stacks", major,
+                   minor);
 }
 
 static uint64_t current_frame(uint64_t tstate)

@@ -3,6 +3,7 @@
 #include "preload/host/hot.h"
 #include "preload/host/safe-read.h"
 #include "preload/loader/find-real.h"
+#include "preload/record/held.h"
 #include "trace-format/likely.h"
 
 #include <stdatomic.h>
@@ -32,7 +33,7 @@ static struct site {
     unsigned tries, changes; /* so far */
     unsigned wrong;          /* MOST_WRONG: given up */
 } sites[SITES];
-static atomic_flag is_learning = ATOMIC_FLAG_INIT;
+static struct mt_held learning;
 
 /* Whether the page of an address can be read: each system call asks about a whole area, because
  * records come and go in many pages of the heap. */
@@ -152,7 +153,7 @@ uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, 
 {
     uint64_t at = 0;
     struct mt_block_site *used = &mt_block_sites[is_free];
-    if (atomic_flag_test_and_set_explicit(&is_learning, memory_order_acquire))
+    if (!mt_hold(&learning))
         return 0;
     struct site *site = find_site(caller.code);
     if (site && site->wrong < MOST_WRONG) {
@@ -163,7 +164,7 @@ uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, 
         else if (used->code == site->code)
             atomic_store_explicit(&used->code, NULL, memory_order_release);
     }
-    atomic_flag_clear_explicit(&is_learning, memory_order_release);
+    mt_let_go(&learning);
     return at;
 }
 
@@ -208,5 +209,5 @@ bool mt_blocks_are_found(void)
 
 void mt_blocks_reset(void)
 {
-    atomic_flag_clear(&is_learning);
+    learning.by = 0;
 }

@@ -96,13 +96,12 @@ static void label_gradient(const void *impl)
         return;
     struct mt_tensor_data place = mt_impl_place(impl);
     if (place.address)
-        mt_record(self, MT_GRADIENT, place.device, 0,
-                  MT_ARGS(place.address, mt_impl_dtype(impl)));
+        mt_record(self, MT_GRADIENT, place.device, 0, MT_ARGS(place.address, mt_impl_dtype(impl)));
     mt_leave(self);
 }
 
-/* w.grad.data = other makes a gradient, x.data = other of a plain tensor says nothing (FSDP1 casts a
- * gradient so before it is one), and everything else makes a parameter. */
+/* w.grad.data = other makes a gradient, x.data = other of a plain tensor says nothing (FSDP1 casts
+ * a gradient so before it is one), and everything else makes a parameter. */
 void mt_hook_set_data(void *tensor, void *new_data)
 {
     if (mt_is_gradient(mt_tensor_impl(tensor)))

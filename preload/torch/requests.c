@@ -2,6 +2,7 @@
 #include "requests.h"
 #include "alloc-conf.h"
 #include "preload/host/hot.h"
+#include "preload/record/held.h"
 #include "totals.h"
 
 #include <stdatomic.h>
@@ -15,12 +16,13 @@ static _Atomic uint64_t unknown, left_out; /* events; blocks that wait */
 
 /* Blocks that wait for other streams, oldest first. */
 #define WAITING 4096u
+#define MOST_TRIES 1000000u /* while another thread looks at them */
 static struct waiting {
     uint64_t record, address;
     int device;
 } waiting[WAITING];
 static MT_HOT _Atomic unsigned n_waiting;
-static atomic_flag is_looking = ATOMIC_FLAG_INIT;
+static struct mt_held looking;
 
 static _Atomic uint64_t *place_of(uint64_t pool)
 {
@@ -92,17 +94,21 @@ static bool look_at_oldest(struct mt_thread *self, int device)
 /* The allocator has just asked its events. */
 static __attribute__((noinline, cold)) void look_at_waiting(struct mt_thread *self, int device)
 {
-    if (atomic_flag_test_and_set_explicit(&is_looking, memory_order_acquire))
+    if (!mt_hold(&looking))
         return;
     while (look_at_oldest(self, device))
         ;
-    atomic_flag_clear_explicit(&is_looking, memory_order_release);
+    mt_let_go(&looking);
 }
 
 static __attribute__((cold)) void add_waiting(int device, uint64_t record, uint64_t address)
 {
-    while (atomic_flag_test_and_set_explicit(&is_looking, memory_order_acquire))
-        ;
+    unsigned tries = 0;
+    while (!mt_hold(&looking))
+        if (++tries == MOST_TRIES) {
+            left_out++;
+            return;
+        }
     unsigned n = atomic_load_explicit(&n_waiting, memory_order_relaxed);
     if (n < WAITING) {
         waiting[n] = (struct waiting){record, address, device};
@@ -110,7 +116,7 @@ static __attribute__((cold)) void add_waiting(int device, uint64_t record, uint6
     } else {
         left_out++;
     }
-    atomic_flag_clear_explicit(&is_looking, memory_order_release);
+    mt_let_go(&looking);
 }
 
 MT_UNSANITIZED static void tell(struct mt_thread *self, int device, uint64_t size,
@@ -208,7 +214,7 @@ void mt_requests_reset(void)
 {
     n_waiting = 0;
     unknown = left_out = 0;
-    atomic_flag_clear(&is_looking);
+    looking.by = 0;
     mt_blocks_reset();
     mt_totals_reset();
     mt_alloc_conf_reset();

@@ -11,7 +11,8 @@ MT_HOT struct mt_allocator_words mt_allocator_words[MT_TOTALS_DEVICES];
 enum { EMPTIED, RETRIES, LIMIT, HAS_LIMIT }; /* the words */
 
 /* The record of a device's allocator, in words from its pools of blocks, which both lie in it: the
- * statistics are before them, and what is behind them begins with the total that a limit holds for. */
+ * statistics are before them, and what is behind them begins with the total that a limit holds for.
+ */
 enum { BEFORE = 128, WINDOW = 384 };
 
 /* Statistics of bytes are groups of 12 words, each beginning with the current number and its peak:
@@ -27,8 +28,8 @@ enum {
     EMPTIED_FROM_ACTIVE = 46
 };
 
-/* The limit is behind its total; or behind the properties of the device, which are behind that: they
- * begin with its name, and have these sizes in CUDA 13 and 12. */
+/* The limit is behind its total; or behind the properties of the device, which are behind that:
+ * they begin with its name, and have these sizes in CUDA 13 and 12. */
 enum { PROPERTIES_13 = 126, PROPERTIES_12 = 129 };
 
 #define MOST_BYTES (UINT64_C(1) << 44)
@@ -76,7 +77,8 @@ static void find_statistics(struct learning *found, const uint64_t *words, uint6
         unsigned active = active_of(at, found->allocated, found->reserved);
         if (!active)
             continue;
-        found->agree = found->statistics == address && found->active == active ? found->agree + 1 : 1;
+        found->agree =
+            found->statistics == address && found->active == active ? found->agree + 1 : 1;
         found->statistics = address;
         found->active = active;
         return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a program does to PyTorch's allocator without allocating or freeing: empty_cache (also one
- * that frees nothing), and a limit of its memory (set_per_process_memory_fraction). The allocator of
- * a device keeps a count of the first and the second in its own record, which also has the pools of
- * blocks; where, is learnt by reads that cannot crash, from the totals that it reports. A change is
- * recorded just before the next alloc, free or oom. In a hook, under the allocator's lock.
+ * that frees nothing), and a limit of its memory (set_per_process_memory_fraction). The allocator
+ * of a device keeps a count of the first and the second in its own record, which also has the pools
+ * of blocks; where, is learnt by reads that cannot crash, from the totals that it reports. A change
+ * is recorded just before the next alloc, free or oom. In a hook, under the allocator's lock.
  */
 #ifndef MT_PRELOAD_TOTALS_H
 #define MT_PRELOAD_TOTALS_H

@@ -61,8 +61,8 @@ void mt_writer_define_threads(void)
 
 static void meet_thread(const struct mt_thread *thread)
 {
-    struct mt_known_thread known = {thread->id, thread->ring.os_thread, ""};
-    memcpy(known.name, thread->ring.name, sizeof known.name);
+    struct mt_known_thread known = {thread->id, thread->os_thread, ""};
+    memcpy(known.name, thread->name, sizeof known.name);
     define_thread(&known);
     if (mt_writer.live)
         remember_thread(&known);

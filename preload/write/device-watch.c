@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device-memory.h"
 #include "device-watch.h"
+#include "device-memory.h"
 #include "preload/host/own-thread.h"
 #include "preload/record/recorder.h"
 #include "preload/record/wake.h"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define PUTTING_WAIT_NS 100000000
+#define MOST_BACK_NS 1000000000u /* by which a corrected clock may be off */
 
 /*
  * The horizon: a moment before which all events can be seen. A thread notes that it is putting (a
@@ -34,12 +35,12 @@ static void barrier_in_all_threads(void)
 
 /* Whether everything begun before the barrier is published. If not, the thread has lost its
  * processor in the middle, or is stopped. */
-static bool is_published(struct mt_ring *ring)
+static bool is_published(struct mt_own_ring *ring)
 {
-    if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
+    if (!mt_ring_is_putting(ring) || atomic_load(&ring->is_left))
         return true;
     for (uint64_t until = mt_now() + PUTTING_WAIT_NS; mt_now() < until; sched_yield())
-        if (!atomic_load_explicit(&ring->putting, memory_order_acquire))
+        if (!mt_ring_is_putting(ring))
             return true;
     return false;
 }
@@ -79,11 +80,51 @@ static int list_threads(struct mt_order *order)
     return 0;
 }
 
+/* Whether there is an event at a place that the thread may have put there: others may write to the
+ * tail. */
+static bool is_event(const struct mt_source *source, uint64_t at, uint64_t last_ns)
+{
+    const uint64_t *word = source->thread->ring.shared.word;
+    unsigned kind = (uint16_t)word[at % MT_RING_WORDS];
+    uint64_t time_ns = word[(at + 1) % MT_RING_WORDS];
+    return kind && kind < MT_KIND_LIMIT && at + mt_ring_event_words(kind) <= source->end &&
+           time_ns + MOST_BACK_NS >= last_ns && time_ns <= source->until_ns + MOST_BACK_NS;
+}
+
+/* Whether there are only events from a place to the end. Takes from the looks left. */
+static bool is_sound(const struct mt_source *source, uint64_t at, uint64_t *looks)
+{
+    const uint64_t *word = source->thread->ring.shared.word;
+    uint64_t last_ns = source->thread->last_ns;
+    while (at < source->end && is_event(source, at, last_ns) && *looks) {
+        --*looks;
+        last_ns = word[(at + 1) % MT_RING_WORDS];
+        at += mt_ring_event_words((uint16_t)word[at % MT_RING_WORDS]);
+    }
+    return at == source->end;
+}
+
+/* Leave out what is no event. It was at most so many. The tail will be left. */
+static __attribute__((cold)) void leave_out(struct mt_source *source)
+{
+    enum { LEAST_WORDS = 2 };
+    struct mt_own_ring *ring = &source->thread->ring;
+    uint64_t at = source->at, looks = 4 * (uint64_t)MT_RING_WORDS;
+    while (!is_sound(source, at, &looks))
+        at++;
+    atomic_fetch_add(&ring->lost, (at - source->at + LEAST_WORDS - 1) / LEAST_WORDS);
+    atomic_store(&ring->limit, 0);
+    ring->is_damaged = true;
+    source->at = at;
+}
+
 static void look_ahead(struct mt_source *source)
 {
-    const struct mt_ring *ring = &source->thread->ring;
+    const uint64_t *word = source->thread->ring.shared.word;
+    if (source->at < source->end && !is_event(source, source->at, source->thread->last_ns))
+        leave_out(source);
     source->next_time_ns =
-        source->at < source->end ? ring->word[(source->at + 1) % MT_RING_WORDS] : UINT64_MAX;
+        source->at < source->end ? word[(source->at + 1) % MT_RING_WORDS] : UINT64_MAX;
 }
 
 /* If a thread is stopped while it puts an event, that event is younger than the last horizon. The
@@ -107,12 +148,13 @@ int mt_order_collect(struct mt_order *order, bool is_last)
     barrier_in_all_threads();
     for (size_t i = 0; i < order->n; i++) {
         struct mt_source *source = &order->source[i];
-        struct mt_ring *ring = &source->thread->ring;
+        struct mt_own_ring *ring = &source->thread->ring;
         /* A thread in no hook now has not begun to read what was retired before. */
         is_nobody_in = is_nobody_in && !mt_is_in_hook(source->thread);
         is_all = is_published(ring) && is_all;
-        source->end = atomic_load_explicit(&ring->put, memory_order_acquire);
+        source->end = mt_ring_put(ring);
         source->at = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+        source->until_ns = mt_now();
         look_ahead(source);
     }
     if (is_nobody_in)
@@ -165,7 +207,8 @@ int mt_order_next(struct mt_order *order, struct mt_event *event)
         return 1;
     }
     struct mt_source *source = &order->source[order->current];
-    source->at += mt_ring_read(source->thread->ring.word, source->at, event);
+    source->at += mt_ring_read(source->thread->ring.shared.word, source->at, event);
+    source->thread->last_ns = source->next_time_ns;
     event->thread = source->thread->id;
     if (source->thread->ring.is_apart)
         order->apart += event->kind == MT_LOST ? event->LOST.count : 1;
@@ -177,8 +220,8 @@ void mt_order_note(struct mt_order *order, unsigned index)
 {
     mt_tail_note_apart(index, order->apart);
     for (size_t i = 0; i < order->n; i++)
-        atomic_store_explicit(&order->source[i].thread->ring.safe[index], order->source[i].at,
-                              memory_order_release);
+        atomic_store_explicit(&order->source[i].thread->ring.shared.safe[index],
+                              order->source[i].at, memory_order_release);
 }
 
 void mt_order_give_back(struct mt_order *order)
@@ -195,7 +238,7 @@ void mt_order_release(struct mt_order *order)
         struct mt_source *source = &order->source[i];
         struct mt_thread *thread = source->thread;
         if (atomic_load_explicit(&thread->is_over, memory_order_acquire) &&
-            source->at == atomic_load_explicit(&thread->ring.put, memory_order_acquire))
+            source->at == mt_ring_put(&thread->ring))
             mt_threads_drop(thread);
     }
     order->n = 0;

@@ -10,6 +10,7 @@
 struct mt_source {
     struct mt_thread *thread;
     uint64_t at, end;      /* words of its ring: next to take, first not to take */
+    uint64_t until_ns;     /* no event there is later */
     uint64_t next_time_ns; /* of the event at `at`; UINT64_MAX: none */
 };
 
@@ -20,9 +21,9 @@ struct mt_order {
     uint64_t horizon_ns;    /* every older event is here */
     struct mt_event sample; /* the oldest waiting sample (device-watch.h) */
     bool has_sample;
-    size_t current;      /* the source whose events come next ..., SIZE_MAX: samples */
-    uint64_t until_ns;   /* ... up to this time */
-    uint64_t apart;      /* events of rings that are apart (tail.h) so far, with lost ones */
+    size_t current;    /* the source whose events come next ..., SIZE_MAX: samples */
+    uint64_t until_ns; /* ... up to this time */
+    uint64_t apart;    /* events of rings that are apart (tail.h) so far, with lost ones */
 };
 
 /* Collect events up to a horizon: 0 or -ENOMEM. is_last: up to the very last event. */

@@ -65,7 +65,8 @@ static size_t put_directory(char *out, size_t size)
 static size_t stem_length(const char *path)
 {
     size_t n = strlen(path), extension = strlen(EXTENSION);
-    return n > extension && path[n - extension - 1] != '/' && !strcmp(path + n - extension, EXTENSION)
+    return n > extension && path[n - extension - 1] != '/' &&
+                   !strcmp(path + n - extension, EXTENSION)
                ? n - extension
                : n;
 }
@@ -189,6 +190,8 @@ int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
         out->file.fd = -1; /* not ours to close */
         return -ESTALE;
     }
+    if (!mt_own_file_has_size(&out->file, out->size))
+        return -EUCLEAN;
     for (size_t done = 0; done < size;) {
         ssize_t n = write(out->file.fd, (const char *)bytes + done, size - done);
         if (n < 0 && errno == EINTR)
@@ -221,8 +224,7 @@ int mt_output_open_next(const struct mt_output *out, struct mt_output *next)
     next->shown = out->shown;
     for (unsigned i = 0; rc == -EEXIST && i < MOST_NEXT; i++) {
         next->next = i;
-        mt_own_file_remove_leftover(next_name(next).path, MT_FILE_MAGIC,
-                                    MT_FILE_MAGIC_SIZE);
+        mt_own_file_remove_leftover(next_name(next).path, MT_FILE_MAGIC, MT_FILE_MAGIC_SIZE);
         rc = create_at(next, next_name(next).path);
     }
     return rc;

@@ -13,7 +13,7 @@
 struct mt_output {
     struct mt_own_file file;
     struct mt_author author; /* ours */
-    uint64_t size; /* bytes appended */
+    uint64_t size;           /* bytes appended */
     char path[PATH_MAX];
     unsigned next; /* number in the name of the begun segment */
     size_t shown;  /* where the requested path begins in path */
@@ -48,7 +48,8 @@ int mt_output_replace(struct mt_output *out, struct mt_output *next);
 void mt_output_discard(struct mt_output *next);
 
 /* Append all bytes. Return 0, or a negative errno with the file cut back to its size before.
- * -ESTALE: the program has closed our descriptor or reuses its number. */
+ * -ESTALE: the program has closed our descriptor or reuses its number. -EUCLEAN: others have
+ * written to the file. */
 int mt_output_append(struct mt_output *out, const void *bytes, size_t size);
 
 void mt_output_close(struct mt_output *out);

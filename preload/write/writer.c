@@ -74,6 +74,7 @@ static void give_up(int rc, const char *doing)
 {
     const char *why = mt_guard_has_lost() ? "its tail was cut short, or the disk failed"
                       : rc == -ESTALE     ? "the program closed memtap's file"
+                      : rc == -EUCLEAN    ? "another program cut it short, or wrote to it"
                       : rc == -EISDIR     ? "this is a directory, a device or a pipe, not a file"
                                           : strerror(-rc);
     mt_message("cannot %s %.600s: %s; recording ends here, and the program continues", doing,
@@ -169,15 +170,28 @@ static void write_losses(bool is_last)
                                  .kind = MT_LOST,
                                  .device = MT_NO_DEVICE,
                                  .LOST = {atomic_exchange(&thread->ring.lost, 0)}};
+        mt_ring_share_losses(&thread->ring);
         mt_writer.order.apart += thread->ring.is_apart ? event.LOST.count : 0;
         if (event.LOST.count)
             write_event(&event);
     }
 }
 
+static void check_tail(void)
+{
+    int rc = mt_writer_is_open() ? mt_threads_check_tail() : 0;
+    if (rc < 0)
+        give_up(rc, "write");
+    else if (rc)
+        mt_message("another program wrote to %s" MT_TAIL_SUFFIX
+                   "; recording goes on without that file, so a kill may lose the last 0.2 s",
+                   mt_output_shown(&mt_writer.output));
+}
+
 static void drain(bool is_last)
 {
     mt_clock_adjust();
+    check_tail();
     if (mt_writer_is_open() && mt_guard_has_lost())
         give_up(-EIO, "write");
     if (!mt_guard_has_lost())
@@ -236,8 +250,14 @@ static void say_where(void)
 {
     const char *path = mt_output_shown(&mt_writer.output);
     unsigned long long n = mt_writer.events;
-    if (!mt_own_file_is_at(&mt_writer.output.file, mt_writer.output.path))
-        mt_message("%llu events were recorded, but %s was removed or renamed meanwhile", n, path);
+    enum mt_file_place place = mt_own_file_place(&mt_writer.output.file, mt_writer.output.path);
+    if (place == MT_FILE_OUT_OF_REACH)
+        mt_message("%llu events in %s, which is out of reach of this process: it has changed its "
+                   "root or its user",
+                   n, path);
+    else if (place != MT_FILE_HERE)
+        mt_message("%llu events were recorded, but %s was %s meanwhile", n, path,
+                   place == MT_FILE_RENAMED ? "renamed" : "removed");
     else if (!mt_settings.is_quiet)
         mt_message("%llu events in %s; see: memtap report %s", n, path, path);
 }

@@ -21,8 +21,8 @@ int mt_writer_start(const struct mt_writer_info *info);
 /* Wait, with a limit, until the trace exists, so that even the first event survives a kill. */
 void mt_writer_wait_open(void);
 
-/* Write the rest, close the trace and end the thread. Wait at most 10 s for that, and say so if it was
- * not enough. */
+/* Write the rest, close the trace and end the thread. Wait at most 10 s for that, and say so if it
+ * was not enough. */
 void mt_writer_stop(void);
 
 /* Call around a fork (fork-wait.h): the writer pauses between two pieces of work. */

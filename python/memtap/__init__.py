@@ -20,6 +20,7 @@ In a notebook: `%load_ext memtap`, then `%%memtap --simulate h100` before a cell
 
 Sizes are bytes and times nanoseconds, everywhere. Errors of use are memtap.Problem: one line for the user.
 """
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -42,18 +43,40 @@ _PLACES = {
 _PLACE_OF = {made: module for module, names in _PLACES.items() for made in names}
 
 __all__ = [
-    "CallSite", "Check", "Column", "Diff", "DiffSite", "Limit", "Page", "Problem", "Report", "Table", "Trace", "check",
-    "diff", "find_command", "is_recorded", "load_ipython_extension", "mark", "name", "open", "own_trace", "phase", "sample",
+    "CallSite",
+    "Check",
+    "Column",
+    "Diff",
+    "DiffSite",
+    "Limit",
+    "Page",
+    "Problem",
+    "Report",
+    "Table",
+    "Trace",
+    "check",
+    "diff",
+    "find_command",
+    "is_recorded",
+    "load_ipython_extension",
+    "mark",
+    "name",
+    "open",
+    "own_trace",
+    "phase",
+    "sample",
     "save",
 ]
 
 
 if not TYPE_CHECKING:  # to a type checker, only what is imported above is there
+
     def __getattr__(wanted):
         place = _PLACE_OF.get(wanted)
         if place is None:
             raise AttributeError(f"module 'memtap' has no attribute {wanted!r}")
         import importlib
+
         found = getattr(importlib.import_module(f"memtap.{place}"), wanted)
         globals()[wanted] = found
         return found

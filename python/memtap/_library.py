@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """libmemtap-reader.so by ctypes (exchange/reader/memtap-reader.h), and Arrow's capsules."""
+
 from __future__ import annotations
 
 import ctypes
 import functools
 import os
 import pathlib
-from typing import Any, Callable, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any, Callable, Optional
 
+from ._arrow import TYPES, Schema, Stream, first_rows, metadata_of
 from .command import Problem, find_command
 
 ABI = 1
@@ -21,36 +24,42 @@ def places() -> list[pathlib.Path]:
     if named:
         return [pathlib.Path(named)]
     top = pathlib.Path(find_command()).resolve().parent.parent
-    return [*(top / folder / "memtap" / NAME for folder in ("lib", "lib64", "lib/x86_64-linux-gnu")), top / "exchange" / NAME]
+    return [
+        *(top / folder / "memtap" / NAME for folder in ("lib", "lib64", "lib/x86_64-linux-gnu")),
+        top / "exchange" / NAME,
+    ]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def library() -> ctypes.CDLL:
     looked_at = places()
     path = next((place for place in looked_at if place.exists()), None)
     if path is None:
-        raise Problem(f"{looked_at[0]}: there is no such library; install memtap anew, or set MEMTAP_READER to its path")
+        raise Problem(
+            f"{looked_at[0]}: there is no such library; install memtap anew, or set MEMTAP_READER to its path"
+        )
     found = ctypes.CDLL(str(path))
     if found.memtap_reader_abi() < ABI:
         raise Problem(f"{path}: it is older than this package; install memtap anew")
     size, text, pointer = ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
     for name, result, *arguments in (
-            ("table", text, ctypes.c_int),
-            ("about", pointer, text, text, size),
-            ("schema", ctypes.c_int, text, pointer, text, size),
-            ("stream", ctypes.c_int, ctypes.POINTER(text), size, text, text, ctypes.c_int, pointer, text, size),
-            ("set_capsules", None, pointer),
-            ("schema_name", pointer),
-            ("stream_name", pointer),
-            ("new_schema", pointer),
-            ("new_stream", pointer)):
+        ("table", text, ctypes.c_int),
+        ("about", pointer, text, text, size),
+        ("schema", ctypes.c_int, text, pointer, text, size),
+        ("stream", ctypes.c_int, ctypes.POINTER(text), size, text, text, ctypes.c_int, pointer, text, size),
+        ("set_capsules", None, pointer),
+        ("schema_name", pointer),
+        ("stream_name", pointer),
+        ("new_schema", pointer),
+        ("new_stream", pointer),
+    ):
         function = getattr(found, f"memtap_reader_{name}")
         function.restype, function.argtypes = result, arguments
     found.memtap_reader_set_capsules(ctypes.cast(ctypes.pythonapi.PyCapsule_GetPointer, pointer))
     return found
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def tables() -> tuple[str, ...]:
     names: list[str] = []
     while (name := library().memtap_reader_table(len(names))) is not None:
@@ -85,9 +94,11 @@ def about(path: str) -> dict[str, str]:
 
 # With the interpreter's lock held, and without touching what others say of the same functions.
 _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
-    ("PyCapsule_New", ctypes.pythonapi))
+    ("PyCapsule_New", ctypes.pythonapi)
+)
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi))
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 
 def capsule(kind: str) -> tuple[Any, int]:
@@ -111,45 +122,21 @@ def schema_capsule(table: str) -> Any:
 def stream_capsule(paths: Sequence[str], table: str, at: Optional[str], damaged: bool) -> Any:
     held, address = capsule("stream")
     given = (ctypes.c_char_p * len(paths))(*map(os.fsencode, paths))
-    code, wrong = ask(library().memtap_reader_stream, given, len(paths), table.encode(),
-                      None if at is None else at.encode(), damaged, address)
+    code, wrong = ask(
+        library().memtap_reader_stream,
+        given,
+        len(paths),
+        table.encode(),
+        None if at is None else at.encode(),
+        damaged,
+        address,
+    )
     if code:
         raise Problem(wrong)
     return held
 
 
-class Schema(ctypes.Structure):
-    """ArrowSchema."""
-
-
-Schema._fields_ = [
-    ("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", ctypes.c_void_p), ("flags", ctypes.c_int64),
-    ("n_children", ctypes.c_int64), ("children", ctypes.POINTER(ctypes.POINTER(Schema))),
-    ("dictionary", ctypes.POINTER(Schema)), ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(Schema))),
-    ("private_data", ctypes.c_void_p)]
-
-TYPES = {b"s": "int16", b"i": "int32", b"l": "int64"}
-
-
-def metadata_of(address: int) -> dict[str, str]:
-    """Arrow's: the number of pairs, then each one's length and text."""
-    at = address
-
-    def number() -> int:
-        nonlocal at
-        at += 4
-        return ctypes.c_int32.from_address(at - 4).value
-
-    def text() -> str:
-        nonlocal at
-        size = number()
-        at += size
-        return ctypes.string_at(at - size, size).decode()
-
-    return {text(): text() for _ in range(number())}
-
-
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def columns_of(table: str) -> tuple[tuple[str, str, str, str], ...]:
     """Name, type, unit and meaning of each column."""
     held = schema_capsule(table)
@@ -158,6 +145,23 @@ def columns_of(table: str) -> tuple[tuple[str, str, str, str], ...]:
     for i in range(top.n_children):
         column = top.children[i].contents
         said = metadata_of(column.metadata)
-        columns.append((column.name.decode(), "text" if column.dictionary else TYPES[column.format], said.get("unit", ""),
-                        said.get("meaning", "")))
+        columns.append(
+            (
+                column.name.decode(),
+                "text" if column.dictionary else TYPES[column.format],
+                said.get("unit", ""),
+                said.get("meaning", ""),
+            )
+        )
     return tuple(columns)
+
+
+def rows_of(stream: Any, table: str, most: int) -> tuple[list[tuple[Any, ...]], int]:
+    """The first rows of a stream's capsule, at most so many, and how many it has in all."""
+    held = schema_capsule(table)
+    lib = library()
+    schema = Schema.from_address(_capsule_pointer(held, lib.memtap_reader_schema_name()))
+    try:
+        return first_rows(Stream.from_address(_capsule_pointer(stream, lib.memtap_reader_stream_name())), schema, most)
+    except OSError as wrong:
+        raise Problem(wrong.strerror) from None

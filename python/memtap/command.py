@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command memtap, from Python."""
+
 from __future__ import annotations
 
 import os
@@ -7,7 +8,8 @@ import pathlib
 import shutil
 import subprocess
 import sys
-from typing import Any, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any, Optional
 
 MARK = "memtap: "
 
@@ -19,10 +21,15 @@ class Problem(Exception):
 def beside() -> list[pathlib.Path]:
     """Where the command is, if it was installed with this package or with this Python."""
     import sysconfig
+
     site = pathlib.Path(__file__).resolve().parent.parent
     # site-packages of an environment or of a user (lib/pythonX.Y/site-packages), or a folder of pip --target
     tops = [site.parents[2], site] if len(site.parents) > 2 else [site]
-    folders: list[Any] = [*(top / "bin" for top in tops), sysconfig.get_path("scripts"), pathlib.Path(sys.executable).parent]
+    folders: list[Any] = [
+        *(top / "bin" for top in tops),
+        sysconfig.get_path("scripts"),
+        pathlib.Path(sys.executable).parent,
+    ]
     return [pathlib.Path(folder, "memtap") for folder in folders]
 
 
@@ -34,19 +41,29 @@ def find_command() -> str:
         found: Optional[str] = shutil.which(str(candidate))
         if found:
             return found
-    raise Problem(f"$MEMTAP is {named}, which is no command" if named else
-                  "there is no command memtap beside this Python or in PATH; install it, or set MEMTAP to its path")
+    raise Problem(
+        f"$MEMTAP is {named}, which is no command"
+        if named
+        else "there is no command memtap beside this Python or in PATH; install it, or set MEMTAP to its path"
+    )
 
 
 def last_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.startswith(MARK)] or text.splitlines()
-    return lines[-1][len(MARK):] if lines and lines[-1].startswith(MARK) else lines[-1] if lines else ""
+    return lines[-1][len(MARK) :] if lines and lines[-1].startswith(MARK) else lines[-1] if lines else ""
 
 
 def run(*arguments: Any, good: Sequence[int] = (0,)) -> str:
     """What the command prints. Problem: it ended with another code than the good ones."""
-    done = subprocess.run([find_command(), *map(os.fspath, arguments)], stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, encoding="utf-8", errors="replace", check=False)
+    done = subprocess.run(
+        [find_command(), *map(os.fspath, arguments)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
     if done.returncode not in good:
         raise Problem(last_line(done.stderr) or f"memtap {arguments[0]} ended with exit code {done.returncode}")
     return done.stdout

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program says to memtap while it is recorded. Without libmemtap.so in the process each call does nothing;
 the first one looks for it, later ones cost a fraction of a microsecond."""
+
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import threading
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Optional
 
 _kept: dict[str, Optional[Callable[..., None]]] = {}
 _lock = threading.Lock()
@@ -20,12 +20,16 @@ def _function(name: str) -> Optional[Callable[..., None]]:
     except KeyError:
         pass
     import ctypes
+
     with _lock:
         found = getattr(ctypes.CDLL(None), name, None)
         if found is not None:
             found.restype = None
-            found.argtypes = {"memtap_name": [ctypes.c_void_p, ctypes.c_char_p], "memtap_range_push": [ctypes.c_char_p],
-                              "memtap_mark": [ctypes.c_char_p]}.get(name, [])
+            found.argtypes = {
+                "memtap_name": [ctypes.c_void_p, ctypes.c_char_p],
+                "memtap_range_push": [ctypes.c_char_p],
+                "memtap_mark": [ctypes.c_char_p],
+            }.get(name, [])
         _kept[name] = found
     return found
 
@@ -49,11 +53,11 @@ def is_recorded() -> bool:
 class phase(contextlib.ContextDecorator):
     """A phase of this thread, inside its open phases, as reports and views show it:
 
-        with memtap.phase("validation"):
-            ...
+    with memtap.phase("validation"):
+        ...
 
-        @memtap.phase("rollout")
-        def rollout(): ...
+    @memtap.phase("rollout")
+    def rollout(): ...
     """
 
     def __init__(self, name: object) -> None:
@@ -122,5 +126,6 @@ def save(path: Any) -> bool:
     if trace is None:
         return False
     from .command import run
+
     run("compact", "-o", path, trace)
     return True

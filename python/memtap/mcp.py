@@ -6,6 +6,7 @@
 
 Each tool returns the JSON that the command of its name prints with --format json: what was found, and the evidence for it (rules,
 how certain they are, lines). Nothing is changed, and no network is used. The package mcp is the protocol's own SDK."""
+
 from __future__ import annotations
 
 import functools
@@ -17,9 +18,11 @@ from typing import Any, Optional
 from .command import Problem, run
 
 NAME = "memtap"
-GUIDE = ("Traces (*.mtap) are recordings of GPU memory. Begin with report: what the peak is made of, by category and line. Then oom where "
-         "the program ran out of memory, plan for settings and changes that take less, diff for two runs, blocks for single blocks. "
-         "Sizes are bytes, times nanoseconds. certainty says how sure a category is.")
+GUIDE = (
+    "Traces (*.mtap) are recordings of GPU memory. Begin with report: what the peak is made of, by category and line. Then oom where "
+    "the program ran out of memory, plan for settings and changes that take less, diff for two runs, blocks for single blocks. "
+    "Sizes are bytes, times nanoseconds. certainty says how sure a category is."
+)
 MOST_ROWS = 1000
 
 
@@ -54,7 +57,19 @@ def diff(old: str, new: str) -> dict[str, Any]:
 
 def blocks(trace: str, at: str = "peak", top: int = 50) -> dict[str, Any]:
     """The largest blocks that were live at a moment, each with its category, rule, line, module and age. top: how many, 1000 at most."""
-    return read("blocks", "--format", "json", "--at", at, "--sort", "bytes", "--top", str(max(1, min(top, MOST_ROWS))), "--", trace)
+    return read(
+        "blocks",
+        "--format",
+        "json",
+        "--at",
+        at,
+        "--sort",
+        "bytes",
+        "--top",
+        str(max(1, min(top, MOST_ROWS))),
+        "--",
+        trace,
+    )
 
 
 TOOLS = (report, oom, plan, diff, blocks)
@@ -62,6 +77,7 @@ TOOLS = (report, oom, plan, diff, blocks)
 
 def answer(tool: Any, failure: Any) -> Any:
     """The tool, with memtap's message as its failure."""
+
     @functools.wraps(tool)
     def ask(*arguments: Any, **named: Any) -> dict[str, Any]:
         try:
@@ -69,6 +85,7 @@ def answer(tool: Any, failure: Any) -> Any:
             return found
         except (Problem, ValueError) as problem:
             raise failure(str(problem)) from None
+
     return ask
 
 

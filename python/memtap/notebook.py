@@ -10,6 +10,7 @@
 A running kernel cannot be recorded. The cell is a script of its own: it runs in a new process of the same
 Python, and sees nothing of other cells. Its trace is kept where -o FILE says, otherwise only in the page.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -22,15 +23,18 @@ import signal
 import subprocess
 import sys
 import tempfile
-from typing import Any, Callable, Mapping, NoReturn, Optional, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, NoReturn, Optional
 
 from .command import Problem, find_command, last_line
 
 HEIGHT = 760  # of the page, in CSS pixels
 
 # The page runs its own code and saves pictures; it has no origin, so it reaches nothing of the notebook.
-FRAME = ('<iframe title="memtap" sandbox="allow-scripts allow-downloads" '
-         'style="width: 100%; height: {height}px; border: 1px solid #8886" srcdoc="{page}"></iframe>')
+FRAME = (
+    '<iframe title="memtap" sandbox="allow-scripts allow-downloads" '
+    'style="width: 100%; height: {height}px; border: 1px solid #8886" srcdoc="{page}"></iframe>'
+)
 
 
 Say = Callable[[str], Any]  # shows text in the output cell
@@ -61,8 +65,14 @@ def frame_of(command: str, traces: Sequence[Any], height: int, say: Say) -> str:
     """The page of the traces as HTML for an output cell; it needs no network and no file."""
     with tempfile.TemporaryDirectory(prefix="memtap-") as folder:
         page = pathlib.Path(folder, "page.html")
-        done = subprocess.run([command, "view", "-o", page, *traces], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              errors="replace", check=False)
+        done = subprocess.run(
+            [command, "view", "-o", page, *traces],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
         if done.returncode or not page.exists():
             raise Problem(last_line(done.stderr) or f"memtap view ended with exit code {done.returncode}")
         say(done.stderr)
@@ -71,8 +81,9 @@ def frame_of(command: str, traces: Sequence[Any], height: int, say: Say) -> str:
 
 def run_program(command: Sequence[Any], environment: Mapping[str, str], say: Say) -> int:
     """Runs it, and says what it prints as soon as it does; its exit code, or minus its signal."""
-    with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT) as process:
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         assert process.stdout
         while True:
@@ -117,12 +128,17 @@ def record(line: str, cell: str, say: Say) -> Optional[str]:
         path = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
         # What memtap run says at the end names the trace, which is gone then if nobody asked for it.
         quiet = [] if known.output else ["--quiet"]
-        code = run_program([command, "run", "-o", output, *quiet, *others, "--", sys.executable, script],
-                           {"PYTHONUNBUFFERED": "1", **os.environ, "PYTHONPATH": path}, say)
+        code = run_program(
+            [command, "run", "-o", output, *quiet, *others, "--", sys.executable, script],
+            {"PYTHONUNBUFFERED": "1", **os.environ, "PYTHONPATH": path},
+            say,
+        )
         made = [path for path, version in traces_in(output.parent).items() if before.get(path) != version]
         if code:
-            say(f"memtap: the cell's program ended with "
-                f"{f'exit code {code}' if code > 0 else f'signal {-code}'}{'' if made else ' and left no trace'}\n")
+            say(
+                f"memtap: the cell's program ended with "
+                f"{f'exit code {code}' if code > 0 else f'signal {-code}'}{'' if made else ' and left no trace'}\n"
+            )
         elif not made and not known.output:
             say("memtap: there is no trace: the cell's program did not use CUDA\n")
         return frame_of(command, sorted(made), known.height, say) if made else None
@@ -134,8 +150,8 @@ def view(line: str, say: Say) -> str:
 
 
 def magic(line: str, cell: Optional[str] = None) -> None:
-    from IPython.core.error import UsageError  # type: ignore[import-not-found,unused-ignore]
     from IPython import display  # type: ignore[import-not-found,unused-ignore]
+    from IPython.core.error import UsageError  # type: ignore[import-not-found,unused-ignore]
 
     def say(text: str) -> None:
         print(text, end="", flush=True)

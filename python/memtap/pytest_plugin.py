@@ -6,6 +6,7 @@ machine's GPU or a simulated one (--memtap-simulate h100), and holds its memory 
     def test_training_step(): ...
 
 memtap's examples/ci/README.md explains the options."""
+
 from __future__ import annotations
 
 import difflib
@@ -18,8 +19,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Iterable, Optional, Union
+from typing import Any, Optional, Union
 
 import pytest
 
@@ -29,8 +31,10 @@ from .report import budget_text, size_text
 WHOLE = ("peak", "reserved", "growth", "fragmentation", "end")
 TABLES = ("category", "phase", "module", "site")
 ALSO = {"limit": "peak"}  # other words for a limit
-MARKER = ("memtap(peak=..., reserved=..., growth=..., fragmentation=..., end=..., category={}, phase={}, "
-          "module={}, site={}, budget=FILE): record this test's GPU memory, and hold it to limits")
+MARKER = (
+    "memtap(peak=..., reserved=..., growth=..., fragmentation=..., end=..., category={}, phase={}, "
+    "module={}, site={}, budget=FILE): record this test's GPU memory, and hold it to limits"
+)
 REPORTS = "PYTEST_MEMTAP_REPORTS"  # of the process that runs one test: the file for its reports
 NODE = "PYTEST_MEMTAP_NODE"  # and the test
 WITH_PATH = ("--memtap-command", "--memtap-dir", "--memtap-against")
@@ -41,15 +45,23 @@ ROWS = 9  # of the table of call sites, in the report of a test that failed
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("memtap", "GPU memory")
-    group.addoption("--memtap", action="store_true",
-                    help="record tests with the marker memtap, each in a process of its own")
-    group.addoption("--memtap-simulate", metavar="GPU",
-                    help="on a simulated GPU, such as h100, instead of this machine's")
-    group.addoption("--memtap-dir", metavar="DIR", default="memtap-traces",
-                    help="where the traces are kept (default: %(default)s)")
-    group.addoption("--memtap-against", metavar="DIR",
-                    help="compare each test with its traces of an earlier run, in that run's --memtap-dir")
-    group.addoption("--memtap-command", metavar="PATH", help="the command memtap (default: $MEMTAP, or that of this environment)")
+    group.addoption(
+        "--memtap", action="store_true", help="record tests with the marker memtap, each in a process of its own"
+    )
+    group.addoption(
+        "--memtap-simulate", metavar="GPU", help="on a simulated GPU, such as h100, instead of this machine's"
+    )
+    group.addoption(
+        "--memtap-dir", metavar="DIR", default="memtap-traces", help="where the traces are kept (default: %(default)s)"
+    )
+    group.addoption(
+        "--memtap-against",
+        metavar="DIR",
+        help="compare each test with its traces of an earlier run, in that run's --memtap-dir",
+    )
+    group.addoption(
+        "--memtap-command", metavar="PATH", help="the command memtap (default: $MEMTAP, or that of this environment)"
+    )
     parser.addini("memtap_peak", "the peak of each recorded test that has no limit of its own for it")
     parser.addini("memtap_paths", "patterns of files whose tests are recorded without a marker", "args")
     parser.addini("memtap_markers", "markers with which tests are recorded as well, such as gpu", "args")
@@ -88,10 +100,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if not command:
         raise pytest.UsageError(f"--memtap: there is no command {named}; name it with --memtap-command, or in $MEMTAP")
     config.option.memtap_command = os.path.abspath(command)  # tests may go elsewhere
-    if config.getoption("memtap_against") and (Path(config.getoption("memtap_against")).resolve() ==
-                                               Path(config.getoption("memtap_dir")).resolve()):
-        raise pytest.UsageError("--memtap-against and --memtap-dir are one folder: the new traces would "
-                                "take the place of those to compare with")
+    if config.getoption("memtap_against") and (
+        Path(config.getoption("memtap_against")).resolve() == Path(config.getoption("memtap_dir")).resolve()
+    ):
+        raise pytest.UsageError(
+            "--memtap-against and --memtap-dir are one folder: the new traces would "
+            "take the place of those to compare with"
+        )
     config.pluginmanager.register(Recorder(config), "memtap-recorder")
 
 
@@ -145,9 +160,11 @@ class Recorder:
         if self.config.getoption("usepdb", False):
             return False  # a debugger needs the terminal
         path = item.nodeid.split("::")[0]
-        return bool(item.get_closest_marker("memtap") or
-                    any(item.get_closest_marker(name) for name in ini("memtap_markers")) or
-                    any(fnmatch.fnmatch(path, pattern) for pattern in ini("memtap_paths")))
+        return bool(
+            item.get_closest_marker("memtap")
+            or any(item.get_closest_marker(name) for name in ini("memtap_markers"))
+            or any(fnmatch.fnmatch(path, pattern) for pattern in ini("memtap_paths"))
+        )
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """A marker that is nearly ours would be no error, and no limit."""
@@ -167,13 +184,22 @@ class Recorder:
         folder.mkdir(parents=True)
         with tempfile.TemporaryDirectory(prefix="pytest-memtap-") as work:
             path = Path(work, "reports.jsonl")
-            done = subprocess.run(self.command(folder, work), check=False, text=True,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, errors="replace",
-                                  stderr=subprocess.STDOUT, cwd=self.config.invocation_params.dir,
-                                  env=self.environment(item, path))
+            done = subprocess.run(
+                self.command(folder, work),
+                check=False,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                errors="replace",
+                stderr=subprocess.STDOUT,
+                cwd=self.config.invocation_params.dir,
+                env=self.environment(item, path),
+            )
             lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        reports = [self.config.hook.pytest_report_from_serializable(
-            config=self.config, data=json.loads(line)) for line in lines]
+        reports = [
+            self.config.hook.pytest_report_from_serializable(config=self.config, data=json.loads(line))
+            for line in lines
+        ]
         for report in reports:
             if isinstance(report.longrepr, list):
                 report.longrepr = tuple(report.longrepr)  # of a skip; JSON has lists only
@@ -194,17 +220,28 @@ class Recorder:
             last.append("--junitxml=")
         if config.pluginmanager.hasplugin("xdist") or os.environ.get("PYTEST_XDIST_WORKER"):
             last += ["-n", "0"]
-        return [config.getoption("memtap_command"), "run",
-                *(["--simulate", simulate] if simulate else []), "-o", str(folder / "%p.mtap"), "--",
-                sys.executable, "-m", "pytest", *map(str, config.invocation_params.args), *last]
+        return [
+            config.getoption("memtap_command"),
+            "run",
+            *(["--simulate", simulate] if simulate else []),
+            "-o",
+            str(folder / "%p.mtap"),
+            "--",
+            sys.executable,
+            "-m",
+            "pytest",
+            *map(str, config.invocation_params.args),
+            *last,
+        ]
 
     def environment(self, item: pytest.Item, path: Path) -> dict[str, str]:
         mine = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
         file, colons, name = item.nodeid.partition("::")
         return {**mine, REPORTS: str(path), NODE: f"{Path(self.config.rootpath, file)}{colons}{name}"}
 
-    def broken_off(self, item: pytest.Item, done: subprocess.CompletedProcess[str],
-                   reports: list[pytest.TestReport]) -> pytest.TestReport:
+    def broken_off(
+        self, item: pytest.Item, done: subprocess.CompletedProcess[str], reports: list[pytest.TestReport]
+    ) -> pytest.TestReport:
         """For a process that ended before its test did, or that never came to it."""
         code = done.returncode
         if code > 128 or code < 0:
@@ -213,8 +250,14 @@ class Recorder:
             why = f"the test's process was ended by {known.get(number, number)}"
         else:
             why = f"the test's process ended with code {code} before the test did"
-        return pytest.TestReport(item.nodeid, item.location, {}, "failed", f"memtap: {why}\n{done.stdout[-4000:]}",
-                                 "call" if any(report.when == "setup" for report in reports) else "setup")
+        return pytest.TestReport(
+            item.nodeid,
+            item.location,
+            {},
+            "failed",
+            f"memtap: {why}\n{done.stdout[-4000:]}",
+            "call" if any(report.when == "setup" for report in reports) else "setup",
+        )
 
     # --- memory ---
 
@@ -254,17 +297,21 @@ class Recorder:
         limits, known = self.limits(item), [*WHOLE, *TABLES, "budget"]
         values = [value for marker in item.iter_markers("memtap") for value in marker.args]
         if values:
-            return f"the marker has {values[0]!r} without a name; write peak={values[0]!r}, or what is meant of " + MARKER
+            return (
+                f"the marker has {values[0]!r} without a name; write peak={values[0]!r}, or what is meant of " + MARKER
+            )
         for name, value in limits.items():
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)
-                return (f"the marker has {name}" + (f"; did you mean {near[0]}?" if near else "") +
-                        " It takes " + MARKER)
+                return f"the marker has {name}" + (f"; did you mean {near[0]}?" if near else "") + " It takes " + MARKER
             if isinstance(value, dict) != (name in TABLES) or not isinstance(value, (dict, str, int, os.PathLike)):
                 example = '{"...": "1 GiB"}' if name in TABLES else '"1 GiB"'
                 return f"the marker has {name}={value!r}; write {name}={example}"
-        return "the marker has budget and limits; write all limits into the budget" if (
-            "budget" in limits and len(limits) > 1) else None
+        return (
+            "the marker has budget and limits; write all limits into the budget"
+            if ("budget" in limits and len(limits) > 1)
+            else None
+        )
 
     def check(self, item: pytest.Item, name: str, traces: list[Path]) -> tuple[Any, Optional[str]]:
         """('passed', None), or ('failed', why)."""
@@ -297,9 +344,14 @@ class Recorder:
         return found
 
     def memtap(self, *arguments: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([self.config.getoption("memtap_command"), *map(str, arguments)],
-                              capture_output=True, text=True, errors="replace", check=False,
-                              stdin=subprocess.DEVNULL)
+        return subprocess.run(
+            [self.config.getoption("memtap_command"), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
 
     def summary(self, traces: list[Path]) -> str:
         """The peak, its categories and the largest call sites, from the report on the largest trace."""
@@ -308,13 +360,19 @@ class Recorder:
         begin, _, rest = done.stdout.partition("\nPeak of ")
         parts = ("Peak of " + rest).split("\n\n")
         sites = [part for part in parts if re.match(" +bytes +blocks ", part)]
-        shown = [*parts[:2], *("\n".join(part.splitlines()[:ROWS + 1]) for part in sites[:1])]
+        shown = [*parts[:2], *("\n".join(part.splitlines()[: ROWS + 1]) for part in sites[:1])]
         return "\n\n".join([*(shown if rest else [begin + done.stderr]), f"memtap report {largest}"])
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        peaks = sorted(((dict(report.user_properties)[PEAK], report.nodeid)
-                        for reports in terminalreporter.stats.values() for report in reports
-                        if PEAK in dict(getattr(report, "user_properties", ()))), reverse=True)
+        peaks = sorted(
+            (
+                (dict(report.user_properties)[PEAK], report.nodeid)
+                for reports in terminalreporter.stats.values()
+                for report in reports
+                if PEAK in dict(getattr(report, "user_properties", ()))
+            ),
+            reverse=True,
+        )
         if not self.lines and not peaks:
             return
         terminalreporter.section("GPU memory")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the command's reports say, as objects. Each has the whole answer as `data`, as the command's --format json prints it (its
 man page has every member), and the same for people as `text`."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -10,7 +11,8 @@ import json
 import os
 import pathlib
 import tempfile
-from typing import Any, Mapping, Optional, Sequence, Union
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional, Union
 
 from .command import run
 from .trace import Path, Trace, traces_of
@@ -102,7 +104,7 @@ class Report:
 
     @property
     def phase(self) -> Optional[str]:
-        """"startup", "forward", "backward" or "optimizer"; None without PyTorch."""
+        """ "outside", "forward", "backward" or "optimizer"; None without PyTorch."""
         return self._moment.get("phase")
 
     @property
@@ -122,8 +124,18 @@ class Report:
         sites = []
         for site in device["call_sites"] if device else []:
             line = site["line"] or {}
-            sites.append(CallSite(site["bytes"], site["blocks"], site["category"], line.get("file"), line.get("line"),
-                                  line.get("function"), site["operator"], site["name"]))
+            sites.append(
+                CallSite(
+                    site["bytes"],
+                    site["blocks"],
+                    site["category"],
+                    line.get("file"),
+                    line.get("line"),
+                    line.get("function"),
+                    site["operator"],
+                    site["name"],
+                )
+            )
         return sites
 
     @property
@@ -145,13 +157,23 @@ class Report:
     def _repr_html_(self) -> str:
         moment = f"{self._at} of device {self.device}" if self._moment else "no memory was allocated"
         reserved = f", reserved {size_text(self.reserved)}" if self.reserved is not None else ""
-        categories = [(name.replace("_", " "), size_text(size)) for name, size in
-                      sorted(self.categories.items(), key=lambda item: -item[1]) if size]
-        sites = [(size_text(site.bytes), str(site.blocks), site.category.replace("_", " "),
-                  place_text({"file": site.file, "line": site.line, "function": site.function} if site.file else None))
-                 for site in self.call_sites[:10]]
-        return (html_table(f"memtap: {size_text(self.allocated)} allocated{reserved}, {moment}", ("category", "bytes"), categories) +
-                html_table("largest call sites", ("bytes", "blocks", "category", "line"), sites))
+        categories = [
+            (name.replace("_", " "), size_text(size))
+            for name, size in sorted(self.categories.items(), key=lambda item: -item[1])
+            if size
+        ]
+        sites = [
+            (
+                size_text(site.bytes),
+                str(site.blocks),
+                site.category.replace("_", " "),
+                place_text({"file": site.file, "line": site.line, "function": site.function} if site.file else None),
+            )
+            for site in self.call_sites[:10]
+        ]
+        return html_table(
+            f"memtap: {size_text(self.allocated)} allocated{reserved}, {moment}", ("category", "bytes"), categories
+        ) + html_table("largest call sites", ("bytes", "blocks", "category", "line"), sites)
 
 
 def report(runs: Runs, at: str = "peak") -> Report:
@@ -209,9 +231,21 @@ class Diff:
     @property
     def sites(self) -> list[DiffSite]:
         """The lines that differ there, those to blame first."""
-        return [DiffSite(site["bytes"]["change"], site["bytes"]["new"], site["blame"], site["kind"], site["category"], site["file"],
-                         site["line"], site["function"], site["operator"])
-                for site in (self._main["sites"] if self._main else []) if site["kind"] != "same"]
+        return [
+            DiffSite(
+                site["bytes"]["change"],
+                site["bytes"]["new"],
+                site["blame"],
+                site["kind"],
+                site["category"],
+                site["file"],
+                site["line"],
+                site["function"],
+                site["operator"],
+            )
+            for site in (self._main["sites"] if self._main else [])
+            if site["kind"] != "same"
+        ]
 
     @functools.cached_property
     def text(self) -> str:
@@ -225,8 +259,16 @@ class Diff:
         return f"<memtap.Diff {self.verdict}>"
 
     def _repr_html_(self) -> str:
-        rows = [(f"{size_text(site.change)}", size_text(site.now), site.category.replace("_", " "),
-                 place_text(dataclasses.asdict(site)), site.kind) for site in self.sites[:15]]
+        rows = [
+            (
+                f"{size_text(site.change)}",
+                size_text(site.now),
+                site.category.replace("_", " "),
+                place_text(dataclasses.asdict(site)),
+                site.kind,
+            )
+            for site in self.sites[:15]
+        ]
         return html_table(f"memtap: {self.verdict}", ("change", "now", "category", "line", ""), rows)
 
 
@@ -264,8 +306,18 @@ class Check:
     @property
     def limits(self) -> list[Limit]:
         """Every limit of every run."""
-        return [Limit(limit["limit"], limit["holds"], limit["known"], limit["trace"], limit.get("value"), limit.get("most"),
-                      limit["text"]) for limit in self.data["limits"]]
+        return [
+            Limit(
+                limit["limit"],
+                limit["holds"],
+                limit["known"],
+                limit["trace"],
+                limit.get("value"),
+                limit.get("most"),
+                limit["text"],
+            )
+            for limit in self.data["limits"]
+        ]
 
     @property
     def broken(self) -> list[Limit]:
@@ -282,9 +334,11 @@ class Check:
         return f"<memtap.Check: {'all limits hold' if self.holds else f'{len(self.broken)} broken'}>"
 
     def _repr_html_(self) -> str:
-        return html_table(f"memtap: {'all limits hold' if self.holds else f'{len(self.broken)} limits are broken'}",
-                          ("limit", "", ""), [(limit.limit, "holds" if limit.holds else "broken", limit.text)
-                                              for limit in self.limits])
+        return html_table(
+            f"memtap: {'all limits hold' if self.holds else f'{len(self.broken)} limits are broken'}",
+            ("limit", "", ""),
+            [(limit.limit, "holds" if limit.holds else "broken", limit.text) for limit in self.limits],
+        )
 
 
 def limit_text(value: Any) -> str:
@@ -295,7 +349,9 @@ def limit_text(value: Any) -> str:
 def budget_text(limits: Mapping[str, Any]) -> str:
     """A budget (memtap-budget(5))."""
     lines = ["[limits]"]
-    lines += [f"{json.dumps(name)} = {limit_text(value)}" for name, value in limits.items() if name not in BUDGET_TABLES]
+    lines += [
+        f"{json.dumps(name)} = {limit_text(value)}" for name, value in limits.items() if name not in BUDGET_TABLES
+    ]
     for table in BUDGET_TABLES:
         if table in limits:
             lines.append(f"[{table}]")

@@ -9,6 +9,7 @@
 
 Tables: runs, sites, growth, samples, blocks, stacks, events (docs/fleet-dataset.md). Executors need this package and pyarrow.
 A trace that cannot be read is left out; the table "left_out" has its name and the reason."""
+
 from __future__ import annotations
 
 import itertools
@@ -17,13 +18,13 @@ import posixpath
 import re
 import tempfile
 import urllib.parse
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any
 
 from .command import Problem
-from .fleet import Answers, Asked, ask_engine
+from .fleet import Answers, Asked, ask_engine, extract, folder
 from .fleet import dataset as datasets
-from .fleet import extract, folder
 
 LEFT_OUT = "left_out"
 TYPES = {"int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "string": "STRING"}
@@ -80,8 +81,12 @@ def _rows(one: folder.Found, table: str) -> Any:
 
 def _left_out(skipped: Sequence[tuple[str, str]]) -> Any:
     pa = import_module("pyarrow")
-    return pa.table({"trace": pa.array([trace for trace, _ in skipped], pa.string()),
-                     "reason": pa.array([reason for _, reason in skipped], pa.string())})
+    return pa.table(
+        {
+            "trace": pa.array([trace for trace, _ in skipped], pa.string()),
+            "reason": pa.array([reason for _, reason in skipped], pa.string()),
+        }
+    )
 
 
 def _each(batches: Iterable[Any]) -> Iterator[dict[str, Any]]:
@@ -135,9 +140,13 @@ def _packed(spark: Any, path: str, wanted: Sequence[str]) -> Any:
         pa = import_module("pyarrow")
         found = _found(_each(batches), top)
         for first in found:
-            some, skipped = folder.read_some(itertools.chain([first], itertools.islice(found, folder.AT_ONCE - 1)), wanted)
+            some, skipped = folder.read_some(
+                itertools.chain([first], itertools.islice(found, folder.AT_ONCE - 1)), wanted
+            )
             some[LEFT_OUT] = folder.stream(_left_out(skipped))
-            yield pa.record_batch({"table": pa.array(list(some), pa.string()), "rows": pa.array(list(some.values()), pa.binary())})
+            yield pa.record_batch(
+                {"table": pa.array(list(some), pa.string()), "rows": pa.array(list(some.values()), pa.binary())}
+            )
 
     return files.mapInArrow(read, "table STRING, rows BINARY")
 
@@ -215,5 +224,6 @@ def __getattr__(name: str) -> Any:
     """TraceSource, once it is asked for: it needs pyspark 4."""
     if name == "TraceSource":
         from .spark_source import TraceSource
+
         return TraceSource
     raise AttributeError(f"module 'memtap.spark' has no attribute {name!r}")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces as a Python data source of Spark 4 (spark.py). Paths are those that pyarrow.fs reads: local and shared ones, s3, gs,
 hdfs and others by their URIs."""
+
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any, Iterator, Sequence
+from typing import Any
 
 from . import spark
 from .command import Problem
@@ -64,9 +66,12 @@ class TraceReader(source.DataSourceReader):  # type: ignore[misc]
     def partitions(self) -> Sequence[Any]:
         fs = import_module("pyarrow.fs")
         system, top = self._opened()
-        found = sorted(info.path for info in system.get_file_info(fs.FileSelector(top, recursive=True))
-                       if info.is_file and info.path.endswith(".mtap"))
-        return [Some(found[i:i + AT_ONCE]) for i in range(0, len(found), AT_ONCE)] or [Some([])]
+        found = sorted(
+            info.path
+            for info in system.get_file_info(fs.FileSelector(top, recursive=True))
+            if info.is_file and info.path.endswith(".mtap")
+        )
+        return [Some(found[i : i + AT_ONCE]) for i in range(0, len(found), AT_ONCE)] or [Some([])]
 
     def read(self, partition: Any) -> Iterator[Any]:
         system, top = self._opened()

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces as tables that any reader of Arrow takes: polars, pandas, pyarrow, DuckDB and others, without copies."""
+
 from __future__ import annotations
 
 import dataclasses
 import html
 import os
 import pathlib
-from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _library
 from .command import Problem, find_command
@@ -15,6 +17,15 @@ if TYPE_CHECKING:
     from .report import Report
 
 Path = Union[str, "os.PathLike[str]"]
+
+SHOWN_ROWS = 5  # of a table that is printed
+SHOWN_TEXT = 32  # characters of a cell
+
+
+def _cell(value: Any) -> str:
+    """A cell as text, on one line."""
+    text = "-" if value is None else "".join(c if c.isprintable() else "?" for c in str(value))
+    return text if len(text) <= SHOWN_TEXT else text[: SHOWN_TEXT - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,19 +39,26 @@ class Column:
 
 
 class Table:
-    """Rows of traces, read when somebody asks for them: whoever takes Arrow's streams takes a table (polars.DataFrame(table),
-    pyarrow.table(table), pandas.DataFrame.from_arrow(table), duckdb.from_arrow(table)). It may be asked more than once, and
-    each time reads anew, batch by batch. A stream goes on when the table or the trace is gone."""
+    """Rows of traces: whoever takes Arrow's streams takes a table (polars.DataFrame(table), pyarrow.table(table),
+    pandas.DataFrame.from_arrow(table), duckdb.from_arrow(table)). The first batch is read when the table is made, so that a
+    moment that is not in the trace is an error there; the rest is read when somebody asks for it. A table may be asked more
+    than once, and then reads anew. A stream goes on when the table or the trace is gone. Printed, a table shows its first
+    rows; len() reads all of them."""
 
     def __init__(self, name: str, paths: Sequence[str], at: Optional[str] = None, damaged: bool = False) -> None:
         self.name = name
         self._given = (tuple(paths), name, at, damaged)
+        self._begun = [_library.stream_capsule(*self._given)]  # for the first who asks
+        self._shown: Optional[tuple[list[tuple[Any, ...]], int]] = None
 
     def __arrow_c_schema__(self) -> Any:
         return _library.schema_capsule(self.name)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return _library.stream_capsule(*self._given)
+        try:
+            return self._begun.pop()
+        except IndexError:
+            return _library.stream_capsule(*self._given)
 
     @property
     def columns(self) -> list[Column]:
@@ -60,14 +78,55 @@ class Table:
         _need("pandas")
         return self.to_arrow().to_pandas()
 
+    def _first(self) -> tuple[list[tuple[Any, ...]], int]:
+        """Return the first rows and how many there are in all."""
+        if self._shown is None:
+            self._shown = _library.rows_of(_library.stream_capsule(*self._given), self.name, SHOWN_ROWS)
+        return self._shown
+
+    def __len__(self) -> int:
+        return self._first()[1]
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _length(self) -> str:
+        return f"{len(self):,} row{'s' if len(self) != 1 else ''} of {len(self.columns)} columns"
+
     def __repr__(self) -> str:
-        return f"<memtap.Table {self.name}: {', '.join(column.name for column in self.columns)}>"
+        """The first rows, each cell in its column; columns that do not fit 80 characters are named below."""
+        try:
+            rows, length = self._first()
+        except Problem as wrong:
+            return f"<memtap.Table {self.name}: {wrong}>"
+        names = [column.name for column in self.columns]
+        text = [[_cell(value) for value in row] for row in rows]
+        widths = [max(map(len, (name, *(row[i] for row in text)))) for i, name in enumerate(names)]
+        fits = 0
+        while fits < len(names) and sum(widths[: fits + 1]) + 2 * fits <= 80:
+            fits += 1
+        lines = [f"<memtap.Table {self.name}: {self._length()}>"]
+        for row in (names, *text):
+            lines.append("  ".join(cell.ljust(width) for cell, width in zip(row[:fits], widths)).rstrip())
+        if length > len(rows):
+            lines.append(f"... {length - len(rows):,} more")
+        if fits < len(names):
+            lines.append("and " + ", ".join(names[fits:]))
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in dataclasses.astuple(column)) + "</tr>"
-                       for column in self.columns)
-        return (f"<table><caption>memtap's table {html.escape(self.name)}; give it to polars, pyarrow, pandas or DuckDB"
-                f"</caption><tr><th>column</th><th>type</th><th>unit</th><th>meaning</th></tr>{rows}</table>")
+        rows, length = self._first()
+        head = "".join(
+            f'<th title="{html.escape(column.meaning)}">{html.escape(column.name)}</th>' for column in self.columns
+        )
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>" for row in rows
+        )
+        more = f", the first {len(rows)}" if length > len(rows) else ""
+        return (
+            f"<table><caption>memtap's table {html.escape(self.name)}: {self._length()}{more}; give it to polars, pyarrow, "
+            f"pandas or DuckDB</caption><tr>{head}</tr>{body}</table>"
+        )
 
 
 class Page:
@@ -143,11 +202,13 @@ class Trace:
     def report(self, at: str = "peak") -> Report:
         """What memtap report says of the moment; of several traces, of the one with the highest peak."""
         from .report import report
+
         return report(self.paths, at)
 
     def view(self, height: int = 760) -> Page:
         """The page of memtap view for a notebook's output cell. height: in CSS pixels."""
         from .notebook import frame_of
+
         return Page(frame_of(find_command(), self.paths, height, lambda _: None))
 
     def close(self) -> None:
@@ -170,6 +231,7 @@ class Trace:
 
 def _need(package: str) -> Any:
     import importlib
+
     try:
         return importlib.import_module(package)
     except ImportError:

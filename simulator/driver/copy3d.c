@@ -22,23 +22,24 @@ static enum sim_direction direction_of(CUmemorytype to, CUmemorytype from)
 
 /* One side of any of the structures, whose fields have the same names. */
 #define SIDE(p, side, z_, height_)                                                                 \
-    {                                                                                              \
-        .array = (p)->side##MemoryType == CU_MEMORYTYPE_ARRAY                                      \
-                     ? (struct sim_array *)(p)->side##Array                                        \
-                     : NULL,                                                                       \
-        .address = (p)->side##MemoryType == CU_MEMORYTYPE_HOST                                     \
-                       ? (void *)(uintptr_t)(p)->side##Host                                        \
-                       : driver_pointer((p)->side##Device),                                        \
-        .pitch = (p)->side##Pitch ? (p)->side##Pitch : (p)->WidthInBytes, .height = (height_),     \
-        .x = (p)->side##XInBytes, .y = (p)->side##Y, .z = (z_), .kind = (int)(p)->side##MemoryType \
-    }
+    {.array = (p)->side##MemoryType == CU_MEMORYTYPE_ARRAY ? (struct sim_array *)(p)->side##Array  \
+                                                           : NULL,                                 \
+     .address = (p)->side##MemoryType == CU_MEMORYTYPE_HOST ? (void *)(uintptr_t)(p)->side##Host   \
+                                                            : driver_pointer((p)->side##Device),   \
+     .pitch = (p)->side##Pitch ? (p)->side##Pitch : (p)->WidthInBytes,                             \
+     .height = (height_),                                                                          \
+     .x = (p)->side##XInBytes,                                                                     \
+     .y = (p)->side##Y,                                                                            \
+     .z = (z_),                                                                                    \
+     .kind = (int)(p)->side##MemoryType}
 
 #define COPY(p, to_z, from_z, to_height, from_height, depth_)                                      \
-    {                                                                                              \
-        .to = SIDE(p, dst, to_z, to_height), .from = SIDE(p, src, from_z, from_height),            \
-        .width = (p)->WidthInBytes, .height = (p)->Height, .depth = (depth_),                      \
-        .direction = direction_of((p)->dstMemoryType, (p)->srcMemoryType)                          \
-    }
+    {.to = SIDE(p, dst, to_z, to_height),                                                          \
+     .from = SIDE(p, src, from_z, from_height),                                                    \
+     .width = (p)->WidthInBytes,                                                                   \
+     .height = (p)->Height,                                                                        \
+     .depth = (depth_),                                                                            \
+     .direction = direction_of((p)->dstMemoryType, (p)->srcMemoryType)}
 
 static struct sim_copy3d copy_of_2d(const CUDA_MEMCPY2D *parameters)
 {

@@ -127,8 +127,8 @@ static enum nccl_result finish(struct nccl_operation *operation)
     for (int i = 0; i < writes; i++)
         if (sim_copy((char *)operation->to + operation->in[i].offset, size,
                      operation->in[i].message->bytes, size, size, 1, SIM_BY_ADDRESS))
-            return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p are not device memory",
-                             size, operation->to);
+            return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p are not device memory", size,
+                             operation->to);
     return NCCL_SUCCESS;
 }
 

@@ -69,8 +69,8 @@ enum nccl_result nccl_mesh_open(struct nccl_comm *comm)
         !listen(comm->listener, comm->size))
         return NCCL_SUCCESS;
     if (errno == EADDRINUSE)
-        return nccl_fail(NCCL_INVALID_USAGE, "two processes claim to be rank %d of %d",
-                         comm->rank, comm->size);
+        return nccl_fail(NCCL_INVALID_USAGE, "two processes claim to be rank %d of %d", comm->rank,
+                         comm->size);
     return nccl_fail(NCCL_SYSTEM_ERROR, "cannot name a socket: %s", strerror(errno));
 }
 
@@ -94,7 +94,8 @@ static enum nccl_result connect_to(struct nccl_comm *comm, int rank, uint64_t de
     comm->peers[rank].socket = fd;
     while (connect(fd, (struct sockaddr *)&address, length)) {
         if (errno != ECONNREFUSED && errno != EINTR && errno != EAGAIN)
-            return nccl_fail(NCCL_SYSTEM_ERROR, "cannot connect to rank %d: %s", rank, strerror(errno));
+            return nccl_fail(NCCL_SYSTEM_ERROR, "cannot connect to rank %d: %s", rank,
+                             strerror(errno));
         if (sim_now() > deadline || atomic_load(&comm->aborted))
             return nobody(comm, rank);
         nanosleep(&pause, NULL);
@@ -129,8 +130,9 @@ static enum nccl_result greet(struct nccl_comm *comm, int fd)
     if (other[1] != comm->size || other[0] <= comm->rank || other[0] >= comm->size ||
         comm->peers[other[0]].socket >= 0) {
         close(fd);
-        return nccl_fail(NCCL_INVALID_USAGE, "rank %d of %d met a process that claims to be rank %d of %d",
-                         comm->rank, comm->size, other[0], other[1]);
+        return nccl_fail(NCCL_INVALID_USAGE,
+                         "rank %d of %d met a process that claims to be rank %d of %d", comm->rank,
+                         comm->size, other[0], other[1]);
     }
     comm->peers[other[0]].socket = fd;
     return NCCL_SUCCESS;

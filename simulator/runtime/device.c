@@ -7,10 +7,12 @@
 #include "core/memory/pool.h"
 #include "core/process/context-end.h"
 #include "core/streams/capture.h"
+#include "core/values/values.h"
 #include "runtime.h"
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
+    sim_start_values(); /* PyTorch asks before its first operator */
     *count = sim_device_count();
     return runtime_result(*count ? cudaSuccess : cudaErrorNoDevice);
 }

@@ -5,6 +5,7 @@
  * kernels by the architecture that a kernel was compiled for, so the answer must be right.
  */
 #include "image.h"
+#include "core/values/values.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -46,6 +47,7 @@ static struct {
 
 void **__cudaRegisterFatBinary(void *image)
 {
+    sim_values_new_code();
     return image; /* the handle: it comes back with every function */
 }
 

@@ -114,7 +114,7 @@ def measure(forks, name, folder, show, rules, everything):
         return {}
     trace, moments = recorded
     info = json.loads(harness.must_run([MEMTAP, "info", "--format", "json", trace]).stdout)
-    start = int(info["process"]["start_monotonic_ns"])
+    start, length = int(info["process"]["start_monotonic_ns"]), int(info["length_ns"])
     tables = {kind: Table() for kind in LEAST}
     misses = {}
     for line in moments if everything else first_and_last(moments):
@@ -126,7 +126,8 @@ def measure(forks, name, folder, show, rules, everything):
                 if kind == show and (not block or block["category"] != category):
                     key = moment, category, block["category"] if block else "no block", rule
                     misses.setdefault(key, []).append((size, hex(block["address"]) if block else ""))
-            blocks = live_blocks(trace, line["time_ns"] - start,
+            # The program's last look may come after its last event, where the trace ends.
+            blocks = live_blocks(trace, min(line["time_ns"] - start, length),
                                  *(["--no-labels"] if kind == "no labels" else []))
             compare(table, line["truth"], blocks, tell)
     for (moment, truth, verdict, rule), sizes in misses.items():

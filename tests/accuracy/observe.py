@@ -13,11 +13,11 @@ import time
 import weakref
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torch"))
-import allocator_choice  # noqa: E402
-import torch  # noqa: E402
-from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
+import allocator_choice
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.optim.optimizer import register_optimizer_step_post_hook
-from wrappers import Wrappers  # noqa: E402
+from wrappers import Wrappers
 
 MOST = 6  # moments of a kind that are looked at
 
@@ -30,6 +30,10 @@ inputs = []  # weak references to what root modules were called with
 outputs = {}  # what they gave back without a graph, and may be called with next: id -> reference
 depth = 0    # of module calls
 looking = False
+
+
+buckets = {}  # of DDP: address -> category, bytes
+used = set()  # ids of the leaves of some graph
 
 
 class NotNow(Exception):
@@ -84,6 +88,12 @@ class Truth:
                     self.storages.setdefault(category, []).append([address, storage.nbytes()])
 
 
+    def claim_place(self, category, address, size):
+        if size and address not in self.claimed:
+            self.claimed.add(address)
+            self.storages.setdefault(category, []).append([address, size])
+
+
 def saved_by(node):
     """What a node of the graph keeps for backward."""
     for name in dir(node):
@@ -100,6 +110,8 @@ def saved_in_graph(roots):
     done = set(todo)
     while todo:
         node = todo.pop()
+        if hasattr(node, "variable"):
+            used.add(id(node.variable))
         yield from saved_by(node)
         for following, _ in node.next_functions:
             if following is not None and following not in done:
@@ -213,6 +225,7 @@ def shadows(variables, shapes):
 
 def find_truth(roots, more_variables):
     truth = Truth()
+    saved = list(saved_in_graph(roots))
     objects = gc.get_objects()
     modules = [o for o in objects if issubclass(type(o), torch.nn.Module)]
     optimizers = [o for o in objects if issubclass(type(o), torch.optim.Optimizer)]
@@ -233,22 +246,25 @@ def find_truth(roots, more_variables):
     truth.claim("inputs", (t for t in (ref() for ref in inputs) if t is not None), results)
     truth.claim("gradients", (p.grad for p in parameters + stepped))
     truth.claim("gradients", wrappers.find_gradients())
-    # What an optimizer works on besides modules' parameters: copies of these, one for each, or what takes
-    # their place (flat ones, or a rank's part of these).
+    # What an optimizer works on in place of modules' parameters: copies of these, one for each, flat ones, or a
+    # rank's part of these. What has none to stand for, is a parameter itself.
     shapes = sorted(tuple(p.shape) for p in {id(p): p for p in parameters}.values())
     others = [p for p in stepped if not isinstance(p, torch.nn.Parameter)]
-    truth.claim("optimizer_state", others if sorted(tuple(p.shape) for p in others) == shapes else [])
+    truth.claim("optimizer_state", (p for p in others if shapes and id(p) not in used))
     truth.claim("parameters", stepped)
     truth.claim("optimizer_state", (t for o in optimizers for t in tensors_in(dict(o.state))))
     variables = [value for values in program_locals() for value in values] + more_variables
     # Of an optimizer without a class, or an average of the parameters.
     truth.claim("parameters" if optimizers else "optimizer_state", shadows(variables, shapes))
+    live = active_blocks() if buckets else ()
+    for address, (category, size) in buckets.items():
+        truth.claim_place(category, address, size if address in live else 0)
     tables = list(find_tables(truth.claimed, modules, caches))
     mine = list(tensors_in(variables))
     truth.claim("inputs", (t for t in mine if t.grad_fn is None and not was_output(t) and
                            is_data(t)), results)
     truth.claim("activations", roots)
-    truth.claim("activations", saved_in_graph(roots))
+    truth.claim("activations", saved)
     return truth, tables
 
 
@@ -280,6 +296,30 @@ def watch_modules():
         lambda module, arguments, output: after(module, arguments, {}, output), always_call=True)
 
 
+def active_blocks():
+    return {block["address"]: block["requested_size"] for segment in torch.cuda.memory_snapshot()
+            for block in segment["blocks"] if block["state"] == "active_allocated"}
+
+
+def watch_buckets():
+    """What DDP keeps of what its constructor's last part makes, and the start of a forward, which orders its buckets anew."""
+    def watched(plain):
+        def call(self, *arguments, **keywords):
+            before = active_blocks()
+            done = plain(self, *arguments, **keywords)
+            after = active_blocks()
+            for address in before.keys() - after.keys():
+                buckets.pop(address, None)
+            category = "gradients" if self.gradient_as_bucket_view else "communication"
+            buckets.update({address: (category, after[address]) for address in after.keys() - before.keys()})
+            return done
+        return call
+
+    DDP = torch.nn.parallel.DistributedDataParallel
+    for name in ("_ddp_init_helper", "_pre_forward"):
+        setattr(DDP, name, watched(getattr(DDP, name)))
+
+
 def watch_backward():
     plain = torch.autograd.backward
 
@@ -309,6 +349,7 @@ def main():
     allocator = allocator_choice.choose()
     watch_modules()
     watch_backward()
+    watch_buckets()
     register_optimizer_step_post_hook(lambda *_: look("step", []))
     gc.freeze()  # what PyTorch itself has: 100,000s of objects that need not be looked at
     sys.argv = sys.argv[2:]

@@ -12,12 +12,11 @@ from unittest import mock
 
 import numpy  # noqa: F401  (forks.py imports what scripts import, once)
 import torch
+import torch._dynamo
 import torchvision  # noqa: F401
-import torch._dynamo  # noqa: F401
+from program import Adam8
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.checkpoint import checkpoint
-
-from program import Adam8
 
 call_module, run_backward = torch.nn.Module.__call__, torch.autograd.backward
 

@@ -3,7 +3,6 @@
 which are not part of memtap. They are run from copies beside random data in the shapes that they read."""
 import shutil
 import subprocess
-from pathlib import Path
 
 # A name: where it runs and the command, {batch} its batch size, and the classes of its repeated blocks.
 LANGUAGE = "main.py --accel --data ../../words --epochs 1 --log-interval 1000 --batch_size {batch} "

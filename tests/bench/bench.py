@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
-import harness  # noqa: E402
+import harness
 
 LOOP = Path(__file__).resolve().parent / "qwen_loop.py"
 TURNS = int(os.environ.get("MEMTAP_BENCH_TURNS", "7"))

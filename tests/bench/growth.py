@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
-import harness  # noqa: E402
+import harness
 
 PROGRAM = Path(__file__).resolve().with_name("growth_program.py")
 TURNS = int(os.environ.get("MEMTAP_BENCH_TURNS", "3"))

@@ -48,6 +48,8 @@ static void event(enum mt_kind kind, uint32_t stack, uint64_t arg0, uint64_t arg
     event.arg[1] = arg1;
     if (kind == MT_ALLOC)
         event.arg[2] = event.arg[3] = allocated += arg1;
+    if (kind == MT_FREE)
+        event.arg[2] = event.arg[3] = allocated -= arg1;
     need(mt_write_event(out, encoder, &event));
 }
 
@@ -202,15 +204,77 @@ static void ranges(void)
         event(MT_ALLOC, 0, (1 + (uint64_t)i) << 9, 512);
 }
 
+/* Events that repeat cost the file nothing: 20 million in 100 KB. */
+#define MANY 20000000u
+
+static void pairs(void)
+{
+    one_frame();
+    stack(1, 0, 1);
+    end_definitions();
+    event(MT_REQUEST_STREAM, 1, 0, 0);
+    for (uint32_t i = 0; i < MANY / 2; i++) {
+        event(MT_ALLOC, 1, 4096, 512);
+        event(MT_FREE, 1, 4096, 512);
+    }
+}
+
+/* What is replayed again and again, and then models of it. */
+static void asked(void)
+{
+    one_frame();
+    stack(1, 0, 1);
+    end_definitions();
+    event(MT_REQUEST_STREAM, 1, 0, 0);
+    for (uint64_t i = 1; i <= 400000; i++)
+        event(MT_ALLOC, 1, i << 21, 1 << 20);
+    for (uint64_t i = 1; i <= 400000; i += 2)
+        event(MT_FREE, 1, i << 21, 1 << 20);
+    event(MT_OOM, 1, 1 << 30, 0);
+    for (uint64_t i = 0; i < 200000; i++)
+        event(MT_ALLOC, 1, (1 + i * 2) << 21, 512);
+}
+
+/* Two modules that take turns, in forward and in backward. */
+static void turns(void)
+{
+    one_frame();
+    text(MT_DEF_STRING, 3, "Net");
+    text(MT_DEF_STRING, 4, "layers.0");
+    text(MT_DEF_STRING, 5, "layers.1");
+    text(MT_DEF_STRING, 6, "forward");
+    text(MT_DEF_STRING, 7, "/v/torch/nn/modules/module.py");
+    text(MT_DEF_STRING, 8, "Module._call_impl");
+    text(MT_DEF_STRING, 9, "N5torch8autograd9generated14AddmmBackward0E");
+    for (uint32_t i = 0; i < 2; i++) {
+        define((struct mt_definition){MT_DEF_CALL, 2 + i, .frame = {8, 7, 1, 3, 4 + i}});
+        stack(1 + i, 0, 2 + i);
+    }
+    stack(3, 0, 1);
+    end_definitions();
+    event(MT_REQUEST_STREAM, 1, 0, 0);
+    for (uint64_t i = 1; i <= 300000; i++) {
+        event(MT_ALLOC, 1 + i % 2, i << 9, 512);
+        event(MT_NODE_NEW, 1 + i % 2, i << 4, i << 9);
+        event(MT_SAVED, 1 + i % 2, i << 9, 0);
+    }
+    for (uint64_t i = 300000; i; i--) {
+        event(MT_NODE_BEGIN, 3, i << 4, 9);
+        event(MT_FREE, 3, i << 9, 512);
+        event(MT_NODE_END, 3, i << 4, 0);
+    }
+}
+
 int main(void)
 {
     static const struct {
         const char *name;
         void (*make)(void);
-    } bombs[] = {{"deep.mtap", deep},     {"live.mtap", live},       {"ids.mtap", ids},
-                 {"names.mtap", names},   {"keys.mtap", keys},       {"shared.mtap", shared},
-                 {"chain.mtap", chain},   {"meeting.mtap", meeting}, {"modules.mtap", modules},
-                 {"ranges.mtap", ranges}, {"recursion.mtap", recursion}};
+    } bombs[] = {{"deep.mtap", deep},     {"live.mtap", live},           {"ids.mtap", ids},
+                 {"names.mtap", names},   {"keys.mtap", keys},           {"shared.mtap", shared},
+                 {"chain.mtap", chain},   {"meeting.mtap", meeting},     {"modules.mtap", modules},
+                 {"ranges.mtap", ranges}, {"recursion.mtap", recursion}, {"pairs.mtap", pairs},
+                 {"asked.mtap", asked},   {"turns.mtap", turns}};
     for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
         unsigned char header[MT_FILE_HEADER_SIZE];
         struct mt_end end = {0};

@@ -96,6 +96,42 @@ static void item(struct mt_builder *builder)
     mt_build_end(builder);
 }
 
+/* Lines that are hard to name: a library's Python frame below a native one of PyTorch's, no Python
+ * frame at all, the same line in two stacks, and backward's memory, which counts for its forward
+ * line. All of it stays, iteration by iteration. */
+static void blamed(struct mt_builder *b)
+{
+    const char *torch = "/venv/lib/python3.11/site-packages/torch/";
+    char worker[96], native[96], call[96];
+    snprintf(worker, sizeof worker, "%sutils/data/worker.py:7 fetch", torch);
+    snprintf(native, sizeof native, "%slib/libtorch_cuda.so@4096", torch);
+    snprintf(call, sizeof call, "%snn/modules/module.py:1750 Module._call_impl|Net|layer", torch);
+    const uint32_t stacks[] = {
+        mt_build_stack(b, worker, native, NULL),
+        mt_build_stack(b, "/opt/app/solve@401136", native, NULL),
+        mt_build_stack(b, "/home/user/train.py:5 main", "/home/user/net.py:20 keep", NULL),
+        mt_build_stack(b, "/home/user/train.py:6 main", "/home/user/net.py:20 keep", native, NULL),
+        mt_build_stack(b, "/home/user/train.py:6 main", call, "/home/user/net.py:30 forward", NULL),
+        0,
+    };
+    uint32_t step =
+        mt_build_stack(b, "/home/user/train.py:9 main",
+                       "/venv/lib/python3.11/site-packages/torch/optim/optimizer.py:500 "
+                       "Optimizer.profile_hook_step.<locals>.wrapper",
+                       NULL);
+    uint64_t address = 0x7f0000000000;
+    for (unsigned iteration = 0; iteration < 6; iteration++) {
+        for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++, address += 4 * MT_MIB) {
+            mt_build_on(b, 0, 1, stacks[i]);
+            mt_build_alloc(b, address, MT_MIB * (i + 1));
+        }
+        mt_build_on(b, 0, 1, step);
+        mt_build_alloc(b, address, MT_MIB);
+        mt_build_free(b, address);
+    }
+    mt_build_end(b);
+}
+
 static void first_rank(struct mt_builder *builder)
 {
     mt_scenario_rank(builder, 0);
@@ -193,6 +229,7 @@ int main(int argc, char **argv)
                   {"c-program.mtap", mt_scenario_c_program},
                   {"copies.mtap", mt_scenario_copies},
                   {"native.mtap", mt_scenario_native},
+                  {"blamed.mtap", blamed},
                   {"layers.mtap", mt_scenario_layers},
                   {"mixed.mtap", mt_scenario_mixed},
                   {"phases.mtap", mt_scenario_phases},

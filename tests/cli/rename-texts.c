@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rename-texts IN OUT TEXT: a copy of a trace in which each name but the framework's has TEXT at its
- * begin, at its end, and after each '/'. */
+/* rename-texts IN OUT TEXT: a copy of a trace in which each name but the framework's has TEXT at
+ * its begin, at its end, and after each '/'. */
 #include "analyzer/support/write.h"
 #include "trace-format/reader.h"
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_bombs.py MAKE-BOMBS MEMTAP: small traces that stand for much go through every command. Each stays
 within the memory and the output that it may take, says in one line where it stopped, and ends by itself."""
+
 import os
 import resource
 import subprocess
@@ -11,13 +12,35 @@ from concurrent.futures import ThreadPoolExecutor
 make_bombs, memtap = map(os.path.abspath, sys.argv[1:3])
 only = sys.argv[3:]  # bombs
 MEMORY, OUTPUT = 256 << 20, 8 << 20
-COMMANDS = [["report"], ["report", "-f", "json"], ["report", "--by", "module"], ["report", "--by", "stack"],
-            ["blocks"], ["blocks", "-f", "csv"], ["blocks", "-f", "json"], ["stacks"], ["stacks", "-f", "folded"],
-            ["stacks", "-f", "json"], ["oom"], ["info"], ["info", "-f", "json"], ["dump"], ["budget"],
-            ["compact", "-o", "{}.compact"], ["recover", "-o", "{}.recovered"], ["symbolize", "-o", "{}.named"],
-            ["explain", "{}", "8192"], ["explain", "{}", "200000"], ["diff", "{}"], ["diff", "-f", "json", "{}"],
-            ["diff", "--flame", "{}.flame", "{}"], ["check", "--against", "{}", "--"],
-            ["history", "add", "--db", "{}.db"]]
+COMMANDS = [
+    ["report"],
+    ["report", "-f", "json"],
+    ["report", "--by", "module"],
+    ["report", "--by", "stack"],
+    ["blocks"],
+    ["blocks", "-f", "csv"],
+    ["blocks", "-f", "json"],
+    ["stacks"],
+    ["stacks", "-f", "folded"],
+    ["stacks", "-f", "json"],
+    ["oom"],
+    ["info"],
+    ["info", "-f", "json"],
+    ["dump"],
+    ["budget"],
+    ["compact", "-o", "{}.compact"],
+    ["recover", "-o", "{}.recovered"],
+    ["symbolize", "-o", "{}.named"],
+    ["explain", "{}", "8192"],
+    ["explain", "{}", "200000"],
+    ["diff", "{}"],
+    ["diff", "-f", "json", "{}"],
+    ["diff", "--flame", "{}.flame", "{}"],
+    ["check", "--against", "{}", "--"],
+    ["history", "add", "--db", "{}.db"],
+    ["plan"],
+    ["export", "-f", "perfetto", "-o", "{}.perfetto"],
+]
 faults, figures = [], []
 
 
@@ -32,9 +55,14 @@ def run(folder, bomb, command):
         words.append(bomb)
     words = [bomb if word == "--" else word for word in words]
     with open(os.path.join(folder, f"{bomb}.{'-'.join(command).replace('/', '')}.out"), "wb") as out:
-        child = subprocess.Popen([memtap, "--most-memory", f"{MEMORY >> 20} MiB", "--most-output",
-                                  f"{OUTPUT >> 20} MiB", *words], cwd=folder, stdout=out, stderr=subprocess.PIPE,
-                                 stdin=subprocess.DEVNULL, preexec_fn=limit)
+        child = subprocess.Popen(
+            [memtap, "--most-memory", f"{MEMORY >> 20} MiB", "--most-output", f"{OUTPUT >> 20} MiB", *words],
+            cwd=folder,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=limit,
+        )
         errors = child.stderr.read().decode()
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = 0
@@ -53,20 +81,48 @@ def run(folder, bomb, command):
     return errors
 
 
+def check_events(folder):
+    """Without limits of its own a command expands what a file of that size may stand for, and says how to raise it."""
+
+    def report(*options):
+        done = subprocess.run(
+            [memtap, *options, "report", "pairs.mtap"], cwd=folder, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stderr
+
+    code, errors = report()
+    if code != 2 or errors.count("\n") != 1 or "--most-events" not in errors:
+        faults.append(f"report pairs.mtap: {code}: {errors}")
+    code, errors = report("--most-events", "30000000")
+    if code or errors:
+        faults.append(f"--most-events 30000000 report pairs.mtap: {code}: {errors}")
+    for wrong in ("0", "-1", "many", "1x", "99999999999999999999"):
+        code, errors = report("--most-events", wrong)
+        if code != 2 or "not a number of events" not in errors:
+            faults.append(f"--most-events {wrong}: {code}: {errors}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([make_bombs], cwd=folder, check=True)
         bombs = only or sorted(name for name in os.listdir(folder) if name.endswith(".mtap"))
+        if "pairs.mtap" in bombs:
+            check_events(folder)
         with ThreadPoolExecutor(2) as pool:
-            jobs = [(bomb, command, pool.submit(run, folder, bomb, command))
-                    for bomb in bombs for command in COMMANDS]
+            jobs = [(bomb, command, pool.submit(run, folder, bomb, command)) for bomb in bombs for command in COMMANDS]
         errors = {(bomb, " ".join(command)): job.result() for bomb, command, job in jobs}
-    for bomb, command in (("live.mtap", "report"), ("names.mtap", "report"), ("shared.mtap", "stacks -f folded"),
-                          ("shared.mtap", "stacks -f json"), ("live.mtap", "dump")):
+    for bomb, command in (
+        ("live.mtap", "report"),
+        ("names.mtap", "report"),
+        ("shared.mtap", "stacks -f folded"),
+        ("shared.mtap", "stacks -f json"),
+        ("live.mtap", "dump"),
+    ):
         if bomb in bombs and "--most-" not in errors[bomb, command]:
             faults.append(f"{command} {bomb} does not say that it stopped: {errors[bomb, command]}")
-    for command in (command for command in map(" ".join, COMMANDS)
-                    if command.startswith(("diff", "check", "budget", "history"))):
+    for command in (
+        command for command in map(" ".join, COMMANDS) if command.startswith(("diff", "check", "budget", "history"))
+    ):
         if "recursion.mtap" in bombs and "out of memory" in errors["recursion.mtap", command]:
             faults.append(f"{command} recursion.mtap: {errors['recursion.mtap', command]}")
     for memory, size, where in sorted(figures, reverse=True)[:8]:

@@ -3,7 +3,8 @@
   rules        by what JUnit's readers, GitHub and GitLab document, in this file
   junitparser  JUnit's XML by the package of that name
   xmllint      whether it is well-formed
-  markdown_it  the summary, rendered as GitHub does"""
+  markdown_it  the summary, rendered as GitHub does
+The packages are those of the Python that MEMTAP_TEST_READERS names, or of this one."""
 import importlib
 import json
 import os
@@ -16,6 +17,9 @@ import xml.etree.ElementTree as xml
 from html.parser import HTMLParser
 from pathlib import Path
 
+other = os.environ.pop("MEMTAP_TEST_READERS", None)
+if other:
+    os.execv(other, [other, *sys.argv])
 make_traces, memtap, reader = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
 
 # Names with what means something in XML, in markdown, in a workflow command and in a pattern.

@@ -2,6 +2,7 @@
 """test_compact.py MEMTAP MAKE-TRACES MAKE-LONG MAKE-C-RUN GOLDEN...: reports of a compact copy say what those of the
 whole trace do: of every made trace, of the golden ones of each format version, of made-up programs in C, and of long runs of
 both, whose copies are at most 2 % of their size. test_compact.py MEMTAP --of TRACE...: the same of other traces."""
+import csv
 import itertools
 import json
 import os
@@ -38,8 +39,16 @@ def answer(memtap, question, trace):
     command, *options = question.split()
     done = run(memtap, command, *options, trace)
     text = (done.stdout + done.stderr).replace(str(trace), "TRACE")
+    if "csv" in options and not done.returncode:
+        return done.returncode, [{name: cell for name, cell in row.items() if name not in ("event", "end_event")}
+                                 for row in csv.DictReader(text.splitlines())]
     if command == "oom":  # a copy has not the requests, so nothing can be replayed
-        text = re.sub(r"Would the request be served then\?\n(  .*\n)+|  With .* more on the card .*\n", "", text)
+        text = re.sub(r"(Would the request be served|How far would the run come) then\?.*\n(  .*\n)+"
+                      r"|What the program would have requested next.*\n|  With .* more .*\n|    (modelled|and|the opt).*\n"
+                      r"|^(Do|Or): .*\n([a-z].*\n)*", "", text, flags=re.M)
+    if "csv" in question.split() and done.returncode == 0:  # a copy has fewer events, and not all ends
+        rows = csv.DictReader(text.splitlines())
+        text = "\n".join(str({key: row[key] for key in row if "event" not in key and key != "end_ns"}) for row in rows)
     return done.returncode, re.sub(r" \(compact: [0-9,]+\)", "", re.sub(r'"event": ?[0-9]+', "", text))
 
 
@@ -56,7 +65,7 @@ def report(memtap, question, trace):
             return {name: clean(item) for name, item in value.items() if name not in ("event", "most_event", "compact")}
         return value
     found = clean(json.loads(done.stdout))
-    for name in "events", "bytes", "suggestions", "more_needed", "would_fit_expandable":
+    for name in "events", "bytes", "suggestions", "rest", "more_needed", "would_fit_expandable":
         found.pop(name, None)
     return done.returncode, found
 
@@ -129,8 +138,8 @@ def explained(memtap, trace, folder):
     """Every block at the peak for the same reasons; how many others were at its address is not known."""
     copy, _ = make_copy(memtap, trace, folder)
     faults = []
-    for line in run(memtap, "blocks", "--format", "csv", trace).stdout.splitlines()[1:]:
-        address = hex(int(line.split(",")[1]))
+    for row in csv.DictReader(run(memtap, "blocks", "--format", "csv", trace).stdout.splitlines()):
+        address = hex(int(row["address"]))
         whole, kept = (run(memtap, "explain", path, address) for path in (trace, copy))
         whole, kept = ((done.returncode, re.sub("in the whole run: [0-9]+", "", done.stdout))
                        for done in (whole, kept))

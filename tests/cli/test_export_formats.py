@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
-import wire  # noqa: E402
+import wire
 
 make_traces, memtap = (os.path.abspath(path) for path in sys.argv[1:3])
 faults = []

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import wire  # noqa: E402
+import wire
 
 memtap = os.path.abspath(sys.argv[1])
 START, MIB = 1_790_000_000_000_000_000, 1 << 20

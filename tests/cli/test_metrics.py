@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
-import openmetrics  # noqa: E402
+import openmetrics
 
 make_traces, memtap, source = (os.path.abspath(path) for path in sys.argv[1:4])
 faults = []

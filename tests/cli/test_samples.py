@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_samples.py [--record] MAKE-TRACES|torch MEMTAP SOURCE: what README and the manual pages show of memtap's
+"""test_samples.py [--record] MAKE-TRACES|torch MEMTAP SOURCE: what README, guides and manual pages show of memtap's
 output is what it prints, to the letter. --record writes it there instead.
 
 A sample is a block (indented in the README, between .nf and .fi in a page) that begins with `$ memtap ...`,
@@ -19,7 +19,8 @@ import tempfile
 
 TORCH = "2.15."  # another release allocates otherwise
 ZOO = {"unet.mtap": ("rtx4090", "diffusion_unet.py", 0), "fragmentation.mtap": ("rtx4090", "fragmentation_oom.py", 1),
-       "fragmentation-h100.mtap": ("h100", "fragmentation_oom.py", 1)}
+       "fragmentation-h100.mtap": ("h100", "fragmentation_oom.py", 1),
+       "leaking.mtap": ("rtx4090", "../cli/leaking.py", 0)}
 DOTS = "[...]"
 record = sys.argv[1] == "--record"
 with_torch = sys.argv[1 + record] == "torch"
@@ -154,7 +155,8 @@ def record_zoo():
 
 def main():
     seen = faults = 0
-    pages = [Page(path) for path in [source / "README.md", *sorted((source / "man").iterdir())]]
+    pages = [Page(path) for path in [source / "README.md", *sorted((source / "docs/guides").glob("*.md")),
+                                  *sorted((source / "man").iterdir())]]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         (record_zoo if with_torch else make)()

@@ -23,6 +23,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 ZOO = TESTS / "zoo"
 sys.path.insert(0, str(TESTS / "advice"))
 import public  # noqa: E402
+
 SMALL, MIDDLE, LARGE = "t4,rtx4090,a100-40g", "rtx4090,a100-40g,h100", "a100-40g,h100,b200"
 
 # name: cards, --vary, the program's words; Z/ is the zoo, F/ the folder of public programs, and "in X" the folder X

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies traces under other names, as if other processes had recorded them: each line of stdin has a trace, the
- * copy's path, and info records that replace the trace's own ("rank=7"), all with tabs between.
+ * Copies traces under other names, as if other processes had recorded them: each line of stdin has
+ * a trace, the copy's path, and info records that replace the trace's own ("rank=7"), all with tabs
+ * between.
  */
 #include "trace-format/encoder.h"
 #include "trace-format/reader.h"
@@ -126,7 +127,8 @@ static int copy_trace(const char *from, struct copy *copy, uint64_t id)
 static int do_line(char *line, uint64_t id)
 {
     struct copy copy = {.holds = NOTHING};
-    char *rest = NULL, *from = strtok_r(line, "\t\n", &rest), *to = strtok_r(NULL, "\t\n", &rest), *info;
+    char *rest = NULL, *from = strtok_r(line, "\t\n", &rest), *to = strtok_r(NULL, "\t\n", &rest),
+         *info;
     while (to && (info = strtok_r(NULL, "\t\n", &rest)) && copy.n_infos < MOST_INFOS)
         copy.info[copy.n_infos++] = info;
     copy.out = to ? fopen(to, "wb") : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A budget through its parser. What is wrong in one must be told, with a place in the text or of the
- * whole; what is read must be fit to hold a run to. */
+/* A budget through its parser. What is wrong in one must be told, with a place in the text or of
+ * the whole; what is read must be fit to hold a run to. */
 #include "nightly/check/check-formats.h"
 #include "outputs.h"
 #include "target.h"
@@ -20,29 +20,29 @@ static struct mt_digest_site sites[] = {
 };
 static struct mt_digest_device device = {
     .allocated = 5000, .reserved = 8000, .most_reserved = 8000, .site = sites, .n_sites = 1};
-static const struct mt_digest run = {
-    .path = (char[]){"a.mtap"},
-    .program = (char[]){""},
-    .command = (char[]){""},
-    .host = (char[]){""},
-    .device_name = (char[]){""},
-    .torch = (char[]){""},
-    .cuda = (char[]){""},
-    .python = (char[]){""},
-    .memtap = (char[]){""},
-    .allocator = (char[]){""},
-    .fault = (char[]){""},
-    .is_sound = 1,
-    .complete = 1,
-    .rank = -1,
-    .world_size = -1,
-    .devices = &device,
-    .n_devices = 1};
+static const struct mt_digest run = {.path = (char[]){"a.mtap"},
+                                     .program = (char[]){""},
+                                     .command = (char[]){""},
+                                     .host = (char[]){""},
+                                     .device_name = (char[]){""},
+                                     .torch = (char[]){""},
+                                     .cuda = (char[]){""},
+                                     .python = (char[]){""},
+                                     .memtap = (char[]){""},
+                                     .allocator = (char[]){""},
+                                     .fault = (char[]){""},
+                                     .is_sound = 1,
+                                     .complete = 1,
+                                     .rank = -1,
+                                     .world_size = -1,
+                                     .devices = &device,
+                                     .n_devices = 1};
 
 static void hold(struct mt_budget *budget)
 {
-    static mt_check_printer *const printers[] = {mt_check_text,   mt_check_json,   mt_check_junit,
-                                                 mt_check_github, mt_check_gitlab, mt_check_summary};
+    static mt_check_printer *const printers[] = {mt_check_text,   mt_check_json,
+                                                 mt_check_junit,  mt_check_github,
+                                                 mt_check_gitlab, mt_check_summary};
     struct mt_check check;
     mt_budget_set_today(budget, 2026, 12, 31);
     if (mt_check_make(&check, budget, 0, &run, 1, &run, 1) || (budget->n_limits && !check.budget) ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A block's payload through the decoder: what it takes for records must come back from the encoder
- * and the decoder as it is. The first byte chooses definitions or events and the version, the second
- * is the number of records.
+ * and the decoder as it is. The first byte chooses definitions or events and the version, the
+ * second is the number of records.
  */
 #include "target.h"
 #include "trace-format/block.h"
@@ -60,7 +60,8 @@ static void go_round(struct mt_encoder *encoder, const struct mt_event *events, 
             abort();
 }
 
-static void go_round_definitions(struct mt_encoder *encoder, const struct mt_definition *in, size_t n)
+static void go_round_definitions(struct mt_encoder *encoder, const struct mt_definition *in,
+                                 size_t n)
 {
     static struct mt_definition again[MOST];
     for (size_t i = 0; i < n; i++)

@@ -53,11 +53,12 @@ static void compare(struct mt_two_runs *two)
 
 static void hold(const struct mt_budget *budget, const struct mt_two_runs *two, unsigned choice)
 {
-    static mt_check_printer *const printers[] = {mt_check_text,   mt_check_json,   mt_check_junit,
-                                                 mt_check_github, mt_check_gitlab, mt_check_summary};
+    static mt_check_printer *const printers[] = {mt_check_text,   mt_check_json,
+                                                 mt_check_junit,  mt_check_github,
+                                                 mt_check_gitlab, mt_check_summary};
     struct mt_check check;
-    if (mt_check_make(&check, budget, (mt_allowed_ends)(choice & 15), &two->run[1], 1,
-                      &two->run[0], 1) ||
+    if (mt_check_make(&check, budget, (mt_allowed_ends)(choice & 15), &two->run[1], 1, &two->run[0],
+                      1) ||
         printers[choice % 6](&check, mt_safe_output()))
         abort();
     mt_check_clear(&check);
@@ -72,7 +73,7 @@ static int is_an_amount(const struct mt_digest *run)
         fits &= device->allocated < LARGE && device->most_reserved < LARGE;
         for (unsigned j = 0; j < mt_n_categories; j++)
             fits &= device->category[j] < LARGE;
-        for (unsigned j = 0; j < MT_PHASES; j++)
+        for (unsigned j = 0; j < MT_PHASE_COUNT; j++)
             fits &= device->most_in_phase[j] < LARGE;
     }
     return fits;

@@ -81,22 +81,34 @@ static void make_image(void)
 static void change(struct mt_store *store, unsigned char *file, const uint8_t *choice)
 {
     static const char *const columns[] = {
-        "run SET started",   "run SET length",      "run SET program",     "run SET command",
-        "run SET host",      "run SET commit_id",   "run SET branch",      "run SET device",
-        "run SET allocator", "run SET memtap",      "run SET world_size",  "run SET events",
-        "run SET lost",      "run SET complete",    "trace SET run",       "trace SET path",
-        "trace SET sha256",  "trace SET size",      "trace SET kept",      "trace SET rank",
-        "trace SET ended",   "trace SET ended_text", "device SET trace",   "device SET number",
-        "device SET allocated", "device SET most_reserved", "device SET phase", "device SET iteration",
-        "device SET growth", "device SET at_end",   "category SET name",   "category SET size",
-        "phase SET name",    "phase SET allocated", "name SET text",       "site SET category",
-        "site SET function", "site SET file",       "site SET line",       "site SET module",
-        "site SET size",     "site SET blocks",     "site SET device",
+        "run SET started",      "run SET length",
+        "run SET program",      "run SET command",
+        "run SET host",         "run SET commit_id",
+        "run SET branch",       "run SET device",
+        "run SET allocator",    "run SET memtap",
+        "run SET world_size",   "run SET events",
+        "run SET lost",         "run SET complete",
+        "trace SET run",        "trace SET path",
+        "trace SET sha256",     "trace SET size",
+        "trace SET kept",       "trace SET rank",
+        "trace SET ended",      "trace SET ended_text",
+        "device SET trace",     "device SET number",
+        "device SET allocated", "device SET most_reserved",
+        "device SET phase",     "device SET iteration",
+        "device SET growth",    "device SET at_end",
+        "category SET name",    "category SET size",
+        "phase SET name",       "phase SET allocated",
+        "name SET text",        "site SET category",
+        "site SET function",    "site SET file",
+        "site SET line",        "site SET module",
+        "site SET size",        "site SET blocks",
+        "site SET device",
     };
-    static const char *const values[] = {"?1",  "-?1",         "NULL",        "?1 + 0.5", "x'ff00c080'",
-                                         "'a'", "1e300 * ?1", "'9e999' || ?1", "zeroblob(?1 % 1000)"};
-    static const char *const texts[] = {"whole", "oom", "a\x1b[31m\n::error::", "",
-                                        "\xff\xc0\x80", "activations", "forward", "0"};
+    static const char *const values[] = {"?1",         "-?1",           "NULL",
+                                         "?1 + 0.5",   "x'ff00c080'",   "'a'",
+                                         "1e300 * ?1", "'9e999' || ?1", "zeroblob(?1 % 1000)"};
+    static const char *const texts[] = {
+        "whole", "oom", "a\x1b[31m\n::error::", "", "\xff\xc0\x80", "activations", "forward", "0"};
     uint64_t value = mt_made_number(choice[2] | (unsigned)choice[3] << 8);
     if (choice[0] == 255) {
         file[value % (uint64_t)image_size] = choice[4];
@@ -107,8 +119,8 @@ static void change(struct mt_store *store, unsigned char *file, const uint8_t *c
     char *text = choice[1] & 128
                      ? sqlite3_mprintf("%Q", texts[choice[1] % (sizeof texts / sizeof *texts)])
                      : sqlite3_mprintf("%s", values[choice[1] % (sizeof values / sizeof *values)]);
-    snprintf(sql, sizeof sql, "UPDATE %.*s = %s WHERE ?2 = 0 OR rowid = ?2",
-             (int)sizeof sql - 80, column, text);
+    snprintf(sql, sizeof sql, "UPDATE %.*s = %s WHERE ?2 = 0 OR rowid = ?2", (int)sizeof sql - 80,
+             column, text);
     sqlite3_free(text);
     sqlite3_stmt *statement = NULL; /* WITHOUT ROWID: all rows */
     if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What other tools recorded, through memtap import: what is wrong must be told in one line, and a trace that is made must
- * be sound, with totals that fit its blocks. */
+/* What other tools recorded, through memtap import: what is wrong must be told in one line, and a
+ * trace that is made must be sound, with totals that fit its blocks. */
 #include "analyzer/replay/replay.h"
 #include "exchange/import/import.h"
 #include "target.h"

@@ -36,7 +36,8 @@ static void check_batch(const struct mt_batch *batch)
             abort();
     for (size_t i = 0; i < batch->n_definitions; i++) {
         const struct mt_definition *definition = &batch->definitions[i];
-        volatile char last = definition->text_size ? definition->text[definition->text_size - 1] : 0;
+        volatile char last =
+            definition->text_size ? definition->text[definition->text_size - 1] : 0;
         (void)last;
         if (definition->kind < MT_DEF_STRING || definition->kind >= MT_DEF_LIMIT)
             abort();

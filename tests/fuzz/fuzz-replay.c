@@ -72,7 +72,6 @@ static int report(const struct mt_analysis *analysis, unsigned choice)
         return mt_report_json(analysis, out);
     case 3:
         mt_blocks_table(analysis, out, &mt_plain_style);
-        mt_blocks_csv(analysis, out);
         return 0;
     case 4:
         return mt_blocks_json(analysis, out);

@@ -67,7 +67,7 @@ static void make_heads(void)
     for (unsigned i = 0; i < 2; i++) {
         memset(ring(i), 0, offsetof(struct mt_ring, word));
         ring(i)->thread = i + 1;
-        ring(i)->put = ring(i)->taken = ring(i)->safe[0] = ring(i)->safe[1] = before;
+        ring(i)->put = ring(i)->safe[0] = ring(i)->safe[1] = before;
     }
 }
 
@@ -118,7 +118,8 @@ static void check(const struct mt_tail_content *content, int is_changed)
             abort();
     for (size_t i = 0; i < content->n_definitions; i++) {
         const struct mt_definition *definition = &content->definitions[i];
-        volatile char last = definition->text_size ? definition->text[definition->text_size - 1] : 0;
+        volatile char last =
+            definition->text_size ? definition->text[definition->text_size - 1] : 0;
         (void)last;
         if (definition->kind < MT_DEF_STRING || definition->kind >= MT_DEF_LIMIT)
             abort();

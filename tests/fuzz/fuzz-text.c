@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that somebody chose: made safe for each place, cut, taken for a name, an amount, a moment. */
+/* Texts that somebody chose: made safe for each place, cut, taken for a name, an amount, a moment.
+ */
 #include "analyzer/model/moment.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/text.h"
@@ -64,7 +65,9 @@ static void number(const char *text)
     struct mt_amount amount;
     struct mt_moment moment;
     char why[100] = "", out[MT_AMOUNT_TEXT];
-    if (mt_amount_parse(text, &amount, why, sizeof why) ? !*why : !*mt_amount_text(out, amount.unit, amount.value))
+    if (mt_amount_parse(text, &amount, why, sizeof why)
+            ? !*why
+            : !*mt_amount_text(out, amount.unit, amount.value))
         abort();
     if (!mt_moment_parse(text, &moment) && !mt_moment_name(moment.kind))
         abort();

@@ -268,7 +268,9 @@ int mt_made_trace_read(struct mt_made_trace *trace, const uint8_t *bytes, size_t
         .trace = trace, .at = bytes + MT_MADE_HEADER, .end = bytes + size, .time_ns = 1000000};
     trace->n_batches = 0;
     trace->state = (enum mt_trace_state)(bytes[0] % MT_TRACE_STATES);
-    trace->fault = bytes[1] < 200 ? MT_FAULT_NONE : bytes[1] < 228 ? MT_FAULT_CUT : MT_FAULT_DAMAGED;
+    trace->fault = bytes[1] < 200   ? MT_FAULT_NONE
+                   : bytes[1] < 228 ? MT_FAULT_CUT
+                                    : MT_FAULT_DAMAGED;
     trace->choices = bytes + MT_MADE_HEADER - 5;
     for (unsigned n = 0; n < MT_MADE_RECORDS && maker.end - maker.at >= MT_MADE_RECORD; n++) {
         const uint8_t *record = maker.at;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace that an input describes, in memory: what a reader would give of a file. Records of 12 bytes
- * stand for definitions and events, so that a changed byte changes the meaning of one record only,
- * and no byte stands for a checksum or a length.
+ * A trace that an input describes, in memory: what a reader would give of a file. Records of 12
+ * bytes stand for definitions and events, so that a changed byte changes the meaning of one record
+ * only, and no byte stands for a checksum or a length.
  */
 #ifndef MT_FUZZ_MADE_TRACE_H
 #define MT_FUZZ_MADE_TRACE_H
@@ -15,11 +15,11 @@
 
 /* The parts of a record. */
 enum {
-    MT_MADE_OP,     /* below MT_MADE_DEFINITIONS an event's kind, modulo their number */
-    MT_MADE_WHERE,  /* bits 0-2: thread; 3-5: device; 6: totals as they stand; 7: any device */
-    MT_MADE_STACK,  /* of an event; of a definition, its text: in the table, or what follows */
-    MT_MADE_TIME,   /* since the last event; of a definition, bytes of the text that follows */
-    MT_MADE_ARGS    /* four numbers of two bytes (mt_made_number) */
+    MT_MADE_OP,    /* below MT_MADE_DEFINITIONS an event's kind, modulo their number */
+    MT_MADE_WHERE, /* bits 0-2: thread; 3-5: device; 6: totals as they stand; 7: any device */
+    MT_MADE_STACK, /* of an event; of a definition, its text: in the table, or what follows */
+    MT_MADE_TIME,  /* since the last event; of a definition, bytes of the text that follows */
+    MT_MADE_ARGS   /* four numbers of two bytes (mt_made_number) */
 };
 #define MT_MADE_DEFINITIONS 0xa0u /* operations from here on are a definition's kind */
 #define MT_MADE_BATCHES 0xf8u     /* and from here on end a batch */

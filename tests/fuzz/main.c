@@ -153,7 +153,8 @@ int main(int argc, char **argv)
     unsigned long runs = 1000, seconds = 0;
     double begin = now();
     for (int i = 1; i < argc; i++)
-        if (sscanf(argv[i], "-runs=%lu", &runs) != 1 && sscanf(argv[i], "-max_total_time=%lu", &seconds) != 1 &&
+        if (sscanf(argv[i], "-runs=%lu", &runs) != 1 &&
+            sscanf(argv[i], "-max_total_time=%lu", &seconds) != 1 &&
             sscanf(argv[i], "-seed=%lu", &seed) != 1)
             add(argv[i]);
     if (!n_files)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make-corpus FOLDER: writes the first inputs of the harnesses that read made traces (made-trace.h),
- * from the scenarios that other tests use, and of those that read files. tools/fuzz makes them
- * smaller and keeps what reaches something.
+ * make-corpus FOLDER: writes the first inputs of the harnesses that read made traces
+ * (made-trace.h), from the scenarios that other tests use, and of those that read files. tools/fuzz
+ * makes them smaller and keeps what reaches something.
  */
 #include "made-trace.h"
 #include "scenarios.h"
@@ -248,6 +248,9 @@ int main(int argc, char **argv)
             input[i].bytes[4] = choice % 7;
             input[i].bytes[7] = (uint8_t)(choice * 37);
             write_file("replay", name, input[i].bytes, input[i].size);
+            write_file("plan", name, input[i].bytes, input[i].size);
+            write_file("export", name, input[i].bytes, input[i].size);
+            write_file("page", name, input[i].bytes, input[i].size);
         }
         write_file("compact", scenarios[i].name, input[i].bytes, input[i].size);
         write_file("tail", scenarios[i].name, input[i].bytes, input[i].size);

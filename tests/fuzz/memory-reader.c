@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader (trace-format/reader.h) of traces that are in memory, in the place of the one of files:
- * a harness that has it reads mt_made_traces, whatever it calls. And what is read ahead is read at
- * once (analyzer/support/ahead.h): no thread for an input.
+ * The reader (trace-format/reader.h) of traces that are in memory, in the place of the one of
+ * files: a harness that has it reads mt_made_traces, whatever it calls. And what is read ahead is
+ * read at once (analyzer/support/ahead.h): no thread for an input.
  */
 #include "analyzer/support/ahead.h"
 #include "made-trace.h"

@@ -9,7 +9,8 @@ static ssize_t look(void *data, const char *text, size_t size)
 {
     (void)data;
     for (size_t i = 0; i < size; i++)
-        if (((unsigned char)text[i] < ' ' && text[i] != '\n' && text[i] != '\t') || text[i] == 127) {
+        if (((unsigned char)text[i] < ' ' && text[i] != '\n' && text[i] != '\t') ||
+            text[i] == 127) {
             fprintf(stderr, "byte %02x in: %.*s\n", (unsigned char)text[i], (int)size, text);
             abort();
         }

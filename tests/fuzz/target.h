@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads the input as the harness's kind of thing, and aborts where something is wrong. Returns 0. */
+/* Reads the input as the harness's kind of thing, and aborts where something is wrong. Returns 0.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 #endif

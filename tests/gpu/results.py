@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
-import harness  # noqa: E402
+import harness
 
 LEAST_EXPLAINED, MOST_APART, MOST_SLOWER = 98.0, 1.0, 2.0  # percent
 ROUNDS = 5

@@ -16,9 +16,14 @@ def run(*command, **more):
 
 
 def check_works(memtap, python, folder):
-    """It records a program on its own simulated device, and explains it: folder/trace.mtap."""
+    """It records a program on its own simulated device, and explains it, as text and as a page: folder/trace.mtap."""
     run(memtap, "run", "--simulate", "h100", "-o", "trace.mtap", "--", python, PROGRAM, cwd=folder)
     assert "10.00 MiB allocated" in run(memtap, "report", "trace.mtap", cwd=folder)
+    for command in ("view", "-o", "trace.html"), ("report", "--html", "trace.html"):
+        run(memtap, *command, "trace.mtap", cwd=folder)
+        page = pathlib.Path(folder, "trace.html")
+        assert "<title>" in page.read_text() and page.stat().st_size > 200_000, (command, page.stat().st_size)
+        page.unlink()
 
 
 def check_there(prefix, *paths):

@@ -37,7 +37,7 @@ main()
 KILLED = "os.kill(os.getpid(), 9)"
 MORE = "more = take(512)"
 ENDS = {"good": "pass", "grown": MORE, "crashed": "os._exit(3)", "raised": "raise ValueError",
-        "oom": "take(1 << 20)", "killed": KILLED, "child": f"""if not os.fork():
+        "oom": "take(1 << 20)", "killed": KILLED, "child": """if not os.fork():
         os.execv(sys.executable, [sys.executable, "-c", CHILD])
     os.wait()""", "none": "pass"}
 CHILD = TRAIN.replace("END", KILLED).replace('assert sys.argv[1:] == ["--steps", "5"], sys.argv\n', "")
@@ -46,7 +46,7 @@ faults = []
 
 def recipe():
     """The first commands below the chapter's heading."""
-    lines = readme.read_text().split("\n## Nightly\n")[1].splitlines()
+    lines = readme.read_text().split("\n## In CI, every night\n")[1].splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("    "))
     return "\n".join(line[4:] for line in lines[begin:lines.index("", begin)])
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hooks whose real functions may throw, as C++ sees them: E(name, symbol, result, parameters). Those of libc do not, and what
-// memtap.h declares has no other function behind it.
+// The hooks whose real functions may throw, as C++ sees them: E(name, symbol, result, parameters).
+// Those of libc do not, and what memtap.h declares has no other function behind it.
 #ifndef ALL_HOOKS_H
 #define ALL_HOOKS_H
 

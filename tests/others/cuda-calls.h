@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that no-device.c makes of the runtime (-DRUNTIME), the driver (-DDRIVER) or NVML (-DNVML): C(name, parameters,
- * arguments). CUDA's headers are not needed. */
+/* Calls that no-device.c makes of the runtime (-DRUNTIME), the driver (-DDRIVER) or NVML (-DNVML):
+ * C(name, parameters, arguments). CUDA's headers are not needed. */
 #ifndef CUDA_CALLS_H
 #define CUDA_CALLS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands for CUDA's runtime or driver: its calls return the numbers of FAKE_RESULTS, one after the other, and then the
- * last one again. */
+/* Stands for CUDA's runtime or driver: its calls return the numbers of FAKE_RESULTS, one after the
+ * other, and then the last one again. */
 #include "cuda-calls.h"
 
 #include <stddef.h>

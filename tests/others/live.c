@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded into each process of a suite: CUDA is live in it from the begin. There is a context and memory, and a
- * thread as CUDA's driver has one, which allocates and frees ten times a second.
+ * Preloaded into each process of a suite: CUDA is live in it from the begin. There is a context and
+ * memory, and a thread as CUDA's driver has one, which allocates and frees ten times a second.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What CUDA says where there is no device: makes the calls of its arguments, or all, and prints their results. */
+/* What CUDA says where there is no device: makes the calls of its arguments, or all, and prints
+ * their results. */
 #include "cuda-calls.h"
 
 #include <stddef.h>

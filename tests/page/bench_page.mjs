@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_page.mjs MODULES MEMTAP MAKE_TRACE BROWSER [EVENTS...]: what a page costs its reader: the time until
+// bench_page.mjs MODULES MEMTAP MAKE_TRACE - BROWSER [EVENTS...]: what a page costs its reader: the time until
 // the first picture, frames a second while one zooms and pans, a click's answer, and memory of the tab.
 // Medians of RUNS.
 import { execFileSync } from "node:child_process";
@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve as absolute } from "node:path";
 
-const [modules, memtap, makeTrace, browser, ...sizes] = process.argv.slice(2);
+const [modules, memtap, makeTrace, , browser, ...sizes] = process.argv.slice(2);
 const { chromium } = createRequire(absolute(modules, "package.json"))("playwright-core");
 const RUNS = 5, MOVING_MS = 3000, CLICKS = 9;
 const folder = mkdtempSync(join(tmpdir(), "memtap-bench-"));

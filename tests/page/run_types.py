@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run_types.py WORK: the TypeScript compiler finds no fault in page/src; 77 (skipped) where it is not there."""
+"""run_types.py TOOLS: the TypeScript compiler finds no fault in page/src."""
 import os
 import pathlib
 import sys
 
-compiler = pathlib.Path(sys.argv[1]) / "node_modules/typescript/bin/tsc"
-if not compiler.exists():
-    print("skipped: the page was not built")
-    sys.exit(77)
-page = pathlib.Path(__file__).resolve().parents[2] / "page"
-os.execvp("node", ["node", str(compiler), "-p", str(page)])
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "page"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(PAGE))
+import fetch  # noqa: E402 (page/fetch.py)
+
+node, packages = fetch.for_tests(sys.argv[1])
+os.execv(node, [node, f"{packages}/node_modules/typescript/bin/tsc", "-p", str(PAGE)])

@@ -136,7 +136,7 @@ async function commands(trace) {
   refused("oom", "--html", html, trace);
   refused("report", "--html", html, "--no-labels", trace);
   refused("view", "-o", html, join(folder, "nothing.mtap"));
-  refused("view", "-o", join(folder, "no", "folder.html"), trace);
+  refused("view", "-o", join(trace, "folder.html"), trace);
   refused("view");
 }
 

@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { accessible, check, folder, inked, json, main, memtap, modules, ready, show, state, text } from "./pages.mjs";
+import { accessible, check, folder, inked, json, main, memtap, ready, show, state, text } from "./pages.mjs";
 
 const at = (name) => join(folder, `${name}.mtap`);
 
@@ -169,7 +169,7 @@ async function manyAndBad() {
 
 /** Traces that are dropped on the page that carries none. */
 async function dropped() {
-  const page = await show(join(modules, "..", "memtap.html"));
+  const page = await show(join(memtap, "../../page/memtap.html"));
   check(await page.isVisible("#drop"), "the empty page asks for a trace");
   const give = async (...paths) => {
     await page.evaluate(() => (document.documentElement.dataset.state = "loading"));

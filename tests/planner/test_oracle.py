@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "torch"))
-import harness
+import harness  # noqa: E402
 
 REPLAY, LATE = sys.argv[1:3]
 EVENTS = int(sys.argv[3]) if len(sys.argv) > 3 else 5000

@@ -2,31 +2,9 @@
 """Reads Arrow's C streams by ctypes alone: what the tests compare with needs no library of others."""
 import ctypes
 
-P, I64 = ctypes.c_void_p, ctypes.c_int64
+from memtap._arrow import Array, Schema, Stream  # the structures; what is read is checked here
 
-
-class Array(ctypes.Structure):
-    pass
-
-
-class Schema(ctypes.Structure):
-    pass
-
-
-class Stream(ctypes.Structure):
-    pass
-
-
-Array._fields_ = [("length", I64), ("null_count", I64), ("offset", I64), ("n_buffers", I64), ("n_children", I64),
-                  ("buffers", ctypes.POINTER(P)), ("children", ctypes.POINTER(ctypes.POINTER(Array))),
-                  ("dictionary", ctypes.POINTER(Array)), ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(Array))), ("private", P)]
-Schema._fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", P), ("flags", I64), ("n_children", I64),
-                   ("children", ctypes.POINTER(ctypes.POINTER(Schema))), ("dictionary", ctypes.POINTER(Schema)),
-                   ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(Schema))), ("private", P)]
-Stream._fields_ = [("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Stream), ctypes.POINTER(Schema))),
-                   ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Stream), ctypes.POINTER(Array))),
-                   ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(Stream))),
-                   ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(Stream))), ("private", P)]
+P = ctypes.c_void_p
 NUMBERS = {b"s": ctypes.c_int16, b"i": ctypes.c_int32, b"l": ctypes.c_int64}
 POINTER = ctypes.PYFUNCTYPE(P, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads every table of traces through libmemtap-reader.so, as a C program does, and looks at every byte of every
- * column: read-tables TRACE... Then the same of copies that are cut or have other bytes. So a sanitizer sees this
- * library, which cannot come into a Python that was built without one.
+ * Reads every table of traces through libmemtap-reader.so, as a C program does, and looks at every
+ * byte of every column: read-tables TRACE... Then the same of copies that are cut or have other
+ * bytes. So a sanitizer sees this library, which cannot come into a Python that was built without
+ * one.
  */
 #include "exchange/reader/memtap-reader.h"
 
@@ -14,7 +15,8 @@
 
 #define MOST_TABLES 64
 
-static const char *const moments[] = {NULL, "peak", "end", "oom", "all", "event:3", "step:1", "never"};
+static const char *const moments[] = {NULL,  "peak",    "end",    "oom",
+                                      "all", "event:3", "step:1", "never"};
 static size_t n_rows, n_tables_read, n_refused;
 static unsigned touched; /* a sum of all bytes, so that each is read */
 
@@ -43,7 +45,8 @@ static void read_texts(const struct ArrowArray *array, const char *table)
     const int32_t *offset = array->buffers[1];
     check(array->n_buffers == 3, "texts have three buffers", table);
     for (int64_t i = 0; i < array->length; i++)
-        check(offset[i] >= 0 && offset[i + 1] >= offset[i], "the offsets of texts do not ascend", table);
+        check(offset[i] >= 0 && offset[i + 1] >= offset[i], "the offsets of texts do not ascend",
+              table);
     if (array->length)
         touch(array->buffers[2], (size_t)offset[array->length]);
 }
@@ -54,16 +57,19 @@ static bool is_null(const struct ArrowArray *array, int64_t row)
     return valid && !(valid[row / 8] >> (row % 8) & 1);
 }
 
-static void read_column(const struct ArrowSchema *schema, const struct ArrowArray *array, const char *table)
+static void read_column(const struct ArrowSchema *schema, const struct ArrowArray *array,
+                        const char *table)
 {
     int64_t nulls = 0;
-    check(array->n_buffers == 2 && !array->offset && width(schema->format) <= 8, "not a plain column", table);
+    check(array->n_buffers == 2 && !array->offset && width(schema->format) <= 8,
+          "not a plain column", table);
     for (int64_t row = 0; row < array->length; row++)
         nulls += is_null(array, row);
     touch(array->buffers[1], (size_t)array->length * width(schema->format));
     check(array->null_count == nulls, "another number of nulls", table);
     check(!nulls || schema->flags & ARROW_FLAG_NULLABLE, "nulls where none may be", table);
-    check(!schema->dictionary == !array->dictionary, "a dictionary in one of schema and column", table);
+    check(!schema->dictionary == !array->dictionary, "a dictionary in one of schema and column",
+          table);
     if (!array->dictionary)
         return;
     read_texts(array->dictionary, table);
@@ -73,7 +79,8 @@ static void read_column(const struct ArrowSchema *schema, const struct ArrowArra
               "a text that is not in the dictionary", table);
 }
 
-static void read_rows(const struct ArrowSchema *schema, const struct ArrowArray *rows, const char *table)
+static void read_rows(const struct ArrowSchema *schema, const struct ArrowArray *rows,
+                      const char *table)
 {
     check(rows->n_children == schema->n_children, "as many columns as in the schema", table);
     for (int64_t i = 0; i < rows->n_children; i++) {
@@ -112,7 +119,8 @@ static void read_table(const char *const *paths, size_t n, const char *table, si
     for (size_t i = 0; i < 4 * n_moments; i++) {
         struct ArrowArrayStream stream;
         char error[512] = "";
-        int rc = memtap_reader_stream(paths, n, table, moments[i / 4], i & 1, &stream, error, sizeof error);
+        int rc = memtap_reader_stream(paths, n, table, moments[i / 4], i & 1, &stream, error,
+                                      sizeof error);
         check(!rc == !*error, "an error without a text, or a text without an error", table);
         if (rc)
             n_refused++;
@@ -151,7 +159,8 @@ static void spoil(const char *from, const char *to, bool is_cut)
     size_t kept = is_cut ? (next_random() >> 8) % (size + 1) : size;
     for (unsigned i = 0; !is_cut && size && i < 4; i++)
         bytes[(next_random() >> 8) % size] ^= (unsigned char)(1u << (next_random() >> 29));
-    check(fwrite(bytes, 1, kept, out) == kept && !fclose(out) && !fclose(in), "cannot be copied", from);
+    check(fwrite(bytes, 1, kept, out) == kept && !fclose(out) && !fclose(in), "cannot be copied",
+          from);
 }
 
 static void read_spoiled(const char *path)
@@ -172,7 +181,8 @@ int main(int n, char **arguments)
     const char *const *paths = (const char *const *)arguments + 1;
     struct ArrowSchema schema;
     char error[64] = "";
-    check(memtap_reader_schema("no such table", &schema, error, sizeof error) && *error, "is no error", "no such table");
+    check(memtap_reader_schema("no such table", &schema, error, sizeof error) && *error,
+          "is no error", "no such table");
     read_all(paths, (size_t)n - 1, 1);
     for (int i = 0; i < n - 1; i++) {
         read_all(&paths[i], 1, sizeof moments / sizeof *moments);

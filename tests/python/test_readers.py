@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_readers.py PACKAGE MEMTAP MAKE_TRACES MAKE_TRACE README: polars, pyarrow, pandas and DuckDB read the package's tables, and the
-README's example runs. Skipped (77) where MEMTAP_TEST_PYTHON has none of them."""
+"""test_readers.py PACKAGE MEMTAP MAKE_TRACES MAKE_TRACE GUIDE: polars, pyarrow, pandas and DuckDB read the package's tables, and the
+guide's example runs. Skipped (77) where MEMTAP_TEST_PYTHON has none of them."""
 import os
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ import sys
 import tempfile
 import textwrap
 
-package, command, make_traces, make_trace, readme = map(os.path.abspath, sys.argv[1:])
+package, command, make_traces, make_trace, guide = map(os.path.abspath, sys.argv[1:])
 python = os.environ.get("MEMTAP_TEST_PYTHON", "")
 MANY = 300_000
 
@@ -84,7 +84,7 @@ with tempfile.TemporaryDirectory() as folder:
     for name in there:
         run(BEGIN + READERS[name])
     if "polars" in there:
-        chapter = pathlib.Path(readme).read_text(encoding="utf-8").split("\n## From Python\n")[1].split("\n## ")[0]
+        chapter = pathlib.Path(guide).read_text(encoding="utf-8")
         example = "\n".join(line for line in chapter.splitlines() if line.startswith("    "))
         os.rename("many.mtap", "train.mtap")
         os.rename("rank0.mtap", "monday.mtap")

@@ -6,11 +6,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+extern void (*fake_within)(void);
 unsigned cudaMalloc(void **address, size_t size);
 unsigned cudaFree(void *address);
 unsigned cudaGetDevice(int *device);
 unsigned cudaStreamBeginCapture(void *stream, unsigned mode);
 unsigned cudaStreamEndCapture(void *stream, void **graph);
+
+void (*fake_within)(void); /* of the program, within cudaMalloc */
 
 unsigned cudaMalloc(void **address, size_t size)
 {
@@ -18,6 +21,8 @@ unsigned cudaMalloc(void **address, size_t size)
     if (size % 13 == 0 && getenv("FAKE_FAIL"))
         return 2; /* cudaErrorMemoryAllocation */
     *address = (void *)atomic_fetch_add(&next, 512);
+    if (fake_within)
+        fake_within();
     return 0;
 }
 

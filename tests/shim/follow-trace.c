@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* follow-trace TRACE [read]: reads a trace while its program writes it, from before it is there until it has ended, and
- * prints what it was given: events, definitions, a sum over all of it, how often it began anew, the state. `read`: the same
- * of a reader, once. A cudaMalloc of alloc-threads says its thread and turn: one that is missing or given twice is told. */
+/* follow-trace TRACE [read]: reads a trace while its program writes it, from before it is there
+ * until it has ended, and prints what it was given: events, definitions, a sum over all of it, how
+ * often it began anew, the state. `read`: the same of a reader, once. A cudaMalloc of alloc-threads
+ * says its thread and turn: one that is missing or given twice is told. */
 #include "trace-format/follow/follower.h"
 
 #include <errno.h>
@@ -48,8 +49,9 @@ static void take(const struct mt_batch *batch)
 
 static int print(enum mt_trace_state state)
 {
-    printf("%" PRIu64 " %" PRIu64 " %" PRIx64 " %" PRIu64 " %" PRIu64 " %u %s\n", given.events, given.definitions,
-           given.sum, given.lost, given.wrong, given.restarts, mt_trace_state_names[state]);
+    printf("%" PRIu64 " %" PRIu64 " %" PRIx64 " %" PRIu64 " %" PRIu64 " %u %s\n", given.events,
+           given.definitions, given.sum, given.lost, given.wrong, given.restarts,
+           mt_trace_state_names[state]);
     return 0;
 }
 

@@ -2,7 +2,8 @@
 /* fork-child MODE: allocates, forks a child that allocates (cuda) or does not (plain), or one of
  * which no handler is told, and both allocate at once (bare), closes every descriptor above 2 in
  * between (close), finds a tail of the trace t.mtap (stale), renames that trace (renamed), tells
- * memtap's descriptors where it may have so many (descriptors NUMBER), or ends with code 7 (code). */
+ * memtap's descriptors where it may have so many (descriptors NUMBER), or ends with code 7 (code).
+ */
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>

@@ -26,7 +26,8 @@ static unsigned long sleeps; /* of the watcher, before what it is to see */
  * first; each ends in a pause, and then the thread sleeps until there is something. */
 static void wait_for_sample(void)
 {
-    sleeps = wait_for_our_thread(WATCHER, sleeps + 2 + !sleeps); /* it sleeps before it is first asked */
+    sleeps =
+        wait_for_our_thread(WATCHER, sleeps + 2 + !sleeps); /* it sleeps before it is first asked */
 }
 
 static void want_sample(void)

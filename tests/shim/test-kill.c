@@ -178,8 +178,7 @@ END_TEST
 START_TEST(a_tail_is_never_overwritten)
 {
     struct outcome o = run(ARGS("fork-child", "stale"), ARGS("MEMTAP_OUTPUT=t.mtap"));
-    ck_assert_ptr_nonnull(
-        strstr(o.errors, "memtap: t.mtap.tail exists already; writing t.1.mtap"));
+    ck_assert_ptr_nonnull(strstr(o.errors, "memtap: t.mtap.tail exists already; writing t.1.mtap"));
     ck_assert(has_file(&o, "t.mtap.tail"));
     ck_assert(!has_file(&o, "t.mtap"));
     ck_assert_int_eq(read_counts(&o, "t.1.mtap").state, MT_TRACE_CLOSED);
@@ -231,12 +230,17 @@ END_TEST
 
 START_TEST(a_size_that_is_none_keeps_all)
 {
-    static const char *const sizes[] = {"1", "-5M", "5X", "5MM", "99999999999999T", "0"};
+    static const char *const cases[][2] = {
+        {"1", "is too small a size; give 1M or more, or all"},
+        {"-5M", "is not a size; give one such as 64M, 1.5 GiB or 65536"},
+        {"5X", "is not a size; give one such as 64M, 1.5 GiB or 65536"},
+        {"5MM", "is not a size; did you mean '5M'?"},
+        {"99999999999999T", "is too large a size"},
+        {"0", "is too small a size; give 1M or more, or all"},
+    };
     char variable[64], message[160];
-    snprintf(variable, sizeof variable, "MEMTAP_KEEP=%s", sizes[_i]);
-    snprintf(message, sizeof message,
-             "memtap: %s is neither a size of 1M or more (such as 512M or 2G) nor all; using all\n",
-             variable);
+    snprintf(variable, sizeof variable, "MEMTAP_KEEP=%s", cases[_i][0]);
+    snprintf(message, sizeof message, "memtap: %s %s; using all\n", variable, cases[_i][1]);
     struct outcome o = run(ARGS("alloc-threads", "1", "10"), ARGS(COUNTED, variable));
     ck_assert_str_eq(o.errors, message);
     ck_assert_uint_eq(read_counts(&o, "t.mtap").kind[MT_CUDA_MALLOC], 10);

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
-import openmetrics  # noqa: E402
+import openmetrics
 
 memtap, shim = (os.path.abspath(path) for path in sys.argv[1:])
 program = str(pathlib.Path(__file__).with_name("top-program.py"))

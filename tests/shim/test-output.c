@@ -54,6 +54,40 @@ START_TEST(a_segment_that_was_left_over_is_no_obstacle)
 }
 END_TEST
 
+static unsigned mode_of(const struct outcome *o, const char *name)
+{
+    char path[600];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/%s", o->directory, name);
+    return stat(path, &status) ? 0 : status.st_mode & 0777;
+}
+
+/* A shared job's traces can be read by its group; a wrong value is said and changes nothing. */
+START_TEST(permissions_are_the_umasks_or_what_is_asked_for)
+{
+    static const struct {
+        const char *setting;
+        unsigned mode;
+        bool is_wrong;
+    } cases[] = {{"MEMTAP_MODE=", 0640, false},
+                 {"MEMTAP_MODE=664", 0664, false},
+                 {"MEMTAP_MODE=600", 0600, false},
+                 {"MEMTAP_MODE=044", 0640, true}};
+    mode_t before = umask(027);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome o = run(ARGS("goes-elsewhere", "800000"),
+                               ARGS("MEMTAP_KEEP=1M", "MEMTAP_OUTPUT=t", cases[i].setting));
+        ck_assert(ended_with(&o, 0));
+        ck_assert_uint_eq(mode_of(&o, "t"), cases[i].mode);
+        ck_assert_uint_eq(mode_of(&o, "t.0"), cases[i].mode);
+        ck_assert_int_eq(strstr(o.errors, "MEMTAP_MODE=044 is neither permissions") != NULL,
+                         cases[i].is_wrong);
+        remove_outcome(&o);
+    }
+    umask(before);
+}
+END_TEST
+
 START_TEST(a_name_that_is_taken_gets_a_suffix)
 {
     struct outcome o = run(ARGS("fork-child", "cuda"), ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=one"));
@@ -145,7 +179,7 @@ START_TEST(a_trace_that_has_gone_is_not_said_to_be_there)
     struct outcome o =
         run(ARGS("fork-child", "renamed"), ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=t.mtap"));
     ck_assert(ended_with(&o, 0));
-    ck_assert_str_eq(o.errors, "memtap: 5 events were recorded, but t.mtap was removed or renamed "
+    ck_assert_str_eq(o.errors, "memtap: 5 events were recorded, but t.mtap was renamed "
                                "meanwhile\n");
     ck_assert_int_eq(o.n_files, 1);
     ck_assert_uint_eq(read_counts(&o, "other.mtap").kind[MT_CUDA_MALLOC], 5);
@@ -254,8 +288,7 @@ START_TEST(a_wrong_setting_is_said_and_passed_over)
         "memtap: MEMTAP_OUTPUT=x%x has a % that no p, e, h, r or % follows; "
         "using memtap-%e-%p.mtap\n"
         "memtap: MEMTAP_STACKS=all is not one of python, native, both, none; using python\n"
-        "memtap: MEMTAP_KEEP=99999999999999999999 is neither a size of 1M or more "
-        "(such as 512M or 2G) nor all; using all\n"
+        "memtap: MEMTAP_KEEP=99999999999999999999 is too large a size; using all\n"
         "memtap: MEMTAP_LEVEL=99 is not a zstd level from 1 to 19; using 1\n");
     ck_assert_int_eq(o.n_files, 1);
     ck_assert_ptr_eq(strstr(o.file[0], "memtap-fork-child-"), o.file[0]);
@@ -323,6 +356,7 @@ int main(void)
     tcase_add_test(tests, new_segments_find_their_directory);
     tcase_add_loop_test(tests, a_segment_that_was_left_over_is_no_obstacle, 0,
                         sizeof leftovers / sizeof *leftovers);
+    tcase_add_test(tests, permissions_are_the_umasks_or_what_is_asked_for);
     tcase_add_test(tests, a_name_that_is_taken_gets_a_suffix);
     tcase_add_test(tests, a_suffix_comes_before_the_extension);
     tcase_add_test(tests, a_missing_directory_is_said_once);

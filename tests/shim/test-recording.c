@@ -166,6 +166,37 @@ START_TEST(a_clock_that_stands_still_is_the_program_s_alone)
 }
 END_TEST
 
+/* What a thread was inside of is over, and counted; everything else is recorded. */
+static const struct {
+    const char *way;
+    uint64_t mallocs; /* that return; 0: by chance */
+    bool may_lose;
+} ways[] = {{"start", 600, 0}, {"call", 400, 1},       {"hook", 0, 1},        {"cancel", 0, 1},
+            {"exit", 400, 0},  {"coroutine", 1001, 0}, {"elsewhere", 800, 0}, {"arena", 600, 0}};
+#define WAYS (int)(sizeof ways / sizeof *ways)
+
+START_TEST(a_jump_out_of_a_call_ends_it)
+{
+    const char *way = ways[_i / 2].way;
+    struct outcome o = run(ARGS("jumps", way), ARGS("MEMTAP_QUIET=1", stack_settings[_i % 2]));
+    ck_assert_msg(ended_with(&o, 0), "%s", way);
+    ck_assert_str_eq(o.errors, "");
+    struct counts c = read_counts(&o, o.file[0]);
+    ck_assert_msg(c.is_complete, "%s", way);
+    if (ways[_i / 2].mallocs)
+        ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC], ways[_i / 2].mallocs);
+    else
+        ck_assert_uint_ge(c.kind[MT_CUDA_MALLOC], 400);
+    if (!strcmp(way, "call"))
+        ck_assert_uint_eq(c.lost, strtoull(o.output, NULL, 10));
+    if (!strcmp(way, "arena"))
+        ck_assert_int_le(atoi(o.output), 32); /* of 16,384 */
+    if (!ways[_i / 2].may_lose)
+        ck_assert_uint_eq(c.lost, 0);
+    remove_outcome(&o);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("recording");
@@ -179,6 +210,7 @@ int main(void)
     tcase_add_test(tests, a_clock_that_stands_still_is_the_program_s_alone);
     if (!IS_SANITIZED) {
         tcase_add_loop_test(tests, a_handler_does_not_wait_for_what_its_thread_holds, 0, 2);
+        tcase_add_loop_test(tests, a_jump_out_of_a_call_ends_it, 0, 2 * WAYS);
         tcase_add_loop_test(tests, little_of_a_thread_s_stack_is_taken, 0, 2);
         tcase_add_loop_test(tests, a_thread_s_stack_may_be_the_smallest, 0, 4);
         tcase_add_test(tests, a_stack_may_make_room_for_a_smaller_one);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes, the catalogue, and the environment that a launcher prepares. */
+/* The catalogue and the environment that a launcher prepares. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -9,59 +9,6 @@
 #include <unistd.h>
 
 #include "launch.h"
-
-START_TEST(sizes_are_read)
-{
-    static const struct {
-        const char *text;
-        uint64_t bytes;
-    } cases[] = {{"0", 0},
-                 {"4096", 4096},
-                 {"4096B", 4096},
-                 {"1K", 1024},
-                 {"512MiB", UINT64_C(512) << 20},
-                 {"80000MiB", UINT64_C(80000) << 20},
-                 {"24G", UINT64_C(24) << 30},
-                 {"24g", UINT64_C(24) << 30},
-                 {"24GB", UINT64_C(24) << 30},
-                 {"141GiB", UINT64_C(141) << 30},
-                 {"1.5G", UINT64_C(3) << 29},
-                 {"0.25t", UINT64_C(1) << 38},
-                 {"0.000001K", 0},
-                 {"9223372036854775807", INT64_MAX}};
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        uint64_t bytes = 7;
-
-        ck_assert_msg(!sim_parse_size(cases[i].text, &bytes), "%s", cases[i].text);
-        ck_assert_uint_eq(bytes, cases[i].bytes);
-    }
-}
-END_TEST
-
-START_TEST(junk_is_no_size)
-{
-    static const struct {
-        const char *text;
-        int error;
-    } cases[] = {{"", -EINVAL},          {"G", -EINVAL},
-                 {"-1", -EINVAL},        {"+1", -EINVAL},
-                 {" 1G", -EINVAL},       {"1 G", -EINVAL},
-                 {"1Gx", -EINVAL},       {"1GiBB", -EINVAL},
-                 {"1.", -EINVAL},        {"1.5.5", -EINVAL},
-                 {".5G", -EINVAL},       {"0x10", -EINVAL},
-                 {"1E", -EINVAL},        {"nan", -EINVAL},
-                 {"1iB", -EINVAL},       {"9223372036854775808", -ERANGE},
-                 {"99999999T", -ERANGE}, {"99999999999999999999999999", -ERANGE}};
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        uint64_t bytes = 7;
-
-        ck_assert_msg(sim_parse_size(cases[i].text, &bytes) == cases[i].error, "%s", cases[i].text);
-        ck_assert_uint_eq(bytes, 7);
-    }
-}
-END_TEST
 
 START_TEST(cards_are_found)
 {
@@ -175,8 +122,6 @@ int main(void)
     SRunner *runner;
     int failed;
 
-    tcase_add_test(tests, sizes_are_read);
-    tcase_add_test(tests, junk_is_no_size);
     tcase_add_test(tests, cards_are_found);
     tcase_add_test(tests, profilers_stay_in_front);
     tcase_add_test(tests, a_second_time_changes_the_card_only);

@@ -8,8 +8,8 @@ import harness
 from harness import MEMTAP, ROOT, check
 
 sys.path.insert(0, str(ROOT / "tests" / "advice"))
-import campaign  # noqa: E402
-from cases import CASES  # noqa: E402
+import campaign
+from cases import CASES
 
 TRIED = ["attention 60 %", "dense 70 %", "pictures 35 %", "keeps data", "changing lengths 75 %"]
 

@@ -19,8 +19,8 @@ def main():
         check(len(moments) == 3, "the program tells where its tensors are")
         whole = harness.Trace(trace)
         start = whole.start
-        # PyTorch before 2.2 does not tell how many elements a tensor has.
-        flat = "parameters" if whole.info["dtypes"].startswith("yes") else "optimizer_state"
+        # A master copy, which the optimizer updates in the place of parameters that live elsewhere, is its state.
+        flat = "optimizer_state"
         for time_ns, *tensors in moments:
             done = harness.must_run([MEMTAP, "blocks", "--format", "json", "--at",
                                      f"{int(time_ns) - start}ns", trace])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dependency law (HACKING.md): which folder may use which."""
-import pathlib
 
 # The top level: who may include whom.
 MAY_INCLUDE = {
@@ -8,11 +7,11 @@ MAY_INCLUDE = {
     "settings": {"settings"},
     "preload": {"preload", "settings", "trace-format"},
     "cupti": {"cupti", "preload", "trace-format"},
-    "analyzer": {"analyzer", "trace-format"},
-    "nightly": {"nightly", "analyzer", "trace-format"},
+    "analyzer": {"analyzer", "settings", "trace-format"},
+    "nightly": {"nightly", "analyzer", "settings", "trace-format"},
     "planner": {"planner", "analyzer", "trace-format"},
     "exchange": {"exchange", "nightly", "analyzer", "trace-format"},
-    "simulator": {"simulator"},
+    "simulator": {"simulator", "settings"},
     "page": {"page", "nightly", "analyzer", "trace-format"},
     "tools": {"settings", "tools", "exchange", "planner", "nightly", "analyzer", "trace-format",
               "simulator"},
@@ -58,7 +57,7 @@ SUBFOLDERS = {
     "planner": ["allocator", "requests", "changes", "plan", "advice", "answer"],
     "exchange": ["tables", "encode", "export", "import", "reader"],
     "tools": ["completion", "terminal", "input", "launch", "serve", "top", "metrics", "fit", "commands"],
-    "simulator/core": ["base", "device", "memory", "streams", "process"],
+    "simulator/core": ["base", "device", "values", "memory", "streams", "process"],
 }
 
 # What no arrow is made of: the table of parts, which recorder.c walks and a higher folder fills, and

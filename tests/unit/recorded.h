@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For Check programs: the recording that modelled changes edit, of a trace that was built in memory. */
+/* For Check programs: the recording that modelled changes edit, of a trace that was built in
+ * memory. */
 #ifndef MT_TESTS_RECORDED_H
 #define MT_TESTS_RECORDED_H
 

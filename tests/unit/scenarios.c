@@ -367,10 +367,9 @@ void mt_scenario_oom_in_backward(struct mt_builder *b)
 {
     describe(b, "command=python deep.py");
     uint32_t main = mt_build_stack(b, "/home/user/deep.py:3 main", NULL);
-    uint32_t line = mt_build_stack(b, "/home/user/deep.py:3 main",
-                                   TORCH "nn/modules/module.py:1750 Module._call_impl",
-                                   "/home/user/deep.py:20 Block.forward",
-                                   TORCH "nn/functional.py:1700 gelu", NULL);
+    uint32_t line = mt_build_stack(
+        b, "/home/user/deep.py:3 main", TORCH "nn/modules/module.py:1750 Module._call_impl",
+        "/home/user/deep.py:20 Block.forward", TORCH "nn/functional.py:1700 gelu", NULL);
     uint32_t gelu = mt_build_string(b, "N5torch8autograd9generated13GeluBackward0E");
     mt_build_on(b, 0, 1, main);
     mt_build_alloc(b, BASE, 8 * MT_MIB);

@@ -36,7 +36,7 @@ static void make_ring(struct mt_ring *ring, uint32_t thread, uint64_t before)
 {
     ring->thread = thread;
     ring->os_thread = 4700 + thread;
-    ring->put = ring->taken = ring->safe[0] = ring->safe[1] = before;
+    ring->put = ring->safe[0] = ring->safe[1] = before;
     snprintf(ring->name, sizeof ring->name, "thread-%u", thread);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a trace to verdicts: totals, peaks, evidence, rules, call sites. */
-#include "analyzed.h"
+#include "analysis-fixture.h"
 #include "analyzer/findings/analysis.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
@@ -14,21 +14,6 @@
 
 #define A 0x7f0000000000ull
 #define B (A + 64 * MT_MIB)
-
-static struct mt_builder *builder;
-static struct mt_analysis analysis;
-static struct mt_question question; /* the peak, unless a test asks otherwise */
-
-static void begin(void)
-{
-    builder = mt_builder_create();
-}
-
-static void end(void)
-{
-    mt_analysis_destroy(&analysis);
-    mt_builder_destroy(builder);
-}
 
 static void analyze(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What makes a job fit a card (planner/answer): of a program of which everything is known by hand. */
+/* What makes a job fit a card (planner/answer): of a program of which everything is known by hand.
+ */
 #include "analyzed.h"
 #include "planner/advice/advice.h"
 #include "planner/advice/failed.h"
@@ -130,7 +131,7 @@ static void ask(unsigned card, const char *names)
     for (int used; sscanf(names, "%127s%n", name, &used) == 1; names += used)
         ck_assert_int_eq(mt_modelled_add(&changes, &advisor.recording, name), 0);
     mt_modelled_sort(&changes);
-    ck_assert_int_eq(mt_answer_make(&answer, &plan, &advisor.recording, &changes), 0);
+    ck_assert_int_eq(mt_answer_make(&answer, &plan, NULL, &advisor.recording, &changes), 0);
 }
 
 static bool offers(const char *change)
@@ -224,11 +225,13 @@ START_TEST(what_comes_later_edits_what_came_before)
 {
     struct mt_modelled one, other;
     ck_assert_int_eq(mt_modelled_of(&one, &advisor.recording, "zero1:4+optimizer:sgd-momentum"), 0);
-    ck_assert_int_eq(mt_modelled_of(&other, &advisor.recording, "optimizer:sgd-momentum+zero1:4"), 0);
+    ck_assert_int_eq(mt_modelled_of(&other, &advisor.recording, "optimizer:sgd-momentum+zero1:4"),
+                     0);
     ck_assert_uint_eq(one.peak, other.peak);
     ck_assert_uint_eq(one.peak, (80 + 20 + 160 + 20 + 80) * MIB);
     ck_assert_uint_eq(one.error, 50);
-    ck_assert_int_eq(mt_modelled_of(&one, &advisor.recording, "precision:bf16+optimizer:sgd-momentum"), 0);
+    ck_assert_int_eq(
+        mt_modelled_of(&one, &advisor.recording, "precision:bf16+optimizer:sgd-momentum"), 0);
     ck_assert_uint_eq(one.peak, (40 + 40 + 80 + 10) * MIB);
 }
 END_TEST
@@ -243,11 +246,13 @@ static struct mt_request give(uint32_t block)
     return (struct mt_request){.kind = MT_REQUEST_FREE, .block = block};
 }
 
-/* Two of 30 MiB leave two segments with 9 MiB too much in each: 45 MiB more do not fit, in one piece. */
+/* Two of 30 MiB leave two segments with 9 MiB too much in each: 45 MiB more do not fit, in one
+ * piece. */
 START_TEST(only_a_setting_makes_it_fit)
 {
-    struct mt_request run[] = {take(0, 30 * MIB), take(1, 30 * MIB), give(0), take(2, 21 * MIB), give(1),
-                               take(3, 21 * MIB), take(4, 45 * MIB)};
+    struct mt_request run[] = {take(0, 30 * MIB), take(1, 30 * MIB), give(0),
+                               take(2, 21 * MIB), give(1),           take(3, 21 * MIB),
+                               take(4, 45 * MIB)};
     struct mt_asked_at recorded[7];
     memset(recorded, 0, sizeof recorded);
     for (unsigned i = 0; i < 7; i++)
@@ -261,7 +266,7 @@ START_TEST(only_a_setting_makes_it_fit)
                                   .knows_others = true,
                                   .peak_allocated = 87 * MIB};
     make_plan(&fragmented, 100 * MIB);
-    ck_assert_int_eq(mt_answer_make(&answer, &plan, NULL, NULL), 0);
+    ck_assert_int_eq(mt_answer_make(&answer, &plan, NULL, NULL, NULL), 0);
     ck_assert(plan.is_exact);
     ck_assert_int_eq(answer.fits, MT_SERVED_NO);
     ck_assert(mt_answer_is_found(&answer));
@@ -270,7 +275,7 @@ START_TEST(only_a_setting_makes_it_fit)
     ck_assert_uint_eq(answer.way[0].free, 100 * MIB - answer.way[0].peak_reserved);
     clear();
     make_plan(&fragmented, 70 * MIB);
-    ck_assert_int_eq(mt_answer_make(&answer, &plan, NULL, NULL), 0);
+    ck_assert_int_eq(mt_answer_make(&answer, &plan, NULL, NULL, NULL), 0);
     ck_assert(!mt_answer_is_found(&answer));
     ck_assert_uint_ge(answer.missing, 17 * MIB);
     ck_assert_str_eq(answer.nearest.change, "");

@@ -19,7 +19,8 @@ START_TEST(names_are_plain_and_differ)
         ck_assert(is_name(table->name));
         ck_assert_uint_eq(mt_table_find(table->name), id);
         for (size_t i = 0; i < table->n_columns; i++) {
-            ck_assert_msg(is_name(table->column[i].name), "%s.%s", table->name, table->column[i].name);
+            ck_assert_msg(is_name(table->column[i].name), "%s.%s", table->name,
+                          table->column[i].name);
             for (size_t j = 0; j < i; j++)
                 ck_assert_str_ne(table->column[i].name, table->column[j].name);
         }
@@ -28,7 +29,8 @@ START_TEST(names_are_plain_and_differ)
 }
 END_TEST
 
-/* A unit belongs to numbers, a column's name says ns, and the same name is the same type anywhere. */
+/* A unit belongs to numbers, a column's name says ns, and the same name is the same type anywhere.
+ */
 START_TEST(types_and_units_agree)
 {
     for (unsigned id = 0; id < MT_TABLES_N; id++)

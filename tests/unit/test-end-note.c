@@ -49,10 +49,11 @@ static void put_block(void)
 
 static void put_info(const char *text)
 {
-    ck_assert_int_eq(mt_encoder_definition(encoder, &(struct mt_definition){.kind = MT_DEF_INFO,
-                                                                            .text = text,
-                                                                            .text_size = strlen(text)}),
-                     0);
+    ck_assert_int_eq(
+        mt_encoder_definition(
+            encoder,
+            &(struct mt_definition){.kind = MT_DEF_INFO, .text = text, .text_size = strlen(text)}),
+        0);
     put_block();
 }
 
@@ -177,8 +178,8 @@ START_TEST(in_a_tail)
     strcpy(mt_tail_builder_header(b)->why, "/bin/sh");
     mt_tail_builder_write(b, path);
     ck_assert_int_eq(mt_note_end(path, PID, PARENT, "exit code 1"), -EBUSY);
-    is_said(MT_ENDED_EXECUTED,
-            "the process replaced itself by another program (/bin/sh); memory ran out once, and the program continued");
+    is_said(MT_ENDED_EXECUTED, "the process replaced itself by another program (/bin/sh); memory "
+                               "ran out once, and the program continued");
     mt_tail_builder_destroy(b);
     clear();
 }
@@ -212,7 +213,8 @@ START_TEST(what_is_not_known_is_taken_from_the_rest)
         {NULL, MT_OOM, MT_ENDED_OUT_OF_MEMORY, "out of memory, not caught"},
         {"ended=exit code 0", MT_OOM, MT_ENDED_WHOLE,
          "whole; memory ran out once, and the program continued"},
-        {"ended=exit code 1", MT_OOM, MT_ENDED_OUT_OF_MEMORY, "out of memory, not caught; exit code 1"},
+        {"ended=exit code 1", MT_OOM, MT_ENDED_OUT_OF_MEMORY,
+         "out of memory, not caught; exit code 1"},
         {"ended=exit code 256256256", MT_ALLOC, MT_ENDED_WHOLE, "whole"}, /* nobody writes that */
         {"ended=nonsense", MT_ALLOC, MT_ENDED_WHOLE, "whole"},
         {"ended=cut", MT_ALLOC, MT_ENDED_CUT, "the trace is cut"},

@@ -285,6 +285,23 @@ START_TEST(what_no_value_can_exceed_takes_one_run_a_card)
 }
 END_TEST
 
+static bool value_is_served(const struct mt_job *job, size_t card, uint64_t value)
+{
+    return is_served(value, job->card[card].memory, job->card[card].gpu->context);
+}
+
+/* What fits is served, the next value is not, and at most so many runs were made. */
+static void check_served(const struct mt_job *job, const struct mt_fit *fit, size_t card,
+                         unsigned most)
+{
+    const struct mt_card_search *found = mt_fit_search(fit, 0, card);
+    ck_assert_uint_eq(found->fits + 1, found->fails);
+    ck_assert(value_is_served(job, card, found->fits + 1));
+    ck_assert(!value_is_served(job, card, found->fails + 1));
+    ck_assert_msg(mt_fit_runs(fit, 0, card) <= most, "%s: %u runs", cards[card],
+                  mt_fit_runs(fit, 0, card));
+}
+
 /* Two orders of requests, and cards on which several values are the last that fits. */
 START_TEST(a_border_takes_fewer_runs_by_requests)
 {
@@ -297,14 +314,9 @@ START_TEST(a_border_takes_fewer_runs_by_requests)
     search(&job, &fit, "batch=1..65536");
     for (size_t card = 0; card < job.n_cards; card++) {
         const struct mt_card_search *found = mt_fit_search(&fit, 0, card);
-        uint64_t memory = job.card[card].memory, context = job.card[card].gpu->context;
-        ck_assert_uint_eq(found->fits + 1, found->fails);
-        ck_assert(is_served(found->fits + 1, memory, context));
-        ck_assert(!is_served(found->fails + 1, memory, context));
-        ck_assert_msg(mt_fit_runs(&fit, 0, card) <= 7, "%s: %u runs", cards[card],
-                      mt_fit_runs(&fit, 0, card));
+        check_served(&job, &fit, card, 7);
         if (found->hole != MT_NONE) {
-            ck_assert(found->hole < found->fits && !is_served(found->hole + 1, memory, context));
+            ck_assert(found->hole < found->fits && !value_is_served(&job, card, found->hole + 1));
             holes++;
         }
     }
@@ -324,15 +336,8 @@ START_TEST(a_border_behind_a_step_is_found)
     program.is_logged = true;
     program.grain = 4096;
     search(&job, &fit, "batch=1..65536");
-    for (size_t card = 0; card < job.n_cards; card++) {
-        const struct mt_card_search *found = mt_fit_search(&fit, 0, card);
-        uint64_t memory = job.card[card].memory, context = job.card[card].gpu->context;
-        ck_assert_uint_eq(found->fits + 1, found->fails);
-        ck_assert(is_served(found->fits + 1, memory, context));
-        ck_assert(!is_served(found->fails + 1, memory, context));
-        ck_assert_msg(mt_fit_runs(&fit, 0, card) <= 24, "%s: %u runs", cards[card],
-                      mt_fit_runs(&fit, 0, card));
-    }
+    for (size_t card = 0; card < job.n_cards; card++)
+        check_served(&job, &fit, card, 24);
     program.is_logged = false;
     program.grain = 0;
     clear(&job, &fit);

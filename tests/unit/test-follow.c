@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace is followed while it is written: nothing is given twice, nothing is missed, and at the end it is
- * what a reader gives of the finished trace. */
+/* A trace is followed while it is written: nothing is given twice, nothing is missed, and at the
+ * end it is what a reader gives of the finished trace. */
 #include "analyzer/findings/analysis.h"
 #include "analyzer/findings/look.h"
 #include "analyzer/replay/follow.h"
@@ -311,7 +311,8 @@ static void put_events(int fd, uint64_t last, unsigned n, int is_carried)
     for (uint64_t i = last - n + 1; i <= last; i++) {
         struct mt_event event = {.time_ns = i, .thread = 1, .kind = MT_LEAF, .arg = {i}};
         ck_assert_int_eq(is_carried ? mt_encoder_carried(encoder, &event)
-                                    : mt_encoder_event(encoder, &event), 0);
+                                    : mt_encoder_event(encoder, &event),
+                         0);
     }
     ck_assert_int_eq(mt_encoder_finish(encoder, &bytes, &size), 0);
     put(fd, bytes, size);
@@ -507,7 +508,8 @@ START_TEST(a_look_is_a_report)
     struct mt_builder *builder = mt_builder_create();
     scenarios[_i](builder);
     mt_builder_write(builder, path);
-    ck_assert_int_eq(mt_analysis_create(&end, path, &(struct mt_question){.moment = {.kind = MT_AT_END}}), 0);
+    ck_assert_int_eq(
+        mt_analysis_create(&end, path, &(struct mt_question){.moment = {.kind = MT_AT_END}}), 0);
     ck_assert_int_eq(mt_analysis_create(&peak, path, &(struct mt_question){0}), 0);
     ck_assert_int_eq(mt_follow_open(&follow, path, &(struct mt_question){0}, &error), 0);
     while (mt_follow_poll(follow, 7, &error) > 0) /* looks on the way change nothing */
@@ -550,7 +552,8 @@ START_TEST(damage_ends_it_in_words)
     mt_follow_close(follow);
     close(fd);
     ck_assert_int_eq(mt_follow_open(&follow, folder, &(struct mt_question){0}, &error), -EISDIR);
-    ck_assert_int_eq(mt_follow_open(&follow, "/nothing/there", &(struct mt_question){0}, &error), -ENOENT);
+    ck_assert_int_eq(mt_follow_open(&follow, "/nothing/there", &(struct mt_question){0}, &error),
+                     -ENOENT);
     remove_folder();
 }
 END_TEST

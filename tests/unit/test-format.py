@@ -62,7 +62,12 @@ def constant(name):
 
 compare("the first column of fields", re.findall(r"^\| (\d+) \+ (\d+)k", document, re.M),
         [(str(constant("MT_COLUMN_FIRST_ARG")), str(constant("MT_EVENT_ARGS")))])
-number = lambda text: int(text.replace(",", ""))
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
 tail = document.partition("## The tail")[2]
 compare("the tail", [number(text) for pattern in (
     r"journal\[([\d,]+)\]", r"word:u64\{([\d,]+)\}", r"A page is ([\d,]+) bytes", r"at most ([\d,]+) rings",

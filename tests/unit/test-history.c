@@ -138,14 +138,17 @@ START_TEST(a_trace_that_has_gone_on_replaces_itself)
     open_new();
     int64_t run = add_process(12, BEGIN, 0, 100);
     ck_assert_int_eq(add_process(12, BEGIN + 3000, 0, 300), run);
-    ck_assert_int_ne(add_process(13, BEGIN, 0, 50), run);        /* another process */
-    ck_assert_int_ne(add_process(12, BEGIN + DAY, 1, 50), run);  /* with a number used again */
+    ck_assert_int_ne(add_process(13, BEGIN, 0, 50), run);       /* another process */
+    ck_assert_int_ne(add_process(12, BEGIN + DAY, 1, 50), run); /* with a number used again */
     ck_assert_int_eq(add_process(12, BEGIN + 3000, 1, 500), run);
     ck_assert_int_eq(count("trace"), 3);
     ck_assert_int_eq(count("run"), 3);
-    ck_assert_int_eq(mt_sql_number(&store, 0, "SELECT events FROM run WHERE id = ?", "i", run), 500);
-    ck_assert_int_eq(mt_sql_number(&store, 0, "SELECT complete FROM run WHERE id = ?", "i", run), 1);
-    ck_assert_int_ne(add_process(12, BEGIN + 3000, 1, 501), run); /* nothing changes what is whole */
+    ck_assert_int_eq(mt_sql_number(&store, 0, "SELECT events FROM run WHERE id = ?", "i", run),
+                     500);
+    ck_assert_int_eq(mt_sql_number(&store, 0, "SELECT complete FROM run WHERE id = ?", "i", run),
+                     1);
+    ck_assert_int_ne(add_process(12, BEGIN + 3000, 1, 501),
+                     run); /* nothing changes what is whole */
     close_and_remove();
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C programs: what copies and sets show of their memory, frees that are none, physical memory. */
-#include "analyzed.h"
+#include "analysis-fixture.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
 #include "trace-format/cuda-apis.h"
@@ -10,24 +10,10 @@
 #define C (A + 128 * MT_MIB)
 #define HOST 0x560000001000u
 
-static struct mt_builder *builder;
-static struct mt_analysis analysis;
-
-static void begin(void)
-{
-    builder = mt_builder_create();
-}
-
-static void end(void)
-{
-    mt_analysis_destroy(&analysis);
-    mt_builder_destroy(builder);
-}
-
 static const struct mt_device *analyze(void)
 {
     mt_build_end(builder);
-    mt_analyze(&analysis, builder, &(struct mt_question){0});
+    mt_analyze(&analysis, builder, &question);
     return mt_analysis_main_device(&analysis);
 }
 

@@ -125,16 +125,16 @@ START_TEST(what_follows_is_found)
 END_TEST
 
 static _Atomic int is_filled;
-/* Whether so many keys, the n-th of which is first + n * step, have places of their own about as often as by
- * chance (1,611 of 4,096 at 2,048 keys). */
+/* Whether so many keys, the n-th of which is first + n * step, have places of their own about as
+ * often as by chance (1,611 of 4,096 at 2,048 keys). */
 static void places_are_spread(struct mt_key first, struct mt_key step)
 {
     enum { KEYS = 2048, PLACES = 4096, LEAST = 1300 };
     char is_taken[PLACES] = {0};
     unsigned taken = 0;
     for (uint32_t i = 0; i < KEYS; i++) {
-        struct mt_key key = {first.a + i * step.a, first.b + i * step.b, first.stamp + i * step.stamp,
-                             first.parent + i * step.parent};
+        struct mt_key key = {first.a + i * step.a, first.b + i * step.b,
+                             first.stamp + i * step.stamp, first.parent + i * step.parent};
         char *place = &is_taken[mt_key_hash(&key) % PLACES];
         taken += !*place;
         *place = 1;
@@ -146,7 +146,8 @@ static void places_are_spread(struct mt_key first, struct mt_key step)
  * looked for among all others. */
 START_TEST(keys_have_places_of_their_own)
 {
-    const struct mt_key first = {.a = 0x7f0012345601, .b = 0x7f00123456a8, .stamp = 3, .parent = 40};
+    const struct mt_key first = {
+        .a = 0x7f0012345601, .b = 0x7f00123456a8, .stamp = 3, .parent = 40};
     places_are_spread(first, (struct mt_key){.b = 1ull << 48});
     places_are_spread(first, (struct mt_key){.parent = 1});
     places_are_spread(first, (struct mt_key){.stamp = 1});

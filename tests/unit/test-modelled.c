@@ -59,11 +59,16 @@ static void backward(unsigned layer, uint32_t node)
     mt_build_event(builder, MT_NODE_END, 0x1000 + layer, 0, 0);
 }
 
+/* Of the backward nodes' type; 0: "AddmmBackward0". A trace may hold ids without a string. */
+static uint32_t unknown_type;
+
 /* Two steps of training: 32 MiB of weights, as much of gradients, and of the optimizer's state. */
 static void begin(void)
 {
     builder = mt_builder_create();
-    uint32_t node = mt_build_string(builder, "N5torch8autograd9generated14AddmmBackward0E");
+    uint32_t node = unknown_type
+                        ? unknown_type
+                        : mt_build_string(builder, "N5torch8autograd9generated14AddmmBackward0E");
     uint32_t step = mt_build_stack(
         builder, USER ":11 main",
         TORCH "optim/optimizer.py:485 Optimizer.profile_hook_step.<locals>.wrapper",
@@ -91,6 +96,13 @@ static void begin(void)
             mt_build_free(builder, at(GRADIENT + layer));
     }
     mt_record_built(&recording, &analysis, builder);
+}
+
+static void begin_with_unknown_types(void)
+{
+    unknown_type = UINT32_MAX - 1;
+    begin();
+    unknown_type = 0;
 }
 
 static void end(void)
@@ -149,6 +161,13 @@ START_TEST(sixteen_bits_are_half)
 }
 END_TEST
 
+START_TEST(types_may_be_unknown)
+{
+    ck_assert_double_le(peak("precision:autocast"), 64 + 32 + 12);
+    ck_assert_int_eq(mt_modelled_add_usual(&changes, &recording), 0);
+}
+END_TEST
+
 START_TEST(what_makes_no_sense_is_refused)
 {
     static const char *const wrong[] = {"",
@@ -189,5 +208,8 @@ int main(void)
     tcase_add_test(test, checkpoints_run_again);
     tcase_add_test(test, sixteen_bits_are_half);
     tcase_add_test(test, what_makes_no_sense_is_refused);
-    return RUN_TESTS(test);
+    TCase *unknown = tcase_create("unknown");
+    tcase_add_checked_fixture(unknown, begin_with_unknown_types, end);
+    tcase_add_test(unknown, types_may_be_unknown);
+    return RUN_TESTS(test, unknown);
 }

@@ -63,7 +63,8 @@ START_TEST(layers_that_are_alike_are_one)
 }
 END_TEST
 
-/* A block is up to 1 MiB larger than its tensor: 12 layers in one row. What differs by more is not. */
+/* A block is up to 1 MiB larger than its tensor: 12 layers in one row. What differs by more is not.
+ */
 START_TEST(layers_that_differ_by_rounding_are_one)
 {
     char frame[128];
@@ -186,8 +187,8 @@ START_TEST(storages_stay_what_they_are)
 }
 END_TEST
 
-/* An optimizer works on a copy of one parameter, or on a flat one of several. */
-START_TEST(copies_have_as_many_elements)
+/* An optimizer works on a copy of one parameter, or on a flat one of several: state, both. */
+START_TEST(masters_are_state)
 {
     enum { WEIGHT = 0x7d0000000000, COPY = 0x7d0000400000, FLAT = 0x7d0000800000 };
     mt_build_alloc(builder, WEIGHT, 2048);
@@ -198,7 +199,7 @@ START_TEST(copies_have_as_many_elements)
     mt_build_event4(builder, MT_STATE, FLAT, FLAT, 0, 1999);
     mt_build_end(builder);
     collect();
-    ck_assert_str_eq(rule_at(COPY), "not a leaf, but an optimizer updates it");
+    ck_assert_str_eq(rule_at(COPY), "an optimizer updates it in place of parameters");
     ck_assert_str_eq(rule_at(FLAT), "an optimizer updates it in place of parameters");
 }
 END_TEST
@@ -232,7 +233,7 @@ int main(void)
     tcase_add_test(tests, state_is_its_parameters);
     tcase_add_test(tests, what_modules_make_anew_is_known_again);
     tcase_add_test(tests, storages_stay_what_they_are);
-    tcase_add_test(tests, copies_have_as_many_elements);
+    tcase_add_test(tests, masters_are_state);
     tcase_add_test(tests, names_without_end_are_borne);
     return RUN_TESTS(tests);
 }

@@ -87,17 +87,17 @@ static struct taken taken_at_once(struct mt_order *order)
 /* A put in two parts, between which the thread is stopped. */
 static uint64_t begin_put(struct mt_thread *self)
 {
-    mt_ring_begin(&self->ring);
+    mt_ring_begin(&self->ring, mt_ring_put(&self->ring));
     return mt_now();
 }
 
 static void end_put(struct mt_thread *self, uint64_t time_ns)
 {
-    uint64_t at = atomic_load(&self->ring.put);
-    self->ring.word[at] = mt_ring_head(MT_LEAF, (int)self->id, 0);
-    self->ring.word[at + 1] = time_ns;
+    uint64_t at = mt_ring_put(&self->ring), *word = self->ring.shared.word;
+    word[at] = mt_ring_head(MT_LEAF, (int)self->id, 0);
+    word[at + 1] = time_ns;
     for (unsigned i = 2; i < mt_ring_event_words(MT_LEAF); i++)
-        self->ring.word[at + i] = 0;
+        word[at + i] = 0;
     mt_ring_end(&self->ring, at + mt_ring_event_words(MT_LEAF));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters by precision: bytes for each of them by what they are for. */
-#include "analyzed.h"
+#include "analysis-fixture.h"
 #include "analyzer/report/oom-report.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
@@ -11,21 +11,6 @@
 
 #define BASE 0x7f0000000000ull
 enum { FLOAT32 = 7, BFLOAT16 = 16 }; /* trace-format/dtypes.h */
-
-static struct mt_builder *builder;
-static struct mt_analysis analysis;
-static struct mt_question question;
-
-static void begin(void)
-{
-    builder = mt_builder_create();
-}
-
-static void end(void)
-{
-    mt_analysis_destroy(&analysis);
-    mt_builder_destroy(builder);
-}
 
 static const struct mt_precision *find(void)
 {
@@ -153,7 +138,8 @@ START_TEST(where_others_have_a_rest_that_is_not_known_it_is_said)
 }
 END_TEST
 
-/* Of a flat block with parts of several parameters all count; a part that moves takes its number along. */
+/* Of a flat block with parts of several parameters all count; a part that moves takes its number
+ * along. */
 START_TEST(parts_of_several_parameters_may_share_a_block)
 {
     weight(0, 4 * MT_MIB, FLOAT32, MT_MIB);

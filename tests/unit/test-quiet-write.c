@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What we write on the host's threads: no signal of it reaches the host (preload/host/quiet-write.h). */
+/* What we write on the host's threads: no signal of it reaches the host
+ * (preload/host/quiet-write.h). */
 #include "preload/host/message.h"
 #include "preload/host/quiet-write.h"
 #include "preload/write/roster.h"
@@ -45,7 +46,8 @@ static void tell_nobody(void)
     mt_message("a line that nobody reads");
 }
 
-/* A child, which would be ended by the signal, does it; it has errno as it was, and no signal of ours. */
+/* A child, which would be ended by the signal, does it; it has errno as it was, and no signal of
+ * ours. */
 static int status_of(void (*action)(void))
 {
     int status;

@@ -12,13 +12,41 @@
 #define READABLE "\u00e4 \u65e5\u672c \U0001f469\u200d\U0001f680"
 
 static const char *const acting[] = {
-    "\n", "\r", "\t", "\033[31m", "\x7f",                   /* control characters */
-    "\xc2\x80", "\xc2\x9b""31m", "\xc2\x9f",                 /* of 8 bits, as UTF-8 */
-    "\x9b""31m", "\xff", "\xc0\x80", "\xed\xa0\x80", "\xe2", /* no UTF-8 */
-    "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069", "\u061c", /* directions */
-    "\u2028", "\u2029", "\u200b", "\u2060", "\ufeff", "\ufff9",
-    "\xef\xbf\xbe", "\xef\xbf\xbf", "\xf0\x9f\xbf\xbe", /* U+FFFE, U+FFFF, U+1FFFE */
-    "\U000e0041", "##[error]", "###[group]", "##vso[task",
+    "\n",
+    "\r",
+    "\t",
+    "\033[31m",
+    "\x7f", /* control characters */
+    "\xc2\x80",
+    "\xc2\x9b"
+    "31m",
+    "\xc2\x9f", /* of 8 bits, as UTF-8 */
+    "\x9b"
+    "31m",
+    "\xff",
+    "\xc0\x80",
+    "\xed\xa0\x80",
+    "\xe2", /* no UTF-8 */
+    "\u200e",
+    "\u200f",
+    "\u202a",
+    "\u202e",
+    "\u2066",
+    "\u2069",
+    "\u061c", /* directions */
+    "\u2028",
+    "\u2029",
+    "\u200b",
+    "\u2060",
+    "\ufeff",
+    "\ufff9",
+    "\xef\xbf\xbe",
+    "\xef\xbf\xbf",
+    "\xf0\x9f\xbf\xbe", /* U+FFFE, U+FFFF, U+1FFFE */
+    "\U000e0041",
+    "##[error]",
+    "###[group]",
+    "##vso[task",
 };
 
 static char *put(const char *text, enum mt_text_for place)

@@ -28,14 +28,19 @@ static void add_info(struct mt_definitions *d, const char *key, const char *valu
 {
     char text[512];
     int n = snprintf(text, sizeof text, "%s=%s", key, value);
-    ck_assert_int_eq(mt_definitions_add(d, &(struct mt_definition){.kind = MT_DEF_INFO, .text = text,
-                                                                   .text_size = (size_t)n}), 0);
+    ck_assert_int_eq(
+        mt_definitions_add(
+            d, &(struct mt_definition){.kind = MT_DEF_INFO, .text = text, .text_size = (size_t)n}),
+        0);
 }
 
 static void add_string(struct mt_definitions *d, uint32_t id, const char *text)
 {
-    ck_assert_int_eq(mt_definitions_add(d, &(struct mt_definition){.kind = MT_DEF_STRING, .id = id, .text = text,
-                                                                   .text_size = strlen(text)}), 0);
+    ck_assert_int_eq(mt_definitions_add(d, &(struct mt_definition){.kind = MT_DEF_STRING,
+                                                                   .id = id,
+                                                                   .text = text,
+                                                                   .text_size = strlen(text)}),
+                     0);
 }
 
 /* What is shown of a line of the file, "" where nothing is. */
@@ -47,8 +52,10 @@ static const char *shown(const char *host, const char *start, const char *file, 
     add_info(d, "start_realtime_ns", start);
     add_string(d, 1, "main");
     add_string(d, 2, file);
-    struct mt_definition frame = {.kind = MT_DEF_FRAME, .id = 1, .frame = {.function = 1, .file = 2, .line = line}};
-    struct mt_definition stack = {.kind = MT_DEF_STACK, .id = 1, .stack = {.frame = 1, .parent = 0}};
+    struct mt_definition frame = {
+        .kind = MT_DEF_FRAME, .id = 1, .frame = {.function = 1, .file = 2, .line = line}};
+    struct mt_definition stack = {
+        .kind = MT_DEF_STACK, .id = 1, .stack = {.frame = 1, .parent = 0}};
     ck_assert_int_eq(mt_definitions_add(d, &frame), 0);
     ck_assert_int_eq(mt_definitions_add(d, &stack), 0);
     if (!mt_source_line(text, sizeof text, d, 1))

@@ -155,7 +155,8 @@ START_TEST(after_a_step_the_programs_own_code_runs)
 }
 END_TEST
 
-/* Of a network with two optimizers whose second backward needs no forward, or with steps in hooks. */
+/* Of a network with two optimizers whose second backward needs no forward, or with steps in hooks.
+ */
 START_TEST(a_second_backward_begins_no_iteration)
 {
     for (unsigned i = 0; i < 6; i++) {
@@ -169,7 +170,8 @@ START_TEST(a_second_backward_begins_no_iteration)
 }
 END_TEST
 
-/* To C++ all Functions of Python's are a PyNode; where Python allocates, its stack has the class. */
+/* To C++ all Functions of Python's are a PyNode; where Python allocates, its stack has the class.
+ */
 START_TEST(a_custom_functions_backward_has_its_class)
 {
     uint32_t node = mt_build_string(builder, "N5torch8autograd6PyNodeE");
@@ -261,7 +263,7 @@ START_TEST(what_is_left_over_is_growth)
     ck_assert_uint_eq(device->growth.site[0].iterations, 9); /* before the peak's own */
     ck_assert_uint_eq(device->growth.site[0].bytes, 9 * 512);
     ck_assert_uint_eq(
-        mt_stack_frame(analysis.replay.definitions, device->growth.site[0].stack)->line, 7);
+        mt_stack_frame(analysis.replay.definitions, device->growth.site[0].line)->line, 7);
 }
 END_TEST
 

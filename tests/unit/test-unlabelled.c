@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What blocks are taken for where autograd said nothing: by the frames that made them, and by what else there is. */
+/* What blocks are taken for where autograd said nothing: by the frames that made them, and by what
+ * else there is. */
 #include "analyzed.h"
 #include "scenarios.h"
 #include "tests/support/run-tests.h"
@@ -74,15 +75,20 @@ START_TEST(frames_of_libraries_say_what_is_made)
         const char *caller, *innermost;
         enum mt_category category;
     } rows[] = {
-        {TORCH "distributed/fsdp/_fully_shard/_fsdp_param_group.py:541 FSDPParamGroup.wait_for_unshard",
-         TORCH "distributed/fsdp/_fully_shard/_fsdp_param.py:1393 alloc_storage", MT_CATEGORY_PARAMETERS},
-        {TORCH "distributed/fsdp/_fully_shard/_fsdp_param.py:889 FSDPParam.init_all_gather_outputs",
-         TORCH "distributed/fsdp/_fully_shard/_fsdp_param.py:890 FSDPParam.init_all_gather_outputs.<locals>.<listcomp>",
+        {TORCH
+         "distributed/fsdp/_fully_shard/_fsdp_param_group.py:541 FSDPParamGroup.wait_for_unshard",
+         TORCH "distributed/fsdp/_fully_shard/_fsdp_param.py:1393 alloc_storage",
          MT_CATEGORY_PARAMETERS},
-        {TORCH "distributed/fsdp/_flat_param.py:1408 FlatParamHandle._alloc_padded_unsharded_flat_param",
+        {TORCH "distributed/fsdp/_fully_shard/_fsdp_param.py:889 FSDPParam.init_all_gather_outputs",
+         TORCH "distributed/fsdp/_fully_shard/_fsdp_param.py:890 "
+               "FSDPParam.init_all_gather_outputs.<locals>.<listcomp>",
+         MT_CATEGORY_PARAMETERS},
+        {TORCH
+         "distributed/fsdp/_flat_param.py:1408 FlatParamHandle._alloc_padded_unsharded_flat_param",
          TORCH "storage.py:1280 TypedStorage._resize_", MT_CATEGORY_PARAMETERS},
         {TORCH "distributed/fsdp/_fully_shard/_fsdp_collectives.py:9 foreach_all_gather",
-         TORCH "distributed/fsdp/_fully_shard/_fsdp_collectives.py:3 allocate", MT_CATEGORY_COMMUNICATION},
+         TORCH "distributed/fsdp/_fully_shard/_fsdp_collectives.py:3 allocate",
+         MT_CATEGORY_COMMUNICATION},
         {ZERO "stage_1_and_2.py:505 DeepSpeedZeroOptimizer.__init__",
          TORCH "_utils.py:612 _flatten_dense_tensors", MT_CATEGORY_PARAMETERS},
         {PACKAGES "deepspeed/runtime/engine.py:3516 DeepSpeedEngine._take_model_step",
@@ -104,7 +110,8 @@ START_TEST(frames_of_libraries_say_what_is_made)
 }
 END_TEST
 
-/* Blocks 0 to 2 are parameters, 3 a buffer. What an RNN's weights become, is made by a function of its own. */
+/* Blocks 0 to 2 are parameters, 3 a buffer. What an RNN's weights become, is made by a function of
+ * its own. */
 static void move_module(void)
 {
     mt_build_on(builder, 0, 1,

@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/report/blocks.h"
 #include "commands.h"
+#include "exchange/export/export.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/terminal/command.h"
 #include "tools/terminal/terminal.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+/* Print what memtap export -f csv writes of this moment. */
+static int print_csv(const struct mt_analysis *analysis, const char *path)
+{
+    struct mt_sink *sink = calloc(1, sizeof *sink);
+    if (!sink)
+        return -ENOMEM;
+    sink->file = stdout;
+    int rc = mt_export_csv_live(analysis, path, sink);
+    mt_sink_flush(sink);
+    free(sink);
+    return rc == -ENOMEM ? rc : MT_EXIT_OK;
+}
 
 static int print(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
 {
@@ -16,9 +31,8 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
         return mt_blocks_json(analysis, stdout) == -ENOMEM ? -ENOMEM : 0;
     struct mt_style style = mt_terminal_style();
     if (arguments->format == MT_FORMAT_CSV)
-        mt_blocks_csv(analysis, stdout);
-    else
-        mt_blocks_table(analysis, stdout, &style);
+        return print_csv(analysis, arguments->path);
+    mt_blocks_table(analysis, stdout, &style);
     return MT_EXIT_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
 #include "nightly/check/propose.h"
-#include "nightly/digest/amount.h"
+#include "settings/size.h"
 #include "tools/input/allow-ended.h"
 #include "tools/input/digests.h"
 #include "tools/input/trace-arguments.h"
@@ -22,17 +22,12 @@ const struct mt_option mt_budget_options[] = {
 
 static int read_headroom(const struct mt_command *command, const char *value, uint64_t *headroom)
 {
-    char why[200], with_unit[64];
-    struct mt_amount amount;
-    snprintf(with_unit, sizeof with_unit, "%.32s %%", value);
-    if ((mt_amount_parse(value, &amount, why, sizeof why) &&
-         mt_amount_parse(with_unit, &amount, why, sizeof why)) ||
-        amount.unit != MT_PERCENT || amount.is_relative) {
-        mt_fail_usage(command, "'%s' is not a percentage; give one such as 5%%", value);
-        return -1;
-    }
-    *headroom = amount.value;
-    return 0;
+    char with_unit[64];
+    snprintf(with_unit, sizeof with_unit, "%.32s%s", value, strchr(value, '%') ? "" : "%");
+    if (!mt_percent_parse(with_unit, headroom))
+        return 0;
+    mt_fail_usage(command, "'%s' is not a percentage; give one such as 5%%", value);
+    return -1;
 }
 
 struct arguments {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/new-file.h"
 #include "commands.h"
 #include "nightly/check/check-formats.h"
 #include "nightly/history/read-all.h"
@@ -12,30 +13,46 @@
 
 enum { BROKEN = 1 };
 
-static int print_to(const struct mt_check *check, mt_check_printer *print, const char *path,
-                    const char *mode)
+static int fail_output(const char *path, int rc)
 {
-    FILE *out = *path ? fopen(path, mode) : stdout;
-    errno = out ? 0 : errno;
-    int rc = out ? print(check, out) : -errno;
-    if (!rc && out != stdout && (fflush(out) || ferror(out)))
-        rc = -(errno ? errno : EIO);
-    if (out && out != stdout)
-        fclose(out);
     if (rc == -ENOMEM)
         mt_fail("out of memory");
     else if (rc)
-        mt_fail("%s: the output could not be written: %s", path, strerror(-rc));
+        mt_fail("%s: the output could not be written: %s", path, mt_output_error(rc));
     return rc;
+}
+
+/* path "": standard output. */
+static int print_to(const struct mt_check *check, mt_check_printer *print, const char *path)
+{
+    struct mt_new_file file;
+    if (!*path)
+        return fail_output(path, print(check, stdout));
+    int rc = mt_new_file_open(&file, path, 0);
+    FILE *out = rc ? NULL : mt_new_file_stream(&file);
+    if (!rc)
+        rc = mt_new_file_close(&file, out, out ? print(check, out) : -errno);
+    return fail_output(path, rc);
+}
+
+static int add_to(const struct mt_check *check, mt_check_printer *print, const char *path)
+{
+    int fd = mt_append_open(path), rc = fd < 0 ? fd : 0;
+    FILE *out = rc ? NULL : fdopen(fd, "a");
+    if (!rc)
+        rc = out ? print(check, out) : -errno;
+    if (out && fclose(out) && !rc)
+        rc = -errno;
+    return fail_output(path, rc);
 }
 
 static int print(const struct mt_check *check, const struct mt_check_arguments *arguments)
 {
     int rc = 0;
     for (size_t i = 0; i < arguments->n_outputs && !rc; i++)
-        rc = print_to(check, arguments->output[i].format->print, arguments->output[i].path, "we");
+        rc = print_to(check, arguments->output[i].format->print, arguments->output[i].path);
     if (!rc && arguments->summary)
-        rc = print_to(check, mt_check_summary, arguments->summary, "ae");
+        rc = add_to(check, mt_check_summary, arguments->summary);
     return rc ? MT_EXIT_BAD : check->broken ? BROKEN : MT_EXIT_OK;
 }
 
@@ -71,6 +88,8 @@ static int hold(const struct mt_check_arguments *arguments, const struct mt_dige
     int code = rc ? mt_fail("out of memory") : print(&check, arguments);
     mt_check_clear(&check);
     if (!code && !mt_digests_are_whole(runs, arguments->allowed, "a checked run"))
+        code = MT_EXIT_BAD;
+    if (code != MT_EXIT_BAD && !arguments->allows_unknown && !mt_digests_are_computed(runs))
         code = MT_EXIT_BAD;
     return code;
 }

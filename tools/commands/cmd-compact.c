@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/compact/compact.h"
+#include "analyzer/support/new-file.h"
 #include "analyzer/support/text.h"
 #include "commands.h"
 #include "tools/terminal/command.h"
@@ -49,20 +50,18 @@ static void tell(const char *output, const struct mt_keep_plan *plan)
 static int write_copy(const char *trace, const char *output, const struct mt_keep_plan *plan)
 {
     struct mt_trace_error error = {0};
-    int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    FILE *out = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    if (!out)
-        return mt_fail("%s: cannot be made: %s", output, strerror(errno));
-    int rc = mt_compact(trace, plan, out, &error);
-    if (fclose(out) && !rc)
-        rc = -errno;
+    struct mt_new_file file;
+    int rc = mt_new_file_open(&file, output, MT_FILE_PRIVATE | MT_FILE_ONLY_NEW);
+    if (rc)
+        return mt_fail("%s: cannot be made: %s", output, mt_output_error(rc));
+    FILE *out = mt_new_file_stream(&file);
+    rc = mt_new_file_close(&file, out, out ? mt_compact(trace, plan, out, &error) : -errno);
     if (!rc) {
         tell(output, plan);
         return MT_EXIT_OK;
     }
-    unlink(output);
     return error.fault ? mt_fail_trace(trace, &error)
-                       : mt_fail("%s: cannot be written: %s", output, strerror(-rc));
+                       : mt_fail("%s: cannot be written: %s", output, mt_output_error(rc));
 }
 
 static int compact(const char *trace, const char *output)
@@ -77,8 +76,8 @@ static int compact(const char *trace, const char *output)
     if (rc == -EINVAL && error.fault)
         code = error.fault == MT_FAULT_ROOM
                    ? mt_fail("%s: %s", trace, error.text)
-                   : mt_fail("%s: %s; memtap recover makes a readable trace of what is there", trace,
-                             error.text);
+                   : mt_fail("%s: %s; memtap recover makes a readable trace of what is there",
+                             trace, error.text);
     else if (rc)
         code = mt_fail_trace(trace, &error);
     else if (plan.is_compact)

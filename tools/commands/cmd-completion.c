@@ -51,7 +51,8 @@ static const char *sort_of(const struct mt_option *option)
         return "words";
     if (!strncmp(option->value, "BASELINE", 8))
         return "traces";
-    return !strcmp(option->value, "FILE") || !strcmp(option->value, "FOLDER") ? "files" : "anything";
+    return !strcmp(option->value, "FILE") || !strcmp(option->value, "FOLDER") ? "files"
+                                                                              : "anything";
 }
 
 static void list_option(const struct mt_command *command, const struct mt_option *option)

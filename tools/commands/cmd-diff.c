@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/new-file.h"
 #include "commands.h"
 #include "nightly/diff/diff-report.h"
 #include "nightly/history/read-all.h"
@@ -108,8 +109,10 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
                                             : "more than two traces: write OLD... --to NEW...");
         return -1;
     }
-    if (arguments->html && (arguments->format != TEXT || arguments->rules || arguments->no_labels)) {
-        mt_fail_usage(command, "--html writes a page of the whole traces; it takes no --format, --rules or --no-labels");
+    if (arguments->html &&
+        (arguments->format != TEXT || arguments->rules || arguments->no_labels)) {
+        mt_fail_usage(command, "--html writes a page of the whole traces; it takes no --format, "
+                               "--rules or --no-labels");
         return -1;
     }
     if (old == to || now == argc) {
@@ -124,14 +127,14 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
 
 static int write_flame(const struct mt_diff *diff, const char *path)
 {
-    FILE *out = fopen(path, "w");
-    if (!out)
-        return mt_fail("%s: %s", path, strerror(errno));
-    mt_diff_flame(diff, out);
-    int bad = ferror(out);
-    if (fclose(out) || bad)
-        return mt_fail("%s: it could not be written", path);
-    return MT_EXIT_OK;
+    struct mt_new_file file;
+    int rc = mt_new_file_open(&file, path, 0);
+    FILE *out = rc ? NULL : mt_new_file_stream(&file);
+    if (out)
+        mt_diff_flame(diff, out);
+    if (!rc)
+        rc = mt_new_file_close(&file, out, 0);
+    return rc ? mt_fail("%s: cannot be written: %s", path, mt_output_error(rc)) : MT_EXIT_OK;
 }
 
 /* Write the page, with the comparison as text for a browser that cannot draw it. */

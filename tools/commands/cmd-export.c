@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/nearest.h"
+#include "analyzer/support/new-file.h"
 #include "commands.h"
 #include "exchange/export/export.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/package.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/new-file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,12 +48,14 @@ static int read_time(const struct mt_command *command, const char *value, uint64
 {
     struct mt_moment moment;
     if (mt_moment_parse(value, &moment) || moment.kind != MT_AT_TIME)
-        return mt_fail_usage(command, "'%s' is not a time; use one with its unit, such as 1.5s or 20ms", value);
+        return mt_fail_usage(
+            command, "'%s' is not a time; use one with its unit, such as 1.5s or 20ms", value);
     *ns = moment.value;
     return 0;
 }
 
-static int read_count(const struct mt_command *command, const char *value, uint64_t most, const char *what, uint64_t *number)
+static int read_count(const struct mt_command *command, const char *value, uint64_t most,
+                      const char *what, uint64_t *number)
 {
     char *end;
     errno = 0;
@@ -62,14 +65,19 @@ static int read_count(const struct mt_command *command, const char *value, uint6
     return 0;
 }
 
-static int read_option(const struct mt_command *command, int letter, const char *value, struct arguments *arguments)
+static int read_option(const struct mt_command *command, int letter, const char *value,
+                       struct arguments *arguments)
 {
     struct mt_export *export = &arguments->export;
     uint64_t number;
+    char why[MT_UNKNOWN_TEXT];
     switch (letter) {
     case 'f':
         arguments->format = mt_export_format_find(value);
-        return arguments->format ? 0 : mt_fail_usage(command, "unknown format '%s'; use one of " FORMATS, value);
+        return arguments->format
+                   ? 0
+                   : mt_fail_usage(command, "%s",
+                                   mt_unknown_text(why, "format", value, strlen(value), FORMATS));
     case 'o':
         arguments->output = strcmp(value, "-") ? value : NULL;
         return 0;
@@ -78,7 +86,10 @@ static int read_option(const struct mt_command *command, int letter, const char 
         export->has_moment = true;
         return !mt_moment_parse(value, &export->question.moment)
                    ? 0
-                   : mt_fail_usage(command, "unknown moment '%s'; use peak, end, oom, a time with its unit (1.5s, 20ms), event:N, begin:N or step:N", value);
+                   : mt_fail_usage(command,
+                                   "unknown moment '%s'; use peak, end, oom, a time with its unit "
+                                   "(1.5s, 20ms), event:N, begin:N or step:N",
+                                   value);
     case FROM:
     case TO:
         arguments->given |= MT_TAKES_TIMES;
@@ -90,7 +101,11 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case TABLE:
         arguments->given |= MT_TAKES_TABLE;
         export->table = mt_table_find(value);
-        return export->table <= MT_TABLE_STACKS ? 0 : mt_fail_usage(command, "unknown table '%s'; use blocks, events or stacks", value);
+        return export->table <= MT_TABLE_STACKS
+                   ? 0
+                   : mt_fail_usage(command, "%s",
+                                   mt_unknown_text(why, "table", value, strlen(value),
+                                                   "blocks events stacks"));
     case WITH:
         arguments->given |= MT_TAKES_WITH;
         export->with = value;
@@ -118,14 +133,18 @@ static int check(const struct mt_command *command, const struct arguments *argum
     static const struct {
         unsigned bit;
         const char *option;
-    } options[] = {{MT_TAKES_MOMENT, "--at"},   {MT_TAKES_TIMES, "--from and --to"}, {MT_TAKES_TABLE, "--table"},
-                   {MT_TAKES_NEWEST, "--newest"}, {MT_TAKES_WITH, "--with"}};
+    } options[] = {{MT_TAKES_MOMENT, "--at"},
+                   {MT_TAKES_TIMES, "--from and --to"},
+                   {MT_TAKES_TABLE, "--table"},
+                   {MT_TAKES_NEWEST, "--newest"},
+                   {MT_TAKES_WITH, "--with"}};
     const struct mt_export *export = &arguments->export;
     if (!arguments->format)
         return mt_fail_usage(command, "no format given; use --format with one of " FORMATS);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (arguments->given & options[i].bit & ~arguments->format->takes)
-            return mt_fail_usage(command, "format %s does not take %s", arguments->format->name, options[i].option);
+            return mt_fail_usage(command, "format %s does not take %s", arguments->format->name,
+                                 options[i].option);
     if (export->has_moment && export->has_times)
         return mt_fail_usage(command, "give --at or --from and --to, not both");
     if (export->has_moment && export->table != MT_TABLE_BLOCKS)
@@ -146,7 +165,8 @@ static int check_output(const struct arguments *arguments)
     return 0;
 }
 
-static int read_arguments(const struct mt_command *command, int argc, char **argv, struct arguments *arguments)
+static int read_arguments(const struct mt_command *command, int argc, char **argv,
+                          struct arguments *arguments)
 {
     const char *value;
     int operand, letter;
@@ -164,9 +184,12 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
                         : mt_trace_list_add(&arguments->traces, argv + operand, argc - operand))
         return MT_EXIT_BAD;
     if (arguments->traces.n > 1 && !(arguments->format->takes & MT_TAKES_SEVERAL))
-        return mt_fail_usage(command, "format %s takes one trace at a time", arguments->format->name);
+        return mt_fail_usage(command, "format %s takes one trace at a time",
+                             arguments->format->name);
     if (!arguments->output && arguments->format->is_binary && isatty(STDOUT_FILENO))
-        return mt_fail_usage(command, "format %s is binary, and standard output a terminal; use -o FILE", arguments->format->name);
+        return mt_fail_usage(command,
+                             "format %s is binary, and standard output a terminal; use -o FILE",
+                             arguments->format->name);
     arguments->export.paths = arguments->traces.path;
     arguments->export.n_paths = arguments->traces.n;
     return check_output(arguments);
@@ -175,12 +198,15 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
 static int tell(const struct arguments *arguments, int rc, const struct mt_export_error *error)
 {
     if (*error->text)
-        return error->path ? mt_fail("%s: %s", error->path, error->text) : mt_fail("%s", error->text);
+        return error->path ? mt_fail("%s: %s", error->path, error->text)
+                           : mt_fail("%s", error->text);
     if (error->path && (rc || error->fault.fault))
         return mt_fail_trace(error->path, &error->fault);
     if (rc == -ENOMEM)
         return mt_fail("not enough memory");
-    return rc ? mt_fail("%s: cannot be written: %s", arguments->output ? arguments->output : "standard output", strerror(-rc))
+    return rc ? mt_fail("%s: cannot be written: %s",
+                        arguments->output ? arguments->output : "standard output",
+                        mt_output_error(rc))
               : MT_EXIT_OK;
 }
 
@@ -191,7 +217,7 @@ static int export(const struct arguments *arguments)
     struct mt_sink *sink = calloc(1, sizeof *sink);
     int rc = sink ? 0 : -ENOMEM;
     if (!rc && arguments->output)
-        rc = mt_new_file_open(&file, arguments->output);
+        rc = mt_new_file_open(&file, arguments->output, 0);
     if (rc) {
         free(sink);
         return tell(arguments, rc, &error);
@@ -218,9 +244,12 @@ static int write_dataset(const struct mt_command *command, const struct argument
     static char output[] = "-o", no_more_options[] = "--", here[] = ".";
     int n = 0;
     if (!arguments->output)
-        return mt_fail_usage(command, "format %s is a folder of files; give it with -o", arguments->format->name);
-    if (arguments->rules || arguments->export.question.one_device || arguments->export.question.no_labels)
-        return mt_fail_usage(command, "format %s does not take --device, --no-labels or --rules", arguments->format->name);
+        return mt_fail_usage(command, "format %s is a folder of files; give it with -o",
+                             arguments->format->name);
+    if (arguments->rules || arguments->export.question.one_device ||
+        arguments->export.question.no_labels)
+        return mt_fail_usage(command, "format %s does not take --device, --no-labels or --rules",
+                             arguments->format->name);
     char **given = calloc((size_t)arguments->n_operands + 4, sizeof *given);
     if (!given)
         return mt_fail("not enough memory");

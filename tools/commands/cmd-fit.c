@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/new-file.h"
 #include "commands.h"
 #include "tools/fit/job/arguments.h"
 #include "tools/fit/show/show.h"
@@ -70,18 +71,17 @@ static int make_temporary(struct mt_job *job, char out[PATH_MAX])
 /* Hours of runs are not to end with a picture that cannot be written. */
 static int check_picture(const char *path)
 {
-    FILE *file = path ? fopen(path, "ae") : NULL;
-    if (path && !file)
-        return mt_fail("%s: %s", path, strerror(errno));
-    if (file)
-        fclose(file);
-    return 0;
+    struct mt_new_file file;
+    int rc = path ? mt_new_file_open(&file, path, 0) : 0;
+    if (path && !rc)
+        mt_new_file_drop(&file);
+    return rc ? mt_fail("%s: %s", path, mt_output_error(rc)) : 0;
 }
 
 static int draw(const struct mt_fit *fit, const char *path)
 {
     int rc = path ? mt_fit_picture(fit, path) : 0;
-    return rc ? mt_fail("%s: %s", path, strerror(-rc)) : 0;
+    return rc ? mt_fail("%s: %s", path, mt_output_error(rc)) : 0;
 }
 
 static int show(const struct mt_fit *fit, const struct mt_fit_arguments *arguments)
@@ -110,6 +110,20 @@ static int judge(const struct mt_fit *fit)
     return code;
 }
 
+static const char *unknown_of(const struct mt_fit *fit)
+{
+    for (size_t i = 0; i < fit->n_attempts; i++)
+        if (fit->attempt[i].outcome && *fit->attempt[i].outcome->unknown)
+            return fit->attempt[i].outcome->unknown;
+    return "";
+}
+
+static void refuse_unknown(const struct mt_fit *fit)
+{
+    mt_say("%s, and the border lower: compute more (--values SIZE), or give --allow-unknown",
+           unknown_of(fit));
+}
+
 static int make(struct mt_fit_arguments *arguments)
 {
     struct mt_fit fit = {.job = &arguments->job,
@@ -118,8 +132,12 @@ static int make(struct mt_fit_arguments *arguments)
     int rc = mt_fit_make(&fit), code;
     if (rc == -EINTR && fit.signal != SIGPIPE)
         mt_say("interrupted after %zu runs; all of them have ended", fit.n_attempts);
+    else if (rc == -ECANCELED)
+        refuse_unknown(&fit);
     else if (rc && rc != -EINTR)
         mt_say("%s", strerror(-rc));
+    if (!rc && *unknown_of(&fit))
+        mt_say("%s, and the border lower", unknown_of(&fit));
     code = rc == -EINTR ? 128 + fit.signal : rc ? MT_EXIT_BAD : show(&fit, arguments);
     if (!rc && !code)
         code = judge(&fit);

@@ -26,7 +26,8 @@ struct arguments {
 
 static char *name_of(int letter)
 {
-    static char format[] = "--format", job[] = "--job", stages[] = "--stages", parallel[] = "--tensor-parallel";
+    static char format[] = "--format", job[] = "--job", stages[] = "--stages",
+                parallel[] = "--tensor-parallel";
     return letter == 'f' ? format : letter == JOB ? job : letter == STAGES ? stages : parallel;
 }
 
@@ -67,8 +68,10 @@ int mt_run_fleet(const struct mt_command *command, int argc, char **argv)
     if (letter < 0)
         return MT_EXIT_BAD;
     if (argc - operand != 1)
-        return argc == operand ? mt_fail_usage(command, "no folder given; give one with the traces of a job's ranks")
-                               : mt_fail_usage(command, "unexpected argument '%s'", argv[operand + 1]);
+        return argc == operand
+                   ? mt_fail_usage(command,
+                                   "no folder given; give one with the traces of a job's ranks")
+                   : mt_fail_usage(command, "unexpected argument '%s'", argv[operand + 1]);
     arguments.given[arguments.n++] = no_more_options;
     arguments.given[arguments.n++] = argv[operand];
     return mt_package_become("fleet", arguments.given, arguments.n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/new-file.h"
 #include "analyzer/support/text.h"
 #include "commands.h"
 #include "exchange/import/import.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/new-file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -66,22 +66,17 @@ static int import(const char *path, const char *output)
         slash[slash == folder] = 0;
     else
         strcpy(folder, ".");
-    int rc = mt_new_file_open(&file, output), copy;
+    int rc = mt_new_file_open(&file, output, 0);
     if (rc)
-        return mt_fail("%s: cannot be made: %s", output, strerror(-rc));
-    FILE *out = (copy = dup(file.fd)) >= 0 ? fdopen(copy, "wb") : NULL;
-    rc = out ? mt_import(path, out, folder, &summary, &error) : -errno;
-    if (out && fclose(out) && !rc)
-        rc = -errno;
-    if (rc) {
-        mt_new_file_drop(&file);
-        return out && *error.text ? mt_fail("%s: %s", path, error.text)
-               : rc == -ENOMEM    ? mt_fail("%s: not enough memory", path)
-                                  : mt_fail("%s: cannot be written: %s", output, strerror(-rc));
-    }
-    rc = mt_new_file_keep(&file);
+        return mt_fail("%s: cannot be made: %s", output, mt_output_error(rc));
+    *error.text = '\0';
+    FILE *out = mt_new_file_stream(&file);
+    rc = mt_new_file_close(&file, out,
+                           out ? mt_import(path, out, folder, &summary, &error) : -errno);
     if (rc)
-        return mt_fail("%s: cannot be made: %s", output, strerror(-rc));
+        return *error.text     ? mt_fail("%s: %s", path, error.text)
+               : rc == -ENOMEM ? mt_fail("%s: not enough memory", path)
+                               : mt_fail("%s: cannot be written: %s", output, mt_output_error(rc));
     tell(output, &summary);
     return mt_finish_output(MT_EXIT_OK);
 }

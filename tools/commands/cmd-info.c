@@ -22,7 +22,7 @@ static void print_text(const char *path, const struct mt_survey *survey,
     printf("ended     %s\n", value);
     printf("size      %s\n", mt_size_text(text, survey->bytes));
     printf("length    %s\n", mt_time_text(text, mt_survey_length_ns(survey)));
-    printf("complete  %s\n", survey->complete ? "yes" : "no");
+    printf("complete  %s\n", survey->complete && !mt_survey_lost(survey) ? "yes" : "no");
     printf("lost      %s\n", mt_count_text(text, mt_survey_lost(survey)));
     printf("events    %s\n", mt_count_text(text, survey->events));
     for (unsigned i = 0; i < MT_KIND_LIMIT; i++)
@@ -47,13 +47,13 @@ static int print_json(const struct mt_survey *survey, const struct mt_ended *end
     for (unsigned i = 0; i < MT_KIND_LIMIT; i++)
         if (mt_kinds[i].name)
             json_object_set_new(records, mt_kinds[i].name, mt_json_number(survey->kinds[i]));
-    json_t *info =
-        json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o}", "schema", "memtap.info/1",
-                  "ended", mt_json_ended(ended), "events", mt_json_number(survey->events), "bytes",
-                  mt_json_number(survey->bytes), "lost", mt_json_number(mt_survey_lost(survey)),
-                  "complete", survey->complete, "state", mt_trace_state_names[survey->state],
-                  "length_ns", mt_json_number(mt_survey_length_ns(survey)), "records", records,
-                  "process", mt_json_process(definitions));
+    json_t *info = json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o}", "schema", "memtap.info/1", "ended",
+        mt_json_ended(ended), "events", mt_json_number(survey->events), "bytes",
+        mt_json_number(survey->bytes), "lost", mt_json_number(mt_survey_lost(survey)), "complete",
+        survey->complete && !mt_survey_lost(survey), "state", mt_trace_state_names[survey->state],
+        "length_ns", mt_json_number(mt_survey_length_ns(survey)), "records", records, "process",
+        mt_json_process(definitions));
     return mt_json_print(stdout, info, 0);
 }
 

@@ -41,7 +41,8 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     struct mt_style style = mt_terminal_style();
     int rc = mt_oom_explain(&story, analysis);
     if (rc == -ENOENT)
-        return mt_fail("%s: the program never ran out of memory; see memtap report", arguments->path);
+        return mt_fail("%s: the program never ran out of memory; see memtap report",
+                       arguments->path);
     if (!rc)
         rc = mt_advise(&advisor, analysis, &story);
     if (!rc && arguments->html)

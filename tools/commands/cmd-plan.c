@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
+#include "planner/advice/cut.h"
 #include "planner/advice/failed.h"
 #include "planner/answer/answer.h"
 #include "planner/plan/plan-report.h"
@@ -79,10 +80,16 @@ static int make_plans(const struct mt_analysis *analysis, const struct plan_argu
 
 /* Fills in what was asked for, or what makes sense. 0, -ENOMEM, or an exit code after a message. */
 static int model_changes(const struct mt_analysis *analysis, const struct plan_arguments *arguments,
-                         const struct mt_plan *plan, struct mt_modelled_changes *changes)
+                         const struct mt_plan *plan, struct mt_cut_run *cut,
+                         struct mt_modelled_changes *changes)
 {
     struct mt_recording *recording = arguments->recording;
     int rc = mt_recording_finish(recording, &analysis->replay, plan->asked->device);
+    if (!rc)
+        rc = mt_failed_add_all(recording, plan->asked);
+    if (!rc)
+        rc = mt_cut_extend(cut, recording, plan->asked);
+    changes->rest = cut->rest.known ? &cut->rest : NULL;
     for (size_t i = 0; !rc && i < arguments->n_changes; i++) {
         rc = mt_modelled_add(changes, recording, arguments->change[i]);
         if (rc == -EINVAL) {
@@ -102,6 +109,7 @@ static int model_changes(const struct mt_analysis *analysis, const struct plan_a
 struct shown {
     const struct mt_plan *plans;
     size_t n;
+    struct mt_cut_run cut; /* what would have followed, where the trace ends as memory ran out */
     struct mt_modelled_changes changes;
     struct mt_plan_answer answer; /* of the device with the highest peak */
 };
@@ -110,9 +118,8 @@ static int answer(const struct plan_arguments *arguments, struct shown *shown)
 {
     const struct mt_plan *plan = mt_plan_main(shown->plans, shown->n);
     struct mt_recording *recording = arguments->recording;
-    int rc = recording ? mt_failed_add_all(recording, plan->asked) : 0;
-    return rc ? rc
-              : mt_answer_make(&shown->answer, plan, recording, recording ? &shown->changes : NULL);
+    return mt_answer_make(&shown->answer, plan, shown->cut.rest.known ? &shown->cut : NULL,
+                          recording, recording ? &shown->changes : NULL);
 }
 
 /* On the other devices only settings were tried. */
@@ -184,13 +191,14 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     int rc = make_plans(analysis, arguments, asked, n, plans);
     struct shown shown = {.plans = plans, .n = n};
     if (!rc && arguments->recording)
-        rc = model_changes(analysis, arguments, mt_plan_main(plans, n), &shown.changes);
+        rc = model_changes(analysis, arguments, mt_plan_main(plans, n), &shown.cut, &shown.changes);
     if (!rc)
         rc = answer(arguments, &shown);
     if (!rc)
         rc = show(analysis, arguments, &shown);
     mt_modelled_clear(&shown.changes);
     mt_answer_clear(&shown.answer);
+    mt_cut_clear(&shown.cut);
     for (size_t i = 0; i < n; i++)
         mt_plan_clear(&plans[i]);
     free(plans);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/new-file.h"
 #include "analyzer/support/text.h"
 #include "analyzer/support/write.h"
 #include "analyzer/trace/ended.h"
@@ -118,11 +119,8 @@ static int copy(const char *path, int to, uint64_t most)
     return rc;
 }
 
-static int create(const char *path)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0600);
-    return fd < 0 ? -errno : fd;
-}
+/* Never overwrite a file: it may be the only copy of another trace. */
+#define NEW_TRACE (MT_FILE_PRIVATE | MT_FILE_ONLY_NEW)
 
 struct beside {
     char path[PATH_MAX + 8];
@@ -139,11 +137,14 @@ static struct beside beside(const char *path, const char *suffix)
 
 static int copy_older(const struct recovery *recovery)
 {
-    int fd = create(beside(recovery->output, MT_OLDER_SUFFIX).path);
-    int rc = fd < 0 ? fd : copy(beside(recovery->path, MT_OLDER_SUFFIX).path, fd, UINT64_MAX);
-    if (fd >= 0)
-        close(fd);
-    return rc;
+    struct mt_new_file file;
+    int rc = mt_new_file_open(&file, beside(recovery->output, MT_OLDER_SUFFIX).path, NEW_TRACE);
+    if (rc)
+        return rc;
+    rc = copy(beside(recovery->path, MT_OLDER_SUFFIX).path, file.fd, UINT64_MAX);
+    if (rc)
+        mt_new_file_drop(&file);
+    return rc ? rc : mt_new_file_keep(&file);
 }
 
 static int write_file(const struct recovery *recovery, int fd)
@@ -153,22 +154,23 @@ static int write_file(const struct recovery *recovery, int fd)
         rc = mt_write_all(fd, recovery->bytes, recovery->size);
     if (!rc && fdatasync(fd) && errno != EINVAL)
         rc = -errno;
-    return close(fd) && !rc ? -errno : rc;
+    return rc;
 }
 
 static int write_new(const struct recovery *recovery)
 {
-    int fd = create(recovery->output);
-    if (fd < 0)
-        return fd;
-    int rc = write_file(recovery, fd);
+    struct mt_new_file file;
+    int rc = mt_new_file_open(&file, recovery->output, NEW_TRACE);
+    if (rc)
+        return rc;
+    rc = write_file(recovery, file.fd);
     if (!rc && recovery->has_older)
         rc = copy_older(recovery);
     if (!rc && !mt_original_is_there(&recovery->original))
         rc = -EBUSY; /* another segment was copied */
     if (rc)
-        unlink(recovery->output);
-    return rc;
+        mt_new_file_drop(&file);
+    return rc ? rc : mt_new_file_keep(&file);
 }
 
 /* Write a new file beside the trace, then rename it over the trace: if memtap is stopped on the
@@ -180,6 +182,8 @@ static int write_in_place(const struct recovery *recovery)
     if (fd < 0)
         return fd;
     int rc = write_file(recovery, fd);
+    if (close(fd) && !rc)
+        rc = -errno;
     if (!rc)
         rc = mt_original_replace(&recovery->original, temporary, recovery->is_over);
     if (rc)
@@ -205,17 +209,18 @@ static int check(const struct recovery *recovery, const struct mt_trace_error *e
 static int refuse(const struct recovery *recovery, const char *path, int rc)
 {
     if (rc == -EBUSY && recovery->output)
-        return mt_fail("%s: the program began the next segment meanwhile; try again", recovery->path);
+        return mt_fail("%s: the program began the next segment meanwhile; try again",
+                       recovery->path);
     if (rc == -EBUSY)
-        return mt_fail("%s: has changed meanwhile, so its program is running; wait for its end, or give "
-                       "-o FILE for a copy of what is there so far",
-                       path);
+        return mt_fail(
+            "%s: has changed meanwhile, so its program is running; wait for its end, or give "
+            "-o FILE for a copy of what is there so far",
+            path);
     if (rc == -EEXIST && recovery->output)
         return mt_fail("%s: exists already; give another name", path);
     if (rc == -EEXIST)
-        return mt_fail("%s%s: exists already; move it away, or give -o FILE", path,
-                       MT_KEPT_SUFFIX);
-    return mt_fail("%s: cannot be written: %s", path, strerror(-rc));
+        return mt_fail("%s%s: exists already; move it away, or give -o FILE", path, MT_KEPT_SUFFIX);
+    return mt_fail("%s: cannot be written: %s", path, mt_output_error(rc));
 }
 
 static int finish(const struct recovery *recovery, const struct mt_trace_error *error)
@@ -234,8 +239,8 @@ static int finish(const struct recovery *recovery, const struct mt_trace_error *
     if (rc)
         return refuse(recovery, path, rc);
     if (!recovery->output && !recovery->is_over)
-        mt_say("%s: the program may still be running; the original trace is now %s%s", path,
-               path, MT_KEPT_SUFFIX);
+        mt_say("%s: the program may still be running; the original trace is now %s%s", path, path,
+               MT_KEPT_SUFFIX);
     if (error->fault)
         mt_say("%s: %s", recovery->path, error->text);
     mt_print_text(path);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/findings/oom.h"
+#include "analyzer/report/oom-report.h"
 #include "analyzer/support/text.h"
 #include "analyzer/trace/ended.h"
 #include "commands.h"
@@ -64,7 +66,8 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
             arguments->module = value;
             return 0;
         }
-        arguments->simulate |= letter == 's' || letter == 'm' || letter == 'n';
+        arguments->simulate |=
+            letter == 's' || letter == 'm' || letter == 'n' || letter == MT_VALUES_OPTION;
         switch (letter) {
         case 's':
             arguments->simulation.gpu = value;
@@ -74,6 +77,9 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
             break;
         case 'n':
             arguments->simulation.gpus = value;
+            break;
+        case MT_VALUES_OPTION:
+            arguments->simulation.values = value;
             break;
         default:
             set_setting(arguments, mt_option_of(command, letter), value);
@@ -108,7 +114,7 @@ static int check_setting(const struct mt_command *command, const struct mt_setti
 {
     char wrong[128];
     if (mt_setting_check(setting, value, wrong, sizeof wrong))
-        return mt_fail_usage(command, "--%s %s %s", setting->name, *value ? value : "''", wrong);
+        return mt_fail_usage(command, "--%s '%s' %s", setting->name, value, wrong);
     return 0;
 }
 
@@ -235,6 +241,22 @@ static int look(const char *trace, struct mt_survey *survey, struct mt_ended *en
     return rc;
 }
 
+/* What memtap oom would say first of a program that ended so. */
+static void tell_oom(const char *trace, const char *name)
+{
+    const struct mt_question question = {.moment.kind = MT_AT_OOM};
+    struct mt_analysis analysis;
+    struct mt_oom_story story;
+    char what[400], why[300], safe[400];
+    if (!mt_analysis_create(&analysis, trace, &question) && !mt_oom_explain(&story, &analysis)) {
+        mt_oom_sentence(&story, &analysis, what, sizeof what);
+        mt_oom_cause(&story, why, sizeof why);
+        mt_safe_text(safe, sizeof safe, what, 0, MT_CUT_END, &(struct mt_style){.utf8 = 1});
+        mt_say("%s: %s; %s", name, safe, why);
+    }
+    mt_analysis_destroy(&analysis);
+}
+
 static void tell_trace(void *every, const char *trace, uint64_t cpu_ns)
 {
     char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], cost[64] = "";
@@ -261,6 +283,8 @@ static void tell_trace(void *every, const char *trace, uint64_t cpu_ns)
            mt_size_text(bytes, survey.bytes), cost,
            is_plain ? "" : "; ended: ", is_plain ? "" : mt_ended_text(text, &ended),
            is_of_memory ? "why" : "to see it", mt_ended_command(&ended), quote, name, quote);
+    if (is_of_memory && survey.bytes <= COUNTED_BYTES)
+        tell_oom(trace, name);
 }
 
 static int tell_failure(const struct mt_roster *roster)
@@ -273,26 +297,47 @@ static int tell_failure(const struct mt_roster *roster)
     if (name)
         mt_say(
             "no trace was written, since no CUDA call that takes memory succeeded: %s returned %s "
-            "(%u): %s; memtap run --simulate CARD needs no GPU",
+            "(%u): %s; memtap run --simulate h100 runs it without a GPU",
             function, name, result, mt_cuda_no_device_why(result));
     return name != NULL;
 }
 
-static void tell_none(const struct mt_roster *roster, const char *program)
+/* Such a program would end in its loader, with exit code 127. */
+static int check_loader(const char *program)
 {
-    char path[PATH_MAX], folder[PATH_MAX];
+    char path[PATH_MAX];
+    if (!mt_find_command(program, path) || !mt_is_of_musl(path))
+        return 0;
+    return mt_fail("%s: it is built for musl, and memtap's library is for glibc: neither can load "
+                   "the other; run a glibc build of it",
+                   program);
+}
+
+static void tell_none(const struct mt_roster *roster, const char *program, bool has_failed)
+{
+    char path[PATH_MAX], folder[PATH_MAX], why[PATH_MAX + 128] = "";
     if (tell_failure(roster))
         return;
-    if (mt_find_command(program, path) && mt_match_machine(path) == 0)
+    if (mt_find_command(program, path) && mt_match_machine(path) == 0) {
         mt_say("%s is a program for another machine, into which memtap's library cannot be loaded, "
                "so no trace was written",
                program);
-    else if (mt_pytorch_without_cuda(program, folder))
-        mt_say("no process used CUDA, so no trace was written: the PyTorch in %s is built "
-               "without CUDA; install its CUDA build",
-               folder);
-    else
-        mt_say("no process used CUDA, so no trace was written");
+        return;
+    }
+    enum mt_pytorch pytorch = mt_pytorch_of(program, folder);
+    bool is_simulated = getenv("CUDASIM_GPU"), is_alone = pytorch == MT_PYTORCH_ALONE && has_failed;
+    const char *next = is_simulated || (mt_has_gpu() && !is_alone) ? ""
+                       : mt_has_gpu() ? "; install what torch depends on, or simulate a card: "
+                                        "memtap run --simulate h100"
+                                      : "; this machine has no NVIDIA GPU: memtap run --simulate "
+                                        "h100 runs the program on a simulated card";
+    if (pytorch == MT_PYTORCH_CPU)
+        snprintf(why, sizeof why,
+                 ": the PyTorch in %s is the CPU build, without CUDA; install its CUDA build",
+                 folder);
+    else if (is_alone)
+        snprintf(why, sizeof why, ": the PyTorch in %s has no NVIDIA libraries beside it", folder);
+    mt_say("no process used CUDA, so no trace was written%s%s", why, next);
 }
 
 struct telling {
@@ -309,9 +354,8 @@ static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
     struct telling *telling = data;
     pid_t pid;
     char how[32];
-    int rc = !telling->end.pid
-                 ? -ESRCH
-                 : mt_note_end(trace, telling->end.pid, getpid(), telling->end.how);
+    int rc = !telling->end.pid ? -ESRCH
+                               : mt_note_end(trace, telling->end.pid, getpid(), telling->end.how);
     if (rc == -ESRCH && !mt_ends_of(telling->ends, trace, &pid, how))
         mt_note_end(trace, pid, MT_ANY_PARENT, how);
     if (!telling->is_quiet)
@@ -337,7 +381,7 @@ static int record(char **program, int quiet)
     mt_ends_destroy(telling.ends);
     mt_every_trace_tell(&telling.every);
     if (!traces && !quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
-        tell_none(&roster, program[0]);
+        tell_none(&roster, program[0], code != 0);
     mt_roster_destroy(&roster);
     return code;
 }
@@ -358,6 +402,8 @@ int mt_run_run(const struct mt_command *command, int argc, char **argv)
     if (!rc)
         rc = check_limit();
     char **program = rc ? NULL : mt_program_meant(arguments.module, argv + operand, &rc);
+    if (!rc)
+        rc = check_loader(program[0]);
     if (!rc)
         rc = preload();
     if (!rc && arguments.simulate)

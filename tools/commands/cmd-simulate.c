@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "tools/launch/child.h"
 #include "tools/launch/program.h"
+#include "tools/launch/setting-options.h"
 #include "tools/launch/simulation.h"
 
 #include <stdlib.h>
@@ -11,6 +12,7 @@ const struct mt_option mt_simulate_options[] = {
     {'m', "memory", "SIZE", "give it this memory, such as 24G or 512MiB"},
     {'n', "gpus", "N", "simulate N cards; 1 by default"},
     {'c', "copy-limit", "SIZE", "skip the content of larger copies to the card (1M)"},
+    {MT_VALUES_OPTION, "values", "SIZE", "compute tensors up to this size (64K); 0: none"},
     {0},
 };
 
@@ -28,6 +30,8 @@ int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
             simulation.memory = value;
         else if (letter == 'n')
             simulation.gpus = value;
+        else if (letter == MT_VALUES_OPTION)
+            simulation.values = value;
         else
             simulation.copy_limit = value;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/report/symbolize.h"
+#include "analyzer/support/new-file.h"
 #include "analyzer/support/text.h"
 #include "commands.h"
 #include "tools/terminal/command.h"
@@ -67,41 +68,33 @@ static int check_over(const char *trace, bool is_in_place)
     return is_over;
 }
 
-/* Write a new file beside the final one, then rename it over that: at any time one of the two is
- * whole. */
+/* At any time the old file or the new one is whole. */
 static int symbolize(const char *trace, const char *final, bool is_in_place)
 {
-    char temporary[PATH_MAX];
+    struct mt_new_file file;
     struct mt_symbolized result;
     struct mt_trace_error error = {0};
     int is_safe = check_over(trace, is_in_place);
     if (is_safe < 0)
         return -is_safe;
-    if ((size_t)snprintf(temporary, sizeof temporary, "%s.XXXXXX", final) >= sizeof temporary)
-        return mt_fail("%s: the name is too long", final);
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    FILE *out = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    if (!out)
-        return mt_fail("%s: cannot be made: %s", final, strerror(errno));
-    int rc = mt_symbolize(trace, out, &result, &error);
-    if (fclose(out) && !rc)
-        rc = -errno;
-    if (!rc && is_in_place && !is_safe) {
-        unlink(temporary);
+    int rc = mt_new_file_open(&file, final, MT_FILE_PRIVATE);
+    if (rc)
+        return mt_fail("%s: cannot be made: %s", final, mt_output_error(rc));
+    FILE *out = mt_new_file_stream(&file);
+    rc = out ? mt_symbolize(trace, out, &result, &error) : -errno;
+    bool may_run = !rc && is_in_place && !is_safe;
+    rc = mt_new_file_close(&file, out, may_run ? -EBUSY : rc);
+    if (may_run)
         return mt_fail("%s: the program may still be running; run memtap recover first, or "
                        "give -o FILE",
                        trace);
-    }
-    if (!rc && rename(temporary, final))
-        rc = -errno;
     if (!rc) {
         tell(&result);
         return MT_EXIT_OK;
     }
-    unlink(temporary);
     if (error.fault)
         return mt_fail("%s: %s; no names were written", trace, error.text);
-    return mt_fail("%s: cannot be written: %s; %s is as it was", final, strerror(-rc), trace);
+    return mt_fail("%s: cannot be written: %s; %s is as it was", final, mt_output_error(rc), trace);
 }
 
 int mt_run_symbolize(const struct mt_command *command, int argc, char **argv)

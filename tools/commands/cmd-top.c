@@ -22,9 +22,11 @@
 enum { ONCE = 1000, INTERVAL, COLOUR_WHEN };
 
 const struct mt_option mt_top_options[] = {
-    {ONCE, "once", NULL, "print one screen as text and end, as where the output is no\nterminal", NULL},
+    {ONCE, "once", NULL, "print one screen as text and end, as where the output is no\nterminal",
+     NULL},
     {INTERVAL, "interval", "SECONDS", "draw so often (1)", NULL},
-    {COLOUR_WHEN, "color", "WHEN", "use colours: auto (the default), always or never", "auto always never"},
+    {COLOUR_WHEN, "color", "WHEN", "use colours: auto (the default), always or never",
+     "auto always never"},
     {0}};
 
 struct session {
@@ -82,7 +84,8 @@ static int print_once(struct session *session)
         return fail_over(find_over(session));
     for (size_t i = 0; i < session->found.n; i++)
         if (!session->traces[i].follow)
-            return mt_fail("%s: there is no such trace yet; without --once memtap top waits for it on a terminal",
+            return mt_fail("%s: there is no such trace yet; without --once memtap top waits for it "
+                           "on a terminal",
                            session->traces[i].path);
     if (look_at_all(session))
         return MT_EXIT_BAD;
@@ -165,7 +168,8 @@ static int handle(struct session *session, int key)
         choose(view, 1);
         return 0;
     case 'd':
-        trace->device = trace->picture.devices ? (trace->device + 1) % (int)trace->picture.devices : -1;
+        trace->device =
+            trace->picture.devices ? (trace->device + 1) % (int)trace->picture.devices : -1;
         return 1;
     case 's':
         trace->order = (enum mt_top_order)((trace->order + 1) % MT_TOP_ORDERS);
@@ -303,7 +307,8 @@ static int read_interval(const struct mt_command *command, const char *value, in
     char *end;
     double seconds = strtod(value, &end);
     if (end == value || *end || !(seconds >= 0.1 && seconds <= 3600)) {
-        mt_fail_usage(command, "--interval is a number of seconds from 0.1 to 3600, not '%s'", value);
+        mt_fail_usage(command, "--interval is a number of seconds from 0.1 to 3600, not '%s'",
+                      value);
         return -1;
     }
     *milliseconds = (int)(seconds * 1000);
@@ -324,7 +329,8 @@ static int begin(struct session *session)
     for (size_t i = 0; session->traces && i < n; i++)
         mt_top_begin(&session->traces[i], session->found.path[i]);
     session->style = mt_terminal_style();
-    session->view = (struct mt_top_view){.traces = session->traces, .n = n, .style = &session->style, .category = -1};
+    session->view = (struct mt_top_view){
+        .traces = session->traces, .n = n, .style = &session->style, .category = -1};
     return session->traces ? MT_EXIT_OK : mt_fail("out of memory");
 }
 

@@ -31,7 +31,8 @@ const struct mt_command mt_commands[] = {
      mt_simulate_options, 1, mt_run_simulate},
     {"fit", "--simulate CARD[,CARD]... [OPTION]... [--] COMMAND...",
      "find what fits a card: the largest batch, by runs",
-     "Runs a program again and again on simulated cards and finds the largest value that fits each\n"
+     "Runs a program again and again on simulated cards and finds the largest value that fits "
+     "each\n"
      "of them: memtap fit --simulate h100 --vary batch=1..512 -- train.py --batch {batch}.\n"
      "Every answer is two runs: N fits, and N + 1 does not. The exit code is 1 if a card has no\n"
      "value that fits, and 2 if memtap cannot tell.",
@@ -114,7 +115,8 @@ const struct mt_command mt_commands[] = {
      "file up to date while the program runs, for node_exporter's textfile collector.",
      mt_metrics_options, 0, mt_run_metrics},
     {"import", "[-o TRACE] FILE", "make a trace of what another tool recorded",
-     "Makes a trace of a memory snapshot of PyTorch (a pickle or JSON), of torch.profiler's memory\n"
+     "Makes a trace of a memory snapshot of PyTorch (a pickle or JSON), of torch.profiler's "
+     "memory\n"
      "events (JSON), or of Nsight Systems' SQLite export. Nothing in the file is executed. Every\n"
      "command then reads the trace.",
      mt_import_options, 0, mt_run_import},
@@ -201,8 +203,7 @@ static int fail_unknown(const struct mt_command *command, const struct mt_comman
     mt_nearest_offer(&nearest, "--help");
     mt_nearest_offer(&nearest, "--version");
     if (!nearest.found && !command->verbs && (missing = missing_word(name)))
-        return mt_fail_usage(command,
-                             "unknown command '%s'; did you mean 'memtap %s %s%s'?", name,
+        return mt_fail_usage(command, "unknown command '%s'; did you mean 'memtap %s %s%s'?", name,
                              missing, name, *missing == 'r' && missing[1] == 'u' ? " ..." : "");
     return mt_fail_usage(command, "unknown %s '%s'%s", what, name,
                          mt_nearest_text(&nearest, "", meant, sizeof meant));
@@ -227,8 +228,9 @@ static void print_overview(void)
     puts("\nOptions:\n"
          "  -h, --help  show this help\n"
          "  --version   show memtap's version\n"
-         "  --most-memory SIZE, --most-output SIZE\n"
-         "              let a command use this much memory, or print this much\n\n"
+         "  --most-memory SIZE, --most-output SIZE, --most-events NUMBER\n"
+         "              let a command use this much memory, print this much, or expand\n"
+         "              each trace to so many events\n\n"
          "memtap help COMMAND explains a command. To begin:\n"
          "  memtap run python train.py");
 }

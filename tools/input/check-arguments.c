@@ -10,12 +10,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { AGAINST = 256, ALLOW_ENDED, BUDGET, RULES, SUMMARY, TODAY };
+enum { AGAINST = 256, ALLOW_ENDED, BUDGET, RULES, SUMMARY, TODAY, ALLOW_UNKNOWN };
 
 const struct mt_option mt_check_options[] = {
-    {AGAINST, "against", "BASELINE...", "compare with these runs: all traces up to the next option"},
+    {AGAINST, "against", "BASELINE...",
+     "compare with these runs: all traces up to the next option"},
     {BUDGET, "budget", "FILE", "check against this budget: memtap-budget(5)"},
     MT_ALLOW_ENDED_OPTION(ALLOW_ENDED),
+    {ALLOW_UNKNOWN, "allow-unknown", NULL,
+     "accept a run whose sizes hang on values that the simulated\ncard did not compute"},
     MT_CHECK_FORMAT_OPTION('f'),
     MT_CHECK_SUMMARY_OPTION(SUMMARY),
     {TODAY, "today", "DATE", "apply the allowances of this day (2027-01-31)"},
@@ -79,6 +82,9 @@ static int read_option(struct reading *reading, int letter, int argc, char **arg
         return read_against(reading, argc, argv);
     case ALLOW_ENDED:
         return mt_read_allowed(reading->command, value, &reading->arguments->allowed);
+    case ALLOW_UNKNOWN:
+        reading->arguments->allows_unknown = true;
+        return 0;
     case BUDGET:
         reading->budget = value;
         return 0;

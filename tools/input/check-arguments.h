@@ -28,6 +28,7 @@ struct mt_check_arguments {
     struct mt_budget budget;
     struct mt_user_rules *rules;
     mt_allowed_ends allowed;
+    bool allows_unknown; /* sizes that hang on values which were not computed */
     const char *summary; /* a file to append to; NULL: none */
     struct {
         const struct mt_check_format *format;

@@ -77,6 +77,17 @@ bool mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allo
     return has_memory(digests);
 }
 
+bool mt_digests_are_computed(const struct mt_digests *digests)
+{
+    for (size_t i = 0; i < digests->n; i++)
+        if (*digests->digest[i].uncomputed) {
+            mt_fail("%s: %s: compute more (memtap run --values SIZE), or give --allow-unknown",
+                    digests->digest[i].path, digests->digest[i].uncomputed);
+            return false;
+        }
+    return true;
+}
+
 static void tell_text(const struct mt_digest *run, const struct mt_digest *baseline,
                       const char *what, const char *is, const char *was)
 {

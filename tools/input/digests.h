@@ -25,6 +25,10 @@ void mt_digests_clear(struct mt_digests *digests);
 bool mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allowed,
                           const char *it);
 
+/* Return whether no size hangs on values that a simulated card did not compute; else tell the user
+ * the first run in which one does. */
+bool mt_digests_are_computed(const struct mt_digests *digests);
+
 /* Tell the user the differences that make runs and baselines incomparable. */
 void mt_tell_differences(const struct mt_digests *runs, const struct mt_digests *baselines);
 

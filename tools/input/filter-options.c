@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter-options.h"
 #include "analyzer/support/categories.h"
-#include "nightly/digest/amount.h"
+#include "analyzer/support/nearest.h"
+#include "settings/size.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -29,7 +30,9 @@ static int read_sort(const struct mt_command *command, const char *value, enum m
             *sort = (enum mt_sort)i;
             return 0;
         }
-    mt_fail_usage(command, "cannot sort by '%s'; use one of %s", value, option->choices);
+    char why[MT_UNKNOWN_TEXT];
+    mt_fail_usage(command, "%s",
+                  mt_unknown_text(why, "order", value, strlen(value), option->choices));
     return -1;
 }
 
@@ -46,37 +49,24 @@ static int read_top(const struct mt_command *command, const char *value, uint32_
 
 static int read_least(const struct mt_command *command, const char *value, uint64_t *least)
 {
-    struct mt_amount amount;
-    char why[200];
-    if (mt_amount_parse(value, &amount, why, sizeof why)) {
-        mt_fail_usage(command, "--min-size %s: %s", value, why);
-        return -1;
-    }
-    if (amount.unit != MT_BYTES || amount.is_relative) {
-        mt_fail_usage(command, "--min-size %s: not a size; use something like \"64 MiB\"", value);
-        return -1;
-    }
-    *least = amount.value;
-    return 0;
-}
-
-/* Accept "optimizer_state", or the reports' spelling: "optimizer state". */
-static unsigned find_category(const char *name, size_t n)
-{
-    for (unsigned i = 0; i < mt_n_categories; i++)
-        if (strlen(mt_categories[i].label) == n && !memcmp(mt_categories[i].label, name, n))
-            return i;
-    return mt_category_find(name, n);
+    char wrong[MT_SIZE_WRONG];
+    int rc = mt_size_parse(value, least);
+    if (!rc)
+        return 0;
+    mt_fail_usage(command, "--min-size '%s' %s", value,
+                  mt_size_wrong(value, rc, wrong, sizeof wrong));
+    return -1;
 }
 
 int mt_read_categories(const struct mt_command *command, const char *value, uint32_t *categories)
 {
+    char why[MT_UNKNOWN_TEXT], choices[MT_CATEGORY_CHOICES];
     for (const char *at = value;; at++) {
         size_t n = strcspn(at, ",");
-        unsigned found = find_category(at, n);
+        unsigned found = mt_category_find(at, n);
         if (found == mt_n_categories) {
-            mt_fail_usage(command, "unknown category '%.*s'; use %s, or one of --rules", (int)n, at,
-                          mt_option_of(command, MT_FILTER_CATEGORY)->choices);
+            mt_fail_usage(command, "%s",
+                          mt_unknown_text(why, "category", at, n, mt_category_choices(choices)));
             return -1;
         }
         *categories |= 1u << found;

@@ -21,10 +21,7 @@ struct mt_history_location {
     unsigned wait_ms;
     char path[PATH_MAX];
 };
-#define MT_HISTORY_PLACE                                                                           \
-    {                                                                                              \
-        .wait_ms = 30000                                                                           \
-    }
+#define MT_HISTORY_PLACE {.wait_ms = 30000}
 
 /* Handle an option of MT_DB_OPTIONS; find the file. 0, or -1 after a message. */
 int mt_history_location_option(const struct mt_command *command, int letter, const char *value,

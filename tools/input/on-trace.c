@@ -4,6 +4,8 @@
 #include "tools/terminal/terminal.h"
 #include "trace-arguments.h"
 
+#include <errno.h>
+
 int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print)
 {
     struct mt_analysis analysis;
@@ -12,7 +14,9 @@ int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print)
         rc = print(&analysis, arguments);
     struct mt_trace_error fault = analysis.fault;
     mt_analysis_destroy(&analysis);
-    int code = rc < 0 || fault.fault ? mt_fail_trace(arguments->path, &fault) : rc;
+    int code = rc == -EDQUOT           ? mt_fail_work(arguments->path)
+               : rc < 0 || fault.fault ? mt_fail_trace(arguments->path, &fault)
+                                       : rc;
     mt_trace_arguments_clear(arguments);
     return code;
 }

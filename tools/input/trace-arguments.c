@@ -2,6 +2,7 @@
 /* Command lines of the commands that read a trace. */
 #include "trace-arguments.h"
 #include "analyzer/findings/job.h"
+#include "analyzer/support/nearest.h"
 #include "filter-options.h"
 #include "tools/terminal/command.h"
 #include "tools/terminal/terminal.h"
@@ -14,7 +15,13 @@
 #include <unistd.h>
 
 enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK, HTML, COLOR };
-enum { TOP = MT_FILTER_TOP, SORT = MT_FILTER_SORT, MIN_SIZE = MT_FILTER_LEAST, CATEGORY = MT_FILTER_CATEGORY, MODULE = MT_FILTER_MODULE };
+enum {
+    TOP = MT_FILTER_TOP,
+    SORT = MT_FILTER_SORT,
+    MIN_SIZE = MT_FILTER_LEAST,
+    CATEGORY = MT_FILTER_CATEGORY,
+    MODULE = MT_FILTER_MODULE
+};
 
 /* clang-format off */
 #define FORMAT_OPTION(help, choices) {'f', "format", "FORMAT", help, choices}
@@ -80,7 +87,9 @@ static int read_format(const struct mt_command *command, const char *value, enum
             *format = (enum mt_format)i;
             return 0;
         }
-    mt_fail_usage(command, "unknown format '%s'; use %s", value, command->options->help);
+    char why[MT_UNKNOWN_TEXT];
+    mt_fail_usage(command, "%s",
+                  mt_unknown_text(why, "format", value, strlen(value), command->options->choices));
     return -1;
 }
 
@@ -179,17 +188,6 @@ static int read_option(const struct mt_command *command, int letter, const char 
     return -1;
 }
 
-static void tell_no_step(const struct mt_analysis *analysis,
-                         const struct mt_trace_arguments *arguments)
-{
-    const struct mt_device *device = mt_analysis_main_device(analysis);
-    unsigned iterations = device && device->spans ? device->spans->iterations : 0;
-    if (iterations)
-        mt_fail("%s: the trace has iterations 1 to %u only", arguments->path, iterations);
-    else
-        mt_fail("%s: the trace has no iterations; use --at with a time", arguments->path);
-}
-
 /* A compact trace has all blocks only at the moments for which it was made. Return 1. */
 static int tell_compact(const struct mt_analysis *analysis,
                         const struct mt_trace_arguments *arguments)
@@ -200,20 +198,19 @@ static int tell_compact(const struct mt_analysis *analysis,
         unseen += analysis->devices[i].unseen;
     if (unseen && kind != MT_AT_PEAK && kind != MT_AT_END && kind != MT_AT_OOM &&
         mt_compact_of(analysis->replay.definitions))
-        mt_say(
-            "%s: this compact trace lacks blocks that were live at this moment; it has all of them at the peak, "
-            "at the end, and at the beginning and the peak of some iterations",
-            arguments->path);
+        mt_say("%s: this compact trace lacks blocks that were live at this moment; it has all of "
+               "them at the peak, "
+               "at the end, and at the beginning and the peak of some iterations",
+               arguments->path);
     return 1;
 }
 
 bool mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
 {
     const struct mt_question *question = &arguments->question;
-    if (question->moment.kind == MT_AT_OOM && !analysis->replay.n_ooms)
-        mt_fail("%s: the program never ran out of memory; use --at peak", arguments->path);
-    else if (analysis->has_no_step)
-        tell_no_step(analysis, arguments);
+    char why[MT_NO_MOMENT];
+    if (mt_no_moment_text(analysis, why))
+        mt_fail("%s: %s", arguments->path, why);
     else if (question->one_device && !analysis->n_devices)
         mt_fail("%s: nothing was allocated on device %d", arguments->path, question->device);
     else
@@ -327,7 +324,9 @@ static int read_all(const struct mt_command *command, int argc, char **argv,
         mt_read_categories(command, arguments->categories, &arguments->question.filter.categories))
         return -1;
     if (arguments->html && !is_whole_question(arguments)) {
-        mt_fail_usage(command, "--html writes a page of the whole trace; of the other options it takes --rank");
+        mt_fail_usage(
+            command,
+            "--html writes a page of the whole trace; of the other options it takes --rank");
         return -1;
     }
     return read_operands(command, argv + operand, argc - operand, arguments);

@@ -22,6 +22,36 @@ static int read_head(const char *path, struct head *head)
     return n == sizeof *head && !memcmp(head->ident, ELFMAG, SELFMAG);
 }
 
+/* Find the path of a program's loader. */
+static bool read_loader(int fd, char loader[256])
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr part;
+    if (pread(fd, &head, sizeof head, 0) != sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
+        head.e_ident[EI_CLASS] != ELFCLASS64)
+        return false;
+    for (unsigned i = 0; i < head.e_phnum; i++) {
+        off_t at = (off_t)(head.e_phoff + i * sizeof part);
+        if (pread(fd, &part, sizeof part, at) != sizeof part)
+            return false;
+        if (part.p_type == PT_INTERP && part.p_filesz && part.p_filesz < 256) {
+            memset(loader, 0, 256);
+            return pread(fd, loader, part.p_filesz, (off_t)part.p_offset) > 0;
+        }
+    }
+    return false;
+}
+
+bool mt_is_of_musl(const char *path)
+{
+    char loader[256];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is_read = fd >= 0 && read_loader(fd, loader);
+    if (fd >= 0)
+        close(fd);
+    return is_read && strstr(loader, "/ld-musl-");
+}
+
 int mt_match_machine(const char *path)
 {
     struct head own, other;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "child.h"
+#include "analyzer/support/room.h"
 #include "tools/terminal/command.h"
 
 #include <errno.h>
@@ -86,6 +87,7 @@ static int tell_failure(const char *program, int error)
 
 int mt_child_become(char *const argv[])
 {
+    mt_room_leave();
     execvp(argv[0], argv);
     return tell_failure(argv[0], errno);
 }
@@ -94,6 +96,7 @@ int mt_child_become(char *const argv[])
 static void start(char *const argv[], int pipe_end, const sigset_t *mask)
 {
     sigprocmask(SIG_SETMASK, mask, NULL);
+    mt_room_leave();
     execvp(argv[0], argv);
     int error = errno;
     ssize_t n = write(pipe_end, &error, sizeof error);

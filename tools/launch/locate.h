@@ -19,8 +19,8 @@ int mt_locate_simulator(char out[MT_PLACE_SIZE]);
 /* Find memtap.html. Return 0, or -ENOENT with the expected place in `out`. */
 int mt_locate_page(char out[MT_PLACE_SIZE]);
 
-/* The folder with the Python package of a command that runs in its build folder: 0; or -ENOENT: it is
- * installed where its Python finds it. */
+/* The folder with the Python package of a command that runs in its build folder: 0; or -ENOENT: it
+ * is installed where its Python finds it. */
 int mt_locate_package(char out[MT_PLACE_SIZE]);
 
 #endif

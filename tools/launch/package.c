@@ -10,16 +10,18 @@
 #include <unistd.h>
 
 /* Its own folder is no place for modules. */
-static char begin[] = "import sys\n"
-                      "sys.path[:] = [place for place in sys.path if place]\n"
-                      "try:\n"
-                      "    from memtap.fleet.command import main\n"
-                      "except ImportError:\n"
-                      "    sys.exit(print(f'memtap: {sys.argv[1]}: {sys.executable} has no package memtap; '\n"
-                      "                   f'{sys.executable} -m pip install memtap', file=sys.stderr) or 2)\n"
-                      "sys.exit(main(sys.argv[1:]))\n";
+static char begin[] =
+    "import sys\n"
+    "sys.path[:] = [place for place in sys.path if place]\n"
+    "try:\n"
+    "    from memtap.fleet.command import main\n"
+    "except ImportError:\n"
+    "    sys.exit(print(f'memtap: {sys.argv[1]}: {sys.executable} has no package memtap; '\n"
+    "                   f'{sys.executable} -m pip install memtap', file=sys.stderr) or 2)\n"
+    "sys.exit(main(sys.argv[1:]))\n";
 
-/* The Python that lies beside the command: of the environment that it was installed in. Else that of PATH. */
+/* The Python that lies beside the command: of the environment that it was installed in. Else that
+ * of PATH. */
 static char *find_python(char out[MT_PLACE_SIZE])
 {
     static char other[] = "python3";
@@ -43,7 +45,8 @@ static int prepare(void)
         return -1;
     if (mt_locate_package(package))
         return 0;
-    int size = snprintf(places, sizeof places, "%s%s%s", package, given && *given ? ":" : "", given ? given : "");
+    int size = snprintf(places, sizeof places, "%s%s%s", package, given && *given ? ":" : "",
+                        given ? given : "");
     return size >= (int)sizeof places ? 0 : setenv("PYTHONPATH", places, 1);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page-file.h"
+#include "analyzer/support/new-file.h"
 #include "analyzer/support/text.h"
 #include "locate.h"
 #include "page-text.h"
@@ -84,8 +85,9 @@ static int put_file(FILE *out, const struct carried *trace, const char *path, bo
 
 static int tell_too_large(const char *path, const char *what)
 {
-    return mt_fail("%s: %s too large for a page (%u MiB at most); memtap compact makes small copies", path, what,
-                   BYTES_MAX >> 20);
+    return mt_fail(
+        "%s: %s too large for a page (%u MiB at most); memtap compact makes small copies", path,
+        what, BYTES_MAX >> 20);
 }
 
 /* Return a readable trace's size in bytes; 0 after a message. */
@@ -193,45 +195,39 @@ static int write_page(FILE *out, const char *out_name, const struct mt_page_cont
     return code;
 }
 
-/* Create a file for the user alone: beside the page to be replaced, or for a browser that reads it
- * after the command has ended. */
-static FILE *make_file(char path[PATH_MAX], const char *output)
+/* Create a file for the user alone, which a browser reads after the command has ended. */
+static FILE *make_temporary(char path[PATH_MAX])
 {
     const char *folder = getenv("TMPDIR");
-    if (output)
-        snprintf(path, PATH_MAX, "%s.XXXXXX", output);
-    else
-        snprintf(path, PATH_MAX, "%s/memtap-XXXXXX.html", folder && *folder ? folder : "/tmp");
-    int fd = mkostemps(path, output ? 0 : 5, O_CLOEXEC);
-    mode_t mask = umask(0);
-    umask(mask);
-    if (fd >= 0 && output && fchmod(fd, 0666 & ~mask))
-        mt_say("%s: %s", path, strerror(errno)); /* and it is the user's alone */
+    snprintf(path, PATH_MAX, "%s/memtap-XXXXXX.html", folder && *folder ? folder : "/tmp");
+    int fd = mkostemps(path, 5, O_CLOEXEC);
     return fd < 0 ? NULL : fdopen(fd, "w");
 }
 
-static bool is_device(const char *path)
+static int save_temporary(const struct mt_page_content *content, char made[PATH_MAX])
 {
-    struct stat status;
-    return path && !stat(path, &status) && !S_ISREG(status.st_mode);
-}
-
-/* Replace an older page only when the new one is whole. */
-int mt_save_page(const char *output, const struct mt_page_content *content, char made[PATH_MAX])
-{
-    bool is_direct = is_device(output);
-    FILE *out = is_direct ? fopen(output, "we") : make_file(made, output);
-    const char *name = output ? output : made;
+    FILE *out = make_temporary(made);
     if (!out)
-        return mt_fail("%s: %s", name, strerror(errno));
-    int code = write_page(out, name, content);
+        return mt_fail("%s: %s", made, strerror(errno));
+    int code = write_page(out, made, content);
     if (fclose(out) && !code)
-        code = mt_fail("%s: %s", name, strerror(errno));
-    if (!code && output && !is_direct && rename(made, output))
-        code = mt_fail("%s: %s", name, strerror(errno));
-    if (code && !is_direct)
+        code = mt_fail("%s: %s", made, strerror(errno));
+    if (code)
         unlink(made);
     return code;
+}
+
+int mt_save_page(const char *output, const struct mt_page_content *content, char made[PATH_MAX])
+{
+    struct mt_new_file file;
+    if (!output)
+        return save_temporary(content, made);
+    int rc = mt_new_file_open(&file, output, 0);
+    FILE *out = rc ? NULL : mt_new_file_stream(&file);
+    int code = out ? write_page(out, output, content) : 0;
+    if (!rc)
+        rc = mt_new_file_close(&file, out, code ? -ECANCELED : 0);
+    return rc && !code ? mt_fail("%s: %s", output, mt_output_error(rc)) : code;
 }
 
 /* Replace a text, which occurs once. */

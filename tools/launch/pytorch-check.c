@@ -30,54 +30,90 @@ int mt_find_command(const char *command, char out[PATH_MAX])
     return 0;
 }
 
-/* Follow "#!INTERPRETER" once, if present. */
+/* Follow "#!INTERPRETER" once, if present, also "#!/usr/bin/env INTERPRETER". */
 static void follow_script(char path[PATH_MAX])
 {
-    char line[PATH_MAX] = "";
+    char line[PATH_MAX] = "", *rest;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
     ssize_t n = read(fd, line, sizeof line - 1);
     close(fd);
-    if (n > 3 && !strncmp(line, "#!/", 3)) {
-        line[2 + strcspn(line + 2, " \t\r\n")] = '\0';
-        memmove(path, line + 2, strlen(line + 2) + 1);
-    }
+    if (n <= 3 || strncmp(line, "#!/", 3))
+        return;
+    line[strcspn(line, "\r\n")] = '\0';
+    const char *program = strtok_r(line + 2, " \t", &rest);
+    const char *argument = strtok_r(NULL, " \t", &rest);
+    if (argument && !strcmp(basename(program), "env"))
+        mt_find_command(argument, path);
+    else
+        snprintf(path, PATH_MAX, "%s", program);
 }
 
 static bool is_python(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash && !strncmp(slash + 1, "python", 6);
+    return strchr(path, '/') && !strncmp(basename(path), "python", 6);
 }
 
-static bool has_file(const char *folder, const char *name)
+/* Return whether there is just one path that matches, and which. */
+static bool find_one(const char *folder, const char *below, char out[PATH_MAX])
+{
+    char pattern[2 * PATH_MAX];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/%s", folder, below);
+    if (glob(pattern, 0, NULL, &found))
+        return false;
+    bool is_one = found.gl_pathc == 1 && realpath(found.gl_pathv[0], out);
+    globfree(&found);
+    return is_one;
+}
+
+static bool has(const char *folder, const char *pattern)
 {
     char path[2 * PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return !access(path, F_OK);
+    glob_t found;
+    snprintf(path, sizeof path, "%s/%s", folder, pattern);
+    if (glob(path, 0, NULL, &found))
+        return false;
+    globfree(&found);
+    return true;
 }
 
-int mt_pytorch_without_cuda(const char *command, char folder[PATH_MAX])
+/* A wheel has them in nvidia/, a container or a Conda environment among its own libraries. */
+static bool has_nvidia_libraries(const char *torch, const char *prefix)
 {
-    char python[PATH_MAX], pattern[2 * PATH_MAX];
-    glob_t found;
-    int without = 0;
-    if (!mt_find_command(command, python))
-        return 0;
-    if (!is_python(python))
-        follow_script(python);
-    if (!is_python(python))
-        return 0;
-    *strrchr(python, '/') = '\0';
-    snprintf(pattern, sizeof pattern, "%s/../lib/python3*/[sd]*-packages/torch/lib", python);
-    if (!glob(pattern, 0, NULL, &found)) {
-        without = has_file(found.gl_pathv[0], "libtorch_cpu.so") &&
-                  !has_file(found.gl_pathv[0], "libtorch_cuda.so") && found.gl_pathc == 1 &&
-                  realpath(found.gl_pathv[0], folder);
-        if (without)
-            *strrchr(folder, '/') = '\0';
-        globfree(&found);
-    }
-    return without;
+    return has(torch, "../nvidia") || has(torch, "lib/libcudnn*.so*") ||
+           has(prefix, "lib/libcudnn*.so*") || has(prefix, "lib/*-linux-gnu/libcudnn*.so*");
+}
+
+enum mt_pytorch mt_pytorch_of(const char *command, char folder[PATH_MAX])
+{
+    char prefix[PATH_MAX];
+    if (!mt_find_command(command, prefix))
+        return MT_PYTORCH_UNKNOWN;
+    if (!is_python(prefix))
+        follow_script(prefix);
+    if (!is_python(prefix))
+        return MT_PYTORCH_UNKNOWN;
+    *strrchr(prefix, '/') = '\0';
+    /* Debian's own Python has what pip installs for all users in /usr/local. */
+    if (!find_one(prefix, "../lib/python3*/[sd]*-packages/torch", folder) &&
+        !find_one(prefix, "../local/lib/python3*/dist-packages/torch", folder))
+        return MT_PYTORCH_UNKNOWN;
+    strcat(prefix, "/..");
+    if (!has(folder, "lib/libtorch_cpu.so"))
+        return MT_PYTORCH_UNKNOWN;
+    if (!has(folder, "lib/libtorch_cuda.so"))
+        return MT_PYTORCH_CPU;
+    return has_nvidia_libraries(folder, prefix) ? MT_PYTORCH_CUDA : MT_PYTORCH_ALONE;
+}
+
+bool mt_has_gpu(void)
+{
+    /* NVIDIA's driver; Windows' for Linux; Jetson's. */
+    static const char *const files[] = {"/dev/nvidiactl", "/dev/dxg", "/dev/nvmap"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (!access(files[i], F_OK))
+            return true;
+    return false;
 }

@@ -3,12 +3,22 @@
 #define MT_PYTORCH_CHECK_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 /* Find a command as a shell would. Return 1, or 0 if there is none. */
 int mt_find_command(const char *command, char out[PATH_MAX]);
 
-/* Return 1 and PyTorch's folder if a command is a Python, or a script for one, whose PyTorch is
- * built without CUDA. Return 0 if it is not, or if the files do not say. */
-int mt_pytorch_without_cuda(const char *command, char folder[PATH_MAX]);
+enum mt_pytorch {
+    MT_PYTORCH_UNKNOWN, /* it is no Python, or the files do not say */
+    MT_PYTORCH_CPU,     /* the CPU build, without CUDA */
+    MT_PYTORCH_ALONE,   /* a CUDA build, with no NVIDIA libraries beside it */
+    MT_PYTORCH_CUDA,
+};
+
+/* Find the PyTorch of a command that is a Python, or a script for one, and PyTorch's folder. */
+enum mt_pytorch mt_pytorch_of(const char *command, char folder[PATH_MAX]);
+
+/* Return whether this machine has a GPU with NVIDIA's driver, by its device files. */
+bool mt_has_gpu(void);
 
 #endif

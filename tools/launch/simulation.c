@@ -4,9 +4,9 @@
 #include "analyzer/support/text.h"
 #include "locate.h"
 #include "pytorch-check.h"
+#include "settings/size.h"
 #include "simulator/catalogue.h"
 #include "simulator/launch.h"
-#include "simulator/parse-size.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -50,14 +50,14 @@ static int unknown_gpu(const struct mt_command *command, const char *name)
     return mt_fail_usage(command, "unknown GPU '%s'; there are: %s", name, names);
 }
 
-static int read_size(const struct mt_command *command, const char *text, uint64_t *bytes)
+static int read_size(const struct mt_command *command, const char *option, const char *text,
+                     uint64_t *bytes)
 {
-    int rc = text ? sim_parse_size(text, bytes) : 0;
-    if (rc == -ERANGE)
-        return mt_fail_usage(command, "the size '%s' is too large", text);
-    if (rc)
-        return mt_fail_usage(command, "'%s' is not a size; give one such as 24G or 512MiB", text);
-    return 0;
+    char wrong[MT_SIZE_WRONG];
+    int rc = text ? mt_size_parse(text, bytes) : 0;
+    return rc ? mt_fail_usage(command, "%s '%s' %s", option, text,
+                              mt_size_wrong(text, rc, wrong, sizeof wrong))
+              : 0;
 }
 
 /* A card must have room for a context and one allocation. */
@@ -67,20 +67,20 @@ static int read_memory(const struct mt_command *command, const char *text,
     const struct sim_gpu *gpu = launch->gpu ? launch->gpu : sim_launch_default_gpu();
     uint64_t least = sim_launch_least_memory(gpu);
     char size[MT_SIZE_TEXT];
-    int rc = read_size(command, text, &launch->memory);
+    int rc = read_size(command, "--memory", text, &launch->memory);
     if (!rc && text && launch->memory < least)
         rc = mt_fail_usage(command, "--memory %s: a context on %s needs %s; give more, such as 24G",
                            text, gpu->name, mt_size_text(size, least));
     return rc;
 }
 
-/* 0 is a limit too: nothing is copied. */
-static int read_copy_limit(const struct mt_command *command, const char *text,
-                           struct sim_launch *launch, uint64_t *limit)
+/* 0 is a limit too. *given stays NULL without one. */
+static int read_limit(const struct mt_command *command, const char *option, const char *text,
+                      const uint64_t **given, uint64_t *limit)
 {
-    int rc = read_size(command, text, limit);
+    int rc = read_size(command, option, text, limit);
     if (!rc && text)
-        launch->copy_limit = limit;
+        *given = limit;
     return rc;
 }
 
@@ -101,7 +101,7 @@ int mt_simulation_card(const struct mt_command *command, const struct mt_simulat
     struct sim_launch launch = {0};
     if (simulation->gpu && !(launch.gpu = sim_gpu_find(simulation->gpu)))
         return unknown_gpu(command, simulation->gpu);
-    int rc = read_size(command, simulation->memory, &launch.memory);
+    int rc = read_size(command, "--memory", simulation->memory, &launch.memory);
     if (!rc && simulation->memory && !launch.memory)
         rc = mt_fail_usage(command, "--memory %s: a card has memory; give more, such as 24G",
                            simulation->memory);
@@ -124,14 +124,17 @@ int mt_simulation_prepare(const struct mt_command *command, const struct mt_simu
 {
     char folder[MT_PLACE_SIZE], why[512];
     struct sim_launch launch = {.libdir = folder};
-    uint64_t copy_limit;
+    uint64_t copy_limit, values;
     if (!is_supported())
         return mt_fail("the simulated device needs an x86-64 machine");
     if (simulation->gpu && !(launch.gpu = sim_gpu_find(simulation->gpu)))
         return unknown_gpu(command, simulation->gpu);
     int rc = read_memory(command, simulation->memory, &launch);
     if (!rc)
-        rc = read_copy_limit(command, simulation->copy_limit, &launch, &copy_limit);
+        rc = read_limit(command, "--copy-limit", simulation->copy_limit, &launch.copy_limit,
+                        &copy_limit);
+    if (!rc)
+        rc = read_limit(command, "--values", simulation->values, &launch.values, &values);
     if (!rc)
         rc = read_count(command, simulation->gpus, &launch.gpus);
     if (rc)
@@ -140,10 +143,9 @@ int mt_simulation_prepare(const struct mt_command *command, const struct mt_simu
         return mt_fail("%s: the simulated device is missing; build or install it", folder);
     if (sim_launch_prepare(&launch, why, sizeof why))
         return mt_fail("%s", why);
-    if (mt_pytorch_without_cuda(program, folder))
-        return mt_fail(
-            "%s: this PyTorch is built without CUDA, so it would see no device; install its "
-            "CUDA build",
-            folder);
+    if (mt_pytorch_of(program, folder) == MT_PYTORCH_CPU)
+        return mt_fail("%s: this PyTorch is the CPU build, without CUDA, so it would see no "
+                       "device; install its CUDA build",
+                       folder);
     return 0;
 }

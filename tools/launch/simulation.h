@@ -11,7 +11,7 @@
 #include "tools/terminal/command.h"
 
 struct mt_simulation {
-    const char *gpu, *memory, *gpus, *copy_limit; /* as typed; NULL: the default */
+    const char *gpu, *memory, *gpus, *copy_limit, *values; /* as typed; NULL: the default */
 };
 
 /* Return whether the user wants the list of cards. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "analyzer/support/new-file.h"
 #include "follow-all.h"
 #include "openmetrics.h"
 #include "tools/input/live-traces.h"
 #include "tools/input/trace-arguments.h"
-#include "tools/terminal/new-file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@
 enum { FOLLOW = 256, EVERY, RULES };
 
 const struct mt_option mt_metrics_options[] = {
-    {'o', "output", "FILE", "write there, the whole file at once, such as\n/var/lib/node_exporter/memtap.prom", NULL},
+    {'o', "output", "FILE",
+     "write there, the whole file at once, such as\n/var/lib/node_exporter/memtap.prom", NULL},
     {FOLLOW, "follow", NULL, "keep the file up to date until the program ends", NULL},
     {EVERY, "every", "SECONDS", "with --follow: write so often (5)", NULL},
     {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)", NULL},
@@ -38,10 +39,12 @@ static int read_every(const struct mt_command *command, const char *value, doubl
     *seconds = strtod(value, &end);
     if (end != value && !*end && *seconds >= 0.1 && *seconds <= 86400)
         return 0;
-    return mt_fail_usage(command, "--every is a number of seconds from 0.1 to 86400, not '%s'", value);
+    return mt_fail_usage(command, "--every is a number of seconds from 0.1 to 86400, not '%s'",
+                         value);
 }
 
-static int read_option(const struct mt_command *command, int letter, const char *value, struct arguments *arguments)
+static int read_option(const struct mt_command *command, int letter, const char *value,
+                       struct arguments *arguments)
 {
     switch (letter) {
     case 'o':
@@ -58,7 +61,8 @@ static int read_option(const struct mt_command *command, int letter, const char 
     }
 }
 
-/* Two samples of the same labels would be of one trace; and a file would take the place of a trace. */
+/* Two samples of the same labels would be of one trace; and a file would take the place of a trace.
+ */
 static int check_traces(const struct arguments *arguments)
 {
     char *const *path = arguments->traces.path;
@@ -74,7 +78,8 @@ static int check_traces(const struct arguments *arguments)
     return 0;
 }
 
-static int read_arguments(const struct mt_command *command, int argc, char **argv, struct arguments *arguments)
+static int read_arguments(const struct mt_command *command, int argc, char **argv,
+                          struct arguments *arguments)
 {
     const char *value;
     int operand, letter, code;
@@ -90,39 +95,27 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     if (arguments->follows)
         code = mt_find_live_traces(&arguments->traces, argv + operand, argc - operand);
     else
-        code = argc == operand ? mt_trace_list_add_newest(&arguments->traces, ".")
-                               : mt_trace_list_add(&arguments->traces, argv + operand, argc - operand);
+        code = argc == operand
+                   ? mt_trace_list_add_newest(&arguments->traces, ".")
+                   : mt_trace_list_add(&arguments->traces, argv + operand, argc - operand);
     return code ? MT_EXIT_BAD : check_traces(arguments);
 }
 
 static int fail_write(const char *path, int rc)
 {
-    return mt_fail("%s: cannot be written: %s", path, strerror(-rc));
+    return mt_fail("%s: cannot be written: %s", path, mt_output_error(rc));
 }
 
 /* Write the whole file, or leave it as it is. Return an exit code. */
 static int save(const char *path, const struct mt_figures *figures, size_t n)
 {
     struct mt_new_file file;
-    int rc = mt_new_file_open(&file, path);
-    if (rc)
-        return fail_write(path, rc);
-    int fd = dup(file.fd);
-    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (out) {
+    int rc = mt_new_file_open(&file, path, 0);
+    FILE *out = rc ? NULL : mt_new_file_stream(&file);
+    if (out)
         mt_openmetrics_write(out, figures, n);
-        rc = ferror(out) ? -EIO : 0;
-        if (fclose(out))
-            rc = -errno;
-    } else {
-        rc = -errno;
-        if (fd >= 0)
-            close(fd);
-    }
-    if (rc)
-        mt_new_file_drop(&file);
-    else
-        rc = mt_new_file_keep(&file);
+    if (!rc)
+        rc = mt_new_file_close(&file, out, 0);
     return rc ? fail_write(path, rc) : MT_EXIT_OK;
 }
 
@@ -141,7 +134,8 @@ static void clear(struct mt_figures *figures, size_t n)
     free(figures);
 }
 
-/* Read the traces one after the other and show them. What is invalid is named, and the rest goes on. */
+/* Read the traces one after the other and show them. What is invalid is named, and the rest goes
+ * on. */
 static int show_whole(const struct arguments *arguments)
 {
     size_t n = 0;
@@ -173,8 +167,11 @@ static int show_now(const struct arguments *arguments, struct mt_followed *trace
     struct mt_figures *figures = calloc(arguments->traces.n, sizeof *figures);
     for (size_t i = 0; figures && !rc && i < arguments->traces.n; i++)
         if (traces[i].follow)
-            rc = mt_figures_follow(&figures[n++], traces[i].path, traces[i].follow, &traces[i].n_stacks);
-    int code = !figures || rc ? mt_fail("out of memory") : n ? show(arguments, figures, n) : MT_EXIT_OK;
+            rc = mt_figures_follow(&figures[n++], traces[i].path, traces[i].follow,
+                                   &traces[i].n_stacks);
+    int code = !figures || rc ? mt_fail("out of memory")
+               : n            ? show(arguments, figures, n)
+                              : MT_EXIT_OK;
     clear(figures, n);
     return code;
 }

@@ -8,7 +8,7 @@
 #include "take.h"
 
 struct mt_followed {
-    const char *path; /* the caller's */
+    const char *path;         /* the caller's */
     struct mt_follow *follow; /* NULL: no trace yet */
     bool is_over;             /* it has ended, or is invalid from here on */
     unsigned restarts;

@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* Write a label's value: \, " and the end of a line are escaped; other characters that could act become '?'. */
+/* Write a label's value: \, " and the end of a line are escaped; other characters that could act
+ * become '?'. */
 static void put_value(FILE *out, const char *text)
 {
     while (*text) {
@@ -33,8 +34,9 @@ static const char *put_label(FILE *out, const char *before, const char *name, co
     return ",";
 }
 
-void mt_sample_line(FILE *out, const char *family, const char *suffix, const struct mt_figures *figures,
-                    const struct mt_device_figures *device, const struct mt_own_label *labels, const char *value)
+void mt_sample_line(FILE *out, const char *family, const char *suffix,
+                    const struct mt_figures *figures, const struct mt_device_figures *device,
+                    const struct mt_own_label *labels, const char *value)
 {
     char number[16] = "";
     fprintf(out, "%s%s", family, suffix);
@@ -48,8 +50,9 @@ void mt_sample_line(FILE *out, const char *family, const char *suffix, const str
     fprintf(out, "} %s\n", value);
 }
 
-void mt_sample_count(FILE *out, const char *family, const char *suffix, const struct mt_figures *figures,
-                     const struct mt_device_figures *device, const struct mt_own_label *labels, uint64_t value)
+void mt_sample_count(FILE *out, const char *family, const char *suffix,
+                     const struct mt_figures *figures, const struct mt_device_figures *device,
+                     const struct mt_own_label *labels, uint64_t value)
 {
     char number[32];
     snprintf(number, sizeof number, "%llu", (unsigned long long)value);

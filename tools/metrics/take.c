@@ -13,7 +13,8 @@ static void copy_text(char out[MT_FIGURES_TEXT], const char *text)
     snprintf(out, MT_FIGURES_TEXT, "%s", text ? text : "");
 }
 
-static void take_run(struct mt_figures *figures, const struct mt_replay *replay, const struct mt_ended *ended)
+static void take_run(struct mt_figures *figures, const struct mt_replay *replay,
+                     const struct mt_ended *ended)
 {
     const struct mt_definitions *definitions = replay->definitions;
     const char *start = mt_info(definitions, "start_realtime_ns");
@@ -30,7 +31,8 @@ static void take_run(struct mt_figures *figures, const struct mt_replay *replay,
 }
 
 /* What both ways have in the replay itself. The spans are numbered. */
-static void take_device(struct mt_device_figures *device, const struct mt_replay *replay, unsigned slot)
+static void take_device(struct mt_device_figures *device, const struct mt_replay *replay,
+                        unsigned slot)
 {
     const struct mt_spans *spans = &replay->spans[slot];
     device->device = (int)slot - 1;
@@ -48,7 +50,8 @@ static void take_device(struct mt_device_figures *device, const struct mt_replay
 /* Return a new device, of zeros; NULL: no memory. */
 static struct mt_device_figures *add_device(struct mt_figures *figures)
 {
-    struct mt_device_figures *devices = realloc(figures->devices, (figures->n_devices + 1) * sizeof *devices);
+    struct mt_device_figures *devices =
+        realloc(figures->devices, (figures->n_devices + 1) * sizeof *devices);
     if (!devices)
         return NULL;
     figures->devices = devices;
@@ -164,7 +167,8 @@ static int follow_device(struct mt_device_figures *device, struct mt_replay *rep
     return rc;
 }
 
-int mt_figures_follow(struct mt_figures *figures, const char *path, struct mt_follow *follow, uint32_t *n_stacks)
+int mt_figures_follow(struct mt_figures *figures, const char *path, struct mt_follow *follow,
+                      uint32_t *n_stacks)
 {
     struct mt_replay *replay = mt_follow_replay(follow);
     struct mt_ended ended = mt_follow_ended(follow);

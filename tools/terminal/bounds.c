@@ -3,33 +3,44 @@
 #include "analyzer/support/room.h"
 #include "analyzer/support/text.h"
 #include "command.h"
-#include "nightly/digest/amount.h"
+#include "settings/size.h"
+#include "trace-format/reader.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define LEAST_MEMORY (64u << 20)
 
 static struct {
-    uint64_t memory, output; /* bytes; 0: choose by the machine */
+    uint64_t memory, output; /* bytes; 0: choose by the machine and the traces */
+    uint64_t events;         /* 0: choose by the traces */
     uint64_t written;
 } limits;
 
 static int read_size(const char *option, const char *text, uint64_t *size)
 {
-    struct mt_amount amount;
-    char why[200];
+    char wrong[MT_SIZE_WRONG];
     if (!text)
         return mt_fail("option %s needs a value", option);
-    if (mt_amount_parse(text, &amount, why, sizeof why))
-        return mt_fail("%s %s: %s", option, text, why);
-    if (amount.unit != MT_BYTES || amount.is_relative || !amount.value)
-        return mt_fail("%s %s: not a size; use something like \"4 GiB\"", option, text);
-    *size = amount.value;
+    int rc = mt_size_parse(text, size);
+    if (rc)
+        return mt_fail("%s '%s' %s", option, text, mt_size_wrong(text, rc, wrong, sizeof wrong));
+    return *size ? 0 : mt_fail("%s '%s' is too small a size; give 1 or more", option, text);
+}
+
+static int read_count(const char *option, const char *text, uint64_t *count)
+{
+    char *end;
+    if (!text)
+        return mt_fail("option %s needs a value", option);
+    errno = 0;
+    *count = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    if (!*count || *end || errno)
+        return mt_fail("%s %s: not a number of events, such as 50000000", option, text);
     return 0;
 }
 
@@ -37,15 +48,18 @@ int mt_bounds_read(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        uint64_t *size;
-    } options[] = {{"--most-memory", &limits.memory}, {"--most-output", &limits.output}};
+        int (*read)(const char *option, const char *text, uint64_t *value);
+        uint64_t *value;
+    } options[] = {{"--most-memory", read_size, &limits.memory},
+                   {"--most-output", read_size, &limits.output},
+                   {"--most-events", read_count, &limits.events}};
     int at = 1;
-    for (unsigned i = 0; i < 2 && at < argc; i++) {
+    for (unsigned i = 0; i < sizeof options / sizeof *options && at < argc; i++) {
         size_t n = strlen(options[i].name);
         if (strncmp(argv[at], options[i].name, n) || (argv[at][n] && argv[at][n] != '='))
             continue;
         const char *value = argv[at][n] ? argv[at] + n + 1 : at + 1 < argc ? argv[at + 1] : NULL;
-        if (read_size(options[i].name, value, options[i].size))
+        if (options[i].read(options[i].name, value, options[i].value))
             return -1;
         at += argv[at][n] ? 1 : 2;
         i = UINT32_MAX; /* continue with the first */
@@ -101,24 +115,14 @@ static void count_output(void)
     stdout = counted;
 }
 
-/* Stop reading at half of it: sorting and printing the results need memory too. A sanitizer
- * reserves terabytes of addresses. */
 void mt_bounds_begin(void)
 {
     uint64_t machine = mt_room_of_machine();
-    uint64_t memory = limits.memory ? limits.memory : machine;
-    if (memory < LEAST_MEMORY)
-        memory = LEAST_MEMORY;
+    if (limits.memory && limits.memory < LEAST_MEMORY)
+        limits.memory = LEAST_MEMORY;
     if (!limits.output)
         limits.output = machine;
-    mt_room_set(memory / 2);
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
-    struct rlimit data;
-    if (!getrlimit(RLIMIT_DATA, &data) &&
-        (data.rlim_cur == RLIM_INFINITY || data.rlim_cur > memory)) {
-        data.rlim_cur = memory;
-        setrlimit(RLIMIT_DATA, &data);
-    }
-#endif
+    mt_room_begin(limits.memory, limits.events);
+    mt_reader_most_records(limits.events);
     count_output();
 }

@@ -3,8 +3,9 @@
 #ifndef MT_BOUNDS_H
 #define MT_BOUNDS_H
 
-/* Remove memtap's own options before the command, --most-memory and --most-output, from argv, which
- * begins with the program's name. Return how many words they were; -1 after a message. */
+/* Remove memtap's own options before the command, --most-memory, --most-output and --most-events,
+ * from argv, which begins with the program's name. Return how many words they were; -1 after a
+ * message. */
 int mt_bounds_read(int argc, char **argv);
 
 /* Apply the bounds from now on, for a command that starts no program. */

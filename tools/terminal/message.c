@@ -70,8 +70,15 @@ static const char *advice(const char *path, const struct mt_trace_error *error)
 int mt_fail_trace(const char *path, const struct mt_trace_error *error)
 {
     if (!*error->text)
-        return mt_fail("%s: out of memory", path);
+        return mt_fail("%s: out of memory; memtap --most-memory SIZE ... allows more", path);
     return mt_fail("%s: %s%s", path, error->text, advice(path, error));
+}
+
+int mt_fail_work(const char *path)
+{
+    return mt_fail("%s: memtap stopped: it is more work than so small a file should make; memtap "
+                   "--most-events NUMBER ... allows more",
+                   path);
 }
 
 int mt_fail_rules(const char *path, int rc, const struct mt_rules_error *error)

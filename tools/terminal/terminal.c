@@ -12,9 +12,8 @@ static enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_when;
 
 int mt_read_colour(const struct mt_command *command, const char *value)
 {
-    static const char *const names[] = {[COLOUR_AUTO] = "auto",
-                                        [COLOUR_ALWAYS] = "always",
-                                        [COLOUR_NEVER] = "never"};
+    static const char *const names[] = {
+        [COLOUR_AUTO] = "auto", [COLOUR_ALWAYS] = "always", [COLOUR_NEVER] = "never"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(value, names[i])) {
             colour_when = i;

@@ -60,7 +60,8 @@ static void draw_state(struct drawing *to)
         mt_pen_put(&to->pen, ", paused");
     char silent[MT_SIZE_TEXT];
     if (to->picture->silent_ns && !to->trace->is_over)
-        mt_pen_put(&to->pen, ", nothing recorded for %s", mt_time_text(silent, to->picture->silent_ns));
+        mt_pen_put(&to->pen, ", nothing recorded for %s",
+                   mt_time_text(silent, to->picture->silent_ns));
 }
 
 static void draw_title(struct drawing *to)
@@ -106,7 +107,8 @@ static void draw_rank(struct drawing *to, size_t i)
     mt_pen_go_to(&to->pen, 7);
     mt_pen_put_safe(&to->pen, mt_top_info(trace, "pid"), 9, MT_CUT_END);
     mt_pen_go_to(&to->pen, 16);
-    mt_pen_put(&to->pen, "%11s %11s %9" PRIu32 "  %-14s ", mt_size_text(allocated, picture->look.now.allocated),
+    mt_pen_put(&to->pen, "%11s %11s %9" PRIu32 "  %-14s ",
+               mt_size_text(allocated, picture->look.now.allocated),
                mt_size_text(reserved, picture->look.now.reserved), picture->iterations,
                picture->phase == MT_PHASE_OUTSIDE ? "" : mt_phase_names[picture->phase].label);
     mt_pen_put_safe(&to->pen, mt_top_state(state, trace), 0, MT_CUT_END);
@@ -134,12 +136,14 @@ static void draw_ranks(struct drawing *to)
 
 static unsigned bar_width(const struct drawing *to)
 {
-    unsigned room = to->pen.columns > BEFORE_BAR + AFTER_BAR ? to->pen.columns - BEFORE_BAR - AFTER_BAR : 0;
+    unsigned room =
+        to->pen.columns > BEFORE_BAR + AFTER_BAR ? to->pen.columns - BEFORE_BAR - AFTER_BAR : 0;
     return room < MOST_BAR ? room : MOST_BAR;
 }
 
 /* Draw "allocated 1.00 GiB ████ ", up to the remark. */
-static void draw_measure(struct drawing *to, const char *label, uint64_t bytes, uint64_t whole, unsigned colour)
+static void draw_measure(struct drawing *to, const char *label, uint64_t bytes, uint64_t whole,
+                         unsigned colour)
 {
     char size[MT_SIZE_TEXT];
     unsigned width = bar_width(to);
@@ -157,14 +161,16 @@ static void draw_measures(struct drawing *to)
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT];
     uint64_t whole = picture->card;
     if (whole < look->peak.allocated || whole < look->now.reserved)
-        whole = look->peak.allocated > look->now.reserved ? look->peak.allocated : look->now.reserved;
+        whole =
+            look->peak.allocated > look->now.reserved ? look->peak.allocated : look->now.reserved;
     leave_air(to);
     draw_measure(to, "allocated", look->now.allocated, whole, 33);
     mt_pen_put(&to->pen, "peak %s at %s", mt_size_text(a, look->peak.allocated),
                mt_time_text(b, look->peak.time_ns));
     mt_pen_end_line(&to->pen);
     if (!look->of_cuda) {
-        uint64_t cache = look->now.reserved > look->now.allocated ? look->now.reserved - look->now.allocated : 0;
+        uint64_t cache =
+            look->now.reserved > look->now.allocated ? look->now.reserved - look->now.allocated : 0;
         draw_measure(to, "reserved", look->now.reserved, whole, 244);
         mt_pen_put(&to->pen, "%s unused cache", mt_size_text(a, cache));
         mt_pen_end_line(&to->pen);
@@ -173,7 +179,8 @@ static void draw_measures(struct drawing *to)
         return;
     uint64_t used = picture->card > picture->card_free ? picture->card - picture->card_free : 0;
     draw_measure(to, "card", used, whole, 250);
-    mt_pen_put(&to->pen, "%s free of %s", mt_size_text(a, picture->card_free), mt_size_text(b, picture->card));
+    mt_pen_put(&to->pen, "%s free of %s", mt_size_text(a, picture->card_free),
+               mt_size_text(b, picture->card));
     mt_pen_end_line(&to->pen);
 }
 
@@ -190,7 +197,8 @@ static unsigned next_category(const uint64_t *bytes, unsigned last)
     return best;
 }
 
-static void draw_share(struct drawing *to, const char *label, uint64_t bytes, uint64_t whole, unsigned colour)
+static void draw_share(struct drawing *to, const char *label, uint64_t bytes, uint64_t whole,
+                       unsigned colour)
 {
     char size[MT_SIZE_TEXT];
     unsigned room = to->pen.columns > 44 ? to->pen.columns - 44 : 0;
@@ -210,8 +218,8 @@ static void draw_categories(struct drawing *to)
     for (unsigned i = 0; i < mt_n_categories; i++)
         whole += look->category[i];
     mt_pen_end_line(&to->pen);
-    for (unsigned i = next_category(look->category, mt_n_categories); i < mt_n_categories && shown < most;
-         i = next_category(look->category, i), shown++)
+    for (unsigned i = next_category(look->category, mt_n_categories);
+         i < mt_n_categories && shown < most; i = next_category(look->category, i), shown++)
         draw_share(to, mt_categories[i].label, look->category[i], whole, mt_categories[i].colour);
     if (look->unseen && shown < most)
         draw_share(to, "not recorded", look->unseen, whole, 250);
@@ -227,18 +235,22 @@ static void draw_run(struct drawing *to)
         if (picture->phase != MT_PHASE_OUTSIDE)
             mt_pen_put(&to->pen, ", %s", mt_phase_names[picture->phase].label);
         if (picture->iteration_s > 0)
-            mt_pen_put(&to->pen, picture->iteration_s < 10 ? ", %.3f s each" : ", %.0f s each", picture->iteration_s);
+            mt_pen_put(&to->pen, picture->iteration_s < 10 ? ", %.3f s each" : ", %.0f s each",
+                       picture->iteration_s);
         mt_pen_put(&to->pen, ", ");
         if (picture->growth) {
             mt_pen_colour(&to->pen, 160);
             mt_pen_put(&to->pen, "grows by %s each", mt_size_text(size, picture->growth));
             mt_pen_colour(&to->pen, 0);
         } else {
-            mt_pen_put(&to->pen, picture->iterations < MT_GROWTH_ITERATIONS ? "growth not known yet" : "no growth");
+            mt_pen_put(&to->pen, picture->iterations < MT_GROWTH_ITERATIONS ? "growth not known yet"
+                                                                            : "no growth");
         }
         mt_pen_put(&to->pen, "; ");
     }
-    mt_pen_put(&to->pen, picture->allocations_s < 10 ? "%.1f allocations a second" : "%.0f allocations a second",
+    mt_pen_put(&to->pen,
+               picture->allocations_s < 10 ? "%.1f allocations a second"
+                                           : "%.0f allocations a second",
                picture->allocations_s);
     mt_pen_end_line(&to->pen);
 }
@@ -246,8 +258,8 @@ static void draw_run(struct drawing *to)
 /* Return a column's cell, filled up to this many eighths of a row. */
 static const char *cell(const struct drawing *to, uint64_t eighths)
 {
-    static const char *const blocks[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587",
-                                         "\u2588"};
+    static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
+                                         "\u2585", "\u2586", "\u2587", "\u2588"};
     static const char *const letters[] = {" ", ".", ".", ":", ":", "|", "|", "#", "#"};
     return (to->view->style->utf8 ? blocks : letters)[eighths > 8 ? 8 : eighths];
 }
@@ -268,7 +280,8 @@ static void draw_past(struct drawing *to)
         mt_pen_put(&to->pen, "%11s  ", row + 1 == rows ? mt_size_text(size, most) : "");
         mt_pen_colour(&to->pen, 33);
         for (unsigned i = 0; i < width; i++) {
-            uint64_t eighths = most ? (uint64_t)((double)columns[i] / (double)most * 8 * rows + 0.5) : 0;
+            uint64_t eighths =
+                most ? (uint64_t)((double)columns[i] / (double)most * 8 * rows + 0.5) : 0;
             mt_pen_put(&to->pen, "%s", cell(to, eighths > 8 * row ? eighths - 8 * row : 0));
         }
         mt_pen_colour(&to->pen, 0);
@@ -276,7 +289,8 @@ static void draw_past(struct drawing *to)
     }
     if (is_tall(to)) {
         mt_pen_go_to(&to->pen, 13);
-        mt_pen_put(&to->pen, "the most allocated, over the last %s", mt_time_text(time, each_ns * width));
+        mt_pen_put(&to->pen, "the most allocated, over the last %s",
+                   mt_time_text(time, each_ns * width));
         mt_pen_end_line(&to->pen);
     }
 }
@@ -307,7 +321,8 @@ static void draw_row(struct drawing *to, const struct mt_top_row *row)
         mt_size_text(change + 1, row->change > 0 ? (uint64_t)row->change : (uint64_t)-row->change);
         *change = row->change > 0 ? '+' : '-';
     }
-    mt_pen_put(&to->pen, "%12s %8s  ", row->change ? change : "", mt_count_text(count, row->site.blocks));
+    mt_pen_put(&to->pen, "%12s %8s  ", row->change ? change : "",
+               mt_count_text(count, row->site.blocks));
     mt_pen_colour(&to->pen, category->colour);
     mt_pen_put(&to->pen, "%-15s", category->label);
     mt_pen_colour(&to->pen, 0);
@@ -322,7 +337,8 @@ static void draw_table(struct drawing *to)
     int category = to->view->category;
     mt_pen_end_line(&to->pen);
     mt_pen_bold(&to->pen);
-    mt_pen_put(&to->pen, "%11s %12s %8s  %-15s %s", "bytes", "change", "blocks", "category", "line");
+    mt_pen_put(&to->pen, "%11s %12s %8s  %-15s %s", "bytes", "change", "blocks", "category",
+               "line");
     mt_pen_colour(&to->pen, 0);
     for (size_t i = 0; i < picture->n_rows && mt_pen_room(&to->pen) > 1 + last; i++) {
         const struct mt_top_row *row = &picture->rows[i];
@@ -346,8 +362,8 @@ static void draw_keys(struct drawing *to)
     if (to->pen.column)
         return; /* the screen is too small */
     mt_pen_bold(&to->pen);
-    mt_pen_put(&to->pen, "q quit  ? help  s sort: %s  r change from now on  space %s", orders[to->trace->order],
-               to->view->is_paused ? "go on" : "pause");
+    mt_pen_put(&to->pen, "q quit  ? help  s sort: %s  r change from now on  space %s",
+               orders[to->trace->order], to->view->is_paused ? "go on" : "pause");
     if (to->view->n > 1)
         mt_pen_put(&to->pen, "  left/right rank");
     if (to->view->category >= 0)
@@ -393,7 +409,9 @@ void mt_top_draw(const struct mt_top_view *view, FILE *out)
 {
     const struct mt_top *trace = &view->traces[view->chosen];
     struct drawing to = {.view = view, .trace = trace, .picture = &trace->picture};
-    to.pen = (struct mt_pen){.out = out, .style = view->style, .columns = view->columns,
+    to.pen = (struct mt_pen){.out = out,
+                             .style = view->style,
+                             .columns = view->columns,
                              .rows = view->rows ? view->rows : TEXT_ROWS};
     if (trace->follow)
         to.definitions = mt_follow_replay(trace->follow)->definitions;

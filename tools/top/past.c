@@ -56,7 +56,8 @@ int mt_past_saw(void *data, const struct mt_replay *replay, const struct mt_even
         return 0;
     unsigned slot = mt_device_slot(event->device);
     uint64_t step = step_of(event->time_ns);
-    const struct mt_totals *now = replay->now[slot].event ? &replay->now[slot] : &replay->cuda_now[slot];
+    const struct mt_totals *now =
+        replay->now[slot].event ? &replay->now[slot] : &replay->cuda_now[slot];
     if (!now->event)
         return 0;
     if (event->kind == MT_ALLOC || (!replay->now[slot].event && event->kind != MT_CUDA_FREE))

@@ -23,8 +23,8 @@
 #define ESCAPE 27
 #define ESCAPE_MS 30 /* the rest of a key's sequence comes within this time */
 
-static const int ends[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGSEGV, SIGBUS,
-                           SIGFPE,  SIGILL,  SIGABRT, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2};
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE, SIGSEGV, SIGBUS,
+                           SIGFPE, SIGILL,  SIGABRT, SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2};
 
 static struct termios before, ours;
 static volatile sig_atomic_t is_open, is_resized;
@@ -177,10 +177,10 @@ static int read_sequence(void)
     static const struct {
         char text[4];
         int key;
-    } keys[] = {{"[A", MT_KEY_UP},       {"[B", MT_KEY_DOWN},       {"[C", MT_KEY_RIGHT},
-                {"[D", MT_KEY_LEFT},     {"OA", MT_KEY_UP},         {"OB", MT_KEY_DOWN},
-                {"OC", MT_KEY_RIGHT},    {"OD", MT_KEY_LEFT},       {"[H", MT_KEY_HOME},
-                {"[F", MT_KEY_END},      {"[1~", MT_KEY_HOME},      {"[4~", MT_KEY_END},
+    } keys[] = {{"[A", MT_KEY_UP},       {"[B", MT_KEY_DOWN},      {"[C", MT_KEY_RIGHT},
+                {"[D", MT_KEY_LEFT},     {"OA", MT_KEY_UP},        {"OB", MT_KEY_DOWN},
+                {"OC", MT_KEY_RIGHT},    {"OD", MT_KEY_LEFT},      {"[H", MT_KEY_HOME},
+                {"[F", MT_KEY_END},      {"[1~", MT_KEY_HOME},     {"[4~", MT_KEY_END},
                 {"[5~", MT_KEY_PAGE_UP}, {"[6~", MT_KEY_PAGE_DOWN}};
     char text[8] = "";
     for (size_t n = 0; n + 1 < sizeof text; n++) {

@@ -96,7 +96,8 @@ static unsigned choose_slot(struct mt_top *watch, const struct mt_replay *replay
             continue;
         watch->picture.devices++;
         watch->picture.is_there = true;
-        uint64_t bytes = replay->now[slot].event ? replay->now[slot].allocated : replay->cuda_now[slot].allocated;
+        uint64_t bytes = replay->now[slot].event ? replay->now[slot].allocated
+                                                 : replay->cuda_now[slot].allocated;
         bool is_chosen = watch->device >= 0 ? watch->device == n : bytes >= most;
         if (is_chosen || watch->picture.devices == 1) {
             best = slot;
@@ -159,7 +160,8 @@ static void look_at_run(struct mt_top *watch, struct mt_replay *replay)
     if (!sample->time_ns)
         return;
     /* Since the sample, CUDA has handed out more, or less. */
-    uint64_t now = replay->cuda.heap.total[picture->slot].bytes, room = sample->free + sample->cuda_bytes;
+    uint64_t now = replay->cuda.heap.total[picture->slot].bytes,
+             room = sample->free + sample->cuda_bytes;
     picture->card = sample->total;
     picture->card_free = room > now ? room - now : 0;
     picture->others = sample->others;
@@ -266,12 +268,14 @@ int mt_top_look(struct mt_top *watch)
 
 const char *mt_top_info(const struct mt_top *watch, const char *key)
 {
-    const char *value = watch->follow ? mt_info(mt_follow_replay(watch->follow)->definitions, key) : NULL;
+    const char *value =
+        watch->follow ? mt_info(mt_follow_replay(watch->follow)->definitions, key) : NULL;
     return value ? value : "";
 }
 
 const char *mt_top_rank(const struct mt_top *watch)
 {
-    const char *rank = watch->follow ? mt_rank_text(mt_follow_replay(watch->follow)->definitions) : NULL;
+    const char *rank =
+        watch->follow ? mt_rank_text(mt_follow_replay(watch->follow)->definitions) : NULL;
     return rank ? rank : "";
 }

@@ -26,19 +26,19 @@ struct mt_top_picture {
     size_t n_rows;
     uint64_t card, card_free, others; /* bytes of the whole device; card 0: not sampled */
     uint32_t iterations;
-    uint64_t growth;       /* bytes that each iteration leaves; 0: none, or unknown */
-    double iteration_s;    /* mean of the last iterations; 0: unknown */
-    double allocations_s;  /* a second */
+    uint64_t growth;      /* bytes that each iteration leaves; 0: none, or unknown */
+    double iteration_s;   /* mean of the last iterations; 0: unknown */
+    double allocations_s; /* a second */
     enum mt_phase phase;
-    uint64_t time_ns;      /* of the last event */
-    uint64_t silent_ns;    /* since then, if long */
-    unsigned devices;      /* used devices */
+    uint64_t time_ns;   /* of the last event */
+    uint64_t silent_ns; /* since then, if long */
+    unsigned devices;   /* used devices */
 };
 
 enum mt_top_order { MT_TOP_BY_BYTES, MT_TOP_BY_BLOCKS, MT_TOP_BY_CHANGE, MT_TOP_ORDERS };
 
 struct mt_top {
-    const char *path; /* the caller's */
+    const char *path;         /* the caller's */
     struct mt_follow *follow; /* NULL: no trace yet */
     struct mt_past past;
     struct mt_watcher watcher;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process that writes a trace: how the trace names it, and whether it still runs. Two things tell.
- * The process holds a lock of the open file. Closing another descriptor of the file does not drop it;
- * the kernel drops it with the process. Other containers see it, and other machines if their file
- * system passes locks on. And the process's number and start time identify it.
+ * The process that writes a trace: how the trace names it, and whether it still runs. Two things
+ * tell. The process holds a lock of the open file. Closing another descriptor of the file does not
+ * drop it; the kernel drops it with the process. Other containers see it, and other machines if
+ * their file system passes locks on. And the process's number and start time identify it.
  */
 #ifndef MT_TRACE_AUTHOR_H
 #define MT_TRACE_AUTHOR_H
@@ -40,8 +40,8 @@ struct mt_author_evidence {
 /* Return the calling process as the author of the trace behind fd, and take the lock. */
 void mt_author_sign(struct mt_author *self, int fd);
 
-/* Take the lock of a file: 1, or 0 if that fails. The lock ends when every descriptor and mapping of
- * this open() is gone, in children too. */
+/* Take the lock of a file: 1, or 0 if that fails. The lock ends when every descriptor and mapping
+ * of this open() is gone, in children too. */
 int mt_author_lock(int fd);
 
 /* Return whether another open file has this lock, or any other lock of the file. */

@@ -115,7 +115,8 @@ static int look(struct mt_follower *follower, struct mt_trace_error *error)
     enum mt_author_sign sign = mt_reader_look_for_author(reader);
     uint64_t size = size_of(reader), before = reader->limit;
     bool is_stopped = has_tail && reader->tail.end == MT_TAIL_STOPPED;
-    reader->limit = has_tail && !is_older && reader->tail.trace_size < size ? reader->tail.trace_size : size;
+    reader->limit =
+        has_tail && !is_older && reader->tail.trace_size < size ? reader->tail.trace_size : size;
     if (reader->limit > before)
         return 1;
     if (is_older && !is_stopped)

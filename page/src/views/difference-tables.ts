@@ -12,7 +12,7 @@ const KINDS: { [kind: string]: string } = {
   moved: "live at another peak", same: "",
 };
 const PHASES: [name: string, label: string][] = [
-  ["startup", "start-up"], ["forward", "forward"], ["backward", "backward"], ["optimizer", "optimizer step"],
+  ["outside", "start-up"], ["forward", "forward"], ["backward", "backward"], ["optimizer", "optimizer step"],
 ];
 
 function swatch(category: string): HTMLElement {

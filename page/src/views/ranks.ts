@@ -134,7 +134,8 @@ export class RanksView {
   private oddPair(): [Run, Run] | null {
     const { found } = this;
     const odd = found?.above ? this.rows.find((row) => row.summary === found.highest) : null;
-    const middle = odd && this.rows.find((row) => row.summary?.allocated === found!.median);
+    const middle = odd && this.rows.filter((row) => row.summary && row !== odd).sort((a, b) =>
+      Math.abs(a.summary!.allocated - found!.median) - Math.abs(b.summary!.allocated - found!.median))[0];
     return odd && middle ? [middle.run, odd.run] : null;
   }
 

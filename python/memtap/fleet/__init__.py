@@ -6,6 +6,7 @@
     answers.found["outliers"]                     # rows of each question of questions.sql
 
 Needs pyarrow and duckdb. memtap.spark asks the same on many machines."""
+
 from __future__ import annotations
 
 from ..command import Problem
@@ -19,6 +20,7 @@ __all__ = ["Answers", "Asked", "ask", "ask_engine"]
 def ask(path: str, asked: Asked = Asked()) -> Answers:
     """Ask all questions about a folder of traces or a dataset, by DuckDB. Problem: there is nothing to ask about."""
     from .duck import Duck
+
     if dataset.is_dataset(path):
         tables, skipped = dataset.read(path), dataset.left_out(path)
     else:
@@ -32,6 +34,7 @@ def ask(path: str, asked: Asked = Asked()) -> Answers:
 def ask_engine(engine: Engine, asked: Asked, path: str, skipped: list[tuple[str, str]]) -> Answers:
     """The same of an engine that has the tables runs, sites and growth."""
     from dataclasses import replace
+
     known = jobs(engine)
     if not known:
         reason = f"; {skipped[0][0]}: {skipped[0][1]}" if skipped else ""

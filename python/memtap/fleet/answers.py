@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The answers as text of 80 columns, and as JSON."""
+
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
 import textwrap
-from typing import Any, Callable, Iterator, Optional, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, Callable, Optional
 
 from ..report import size_text
 
 WIDTH = 80
-MOST_RANKS = 12     # outliers shown
-MOST_THINGS = 3     # of each
+MOST_RANKS = 12  # outliers shown
+MOST_THINGS = 3  # of each
 MOST_ROWS = 10
 JSON_VERSION = 1
 
@@ -39,8 +41,14 @@ class Answers:
 
     def as_json(self) -> str:
         answers = {name: rows for name, rows in self.found.items() if name != "newest"}
-        whole = {"version": JSON_VERSION, "job": self.job, "run": self.run, "jobs": self.jobs, **answers,
-                 "skipped": [{"trace": trace, "reason": reason} for trace, reason in self.skipped]}
+        whole = {
+            "version": JSON_VERSION,
+            "job": self.job,
+            "run": self.run,
+            "jobs": self.jobs,
+            **answers,
+            "skipped": [{"trace": trace, "reason": reason} for trace, reason in self.skipped],
+        }
         return json.dumps(whole, indent=2, ensure_ascii=True) + "\n"
 
     def as_text(self) -> str:
@@ -56,8 +64,14 @@ def safe(text: Any) -> str:
 
 
 def wrapped(text: str, indent: int = 2, more: int = 2) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * (indent + more),
-                         break_on_hyphens=False, break_long_words=False)
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + more),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def count(number: int) -> str:
@@ -92,8 +106,10 @@ def _head(answers: Answers) -> list[str]:
     now = nights.get(answers.run)
     if now is None:
         return [f"{safe(answers.job)}: no trace can be compared"]
-    text = (f"{safe(answers.job)}, run {safe(answers.run)}: the highest peak of {count(now['ranks'])} ranks is "
-            f"{size_text(now['most'])}")
+    text = (
+        f"{safe(answers.job)}, run {safe(answers.run)}: the highest peak of {count(now['ranks'])} ranks is "
+        f"{size_text(now['most'])}"
+    )
     text += f", of rank {now['most_rank']}" if (now["most_rank"] or 0) >= 0 else ""
     return wrapped(f"{text}; the median is {size_text(now['median'])}.", 0, 0)
 
@@ -103,7 +119,7 @@ def _table(rows: Sequence[Sequence[str]], last: int = 0) -> Iterator[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
     for row in rows:
         line = "  ".join(text.rjust(width) for text, width in zip(row, widths)) + "  " + row[-1]
-        yield "  " + (line if len(line) <= WIDTH - 2 else line[:WIDTH - 3] + "…")
+        yield "  " + (line if len(line) <= WIDTH - 2 else line[: WIDTH - 3] + "…")
 
 
 def _stages(answers: Answers) -> list[str]:
@@ -111,10 +127,18 @@ def _stages(answers: Answers) -> list[str]:
     if not rows:
         return []
     table = [["ranks", "median", "highest", "by rank", "least left", "role: parameters of"]]
-    for row in rows[:4 * MOST_ROWS]:
+    for row in rows[: 4 * MOST_ROWS]:
         left = "?" if row["headroom"] is None else size_text(row["headroom"]) if row["headroom"] >= 0 else "none"
-        table.append([count(row["ranks"]), size_text(row["median"]), size_text(row["most"]), str(row["most_rank"]), left,
-                      safe(row["role"])])
+        table.append(
+            [
+                count(row["ranks"]),
+                size_text(row["median"]),
+                size_text(row["most"]),
+                str(row["most_rank"]),
+                left,
+                safe(row["role"]),
+            ]
+        )
     return ["", *_table(table), *_left_out(len(rows) - 4 * MOST_ROWS)]
 
 
@@ -145,11 +169,17 @@ def _outlier(rows: list[Row]) -> Iterator[str]:
     yield from wrapped(f"{rank(first)}, {safe(first['role'])}: {said}", 2, 4)
     if peak:  # what explains it
         rows = [row for row in rows if (row["above"] > 0) == (peak["above"] > 0)]
-    things = [row for row in rows if row["kind"] == "line"] or [row for row in rows if row["kind"] in ("category", "module")]
+    things = [row for row in rows if row["kind"] == "line"] or [
+        row for row in rows if row["kind"] in ("category", "module")
+    ]
     for row in things[:MOST_THINGS]:
         at = place(row) if row["kind"] == "line" else safe(row["module"])
-        yield from wrapped(f"{change(row['above'])} {category(row['category'])} at {at}: {size_text(row['bytes'])}, "
-                           f"the others {size_text(row['median'])}", 4, 4)
+        yield from wrapped(
+            f"{change(row['above'])} {category(row['category'])} at {at}: {size_text(row['bytes'])}, "
+            f"the others {size_text(row['median'])}",
+            4,
+            4,
+        )
     module = next((row for row in rows if row["kind"] == "module"), None)
     if module and things[:1] != [module]:
         yield from wrapped(f"largest in the module {safe(module['module'])}, {change(module['above'])}", 4, 4)
@@ -161,8 +191,12 @@ def _late(answers: Answers) -> list[str]:
     for row in rows[:MOST_ROWS]:
         later, each = row["event"] - row["median"], row["iteration_events"]
         about = f", {later / each:.1f} iterations" if each else ""
-        lines += wrapped(f"{rank(row)}: {category(row['category'])} ({size_text(row['bytes'])}) at {place(row)}: {count(later)} events "
-                         f"later{about}, than the median of {count(row['ranks'])}", 2, 4)
+        lines += wrapped(
+            f"{rank(row)}: {category(row['category'])} ({size_text(row['bytes'])}) at {place(row)}: {count(later)} events "
+            f"later{about}, than the median of {count(row['ranks'])}",
+            2,
+            4,
+        )
     return [*lines, *_left_out(len(rows) - MOST_ROWS)]
 
 
@@ -192,8 +226,15 @@ def _imbalance(answers: Answers) -> list[str]:
     if not rows:
         return []
     table = [["above", "highest", "the median", "category, rank and role"]]
-    table += [[change(row["above"]), size_text(row["most"]), size_text(row["median"]),
-               f"{category(row['category'])}, rank {row['most_rank']}, {safe(row['role'])}"] for row in rows[:6]]
+    table += [
+        [
+            change(row["above"]),
+            size_text(row["most"]),
+            size_text(row["median"]),
+            f"{category(row['category'])}, rank {row['most_rank']}, {safe(row['role'])}",
+        ]
+        for row in rows[:6]
+    ]
     return ["", "Imbalance within a role", *_table(table)]
 
 
@@ -202,11 +243,23 @@ def _nights(answers: Answers) -> list[str]:
     if len(rows) < 2:
         return []
     table = [["ranks", "median", "change", "highest", "by rank", "run"]]
-    table += [[count(row["ranks"]), size_text(row["median"]), "" if row["change"] is None else change(row["change"]),
-               size_text(row["most"]), str(row["most_rank"]), safe(row["run"])] for row in rows[-2 * MOST_ROWS:]]
+    table += [
+        [
+            count(row["ranks"]),
+            size_text(row["median"]),
+            "" if row["change"] is None else change(row["change"]),
+            size_text(row["most"]),
+            str(row["most_rank"]),
+            safe(row["run"]),
+        ]
+        for row in rows[-2 * MOST_ROWS :]
+    ]
     lines = ["", "Runs, the newest last", *_table(table)]
-    return [*lines, *_since(answers, "changes", "Grown since the run before, by line (medians of a role)", _changed),
-            *_since(answers, "grown", "Ranks that grew since the run before", _grew)]
+    return [
+        *lines,
+        *_since(answers, "changes", "Grown since the run before, by line (medians of a role)", _changed),
+        *_since(answers, "grown", "Ranks that grew since the run before", _grew),
+    ]
 
 
 def _since(answers: Answers, question: str, title: str, text: Callable[[Row], str]) -> list[str]:
@@ -223,8 +276,10 @@ def _changed(row: Row) -> str:
 
 def _grew(row: Row) -> str:
     usual: Optional[int] = row["usual"]
-    return (f"{rank(row)}: {change(row['change'])}, now {size_text(row['peak'])}"
-            f"{'' if usual is None else f'; its role {change(usual)}'}")
+    return (
+        f"{rank(row)}: {change(row['change'])}, now {size_text(row['peak'])}"
+        f"{'' if usual is None else f'; its role {change(usual)}'}"
+    )
 
 
 def _others(answers: Answers) -> list[str]:
@@ -232,7 +287,10 @@ def _others(answers: Answers) -> list[str]:
     others = [row for row in answers.jobs if row["job"] != answers.job]
     if others:
         lines += ["", "Other jobs (--job NAME)"]
-        lines += [f"  {safe(row['job'])}: {count(row['traces'])} traces in {count(row['runs'])} run{'s' if row['runs'] != 1 else ''}" for row in others[:MOST_ROWS]]
+        lines += [
+            f"  {safe(row['job'])}: {count(row['traces'])} traces in {count(row['runs'])} run{'s' if row['runs'] != 1 else ''}"
+            for row in others[:MOST_ROWS]
+        ]
         lines += _left_out(len(others) - MOST_ROWS)
     if answers.found.get("older"):
         older = answers.found["older"]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """memtap fleet and memtap export --format parquet, which the command memtap starts."""
+
 from __future__ import annotations
 
 import argparse
 import importlib
 import os
 import sys
-from typing import NoReturn, Sequence
+from collections.abc import Sequence
+from typing import NoReturn
 
 from .. import _library
 from ..command import Problem
@@ -29,8 +31,10 @@ def need(what: str) -> None:
         except ImportError:
             missing.append(package)
     if missing:
-        raise Problem(f"{'fleet' if what == 'fleet' else 'export --format parquet'}: {' and '.join(missing)} not installed for "
-                      f"{sys.executable}; {sys.executable} -m pip install {' '.join(missing)}")
+        raise Problem(
+            f"{'fleet' if what == 'fleet' else 'export --format parquet'}: {' and '.join(missing)} not installed for "
+            f"{sys.executable}; {sys.executable} -m pip install {' '.join(missing)}"
+        )
 
 
 def fleet(arguments: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dataset: Parquet files by job, run and rank (docs/fleet-dataset.md)."""
+
 from __future__ import annotations
 
 import json
@@ -7,8 +8,9 @@ import os
 import pathlib
 import urllib.parse
 import zlib
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Sequence
+from typing import Any
 
 from ..command import Problem
 from . import extract, folder
@@ -25,7 +27,9 @@ def _version(path: str) -> str:
     try:
         return str(json.loads(pathlib.Path(path, MARK).read_text(encoding="utf-8"))["version"])
     except (ValueError, KeyError, TypeError, OSError) as wrong:
-        raise Problem(f"{path}/{MARK}: is not a mark of memtap's ({type(wrong).__name__}); export the traces anew") from None
+        raise Problem(
+            f"{path}/{MARK}: is not a mark of memtap's ({type(wrong).__name__}); export the traces anew"
+        ) from None
 
 
 def left_out(path: str) -> list[tuple[str, str]]:
@@ -58,7 +62,9 @@ def _write(table: Any, name: str, out: str, trace: str) -> None:
     if not table.num_rows:
         return
     keys = {key: table.column(key)[0].as_py() for key in PARTITIONS}
-    place = pathlib.Path(out, name, *(f"{key}={urllib.parse.quote(str(value), safe='')}" for key, value in keys.items()))
+    place = pathlib.Path(
+        out, name, *(f"{key}={urllib.parse.quote(str(value), safe='')}" for key, value in keys.items())
+    )
     place.mkdir(parents=True, exist_ok=True)
     schema = extract.schema(name)
     whole = pa.concat_tables([schema.empty_table(), table.select(schema.names)]).drop_columns(list(PARTITIONS))
@@ -68,7 +74,9 @@ def _write(table: Any, name: str, out: str, trace: str) -> None:
     made.replace(made.with_name(made.name[1:]))
 
 
-def write(found: Sequence[folder.Found], out: str, wanted: Sequence[str] = extract.ALL) -> tuple[int, list[tuple[str, str]]]:
+def write(
+    found: Sequence[folder.Found], out: str, wanted: Sequence[str] = extract.ALL
+) -> tuple[int, list[tuple[str, str]]]:
     """Writes the dataset, into a folder that is new, empty or a dataset: how many traces, and those that were left out."""
     skipped: list[tuple[str, str]] = []
     if os.path.isdir(out) and is_dataset(out):
@@ -81,8 +89,11 @@ def write(found: Sequence[folder.Found], out: str, wanted: Sequence[str] = extra
         for name in extract.ALL:  # also of those that will have no rows
             os.makedirs(os.path.join(out, name), exist_ok=True)
         tables = {name: extract.schema(name) for name in extract.ALL}
-        mark: dict[str, Any] = {"version": extract.VERSION, "partitions": PARTITIONS,
-                "tables": {name: {field.name: str(field.type) for field in schema} for name, schema in tables.items()}}
+        mark: dict[str, Any] = {
+            "version": extract.VERSION,
+            "partitions": PARTITIONS,
+            "tables": {name: {field.name: str(field.type) for field in schema} for name, schema in tables.items()},
+        }
         pathlib.Path(out, MARK).write_text(json.dumps(mark, indent=2) + "\n", encoding="utf-8")
         written = 0
         for some, not_read in folder.spread(write_some, found, out, tuple(wanted)):
@@ -100,7 +111,9 @@ def read(path: str, wanted: Sequence[str] = extract.COMPARED) -> dict[str, Any]:
     pa = import_module("pyarrow")
     ds = import_module("pyarrow.dataset")
     if _version(path) != extract.VERSION:
-        raise Problem(f"{path}: is a dataset of version {_version(path)}, and this memtap reads {extract.VERSION}; export the traces anew")
+        raise Problem(
+            f"{path}: is a dataset of version {_version(path)}, and this memtap reads {extract.VERSION}; export the traces anew"
+        )
     tables = {}
     for name in wanted:
         schema = extract.schema(name)
@@ -110,7 +123,9 @@ def read(path: str, wanted: Sequence[str] = extract.COMPARED) -> dict[str, Any]:
             continue
         keys = ds.partitioning(pa.schema([(key, schema.field(key).type) for key in PARTITIONS]), flavor="hive")
         try:
-            tables[name] = ds.dataset(place, schema=schema, partitioning=keys, format="parquet").to_table(columns=schema.names)
+            tables[name] = ds.dataset(place, schema=schema, partitioning=keys, format="parquet").to_table(
+                columns=schema.names
+            )
         except (OSError, pa.ArrowException) as wrong:
             raise Problem(f"{place}: {str(wrong).splitlines()[0]}; export the traces anew") from None
     return tables

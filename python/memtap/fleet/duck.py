@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """DuckDB, in this process, over tables of Arrow or a dataset's files."""
+
 from __future__ import annotations
 
 from importlib import import_module

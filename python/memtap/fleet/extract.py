@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """One trace as the tables that many are compared by (docs/fleet-dataset.md), made from memtap.open's by pyarrow."""
+
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from importlib import import_module
-from typing import Any, Iterable, Optional
+from typing import Any, Optional
 
 from .. import trace as traces
 from ..command import Problem
 from .questions import job_name
 
 VERSION = "1"
-COMPARED = ("runs", "sites", "growth")          # what memtap fleet needs
+COMPARED = ("runs", "sites", "growth")  # what memtap fleet needs
 ALL = (*COMPARED, "samples", "blocks", "stacks", "events")  # what a dataset has
 OPTIONS_WITH_VALUE = {"-W", "-X", "-c"}
 MOST_SITES = 1000
@@ -28,7 +30,11 @@ def program_of(command: str) -> str:
     for i, word in enumerate(words[1:], 1):
         if word == "-m" and i + 1 < len(words):
             return words[i + 1]
-        if not word.startswith("-") and words[i - 1] not in OPTIONS_WITH_VALUE and re.match(r"python|pypy", os.path.basename(words[0])):
+        if (
+            not word.startswith("-")
+            and words[i - 1] not in OPTIONS_WITH_VALUE
+            and re.match(r"python|pypy", os.path.basename(words[0]))
+        ):
             return os.path.basename(word)
         if word.startswith("-") or words[i - 1] in OPTIONS_WITH_VALUE:
             continue
@@ -72,8 +78,14 @@ def _spans(numbers: list[int]) -> list[str]:
 def plain(table: Any) -> Any:
     """Texts as such, without dictionaries."""
     pa = import_module("pyarrow")
-    return table.cast(pa.schema([pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
-                                 for field in table.schema]))
+    return table.cast(
+        pa.schema(
+            [
+                pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
+                for field in table.schema
+            ]
+        )
+    )
 
 
 def _with(table: Any, first: dict[str, tuple[Any, Any]]) -> Any:
@@ -92,11 +104,16 @@ def _sites(blocks: Any) -> Any:
     for name in ("function", "file", "module", "operator"):
         keys[name] = pc.fill_null(blocks[name], "")
     keys["line"] = pc.fill_null(blocks["line"], 0)
-    table = pa.table({**keys, "bytes": blocks["size"], "iteration": pc.fill_null(blocks["iteration"], 0),
-                      "event": blocks["event"]})
-    grouped = table.group_by(list(keys)).aggregate([("bytes", "sum"), ("bytes", "count"), ("iteration", "min"), ("event", "min")])
+    table = pa.table(
+        {**keys, "bytes": blocks["size"], "iteration": pc.fill_null(blocks["iteration"], 0), "event": blocks["event"]}
+    )
+    grouped = table.group_by(list(keys)).aggregate(
+        [("bytes", "sum"), ("bytes", "count"), ("iteration", "min"), ("event", "min")]
+    )
     names = {"bytes_sum": "bytes", "bytes_count": "blocks", "iteration_min": "iteration", "event_min": "event"}
-    grouped = grouped.rename_columns([names.get(name, name) for name in grouped.column_names]).sort_by([("bytes", "descending")])
+    grouped = grouped.rename_columns([names.get(name, name) for name in grouped.column_names]).sort_by(
+        [("bytes", "descending")]
+    )
     return grouped.slice(0, MOST_SITES)
 
 
@@ -111,7 +128,9 @@ def _runs(ranks: Any, sites: Any, info: dict[str, str], name: str) -> Any:
         own = [site for site in held if site["device"] == device]
         made["local_rank"].append(int(info["local_rank"]) if info.get("local_rank", "").isdigit() else None)
         made["parameters"].append(sum(site["bytes"] for site in own))
-        made["parameters_in"].append(parts(site["module"] for site in own if site["module"]) or "no parameters of modules")
+        made["parameters_in"].append(
+            parts(site["module"] for site in own if site["module"]) or "no parameters of modules"
+        )
     kinds = {"local_rank": pa.int32(), "parameters": pa.int64(), "parameters_in": pa.string()}
     for column, values in made.items():
         ranks = ranks.append_column(column, pa.array(values, kinds[column]))
@@ -139,12 +158,21 @@ def read(path: str, name: str, run: str, wanted: Iterable[str] = COMPARED) -> di
         raise Unread(f"{path}: it has no memory of a device")
     blocks = plain(pa.table(trace.blocks()))
     sites = _sites(blocks)
-    keys = {"job": (job_of(first), pa.string()), "run": (run, pa.string()),
-            "rank": (-1 if first["rank"] is None else first["rank"], pa.int32()), "trace": (name, pa.string())}
-    made = {"runs": lambda: _no_device(_runs(ranks, sites, trace.info, name)), "sites": lambda: sites,
-            "growth": lambda: _growth(plain(pa.table(traces.Table("growth", [path])))),
-            "samples": lambda: _no_device(plain(pa.table(traces.Table("samples", [path])))), "blocks": lambda: _no_device(blocks),
-            "stacks": lambda: plain(pa.table(trace.stacks())), "events": lambda: _no_device(plain(pa.table(trace.events())))}
+    keys = {
+        "job": (job_of(first), pa.string()),
+        "run": (run, pa.string()),
+        "rank": (-1 if first["rank"] is None else first["rank"], pa.int32()),
+        "trace": (name, pa.string()),
+    }
+    made = {
+        "runs": lambda: _no_device(_runs(ranks, sites, trace.info, name)),
+        "sites": lambda: sites,
+        "growth": lambda: _growth(plain(pa.table(traces.Table("growth", [path])))),
+        "samples": lambda: _no_device(plain(pa.table(traces.Table("samples", [path])))),
+        "blocks": lambda: _no_device(blocks),
+        "stacks": lambda: plain(pa.table(trace.stacks())),
+        "events": lambda: _no_device(plain(pa.table(trace.events()))),
+    }
     return {table: _with(made[table](), keys) for table in wanted}
 
 
@@ -160,14 +188,32 @@ def schema(table: str) -> Any:
     pa = import_module("pyarrow")
     text, keys = pa.string(), [("job", pa.string()), ("run", pa.string()), ("rank", pa.int32()), ("trace", pa.string())]
     if table == "sites":
-        own = [("device", pa.int32()), ("category", text), ("function", text), ("file", text), ("module", text), ("operator", text),
-               ("line", pa.int32()), ("bytes", pa.int64()), ("blocks", pa.int64()), ("iteration", pa.int32()),
-               ("event", pa.int64())]
+        own = [
+            ("device", pa.int32()),
+            ("category", text),
+            ("function", text),
+            ("file", text),
+            ("module", text),
+            ("operator", text),
+            ("line", pa.int32()),
+            ("bytes", pa.int64()),
+            ("blocks", pa.int64()),
+            ("iteration", pa.int32()),
+            ("event", pa.int64()),
+        ]
     else:
         given = pa.schema(traces.Table("ranks" if table == "runs" else table, []))
-        own = [(field.name, pa.int32() if field.name == "device" else text if pa.types.is_dictionary(field.type) else field.type)
-               for field in given if field.name != "rank"]
-        own += [("local_rank", pa.int32()), ("parameters", pa.int64()), ("parameters_in", text)] if table == "runs" else []
+        own = [
+            (
+                field.name,
+                pa.int32() if field.name == "device" else text if pa.types.is_dictionary(field.type) else field.type,
+            )
+            for field in given
+            if field.name != "rank"
+        ]
+        own += (
+            [("local_rank", pa.int32()), ("parameters", pa.int64()), ("parameters_in", text)] if table == "runs" else []
+        )
     return pa.schema([*keys, *own], metadata={"memtap.dataset.version": VERSION, "memtap.table": table})
 
 

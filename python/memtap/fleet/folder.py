@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder with the traces of many ranks, read by as many processes as there are cores."""
+
 from __future__ import annotations
 
 import concurrent.futures
@@ -7,14 +8,15 @@ import dataclasses
 import multiprocessing
 import os
 import pathlib
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any
 
 from ..command import Problem
 from . import extract
 
-AT_ONCE = 32      # traces of a piece of work
-WAITING = 4       # pieces a process may be ahead
+AT_ONCE = 32  # traces of a piece of work
+WAITING = 4  # pieces a process may be ahead
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +37,11 @@ def find(top: str) -> list[Found]:
         inner.sort()
         relative = os.path.relpath(folder, top)
         run = pathlib.Path(top).resolve().name if relative == "." else relative.replace(os.sep, "/")
-        found += [Found(os.path.join(folder, file), os.path.normpath(os.path.join(relative, file)), run)
-                  for file in sorted(files) if file.endswith(".mtap")]
+        found += [
+            Found(os.path.join(folder, file), os.path.normpath(os.path.join(relative, file)), run)
+            for file in sorted(files)
+            if file.endswith(".mtap")
+        ]
     if not found:
         raise Problem(f"{top}: there is no trace (*.mtap) in this folder")
     return found
@@ -63,8 +68,10 @@ def read_some(found: Iterable[Found], wanted: Sequence[str]) -> tuple[dict[str, 
             continue
         for table in wanted:
             tables[table].append(read[table])
-    return {table: stream(pa.concat_tables([extract.schema(table).remove_metadata().empty_table(), *parts]))
-            for table, parts in tables.items()}, skipped
+    return {
+        table: stream(pa.concat_tables([extract.schema(table).remove_metadata().empty_table(), *parts]))
+        for table, parts in tables.items()
+    }, skipped
 
 
 def stream(table: Any) -> bytes:
@@ -95,7 +102,7 @@ def _pack(table: Any) -> Any:
 
 def spread(work: Any, found: Sequence[Any], *rest: Any) -> Iterator[Any]:
     """work(pieces of found, *rest) in other processes; the results come in the order of the pieces."""
-    pieces = [found[i:i + AT_ONCE] for i in range(0, len(found), AT_ONCE)]
+    pieces = [found[i : i + AT_ONCE] for i in range(0, len(found), AT_ONCE)]
     processes = min(cores(), len(pieces))
     if processes <= 1:
         yield from (work(piece, *rest) for piece in pieces)
@@ -110,7 +117,9 @@ def spread(work: Any, found: Sequence[Any], *rest: Any) -> Iterator[Any]:
             yield one.result()
 
 
-def read(found: Sequence[Found], wanted: Sequence[str] = extract.COMPARED) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+def read(
+    found: Sequence[Found], wanted: Sequence[str] = extract.COMPARED
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """The tables of all traces, and those that were not read with the reason."""
     pa = import_module("pyarrow")
     tables: dict[str, list[Any]] = {table: [] for table in wanted}

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The statements of questions.sql, and how an engine answers them."""
+
 from __future__ import annotations
 
 import dataclasses
 import functools
 import pathlib
 import re
-from typing import Any, Iterator, Protocol
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 
 def job_name(text: str) -> str:
@@ -30,9 +32,11 @@ class Asked:
 
     def as_sql(self) -> str:
         """The table asked."""
-        return (f"SELECT '{job_name(self.job)}' AS job, CAST({self.stages} AS BIGINT) AS stages, CAST({self.tensor_parallel} AS BIGINT) AS "
-                f"tensor_parallel, CAST({self.mads} AS DOUBLE) AS mads, CAST({self.least_share} AS DOUBLE) AS least_share, "
-                f"CAST({self.least_bytes} AS BIGINT) AS least_bytes")
+        return (
+            f"SELECT '{job_name(self.job)}' AS job, CAST({self.stages} AS BIGINT) AS stages, CAST({self.tensor_parallel} AS BIGINT) AS "
+            f"tensor_parallel, CAST({self.mads} AS DOUBLE) AS mads, CAST({self.least_share} AS DOUBLE) AS least_share, "
+            f"CAST({self.least_bytes} AS BIGINT) AS least_bytes"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Engine(Protocol):
         """The rows of an answer."""
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def statements() -> tuple[Statement, ...]:
     text = pathlib.Path(__file__).with_name("questions.sql").read_text(encoding="utf-8")
     return tuple(_split(text))

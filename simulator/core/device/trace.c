@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-
 struct sim_listener *_Atomic sim_listener;
 
 int sim_listen(struct sim_listener *listener)

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "memory.h"
 #include "../base/pages.h"
 #include "../device/device.h"
+#include "memory.h"
 #include "pool.h"
 #include "range.h"
 #include "slab.h"

@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 
 #include "../base/base.h"
+#include "../values/known.h"
+#include "../values/values.h"
 #include "written.h"
 
 #define REPORT _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
@@ -34,12 +36,19 @@ static report_function *find_next(void)
     return found;
 }
 
+static void take_block(void *block, size_t size)
+{
+    sim_start_values();
+    sim_clear_written(block, size);
+    sim_know(block, SIM_FRESH);
+}
+
 void REPORT(void *block, int64_t change, size_t allocated, size_t reserved, uint16_t device)
 {
     report_function *next = find_next();
 
     if (change > 0 && (device & TYPE_MASK) == TYPE_CUDA)
-        sim_clear_written(block, (size_t)change);
+        take_block(block, (size_t)change);
     if (next)
         next(block, change, allocated, reserved, device);
 }

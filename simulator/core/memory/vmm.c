@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "vmm.h"
 #include "../base/pages.h"
 #include "../device/device.h"
 #include "physical.h"
 #include "pool.h"
 #include "range.h"
+#include "vmm.h"
 
 struct mapping {
     uintptr_t start;

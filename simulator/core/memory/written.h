@@ -3,10 +3,10 @@
 #ifndef SIM_WRITTEN_H
 #define SIM_WRITTEN_H
 
-#include <stddef.h>
+#include "../base/base.h"
 
 /* Call before the memory is written. */
-void sim_mark_written(const void *address, size_t size);
+SIM_API void sim_mark_written(const void *address, size_t size);
 /* Clear memory of ours. Only marked parts are examined. */
 void sim_clear_written(void *address, size_t size);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "module.h"
 #include "../device/device.h"
 #include "../device/trace.h"
 #include "../memory/memory.h"
-#include "module.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -15,9 +15,11 @@ static int free_memory(const struct sim_range *range);
 
 int sim_graph_memory_create(int device, size_t size, struct sim_graph_memory **out)
 {
-    struct sim_range range = {
-        .size = size, .kind = SIM_DEVICE, .place = SIM_IN_GRAPH, .device = device,
-        .release = free_memory};
+    struct sim_range range = {.size = size,
+                              .kind = SIM_DEVICE,
+                              .place = SIM_IN_GRAPH,
+                              .device = device,
+                              .release = free_memory};
     struct sim_pool *pool = sim_pool_of_graphs(device);
     struct sim_graph_memory *memory;
     int error = 0;

@@ -14,8 +14,8 @@ int sim_ipc_export_event(const struct sim_event *event, struct sim_ipc_event *ha
 {
     if ((event->flags & (INTERPROCESS | DISABLE_TIMING)) != (INTERPROCESS | DISABLE_TIMING))
         return -EINVAL;
-    *handle = (struct sim_ipc_event){
-        .magic = MAGIC, .pid = (uint32_t)getpid(), .flags = event->flags};
+    *handle =
+        (struct sim_ipc_event){.magic = MAGIC, .pid = (uint32_t)getpid(), .flags = event->flags};
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arguments.h"
 #include "cards.h"
+#include "settings/size.h"
 #include "simulator/launch.h"
 #include "tools/launch/program.h"
 #include "tools/launch/pytorch-check.h"
@@ -17,7 +18,17 @@
 
 #define DEFAULT_TIMEOUT_S 1800
 
-enum { FRACTION = 256, STEPS, TIMEOUT, PROCESSES, PICTURE, FOLDER, ENVIRONMENT };
+enum {
+    FRACTION = 256,
+    STEPS,
+    TIMEOUT,
+    PROCESSES,
+    PICTURE,
+    FOLDER,
+    ENVIRONMENT,
+    VALUES,
+    ALLOW_UNKNOWN
+};
 
 /* clang-format off */
 const struct mt_option mt_fit_options[] = {
@@ -36,6 +47,8 @@ const struct mt_option mt_fit_options[] = {
     {PROCESSES, "nproc", "N", "start the command N times, as ranks of a job with a card\neach, as torchrun does; may be {NAME}"},
     {'n', "gpus", "N", "simulate N cards for a run; may be {NAME}"},
     {'m', "memory", "SIZE", "give the cards this memory instead of their own"},
+    {VALUES, "values", "SIZE", "compute tensors up to this size (64K); 0: none"},
+    {ALLOW_UNKNOWN, "allow-unknown", NULL, "show what fits though sizes hang on values that were\nnot computed"},
     {'f', "format", "FORMAT", "text (the default) or json", "text json"},
     {PICTURE, "picture", "FILE", "draw what fits into an SVG file"},
     {FOLDER, "folder", "FOLDER", "keep every run's traces and output there"},
@@ -131,6 +144,18 @@ static int note_environment(struct typed *typed, const char *name)
     return 0;
 }
 
+static int read_values(const struct typed *typed, const char *value, const char **values)
+{
+    char wrong[MT_SIZE_WRONG];
+    uint64_t bytes;
+    int rc = mt_size_parse(value, &bytes);
+    if (rc)
+        return mt_fail_usage(typed->command, "--values '%s' %s", value,
+                             mt_size_wrong(value, rc, wrong, sizeof wrong));
+    *values = value;
+    return 0;
+}
+
 static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int letter,
                     const char *value)
 {
@@ -162,6 +187,11 @@ static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int
         return 0;
     case 'f':
         return read_format(typed, value, &arguments->is_json);
+    case VALUES:
+        return read_values(typed, value, &job->values);
+    case ALLOW_UNKNOWN:
+        job->allows_unknown = true;
+        return 0;
     case PICTURE:
         arguments->picture = value;
         return 0;

@@ -2,6 +2,7 @@
 #include "cards.h"
 #include "analyzer/support/nearest.h"
 #include "analyzer/support/text.h"
+#include "settings/size.h"
 #include "simulator/launch.h"
 
 #include <stdio.h>
@@ -67,8 +68,14 @@ int mt_fit_cards_read(struct mt_job *job, const struct mt_command *command, cons
     int code = 0;
     if (!names && !memory)
         return mt_fail_usage(command, "no card given; --simulate h100,rtx4090 or --simulate all");
-    if (memory && (sim_parse_size(memory, &bytes) || !bytes))
-        return mt_fail_usage(command, "--memory %s: not a size, such as 24G or 512MiB", memory);
+    char wrong[MT_SIZE_WRONG];
+    int rc = memory ? mt_size_parse(memory, &bytes) : 0;
+    if (rc)
+        return mt_fail_usage(command, "--memory '%s' %s", memory,
+                             mt_size_wrong(memory, rc, wrong, sizeof wrong));
+    if (memory && !bytes)
+        return mt_fail_usage(command, "--memory %s: a card has memory; give more, such as 24G",
+                             memory);
     job->is_smaller = memory || job->fraction < 1;
     if (!names)
         return add(job, command, sim_gpu_default(), bytes);

@@ -32,6 +32,8 @@ struct mt_job {
     bool is_smaller; /* the job may not have all of each card */
     double fraction;
     const char *gpus, *processes; /* numbers or "{NAME}"; NULL: one */
+    const char *values;           /* tensors up to this size are computed; NULL: the default */
+    bool allows_unknown;          /* borders are shown though sizes hang on unknown values */
     uint32_t steps;               /* a run ends after so many; 0: when they repeat */
     double timeout_s;             /* of a run */
     const char *temporary;        /* the folder with a folder for each run; absolute */

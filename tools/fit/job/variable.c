@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "variable.h"
 #include "analyzer/support/grow.h"
+#include "settings/size.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -16,16 +17,11 @@ static int fail(char *wrong, size_t size, const char *why)
     return -EINVAL;
 }
 
+/* A number, or a size. */
 static int read_number(const char **at, uint64_t *number)
 {
-    if (!isdigit((unsigned char)**at))
-        return -EINVAL;
-    for (*number = 0; isdigit((unsigned char)**at); ++*at) {
-        if (*number > MOST)
-            return -ERANGE;
-        *number = *number * 10 + (uint64_t)(**at - '0');
-    }
-    return *number > MOST ? -ERANGE : 0;
+    int rc = mt_size_scan(at, number);
+    return !rc && *number > MOST ? -ERANGE : rc;
 }
 
 static int add(struct mt_variable *variable, const char *text, size_t length)
@@ -56,15 +52,18 @@ static int multiply(struct mt_variable *variable, uint64_t first, uint64_t last,
     return rc ? rc : add_number(variable, last);
 }
 
-/* What a text that is meant to be a range has only. */
+/* Return whether a text is meant to be a range: numbers or sizes around "..". */
 static bool is_range(const char *text)
 {
-    return strstr(text, "..") && !text[strspn(text, "0123456789.+*-,")];
+    uint64_t number;
+    const char *end = text;
+    bool begins = !mt_size_scan(&end, &number) && !strncmp(end, "..", 2);
+    return begins || (strstr(text, "..") && !text[strspn(text, "0123456789.+*-,")]);
 }
 
 static int read_range(struct mt_variable *variable, const char *at, char *wrong, size_t size)
 {
-    static const char form[] = "is not a range; give one such as 1..512, 8..512+8 or 1..512*2";
+    static const char form[] = "is not a range; give one such as 1..512, 8..512+8 or 64M..1G*2";
     uint64_t first, last, by = 1;
     int rc = read_number(&at, &first);
     if (!rc && strncmp(at, "..", 2))

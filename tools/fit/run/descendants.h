@@ -10,7 +10,7 @@
 struct mt_descendants {
     struct mt_descendant {
         pid_t pid, parent;
-    } * process;
+    } *process;
     size_t n, capacity;
 };
 

@@ -139,6 +139,10 @@ static void make_options(struct line *line, const struct mt_attempt *attempt,
         add(line, "--memory");
         add(line, line->memory);
     }
+    if (job->values) {
+        add(line, "--values");
+        add(line, job->values);
+    }
     add(line, "--");
 }
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #define MOST_TURNS 4u
-#define EQUAL_SHAPES 6u     /* iterations of one shape in a row, where addresses do not repeat */
+#define EQUAL_SHAPES 6u /* iterations of one shape in a row, where addresses do not repeat */
 #define WARM_UPS 12u /* iterations that are on a stream of their own; PyTorch asks for up to 11 */
 #define MOST_ITERATIONS 64u /* back from the last one */
 #define OFTEN                                                                                      \

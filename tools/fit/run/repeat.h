@@ -21,7 +21,7 @@ struct mt_repeat {
         uint64_t shape;    /* of the sizes of those that began, in any order */
         uint64_t reserved; /* bytes, after the last */
         uint64_t plain;    /* blocks that began on the default stream */
-    } * span;              /* as the replay's spans are */
+    } *span;               /* as the replay's spans are */
     size_t n, capacity;
     size_t looked;     /* spans there were when iterations were counted last */
     uint32_t complete; /* iterations of training, up to then */

@@ -305,6 +305,12 @@ static void find_need(const struct mt_run_watch *watch, struct mt_outcome *outco
     }
 }
 
+static void see_unknown(const struct mt_replay *replay, struct mt_outcome *outcome)
+{
+    if (!*outcome->unknown)
+        mt_uncomputed_text(outcome->unknown, &replay->uncomputed, replay->definitions);
+}
+
 void mt_run_watch_sum(const struct mt_run_watch *watch, uint64_t context,
                       struct mt_outcome *outcome)
 {
@@ -315,6 +321,7 @@ void mt_run_watch_sum(const struct mt_run_watch *watch, uint64_t context,
         for (unsigned slot = 0; slot < MT_DEVICES; slot++)
             sum_device(followed, slot, context, outcome);
         outcome->flushes += flushes_of(followed);
+        see_unknown(mt_follow_replay(followed->follow), outcome);
         raise_to(&outcome->wanted, followed->wanted);
     }
     if (outcome->end == MT_FIT_FITS)

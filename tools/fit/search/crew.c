@@ -171,6 +171,8 @@ static int take(struct mt_fit *fit, struct mt_attempt *attempt)
     int rc = take_requests(fit, attempt);
     if (rc)
         return rc;
+    if (*outcome->unknown && !fit->job->allows_unknown)
+        return -ECANCELED; /* a border could be too high */
     if (outcome->host > fit->most_host)
         fit->most_host = outcome->host;
     if (attempt->is_huge)
@@ -205,9 +207,10 @@ static int reap(struct mt_fit *fit)
     int rc = 0, status;
     for (size_t i = 0; i < fit->n_attempts; i++) {
         struct mt_attempt *attempt = &fit->attempt[i];
-        if (attempt->keeper > 0 && waitpid(attempt->keeper, &status, WNOHANG) > 0 &&
-            see_end(fit, attempt, status))
-            rc = -ENOMEM;
+        int ended = 0;
+        if (attempt->keeper > 0 && waitpid(attempt->keeper, &status, WNOHANG) > 0)
+            ended = see_end(fit, attempt, status);
+        rc = ended ? ended : rc;
     }
     return rc;
 }

@@ -16,7 +16,7 @@ struct mt_estimate {
             floor; /* bytes, as in mt_outcome, but for the context, which each card has its own */
         uint64_t need; /* likewise; 0: not known */
         uint64_t host; /* bytes of the host's memory */
-    } * point;         /* by value */
+    } *point;          /* by value */
     size_t n, capacity;
 };
 

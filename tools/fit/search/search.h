@@ -23,8 +23,8 @@ struct mt_card_search {
     size_t stopped_at;  /* the position of a run that showed neither; MT_NONE */
     size_t hole;        /* MT_NONE, or a position that does not fit though larger ones do */
     struct mt_outcome at_fit, at_fail, at_top, at_stop;
-    unsigned runs;  /* on this card */
-    unsigned steps; /* beyond what was guessed, in one direction */
+    unsigned runs;          /* on this card */
+    unsigned steps;         /* beyond what was guessed, in one direction */
     unsigned guesses, near; /* by replays; and of these near to where they were wrong */
     unsigned misses;        /* runs that ended otherwise than was foretold */
     bool has_missed_fit;    /* of these the last one: it was to fit */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/new-file.h"
 #include "plot.h"
-
-#include <errno.h>
 
 int mt_fit_picture(const struct mt_fit *fit, const char *path)
 {
-    struct mt_plot plot = {.out = fopen(path, "we"), .fit = fit};
+    struct mt_new_file file;
+    int rc = mt_new_file_open(&file, path, 0);
+    struct mt_plot plot = {.out = rc ? NULL : mt_new_file_stream(&file), .fit = fit};
     if (!plot.out)
-        return -errno;
+        return rc ? rc : mt_new_file_close(&file, NULL, 0);
     mt_svg_begin(plot.out, MT_PLOT_WIDTH, MT_PLOT_HEIGHT + MT_PLOT_ROW * (int)fit->job->n_variables,
                  "memtap fit");
     if (fit->job->n_lines == 1 && fit->job->searched >= 0)
@@ -17,6 +18,5 @@ int mt_fit_picture(const struct mt_fit *fit, const char *path)
     else
         mt_plot_cards(&plot);
     mt_svg_end(plot.out);
-    int failed = ferror(plot.out);
-    return fclose(plot.out) || failed ? -EIO : 0;
+    return mt_new_file_close(&file, plot.out, 0);
 }

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "uncomputed.h"
+#include "analyzer/support/grow.h"
+#include "analyzer/support/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER = 3 }; /* an event's `what`; else it is a size or a condition */
+
+int mt_uncomputed_add(struct mt_uncomputed *unknown, const struct mt_definitions *definitions,
+                      const struct mt_event *event)
+{
+    uint32_t stack = mt_stack_line(definitions, event->stack);
+    uint32_t place = mt_stack_place(definitions, stack);
+    bool is_number = event->UNKNOWN_VALUE.what == NUMBER;
+    size_t i = 0;
+    while (i < unknown->n && mt_stack_place(definitions, unknown->line[i].stack) != place)
+        i++;
+    if (i == unknown->n) {
+        if (mt_grow(&unknown->line, &unknown->room, i + 1, sizeof *unknown->line))
+            return -ENOMEM;
+        unknown->line[unknown->n++] = (struct mt_uncomputed_line){.stack = stack};
+    }
+    unknown->line[i].sizes += !is_number;
+    unknown->line[i].numbers += is_number;
+    unknown->sizes += !is_number;
+    unknown->numbers += is_number;
+    return 0;
+}
+
+void mt_uncomputed_clear(struct mt_uncomputed *unknown)
+{
+    free(unknown->line);
+    *unknown = (struct mt_uncomputed){0};
+}
+
+static uint64_t count_of(const struct mt_uncomputed_line *line, bool of_numbers)
+{
+    return of_numbers ? line->numbers : line->sizes;
+}
+
+/* "17 sizes at net.py:42", or "20 sizes at 3 lines, 17 of them at net.py:42" */
+static void put_where(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *unknown,
+                      const struct mt_definitions *definitions, bool of_numbers)
+{
+    uint64_t all = of_numbers ? unknown->numbers : unknown->sizes, most = 0;
+    char count[MT_SIZE_TEXT], part[MT_SIZE_TEXT], place[512];
+    const char *what = of_numbers ? "integer" : "size", *read = of_numbers ? " read" : "";
+    size_t lines = 0, used;
+    uint32_t stack = 0;
+    for (size_t i = 0; i < unknown->n; i++) {
+        uint64_t n = count_of(&unknown->line[i], of_numbers);
+        lines += n != 0;
+        if (n > most) {
+            most = n;
+            stack = unknown->line[i].stack;
+        }
+    }
+    mt_place_text(place, sizeof place, definitions, stack);
+    used = (size_t)snprintf(out, MT_UNCOMPUTED_TEXT, "%s %s%s", mt_count_text(count, all), what,
+                            all == 1 ? "" : "s");
+    if (lines > 1)
+        used += (size_t)snprintf(out + used, MT_UNCOMPUTED_TEXT - used, " at %zu lines, %s of them",
+                                 lines, mt_count_text(part, most));
+    snprintf(out + used, MT_UNCOMPUTED_TEXT - used, "%s at %s", read,
+             stack ? place : "an unknown line");
+}
+
+static void put_end(char out[MT_UNCOMPUTED_TEXT], const char *end)
+{
+    size_t used = strlen(out);
+    snprintf(out + used, MT_UNCOMPUTED_TEXT - used, "%s", end);
+}
+
+const char *mt_uncomputed_text(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *unknown,
+                               const struct mt_definitions *definitions)
+{
+    *out = '\0';
+    if (!unknown->sizes)
+        return out;
+    put_where(out, unknown, definitions, false);
+    put_end(out, unknown->sizes == 1
+                     ? " hangs on values that were not computed; the peak may be higher"
+                     : " hang on values that were not computed; the peak may be higher");
+    return out;
+}
+
+const char *mt_uncomputed_numbers_text(char out[MT_UNCOMPUTED_TEXT],
+                                       const struct mt_uncomputed *unknown,
+                                       const struct mt_definitions *definitions)
+{
+    *out = '\0';
+    if (!unknown->numbers)
+        return out;
+    put_where(out, unknown, definitions, true);
+    put_end(out, unknown->numbers == 1
+                     ? " was not computed; if sizes follow from it, the peak may be higher"
+                     : " were not computed; if sizes follow from them, the peak may be higher");
+    return out;
+}

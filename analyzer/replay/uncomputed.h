@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values that a program asked a simulated card for and that were not computed: where they decide
+ * sizes, a peak may be too small. */
+#ifndef MT_UNCOMPUTED_H
+#define MT_UNCOMPUTED_H
+
+#include "analyzer/trace/definitions.h"
+
+struct mt_uncomputed {
+    /* Of a line: a stack whose innermost frame is it; 0: unknown. */
+    struct mt_uncomputed_line {
+        uint32_t stack;
+        uint64_t sizes, numbers;
+    } *line;
+    size_t n, room;
+    uint64_t sizes;   /* sizes and conditions */
+    uint64_t numbers; /* integers that the program read */
+};
+
+/* Take an event of kind MT_UNKNOWN_VALUE. 0 or -ENOMEM. Clear with mt_uncomputed_clear. */
+int mt_uncomputed_add(struct mt_uncomputed *unknown, const struct mt_definitions *definitions,
+                      const struct mt_event *event);
+void mt_uncomputed_clear(struct mt_uncomputed *unknown);
+
+enum { MT_UNCOMPUTED_TEXT = 1024 };
+
+/* "17 sizes at net.py:42 forward hang on values that were not computed; the peak may be higher",
+ * without an end; "": all are known. Return `out`. */
+const char *mt_uncomputed_text(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *unknown,
+                               const struct mt_definitions *definitions);
+
+/* The same of integers that the program read, which may decide nothing. */
+const char *mt_uncomputed_numbers_text(char out[MT_UNCOMPUTED_TEXT],
+                                       const struct mt_uncomputed *unknown,
+                                       const struct mt_definitions *definitions);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ran out, why, and what to paste: a line each, before all evidence. */
+#include "analyzer/print/page.h"
+#include "oom-report.h"
+
+#include <string.h>
+
+#define WIDTH 80u
+
+void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis *analysis,
+                     char *out, size_t size)
+{
+    static const struct mt_style plain = {0};
+    const struct mt_page page = mt_page_of(analysis, NULL, &plain);
+    const struct mt_oom *oom = story->oom;
+    uint32_t line = mt_oom_line(page.definitions, oom);
+    char wanted[MT_SIZE_TEXT], name[MT_SIZE_TEXT], where[200], on[MT_SIZE_TEXT + 8] = "";
+    char phase[48] = "";
+    if (analysis->n_devices > 1)
+        snprintf(on, sizeof on, " on %s", mt_device_text(name, oom->device));
+    if (story->span && story->span->iteration)
+        snprintf(phase, sizeof phase, ", %s of iteration %u",
+                 mt_phase_names[story->span->phase].label, story->span->iteration);
+    size_t used = (size_t)snprintf(out, size, "Out of memory%s%s: %s", on, phase,
+                                   mt_size_text(wanted, oom->wanted));
+    if (!mt_stack(page.definitions, line)->depth || used >= size)
+        return;
+    mt_page_place(&page, line, where, sizeof where, sizeof where - 1);
+    char *function = strchr(where, ' ');
+    if (used + strlen(where) + 4 > WIDTH && function)
+        *function = '\0'; /* the evidence has it */
+    snprintf(out + used, size - used, " by %s", where);
+}
+
+/* The first cause that holds. */
+void mt_oom_cause(const struct mt_oom_story *story, char *out, size_t size)
+{
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
+    const struct mt_oom *oom = story->oom;
+    if (oom->of_cuda)
+        snprintf(out, size, "CUDA has no %s in one piece for the program's own call",
+                 mt_size_text(a, oom->wanted));
+    else if (story->limit)
+        snprintf(out, size,
+                 "the program's memory fraction lets PyTorch reserve %s; %s of that are left",
+                 mt_size_text(a, story->limit), mt_size_text(b, story->on_card));
+    else if (story->is_in_pieces)
+        snprintf(out, size, "%s is free, in pieces that are too small: fragmentation",
+                 mt_size_text(a, story->usable + story->on_card));
+    else if (story->missed_by)
+        snprintf(out, size, "%s is allocated; all free memory together is %s too little",
+                 mt_size_text(a, oom->allocated), mt_size_text(b, story->missed_by));
+    else
+        snprintf(out, size, "%s is allocated, %s of PyTorch's cache is unused, %s of the card",
+                 mt_size_text(a, oom->allocated), mt_size_text(b, story->cached),
+                 mt_size_text(c, story->on_card));
+}
+
+/* Whether advice comes before other advice: what was replayed to serve the request, then what is
+ * modelled to come further, then the order in which it stands, which is that of its cost. */
+static bool is_better(const struct mt_advice *one, const struct mt_advice *other)
+{
+    if (one->is_replayed != other->is_replayed)
+        return one->is_replayed;
+    return one->reach > other->reach;
+}
+
+static const struct mt_advice *best_of(const struct mt_oom_story *story,
+                                       const struct mt_advice *but)
+{
+    const struct mt_advice *best = NULL;
+    for (size_t i = 0; i < story->n_advice; i++) {
+        const struct mt_advice *advice = &story->advice[i];
+        if (advice == but || advice->served != MT_SERVED_YES ||
+            (but && advice->reach <= but->reach))
+            continue;
+        best = !best || is_better(advice, best) ? advice : best;
+    }
+    return best;
+}
+
+void mt_oom_reach_text(char *out, size_t size, const struct mt_oom_story *story,
+                       const struct mt_advice *advice)
+{
+    const char *how = advice->is_replayed ? "replayed" : "modelled";
+    if (advice->reach <= MT_REACH_REQUEST && story->rest.known <= MT_REACH_REQUEST)
+        snprintf(out, size, "%s: served", how);
+    else if (advice->reach <= MT_REACH_REQUEST)
+        snprintf(out, size, "%s: this request only, then memory runs out again", how);
+    else
+        snprintf(out, size, "%s: through %s",
+                 advice->is_replayed ? "replayed, modelled beyond" : how,
+                 mt_reach_words[advice->reach]);
+}
+
+static void put(FILE *out, const char *text, const struct mt_style *style)
+{
+    mt_put_wrapped(out, text, WIDTH, style);
+}
+
+static void put_remedy(FILE *out, const char *label, const struct mt_oom_story *story,
+                       const struct mt_advice *advice, const struct mt_style *style)
+{
+    char text[512], reach[120];
+    mt_oom_reach_text(reach, sizeof reach, story, advice);
+    if (advice->set)
+        snprintf(text, sizeof text, "%s export %s=%s (%s)", label, story->variable, advice->set,
+                 reach);
+    else
+        snprintf(text, sizeof text, "%s %s%s%s (%s)", label, advice->what,
+                 *advice->modules ? " of " : "", advice->modules, reach);
+    put(out, text, style);
+}
+
+void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
+                    const struct mt_style *style)
+{
+    char text[400], cause[300];
+    mt_oom_sentence(story, analysis, text, sizeof text);
+    put(out, text, style);
+    mt_oom_cause(story, cause, sizeof cause);
+    snprintf(text, sizeof text, "Why: %s", cause);
+    put(out, text, style);
+    const struct mt_advice *first = best_of(story, NULL);
+    const struct mt_advice *other = first ? best_of(story, first) : NULL;
+    if (first)
+        put_remedy(out, "Do:", story, first, style);
+    else
+        put(out, "Do: nothing that was tried is known to serve the request; memtap plan tries more",
+            style);
+    if (other)
+        put_remedy(out, "Or:", story, other, style);
+    putc('\n', out);
+}

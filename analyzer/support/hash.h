@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* FNV-1a, for tables in memory: two texts of one hash are rare, not impossible. */
+#ifndef MT_HASH_H
+#define MT_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MT_HASH_SEED UINT64_C(0xcbf29ce484222325)
+
+/* Return the hash of what was hashed before (or a seed) and these bytes. */
+static inline uint64_t mt_hash(uint64_t before, const void *bytes, size_t size)
+{
+    for (const unsigned char *at = bytes, *end = at + size; at < end; at++)
+        before = (before ^ *at) * UINT64_C(0x100000001b3);
+    return before;
+}
+
+/* Likewise a text, and the zero that ends it, so that "a", "bc" is not "ab", "c". */
+static inline uint64_t mt_hash_text(uint64_t before, const char *text)
+{
+    return mt_hash(before, text, strlen(text) + 1);
+}
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "new-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOST_TRIES 100 /* at a name that nobody has */
+
+/* "/folder/" of "/folder/file"; "./" of "file". */
+static int folder_of(char folder[PATH_MAX], const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t size = slash ? (size_t)(slash - path) + 1 : 0;
+    if (size + 2 >= PATH_MAX)
+        return -ENAMETOOLONG;
+    memcpy(folder, path, size);
+    memcpy(folder + size, size ? "" : "./", size ? 1 : 3);
+    return 0;
+}
+
+static int make_folders(char folder[PATH_MAX])
+{
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int rc = mkdir(folder, 0777) && errno != EEXIST && errno != EISDIR ? -errno : 0;
+        *slash = '/';
+        if (rc && access(folder, F_OK))
+            return rc;
+    }
+    return 0;
+}
+
+/* Whether another user may have put it there for us to write through. A link: in any folder that
+ * others may write; something else: where everybody may, and files are their owners' (/tmp). */
+static bool is_planted(const struct stat *status, const struct stat *folder)
+{
+    if (!status->st_uid || status->st_uid == geteuid() || status->st_uid == folder->st_uid)
+        return false;
+    if (S_ISLNK(status->st_mode))
+        return folder->st_mode & (S_IWGRP | S_IWOTH);
+    return !S_ISCHR(status->st_mode) && !S_ISBLK(status->st_mode) && folder->st_mode & S_IWOTH &&
+           folder->st_mode & S_ISVTX;
+}
+
+/* Follow links to what is to be written: path. Fill in its status; st_mode 0: it is missing. */
+static int find(char path[PATH_MAX], struct stat *status)
+{
+    char folder[PATH_MAX], real[PATH_MAX];
+    struct stat around;
+    memset(status, 0, sizeof *status);
+    int rc = folder_of(folder, path);
+    if (!rc && stat(folder, &around))
+        rc = -errno;
+    if (rc)
+        return rc;
+    if (lstat(path, status)) {
+        memset(status, 0, sizeof *status);
+        return errno == ENOENT ? 0 : -errno;
+    }
+    if (is_planted(status, &around))
+        return -ELOOP;
+    if (!S_ISLNK(status->st_mode))
+        return 0;
+    /* The kernel follows where /dev/stdout leads: to a pipe, which has no path. */
+    if (!stat(path, status) && !S_ISREG(status->st_mode))
+        return 0;
+    if (!realpath(path, real))
+        return -errno;
+    strcpy(path, real);
+    return lstat(path, status) ? -errno : 0;
+}
+
+static int find_and_make(char path[PATH_MAX], struct stat *status)
+{
+    char folder[PATH_MAX];
+    int rc = find(path, status);
+    if (rc != -ENOENT || !lstat(path, status) || folder_of(folder, path))
+        return rc;
+    rc = make_folders(folder);
+    return rc ? rc : find(path, status);
+}
+
+/* Give the file a name that nobody has, by try_name, which returns 0 or -1 with errno. */
+static int name_temporary(struct mt_new_file *file, int (*try_name)(struct mt_new_file *file))
+{
+    for (unsigned i = 0; i < MOST_TRIES; i++) {
+        uint32_t number = 0;
+        if (getrandom(&number, sizeof number, 0) < 0)
+            number = (uint32_t)getpid() + i;
+        if (snprintf(file->temporary, sizeof file->temporary, "%s.%08x.tmp", file->path, number) >=
+            (int)sizeof file->temporary)
+            errno = ENAMETOOLONG;
+        else if (!try_name(file))
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    *file->temporary = '\0';
+    return -errno;
+}
+
+static mode_t new_mode(const struct mt_new_file *file)
+{
+    return file->how & MT_FILE_PRIVATE ? 0600 : 0666;
+}
+
+static int open_without_name(const struct mt_new_file *file)
+{
+    char folder[PATH_MAX];
+    int rc = folder_of(folder, file->path);
+    return rc ? rc : open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, new_mode(file));
+}
+
+static int try_open(struct mt_new_file *file)
+{
+    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, new_mode(file));
+    return file->fd < 0 ? -1 : 0;
+}
+
+/* A new file gets the mode and the owner of the one that it replaces. A user without the right to
+ * give a file away remains its owner. */
+static int take_mode(const struct mt_new_file *file, const struct stat *old)
+{
+    if (fchown(file->fd, old->st_uid, old->st_gid) && fchown(file->fd, (uid_t)-1, old->st_gid))
+        errno = 0;
+    return fchmod(file->fd, old->st_mode & 0777) ? -errno : 0;
+}
+
+static int check_old(const struct mt_new_file *file, const struct stat *old)
+{
+    if (S_ISDIR(old->st_mode))
+        return -EISDIR;
+    if (file->how & MT_FILE_ONLY_NEW)
+        return -EEXIST;
+    return faccessat(AT_FDCWD, file->path, W_OK, AT_EACCESS) ? -errno : 0;
+}
+
+int mt_new_file_open(struct mt_new_file *file, const char *path, unsigned how)
+{
+    struct stat old;
+    *file = (struct mt_new_file){.how = how, .fd = -1};
+    if (snprintf(file->path, sizeof file->path, "%s", path) >= (int)sizeof file->path)
+        return -ENAMETOOLONG;
+    int rc = find_and_make(file->path, &old);
+    if (rc)
+        return rc;
+    file->is_direct = old.st_mode && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode);
+    if (file->is_direct) {
+        file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        return file->fd < 0 ? -errno : 0;
+    }
+    rc = old.st_mode ? check_old(file, &old) : 0;
+    if (!rc && (file->fd = open_without_name(file)) < 0)
+        rc = name_temporary(file, try_open);
+    if (!rc && old.st_mode && (rc = take_mode(file, &old)))
+        mt_new_file_drop(file);
+    return rc;
+}
+
+FILE *mt_new_file_stream(const struct mt_new_file *file)
+{
+    int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+    FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+    if (!out && copy >= 0)
+        close(copy);
+    return out;
+}
+
+static int link_to(const struct mt_new_file *file, const char *name)
+{
+    char self[32];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", file->fd);
+    return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+static int try_link(struct mt_new_file *file)
+{
+    return link_to(file, file->temporary);
+}
+
+static int give_name(struct mt_new_file *file)
+{
+    bool is_only_new = file->how & MT_FILE_ONLY_NEW;
+    if (!*file->temporary) {
+        if (is_only_new)
+            return link_to(file, file->path) ? -errno : 0;
+        int rc = name_temporary(file, try_link);
+        if (rc)
+            return rc;
+    }
+    if (is_only_new ? link(file->temporary, file->path) : rename(file->temporary, file->path))
+        return -errno;
+    if (is_only_new)
+        unlink(file->temporary);
+    *file->temporary = '\0';
+    return 0;
+}
+
+int mt_new_file_keep(struct mt_new_file *file)
+{
+    int rc = file->is_direct ? 0 : give_name(file);
+    if (close(file->fd) && !rc)
+        rc = -errno;
+    if (rc && *file->temporary)
+        unlink(file->temporary);
+    return rc;
+}
+
+void mt_new_file_drop(struct mt_new_file *file)
+{
+    close(file->fd);
+    if (*file->temporary)
+        unlink(file->temporary);
+}
+
+int mt_new_file_close(struct mt_new_file *file, FILE *out, int rc)
+{
+    if (!out && !rc)
+        rc = errno ? -errno : -EIO;
+    bool has_failed = out && ferror(out);
+    if (out && fclose(out) && !rc)
+        rc = -errno;
+    if (!rc && has_failed)
+        rc = -EIO;
+    if (!rc)
+        return mt_new_file_keep(file);
+    mt_new_file_drop(file);
+    return rc;
+}
+
+int mt_append_open(const char *path)
+{
+    char place[PATH_MAX];
+    struct stat old;
+    if (snprintf(place, sizeof place, "%s", path) >= (int)sizeof place)
+        return -ENAMETOOLONG;
+    int rc = find_and_make(place, &old);
+    int fd = rc ? rc : open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+    return fd < 0 && !rc ? -errno : fd;
+}
+
+int mt_check_output(const char *path)
+{
+    char place[PATH_MAX];
+    struct stat old;
+    if (snprintf(place, sizeof place, "%s", path) >= (int)sizeof place)
+        return -ENAMETOOLONG;
+    int rc = find(place, &old);
+    return rc == -ENOENT ? 0 : rc;
+}
+
+const char *mt_output_error(int rc)
+{
+    return rc == -ELOOP ? "another user owns it, in a folder that others may write; remove it, or "
+                          "give another file"
+                        : strerror(-rc);
+}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sysroot.py FOLDER ZIG [TABLE]: fetches the static libraries that a released wheel carries, and writes FOLDER/cross.ini, with
+which meson compiles for the oldest glibc that the wheel runs on.
+
+The libraries are Debian 12's, in the versions of libraries.csv: apt-get downloads them (no root, nothing is installed), and the
+hashes of the table decide whether they are the ones. They are compiled for a newer glibc, but zig links them to the older one's
+symbols, and has in itself what that one lacks. Where it fails, one line says why, and the exit code is 1."""
+
+import csv
+import hashlib
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+GLIBC = "2.28"
+CPU = "x86_64"  # the table is this one's; another needs a table of its own
+DEBIAN_CPU = {"x86_64": "amd64", "aarch64": "arm64"}[CPU]
+
+# Exceptions that pass a hook are unwound by the host's libgcc_s.so.1, not by an unwinder of ours: this stands in for it in the link.
+UNWINDER = "void _Unwind_Resume(void) {}\nvoid __gcc_personality_v0(void) {}\n"
+UNWINDER_MAP = "GCC_3.0 { global: _Unwind_Resume; local: *; };\nGCC_3.3.1 { global: __gcc_personality_v0; };\n"
+
+CROSS = """[constants]
+zig = '{zig}'
+target = ['-target', '{cpu}-linux-gnu.{glibc}']
+libraries = '{libraries}'
+flags = ['-ffile-prefix-map={source}=.', '-Wno-unknown-warning-option', '-Wno-unused-command-line-argument']
+link = ['-L' + libraries, '-Wl,--build-id=sha1', '-s']
+
+[binaries]
+c = [zig, 'cc'] + target
+cpp = [zig, 'c++'] + target
+ar = [zig, 'ar']
+strip = ['true']
+pkg-config = 'pkg-config'
+
+[built-in options]
+c_args = flags
+cpp_args = flags
+c_link_args = link + ['-L{unwinder}', '-lhost-unwinder']
+cpp_link_args = link
+
+[properties]
+needs_exe_wrapper = {foreign}
+pkg_config_libdir = libraries / 'pkgconfig'
+
+[host_machine]
+system = 'linux'
+cpu_family = '{cpu}'
+cpu = '{cpu}'
+endian = 'little'
+"""
+
+
+def fail(why):
+    sys.exit(f"tools/release: {why}")
+
+
+def rows(table=HERE / "libraries.csv"):
+    with open(table, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def is_right(path, row):
+    return path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == row["sha256"]
+
+
+def fetch(folder, row):
+    """Return the package's file, which apt-get may have left there another time."""
+    name = f"{row['package']}={row['version']}"
+    version = row["version"].replace(":", "%3a")  # as apt-get writes it
+    path = folder / f"{row['package']}_{version}_{DEBIAN_CPU}.deb"
+    if is_right(path, row):
+        return path
+    path.unlink(missing_ok=True)
+    command = [
+        "apt-get",
+        "download",
+        "-o",
+        "APT::Sandbox::User=root",
+        f"{row['package']}:{DEBIAN_CPU}={row['version']}",
+    ]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode or not path.exists():
+        why = (
+            "there is no network" if "resolve" in done.stderr or "connect" in done.stderr else "its sources have it not"
+        )
+        fail(
+            f"apt-get cannot fetch {name} ({why}); on Debian 12 run `apt-get update`, and compare packages/libraries.csv"
+        )
+    if not is_right(path, row):
+        path.unlink()
+        fail(f"{name} is not the file that packages/libraries.csv means (its SHA-256 differs); run this again")
+    return path
+
+
+def run(command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if done.returncode:
+        fail(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
+
+
+def main(folder, zig, *table):
+    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        fail("there is no apt-get here, which fetches the libraries; run this on Debian 12, or in its container image")
+    folder = pathlib.Path(folder).resolve()
+    downloads, root, unwinder = folder / "downloads", folder / "root", folder / "unwinder"
+    for path in (downloads, unwinder):
+        path.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(root, ignore_errors=True)  # dpkg-deb keeps the files' dates: nothing is compiled again for it
+    for row in rows(*table):
+        run(["dpkg-deb", "-x", fetch(downloads, row), root])
+    libraries = root / f"usr/lib/{CPU}-linux-gnu"
+    for description in libraries.glob("pkgconfig/*.pc"):
+        lines = description.read_text().replace("=/usr", f"={root}/usr").splitlines()
+        lines = [f"libdir={libraries}" if line.startswith("libdir=") else line for line in lines]
+        description.write_text("\n".join(lines) + "\n")
+
+    (unwinder / "unwinder.c").write_text(UNWINDER)
+    (unwinder / "unwinder.map").write_text(UNWINDER_MAP)
+    run(
+        [zig, "cc", "-target", f"{CPU}-linux-gnu.{GLIBC}", "-shared", "-nostdlib", "-Wl,-soname,libgcc_s.so.1"]
+        + [f"-Wl,--version-script={unwinder / 'unwinder.map'}", unwinder / "unwinder.c"]
+        + ["-o", unwinder / "libhost-unwinder.so"]
+    )
+    cross = CROSS.format(
+        zig=zig,
+        cpu=CPU,
+        glibc=GLIBC,
+        libraries=libraries,
+        source=HERE.parent,
+        unwinder=unwinder,
+        foreign=str(CPU != platform.machine()).lower(),
+    )
+    file = folder / "cross.ini"
+    if not file.exists() or file.read_text() != cross:  # else meson would set up anew
+        file.write_text(cross)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

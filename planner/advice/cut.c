@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cut.h"
+#include "failed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool mt_is_cut(const struct mt_asked *asked)
+{
+    size_t last = mt_failed_last(asked);
+    for (size_t i = last + 1; last && i < asked->n; i++)
+        if (asked->request[i].kind == MT_REQUEST_ALLOCATE)
+            return false;
+    return last;
+}
+
+struct item {
+    uint64_t event;
+    size_t order;
+    struct mt_request request;
+};
+
+static int by_event(const void *left, const void *right)
+{
+    const struct item *a = left, *b = right;
+    if (a->event != b->event)
+        return a->event < b->event ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+/* The program's own number of a recorded block; UINT32_MAX: it asked for none. */
+static uint32_t number_of(const struct mt_asked *asked, size_t n, uint64_t event)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (asked->recorded[middle].event < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low < n && asked->recorded[low].event == event &&
+           asked->request[low].kind != MT_REQUEST_ALLOCATE)
+        low++;
+    return low < n && asked->recorded[low].event == event ? asked->request[low].block : UINT32_MAX;
+}
+
+static void put(struct item *item, size_t *n, uint64_t event, struct mt_request request)
+{
+    item[*n] = (struct item){event, *n, request};
+    ++*n;
+}
+
+/* What comes after the cut, in its order. */
+static size_t list(struct item *item, const struct mt_cut_run *cut,
+                   const struct mt_recording *recording, const struct mt_asked *asked, size_t own)
+{
+    uint32_t next = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < own; i++)
+        if (asked->request[i].kind == MT_REQUEST_ALLOCATE && asked->request[i].block >= next)
+            next = asked->request[i].block + 1;
+    for (int reach = MT_REACH_REQUEST; reach < MT_N_REACHES; reach++)
+        if (cut->rest.ends[reach])
+            put(item, &n, cut->rest.ends[reach],
+                (struct mt_request){.stream = (uint16_t)reach, .kind = MT_REQUEST_MARK});
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        bool is_new = block->begin > cut->rest.cut, ends = block->end != MT_EVER;
+        uint32_t number = is_new                               ? next++
+                          : ends && block->end > cut->rest.cut ? number_of(asked, own, block->begin)
+                                                               : UINT32_MAX;
+        if (number == UINT32_MAX)
+            continue;
+        if (is_new)
+            put(item, &n, block->begin,
+                (struct mt_request){
+                    .size = block->size, .block = number, .kind = MT_REQUEST_ALLOCATE});
+        if (ends)
+            put(item, &n, block->end,
+                (struct mt_request){.block = number, .kind = MT_REQUEST_FREE});
+    }
+    qsort(item, n, sizeof *item, by_event);
+    return n;
+}
+
+/* The failed request's own free is not the program's. */
+static int join(struct mt_cut_run *cut, const struct mt_recording *recording,
+                const struct mt_asked *asked)
+{
+    size_t own = mt_failed_last(asked), most = own + 2 * recording->n + MT_N_REACHES + 1;
+    struct item *item = calloc(2 * recording->n + MT_N_REACHES + 1, sizeof *item);
+    cut->asked = *asked;
+    cut->asked.request = calloc(most, sizeof *cut->asked.request);
+    cut->asked.recorded = calloc(most, sizeof *cut->asked.recorded);
+    if (!item || !cut->asked.request || !cut->asked.recorded) {
+        free(item);
+        return -ENOMEM;
+    }
+    memcpy(cut->asked.request, asked->request, own * sizeof *asked->request);
+    memcpy(cut->asked.recorded, asked->recorded, own * sizeof *asked->recorded);
+    size_t n = list(item, cut, recording, asked, own);
+    for (size_t i = 0; i < n; i++) {
+        cut->asked.request[own + i] = item[i].request;
+        cut->asked.recorded[own + i].event = item[i].event;
+    }
+    cut->asked.n = own + n;
+    free(item);
+    return 0;
+}
+
+/* A loss may be outside all modules: it is forward's, if nothing came since but forward. */
+static enum mt_phase phase_of(const struct mt_recording *recording, uint64_t event)
+{
+    const struct mt_recorded_block *block = mt_recorded_at(recording, event);
+    size_t i = recording->n_turns;
+    if (block && block->phase != MT_PHASE_OUTSIDE)
+        return (enum mt_phase)block->phase;
+    while (i && (recording->turn[i - 1].event > event ||
+                 recording->turn[i - 1].phase == MT_PHASE_OUTSIDE))
+        i--;
+    bool is_stepped = i && recording->n_steps &&
+                      recording->step[recording->n_steps - 1].begin > recording->turn[i - 1].event;
+    return i && !is_stepped && recording->turn[i - 1].phase == MT_PHASE_FORWARD ? MT_PHASE_FORWARD
+                                                                                : MT_PHASE_OUTSIDE;
+}
+
+int mt_cut_extend(struct mt_cut_run *cut, struct mt_recording *recording,
+                  const struct mt_asked *asked)
+{
+    *cut = (struct mt_cut_run){0};
+    if (!mt_is_cut(asked))
+        return 0;
+    uint64_t event = asked->recorded[mt_failed_last(asked) - 1].event;
+    int rc = mt_rest_add(&cut->rest, recording, event, phase_of(recording, event));
+    return rc ? rc : join(cut, recording, asked);
+}
+
+void mt_cut_judge(const struct mt_cut_run *cut, struct mt_judge *judge, bool *has_failed)
+{
+    size_t own = mt_failed_last(judge->asked);
+    for (size_t i = 0; i < cut->asked.n; i++)
+        has_failed[i] = i < own && mt_failed(judge->asked, i);
+    judge->asked = &cut->asked;
+    judge->event = cut->rest.last;
+    judge->rest = &cut->rest;
+    judge->trial.request = cut->asked.request;
+    judge->trial.n = cut->asked.n;
+    judge->trial.has_failed = has_failed;
+    judge->trial.is_cut = true;
+    judge->trial.failed = own - 1;
+}
+
+void mt_cut_clear(struct mt_cut_run *cut)
+{
+    free(cut->asked.request);
+    free(cut->asked.recorded);
+    *cut = (struct mt_cut_run){0};
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run that ran out of memory and ended: its requests, and those that it would have gone on to
+ * make. */
+#ifndef MT_PLANNER_CUT_H
+#define MT_PLANNER_CUT_H
+
+#include "judge.h"
+#include "planner/changes/recording.h"
+#include "planner/changes/rest.h"
+#include "planner/requests/gather.h"
+
+/* Whether nothing was allocated after the last request that failed: what the program asked for next
+ * is not in the trace. */
+bool mt_is_cut(const struct mt_asked *asked);
+
+struct mt_cut_run {
+    struct mt_rest rest;
+    struct mt_asked asked; /* up to the request that failed, and then what is modelled; a request of
+                            * kind MARK, whose stream is an enum mt_reach, stands where each ends */
+};
+
+/* Of a recording that has the request that failed as a block (mt_failed_add, mt_failed_add_all),
+ * and gets what follows it. 0 or -ENOMEM; to be cleared in any case. */
+int mt_cut_extend(struct mt_cut_run *cut, struct mt_recording *recording,
+                  const struct mt_asked *asked);
+/* The judge's requests are the run's from here on, and changes edit what follows, too. has_failed:
+ * by request, room for all of the run's; its first ones are filled in. */
+void mt_cut_judge(const struct mt_cut_run *cut, struct mt_judge *judge, bool *has_failed);
+void mt_cut_clear(struct mt_cut_run *cut);
+
+#endif

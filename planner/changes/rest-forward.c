@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rest of a forward: layers that are as those before, and the loss of a language model. */
+#include "analyzer/support/grow.h"
+#include "rest-inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t first_block(const struct mt_resting *resting, const struct mt_module_call *call)
+{
+    return mt_first_made(resting->recording, call->forward);
+}
+
+static size_t count_blocks(const struct mt_resting *resting, const struct mt_module_call *call)
+{
+    return mt_first_made(resting->recording, call->forward_end) - first_block(resting, call);
+}
+
+/* Whether the first n blocks of two calls are of the same sizes. */
+static bool are_equal(const struct mt_resting *resting, const struct mt_module_call *one,
+                      const struct mt_module_call *other, size_t n)
+{
+    const struct mt_recorded_block *a = resting->recording->block + first_block(resting, one),
+                                   *b = resting->recording->block + first_block(resting, other);
+    size_t i = 0;
+    while (i < n && a[i].size == b[i].size)
+        i++;
+    return i == n;
+}
+
+static uint32_t limit_of(const struct mt_resting *resting)
+{
+    return mt_definitions_frame_limit(resting->recording->definitions);
+}
+
+static const char *path_of(const struct mt_resting *resting, uint32_t group)
+{
+    uint32_t frame = 1, limit = limit_of(resting);
+    while (frame < limit && mt_rest_group(resting, frame) != group)
+        frame++;
+    return frame < limit ? mt_recorded_module(resting->recording, frame) : "";
+}
+
+/* "h." of "h.4.mlp". */
+static size_t list_size(const char *path)
+{
+    size_t size = mt_layer_size(path);
+    while (size && path[size - 1] != '.')
+        size--;
+    return size;
+}
+
+/* Layers of the list that have a name. */
+static size_t count_named(const struct mt_resting *resting, uint32_t group)
+{
+    const char *path = path_of(resting, group);
+    size_t size = list_size(path), n = 0;
+    uint32_t limit = limit_of(resting);
+    bool *is_counted = calloc(resting->groups.n + 1, sizeof *is_counted);
+    for (uint32_t frame = 1; is_counted && size && frame < limit; frame++) {
+        const char *other = mt_recorded_module(resting->recording, frame);
+        uint32_t at = mt_rest_group(resting, frame);
+        if (!at || is_counted[at] || list_size(other) != size || strncmp(other, path, size) != 0)
+            continue;
+        is_counted[at] = true;
+        n++;
+    }
+    free(is_counted);
+    return n;
+}
+
+static uint32_t group_of(const struct mt_resting *resting, const struct mt_recorded_block *block)
+{
+    return mt_rest_group(resting, block->module);
+}
+
+/* Layers by their parameters' sizes: each has as many of a size. */
+static size_t count_by_sizes(const struct mt_resting *resting, uint32_t group)
+{
+    const struct mt_recording *recording = resting->recording;
+    size_t least = 0;
+    for (size_t i = 0; i < recording->n; i++) {
+        size_t own = 0, all = 0;
+        if (recording->block[i].category != MT_CATEGORY_PARAMETERS ||
+            group_of(resting, &recording->block[i]) != group)
+            continue;
+        for (size_t j = 0; j < recording->n && recording->block[j].begin < resting->rest->cut;
+             j++) {
+            const struct mt_recorded_block *other = &recording->block[j];
+            if (other->category != MT_CATEGORY_PARAMETERS ||
+                other->size != recording->block[i].size)
+                continue;
+            own += group_of(resting, other) == group;
+            all++;
+        }
+        least = !least || all / own < least ? all / own : least;
+    }
+    return least;
+}
+
+int mt_rest_copy_turns(struct mt_resting *resting, uint64_t from, uint64_t to, uint64_t offset)
+{
+    struct mt_recording *recording = resting->recording;
+    const struct mt_turn *first = mt_turn_after(recording, from - 1);
+    size_t i = first ? (size_t)(first - recording->turn) : recording->n_turns;
+    for (size_t n = recording->n_turns; i < n && recording->turn[i].event < to; i++) {
+        if (mt_grow(&recording->turn, &recording->turns_capacity, recording->n_turns + 1,
+                    sizeof *recording->turn))
+            return -ENOMEM;
+        struct mt_turn turn = recording->turn[i];
+        turn.event += offset;
+        recording->turn[recording->n_turns++] = turn;
+    }
+    return 0;
+}
+
+static int copy_node(struct mt_recording *recording, size_t place, uint64_t from, uint64_t offset)
+{
+    if (mt_grow(&recording->node, &recording->nodes_capacity, recording->n_nodes + 1,
+                sizeof *recording->node))
+        return -ENOMEM;
+    struct mt_recorded_node node = recording->node[place];
+    uint32_t first = node.first_save;
+    node.made += offset;
+    node.output += node.output >= from ? offset : 0;
+    node.begin += node.begin ? offset : 0;
+    node.end += node.end ? offset : 0;
+    node.first_save = (uint32_t)recording->n_saves;
+    for (uint32_t i = 0; i < node.n_saves; i++) {
+        if (mt_grow(&recording->save, &recording->saves_capacity, recording->n_saves + 1,
+                    sizeof *recording->save))
+            return -ENOMEM;
+        uint64_t save = recording->save[first + i];
+        recording->save[recording->n_saves++] = save + (save >= from ? offset : 0);
+    }
+    recording->node[recording->n_nodes++] = node;
+    return 0;
+}
+
+int mt_rest_copy_nodes(struct mt_resting *resting, uint64_t from, uint64_t to, uint64_t own,
+                       uint64_t offset)
+{
+    struct mt_recording *recording = resting->recording;
+    int rc = 0;
+    for (size_t i = mt_first_node(recording, from), n = recording->n_nodes;
+         !rc && i < n && recording->node[i].made < to; i++)
+        rc = copy_node(recording, i, own, offset);
+    return rc;
+}
+
+static struct mt_recorded_block moved(const struct mt_resting *resting,
+                                      const struct mt_recorded_block *block, uint64_t offset)
+{
+    struct mt_recorded_block copy = *block;
+    copy.begin += offset;
+    copy.end = block->end > resting->rest->cut ? MT_EVER : block->end + offset;
+    copy.saved += block->saved ? offset : 0;
+    return copy;
+}
+
+/* Go on as the call did after its first `done` blocks. */
+static int copy_call(struct mt_resting *resting, const struct mt_module_call *like, size_t done,
+                     uint64_t offset)
+{
+    struct mt_recording *recording = resting->recording;
+    size_t first = first_block(resting, like), n = count_blocks(resting, like), i = 0;
+    uint64_t from = done ? recording->block[first + done - 1].begin + 1 : like->forward;
+    int rc = mt_rest_copy_turns(resting, from, like->forward_end, offset);
+    if (!rc)
+        rc = mt_rest_copy_nodes(resting, from, like->forward_end, like->forward, offset);
+    for (i = done; !rc && i < n; i++) {
+        if (mt_grow(&recording->block, &recording->capacity, recording->n + 1,
+                    sizeof *recording->block))
+            return -ENOMEM;
+        recording->block[recording->n] = moved(resting, &recording->block[first + i], offset);
+        recording->n++;
+    }
+    if (resting->now < like->forward_end + offset)
+        resting->now = like->forward_end + offset;
+    return rc;
+}
+
+/* What the open call has made lives as long as in the one that it is like. */
+static void align(struct mt_resting *resting, const struct mt_module_call *open,
+                  const struct mt_module_call *like, size_t done, uint64_t offset)
+{
+    struct mt_recorded_block *block = resting->recording->block;
+    size_t mine = first_block(resting, open), its = first_block(resting, like);
+    uint64_t cut = resting->rest->cut;
+    for (size_t i = 0; i < done; i++) {
+        struct mt_recorded_block *one = &block[mine + i];
+        struct mt_recorded_block other = moved(resting, &block[its + i], offset);
+        if (i + 1 == done) { /* the request that failed: what it is, is known now */
+            other.begin = one->begin;
+            other.size = one->size;
+            *one = other;
+        }
+        if (one->end > cut)
+            one->end = other.end > cut ? other.end : cut + 1;
+    }
+}
+
+/* A layer's blocks may be free only after the next one's first operators: the next of the call
+ * before is the open one. */
+static void align_before(struct mt_resting *resting, const struct mt_module_call *before,
+                         const struct mt_module_call *like, uint64_t offset)
+{
+    struct mt_recorded_block *block = resting->recording->block;
+    size_t mine = first_block(resting, before), its = first_block(resting, like);
+    uint64_t cut = resting->rest->cut;
+    for (size_t i = 0, n = count_blocks(resting, before); i < n; i++) {
+        uint64_t end = block[its + i].end;
+        if (block[mine + i].end > cut && end <= cut)
+            block[mine + i].end = end + offset > cut ? end + offset : cut + 1;
+    }
+}
+
+static int add_call(struct mt_resting *resting, struct mt_module_call call)
+{
+    if (mt_grow(&resting->calls.call, &resting->calls.capacity, resting->calls.n + 1,
+                sizeof *resting->calls.call))
+        return -ENOMEM;
+    resting->calls.call[resting->calls.n++] = call;
+    return 0;
+}
+
+/* A call of its own for each layer: module 0 stands between them. */
+static int add_layers(struct mt_resting *resting, struct mt_module_call like, size_t n)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < n; i++) {
+        rc = mt_rest_turn(resting, 0, MT_PHASE_FORWARD);
+        uint64_t offset = ++resting->now - like.forward;
+        struct mt_module_call call = {.group = like.group,
+                                      .forward = like.forward + offset,
+                                      .forward_end = like.forward_end + offset};
+        if (!rc)
+            rc = copy_call(resting, &like, 0, offset);
+        if (!rc)
+            rc = add_call(resting, call);
+    }
+    return rc;
+}
+
+static bool is_called(const struct mt_module_calls *calls, size_t from, uint32_t group)
+{
+    while (from < calls->n && calls->call[from].group != group)
+        from++;
+    return from < calls->n;
+}
+
+/* The first call of this iteration: none from there on had a backward, or comes twice. */
+static size_t first_call(const struct mt_module_calls *calls)
+{
+    size_t i = calls->n;
+    while (i && !calls->call[i - 1].backward && !is_called(calls, i, calls->call[i - 1].group))
+        i--;
+    return i;
+}
+
+static bool is_of_list(const struct mt_resting *resting, uint32_t group, uint32_t other)
+{
+    const char *one = path_of(resting, group), *two = path_of(resting, other);
+    size_t size = list_size(one);
+    return size && size == list_size(two) && !strncmp(one, two, size);
+}
+
+/* Calls before `end` of the same list, in this iteration. */
+static size_t count_called(const struct mt_resting *resting, size_t end, uint32_t group)
+{
+    size_t n = 0;
+    for (size_t i = resting->first; i < end; i++)
+        n += is_of_list(resting, group, resting->calls.call[i].group);
+    return n;
+}
+
+static uint64_t elements_of(const struct mt_recorded_block *block)
+{
+    return mt_recorded_elements(block);
+}
+
+/* What a language model makes its loss of: as many rows as a layer's output has, and a column for
+ * each row of the parameter after the layers that has as many elements as the one before them; or
+ * of that one where none comes after. */
+static void find_logits(struct mt_resting *resting, const struct mt_module_call *like)
+{
+    const struct mt_recording *recording = resting->recording;
+    const struct mt_recorded_block *output =
+        mt_recorded_at(recording, mt_call_output(recording, like));
+    uint64_t width = 0, first = MT_EVER, last = 0;
+    size_t before = SIZE_MAX, after = SIZE_MAX;
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (block->category != MT_CATEGORY_PARAMETERS || !group_of(resting, block))
+            continue;
+        if (group_of(resting, block) == like->group && (!width || elements_of(block) < width))
+            width = elements_of(block);
+        first = block->begin < first ? block->begin : first;
+        last = block->begin > last ? block->begin : last;
+    }
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (block->category != MT_CATEGORY_PARAMETERS || group_of(resting, block) ||
+            elements_of(block) < 2 * width)
+            continue;
+        size_t *best = block->begin < first ? &before : block->begin > last ? &after : NULL;
+        if (best &&
+            (*best == SIZE_MAX || elements_of(block) > elements_of(&recording->block[*best])))
+            *best = i;
+    }
+    if (!output || !width || before == SIZE_MAX ||
+        (after != SIZE_MAX &&
+         elements_of(&recording->block[after]) != elements_of(&recording->block[before])))
+        return;
+    resting->head = after != SIZE_MAX ? after : before;
+    resting->logits = mt_block_of(
+        (uint64_t)((double)output->size / (double)width *
+                   ((double)elements_of(&recording->block[resting->head]) / (double)width)));
+}
+
+/* As large, after the last layer. */
+static void count_logits(struct mt_resting *resting, uint64_t from)
+{
+    struct mt_recording *recording = resting->recording;
+    for (size_t i = mt_first_made(recording, from); i < recording->n; i++) {
+        uint64_t size = recording->block[i].size;
+        if (!resting->logits || recording->block[i].begin > resting->rest->cut ||
+            size + size / 64 < resting->logits || size > resting->logits + resting->logits / 64)
+            continue;
+        if (++resting->n_logits == 2) /* of what comes of them */
+            recording->block[i].saved = resting->now;
+    }
+}
+
+static int add_loss(struct mt_resting *resting)
+{
+    if (!resting->logits || mt_rest_turn(resting, 0, MT_PHASE_FORWARD))
+        return resting->logits ? -ENOMEM : 0;
+    for (size_t i = resting->n_logits; i < 2; i++) {
+        size_t block =
+            mt_rest_make_of(resting, resting->logits, MT_CATEGORY_ACTIVATIONS, MT_PHASE_FORWARD);
+        if (block == SIZE_MAX)
+            return -ENOMEM;
+        resting->recording->block[block].saved = i ? resting->now : 0;
+    }
+    return 0;
+}
+
+/* What a layer makes again if it is checkpointed: nothing of it is saved but where it began. */
+static uint64_t made_again(const struct mt_resting *resting, const struct mt_module_call *like)
+{
+    const struct mt_recording *recording = resting->recording;
+    uint64_t bytes = 0;
+    bool is_under = false;
+    for (size_t i = first_block(resting, like), n = count_blocks(resting, like); n; i++, n--) {
+        is_under |= mt_is_checkpointed(recording, recording->block[i].stack);
+        bytes += recording->block[i].size;
+    }
+    return is_under ? bytes : 0;
+}
+
+/* The newest whole call that another one follows, if that is equal; or the newest whole one. */
+static int like_of(const struct mt_resting *resting, size_t end, uint32_t group, size_t found[2])
+{
+    size_t n = 0;
+    for (size_t i = end; i > resting->first && n < 2; i--)
+        if (is_of_list(resting, group, resting->calls.call[i - 1].group))
+            found[n++] = i - 1;
+    const struct mt_module_call *call = resting->calls.call;
+    if (!n)
+        return -ENOENT;
+    if (n == 2 &&
+        (count_blocks(resting, &call[found[0]]) != count_blocks(resting, &call[found[1]]) ||
+         !are_equal(resting, &call[found[0]], &call[found[1]],
+                    count_blocks(resting, &call[found[0]]))))
+        return -ENOENT;
+    found[1] = n == 2 ? found[1] : found[0];
+    return 0;
+}
+
+int mt_rest_forward(struct mt_resting *resting)
+{
+    struct mt_module_calls *calls = &resting->calls;
+    struct mt_rest *rest = resting->rest;
+    resting->first = first_call(calls);
+    if (calls->n == resting->first)
+        return -ENOENT;
+    struct mt_module_call last = calls->call[calls->n - 1];
+    bool is_open = last.forward_end > rest->cut;
+    size_t end = calls->n - is_open, found[2], done = is_open ? count_blocks(resting, &last) : 0;
+    int rc = like_of(resting, end, last.group, found);
+    if (rc)
+        return rc;
+    struct mt_module_call before = calls->call[found[0]], like = calls->call[found[1]];
+    if (is_open && (!done || done > count_blocks(resting, &like) ||
+                    !are_equal(resting, &last, &like, done - 1)))
+        return -ENOENT;
+    size_t named = count_named(resting, last.group), sized = count_by_sizes(resting, like.group);
+    rest->layers = named > sized ? named : sized;
+    rest->seen = count_called(resting, end, last.group);
+    resting->like = like.group;
+    resting->again = made_again(resting, &like);
+    find_logits(resting, &like);
+    if (is_open) {
+        uint64_t offset =
+            rest->cut - resting->recording->block[first_block(resting, &like) + done - 1].begin;
+        align(resting, &last, &like, done, offset);
+        if (found[0] != found[1])
+            align_before(resting, &before, &like, last.forward - before.forward);
+        rc = copy_call(resting, &like, done, offset);
+        calls->call[calls->n - 1].forward_end = ++resting->now;
+    } else {
+        count_logits(resting, last.forward_end);
+    }
+    size_t known = rest->seen + is_open, more = rest->layers > known ? rest->layers - known : 0;
+    if (!rc && !resting->n_logits)
+        rc = add_layers(resting, like, more);
+    return rc ? rc : add_loss(resting);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The optimizer's first step, which makes its state, and the iteration after it, which has both. */
+#include "analyzer/support/grow.h"
+#include "rest-inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* What a step keeps for each trained parameter. */
+struct state {
+    unsigned values;   /* blocks */
+    double wider;      /* than the parameter */
+    bool is_on_device; /* a number for each parameter is, too: fused */
+};
+
+static unsigned common(unsigned a, unsigned b)
+{
+    return b ? common(b, a % b) : a;
+}
+
+/* How many blocks of a size come together, in the order in which they were made: the last ones may
+ * be more still. */
+static unsigned count_together(const struct mt_resting *resting)
+{
+    const struct mt_recording *recording = resting->recording;
+    uint64_t size = 0;
+    unsigned run = 0, all = 0;
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (block->category != MT_CATEGORY_OPTIMIZER_STATE || block->is_master ||
+            block->size <= 512)
+            continue;
+        if (block->size != size && run)
+            all = common(all, run);
+        run = block->size == size ? run + 1 : 1;
+        size = block->size;
+    }
+    return all;
+}
+
+/* Of the parameters that have been stepped. False: none has, or they follow no rule. */
+static bool find_state(struct mt_resting *resting, struct state *state)
+{
+    const struct mt_recording *recording = resting->recording;
+    static const double widths[] = {1, 2, 0.5, 4, 0.25};
+    uint64_t first = 0;
+    size_t small = 0;
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (block->category != MT_CATEGORY_OPTIMIZER_STATE || block->is_master)
+            continue;
+        small += block->size <= 512;
+        first = first || block->size <= 512 ? first : block->size;
+    }
+    state->values = count_together(resting);
+    state->is_on_device = small > 1;
+    for (size_t w = 0; state->values && w < sizeof widths / sizeof *widths; w++)
+        for (size_t i = 0; i < recording->n; i++)
+            if (mt_is_trained(&recording->block[i]) &&
+                mt_scaled(recording->block[i].size, widths[w]) == first) {
+                state->wider = widths[w];
+                return true;
+            }
+    return false;
+}
+
+/* State of the parameters that have none yet. */
+static int add_state(struct mt_resting *resting, const struct state *state)
+{
+    struct mt_recording *recording = resting->recording;
+    struct mt_rest_sizes there;
+    int rc = mt_rest_sizes_of(&there, resting, MT_CATEGORY_OPTIMIZER_STATE);
+    for (size_t i = 0, n = recording->n; !rc && i < n; i++) {
+        if (!mt_is_trained(&recording->block[i]) || recording->block[i].end != MT_EVER)
+            continue;
+        uint64_t size = mt_scaled(recording->block[i].size, state->wider);
+        for (unsigned j = 0; !rc && j < state->values; j++) {
+            if (mt_rest_sizes_take(&there, size))
+                continue;
+            resting->rest->state += size;
+            rc = mt_rest_make_of(resting, size, MT_CATEGORY_OPTIMIZER_STATE, MT_PHASE_STEP) ==
+                         SIZE_MAX
+                     ? -ENOMEM
+                     : 0;
+        }
+    }
+    free(there.size);
+    return rc;
+}
+
+/* Adam's moments go through a copy of all parameters, unless its kernel is fused. */
+static int add_passing(struct mt_resting *resting, const struct state *state)
+{
+    struct mt_recording *recording = resting->recording;
+    size_t first = recording->n;
+    if (state->values != 2 || state->is_on_device)
+        return 0;
+    struct mt_rest_sizes there; /* the step may have made some already */
+    int rc = mt_rest_sizes_of(&there, resting, MT_CATEGORY_TEMPORARIES);
+    for (size_t i = 0; !rc && i < first; i++) {
+        if (!mt_is_trained(&recording->block[i]) || recording->block[i].end != MT_EVER)
+            continue;
+        uint64_t size = mt_scaled(recording->block[i].size, state->wider);
+        if (mt_rest_sizes_take(&there, size))
+            continue;
+        resting->rest->passing += size;
+        rc = mt_rest_make_of(resting, size, MT_CATEGORY_TEMPORARIES, MT_PHASE_STEP) == SIZE_MAX
+                 ? -ENOMEM
+                 : 0;
+    }
+    free(there.size);
+    for (size_t i = first; !rc && i < recording->n; i++)
+        mt_rest_end(resting, i);
+    return rc;
+}
+
+static bool has_state(const struct mt_recording *recording)
+{
+    for (size_t i = 0; i < recording->n; i++)
+        if (recording->block[i].category == MT_CATEGORY_OPTIMIZER_STATE)
+            return true;
+    return false;
+}
+
+/* 0; -ENOMEM; -ENOENT: what the optimizer keeps follows no rule. */
+int mt_rest_step(struct mt_resting *resting, bool is_begun)
+{
+    struct mt_recording *recording = resting->recording;
+    struct mt_rest *rest = resting->rest;
+    struct state state = {.values = 2, .wider = 1};
+    bool was_stepped = recording->n_steps > (is_begun ? 1u : 0u);
+    uint64_t begin = ++resting->now;
+    if (has_state(recording) && !find_state(resting, &state) && !was_stepped)
+        return -ENOENT;
+    rest->supposes_adam = !recording->n_steps;
+    rest->is_in_step = is_begun && !was_stepped;
+    if (!is_begun && mt_grow(&recording->step, &recording->steps_capacity, recording->n_steps + 1,
+                             sizeof *recording->step))
+        return -ENOMEM;
+    if (!is_begun)
+        recording->step[recording->n_steps++] = (struct mt_recorded_step){.begin = begin};
+    int rc = was_stepped ? 0 : add_state(resting, &state);
+    if (!rc && (!was_stepped || has_state(recording)))
+        rc = add_passing(resting, &state);
+    recording->step[recording->n_steps - 1].end = ++resting->now;
+    return rc;
+}
+
+uint64_t mt_rest_forward_of(const struct mt_recording *recording, uint64_t to)
+{
+    uint64_t after = 0;
+    for (size_t i = 0; i < recording->n_steps; i++)
+        if (recording->step[i].end && recording->step[i].end < to)
+            after = recording->step[i].end;
+    const struct mt_turn *turn = mt_turn_after(recording, after);
+    const struct mt_turn *end = recording->turn + recording->n_turns;
+    while (turn && turn < end && turn->phase != MT_PHASE_FORWARD)
+        turn++;
+    return turn && turn < end ? turn->event : 0;
+}
+
+/* Gradients are set to none between iterations, as zero_grad does unless it is told otherwise. */
+static void end_gradients(struct mt_resting *resting)
+{
+    struct mt_recording *recording = resting->recording;
+    uint64_t now = ++resting->now;
+    for (size_t i = 0; i < recording->n; i++)
+        if (recording->block[i].category == MT_CATEGORY_GRADIENTS &&
+            recording->block[i].end == MT_EVER)
+            recording->block[i].end = now;
+}
+
+static int copy_blocks(struct mt_resting *resting, uint64_t from, uint64_t to, uint64_t offset)
+{
+    struct mt_recording *recording = resting->recording;
+    for (size_t i = mt_first_made(recording, from), n = recording->n;
+         i < n && recording->block[i].begin <= to; i++) {
+        struct mt_recorded_block copy = recording->block[i];
+        if (copy.end == MT_EVER)
+            continue; /* it is kept: made once */
+        if (mt_grow(&recording->block, &recording->capacity, recording->n + 1,
+                    sizeof *recording->block))
+            return -ENOMEM;
+        copy.begin += offset;
+        copy.end += offset;
+        copy.saved += copy.saved ? offset : 0;
+        recording->block[recording->n++] = copy;
+    }
+    return 0;
+}
+
+int mt_rest_next(struct mt_resting *resting, uint64_t to)
+{
+    struct mt_recording *recording = resting->recording;
+    uint64_t from = mt_rest_forward_of(recording, to);
+    if (!from)
+        return -ENOENT;
+    end_gradients(resting);
+    mt_recording_sort(recording);
+    uint64_t offset = ++resting->now - from;
+    int rc = copy_blocks(resting, from, to, offset);
+    if (!rc)
+        rc = mt_rest_copy_turns(resting, from, to, offset);
+    if (!rc)
+        rc = mt_rest_copy_nodes(resting, from, to, from, offset);
+    /* Gradients end as those before them did, after the step. */
+    for (size_t i = 0; i < recording->n; i++)
+        if (recording->block[i].end != MT_EVER && recording->block[i].end > resting->now)
+            resting->now = recording->block[i].end;
+    return rc;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dispatcher's operators: their names, schemas and kernels. */
+#ifndef SIM_OPERATORS_H
+#define SIM_OPERATORS_H
+
+#include "torch.h"
+
+/* A node of the dispatcher's std::list. */
+struct sim_listed {
+    struct sim_listed *next, *previous;
+    char entry[];
+};
+
+/* NULL: there is none. */
+const struct sim_listed *sim_first_operator(void);
+const struct sim_listed *sim_next_operator(const struct sim_listed *node);
+/* Return the operator's entry, or NULL. */
+const char *sim_find_operator(const char *name, const char *overload);
+static inline const char *sim_operator_name(const char *entry)
+{
+    return (const char *)sim_field(entry, 0);
+}
+const char *sim_operator_overload(const char *entry);
+
+/* The table's slots: a kernel's functor, its boxed function, its unboxed one, that for symbolic
+ * sizes. */
+enum { SIM_SLOT_HOST = 1, SIM_SLOT_CUDA = 2 };
+static inline char *sim_kernel_slot(const char *entry, int slot)
+{
+    return (char *)(uintptr_t)entry + sim_layout.table + (size_t)slot * sim_layout.slot;
+}
+
+size_t sim_arguments(const char *entry);
+size_t sim_results(const char *entry);
+/* Return whether the operator writes to its argument. */
+bool sim_writes(const char *entry, size_t argument);
+/* Return whether a result shares memory with an argument that is not written: a view. */
+bool sim_makes_view(const char *entry);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operators whose kernels for CUDA are replaced. */
+#ifndef SIM_REPLACED_H
+#define SIM_REPLACED_H
+
+#include "operators.h"
+
+struct sim_replaced {
+    const char *entry;
+    sim_boxed *boxed; /* CUDA's kernel */
+    unsigned arguments, results;
+    uint64_t writes; /* a bit for each argument */
+    unsigned rules;  /* enum sim_rule */
+    unsigned failures;
+};
+
+/* Replace the kernels of all operators that have one for CUDA and are not replaced yet. The
+ * caller sees to it that one thread does so. */
+void sim_replace_kernels(void);
+/* By the operator's entry, which is replaced. */
+struct sim_replaced *sim_find_replaced(const char *entry);
+/* What the dispatcher calls instead (values.c). */
+void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t keys,
+                     struct sim_values *stack);
+/* Tensors of more bytes are not computed. */
+void sim_set_size_limit(size_t bytes);
+
+#endif

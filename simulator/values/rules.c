@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rules.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory/content.h"
+#include "core/memory/written.h"
+#include "core/values/known.h"
+
+/* By the name without overload; a name that ends in '*' is a beginning. */
+static const struct {
+    const char *name;
+    unsigned rules;
+} table[] = {
+    {"aten::empty*", SIM_LEFT_ALONE},
+    {"aten::new_empty*", SIM_LEFT_ALONE},
+    {"aten::_empty*", SIM_LEFT_ALONE},
+    {"aten::resize*", SIM_LEFT_ALONE},
+    {"aten::_resize*", SIM_LEFT_ALONE},
+    {"aten::set_", SIM_LEFT_ALONE},
+    {"aten::record_stream", SIM_LEFT_ALONE},
+    {"aten::is_pinned", SIM_LEFT_ALONE},
+    {"aten::_pin_memory", SIM_LEFT_ALONE},
+    {"aten::is_set_to", SIM_LEFT_ALONE},
+    {"aten::_fused_sdp_choice", SIM_LEFT_ALONE},
+    {"c10d::*", SIM_LEFT_ALONE},
+    {"aten::_local_scalar_dense", SIM_READS | SIM_NOT_COMPUTED},
+    {"aten::equal", SIM_DECIDES},
+    {"aten::nonzero", SIM_COUNTS},
+    {"aten::unique_dim", SIM_COUNTS},
+    {"aten::unique_consecutive", SIM_COUNTS},
+    {"aten::unique_dim_consecutive", SIM_COUNTS},
+    {"aten::_unique", SIM_COUNTS},
+    {"aten::_unique2", SIM_COUNTS},
+    {"aten::copy_", SIM_EVERYWHERE | SIM_COPIES | SIM_OVERWRITES},
+    {"aten::fill_", SIM_FILLS | SIM_OVERWRITES},
+    {"aten::zero_", SIM_CLEARS | SIM_OVERWRITES},
+    {"aten::arange", SIM_FILLS | SIM_OVERWRITES},
+    {"aten::uniform_", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::normal_", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::log_normal_", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::exponential_", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::cauchy_", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::geometric_", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::random_", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::bernoulli_", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::bernoulli", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::normal", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::poisson", SIM_RANDOM},
+    {"aten::binomial", SIM_RANDOM},
+    {"aten::_standard_gamma", SIM_RANDOM},
+    {"aten::_sample_dirichlet", SIM_RANDOM},
+    {"aten::randperm", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::native_dropout", SIM_RANDOM},
+    {"aten::rrelu_with_noise*", SIM_RANDOM},
+    {"aten::multinomial", SIM_RANDOM | SIM_CHOOSES | SIM_OVERWRITES},
+    {"aten::argmax", SIM_CHOOSES | SIM_OVERWRITES},
+    {"aten::argmin", SIM_CHOOSES | SIM_OVERWRITES},
+    {"aten::max", SIM_CHOOSES | SIM_OVERWRITES},
+    {"aten::min", SIM_CHOOSES | SIM_OVERWRITES},
+    {"aten::topk", SIM_CHOOSES | SIM_OVERWRITES},
+    {"aten::isnan", SIM_COMPARES},
+    {"aten::eq", SIM_COMPARES | SIM_OVERWRITES},
+    {"aten::ne", SIM_COMPARES | SIM_OVERWRITES},
+};
+
+static bool is_name(const char *name, const char *pattern)
+{
+    size_t length = strlen(pattern);
+
+    return pattern[length - 1] == '*' ? !strncmp(name, pattern, length - 1)
+                                      : !strcmp(name, pattern);
+}
+
+unsigned sim_rules_of(const char *entry)
+{
+    const char *name = sim_operator_name(entry);
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (is_name(name, table[i].name))
+            return table[i].rules;
+    /* One that writes in place reads it, too; results that are given are only written. */
+    return name[strlen(name) - 1] == '_' ? 0 : SIM_OVERWRITES;
+}
+
+static bool is_device(const struct sim_value *value)
+{
+    return value->tag == SIM_TAG_TENSOR && value->object != sim_layout.undefined &&
+           sim_device_type(value->object) == SIM_DEVICE_CUDA;
+}
+
+/* --- what is asked -------------------------------------------------------------------------- */
+
+enum { TYPE_LONG = 4, TYPE_BOOL = 11 };
+
+enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
+                               const struct sim_value * arguments, bool within)
+{
+    unsigned type;
+
+    if (operator->rules & SIM_COUNTS)
+        return SIM_ASKS_SIZE;
+    if (operator->rules & SIM_DECIDES)
+        return SIM_ASKS_CONDITION;
+    if (operator->rules & SIM_READS)
+        type = sim_dtype(arguments[0].object);
+    else if (operator->rules & SIM_COPIES && !is_device(&arguments[0]) && is_device(&arguments[1]))
+        type = sim_dtype(arguments[1].object) <= TYPE_LONG ? TYPE_LONG : 0xff;
+    else
+        return SIM_ASKS_NOTHING;
+    if (type == TYPE_BOOL)
+        return SIM_ASKS_CONDITION;
+    if (type > TYPE_LONG)
+        return SIM_ASKS_NOTHING;
+    return within ? SIM_ASKS_SIZE : SIM_ASKS_NUMBER;
+}
+
+/* --- results that are settled though the arguments are not known ------------------------------ */
+
+static bool is_infinite(const struct sim_value *value)
+{
+    return value->tag == SIM_TAG_DOUBLE && isinf(value->real);
+}
+
+static bool is_same(const struct sim_value *a, const struct sim_value *b)
+{
+    return is_device(a) && is_device(b) && sim_elements(a->object) == sim_elements(b->object) &&
+           sim_numel(a->object) == sim_numel(b->object);
+}
+
+/* The number of things among which an operator chooses: the size of its dimension. */
+static int64_t choices_of(const struct sim_replaced *operator, const struct sim_value * arguments)
+{
+    const char *name = sim_operator_name(operator->entry);
+    size_t at = strcmp(name, "aten::topk") ? 1 : 2, n;
+    int64_t dimension;
+
+    if (!is_device(&arguments[0]))
+        return 0;
+    n = sim_dimensions(arguments[0].object);
+    if (operator->results == 1 &&(!strcmp(name, "aten::max") || !strcmp(name, "aten::min")))
+        return 0; /* of all values, or of two tensors */
+    if (!strcmp(name, "aten::multinomial") || at >= operator->arguments)
+        dimension = -1;
+    else if (arguments[at].tag == SIM_TAG_NONE)
+        return sim_numel(arguments[0].object);
+    else if (arguments[at].tag == SIM_TAG_INT)
+        dimension = arguments[at].integer;
+    else
+        return 0;
+    if (!n)
+        return 1;
+    if (dimension < 0)
+        dimension += (int64_t)n;
+    return dimension >= 0 && dimension < (int64_t)n ? sim_sizes(arguments[0].object)[dimension] : 0;
+}
+
+void sim_rule_before(const struct sim_replaced *operator, const struct sim_value * arguments,
+                     struct sim_rule_state *rule)
+{
+    *rule = (struct sim_rule_state){0};
+    if (operator->rules & SIM_COMPARES) {
+        bool infinite = operator->arguments> 1 && is_infinite(&arguments[1]);
+        bool same = operator->arguments> 1 && is_same(&arguments[0], &arguments[1]);
+
+        rule->settled = operator->arguments == 1 || infinite || same;
+        /* Equal to itself, and not equal to infinity. */
+        rule->answer = operator->arguments> 1 &&
+                       same == !strcmp(sim_operator_name(operator->entry), "aten::eq");
+    }
+    if (operator->rules & SIM_COPIES && is_device(&arguments[0]) &&
+        arguments[1].tag == SIM_TAG_TENSOR && arguments[1].object != sim_layout.undefined)
+        rule->content =
+            !is_device(&arguments[1]) || sim_known(sim_storage(arguments[1].object)) == SIM_KNOWN;
+    rule->zero = operator->rules & SIM_CLEARS;
+    if (operator->rules & SIM_CHOOSES)
+        rule->choices = choices_of(operator, arguments);
+}
+
+enum { MANY = 1000 };
+
+/* Choose evenly; of many things (a vocabulary) none of the first or the last ones, which are those
+ * with a meaning: an end of text would end a loop at once. */
+static void choose(void *tensor, int64_t choices)
+{
+    static _Atomic uint64_t chosen;
+    int64_t n = sim_numel(tensor), *elements = (int64_t *)(void *)sim_elements(tensor);
+    uint64_t first = atomic_fetch_add(&chosen, (uint64_t)n);
+
+    if (!n || sim_span(tensor) != (size_t)n * 8 || (size_t)n * 8 > sim_copy_limit())
+        return;
+    sim_mark_written(elements, (size_t)n * 8);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t number = first + (uint64_t)i;
+
+        elements[i] = choices < MANY ? (int64_t)(number % (uint64_t)choices)
+                                     : choices / 4 + (int64_t)(number % (uint64_t)(choices / 2));
+    }
+    sim_know(sim_storage(tensor), SIM_KNOWN);
+}
+
+/* Answer a comparison whose results are too many to be computed. */
+static void know_answer(void *tensor, bool answer)
+{
+    size_t size = (size_t)sim_numel(tensor);
+
+    if (sim_element(tensor) != 1 || sim_span(tensor) != size || (answer && size > sim_copy_limit()))
+        return;
+    if (answer) {
+        sim_mark_written(sim_elements(tensor), size);
+        memset(sim_elements(tensor), 1, size);
+    }
+    sim_know(sim_storage(tensor), SIM_KNOWN);
+}
+
+/* Large copies and fills are made by the device itself, up to a size. */
+static void know_content(void *tensor, bool zero)
+{
+    size_t size = (size_t)sim_numel(tensor) * sim_element(tensor);
+
+    if (sim_known(sim_storage(tensor)) == SIM_FRESH && size == sim_span(tensor) &&
+        (zero || size <= sim_copy_limit()) && size >= sim_storage_size(tensor))
+        sim_know(sim_storage(tensor), SIM_KNOWN);
+}
+
+void sim_rule_after(const struct sim_replaced *operator, struct sim_value * results,
+                    const struct sim_rule_state *rule, bool known)
+{
+    const struct sim_value *index = results + operator->results - 1;
+
+    if (rule->choices > 0 && !known && is_device(index) && sim_dtype(index->object) == TYPE_LONG)
+        choose(index->object, rule->choices);
+    if (rule->settled && !known && is_device(&results[0]))
+        know_answer(results[0].object, rule->answer);
+    if (!known && operator->results && is_device(&results[0]) && (rule->content || rule->zero))
+        know_content(results[0].object, rule->zero);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is special about some operators. */
+#ifndef SIM_RULES_H
+#define SIM_RULES_H
+
+#include "core/values/unknown.h"
+#include "replaced.h"
+
+enum sim_rule {
+    SIM_LEFT_ALONE = 1,   /* it computes nothing */
+    SIM_EVERYWHERE = 2,   /* one kernel for all devices computes by itself */
+    SIM_NOT_COMPUTED = 4, /* the host's kernel would do something else */
+    SIM_COUNTS = 8,       /* how large its results are depends on values */
+    SIM_DECIDES = 2048,   /* its result is yes or no, for the program */
+    SIM_READS = 16,       /* a value goes to the program */
+    SIM_RANDOM = 32,      /* takes numbers from a generator */
+    SIM_FILLS = 64,       /* costs the host next to nothing */
+    SIM_CLEARS = 4096,    /* the device does so by itself, however large */
+    SIM_OVERWRITES = 128, /* does not read what it writes to */
+    SIM_CHOOSES = 256,    /* the largest of values that are not known: any */
+    SIM_COPIES = 512,
+    SIM_COMPARES = 1024, /* with infinity, or with itself: values that are not known are finite */
+};
+
+struct sim_rule_state {
+    bool settled;    /* the results are known though the arguments are not: */
+    bool answer;     /* all of them this */
+    bool zero;       /* SIM_CLEARS */
+    bool content;    /* of a large copy: what it brings is known */
+    int64_t choices; /* SIM_CHOOSES: the number of things to choose from; else 0 */
+};
+
+unsigned sim_rules_of(const char *entry);
+/* What the operator asks for, if its argument is not known. within: another operator calls it. */
+enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
+                               const struct sim_value * arguments, bool within);
+void sim_rule_before(const struct sim_replaced *operator, const struct sim_value * arguments,
+                     struct sim_rule_state *rule);
+/* known: the results are computed from known values. */
+void sim_rule_after(const struct sim_replaced *operator, struct sim_value * results,
+                    const struct sim_rule_state *rule, bool known);
+
+#endif

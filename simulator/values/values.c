@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compute small values. The dispatcher calls our function in place of CUDA's kernel of an operator.
+ * It calls that kernel, which requests the memory and computes nothing, and then the host's kernel
+ * of the same operator on the same contents: memory of the simulated device is memory of the host.
+ * The results are written to the device. Operators with large tensors are left alone, and what
+ * depends on them is unknown.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "core/memory/content.h"
+#include "core/memory/written.h"
+#include "core/streams/capture.h"
+#include "core/values/known.h"
+#include "core/values/unknown.h"
+#include "replaced.h"
+#include "rules.h"
+#include "torch.h"
+
+enum {
+    MOST_WRITTEN = 64,    /* tensors that an operator writes to */
+    MOST_FAILURES = 8,    /* of the host's kernel: then it is not called again */
+    MOST_SPAN = 16 << 20, /* bytes between a view's first element and its last */
+    MOST_TOGETHER = 8,    /* tensors of the largest size that an operator may have in all */
+};
+
+struct run {
+    struct sim_replaced *operator;
+    struct sim_values host; /* the arguments, then the results, of the host's kernel */
+    struct written {
+        void *device, *host;
+    } written[MOST_WRITTEN];
+    size_t n_written;
+    bool computes, known; /* known: its results depend on known values alone */
+    bool expects;         /* its kernel copies a number that is answered */
+    bool asks;            /* what it copies from the device is its own affair */
+};
+
+static _Thread_local unsigned inside, quiet; /* operators under way; those that ask by themselves */
+
+static size_t size_limit;
+
+static bool is_device(const void *tensor)
+{
+    return tensor != sim_layout.undefined && sim_device_type(tensor) == SIM_DEVICE_CUDA;
+}
+
+static size_t bytes_of(const void *tensor)
+{
+    return (size_t)sim_numel(tensor) * sim_element(tensor);
+}
+
+/* --- what is known ------------------------------------------------------------------------- */
+
+/* Note that a kernel which does not run would have written to the tensor. */
+static void forget(const void *tensor)
+{
+    if (is_device(tensor) && sim_field(tensor, sim_layout.storage))
+        sim_know(sim_storage(tensor),
+                 sim_storage_size(tensor) > size_limit ? SIM_FRESH : SIM_UNKNOWN);
+}
+
+static void forget_value(const struct sim_value *value)
+{
+    if (value->tag == SIM_TAG_TENSOR)
+        forget(value->object);
+    else if (value->tag == sim_layout.tag_list)
+        for (struct sim_value *at = sim_list(value)->begin; at != sim_list(value)->end; at++)
+            forget_value(at);
+}
+
+static bool covers_storage(const void *tensor)
+{
+    return bytes_of(tensor) >= sim_storage_size(tensor);
+}
+
+/* Return whether the operator reads only known values there. */
+static bool is_known(const struct run *run, const void *tensor, bool written)
+{
+    enum sim_known known;
+
+    if (!is_device(tensor) || !sim_numel(tensor))
+        return true;
+    known = sim_known(sim_storage(tensor));
+    if (written && run->operator->rules & SIM_OVERWRITES)
+        return known != SIM_UNKNOWN || covers_storage(tensor);
+    return written ? known != SIM_UNKNOWN : known == SIM_KNOWN;
+}
+
+/* Return whether this is a thread of autograd's: gradients steer nothing, so unknown ones are left
+ * alone. */
+static bool in_backward(void)
+{
+    static _Thread_local enum { NOT_KNOWN, YES, NO } state;
+    char name[16];
+
+    if (state == NOT_KNOWN)
+        state = !pthread_getname_np(pthread_self(), name, sizeof(name)) &&
+                        !strncmp(name, "pt_autograd", 11)
+                    ? YES
+                    : NO;
+    return state == YES;
+}
+
+/* --- arguments for the host's kernel -------------------------------------------------------- */
+
+static bool is_small(const struct run *run, const void *tensor, size_t *together)
+{
+    size_t limit = run->operator->rules & SIM_FILLS ? sim_copy_limit() : size_limit;
+
+    if (tensor == sim_layout.undefined)
+        return true;
+    if (!sim_field(tensor, sim_layout.storage) || !sim_element(tensor) ||
+        (sim_numel(tensor) && !sim_storage(tensor)))
+        return false;
+    *together += bytes_of(tensor);
+    return bytes_of(tensor) <= limit && *together <= MOST_TOGETHER * limit &&
+           (sim_device_type(tensor) == SIM_DEVICE_CUDA ||
+            sim_device_type(tensor) == SIM_DEVICE_CPU) &&
+           sim_span(tensor) <= MOST_SPAN;
+}
+
+static bool are_small(const struct run *run, const struct sim_value *begin,
+                      const struct sim_value *end, size_t *together)
+{
+    for (const struct sim_value *value = begin; value != end; value++)
+        if (value->tag == SIM_TAG_TENSOR) {
+            if (!is_small(run, value->object, together))
+                return false;
+        } else if (value->tag == sim_layout.tag_list) {
+            if (!are_small(run, sim_list(value)->begin, sim_list(value)->end, together))
+                return false;
+        }
+    return true;
+}
+
+/* Let the host's tensor have its elements there. Its own memory stays with it. */
+static void put_at(void *tensor, void *elements)
+{
+    void *storage = sim_field(tensor, sim_layout.storage);
+
+    *(void **)((char *)storage + sim_layout.data) = elements;
+}
+
+static void *like(const void *tensor)
+{
+    return sim_torch_tensor(sim_sizes(tensor), sim_strides(tensor), sim_dimensions(tensor),
+                            sim_dtype(tensor));
+}
+
+/* Tensors of the host that were made before, for the next one of the same shape. */
+enum { SPARE = 64 };
+static _Thread_local void *spare[SPARE];
+
+static bool same_shape(const void *a, const void *b)
+{
+    size_t n = sim_dimensions(a), bytes = n * sizeof(int64_t);
+
+    return n == sim_dimensions(b) && sim_dtype(a) == sim_dtype(b) &&
+           !memcmp(sim_sizes(a), sim_sizes(b), bytes) &&
+           !memcmp(sim_strides(a), sim_strides(b), bytes);
+}
+
+static void **spare_for(const void *tensor)
+{
+    uint64_t hash = sim_dtype(tensor);
+
+    for (size_t i = 0; i < sim_dimensions(tensor); i++)
+        hash = hash * 31 + (uint64_t)sim_sizes(tensor)[i] * 7 + (uint64_t)sim_strides(tensor)[i];
+    return &spare[(hash ^ hash >> 6) % SPARE];
+}
+
+/* A tensor of the host over the same memory. NULL: no memory. */
+static void *over_same_memory(void *tensor)
+{
+    void **place = spare_for(tensor), *made = *place;
+
+    if (!made || !sim_is_alone(made) || !same_shape(made, tensor)) {
+        made = like(tensor);
+        if (!made)
+            return NULL;
+        if (!*place || sim_is_alone(*place)) {
+            if (*place)
+                sim_drop(*place);
+            *place = made;
+            sim_hold(made);
+        }
+    } else {
+        sim_hold(made);
+    }
+    put_at(made, sim_elements(tensor));
+    return made;
+}
+
+/* Make a tensor of the host with the same elements. It shares memory only where nobody writes and
+ * the memory lasts: the device's. NULL: it cannot. */
+static void *stand_in(struct run *run, void *tensor, bool written)
+{
+    void *made;
+
+    if (tensor == sim_layout.undefined)
+        return tensor;
+    if (written && (!is_device(tensor) || run->n_written == MOST_WRITTEN))
+        return NULL;
+    run->known = run->known && is_known(run, tensor, written);
+    if (!run->known && in_backward())
+        return NULL;
+    if (is_device(tensor) && !written)
+        return over_same_memory(tensor);
+    made = like(tensor);
+    if (!made)
+        return NULL;
+    if (sim_numel(tensor) && !(written && run->operator->rules & SIM_OVERWRITES))
+        memcpy(sim_elements(made), sim_elements(tensor), sim_span(tensor));
+    if (written) {
+        sim_hold(made);
+        run->written[run->n_written++] = (struct written){tensor, made};
+    }
+    return made;
+}
+
+static bool add_argument(struct run *run, struct sim_values *to, struct sim_value value,
+                         bool written);
+
+static bool add_list(struct run *run, struct sim_values *to, struct sim_value value, bool written)
+{
+    struct sim_values *elements = sim_list(&value);
+    void *made;
+
+    if (elements->begin == elements->end || elements->begin->tag == SIM_TAG_INT ||
+        elements->begin->tag == SIM_TAG_DOUBLE || elements->begin->tag == sim_layout.tag_bool) {
+        sim_hold(value.object);
+        *to->end++ = value;
+        return true;
+    }
+    made = sim_torch_list(&value);
+    if (!made)
+        return false;
+    *to->end++ = (struct sim_value){.object = made, .tag = sim_layout.tag_list};
+    for (struct sim_value *at = elements->begin; at != elements->end; at++)
+        if ((at->tag != SIM_TAG_TENSOR && at->tag != SIM_TAG_NONE) ||
+            !add_argument(run, sim_list(to->end - 1), *at, written))
+            return false;
+    return true;
+}
+
+static bool add_argument(struct run *run, struct sim_values *to, struct sim_value value,
+                         bool written)
+{
+    if (value.tag == SIM_TAG_TENSOR) {
+        value.object = stand_in(run, value.object, written);
+        if (!value.object)
+            return false;
+    } else if (value.tag == sim_layout.tag_list) {
+        return add_list(run, to, value, written);
+    } else if (value.tag == sim_layout.tag_device) {
+        value.device.type = SIM_DEVICE_CPU;
+        value.device.index = -1;
+    } else if (value.tag == sim_layout.tag_generator) {
+        value.object = sim_torch_generator();
+    } else if (value.tag == sim_layout.tag_string || value.tag == SIM_TAG_COMPLEX) {
+        sim_hold(value.object);
+    } else if (value.tag > SIM_TAG_INT && value.tag != sim_layout.tag_bool) {
+        return false;
+    } else if (value.tag == SIM_TAG_STORAGE) {
+        return false;
+    }
+    *to->end++ = value;
+    return true;
+}
+
+/* Take the arguments over for the host's kernel. */
+static void prepare(struct run *run, const struct sim_value *arguments)
+{
+    const struct sim_replaced *operator= run->operator;
+    const char *slot = sim_kernel_slot(operator->entry, SIM_SLOT_HOST);
+    size_t together = 0;
+
+    if (!sim_field(slot, 0) || !sim_field(slot, 8) ||
+                               operator->failures >= MOST_FAILURES ||
+                               atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed) ||
+        !are_small(run, arguments, arguments + operator->arguments, &together) ||
+        !sim_torch_stack(&run->host, operator->arguments + operator->results + 1))
+        return;
+    for (size_t i = 0; i < operator->arguments; i++)
+        if (!add_argument(run, &run->host, arguments[i], operator->writes>> i & 1))
+            return;
+    run->computes = true;
+}
+
+/* --- results -------------------------------------------------------------------------------- */
+
+static bool same_sizes(const void *a, const void *b)
+{
+    size_t n = sim_dimensions(a);
+
+    return n == sim_dimensions(b) && !memcmp(sim_sizes(a), sim_sizes(b), n * sizeof(int64_t));
+}
+
+static bool is_dense(const void *a, const void *b)
+{
+    return sim_dtype(a) == sim_dtype(b) && sim_span(a) == bytes_of(a) &&
+           !memcmp(sim_strides(a), sim_strides(b), sim_dimensions(a) * sizeof(int64_t));
+}
+
+/* Give a tensor of the device the elements of the host's. */
+static void settle(const struct run *run, void *device, void *host)
+{
+    void *seen;
+
+    if (device == sim_layout.undefined || !is_device(device) || host == sim_layout.undefined)
+        return;
+    if (!same_sizes(device, host) || sim_span(device) > MOST_SPAN || !sim_element(device)) {
+        forget(device);
+        return;
+    }
+    if (sim_numel(device)) {
+        if (is_dense(device, host)) {
+            if (memcmp(sim_elements(device), sim_elements(host), bytes_of(host))) {
+                sim_mark_written(sim_elements(device), bytes_of(host));
+                memcpy(sim_elements(device), sim_elements(host), bytes_of(host));
+            }
+        } else if ((seen = like(device))) {
+            put_at(seen, sim_elements(device));
+            sim_mark_written(sim_elements(device), sim_span(device));
+            sim_torch_copy(seen, host);
+            sim_drop(seen);
+        }
+    }
+    sim_know(sim_storage(device), run->known ? SIM_KNOWN : SIM_UNKNOWN);
+}
+
+static void settle_value(const struct run *run, struct sim_value *device, struct sim_value *host)
+{
+    if (device->tag != host->tag)
+        return;
+    if (device->tag == SIM_TAG_TENSOR) {
+        settle(run, device->object, host->object);
+    } else if (device->tag == sim_layout.tag_list) {
+        struct sim_values *to = sim_list(device), *from = sim_list(host);
+
+        for (ptrdiff_t i = 0; i < to->end - to->begin && i < from->end - from->begin; i++)
+            settle_value(run, to->begin + i, from->begin + i);
+    } else if (device->tag == sim_layout.tag_bool || device->tag == SIM_TAG_INT ||
+               device->tag == SIM_TAG_DOUBLE) {
+        device->integer = host->integer;
+    }
+}
+
+/* Call the host's kernel. */
+static void compute(struct run *run, const struct sim_handle *handle, uint64_t keys)
+{
+    struct sim_replaced *operator= run->operator;
+    const char *slot = sim_kernel_slot(operator->entry, SIM_SLOT_HOST);
+    struct sim_pause paused = sim_torch_pause();
+    bool random = operator->rules & SIM_RANDOM;
+
+    if (random)
+        sim_torch_swap_generator();
+    if (!sim_torch_call((sim_boxed *)(uintptr_t)sim_field(slot, 8), sim_field(slot, 0), handle,
+                        keys, &run->host) ||
+        run->host.end - run->host.begin != (ptrdiff_t) operator->results) {
+        operator->failures++;
+        run->computes = false;
+    }
+    if (random)
+        sim_torch_swap_generator();
+    sim_torch_resume(paused);
+}
+
+static void settle_results(struct run *run, struct sim_value *results)
+{
+    size_t together = 0;
+
+    for (size_t i = 0; i < run->n_written; i++)
+        settle(run, run->written[i].device, run->written[i].host);
+    if (!are_small(run, run->host.begin, run->host.end, &together))
+        run->known = false;
+    for (size_t i = 0; i < run->operator->results; i++)
+        settle_value(run, results + i, run->host.begin + i);
+}
+
+/* --- the operator --------------------------------------------------------------------------- */
+
+static void end_run(struct run *run)
+{
+    for (size_t i = 0; i < run->n_written; i++)
+        sim_drop(run->written[i].host);
+    if (run->host.begin)
+        sim_torch_free(&run->host);
+    if (run->expects)
+        sim_answer.expected = false;
+    inside--;
+    quiet -= run->asks;
+}
+
+/* Let the kernel find the number of elements that the host's has found. */
+static void expect_count(struct run *run)
+{
+    const struct sim_value *first = run->host.begin;
+
+    if (!run->computes || first->tag != SIM_TAG_TENSOR || !sim_dimensions(first->object))
+        return;
+    sim_answer.number = sim_sizes(first->object)[0];
+    sim_answer.expected = run->expects = true;
+}
+
+/* Say that a size or a condition is not known. */
+static void report(struct run *run, const struct sim_value *arguments)
+{
+    enum sim_unknown what = sim_rule_asks(run->operator, arguments, inside > 1);
+
+    if (what == SIM_ASKS_NOTHING || quiet)
+        return;
+    for (size_t i = 0; i < run->operator->arguments; i++)
+        if (arguments[i].tag == SIM_TAG_TENSOR && !(run->operator->writes>> i & 1) &&
+            !is_known(run, arguments[i].object, false)) {
+            sim_unknown_value((int)what, sim_operator_name(run->operator->entry));
+            return;
+        }
+}
+
+void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t keys,
+                     struct sim_values *stack)
+{
+    struct run run __attribute__((cleanup(end_run))) = {.operator= sim_find_replaced(handle->entry),
+                                                        .known = true};
+    struct sim_replaced *operator= run.operator;
+    struct sim_value *arguments = stack->end - operator->arguments;
+    struct sim_rule_state rule;
+
+    inside++;
+    report(&run, arguments);
+    run.asks = operator->rules &(SIM_COUNTS | SIM_DECIDES);
+    quiet += run.asks;
+    sim_rule_before(operator, arguments, &rule);
+    if (!(operator->rules & SIM_NOT_COMPUTED))
+        prepare(&run, arguments);
+    if (!run.computes)
+        for (size_t i = 0; i < operator->arguments; i++)
+            if (operator->writes>> i & 1)
+                forget_value(&arguments[i]);
+    if (run.computes && operator->rules & SIM_COUNTS) {
+        compute(&run, handle, keys);
+        expect_count(&run);
+    }
+    operator->boxed(functor, handle, keys, stack);
+    if (run.expects)
+        sim_answer.expected = false;
+    arguments = stack->end - operator->results; /* the results have replaced them */
+    if (run.computes && !(operator->rules & SIM_COUNTS)) {
+        size_t together = 0;
+
+        if (are_small(&run, arguments, stack->end, &together))
+            compute(&run, handle, keys);
+        else
+            run.computes = false;
+    }
+    run.known = run.known || rule.settled;
+    if (run.computes)
+        settle_results(&run, arguments);
+    else
+        for (struct sim_value *result = arguments; result != stack->end; result++)
+            forget_value(result);
+    sim_rule_after(operator, arguments, &rule, run.computes && run.known);
+}
+
+void sim_set_size_limit(size_t bytes)
+{
+    size_limit = bytes;
+}

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""against.py [--only NAME,...] [--series N] [--rows FILE] OLD NEW: what this build costs beside another one, as ratios. OLD and
+NEW are build folders; tools/bench makes the old one. Ends with 1 where a cost rose: where the lower end of its interval is above
+1.02.
+
+Counted is the processor's time, which other programs on the machine change less than the clock's. Each measure takes both builds in turns, in new processes, since a process keeps its luck
+of where its memory lies. The interval has the median 95 times of 100 (bootstrap). Give one build twice: its ratios tell how far
+two builds can be told apart here.
+
+loop      a step of qwen_loop.py, recorded, on the simulated device
+native    an event of a C program 15 frames deep, with native stacks
+threads   an event of one thread, without stacks
+eight     an event of eight threads together, with what the writer takes until the file is closed
+driver    an event by the driver's functions, with native stacks
+pair      a pair of cuMemAlloc and cuMemFree, without stacks
+bytes     of the loop's trace, an event
+replay    memtap report of 10 million events
+diff      memtap diff of two traces with many lines
+export    memtap export -f arrow of 10 million events"""
+import argparse
+import csv
+import datetime
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
+import harness
+
+LOOP = Path(__file__).resolve().parent / "qwen_loop.py"
+WARM_UP, STEPS, LOOP_TURNS, RESAMPLES = 2, 5, 30, 4000
+TOO_MUCH = 1.02
+MANY = 10_000_000
+
+
+class Build:
+    """A build folder: its library and its command."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder).resolve()
+        self.library = self.folder / "preload/libmemtap.so"
+        self.memtap = self.folder / "tools/memtap"
+        for path in (self.library, self.memtap):
+            if not path.is_file():
+                sys.exit(f"against.py: {path}: there is no such file; give a build folder, such as build")
+
+    def recording(self, trace, **settings):
+        return {"LD_PRELOAD": str(self.library), "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1", **settings}
+
+
+class Loop:
+    """A process of the training loop, recorded by a build, that takes steps when it is told to."""
+
+    def __init__(self, build, trace):
+        script = 'LD_PRELOAD="$1:$LD_PRELOAD" exec "$2" "$3" --in-turns'
+        words = [build.memtap, "simulate", "--gpu", harness.GPU, "--", "sh", "-c", script, "sh", build.library, harness.PYTHON, LOOP]
+        self.process = subprocess.Popen([str(word) for word in words], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={**os.environ, "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1"})
+        self.times = []
+        self.take(WARM_UP)
+        self.times.clear()
+
+    def cpu_ns(self):
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks)
+
+    def take(self, steps):
+        before = self.cpu_ns()
+        print(steps, file=self.process.stdin, flush=True)
+        if not self.process.stdout.readline():
+            sys.exit("against.py: the loop ended early; its message stands above")
+        self.times.append(self.cpu_ns() - before)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def run_loop(builds, folder, *_):
+    """One series: the median ratio of its turns, and bytes an event."""
+    traces = [folder / f"loop-{i}.mtap" for i in range(2)]
+    loops = [Loop(build, trace) for build, trace in zip(builds, traces)]
+    in_turn = loops[:]
+    for _ in range(LOOP_TURNS):
+        for each in in_turn:
+            each.take(STEPS)
+        in_turn.append(in_turn.pop(0))  # what one leaves to do falls on another one each time
+    for each, trace in zip(loops, traces):
+        each.end()
+        trace.unlink()
+    medians = [statistics.median(each.times) / STEPS / 1e6 for each in loops]
+    return medians, statistics.median(new / old for old, new in zip(loops[0].times, loops[1].times))
+
+
+def bytes_an_event(builds, folder, *_):
+    """Of a run of its own, of a few steps."""
+    sizes = []
+    for i, build in enumerate(builds):
+        trace = folder / f"bytes-{i}.mtap"
+        loop = Loop(build, trace)
+        loop.take(20)
+        loop.end()
+        said = json.loads(harness.must_run([build.memtap, "info", "--format", "json", trace]).stdout)
+        sizes.append(trace.stat().st_size / said["events"])
+    return sizes, sizes[1] / sizes[0]
+
+
+def in_turns(measure):
+    """A measure of one build, for two."""
+
+    def both(builds, folder, turn, programs):
+        order = [0, 1] if turn % 2 else [1, 0]
+        values = [0.0, 0.0]
+        for i in order:
+            values[i] = measure(builds[i], folder / "t.mtap", programs)
+            for left in folder.glob("t*"):
+                left.unlink()
+        return values, values[1] / values[0]
+
+    return both
+
+
+def printed(program, *words, **settings):
+    """What a program prints, recorded: ns an event, the program's own included, which is some ns."""
+
+    def measure(build, trace, programs):
+        environment = {**os.environ, **build.recording(trace, **settings), "LD_LIBRARY_PATH": programs["libraries"]}
+        done = subprocess.run([programs[program], *words], env=environment, text=True, capture_output=True, check=True)
+        return float(done.stdout)
+
+    return in_turns(measure)
+
+
+def cpu_seconds(words, **settings):
+    """The processor's time of a command and all its threads."""
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env={**os.environ, **settings})
+    _, status, usage = os.wait4(process.pid, 0)
+    if os.waitstatus_to_exitcode(status) not in (0, 1):
+        sys.exit(f"against.py: this failed: {' '.join(map(str, words))}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def eight(build, trace, programs):
+    settings = build.recording(trace, MEMTAP_STACKS="none")
+    return cpu_seconds([programs["threads"], "8", str(MANY)], LD_LIBRARY_PATH=programs["libraries"], **settings) / MANY * 1e9
+
+
+def command(*words):
+    """The processor's seconds of a command of memtap's on the made-up traces."""
+
+    def measure(build, _, programs):
+        return cpu_seconds([build.memtap, *(programs.get(word, word) for word in words)])
+
+    return in_turns(measure)
+
+
+MEASURES = {  # unit, how many times for each series asked for, what measures
+    "loop": ("ms", 1, run_loop),
+    "native": ("ns", 2, printed("native", "1000000", MEMTAP_STACKS="native")),
+    "threads": ("ns", 2, printed("threads", "1", "2000000", MEMTAP_STACKS="none")),
+    "eight": ("ns", 2, in_turns(eight)),
+    "driver": ("ns", 2, printed("driver", "1000000", MEMTAP_STACKS="native")),
+    "pair": ("ns", 2, printed("pairs", "60", MEMTAP_STACKS="none")),
+    "bytes": ("bytes", 0, bytes_an_event),
+    "replay": ("s", 1, command("report", "MANY")),
+    "diff": ("s", 1, command("diff", "LINES", "LINES")),
+    "export": ("s", 1, command("export", "-f", "arrow", "-o", "OUT", "MANY")),
+}
+
+
+def interval(values):
+    medians = sorted(statistics.median(random.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    return medians[RESAMPLES // 40], medians[-RESAMPLES // 40]
+
+
+def programs_of(new, folder, names):
+    """The programs that make the events, of the new build, and the traces that commands read."""
+    bench = new.folder / "tests/bench"
+    found = {"native": bench / "native-loop", "threads": bench / "threads-loop", "driver": bench / "driver-loop",
+             "pairs": bench / "pair-loop", "libraries": f"{new.folder / 'tests/shim'}:{bench}",
+             "MANY": folder / "many.mtap", "LINES": folder / "lines.mtap", "OUT": folder / "t.arrow"}
+    for name, events in (("MANY", MANY), ("LINES", 1_000_000)):
+        if {"replay", "diff", "export"} & names:
+            subprocess.run([new.folder / "tests/golden/make-trace", found[name], str(events)], check=True)
+    return {name: str(path) for name, path in found.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", metavar="NAME,...", default=",".join(MEASURES))
+    parser.add_argument("--series", type=int, default=9, help="how often each is measured (9)")
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="append the table to this CSV file")
+    parser.add_argument("--names", default="old,new", help="of both builds, for --rows")
+    parser.add_argument("builds", nargs=2, type=Build, metavar="BUILD")
+    options = parser.parse_args()
+    names = set(options.only.split(","))
+    if names - set(MEASURES):
+        parser.error(f"--only {options.only}: there is no {min(names - set(MEASURES))}; the measures are {', '.join(MEASURES)}")
+    if names & {"loop", "bytes"}:
+        harness.need_torch("transformers")
+    rows, rose = [], []
+    print(f"{'':8} {'old':>10} {'new':>10}       ratio  95 of 100")
+    with harness.folder() as work:
+        folder = Path(work)
+        programs = programs_of(options.builds[1], folder, names)
+        for name, (unit, times, measure) in MEASURES.items():
+            if name not in names:
+                continue
+            taken = [measure(options.builds, folder, turn, programs) for turn in range(max(times * options.series, 1))]
+            old, new = (statistics.median(values[i] for values, _ in taken) for i in (0, 1))
+            ratios = [ratio for _, ratio in taken]
+            low, high = interval(ratios)
+            ratio = statistics.median(ratios)
+            print(f"{name:8} {old:10.3f} {new:10.3f} {unit:5} {ratio:.3f}  {low:.3f} to {high:.3f}"
+                  f"{'  ROSE' if low > TOO_MUCH else ''}", flush=True)
+            rows.append([datetime.date.today().isoformat(), *options.names.split(","), name, unit, f"{old:.3f}", f"{new:.3f}",
+                         f"{ratio:.4f}", f"{low:.4f}", f"{high:.4f}", len(taken)])
+            rose += [name] if low > TOO_MUCH else []
+    if options.rows:
+        is_new = not options.rows.exists()
+        with options.rows.open("a", newline="") as out:
+            writer = csv.writer(out, lineterminator="\n")
+            if is_new:
+                writer.writerow("date old_build new_build measure unit old new ratio low high turns".split())
+            writer.writerows(rows)
+    if rose:
+        sys.exit(f"against.py: costs more than before: {', '.join(rose)}")
+
+
+main()

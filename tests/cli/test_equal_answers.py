@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_equal_answers.py MAKE_TRACES MEMTAP PACKAGE PAGE_TOOLS ANALYZER: one question has one answer. What is live at a moment of a
+dozen traces, by byte, line, category, module and count: as every command, export, the Python package (so the reader library) and
+the page's analyzer say it. ANALYZER "": without the page."""
+
+import collections
+import csv
+import gzip
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+here = pathlib.Path(__file__).resolve().parent
+for folder in (here.parent / "support", here.parent / "python", here.parents[1] / "page"):
+    sys.path.insert(0, str(folder))
+sys.dont_write_bytecode = True
+import wire  # noqa: E402
+
+make_traces, command, package, page_tools = map(os.path.abspath, sys.argv[1:5])
+analyzer = os.path.abspath(sys.argv[5]) if sys.argv[5] else None
+os.environ["MEMTAP"] = command
+sys.path.insert(0, package)
+import arrow  # noqa: E402
+import memtap  # noqa: E402
+
+TRACES = "training keeping c-program copies native blamed layers mixed phases oom oom-library fragmented balance idle".split()
+MOMENTS = "peak", "end", "event:8"
+faults = []
+
+
+def same(what, one, other):
+    """Note what two answers do not share."""
+    if one == other:
+        return
+    if isinstance(one, dict) and isinstance(other, dict):
+        differing = [key for key in {**one, **other} if one.get(key) != other.get(key)]
+        faults.append(f"{what}: " + "; ".join(f"{key}: {one.get(key)} and {other.get(key)}" for key in differing[:3]))
+    else:
+        faults.append(f"{what}: {str(one)[:200]} and {str(other)[:200]}")
+
+
+def run(*arguments):
+    return subprocess.run([command, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def ask(*arguments):
+    return json.loads(run(*arguments, "-f", "json"))
+
+
+def sums(rows):
+    """(key, bytes, blocks) -> key: [bytes, blocks]."""
+    result = collections.defaultdict(lambda: [0, 0])
+    for key, size, blocks in rows:
+        result[key][0] += size
+        result[key][1] += blocks
+    return dict(result)
+
+
+def integer(text):
+    return int(text) if text != "" else None
+
+
+def line_of(row):
+    return row["function"] or None, row["file"] or None, integer(row["line"]) if isinstance(row["line"], str) else row["line"]
+
+
+def line_of_json(line):
+    return (line["function"], line["file"], line["line"] or None) if line and line["function"] != "?" else (None, None, None)
+
+
+def check_tables(trace, moment, text):
+    """blocks -f csv, export -f csv, Arrow's table of the package."""
+    same(f"{trace} {moment}: export -f csv", text, run("export", "-f", "csv", "--at", moment, trace))
+    table = arrow.rows(memtap.open(trace).blocks(moment))
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == len(table) or faults.append(f"{trace} {moment}: {len(rows)} and {len(table)} blocks")
+    for row, other in zip(rows, table):
+        same(f"{trace} {moment}: the package's block", row, {key: "" if value is None else str(value) for key, value in other.items()})
+
+
+def check_report(trace, moment, rows):
+    report = ask("report", "--at", moment, trace)
+    for device in report["devices"]:
+        own = [row for row in rows if row["device"] == str(device["device"])]
+        of = f"{trace} {moment}, device {device['device']}"
+        categories = {name: size for name, (size, _) in sums((row["category"], int(row["size"]), 1) for row in own).items()}
+        same(f"{of}: categories", categories, {name: size for name, size in device["peak"]["categories"].items() if size})
+        lines = sums(((row["category"], line_of(row)), int(row["size"]), 1) for row in own)
+        told = sums(((site["category"], line_of_json(site["line"])), site["bytes"], site["blocks"]) for site in device["call_sites"])
+        same(f"{of}: lines", lines, told)
+        same(f"{of}: bytes", sum(int(row["size"]) for row in own), sum(one["bytes"] for one in device["call_sites"]))
+    check_groups(trace, moment, rows)
+
+
+def check_groups(trace, moment, rows):
+    unknown = {"module": "module unknown", "operator": "no backward operator", "function": "?", "file": "?", "rule": ""}
+    for by, none in unknown.items():
+        report = ask("report", "--at", moment, "--by", by, trace)
+        for device in report["devices"]:
+            own = sums((row[by] or none, int(row["size"]), 1) for row in rows if row["device"] == str(device["device"]))
+            if by == "module":  # a tree: each module with its parts
+                continue
+            told = {one["name"]: [one["bytes"], one["blocks"]] for one in device["groups"]["groups"]}
+            same(f"{trace} {moment}: --by {by}", own, told)
+
+
+def check_lists(trace, moment, rows):
+    """blocks -f json, stacks -f json and folded."""
+    of = f"{trace} {moment}"
+    blocks = ask("blocks", "--at", moment, trace)
+    for device in blocks["devices"]:
+        own = [row for row in rows if row["device"] == str(device["device"])]
+        told = [
+            {key: "" if block[key] is None else str(block[key]) for key in ("address", "size", "category", "rule", "certainty", "time_ns")}
+            | {key: block[key] or "" for key in ("module", "dtype", "name")}
+            for block in device["blocks"]
+        ]
+        same(f"{of}: blocks -f json", [{key: row[key] for key in told[0]} for row in own] if told else own, told)
+    stacks = ask("stacks", "--at", moment, trace)
+    told = sums((one["category"], one["bytes"], one["blocks"]) for device in stacks["devices"] for one in device["stacks"])
+    same(f"{of}: stacks -f json", sums((row["category"], int(row["size"]), 1) for row in rows), told)
+    folded = run("stacks", "-f", "folded", "--at", moment, trace)
+    same(f"{of}: export -f folded", folded, run("export", "-f", "folded", "--at", moment, trace))
+    same(
+        f"{of}: folded",
+        {key: size for key, (size, _) in sums((row["category"], int(row["size"]), 1) for row in rows).items()},
+        {key: size for key, (size, _) in sums((each.split(";")[0].split(" ")[0], int(each.rsplit(" ", 1)[1]), 1) for each in folded.splitlines()).items()},
+    )
+
+
+def check_profiles(trace, moment, rows):
+    """pprof: bytes and blocks by category and module."""
+    profile = subprocess.run([command, "export", "-f", "pprof", "--at", moment, trace], check=True, capture_output=True).stdout
+    profile = gzip.decompress(profile)
+    texts = [text.decode() for text in wire.every(profile, 6)]
+    told = []
+    for sample in wire.every(profile, 2):
+        blocks, size = wire.packed(wire.first(sample, 2))
+        labels = {texts[wire.first(each, 1)]: texts[wire.first(each, 2) or 0] for each in wire.every(sample, 3)}
+        told.append(((labels["category"], labels["phase"], labels.get("module", "")), size, blocks))
+    own = sums(((row["category"], row["phase"], row["module"]), int(row["size"]), 1) for row in rows)
+    same(f"{trace} {moment}: pprof", own, sums(told))
+
+
+def check_diff(trace, rows):
+    """A run against itself: no change, and the categories of the peak."""
+    report = ask("diff", trace, trace)
+    for device in report["devices"]:
+        own = sums((row["category"], int(row["size"]), 1) for row in rows if row["device"] == str(device["device"]))
+        told = {name: change["new"] for name, change in device["categories"].items() if change["new"]}
+        same(f"{trace}: diff's categories", {name: size for name, (size, _) in own.items()}, told)
+
+
+def short(row):
+    """A line as the page's table has it, before its function."""
+    function, file, line = line_of(row)
+    if function is None and file is None:
+        return "unknown"
+    name = (file or "?").rsplit("/", 1)[-1]
+    plain = f"{name}:{line} {function}" if line else f"{name} {function}"
+    return function if not line and function and "+0x" in function else plain
+
+
+def check_page(answers):
+    for answer in answers:
+        trace, names = answer["name"], answer["categories"]
+        text = run("blocks", "-f", "csv", trace)
+        rows = list(csv.DictReader(io.StringIO(text)))
+        report = ask("report", trace)
+        same(f"{trace}: the page's report", report["devices"], answer["report"]["devices"])
+        for device in answer["devices"]:
+            own = [row for row in rows if row["device"] == str(device["device"])]
+            same(
+                f"{trace}: the page's table",
+                sums(((row["category"], (f'"{row["name"]}"' + (" " + short(row)) * (short(row) != "unknown")) if row["name"] else short(row)), int(row["size"]), 1) for row in own),
+                sums(((names[row["category"]], row["line"]), row["bytes"], row["blocks"]) for row in device["rows"]),
+            )
+            same(f"{trace}: the page's total", sum(int(row["size"]) for row in own), device["modules"]["bytes"])
+
+
+def ask_page():
+    if not analyzer:
+        return []
+    import fetch
+
+    node = str(fetch.node(pathlib.Path(page_tools)))
+    done = subprocess.run(
+        [node, here.parent / "page/ask_analyzer.mjs", page_tools, analyzer, *(f"{trace}.mtap" for trace in TRACES)],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def check_ranks():
+    """The totals of a job's ranks: report, table, and each rank's own."""
+    table = {row["rank"]: row["peak"] for row in arrow.rows(memtap.open(["rank0.mtap", "rank1.mtap"]).ranks())}
+    report = ask("report", "rank0.mtap", "rank1.mtap")
+    same("the ranks' peaks", table, {rank["rank"]: rank["report"]["peak"]["allocated"] for rank in report["ranks"]})
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    subprocess.run([make_traces], check=True)
+    for name in TRACES:
+        for moment in MOMENTS:
+            trace = f"{name}.mtap"
+            text = run("blocks", "-f", "csv", "--at", moment, trace)
+            rows = list(csv.DictReader(io.StringIO(text)))
+            check_tables(trace, moment, text)
+            check_report(trace, moment, rows)
+            check_lists(trace, moment, rows)
+            check_profiles(trace, moment, rows)
+        check_diff(f"{name}.mtap", list(csv.DictReader(io.StringIO(run("blocks", "-f", "csv", f"{name}.mtap")))))
+    check_page(ask_page())
+    check_ranks()
+    os.chdir("/")
+print("\n".join(faults) or f"{len(TRACES)} traces: one answer each")
+sys.exit(bool(faults))

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_outputs.py MAKE-TRACES MEMTAP: what each command does with the file that it is to write: a device or a
+pipe stays one, a link that another user planted is not followed, an older file is replaced whole and keeps
+its mode, a missing folder is made, and a command that fails leaves everything as it was."""
+
+import os
+import pickle
+import stat
+import subprocess
+import sys
+import tempfile
+
+make_traces, memtap = map(os.path.abspath, sys.argv[1:3])
+is_root = os.geteuid() == 0
+NOBODY = 65534
+faults = []
+
+
+def commands(has_page):
+    """Words of each command, with {} in the place of the output."""
+    lists = [
+        ["symbolize", "-o", "{}", "training.mtap"],
+        ["diff", "--flame", "{}", "training.mtap", "oom.mtap"],
+        ["check", "training.mtap", "--against", "training.mtap", "-f", "json:{}"],
+        ["check", "training.mtap", "--against", "training.mtap", "--summary", "{}"],
+        ["compact", "-o", "{}", "training.mtap"],
+        ["recover", "-o", "{}", "training.mtap"],
+        ["import", "-o", "{}", "snapshot.pickle"],
+        ["metrics", "-o", "{}", "training.mtap"],
+    ]
+    lists += [
+        ["export", "-f", name, "-o", "{}", "training.mtap"]
+        for name in ("csv", "arrow", "pprof", "perfetto", "memory_viz", "speedscope", "folded")
+    ]
+    if has_page:
+        lists += [
+            ["view", "-o", "{}", "training.mtap"],
+            ["report", "--html", "{}", "training.mtap"],
+            ["oom", "--html", "{}", "oom.mtap"],
+            ["diff", "--html", "{}", "training.mtap", "oom.mtap"],
+        ]
+    return lists
+
+
+def run(words, output):
+    done = subprocess.run(
+        [memtap, *(word.replace("{}", output) for word in words)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def check(what, holds, *more):
+    if not holds:
+        faults.append(f"{what}: {more}")
+
+
+def never_replaces(words):
+    return words[0] in ("compact", "recover")
+
+
+def to_device(words, folder):
+    path = os.path.join(folder, "device")
+    os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    code, errors = run(words, path)
+    check(f"{words} to a device", code == 0 and stat.S_ISCHR(os.lstat(path).st_mode), code, errors)
+
+
+def to_pipe(words, folder):
+    path = os.path.join(folder, "pipe")
+    os.mkfifo(path)
+    with open(os.path.join(folder, "read"), "wb") as out:
+        cat = subprocess.Popen(["cat", path], stdout=out)
+        code, errors = run(words, path)
+        try:
+            cat.wait(5 if code else 60)
+        except subprocess.TimeoutExpired:
+            cat.kill()
+            cat.wait()
+    check(f"{words} to a pipe", code == 0 and stat.S_ISFIFO(os.lstat(path).st_mode), code, errors)
+    check(f"{words} to a pipe wrote", os.path.getsize(out.name) > 0)
+
+
+def to_link(words, folder, is_planted):
+    """As /tmp is: everybody may write the folder."""
+    shared, target = os.path.join(folder, "shared"), os.path.join(folder, "target")
+    os.mkdir(shared)
+    os.chmod(shared, 0o1777)
+    with open(target, "w", encoding="utf-8") as file:
+        file.write("precious")
+    path = os.path.join(shared, "link")
+    os.symlink(target, path)
+    if is_planted:
+        os.lchown(path, NOBODY, NOBODY)
+    code, errors = run(words, path)
+    with open(target, "rb") as file:
+        is_same = file.read() == b"precious"
+    check(f"{words} through a link, planted {is_planted}: the link", os.path.islink(path))
+    if is_planted:
+        check(
+            f"{words} through a planted link",
+            code == 2 and is_same and errors.count("\n") == 1 and "another user" in errors,
+            code,
+            errors,
+        )
+    else:
+        is_new = never_replaces(words)
+        check(f"{words} through an own link", (code, is_same) == ((2, True) if is_new else (0, False)), code, errors)
+    check(f"{words} through a link leaves more", os.listdir(shared) == ["link"], os.listdir(shared))
+
+
+def to_old(words, folder):
+    path = os.path.join(folder, "old")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("precious")
+    os.chmod(path, 0o640)
+    if is_root:
+        os.chown(path, NOBODY, NOBODY)
+    code, errors = run(words, path)
+    status = os.stat(path)
+    with open(path, "rb") as file:
+        is_same = file.read() == b"precious"
+    if never_replaces(words):
+        check(f"{words} over a file", code == 2 and is_same, code, errors)
+    else:
+        check(f"{words} over a file", code == 0 and not is_same, code, errors)
+    check(f"{words} over a file: its mode", stat.S_IMODE(status.st_mode) == 0o640, oct(status.st_mode))
+    check(f"{words} over a file: its owner", not is_root or status.st_uid == NOBODY, status.st_uid)
+
+
+def to_missing_folder(words, folder):
+    path = os.path.join(folder, "a", "b", "new")
+    code, errors = run(words, path)
+    made = os.listdir(os.path.dirname(path)) if code == 0 else None
+    check(f"{words} into a missing folder", made == ["new"] and os.path.getsize(path) > 0, code, errors, made)
+
+
+def in_vain(words, folder):
+    """The input is missing: nothing is made, and nothing is replaced."""
+    words = [
+        word.replace("training.mtap", "none.mtap")
+        .replace("oom.mtap", "none.mtap")
+        .replace("snapshot.pickle", "none.pickle")
+        for word in words
+    ]
+    path = os.path.join(folder, "kept")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("precious")
+    code, errors = run(words, path)
+    with open(path, "rb") as file:
+        check(f"{words} in vain", code == 2 and file.read() == b"precious", code, errors)
+    check(f"{words} in vain leaves more", os.listdir(folder) == ["kept"], os.listdir(folder))
+
+
+def history_through_link(folder):
+    os.chmod(folder, 0o1777)
+    target, path = os.path.join(folder, "target"), os.path.join(folder, "history.db")
+    os.symlink(target, path)
+    os.lchown(path, NOBODY, NOBODY)
+    code, errors = run(["history", "add", "--db", "{}", "training.mtap"], path)
+    check("history add through a planted link", code == 2 and not os.path.exists(target), code, errors)
+
+
+def make_snapshot():
+    entry = {"action": "alloc", "addr": 4096, "size": 512, "stream": 0, "time_us": 1, "frames": []}
+    block = {"address": 4096, "size": 512, "requested_size": 512, "state": "active_allocated", "frames": []}
+    segment = {
+        "device": 0,
+        "address": 4096,
+        "total_size": 2 << 20,
+        "stream": 0,
+        "segment_type": "small",
+        "allocated_size": 512,
+        "active_size": 512,
+        "requested_size": 512,
+        "segment_pool_id": (0, 0),
+        "is_expandable": False,
+        "frames": [],
+        "blocks": [
+            block,
+            {"address": 4608, "size": (2 << 20) - 512, "requested_size": 0, "state": "inactive", "frames": []},
+        ],
+    }
+    with open("snapshot.pickle", "wb") as file:
+        pickle.dump({"segments": [segment], "device_traces": [[entry]], "allocator_settings": {}}, file)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        subprocess.run([make_traces], check=True, stdout=subprocess.DEVNULL)
+        make_snapshot()
+        has_page = run(["view", "-o", "{}", "training.mtap"], os.path.join(folder, "page.html"))[0] == 0
+        number = 0
+        for words in commands(has_page):
+            for case in (
+                to_device if is_root else None,
+                to_pipe,
+                lambda *args: to_link(*args, False),
+                (lambda *args: to_link(*args, True)) if is_root else None,
+                to_old,
+                to_missing_folder,
+                in_vain,
+            ):
+                if not case:
+                    continue
+                number += 1
+                own = os.path.join(folder, f"case-{number}")
+                os.mkdir(own)
+                case(words, own)
+        if is_root:
+            own = os.path.join(folder, "case-history")
+            os.mkdir(own)
+            history_through_link(own)
+    print(number, "cases", *faults, sep="\n")
+    sys.exit(bool(faults))
+
+
+main()

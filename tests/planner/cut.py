@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cut.py TOOL [PART...]: how far what is modelled of a run that ran out of memory is from the run. Records programs of
+models.py on cards that have a part of what they reserve on a large one, and compares the peak that is modelled beyond the
+request that failed with that of the whole run, as it is and with a change. TOOL: build/tests/planner/model-changes."""
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "torch"))
+import harness  # noqa: E402
+from harness import check  # noqa: E402
+
+CHANGED = HERE / "changed.py"
+CONTEXT = 520 << 20
+# The program, and a change with what is added to the arguments for it.
+CASES = [("gpt-small", "checkpoint:layers.*", "--checkpoint layers.*"),
+         ("gpt", "batch:1/2", "--batch-part 1/2"),
+         ("llama", "checkpoint:layers.*", "--checkpoint layers.*"),
+         ("scores", "batch:1/2", "--batch-part 1/2")]
+PARTS = (0.3, 0.5, 0.7, 0.9)
+MOST = 0.15  # of each; no bound is promised
+
+
+def measured(forks, trace, words):
+    """(peak, reserved) that the program says; None: it ran out of memory."""
+    trace.unlink(missing_ok=True)
+    _, output = forks.run(trace, CHANGED, *words)
+    said = {line.split()[0]: int(line.split()[1]) for line in output.splitlines()
+            if line.startswith(("peak ", "reserved "))}
+    return said.get("peak"), said.get("reserved")
+
+
+def rows(tool, cases, parts):
+    with harness.folder() as work, harness.Forks(CHANGED) as forks:
+        trace = Path(work) / "a.mtap"
+        for model, change, more in cases:
+            peak, reserved = measured(forks, trace, [model])
+            with_change, _ = measured(forks, trace, [model, *more.split()])
+            for part in parts:
+                trace.unlink(missing_ok=True)
+                forks.run(trace, CHANGED, model, env={"CUDASIM_MEMORY": str(CONTEXT + int(reserved * part))})
+                told = json.loads(harness.must_run([tool, trace, change]).stdout)
+                row = told["changes"][0]
+                yield (model, part, row.get("through"), told["computed"], peak, change, row.get("new_peak"), with_change,
+                       row.get("error_per_thousand"))
+
+
+def main():
+    harness.need_torch()
+    tool, parts = Path(sys.argv[1]).resolve(), [float(part) for part in sys.argv[2:]]
+    cases = CASES if not parts else CASES[:1]
+    print("| program | card | modelled through | peak told | as it was | off | change | told | as it was | off |\n"
+          "|---|---|---|---|---|---|---|---|---|---|")
+    for model, part, through, told, peak, change, new, real, bound in rows(tool, cases, parts or PARTS):
+        off, off_change = told / peak - 1, new / real - 1
+        print(f"| {model} | {part:.0%} | {through} | {told >> 20:,} | {peak >> 20:,} | {off:+.1%} | {change} | "
+              f"{new >> 20:,} | {real >> 20:,} | {off_change:+.1%} |", flush=True)
+        check(bound is None, f"{model} {part}: no bound is given")
+        check(through in ("step", "next"), f"{model} {part}: this iteration is modelled")
+        check(max(abs(off), abs(off_change)) <= MOST, f"{model} {part}: within {MOST:.0%}")
+    harness.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No answer is too small in silence: where sizes hang on values that were not computed, every
+command says so first, with the line, and those that judge refuse."""
+from pathlib import Path
+
+import harness
+from harness import PYTHON, check, equal
+
+PROGRAM = Path(__file__).resolve().parent / "unknown_values.py"
+LINE = "17 sizes at unknown_values.py:14 selected hang on values that were not computed; the peak may be higher"
+
+
+def said(done):
+    return " ".join(done.stdout.split())
+
+
+def main():
+    harness.need_torch()
+    with harness.folder() as work:
+        path, known = Path(work) / "unknown.mtap", Path(work) / "known.mtap"
+        done = harness.must_run([*harness.recorded(path), PYTHON, PROGRAM, "large"])
+        check("17 sizes or conditions hung on values" in done.stderr, done.stderr)
+        for command in ("report", "plan"):
+            text = said(harness.run([harness.MEMTAP, command, path]))
+            check(text.startswith(LINE), f"{command} begins with {text[:200]}")
+        equal("numbers", [event["what"] for event in harness.Trace(path).of("unknown_value")],
+              [1] * 17 + [3])
+        check("1 integer read at unknown_values.py:29" in said(harness.run([harness.MEMTAP, "report", path])),
+              "the integer is not told")
+        compact = Path(work) / "compact.mtap"
+        harness.must_run([harness.MEMTAP, "compact", "-o", compact, path])
+        check(said(harness.run([harness.MEMTAP, "report", compact])).startswith(LINE), "compact copy")
+
+        done = harness.must_run([harness.MEMTAP, "check", path, "--against", path], ends=2)
+        check(LINE in done.stderr and "--allow-unknown" in done.stderr, done.stderr)
+        harness.must_run([harness.MEMTAP, "check", path, "--allow-unknown", "--against", path])
+
+        fit = [harness.MEMTAP, "fit", "--quiet", "--simulate", "t4", "--steps", "all", "--vary", "n=large"]
+        done = harness.must_run([*fit, "--", PYTHON, PROGRAM, "{n}"], ends=2)
+        check(LINE in done.stderr and not done.stdout, done.stderr + done.stdout)
+        done = harness.must_run([*fit, "--allow-unknown", "--", PYTHON, PROGRAM, "{n}"])
+        check(LINE in done.stderr and "yes" in done.stdout, done.stderr + done.stdout)
+
+        harness.must_run([*harness.recorded(known), PYTHON, PROGRAM, "small"])
+        equal("events of the small one", harness.Trace(known).of("unknown_value"), [])
+        harness.must_run([harness.MEMTAP, "check", known, "--against", known])
+    harness.finish()
+
+
+main()

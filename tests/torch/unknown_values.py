@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Selects by a mask of many values, which the simulated card does not compute, or of few, which it
+does."""
+import sys
+
+import torch
+
+SIZE = {"large": 1000000, "small": 1000}[sys.argv[1]]
+# What a program only logs, and checks for infinities, are no sizes.
+
+
+def selected(values):
+    mask = values > 0.5
+    return values[mask]
+
+
+def loss_of(values):
+    loss = (values * 2).mean()
+    if torch.isnan(loss) or torch.isinf(loss):
+        raise ValueError("not finite")
+    return loss.item()
+
+
+values = torch.rand(SIZE, device="cuda")
+loss_of(values)
+for _ in range(17):
+    part = selected(values)
+print(len(part), loss_of(values))
+print((values > 0.5).sum().item())
