@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What memtap oom says of its advice, against runs with that advice: tests/advice, some of its cases. A replayed answer
+"""What memtap oom says of its advice, against runs with that advice: campaigns/advice, some of its cases. A replayed answer
 has to be right; of the modelled ones, those of these cases, too."""
 import sys
 import tempfile
@@ -7,7 +7,7 @@ import tempfile
 import harness
 from harness import MEMTAP, ROOT, check
 
-sys.path.insert(0, str(ROOT / "tests" / "advice"))
+sys.path.insert(0, str(ROOT / "campaigns" / "advice"))
 import campaign
 from cases import CASES
 

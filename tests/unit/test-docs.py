@@ -7,7 +7,7 @@ import sys
 
 MOST_BYTES = 10_000  # of HACKING.md; why and how fast stand in docs/
 LEAST = 100  # names; fewer: they are not found any more
-FOLDERS = "analyzer|cupti|docs|examples|exchange|man|nightly|preload|settings|simulator|tests|tools|trace-format"
+FOLDERS = "analyzer|campaigns|cupti|docs|examples|exchange|man|nightly|preload|settings|simulator|tests|tools|trace-format"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]*)(?:::?\w+)?(?: [^`]*)?`")
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 MADE = {"docs/gpu-results.md"}  # by a command, where there is a GPU

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hours of recorded training with random ends, on a simulated card:
 
-    python3 tests/soak/soak.py --hours 3 --python .venv/bin/python
+    python3 campaigns/soak/soak.py --hours 3 --python .venv/bin/python
 
 - Two ranks train together all the time with --keep 1M, and two more without memtap. Their memory, descriptors
   and threads are sampled; the live traces are read.

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "torch"))
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "torch"))
 import harness  # noqa: E402
 from harness import MEMTAP, PYTHON, ZOO  # noqa: E402
 
@@ -265,7 +265,7 @@ def read_table(text):
 def put(of_script):
     """Between the release's marks, which are made if they are not there."""
     name = f"PyTorch {RELEASE[0]}.{RELEASE[1]}"
-    begin, end = f"<!-- {name}, by tests/planner/campaign.py --table -->", f"<!-- end of {name} -->"
+    begin, end = f"<!-- {name}, by campaigns/planner/campaign.py --table -->", f"<!-- end of {name} -->"
     old = DOCUMENT.read_text()
     if begin not in old:
         old += f"\n## {name}\n\n{begin}\n{end}\n"

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "torch"))
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "torch"))
 import harness  # noqa: E402
 import public  # noqa: E402
 from cases import CASES  # noqa: E402

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """trio's own tests:
 
-    python3 tests/others/trio_tests.py --python VENV/bin/python      # with trio, pytest"""
+    python3 campaigns/others/trio_tests.py --python VENV/bin/python      # with trio, pytest"""
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "others"))
 import others
 
 

@@ -2,7 +2,7 @@
 """NVIDIA's own libraries on a machine without a GPU: Debian's driver (libcuda1, libnvidia-ml1, non-free), the runtime of NVIDIA's wheels,
 shared and linked in. They are downloaded into the folder of the logs, and not installed:
 
-    python3 tests/others/nvidia.py
+    python3 campaigns/others/nvidia.py
 
 Each call of no-device.c must return the same."""
 import re
@@ -10,9 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "others"))
 import others
 
-HERE = Path(__file__).resolve().parent
 RUNTIME = "nvidia-cuda-runtime-cu12==12.9.79"
 PACKAGES = ["libcuda1", "libnvidia-ml1"]
 SOURCE = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm non-free"
@@ -52,7 +52,7 @@ class Nvidia(others.Suite):
         return ", ".join(sorted(package.name.rsplit("_", 1)[0] for package in self.work.glob("*.deb")))
 
     def build(self, name, *options):
-        subprocess.run(["cc", "-O1", "-o", self.work / name, HERE / "no-device.c", *options], check=True)
+        subprocess.run(["cc", "-O1", "-o", self.work / name, Path(others.__file__).with_name("no-device.c"), *options], check=True)
 
     def units(self, args):
         """The last two are linked to the driver, and do not start without."""

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """gevent's own tests, each a program:
 
-    python3 tests/others/gevent_tests.py --python VENV/bin/python    # with gevent"""
+    python3 campaigns/others/gevent_tests.py --python VENV/bin/python    # with gevent"""
 import re
+import sys
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "others"))
 import others
 
 

@@ -9,13 +9,12 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "torch"))
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "torch"))
 import harness  # noqa: E402
 
-CHANGED = HERE / "changed.py"
+CHANGED = HERE.parents[1] / "tests" / "planner" / "changed.py"
 DOCUMENT = harness.ROOT / "docs" / "answers.md"
-TABLE = "<!-- from here on written by tests/planner/answers.py --document -->"
+TABLE = "<!-- from here on written by campaigns/planner/answers.py --document -->"
 MIB = 1 << 20
 PROGRAMS = [
     "gpt", "gpt-small", "llama", "scores", "experts", "vit", "conv", "diffusion", "lstm", "perceptron",

@@ -2,7 +2,7 @@
 """Borders that memtap fit finds, each checked by two plain runs: the largest value has to run to its end, the
 next one has to run out of memory. By hand; it takes minutes a program.
 
-    python3 tests/fit/borders.py --memtap build/tools/memtap --python .venv/bin/python [--public FOLDER] [NAME]...
+    python3 campaigns/fit/borders.py --memtap build/tools/memtap --python .venv/bin/python [--public FOLDER] [NAME]...
 
 FOLDER has check-outs of the public programs (nanoGPT, minGPT, llama2.c, examples, pytorch-image-models); the Python
 then needs torchvision, einops, ema-pytorch, accelerate, denoising-diffusion-pytorch, tqdm, requests, sentencepiece
@@ -19,15 +19,15 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-TESTS = pathlib.Path(__file__).resolve().parents[1]
-ZOO = TESTS / "zoo"
-sys.path.insert(0, str(TESTS / "advice"))
+CAMPAIGNS = pathlib.Path(__file__).resolve().parents[1]
+ZOO = CAMPAIGNS.parent / "tests" / "zoo"
+sys.path.insert(0, str(CAMPAIGNS / "advice"))
 import public  # noqa: E402
 
 SMALL, MIDDLE, LARGE = "t4,rtx4090,a100-40g", "rtx4090,a100-40g,h100", "a100-40g,h100,b200"
 
 # name: cards, --vary, the program's words; Z/ is the zoo, F/ the folder of public programs, and "in X" the folder X
-# below that of the copies (tests/advice/public.py), where the program runs
+# below that of the copies (campaigns/advice/public.py), where the program runs
 PROGRAMS = {
     "amp": (SMALL, "batch=1..4096", "python Z/amp.py --batch {batch}"),
     "checkpointing": (SMALL, "batch=1..65536", "python Z/checkpointing.py --batch {batch}"),

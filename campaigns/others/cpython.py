@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPython's regression suite, as it is installed with a Python (Lib/test):
 
-    python3 tests/others/cpython.py --python /usr/bin/python3.11 [--all]"""
+    python3 campaigns/others/cpython.py --python /usr/bin/python3.11 [--all]"""
 import subprocess
+import sys
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "others"))
 import others
 
 # What a library in the process could change: threads, forks, signals, descriptors, memory, the interpreter's inside.
