@@ -149,6 +149,7 @@ install_test_packages() {
     need firefox-esr/firefox/firefox/MozillaFirefox command -v firefox-esr firefox
     need libxml2-utils/libxml2/libxml2/libxml2-tools command -v xmllint
     need tmux command -v tmux
+    need valgrind command -v valgrind
     need git command -v git
     need clang command -v clang
     need bash-completion test -e /usr/share/bash-completion/bash_completion

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""counts.py [--write] SHIM PROGRAMS LIBRARIES: what an event costs, in numbers that do not depend on the machine. Each number stands in
+counts.csv, and one that grows is a failure: who lets it grow edits the table, and says why. PROGRAMS: the folder of the loops;
+LIBRARIES: the path of what they are linked with; --write makes the table anew.
+
+instructions    an event costs the program's own thread, by two runs of different lengths under callgrind
+locked          instructions with a lock prefix, exchanges with memory and fences, in the functions that take part in every event
+written bytes   that the loader maps writable for libmemtap.so in each process
+
+Another compiler gives other numbers: then the test is skipped."""
+
+import argparse
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TABLE = Path(__file__).with_name("counts.csv")
+MAY_VARY = 1.02
+LOOPS = {  # stacks, program, arguments before the number, numbers of two runs, events of one
+    "allocation or free": ("none", "threads-loop", ["1"], (4000, 12000), 1),
+    "driver, native stack": ("native", "driver-loop", [], (10000, 40000), 1),
+    "runtime, native stack": ("native", "native-loop", [], (10000, 40000), 1),
+}
+LOCKED = re.compile(r"\t(lock |mfence|xchg .*\()")
+
+
+def profile_of(options, folder, loop, number):
+    """The callgrind profile of the program's first thread."""
+    stacks, program, words, _, _ = LOOPS[loop]
+    out = Path(folder, f"{program}-{number}")
+    # Addresses decide which places of a cache two stacks share.
+    fixed = ["setarch", "-R"] if subprocess.run(["setarch", "-R", "true"], stderr=subprocess.DEVNULL).returncode == 0 else []
+    command = [*fixed, "valgrind", "-q", "--tool=callgrind", "--fair-sched=yes", "--separate-threads=yes",
+               f"--callgrind-out-file={out}"]
+    environment = {**os.environ, "LD_PRELOAD": options.shim, "LD_LIBRARY_PATH": options.libraries, "MEMTAP_QUIET": "1",
+                   "MEMTAP_OUTPUT": f"{out}.mtap", "MEMTAP_STACKS": stacks}
+    subprocess.run([*command, f"{options.programs}/{program}", *words, str(number)], env=environment, check=True, timeout=120,
+                   stdout=subprocess.DEVNULL)
+    # threads-loop's first thread only waits for its second one.
+    thread = "02" if words else "01"
+    return Path(f"{out}-{thread}").read_text()
+
+
+def total(profile):
+    return int(re.search(r"^totals: (\d+)", profile, re.MULTILINE).group(1))
+
+
+def functions_of_every_event(profile, events):
+    """The functions of libmemtap.so that take at least an instruction an event."""
+    names, cost, current, is_call, is_ours = {}, {}, None, False, False
+    objects = {}
+    for line in profile.splitlines():
+        found = re.match(r"(fn|ob|cfn|cob)=\((\d+)\)(?: (.*))?", line)
+        if found:
+            kind, number, name = found.groups()
+            known = objects if kind.endswith("ob") else names
+            if name:
+                known[number] = name
+            if kind == "ob":
+                is_ours = "libmemtap.so" in objects[number]
+            elif kind == "fn":
+                current = (names[number], is_ours)
+        elif line.startswith("calls="):
+            is_call = True
+        elif re.match(r"[+\-*\d]", line):
+            if not is_call and current and current[1]:
+                cost[current[0]] = cost.get(current[0], 0) + int(line.split()[1])
+            is_call = False
+    return {name.split("'")[0] for name, instructions in cost.items() if instructions >= events}
+
+
+def locked_in(shim, functions):
+    """Instructions of these functions that other processors' caches have to know of."""
+    said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", shim], check=True, capture_output=True, text=True).stdout
+    count, is_wanted = 0, False
+    for line in said.splitlines():
+        begins = re.match(r"[0-9a-f]+ <(.*)>:", line)
+        if begins:
+            is_wanted = begins.group(1) in functions
+        elif is_wanted and LOCKED.search(line):
+            count += 1
+    return count
+
+
+def written_bytes(shim):
+    said = subprocess.run(["readelf", "-lW", shim], check=True, capture_output=True, text=True).stdout
+    return sum(int(words[5], 16) for words in map(str.split, said.splitlines()) if words[:1] == ["LOAD"] and "W" in "".join(words[6:-1]))
+
+
+def measure(options):
+    with tempfile.TemporaryDirectory() as folder:
+        for loop, (_, _, _, (few, many), events) in LOOPS.items():
+            profiles = [profile_of(options, folder, loop, number) for number in (few, many)]
+            yield loop, "instructions", round((total(profiles[1]) - total(profiles[0])) / (many - few) / events, 1)
+            yield loop, "locked", locked_in(options.shim, functions_of_every_event(profiles[1], many * events))
+    yield "libmemtap.so", "written bytes", written_bytes(options.shim)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    for name in ("shim", "programs", "libraries"):
+        parser.add_argument(name)
+    options = parser.parse_args()
+    compiler = re.search(r"GCC: \(.*?\) (\d+)", Path(options.shim).read_bytes().decode("latin-1"))
+    compiler = f"gcc {compiler.group(1)}" if compiler else "another compiler"
+    if not shutil.which("valgrind"):
+        print("counts.py: valgrind is missing")
+        return 77
+    if options.write:
+        with TABLE.open("w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(
+                [("of", "what", "number", "compiler"), *((*row, compiler) for row in measure(options))])
+        return 0
+    with TABLE.open(newline="") as file:
+        table = {(row["of"], row["what"]): row for row in csv.DictReader(file)}
+    if any(row["compiler"] != compiler for row in table.values()):
+        print(f"counts.csv was measured with another compiler than {compiler}")
+        return 77
+    grown = 0
+    measured = {(of, what): number for of, what, number in measure(options)}
+    for key in sorted(measured.keys() | table.keys()):
+        number, told = measured.get(key), float(table[key]["number"]) if key in table else None
+        is_more = number is None or told is None or number > told * MAY_VARY
+        grown += is_more
+        print(f"{'GREW' if is_more else 'ok':6}{key[0]:24}{key[1]:16}{number} (table: {told})")
+    return 1 if grown else 0
+
+
+sys.exit(main())
