@@ -140,7 +140,8 @@ static void print_sites(const struct page *page, const struct mt_diff_device *de
         all += (size_t)mt_diff_is_shown(&device->site[i]);
     if (!all)
         return;
-    fprintf(page->out, "\n%12s%11s  %-16s%s\n", "change", "now", "category", "call sites");
+    fprintf(page->out, "\n%12s%11s  %-16s%s\n", "change", "now", "category",
+            "call sites, most to blame first");
     for (size_t i = 0; i < device->n_sites && shown < SITES_SHOWN; i++)
         if (mt_diff_is_shown(&device->site[i])) {
             print_site(page, &device->site[i]);
@@ -246,6 +247,12 @@ static void print_run(const struct page *page, const char *before, const struct 
     fprintf(page->out, "%-8s%s%s\n", before, safe, more);
 }
 
+/* Whether a side has no such device: then there is nothing to compare. */
+static bool is_missing(const struct mt_digest_device *device)
+{
+    return device->device == MT_NO_DEVICE && !device->allocated;
+}
+
 /* Print a line for each device of each rank, if there are several. */
 static void print_ranks(const struct page *page, const struct mt_diff *diff)
 {
@@ -265,6 +272,13 @@ static void print_ranks(const struct page *page, const struct mt_diff *diff)
             fprintf(page->out, "%6ld", device->rank);
         fprintf(page->out, "%8d%14s%12s", device->device, mt_size_text(old, device->allocated.old),
                 mt_size_text(now, device->allocated.now));
+        const char *only = is_missing(device->old)   ? "only now"
+                           : is_missing(device->now) ? "only before"
+                                                     : NULL;
+        if (only) {
+            fprintf(page->out, "%12s\n", only);
+            continue;
+        }
         print_change(page, &device->allocated);
         fputs(device->allocated.is_noise ? "   noise\n" : "\n", page->out);
     }

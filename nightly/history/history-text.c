@@ -79,15 +79,18 @@ static void print_traces(struct mt_store *store, const struct mt_run *run, FILE 
     }
 }
 
+/* A line is one row, whichever modules it served; of several ranks the highest counts. */
 static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *out,
                         const struct mt_style *style)
 {
     char place[256], size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], category[64];
     sqlite3_stmt *row =
         mt_sql(store,
-               "SELECT size, blocks, category, file || ':' || line || ' ' || function"
-               " FROM named_site WHERE run = ?"
-               " ORDER BY size DESC, category, file, line LIMIT ?",
+               "WITH one AS (SELECT sum(size) AS size, sum(blocks) AS blocks, category,"
+               "  file || ':' || line || ' ' || function AS place FROM named_site WHERE run = ?"
+               "  GROUP BY device, category, file, line, function)"
+               " SELECT max(size) AS most, max(blocks), category, place FROM one"
+               " GROUP BY category, place ORDER BY most DESC, category, place LIMIT ?",
                "ii", run->id, (int64_t)MOST_SITES);
     fprintf(out, "\n  %11s %8s  %-15s %s\n", "bytes", "blocks", "category", "call site");
     while (mt_sql_next(store, row)) {

@@ -1,70 +1,181 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Read two runs of a history as digests, so that they are compared as `memtap diff` compares
+ * traces: one line is blamed everywhere. */
 #include "analyzer/support/grow.h"
+#include "nightly/diff/diff.h"
 #include "nightly/digest/names.h"
 #include "trend.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Sites are the same if their function and their file's name are: lines move, and a checkout is in
- * another folder each night. Of several ranks and devices the highest counts. */
-static const char select_changes[] =
-    "WITH one AS (SELECT run, category, function, last_part(file) AS file, operator, module,"
-    "  max(line) AS line, sum(size) AS size FROM named_site WHERE run IN (?1, ?2)"
-    "  GROUP BY run, device, category, function, last_part(file), operator, module),"
-    " most AS (SELECT run, category, function, file, operator, module, max(line) AS line,"
-    "  max(size) AS size FROM one GROUP BY run, category, function, file, operator, module)"
-    " SELECT category, function, file, operator, module,"
-    "  max(CASE WHEN run = ?2 THEN line ELSE 0 END), max(line),"
-    "  sum(CASE WHEN run = ?1 THEN size ELSE 0 END) AS before,"
-    "  sum(CASE WHEN run = ?2 THEN size ELSE 0 END) AS after"
-    " FROM most GROUP BY category, function, file, operator, module HAVING before <> after"
-    " ORDER BY category, file, function, operator, module";
+static const char select_devices[] =
+    "SELECT trace.id, ifnull(rank, -1), device.id, ifnull(number, ?2), allocated,"
+    "  device.reserved, phase, iteration, iterations, growth, at_end FROM trace"
+    " JOIN device ON device.trace = trace.id WHERE run = ?1 ORDER BY trace.id, number";
 
-static void last_part(sqlite3_context *context, int n, sqlite3_value **value)
-{
-    const char *path = n ? (const char *)sqlite3_value_text(*value) : NULL;
-    sqlite3_result_text(context, path ? mt_last_part(path) : NULL, -1, SQLITE_TRANSIENT);
-}
+static const char select_categories[] = "SELECT name, size FROM category WHERE device = ?";
 
-static char *copy(struct mt_store *store, sqlite3_stmt *row, int column)
+static const char select_sites[] =
+    "SELECT category, f.text, p.text, line, o.text, m.text, size, blocks FROM site"
+    " JOIN name f ON f.id = function JOIN name p ON p.id = file"
+    " JOIN name o ON o.id = operator JOIN name m ON m.id = module WHERE device = ?";
+
+static char *copy(struct mt_store *store, const char *of)
 {
-    char *text = strdup(mt_sql_text(row, column));
+    char *text = strdup(of);
     if (!text)
         mt_store_no_memory(store);
     return text;
 }
 
-static void read_site(struct mt_store *store, sqlite3_stmt *row, struct mt_site_change *site)
+static enum mt_category category_of(const char *name)
 {
-    char **const texts[] = {&site->category, &site->function, &site->file, &site->operator_name,
-                            &site->module};
-    for (int i = 0; i < (int)(sizeof texts / sizeof *texts); i++)
-        *texts[i] = copy(store, row, i);
-    int line = sqlite3_column_int(row, 5);
-    site->line = (uint32_t)(line ? line : sqlite3_column_int(row, 6));
-    site->before = (uint64_t)sqlite3_column_int64(row, 7);
-    site->after = (uint64_t)sqlite3_column_int64(row, 8);
+    unsigned found = mt_category_find(name, strlen(name));
+    return found < mt_n_categories ? (enum mt_category)found : MT_CATEGORY_OTHER;
 }
 
-/* --- renamed -------------------------------------------------------------------------------- */
-
-#define LEAST_ALIKE 0.5 /* the smaller size by the larger one */
-
-/* How alike two sites are; 0: they are not one site under two names. */
-static double alike(const struct mt_site_change *gone, const struct mt_site_change *new)
+static enum mt_phase phase_of(const char *name)
 {
-    double a = (double)gone->before, b = (double)new->after, ratio = a < b ? a / b : b / a;
-    if (strcmp(gone->category, new->category) || strcmp(gone->operator_name, new->operator_name) ||
-        ratio < LEAST_ALIKE)
-        return 0;
-    /* One name is likelier to change than several. */
-    return ratio + !strcmp(gone->file, new->file) + !strcmp(gone->function, new->function) +
-           !strcmp(gone->module, new->module);
+    enum mt_phase phase = mt_phase_find(name, strlen(name));
+    return phase < MT_PHASE_COUNT ? phase : MT_PHASE_OUTSIDE;
 }
+
+static uint64_t number(sqlite3_stmt *row, int column)
+{
+    return (uint64_t)sqlite3_column_int64(row, column);
+}
+
+static void read_categories(struct mt_store *store, int64_t id, struct mt_digest_device *device)
+{
+    sqlite3_stmt *row = mt_sql(store, select_categories, "i", id);
+    while (mt_sql_next(store, row))
+        device->category[category_of(mt_sql_text(row, 0))] += number(row, 1);
+}
+
+/* A history has no more of a line than its blocks at the peak: they stand for its place, too. */
+static void add_place(struct mt_store *store, struct mt_digest_device *device,
+                      const struct mt_digest_site *site)
+{
+    struct mt_digest_place *place = &device->place[device->n_places++];
+    *place = (struct mt_digest_place){.function = copy(store, site->function),
+                                      .file = copy(store, site->file),
+                                      .line = site->line,
+                                      .operator_name = copy(store, site->operator_name),
+                                      .allocations = site->blocks,
+                                      .most_bytes = site->bytes};
+}
+
+/* Sort the places, and make one of those with the same line and operator. */
+static void merge_places(struct mt_digest_device *device)
+{
+    size_t n = 0;
+    if (device->n_places)
+        qsort(device->place, device->n_places, sizeof *device->place, mt_digest_place_order);
+    for (size_t i = 0; i < device->n_places; i++) {
+        struct mt_digest_place *place = &device->place[i];
+        if (n && !mt_digest_place_order(&device->place[n - 1], place)) {
+            device->place[n - 1].allocations += place->allocations;
+            device->place[n - 1].most_bytes += place->most_bytes;
+            mt_digest_place_clear(place);
+        } else {
+            device->place[n++] = *place;
+        }
+    }
+    device->n_places = n;
+}
+
+static void read_sites(struct mt_store *store, int64_t id, struct mt_digest_device *device)
+{
+    size_t sites = 0, places = 0;
+    sqlite3_stmt *row = mt_sql(store, select_sites, "i", id);
+    while (mt_sql_next(store, row)) {
+        if (mt_grow(&device->site, &sites, device->n_sites + 1, sizeof *device->site) ||
+            mt_grow(&device->place, &places, device->n_sites + 1, sizeof *device->place)) {
+            mt_store_no_memory(store);
+            continue;
+        }
+        struct mt_digest_site *site = &device->site[device->n_sites++];
+        *site = (struct mt_digest_site){.category = category_of(mt_sql_text(row, 0)),
+                                        .function = copy(store, mt_sql_text(row, 1)),
+                                        .file = copy(store, mt_sql_text(row, 2)),
+                                        .line = (uint32_t)sqlite3_column_int(row, 3),
+                                        .operator_name = copy(store, mt_sql_text(row, 4)),
+                                        .module = copy(store, mt_sql_text(row, 5)),
+                                        .stack = copy(store, ""),
+                                        .bytes = number(row, 6),
+                                        .blocks = number(row, 7)};
+        if (!store->failed)
+            add_place(store, device, site);
+    }
+    if (!store->failed)
+        merge_places(device);
+}
+
+/* --- a run as digests, one a trace ----------------------------------------------------------- */
+
+struct side {
+    struct mt_digest *digest;
+    size_t n, capacity;
+};
+
+static struct mt_digest_device *add_device(struct mt_store *store, struct side *side,
+                                           sqlite3_stmt *row, int64_t *last)
+{
+    bool is_new = !side->n || sqlite3_column_int64(row, 0) != *last;
+    if (is_new && mt_grow(&side->digest, &side->capacity, side->n + 1, sizeof *side->digest)) {
+        mt_store_no_memory(store);
+        return NULL;
+    }
+    if (is_new)
+        side->digest[side->n++] =
+            (struct mt_digest){.rank = (long)sqlite3_column_int64(row, 1), .world_size = -1};
+    *last = sqlite3_column_int64(row, 0);
+    struct mt_digest *digest = &side->digest[side->n - 1];
+    size_t n = digest->n_devices;
+    struct mt_digest_device *more = realloc(digest->devices, (n + 1) * sizeof *more);
+    if (!more) {
+        mt_store_no_memory(store);
+        return NULL;
+    }
+    digest->devices = more;
+    digest->n_devices++;
+    memset(&more[n], 0, sizeof more[n]);
+    return &more[n];
+}
+
+static void read_run(struct mt_store *store, int64_t run, struct side *side)
+{
+    int64_t last = 0;
+    sqlite3_stmt *row = mt_sql(store, select_devices, "ii", run, (int64_t)MT_NO_DEVICE);
+    while (mt_sql_next(store, row)) {
+        struct mt_digest_device *device = add_device(store, side, row, &last);
+        if (!device)
+            continue;
+        int64_t id = sqlite3_column_int64(row, 2);
+        device->device = sqlite3_column_int(row, 3);
+        device->allocated = number(row, 4);
+        device->reserved = number(row, 5);
+        device->phase = phase_of(mt_sql_text(row, 6));
+        device->iteration = (uint32_t)number(row, 7);
+        device->iterations = (uint32_t)number(row, 8);
+        device->growth = number(row, 9);
+        device->at_end = number(row, 10);
+        read_categories(store, id, device);
+        read_sites(store, id, device);
+    }
+}
+
+static void clear_side(struct side *side)
+{
+    for (size_t i = 0; i < side->n; i++)
+        mt_digest_clear(&side->digest[i]);
+    free(side->digest);
+}
+
+/* --- what differs ---------------------------------------------------------------------------- */
 
 static void clear_site(struct mt_site_change *site)
 {
@@ -72,97 +183,71 @@ static void clear_site(struct mt_site_change *site)
                            site->operator_name, site->module,   site->was};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
-    *site = (struct mt_site_change){0};
 }
 
-static int rename_site(struct mt_site_change *site, struct mt_site_change *gone)
+/* Return the line's names before, if they were others; NULL: they were not, or no memory. */
+static char *was(struct mt_store *store, const struct mt_diff_site *site)
 {
-    site->before = gone->before;
-    if (asprintf(&site->was, "%s %s", gone->file, gone->function) < 0)
-        site->was = NULL;
-    clear_site(gone);
-    return site->was ? 0 : -ENOMEM;
-}
-
-static bool is_gone(const struct mt_site_change *site)
-{
-    return site->before && !site->after;
-}
-
-static bool is_new(const struct mt_site_change *site)
-{
-    return site->after && !site->before;
-}
-
-static int pair_renamed(struct mt_site_changes *changes)
-{
-    int rc = 0;
-    for (size_t i = 0; !rc && i < changes->n; i++) {
-        struct mt_site_change *new = &changes->site[i], *best = NULL;
-        for (size_t j = 0; is_new(new) && j < changes->n; j++) {
-            struct mt_site_change *gone = &changes->site[j];
-            if (is_gone(gone) && alike(gone, new) > (best ? alike(best, new) : 0))
-                best = gone;
-        }
-        if (best)
-            rc = rename_site(new, best);
+    const struct mt_line *line = site->was ? site->was : site->line;
+    const char *file = site->was || !line->old_file ? line->file : line->old_file;
+    const char *function = site->was || !line->old_function ? line->function : line->old_function;
+    char *text = NULL;
+    if (!site->was && !line->old_file && !line->old_function)
+        return NULL;
+    if (asprintf(&text, "%s %s", mt_last_part(file), function) < 0) {
+        mt_store_no_memory(store);
+        return NULL;
     }
+    return text;
+}
+
+static int add_site(struct mt_store *store, struct mt_site_changes *changes, size_t *capacity,
+                    const struct mt_diff_site *site)
+{
+    if (mt_grow(&changes->site, capacity, changes->n + 1, sizeof *changes->site))
+        return -ENOMEM;
+    changes->site[changes->n++] = (struct mt_site_change){
+        .category = copy(store, mt_categories[site->category].name),
+        .function = copy(store, site->line->function),
+        .file = copy(store, mt_last_part(site->line->file)),
+        .operator_name = copy(store, site->operator_name),
+        .module = copy(store, site->module),
+        .was = was(store, site),
+        .line = site->line->line,
+        .before = site->bytes.old,
+        .after = site->bytes.now,
+    };
+    return 0;
+}
+
+static int list_sites(struct mt_store *store, struct mt_site_changes *changes,
+                      const struct mt_diff_device *device, unsigned most)
+{
+    size_t capacity = 0;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < device->n_sites && changes->n < most; i++)
+        if (mt_change_of(&device->site[i].bytes))
+            rc = add_site(store, changes, &capacity, &device->site[i]);
     return rc;
-}
-
-static uint64_t difference(const struct mt_site_change *site)
-{
-    return site->after > site->before ? site->after - site->before : site->before - site->after;
-}
-
-static int by_difference(const void *left, const void *right)
-{
-    const struct mt_site_change *a = left, *b = right;
-    if (difference(a) != difference(b))
-        return difference(a) < difference(b) ? 1 : -1;
-    const char *const x[] = {a->category, a->file, a->function, a->operator_name, a->module};
-    const char *const y[] = {b->category, b->file, b->function, b->operator_name, b->module};
-    int order = 0;
-    for (size_t i = 0; !order && i < sizeof x / sizeof *x; i++)
-        order = strcmp(x[i], y[i]);
-    return order;
-}
-
-/* Keep the sites that have changed, the greatest differences first, at most so many. */
-static void keep_most(struct mt_site_changes *changes, unsigned most)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < changes->n; i++)
-        if (difference(&changes->site[i]))
-            changes->site[kept++] = changes->site[i];
-        else
-            clear_site(&changes->site[i]);
-    changes->n = kept;
-    if (kept)
-        qsort(changes->site, kept, sizeof *changes->site, by_difference);
-    for (; changes->n > most; changes->n--)
-        clear_site(&changes->site[changes->n - 1]);
 }
 
 int mt_site_changes_find(struct mt_site_changes *changes, struct mt_store *store, int64_t before,
                          int64_t after, unsigned most)
 {
-    size_t capacity = 0;
+    struct side old = {0}, now = {0};
+    struct mt_diff diff = {0};
     *changes = (struct mt_site_changes){0};
-    if (sqlite3_create_function(store->db, "last_part", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
-                                last_part, NULL, NULL))
+    read_run(store, before, &old);
+    read_run(store, after, &now);
+    int rc = store->failed ? 0 : mt_diff_make(&diff, old.digest, old.n, now.digest, now.n);
+    const struct mt_diff_device *device = rc ? NULL : mt_diff_main_device(&diff);
+    if (device)
+        rc = list_sites(store, changes, device, most);
+    if (rc)
         mt_store_no_memory(store);
-    sqlite3_stmt *row = mt_sql(store, select_changes, "ii", before, after);
-    while (mt_sql_next(store, row)) {
-        if (mt_grow(&changes->site, &capacity, changes->n + 1, sizeof *changes->site))
-            mt_store_no_memory(store);
-        else
-            read_site(store, row, &changes->site[changes->n++]);
-    }
-    if (!store->failed && pair_renamed(changes))
-        mt_store_no_memory(store);
-    if (!store->failed)
-        keep_most(changes, most);
+    mt_diff_clear(&diff);
+    clear_side(&old);
+    clear_side(&now);
     return store->failed ? -1 : 0;
 }
 

@@ -189,9 +189,12 @@ static int print_sites(const struct page *page, const struct mt_run *before,
                        const struct mt_run *after)
 {
     struct mt_site_changes changes;
+    double most = 0;
     int rc = mt_site_changes_find(&changes, page->store, before->id, after->id, MOST_SITES);
     for (size_t i = 0; !rc && i < changes.n; i++)
-        if (distance(&changes.site[i]) * 20 >= distance(&changes.site[0]))
+        most = fmax(most, distance(&changes.site[i]));
+    for (size_t i = 0; !rc && i < changes.n; i++)
+        if (distance(&changes.site[i]) * 20 >= most)
             print_site(page, &changes.site[i]);
     mt_site_changes_clear(&changes);
     return rc;

@@ -36,11 +36,11 @@ struct mt_site_change {
     uint64_t before, after; /* bytes */
 };
 struct mt_site_changes {
-    struct mt_site_change *site; /* the greatest difference first */
+    struct mt_site_change *site; /* by blame, as in struct mt_diff_device */
     size_t n;
 };
-/* Find at most `most` changes. A site gone under one name and new under another, nearly as large,
- * counts as renamed: a history has no more of a line than its names and its size at the peak. */
+/* Find at most `most` changes, by mt_diff_make. A history has no more of a line than its names and
+ * its blocks at the peak. */
 int mt_site_changes_find(struct mt_site_changes *changes, struct mt_store *store, int64_t before,
                          int64_t after, unsigned most);
 void mt_site_changes_clear(struct mt_site_changes *changes);

@@ -84,6 +84,8 @@ class Job:
                                    *((f"says {word}", word in done.stdout, True) for word in says)):
             if found != right:
                 faults.append(f"{self.folder.name}, {end}: {what}: {found}, not {right}:\n{done.stdout}")
+        faults.extend(f"{end}: {path} is said and is not there:\n{done.stdout}"
+                      for path in re.findall(r"memtap-nightly/\S*mtap\b", done.stdout) if not (self.folder / path).exists())
         return done.stdout
 
 

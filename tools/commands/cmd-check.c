@@ -73,8 +73,8 @@ static int find_moved(const struct mt_digests *runs, const struct mt_digests *ba
 }
 
 /* Check runs even if events were lost, but then they cannot be good. */
-static int hold(const struct mt_check_arguments *arguments, const struct mt_digests *runs,
-                const struct mt_digests *baselines)
+static int hold(const struct mt_check_arguments *arguments, struct mt_digests *runs,
+                const struct mt_digests *baselines, mt_check_found *found, void *data)
 {
     struct mt_check check;
     mt_tell_differences(runs, baselines);
@@ -85,6 +85,8 @@ static int hold(const struct mt_check_arguments *arguments, const struct mt_dige
         rc = mt_check_make(&check, &arguments->budget, arguments->allowed, runs->digest, runs->n,
                            baselines->digest, baselines->n);
     }
+    if (!rc && found)
+        found(data, check.broken, runs);
     int code = rc ? mt_fail("out of memory") : print(&check, arguments);
     mt_check_clear(&check);
     if (!code && !mt_digests_are_whole(runs, arguments->allowed, "a checked run"))
@@ -94,7 +96,8 @@ static int hold(const struct mt_check_arguments *arguments, const struct mt_dige
     return code;
 }
 
-int mt_run_check(const struct mt_command *command, int argc, char **argv)
+int mt_check_then(const struct mt_command *command, int argc, char **argv, mt_check_found *found,
+                  void *data)
 {
     struct mt_check_arguments arguments;
     struct mt_digests runs = {0}, baselines = {0};
@@ -104,9 +107,14 @@ int mt_run_check(const struct mt_command *command, int argc, char **argv)
                          arguments.rules) &&
         mt_digests_are_whole(&baselines, arguments.allowed, "a baseline") &&
         !mt_digests_read(&runs, arguments.runs.path, arguments.runs.n, arguments.rules))
-        code = hold(&arguments, &runs, &baselines);
+        code = hold(&arguments, &runs, &baselines, found, data);
     mt_digests_clear(&runs);
     mt_digests_clear(&baselines);
     mt_check_arguments_clear(&arguments);
     return code;
+}
+
+int mt_run_check(const struct mt_command *command, int argc, char **argv)
+{
+    return mt_check_then(command, argc, argv, NULL, NULL);
 }

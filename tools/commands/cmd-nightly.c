@@ -54,7 +54,7 @@ struct night {
     char *good[COMPARED]; /* folders of good nights, the newest last */
     size_t n_good;
     bool is_whole;
-    enum { GOOD, ENDED, OVER, UNKNOWN } verdict;
+    bool has_failed; /* the program */
 };
 
 static void add(struct words *words, const char *word)
@@ -239,13 +239,16 @@ static int begin_night(struct night *night)
     }
 }
 
-static int move_to_good(struct night *night)
+/* to: "good" or "bad". */
+static int move_to(struct night *night, const char *to)
 {
-    char good[PATH_MAX];
-    snprintf(good, sizeof good, "%s/good/%s", night->folder, night->name);
-    if (rename(night->path, good))
-        return mt_fail("%s: cannot be moved to %s: %s", night->path, good, strerror(errno));
-    snprintf(night->path, sizeof night->path, "%s", good);
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s/%s", night->folder, to, night->name);
+    if (!strcmp(night->path, path))
+        return 0;
+    if (rename(night->path, path))
+        return mt_fail("%s: cannot be moved to %s: %s", night->path, path, strerror(errno));
+    snprintf(night->path, sizeof night->path, "%s", path);
     return 0;
 }
 
@@ -282,6 +285,7 @@ static int record(struct night *night, struct words *run, char **program, int n_
         argv[n_words++] = (char *)"--"; /* the program's words are not our options */
     memcpy(argv + n_words, program, (size_t)n_program * sizeof *argv);
     optind = 0;
+    mt_run_is_night = true;
     int code = mt_run_run(find(mt_commands, "run"), n_words + n_program, argv);
     environ = before; /* for the life of the process */
     free(argv);
@@ -320,7 +324,26 @@ static void add_rules(struct words *words, const struct night *night)
     add(words, night->rules);
 }
 
-static int check(const struct night *night, char *const *baselines, size_t n)
+/* Move a good night before its check prints paths: a reader follows them the next morning. */
+static void take_good(void *data, bool is_broken, struct mt_digests *runs)
+{
+    struct night *night = data;
+    size_t before = strlen(night->path);
+    bool is_good = !night->has_failed && !is_broken;
+    for (size_t i = 0; i < runs->n; i++)
+        is_good &= !*runs->digest[i].uncomputed;
+    if (!is_good || move_to(night, "good"))
+        return;
+    for (size_t i = 0; i < runs->n; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s%s", night->path, runs->digest[i].path + before) >= 0) {
+            free(runs->digest[i].path);
+            runs->digest[i].path = path;
+        }
+    }
+}
+
+static int check(struct night *night, char *const *baselines, size_t n)
 {
     struct words words = {0};
     add(&words, "check");
@@ -336,7 +359,8 @@ static int check(const struct night *night, char *const *baselines, size_t n)
         add(&words, "--against");
     for (size_t i = 0; i < n; i++)
         add(&words, baselines[i]);
-    return call(mt_run_check, find(mt_commands, "check"), &words);
+    optind = 0;
+    return mt_check_then(find(mt_commands, "check"), words.n, words.word, take_good, night);
 }
 
 /* Check the night. The first night is its own baseline: absolute limits of the budget still count,
@@ -399,9 +423,10 @@ static void tell_why(const struct night *night)
 
 static int finish(struct night *night, int program)
 {
+    night->has_failed = program != 0;
     int held = hold(night);
     bool is_good = !program && !held;
-    int kept = is_good && move_to_good(night) ? MT_EXIT_BAD : 0;
+    int kept = move_to(night, is_good ? "good" : "bad") ? MT_EXIT_BAD : 0;
     if (keep_in_history(night))
         kept = MT_EXIT_BAD;
     if (!is_good)

@@ -257,6 +257,8 @@ static void tell_oom(const char *trace, const char *name)
     mt_analysis_destroy(&analysis);
 }
 
+bool mt_run_is_night;
+
 static void tell_trace(void *every, const char *trace, uint64_t cpu_ns)
 {
     char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], cost[64] = "";
@@ -271,6 +273,8 @@ static void tell_trace(void *every, const char *trace, uint64_t cpu_ns)
         return;
     }
     bool is_plain = mt_ended_is_plain(&ended);
+    if (is_plain && mt_run_is_night)
+        return;
     bool is_counted = survey.complete || survey.bytes <= COUNTED_BYTES;
     bool is_of_memory = ended.how == MT_ENDED_OUT_OF_MEMORY;
     if (cpu_ns)
@@ -379,7 +383,8 @@ static int record(char **program, int quiet)
     mt_ends_stop(telling.ends);
     unsigned traces = mt_roster_each(&roster, finish_trace, &telling);
     mt_ends_destroy(telling.ends);
-    mt_every_trace_tell(&telling.every);
+    if (!mt_run_is_night)
+        mt_every_trace_tell(&telling.every);
     if (!traces && !quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
         tell_none(&roster, program[0], code != 0);
     mt_roster_destroy(&roster);

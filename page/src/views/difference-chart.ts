@@ -15,11 +15,12 @@ import { tip } from "../tip";
 export interface RunSide { name: string; client: Client; trace: Trace; device: Device; }
 
 const GAP = 22, BELOW = 96, FOOT = 34, LEAST = 0.02; // pixels; the least range, in iterations
+const COLUMNS = 1200; // of any window: the differences that are told do not hang on its width
 
 export class DifferenceChart {
   private axis: Axis;
   private bands: [Bands, Bands] | null = null;
-  private columns = 1;
+  private readonly columns = COLUMNS;
   private width = 1;
   from = 0;
   to: number;
@@ -32,7 +33,6 @@ export class DifferenceChart {
     this.to = this.axis.end;
     this.fetch = latest(async () => {
       if (!this.fits()) return;
-      this.columns = Math.min(1200, Math.round(this.width * Math.min(window.devicePixelRatio || 1, 2)));
       const { from, to, columns } = this;
       const get = (i: 0 | 1) => sides[i].client.columns(sides[i].device.slot, edges(this.axis.knots[i], from, to, columns));
       const bands = await Promise.all([get(0), get(1)]);
