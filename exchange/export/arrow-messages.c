@@ -6,11 +6,6 @@
 enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_DICTIONARY = 2, HEADER_BATCH = 3 };
 enum { TYPE_INT = 2, TYPE_UTF8 = 5 };
 
-int mt_arrow_width(enum mt_column_type type)
-{
-    return type == MT_COLUMN_INT16 ? 2 : type == MT_COLUMN_INT64 ? 8 : 4;
-}
-
 static uint32_t int_type(struct mt_flat *flat, int bytes)
 {
     mt_flat_begin(flat);
@@ -53,7 +48,7 @@ static uint32_t field(struct mt_flat *flat, const struct mt_table_column *column
         pairs[n++] = pair(flat, "unit", column->unit);
     uint32_t metadata = mt_flat_places(flat, pairs, n), children = mt_flat_places(flat, NULL, 0);
     uint32_t dictionary = is_text ? encoding(flat, id) : 0;
-    uint32_t type = is_text ? utf8_type(flat) : int_type(flat, mt_arrow_width(column->type));
+    uint32_t type = is_text ? utf8_type(flat) : int_type(flat, (int)mt_column_width(column->type));
     uint32_t name = mt_flat_text(flat, column->name);
     mt_flat_begin(flat);
     mt_flat_place(flat, 0, name);

@@ -6,7 +6,7 @@
 
 #include "exchange/encode/flatbuffer.h"
 #include "exchange/encode/sink.h"
-#include "exchange/tables/tables.h"
+#include "exchange/tables/columns.h"
 
 #include <stdbool.h>
 
@@ -26,8 +26,6 @@ struct mt_arrow_array {
     int64_t size[3];
     unsigned n_buffers;
 };
-
-int mt_arrow_width(enum mt_column_type type); /* bytes of a value */
 
 /* All return 0 or -ENOMEM; the sink keeps its errors. */
 int mt_arrow_schema(struct mt_sink *sink, struct mt_flat *flat, const struct mt_table *table);

@@ -35,41 +35,29 @@ int mt_export_analyze(const struct mt_export *export, const char *path,
     return 0;
 }
 
-/* Lets rows through that live in the times that are asked for. */
-struct between {
-    const struct mt_export *export;
-    mt_row_taker *take;
-    void *data;
-};
-
-static int take_between(void *data, const struct mt_row *row)
+int mt_export_rows(const struct mt_export *export, mt_export_taker *take, void *data,
+                   struct mt_export_error *error)
 {
-    const struct between *between = data;
-    const struct mt_export *export = between->export;
-    bool is_block = export->table == MT_TABLE_BLOCKS;
-    unsigned end = MT_BLOCKS_END_NS;
-    uint64_t from = (uint64_t)row->at[is_block ? (unsigned)MT_BLOCKS_TIME_NS : MT_EVENTS_TIME_NS];
-    uint64_t to = !is_block ? from : row->nulls >> end & 1 ? UINT64_MAX : (uint64_t)row->at[end];
-    return from <= export->to_ns && to >= export->from_ns ? between->take(between->data, row) : 0;
-}
-
-int mt_export_rows(const struct mt_export *export, struct mt_rows *rows, const char *path,
-                   mt_row_taker *take, void *data, struct mt_export_error *error)
-{
-    struct mt_trace_error fault = {0};
-    struct between between = {export, take, data};
-    if (export->has_moment && export->table == MT_TABLE_BLOCKS) {
-        struct mt_analysis analysis;
-        int rc = mt_export_analyze(export, path, &analysis, error);
-        if (!rc)
-            rc = mt_rows_live(rows, &analysis, take, data, &fault);
-        mt_analysis_destroy(&analysis);
-        return mt_export_note(error, path, &fault, rc);
+    const struct mt_rows_asked asked = {.table = export->table,
+                                        .question = export->question,
+                                        .whole_run = !export->has_moment,
+                                        .has_times = export->has_times,
+                                        .from_ns = export->from_ns,
+                                        .to_ns = export->to_ns};
+    struct mt_feed feed = {
+        .asked = &asked, .paths = (const char *const *)export->paths, .n_paths = export->n_paths};
+    struct mt_columns columns = {0};
+    struct mt_trace_error fault;
+    int rc;
+    while ((rc = mt_feed_next(&feed, &columns, &fault))) {
+        if (rc < 0)
+            mt_export_note(error, export->paths[feed.next - 1], &fault, rc);
+        if (rc < 0 && rc != -EBADMSG)
+            break;
+        if (rc > 0 && (rc = take(data, &columns)))
+            break;
     }
-    if (export->has_times && export->table != MT_TABLE_STACKS) {
-        take = take_between;
-        data = &between;
-    }
-    return mt_export_note(error, path, &fault,
-                          mt_rows_read(rows, export->table, take, data, &fault));
+    mt_feed_close(&feed);
+    mt_columns_clear(&columns);
+    return rc;
 }

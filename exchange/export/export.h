@@ -8,7 +8,7 @@
 
 #include "analyzer/findings/analysis.h"
 #include "exchange/encode/sink.h"
-#include "exchange/tables/rows.h"
+#include "exchange/tables/source.h"
 
 #include <stdbool.h>
 
@@ -60,10 +60,11 @@ const struct mt_export_format *mt_export_format_find(const char *name); /* NULL:
 int mt_export_note(struct mt_export_error *error, const char *path,
                    const struct mt_trace_error *fault, int rc);
 
-/* Hands over the rows of a trace's table that are asked for: of a moment, or of the whole run, or
- * of a time. As mt_rows_read. */
-int mt_export_rows(const struct mt_export *export, struct mt_rows *rows, const char *path,
-                   mt_row_taker *take, void *data, struct mt_export_error *error);
+/* Read the rows of the export's table, a batch after the other. Where a trace stops being sound,
+ * note it and go on with the next. As mt_export_writer. */
+typedef int mt_export_taker(void *data, const struct mt_columns *columns);
+int mt_export_rows(const struct mt_export *export, mt_export_taker *take, void *data,
+                   struct mt_export_error *error);
 
 /* Analyzes a trace at the moment that is asked for; where the trace does not have it, -ENODATA and
  * why. To be destroyed in any case. */
@@ -72,8 +73,5 @@ int mt_export_analyze(const struct mt_export *export, const char *path,
 
 mt_export_writer mt_export_csv, mt_export_arrow, mt_export_arrow_stream, mt_export_folded,
     mt_export_speedscope, mt_export_pprof, mt_export_perfetto, mt_export_memory_viz;
-
-/* Write the blocks of an analysis's moment that its filter lets through, as mt_export_csv does. */
-int mt_export_csv_live(const struct mt_analysis *analysis, const char *path, struct mt_sink *sink);
 
 #endif

@@ -28,7 +28,7 @@ static void clear_story(struct mt_viz *viz)
 
 static int make_memos(struct mt_viz *viz)
 {
-    const struct mt_definitions *d = mt_rows_replay(viz->rows)->definitions;
+    const struct mt_definitions *d = viz->pass->replay.definitions;
     uint32_t stacks = mt_definitions_stack_limit(d);
     return mt_by_id_make(&viz->stacks, stacks, sizeof(uint32_t)) ||
                    mt_by_id_make(&viz->forward, stacks, sizeof(uint32_t)) ||
@@ -64,7 +64,7 @@ static void put_last(struct mt_viz *viz)
     mt_pickle_key(viz->pickle, "stream");
     mt_pickle_number(viz->pickle, 0);
     mt_pickle_key(viz->pickle, "time_us");
-    mt_pickle_number(viz->pickle, viz->start_us + mt_rows_replay(viz->rows)->time_ns / 1000);
+    mt_pickle_number(viz->pickle, viz->start_us + viz->pass->replay.time_ns / 1000);
     mt_viz_frames(viz, "frames", 0);
     mt_viz_category(viz, -1);
     mt_pickle_dict_end(viz->pickle);
@@ -90,7 +90,7 @@ static int put_device(struct mt_viz *viz, unsigned slot, struct mt_export_error 
 static bool is_asked(const struct mt_viz *viz, unsigned slot)
 {
     const struct mt_question *question = &viz->export->question;
-    return mt_rows_replay(viz->rows)->peak[slot].event &&
+    return viz->pass->replay.peak[slot].event &&
            (!question->one_device || mt_device_slot(question->device) == slot);
 }
 
@@ -126,7 +126,7 @@ static int put_devices(struct mt_viz *viz, const struct mt_analysis *analysis,
         }
         stories[slot] = *viz;
         *viz = (struct mt_viz){.export = viz->export,
-                               .rows = viz->rows,
+                               .pass = viz->pass,
                                .path = viz->path,
                                .pickle = viz->pickle,
                                .start_us = viz->start_us,
@@ -170,7 +170,7 @@ static void put_annotation(struct mt_viz *viz, struct mt_pickle_list *list, cons
 /* The run's phases: "iteration 3 forward". */
 static void put_annotations(struct mt_viz *viz)
 {
-    const struct mt_replay *replay = mt_rows_replay(viz->rows);
+    const struct mt_replay *replay = &viz->pass->replay;
     struct mt_pickle_list list;
     mt_pickle_key(viz->pickle, "external_annotations");
     mt_pickle_list(viz->pickle, &list);
@@ -193,7 +193,7 @@ static void put_annotations(struct mt_viz *viz)
 static void put_settings(struct mt_viz *viz)
 {
     static const char *const names[] = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"};
-    const struct mt_definitions *d = mt_rows_replay(viz->rows)->definitions;
+    const struct mt_definitions *d = viz->pass->replay.definitions;
     mt_pickle_key(viz->pickle, "allocator_settings");
     mt_pickle_dict(viz->pickle);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -247,17 +247,15 @@ int mt_export_memory_viz(const struct mt_export *export, struct mt_sink *sink,
                          struct mt_export_error *error)
 {
     const char *path = export->paths[0];
-    struct mt_trace_error fault;
-    struct mt_rows *rows;
     struct mt_texts texts = {0};
     struct mt_pickle pickle;
-    int rc =
-        mt_export_note(error, path, &fault, mt_rows_open(&rows, path, &export->question, &fault));
-    if (rc)
+    int rc;
+    struct mt_pass *pass = mt_pass_open(export, path, &rc, error);
+    if (!pass)
         return rc;
-    const char *start = mt_info(mt_rows_replay(rows)->definitions, "start_realtime_ns");
+    const char *start = mt_info(pass->replay.definitions, "start_realtime_ns");
     struct mt_viz viz = {.export = export,
-                         .rows = rows,
+                         .pass = pass,
                          .path = path,
                          .pickle = &pickle,
                          .start_us = start ? strtoull(start, NULL, 10) / 1000 : 0,
@@ -270,6 +268,6 @@ int mt_export_memory_viz(const struct mt_export *export, struct mt_sink *sink,
     mt_by_id_clear(&viz.forward);
     free(viz.text_memos);
     mt_texts_clear(&texts);
-    mt_rows_close(rows);
+    mt_pass_close(pass);
     return rc;
 }

@@ -56,7 +56,7 @@ static void count(struct mt_perfetto_process *process, struct mt_perfetto_device
 static void begin_block(struct mt_perfetto_process *process, struct mt_perfetto_device *device,
                         const struct mt_block *block, const struct mt_rule *rule, uint64_t time_ns)
 {
-    const struct mt_definitions *d = mt_rows_replay(process->rows)->definitions;
+    const struct mt_definitions *d = process->pass->replay.definitions;
     char size[MT_SIZE_TEXT], place[512], name[640];
     mt_named_place_text(place, sizeof place, d, block->name, mt_line_stack(d, block));
     snprintf(name, sizeof name, "%s %s %s", mt_size_text(size, block->size),
@@ -82,7 +82,7 @@ static const struct mt_block *made(const struct mt_replay *replay, const struct 
 static void see_made(struct mt_perfetto_process *process, const struct mt_replay *replay,
                      const struct mt_event *event)
 {
-    int found = mt_rows_rule(process->rows, replay->events);
+    int found = mt_pass_rule(process->pass, replay->events);
     const struct mt_block *block = found >= 0 ? made(replay, event) : NULL;
     struct mt_perfetto_device *device = block ? device_of(process, block->device) : NULL;
     if (!device || !device->is_shown || device->of_cuda == (event->kind == MT_ALLOC))
@@ -101,7 +101,7 @@ static void see_ended(void *data, const struct mt_replay *replay, const struct m
 {
     struct mt_perfetto_process *process = data;
     struct mt_perfetto_device *device = device_of(process, block->device);
-    int found = mt_rows_rule(process->rows, mt_block_event(block));
+    int found = mt_pass_rule(process->pass, mt_block_event(block));
     uint64_t time_ns = process->start_ns + replay->time_ns;
     if (!device->is_shown || found < 0 || process->is_over ||
         device->of_cuda != !replay->now[mt_device_slot(block->device)].event)
@@ -143,7 +143,7 @@ static void see_oom(struct mt_perfetto_process *process, const struct mt_event *
 
 static uint64_t thread_track(struct mt_perfetto_process *process, uint32_t thread)
 {
-    const struct mt_definitions *d = mt_rows_replay(process->rows)->definitions;
+    const struct mt_definitions *d = process->pass->replay.definitions;
     uint64_t *track = mt_by_id_reach(&process->threads, thread, MT_THREAD_LIMIT, sizeof *track);
     if (!track) {
         process->to->rc = -ENOMEM;
@@ -160,7 +160,7 @@ static uint64_t thread_track(struct mt_perfetto_process *process, uint32_t threa
 
 static void see_range(struct mt_perfetto_process *process, const struct mt_event *event)
 {
-    const struct mt_definitions *d = mt_rows_replay(process->rows)->definitions;
+    const struct mt_definitions *d = process->pass->replay.definitions;
     struct mt_perfetto *to = process->to;
     uint64_t time_ns = process->start_ns + event->time_ns, track;
     char name[512];

@@ -49,7 +49,7 @@ static int place_of(struct joining *joining, const json_t *event, bool is_thread
     return rc;
 }
 
-/* The first reading: what processes and threads are called. */
+/* The first pass: what processes and threads are called. */
 static int learn(void *data, const json_t *event, uint64_t base_ns)
 {
     struct joining *joining = data;

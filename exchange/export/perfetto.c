@@ -8,22 +8,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint64_t number_of(const struct mt_rows *rows, const char *key)
+static uint64_t number_of(const struct mt_pass *pass, const char *key)
 {
-    const char *text = mt_info(mt_rows_replay(rows)->definitions, key);
+    const char *text = mt_info(pass->replay.definitions, key);
     return text ? strtoull(text, NULL, 10) : 0;
 }
 
 /* "rank 3: python train.py". */
 static void make_process(struct mt_perfetto_process *process)
 {
-    const struct mt_definitions *d = mt_rows_replay(process->rows)->definitions;
+    const struct mt_definitions *d = process->pass->replay.definitions;
     const char *command = mt_info(d, "command"), *rank = mt_info(d, "rank");
     char name[512];
     snprintf(name, sizeof name, "%s%s%s%.400s", rank && *rank ? "rank " : "",
              rank && *rank ? rank : "", rank && *rank ? ": " : "", command ? command : "memtap");
-    process->start_ns = number_of(process->rows, "start_realtime_ns");
-    process->pid = number_of(process->rows, "pid");
+    process->start_ns = number_of(process->pass, "start_realtime_ns");
+    process->pid = number_of(process->pass, "pid");
     mt_perfetto_sequence(process->to, process->start_ns);
     process->track = mt_perfetto_process(process->to, process->pid, name);
     process->ranges = (struct mt_perfetto_lanes){.name = "ranges", .parent = process->track};
@@ -31,7 +31,7 @@ static void make_process(struct mt_perfetto_process *process)
 
 static void make_device(struct mt_perfetto_process *process, unsigned slot)
 {
-    const struct mt_replay *replay = mt_rows_replay(process->rows);
+    const struct mt_replay *replay = &process->pass->replay;
     const struct mt_question *question = &process->export->question;
     struct mt_perfetto_device *device = &process->device[slot];
     char name[MT_SIZE_TEXT];
@@ -66,7 +66,7 @@ static void put_slice(struct mt_perfetto *to, uint64_t track, const char *name, 
 /* An iteration is all of its spans. */
 void mt_perfetto_phases(struct mt_perfetto_process *process)
 {
-    const struct mt_replay *replay = mt_rows_replay(process->rows);
+    const struct mt_replay *replay = &process->pass->replay;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
         const struct mt_spans *spans = &replay->spans[slot];
         if (!process->device[slot].is_shown || !spans->n)
@@ -102,16 +102,15 @@ static void clear_process(struct mt_perfetto_process *process)
 static int put_trace(struct mt_perfetto *to, const struct mt_export *export, const char *path,
                      uint64_t *start_ns, struct mt_export_error *error)
 {
-    struct mt_trace_error fault;
-    struct mt_rows *rows = NULL;
+    int rc;
     struct mt_perfetto_process *process = calloc(1, sizeof *process);
-    int rc = process ? mt_export_note(error, path, &fault,
-                                      mt_rows_open(&rows, path, &export->question, &fault))
-                     : -ENOMEM;
+    struct mt_pass *pass = mt_pass_open(export, path, &rc, error);
+    if (!process)
+        rc = -ENOMEM;
     if (!rc) {
         process->to = to;
         process->export = export;
-        process->rows = rows;
+        process->pass = pass;
         make_process(process);
         *start_ns = process->start_ns;
         for (unsigned slot = 0; slot < MT_DEVICES; slot++)
@@ -121,7 +120,7 @@ static int put_trace(struct mt_perfetto *to, const struct mt_export *export, con
         to->is_apart = false;
         rc = mt_perfetto_events(process, path, error);
     }
-    mt_rows_close(rows);
+    mt_pass_close(pass);
     if (process)
         clear_process(process);
     return rc ? rc : to->rc;

@@ -5,7 +5,7 @@
 
 #include "analyzer/support/address-map.h"
 #include "analyzer/support/by-id.h"
-#include "export.h"
+#include "first-pass.h"
 #include "perfetto-parts.h"
 
 /* A block is shown by itself if it is at least such a part of its device's peak. */
@@ -31,7 +31,7 @@ struct mt_perfetto_device {
 struct mt_perfetto_process {
     struct mt_perfetto *to;
     const struct mt_export *export;
-    const struct mt_rows *rows;
+    const struct mt_pass *pass;
     uint64_t start_ns, pid, track; /* unix time of the recording's begin */
     struct mt_perfetto_device device[MT_DEVICES];
     struct mt_by_id threads; /* tracks, uint64_t; 0: not yet */
@@ -44,11 +44,11 @@ uint64_t mt_perfetto_take(struct mt_perfetto *to, struct mt_perfetto_lanes *lane
 uint64_t mt_perfetto_give(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key);
 void mt_perfetto_lanes_clear(struct mt_perfetto_lanes *lanes);
 
-/* Everything of a trace that is known after the first reading: its tracks, phases and iterations.
+/* Everything of a trace that is known after the first pass: its tracks, phases and iterations.
  */
 void mt_perfetto_phases(struct mt_perfetto_process *process);
 
-/* The second reading. As mt_export_writer. */
+/* The second pass. As mt_export_writer. */
 int mt_perfetto_events(struct mt_perfetto_process *process, const char *path,
                        struct mt_export_error *error);
 

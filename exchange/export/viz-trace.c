@@ -263,7 +263,7 @@ static void see_alloc(struct mt_viz *viz, const struct mt_replay *replay,
                                      .stream = thread->stream,
                                      .pool = thread->pool,
                                      .stack = event->stack,
-                                     .rule = mt_rows_rule(viz->rows, replay->events)};
+                                     .rule = mt_pass_rule(viz->pass, replay->events)};
     request.is_alone = !is_in_segment(viz, request.address, request.size);
     if (request.address)
         add_request(viz, &request);

@@ -15,7 +15,7 @@ static void put_frame(struct mt_viz *viz, uint32_t id)
         mt_pickle_get(pickle, *memo - 1);
         return;
     }
-    const struct mt_frame *frame = mt_named_frame(mt_rows_replay(viz->rows)->definitions, id);
+    const struct mt_frame *frame = mt_named_frame(viz->pass->replay.definitions, id);
     mt_pickle_dict(pickle);
     mt_pickle_key(pickle, "name");
     mt_pickle_text(pickle, frame->function);
@@ -29,7 +29,7 @@ static void put_frame(struct mt_viz *viz, uint32_t id)
 
 void mt_viz_frames(struct mt_viz *viz, const char *key, uint32_t stack)
 {
-    const struct mt_definitions *d = mt_rows_replay(viz->rows)->definitions;
+    const struct mt_definitions *d = viz->pass->replay.definitions;
     struct mt_pickle *pickle = viz->pickle;
     struct mt_pickle_list list;
     mt_pickle_key(pickle, key);
@@ -62,7 +62,7 @@ static void put_forward_frame(struct mt_viz *viz, struct mt_pickle_list *list,
 
 void mt_viz_forward_frames(struct mt_viz *viz, uint32_t stack)
 {
-    const struct mt_definitions *d = mt_rows_replay(viz->rows)->definitions;
+    const struct mt_definitions *d = viz->pass->replay.definitions;
     struct mt_pickle *pickle = viz->pickle;
     struct mt_pickle_list list;
     uint32_t *memo = mt_by_id(&viz->forward, stack);
@@ -121,7 +121,7 @@ static void put_text(struct mt_viz *viz, const char *text)
 /* "activations: has a grad_fn (certain); forward; layers.0.mlp". */
 void mt_viz_metadata(struct mt_viz *viz, const struct mt_block *block, int rule)
 {
-    const struct mt_replay *replay = mt_rows_replay(viz->rows);
+    const struct mt_replay *replay = &viz->pass->replay;
     char text[1024];
     if (rule < 0 || !block)
         return;

@@ -7,7 +7,7 @@
 #include "analyzer/support/by-id.h"
 #include "exchange/encode/pickle.h"
 #include "exchange/tables/texts.h"
-#include "export.h"
+#include "first-pass.h"
 
 /* PyTorch has it from CUDA. */
 struct mt_viz_segment {
@@ -39,7 +39,7 @@ struct mt_viz_pending {
 
 struct mt_viz {
     const struct mt_export *export;
-    const struct mt_rows *rows;
+    const struct mt_pass *pass;
     const char *path;
     struct mt_pickle *pickle; /* NULL: entries are only counted */
     unsigned slot;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "columns-arrow.h"
 #include "memtap-reader.h"
 #include "stream.h"
 
@@ -51,7 +52,7 @@ EXPORTED int memtap_reader_stream(const char *const *paths, size_t n_paths, cons
     if (find_table(table, &question.rows.table, error, size))
         return EINVAL;
     question.rows.whole_run = at && question.rows.table == MT_TABLE_BLOCKS && !strcmp(at, "all");
-    if (at && !question.rows.whole_run && mt_moment_parse(at, &question.rows.moment)) {
+    if (at && !question.rows.whole_run && mt_moment_parse(at, &question.rows.question.moment)) {
         snprintf(error, size,
                  "%.100s is no moment; write peak, end, oom, 1.5s, event:N, begin:N or step:N", at);
         return EINVAL;

@@ -4,12 +4,13 @@
 #ifndef MT_ARROW_STREAM_H
 #define MT_ARROW_STREAM_H
 
-#include "source.h"
+#include "arrow.h"
+#include "exchange/tables/source.h"
 
 /* What the stream does at the place where a trace stops being sound: it fails, or goes on with the
  * next trace. */
 struct mt_stream_question {
-    struct mt_row_source_question rows;
+    struct mt_rows_asked rows;
     bool takes_damaged;
 };
 

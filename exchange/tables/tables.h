@@ -156,6 +156,19 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
     C(BYTES, "bytes", INT64, false, "bytes", "of those blocks")
 /* clang-format on */
 
+/* Every table, once: T(enumerator, its columns above, name, meaning). */
+/* clang-format off */
+#define MT_TABLES(T)                                                                               \
+    T(BLOCKS, BLOCKS, "blocks", "every block, from its allocation to its free")                    \
+    T(EVENTS, EVENTS, "events", "every event, in the trace's order")                               \
+    T(STACKS, STACKS, "stacks", "every stack, as its innermost frame and its caller")              \
+    T(CATEGORIES, CATEGORIES, "categories", "what each category has at a moment")                  \
+    T(PHASES, PHASES, "phases", "each run of a phase, with its highest moment")                    \
+    T(RANKS, RANKS, "ranks", "each process and device, with its peak")                             \
+    T(SAMPLES, SAMPLES, "samples", "what is allocated by category over the run")                   \
+    T(GROWTH, GROWING, "growth", "lines that leave blocks over, iteration by iteration")
+/* clang-format on */
+
 #define MT_BLOCKS_ENUM(id, ...) MT_BLOCKS_##id,
 #define MT_EVENTS_ENUM(id, ...) MT_EVENTS_##id,
 #define MT_STACKS_ENUM(id, ...) MT_STACKS_##id,
@@ -164,22 +177,9 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
 #define MT_RANKS_ENUM(id, ...) MT_RANKS_##id,
 #define MT_SAMPLES_ENUM(id, ...) MT_SAMPLES_##id,
 #define MT_GROWING_ENUM(id, ...) MT_GROWING_##id,
-enum mt_blocks_column { MT_BLOCKS_COLUMNS(MT_BLOCKS_ENUM) MT_BLOCKS_N };
-enum mt_events_column { MT_EVENTS_COLUMNS(MT_EVENTS_ENUM) MT_EVENTS_N };
-enum mt_stacks_column { MT_STACKS_COLUMNS(MT_STACKS_ENUM) MT_STACKS_N };
-enum mt_categories_column { MT_CATEGORIES_COLUMNS(MT_CATEGORIES_ENUM) MT_CATEGORIES_N };
-enum mt_phases_column { MT_PHASES_COLUMNS(MT_PHASES_ENUM) MT_PHASES_N };
-enum mt_ranks_column { MT_RANKS_COLUMNS(MT_RANKS_ENUM) MT_RANKS_N };
-enum mt_samples_column { MT_SAMPLES_COLUMNS(MT_SAMPLES_ENUM) MT_SAMPLES_N };
-enum mt_growing_column { MT_GROWING_COLUMNS(MT_GROWING_ENUM) MT_GROWING_N };
-#undef MT_BLOCKS_ENUM
-#undef MT_EVENTS_ENUM
-#undef MT_STACKS_ENUM
-#undef MT_CATEGORIES_ENUM
-#undef MT_PHASES_ENUM
-#undef MT_RANKS_ENUM
-#undef MT_SAMPLES_ENUM
-#undef MT_GROWING_ENUM
+#define MT_COLUMNS_ENUM(id, columns, ...)                                                          \
+    enum { MT_##columns##_COLUMNS(MT_##columns##_ENUM) MT_##columns##_N };
+MT_TABLES(MT_COLUMNS_ENUM)
 
 #define MT_COLUMNS_MOST 32u /* of a table */
 
@@ -196,17 +196,10 @@ struct mt_table {
     size_t n_columns;
 };
 
-enum mt_table_id {
-    MT_TABLE_BLOCKS,
-    MT_TABLE_EVENTS,
-    MT_TABLE_STACKS,
-    MT_TABLE_CATEGORIES,
-    MT_TABLE_PHASES,
-    MT_TABLE_RANKS,
-    MT_TABLE_SAMPLES,
-    MT_TABLE_GROWTH,
-    MT_TABLES_N
-};
+#define MT_TABLE_ENUM(id, ...) MT_TABLE_##id,
+#define MT_TABLE_NAME(id, columns, name, meaning) " " name
+enum mt_table_id { MT_TABLES(MT_TABLE_ENUM) MT_TABLES_N };
+#define MT_TABLE_NAMES (MT_TABLES(MT_TABLE_NAME) + 1) /* with blanks between them */
 extern const struct mt_table mt_tables[MT_TABLES_N];
 
 /* The table of that name; MT_TABLES_N: there is none. */

@@ -82,6 +82,18 @@ def check_tables(trace, moment, text):
         same(f"{trace} {moment}: the package's block", row, {key: "" if value is None else str(value) for key, value in other.items()})
 
 
+def check_every_table(trace):
+    """export -f csv of each table, and the package's."""
+    for table in "blocks events stacks categories phases ranks samples growth".split():
+        rows = list(csv.DictReader(io.StringIO(run("export", "-f", "csv", "--table", table, trace))))
+        asked = memtap.open(trace)
+        other = arrow.rows(asked.blocks("all") if table == "blocks" else getattr(asked, table)())
+        other = [{key: "" if value is None else str(value) for key, value in row.items()} for row in other]
+        assert len(rows) == len(other) or faults.append(f"{trace}: {len(rows)} and {len(other)} {table}")
+        for one, another in zip(rows, other):
+            same(f"{trace}: the package's {table}", one, another)
+
+
 def check_report(trace, moment, rows):
     report = ask("report", "--at", moment, trace)
     for device in report["devices"]:
@@ -215,6 +227,8 @@ with tempfile.TemporaryDirectory() as folder:
             check_lists(trace, moment, rows)
             check_profiles(trace, moment, rows)
         check_diff(f"{name}.mtap", list(csv.DictReader(io.StringIO(run("blocks", "-f", "csv", f"{name}.mtap")))))
+    for name in "training", "native", "rank1":
+        check_every_table(f"{name}.mtap")
     check_page(ask_page())
     check_ranks()
     os.chdir("/")

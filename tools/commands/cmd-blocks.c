@@ -16,7 +16,12 @@ static int print_csv(const struct mt_analysis *analysis, const char *path)
     if (!sink)
         return -ENOMEM;
     sink->file = stdout;
-    int rc = mt_export_csv_live(analysis, path, sink);
+    const struct mt_export export = {.paths = (char *const *)&path,
+                                     .n_paths = 1,
+                                     .question = analysis->replay.question,
+                                     .has_moment = true};
+    struct mt_export_error error = {0};
+    int rc = mt_export_csv(&export, sink, &error);
     mt_sink_flush(sink);
     free(sink);
     return rc == -ENOMEM ? rc : MT_EXIT_OK;

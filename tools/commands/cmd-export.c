@@ -25,7 +25,7 @@ const struct mt_option mt_export_options[] = {
     {FROM, "from", "TIME", "leave out what ended before this time"},
     {TO, "to", "TIME", "leave out what began after this time"},
     {NEWEST, "newest", "N", "memory_viz: the newest N events at most"},
-    {TABLE, "table", "NAME", "csv, arrow: blocks (the default), events or stacks", "blocks events stacks"},
+    {TABLE, "table", "NAME", "csv, arrow: blocks (the default), events, stacks, categories,\nphases, ranks, samples or growth", MT_TABLE_NAMES},
     {WITH, "with", "FILE", "perfetto: join what torch.profiler or Nsight Systems\nrecorded of the same run"},
     {DEVICE, "device", "N", "only CUDA's device N"},
     {NO_LABELS, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's\nlabels"},
@@ -101,11 +101,11 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case TABLE:
         arguments->given |= MT_TAKES_TABLE;
         export->table = mt_table_find(value);
-        return export->table <= MT_TABLE_STACKS
+        return export->table < MT_TABLES_N
                    ? 0
-                   : mt_fail_usage(command, "%s",
-                                   mt_unknown_text(why, "table", value, strlen(value),
-                                                   "blocks events stacks"));
+                   : mt_fail_usage(
+                         command, "%s",
+                         mt_unknown_text(why, "table", value, strlen(value), MT_TABLE_NAMES));
     case WITH:
         arguments->given |= MT_TAKES_WITH;
         export->with = value;
@@ -147,8 +147,11 @@ static int check(const struct mt_command *command, const struct arguments *argum
                                  options[i].option);
     if (export->has_moment && export->has_times)
         return mt_fail_usage(command, "give --at or --from and --to, not both");
-    if (export->has_moment && export->table != MT_TABLE_BLOCKS)
-        return mt_fail_usage(command, "--at is about blocks; give --from and --to for events");
+    if (export->has_moment && export->table != MT_TABLE_BLOCKS &&
+        export->table != MT_TABLE_CATEGORIES)
+        return mt_fail_usage(command, "--at is about the tables blocks and categories");
+    if (export->has_times && export->table > MT_TABLE_STACKS)
+        return mt_fail_usage(command, "--from and --to are about the tables blocks and events");
     if (export->from_ns > export->to_ns)
         return mt_fail_usage(command, "--from is after --to");
     return 0;

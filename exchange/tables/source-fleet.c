@@ -5,12 +5,6 @@
 
 #include <stdlib.h>
 
-static void put_device(struct mt_columns *columns, unsigned column, const struct mt_device *device)
-{
-    if (device->device != MT_NO_DEVICE)
-        mt_columns_put(columns, column, device->device);
-}
-
 /* The last span that begins at an event or before it; NULL: there is none. */
 static const struct mt_span *span_of(const struct mt_spans *spans, uint64_t event)
 {
@@ -32,30 +26,29 @@ struct sample {
     const struct mt_span *span;
 };
 
-static void put_sample(const struct mt_row_source *rows, struct mt_columns *columns,
+static void put_sample(const struct mt_rows *rows, struct mt_columns *columns,
                        const struct mt_device *device, const struct sample *sample,
                        unsigned category)
 {
     if (!mt_columns_row(columns))
         return;
-    mt_row_source_put_rank(rows, columns, MT_SAMPLES_RANK);
-    put_device(columns, MT_SAMPLES_DEVICE, device);
+    mt_rows_put_rank(rows, columns, MT_SAMPLES_RANK);
+    mt_rows_put_device(columns, MT_SAMPLES_DEVICE, device->device);
     mt_columns_put(columns, MT_SAMPLES_SAMPLE, (int64_t)sample->number);
     mt_columns_put(columns, MT_SAMPLES_EVENT, (int64_t)sample->event);
     if (sample->span) {
         mt_columns_put(columns, MT_SAMPLES_SPAN_NS, (int64_t)sample->span->time_ns);
-        mt_columns_text(columns, MT_SAMPLES_PHASE, mt_phase_names[sample->span->phase].name);
+        mt_rows_put_phase(columns, MT_SAMPLES_PHASE, sample->span->phase);
     }
-    if (sample->at->iterations)
-        mt_columns_put(columns, MT_SAMPLES_ITERATION, (int64_t)sample->at->iterations);
-    mt_columns_text(columns, MT_SAMPLES_CATEGORY, mt_categories[category].name);
+    mt_columns_put_some(columns, MT_SAMPLES_ITERATION, sample->at->iterations);
+    mt_rows_put_category(columns, MT_SAMPLES_CATEGORY, category);
     mt_columns_put(columns, MT_SAMPLES_BYTES, (int64_t)sample->at->category[category]);
     mt_columns_put(columns, MT_SAMPLES_ALLOCATED, (int64_t)mt_timeline_sum(sample->at));
     if (!device->of_cuda)
         mt_columns_put(columns, MT_SAMPLES_RESERVED, (int64_t)sample->at->reserved);
 }
 
-static void put_timeline(const struct mt_row_source *rows, struct mt_columns *columns,
+static void put_timeline(const struct mt_rows *rows, struct mt_columns *columns,
                          const struct mt_device *device, struct mt_timeline_at *at)
 {
     const struct mt_timeline *timeline = device->timeline;
@@ -71,7 +64,7 @@ static void put_timeline(const struct mt_row_source *rows, struct mt_columns *co
     }
 }
 
-static int put_samples(struct mt_moment_source *self, struct mt_columns *columns)
+static int put_samples(struct mt_moment_rows *self, struct mt_columns *columns)
 {
     struct mt_timeline_at *at = calloc(MT_TABLES_SAMPLES, sizeof *at);
     if (!at) {
@@ -85,30 +78,19 @@ static int put_samples(struct mt_moment_source *self, struct mt_columns *columns
     return 0;
 }
 
-static void put_line(struct mt_columns *columns, const struct mt_definitions *definitions,
-                     uint32_t stack)
+static int put_growth(struct mt_moment_rows *self, struct mt_columns *columns)
 {
-    const struct mt_frame *frame = mt_named_frame(definitions, mt_stack(definitions, stack)->frame);
-    if (frame->function[0] == '?' && !frame->function[1])
-        return;
-    mt_columns_text(columns, MT_GROWING_FUNCTION, frame->function);
-    mt_columns_text(columns, MT_GROWING_FILE, frame->file);
-    if (frame->line)
-        mt_columns_put(columns, MT_GROWING_LINE, frame->line);
-}
-
-static int put_growth(struct mt_moment_source *self, struct mt_columns *columns)
-{
+    const struct mt_definitions *d = self->analysis.replay.definitions;
     for (size_t i = 0; i < self->analysis.n_devices; i++) {
         const struct mt_device *device = &self->analysis.devices[i];
         for (size_t k = 0; k < device->growth.n; k++) {
             const struct mt_growth_site *site = &device->growth.site[k];
             if (!mt_columns_row(columns))
                 return 0;
-            mt_row_source_put_rank(&self->rows, columns, MT_GROWING_RANK);
-            put_device(columns, MT_GROWING_DEVICE, device);
-            mt_columns_text(columns, MT_GROWING_CATEGORY, mt_categories[site->category].name);
-            put_line(columns, self->analysis.replay.definitions, site->line);
+            mt_rows_put_rank(&self->rows, columns, MT_GROWING_RANK);
+            mt_rows_put_device(columns, MT_GROWING_DEVICE, device->device);
+            mt_rows_put_category(columns, MT_GROWING_CATEGORY, site->category);
+            mt_rows_put_frame(columns, MT_GROWING_FUNCTION, d, mt_stack(d, site->line)->frame);
             mt_columns_put(columns, MT_GROWING_ITERATIONS, site->iterations);
             mt_columns_put(columns, MT_GROWING_BYTES, (int64_t)site->bytes);
         }
@@ -116,15 +98,14 @@ static int put_growth(struct mt_moment_source *self, struct mt_columns *columns)
     return 0;
 }
 
-int mt_row_source_samples(struct mt_row_source **out, const char *path,
-                          struct mt_trace_error *error)
+int mt_rows_samples(struct mt_rows **out, const char *path, struct mt_trace_error *error)
 {
     (void)path, (void)error;
-    return mt_moment_source_make(out, put_samples);
+    return mt_moment_rows_make(out, put_samples);
 }
 
-int mt_row_source_growth(struct mt_row_source **out, const char *path, struct mt_trace_error *error)
+int mt_rows_growth(struct mt_rows **out, const char *path, struct mt_trace_error *error)
 {
     (void)path, (void)error;
-    return mt_moment_source_make(out, put_growth);
+    return mt_moment_rows_make(out, put_growth);
 }

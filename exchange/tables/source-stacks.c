@@ -5,35 +5,24 @@
 #include <stdlib.h>
 
 struct stack_rows {
-    struct mt_row_source rows;
+    struct mt_rows rows;
     struct mt_definitions *definitions;
     struct mt_trace_error fault;
     uint32_t next;
 };
 
-static const char *known(const char *text)
-{
-    return text[0] == '?' && !text[1] ? NULL : text;
-}
-
 static void put_stack(const struct stack_rows *self, struct mt_columns *columns, uint32_t id)
 {
     const struct mt_stack *stack = mt_stack(self->definitions, id);
-    const struct mt_frame *frame = mt_named_frame(self->definitions, stack->frame);
-    mt_row_source_put_rank(&self->rows, columns, MT_STACKS_RANK);
+    mt_rows_put_rank(&self->rows, columns, MT_STACKS_RANK);
     mt_columns_put(columns, MT_STACKS_STACK, id);
-    if (stack->parent)
-        mt_columns_put(columns, MT_STACKS_PARENT, stack->parent);
+    mt_columns_put_some(columns, MT_STACKS_PARENT, stack->parent);
     mt_columns_put(columns, MT_STACKS_DEPTH, stack->depth);
-    mt_columns_text(columns, MT_STACKS_FUNCTION, known(frame->function));
-    mt_columns_text(columns, MT_STACKS_FILE, known(frame->file));
-    if (frame->line)
-        mt_columns_put(columns, MT_STACKS_LINE, frame->line);
+    mt_rows_put_frame(columns, MT_STACKS_FUNCTION, self->definitions, stack->frame);
     mt_columns_text(columns, MT_STACKS_MODULE, mt_stack_module(self->definitions, id));
 }
 
-static int fill(struct mt_row_source *rows, struct mt_columns *columns,
-                struct mt_trace_error *error)
+static int fill(struct mt_rows *rows, struct mt_columns *columns, struct mt_trace_error *error)
 {
     struct stack_rows *self = (struct stack_rows *)rows;
     uint32_t limit = mt_definitions_stack_limit(self->definitions);
@@ -50,20 +39,20 @@ static int fill(struct mt_row_source *rows, struct mt_columns *columns,
     return self->next < limit ? 1 : self->fault.fault ? -EBADMSG : 0;
 }
 
-static void close_stacks(struct mt_row_source *rows)
+static void close_stacks(struct mt_rows *rows)
 {
     struct stack_rows *self = (struct stack_rows *)rows;
     mt_definitions_destroy(self->definitions);
     free(self);
 }
 
-int mt_row_source_stacks(struct mt_row_source **out, const char *path, struct mt_trace_error *error)
+int mt_rows_stacks(struct mt_rows **out, const char *path, struct mt_trace_error *error)
 {
     struct mt_survey survey;
     struct stack_rows *self = calloc(1, sizeof *self);
     if (!self)
         return -ENOMEM;
-    self->rows = (struct mt_row_source){.fill = fill, .close = close_stacks};
+    self->rows = (struct mt_rows){.fill = fill, .close = close_stacks};
     self->next = 1;
     self->definitions = mt_definitions_create();
     int rc = self->definitions ? mt_survey(path, &survey, self->definitions, error) : -ENOMEM;
@@ -74,7 +63,7 @@ int mt_row_source_stacks(struct mt_row_source **out, const char *path, struct mt
         return rc;
     }
     self->fault = *error;
-    mt_row_source_take_rank(&self->rows, self->definitions);
+    mt_rows_take_rank(&self->rows, self->definitions);
     *out = &self->rows;
     return 0;
 }

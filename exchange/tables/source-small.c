@@ -5,28 +5,17 @@
 
 #include <stdlib.h>
 
-static const char *level_of(const struct mt_device *device)
-{
-    return device->of_cuda ? "cuda" : "pytorch";
-}
-
-static void put_device(struct mt_columns *columns, unsigned column, const struct mt_device *device)
-{
-    if (device->device != MT_NO_DEVICE)
-        mt_columns_put(columns, column, device->device);
-}
-
-static int put_categories(struct mt_moment_source *self, struct mt_columns *columns)
+static int put_categories(struct mt_moment_rows *self, struct mt_columns *columns)
 {
     for (size_t i = 0; i < self->analysis.n_devices; i++) {
         const struct mt_device *device = &self->analysis.devices[i];
         for (unsigned category = 0; category < mt_n_categories; category++) {
             if (!mt_columns_row(columns))
                 return 0;
-            mt_row_source_put_rank(&self->rows, columns, MT_CATEGORIES_RANK);
-            put_device(columns, MT_CATEGORIES_DEVICE, device);
-            mt_columns_text(columns, MT_CATEGORIES_LEVEL, level_of(device));
-            mt_columns_text(columns, MT_CATEGORIES_CATEGORY, mt_categories[category].name);
+            mt_rows_put_rank(&self->rows, columns, MT_CATEGORIES_RANK);
+            mt_rows_put_device(columns, MT_CATEGORIES_DEVICE, device->device);
+            mt_rows_put_level(columns, MT_CATEGORIES_LEVEL, device->of_cuda);
+            mt_rows_put_category(columns, MT_CATEGORIES_CATEGORY, category);
             mt_columns_put(columns, MT_CATEGORIES_BYTES, (int64_t)device->category[category].bytes);
             mt_columns_put(columns, MT_CATEGORIES_BLOCKS,
                            (int64_t)device->category[category].blocks);
@@ -37,16 +26,15 @@ static int put_categories(struct mt_moment_source *self, struct mt_columns *colu
     return 0;
 }
 
-static void put_phase(const struct mt_row_source *rows, struct mt_columns *columns,
+static void put_phase(const struct mt_rows *rows, struct mt_columns *columns,
                       const struct mt_device *device, const struct mt_span *span)
 {
     if (!mt_columns_row(columns))
         return;
-    mt_row_source_put_rank(rows, columns, MT_PHASES_RANK);
-    put_device(columns, MT_PHASES_DEVICE, device);
-    mt_columns_text(columns, MT_PHASES_PHASE, mt_phase_names[span->phase].name);
-    if (span->iteration)
-        mt_columns_put(columns, MT_PHASES_ITERATION, span->iteration);
+    mt_rows_put_rank(rows, columns, MT_PHASES_RANK);
+    mt_rows_put_device(columns, MT_PHASES_DEVICE, device->device);
+    mt_rows_put_phase(columns, MT_PHASES_PHASE, span->phase);
+    mt_columns_put_some(columns, MT_PHASES_ITERATION, span->iteration);
     mt_columns_text(columns, MT_PHASES_PART,
                     mt_span_is_beside(device->spans, span) ? "evaluation" : "run");
     mt_columns_put(columns, MT_PHASES_TIME_NS, (int64_t)span->time_ns);
@@ -58,7 +46,7 @@ static void put_phase(const struct mt_row_source *rows, struct mt_columns *colum
     mt_columns_put(columns, MT_PHASES_MOST_RESERVED, (int64_t)span->most_reserved);
 }
 
-static int put_phases(struct mt_moment_source *self, struct mt_columns *columns)
+static int put_phases(struct mt_moment_rows *self, struct mt_columns *columns)
 {
     for (; self->device < self->analysis.n_devices; self->device++, self->next = 0) {
         const struct mt_device *device = &self->analysis.devices[self->device];
@@ -77,12 +65,12 @@ static void put_number(struct mt_columns *columns, unsigned column, const char *
         mt_columns_put(columns, column, strtoll(text, NULL, 10));
 }
 
-static void put_process(const struct mt_moment_source *self, struct mt_columns *columns)
+static void put_process(const struct mt_moment_rows *self, struct mt_columns *columns)
 {
     const struct mt_replay *replay = &self->analysis.replay;
     const struct mt_definitions *d = replay->definitions;
     struct mt_ended ended = mt_analysis_ended(&self->analysis);
-    mt_row_source_put_rank(&self->rows, columns, MT_RANKS_RANK);
+    mt_rows_put_rank(&self->rows, columns, MT_RANKS_RANK);
     put_number(columns, MT_RANKS_WORLD_SIZE, mt_world_size_text(d));
     mt_columns_text(columns, MT_RANKS_PATH, self->rows.path);
     mt_columns_text(columns, MT_RANKS_HOST, mt_info(d, "host"));
@@ -104,8 +92,7 @@ static void put_room(const struct mt_replay *replay, struct mt_columns *columns,
     const struct mt_balance *balance = &device->balance;
     if (!device->of_cuda)
         mt_columns_put(columns, MT_RANKS_MOST_RESERVED, (int64_t)replay->most_reserved[slot]);
-    if (replay->sample[slot].total)
-        mt_columns_put(columns, MT_RANKS_MEMORY, (int64_t)replay->sample[slot].total);
+    mt_columns_put_some(columns, MT_RANKS_MEMORY, (int64_t)replay->sample[slot].total);
     if (balance->known && balance->used >= balance->pytorch)
         mt_columns_put(columns, MT_RANKS_OUTSIDE, (int64_t)(balance->used - balance->pytorch));
     mt_columns_put(columns, MT_RANKS_GROWTH, (int64_t)device->growth.per_iteration);
@@ -113,21 +100,21 @@ static void put_room(const struct mt_replay *replay, struct mt_columns *columns,
 
 static void put_peak(struct mt_columns *columns, const struct mt_device *device)
 {
-    put_device(columns, MT_RANKS_DEVICE, device);
-    mt_columns_text(columns, MT_RANKS_LEVEL, level_of(device));
+    mt_rows_put_device(columns, MT_RANKS_DEVICE, device->device);
+    mt_rows_put_level(columns, MT_RANKS_LEVEL, device->of_cuda);
     mt_columns_put(columns, MT_RANKS_PEAK, (int64_t)device->peak.allocated);
     mt_columns_put(columns, MT_RANKS_PEAK_NS, (int64_t)device->peak.time_ns);
     mt_columns_put(columns, MT_RANKS_PEAK_EVENT, (int64_t)device->peak.event);
     mt_columns_put(columns, MT_RANKS_ITERATIONS, device->spans->iterations);
     if (!device->of_cuda)
         mt_columns_put(columns, MT_RANKS_PEAK_RESERVED, (int64_t)device->peak.reserved);
-    if (device->span)
-        mt_columns_text(columns, MT_RANKS_PEAK_PHASE, mt_phase_names[device->span->phase].name);
-    if (device->span && device->span->iteration)
-        mt_columns_put(columns, MT_RANKS_PEAK_ITERATION, device->span->iteration);
+    if (!device->span)
+        return;
+    mt_rows_put_phase(columns, MT_RANKS_PEAK_PHASE, device->span->phase);
+    mt_columns_put_some(columns, MT_RANKS_PEAK_ITERATION, device->span->iteration);
 }
 
-static int put_ranks(struct mt_moment_source *self, struct mt_columns *columns)
+static int put_ranks(struct mt_moment_rows *self, struct mt_columns *columns)
 {
     size_t n = self->analysis.n_devices;
     for (size_t i = 0; i < (n ? n : 1); i++) {
@@ -142,21 +129,20 @@ static int put_ranks(struct mt_moment_source *self, struct mt_columns *columns)
     return 0;
 }
 
-int mt_row_source_categories(struct mt_row_source **out, const char *path,
-                             struct mt_trace_error *error)
+int mt_rows_categories(struct mt_rows **out, const char *path, struct mt_trace_error *error)
 {
     (void)path, (void)error;
-    return mt_moment_source_make(out, put_categories);
+    return mt_moment_rows_make(out, put_categories);
 }
 
-int mt_row_source_phases(struct mt_row_source **out, const char *path, struct mt_trace_error *error)
+int mt_rows_phases(struct mt_rows **out, const char *path, struct mt_trace_error *error)
 {
     (void)path, (void)error;
-    return mt_moment_source_make(out, put_phases);
+    return mt_moment_rows_make(out, put_phases);
 }
 
-int mt_row_source_ranks(struct mt_row_source **out, const char *path, struct mt_trace_error *error)
+int mt_rows_ranks(struct mt_rows **out, const char *path, struct mt_trace_error *error)
 {
     (void)path, (void)error;
-    return mt_moment_source_make(out, put_ranks);
+    return mt_moment_rows_make(out, put_ranks);
 }

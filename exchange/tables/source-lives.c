@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct life_rows {
-    struct mt_row_source rows;
+    struct mt_rows rows;
     struct mt_replay whole; /* the first pass: its spans are numbered */
     struct mt_replay replay;
     struct mt_reader *reader;
@@ -26,31 +26,35 @@ static void put_life(void *data, const struct mt_replay *replay, const struct mt
     bool of_cuda = mt_replay_is_of_cuda(replay, slot);
     if (of_cuda && !mt_replay_is_of_cuda(&self->whole, slot))
         return; /* before PyTorch began to use the device: no block, but a segment of its */
-    mt_row_source_put_block(&self->rows, self->columns,
-                            &(struct mt_block_row){.replay = replay,
-                                                   .verdict = &(struct mt_verdict){block, rule},
-                                                   .spans = &self->whole.spans[slot],
-                                                   .of_cuda = of_cuda,
-                                                   .has_end = !at_end,
-                                                   .end_ns = replay->time_ns,
-                                                   .end_event = replay->events});
+    uint64_t to_ns = at_end ? UINT64_MAX : replay->time_ns;
+    if (!mt_rows_have_device(&self->rows, block->device) ||
+        !mt_rows_have_time(&self->rows, mt_block_time(block), to_ns))
+        return;
+    mt_rows_put_block(&self->rows, self->columns,
+                      &(struct mt_block_row){.replay = replay,
+                                             .verdict = &(struct mt_verdict){block, rule},
+                                             .spans = &self->whole.spans[slot],
+                                             .of_cuda = of_cuda,
+                                             .has_end = !at_end,
+                                             .end_ns = replay->time_ns,
+                                             .end_event = replay->events});
 }
 
 static int begin(struct life_rows *self, struct mt_trace_error *error)
 {
-    struct mt_question question = {.moment = {.kind = MT_AT_PEAK}};
+    struct mt_question question = self->rows.asked->question;
+    question.moment = (struct mt_moment){MT_AT_END, 0};
     int rc = mt_replay(self->rows.path, &question, &self->whole, error);
     if (rc)
         return rc;
-    mt_row_source_take_rank(&self->rows, self->whole.definitions);
+    mt_rows_take_rank(&self->rows, self->whole.definitions);
     self->watcher = (struct mt_life_watcher){.ended = put_life, .data = self};
     question.lives = &self->watcher;
     rc = mt_reader_open(&self->reader, self->rows.path, error);
     return rc ? rc : mt_replay_begin(&self->replay, self->rows.path, &question);
 }
 
-static int fill(struct mt_row_source *rows, struct mt_columns *columns,
-                struct mt_trace_error *error)
+static int fill(struct mt_rows *rows, struct mt_columns *columns, struct mt_trace_error *error)
 {
     struct life_rows *self = (struct life_rows *)rows;
     struct mt_batch batch;
@@ -72,7 +76,7 @@ static int fill(struct mt_row_source *rows, struct mt_columns *columns,
     return !self->has_ended ? 1 : error->fault ? -EBADMSG : 0;
 }
 
-static void close_lives(struct mt_row_source *rows)
+static void close_lives(struct mt_rows *rows)
 {
     struct life_rows *self = (struct life_rows *)rows;
     mt_reader_close(self->reader);
@@ -81,13 +85,13 @@ static void close_lives(struct mt_row_source *rows)
     free(self);
 }
 
-int mt_row_source_lives(struct mt_row_source **out, const char *path, struct mt_trace_error *error)
+int mt_rows_lives(struct mt_rows **out, const char *path, struct mt_trace_error *error)
 {
     struct life_rows *self = calloc(1, sizeof *self);
     (void)path, (void)error;
     if (!self)
         return -ENOMEM;
-    self->rows = (struct mt_row_source){.fill = fill, .close = close_lives};
+    self->rows = (struct mt_rows){.fill = fill, .close = close_lives};
     *out = &self->rows;
     return 0;
 }

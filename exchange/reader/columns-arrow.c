@@ -1,71 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "columns.h"
+/* Columns as an Arrow array: each array owns its buffers, and a parent the structures of its
+ * children. */
+#include "columns-arrow.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const size_t sizes[] = {
-    [MT_COLUMN_INT16] = 2, [MT_COLUMN_INT32] = 4, [MT_COLUMN_INT64] = 8, [MT_COLUMN_TEXT] = 4};
-
-void mt_columns_begin(struct mt_columns *columns, const struct mt_table *table)
-{
-    mt_columns_clear(columns);
-    columns->table = table;
-}
-
-void mt_columns_clear(struct mt_columns *columns)
-{
-    for (size_t i = 0; columns->table && i < columns->table->n_columns; i++) {
-        free(columns->part[i].values);
-        free(columns->part[i].valid);
-        mt_vocabulary_clear(&columns->part[i].texts);
-    }
-    memset(columns, 0, sizeof *columns);
-}
-
-/* More bytes, the new ones zeros. */
-static bool widen(void *array, size_t old, size_t size)
-{
-    void **place = array;
-    char *bytes = old ? realloc(*place, size) : calloc(size, 1);
-    if (!bytes)
-        return false;
-    if (old)
-        memset(bytes + old, 0, size - old);
-    *place = bytes;
-    return true;
-}
-
-bool mt_columns_grow(struct mt_columns *columns)
-{
-    size_t old = columns->capacity, more = old ? 2 * old : MT_COLUMNS_ROWS;
-    for (size_t i = 0; i < columns->table->n_columns && !columns->lacks_memory; i++) {
-        const struct mt_table_column *column = &columns->table->column[i];
-        struct mt_column_part *part = &columns->part[i];
-        columns->lacks_memory =
-            !widen(&part->values, old * sizes[column->type], more * sizes[column->type]) ||
-            (column->has_nulls && !widen(&part->valid, old / 8, more / 8));
-    }
-    if (columns->lacks_memory)
-        return false;
-    columns->capacity = more;
-    return true;
-}
-
-void mt_columns_text(struct mt_columns *columns, unsigned column, const char *text)
-{
-    if ((!text || !*text) && columns->table->column[column].has_nulls)
-        return;
-    int32_t number = mt_vocabulary_add(&columns->part[column].texts, text ? text : "");
-    if (number < 0)
-        columns->lacks_memory = true;
-    else
-        mt_columns_put(columns, column, number);
-}
-
-/* --- what is given away: each array owns its buffers, and a parent the structures of its children
- * --- */
 
 struct owned_array {
     struct ArrowArray **children; /* NULL: none */
@@ -106,16 +46,16 @@ static struct owned_array *new_array(struct ArrowArray *out, size_t length, int6
     return owned;
 }
 
-static int take_texts(struct mt_vocabulary *texts, struct ArrowArray *out)
+static int take_texts(const struct mt_texts *texts, struct ArrowArray *out)
 {
     struct owned_array *owned = new_array(out, texts->n, 3);
-    if (!owned)
+    int32_t *offsets;
+    char *bytes;
+    if (!owned || mt_texts_join(texts, &offsets, &bytes))
         return -ENOMEM;
-    owned->buffers[1] = texts->offset ? (void *)texts->offset : calloc(1, sizeof *texts->offset);
-    owned->buffers[2] = texts->bytes ? texts->bytes : calloc(1, 1);
-    texts->offset = NULL;
-    texts->bytes = NULL;
-    return owned->buffers[1] && owned->buffers[2] ? 0 : -ENOMEM;
+    owned->buffers[1] = offsets;
+    owned->buffers[2] = bytes;
+    return 0;
 }
 
 static int take_column(struct mt_columns *columns, size_t i, struct ArrowArray *out)

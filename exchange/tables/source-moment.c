@@ -12,7 +12,7 @@
 static void note_end(void *data, const struct mt_replay *replay, const struct mt_block *block,
                      const struct mt_rule *rule, int at_end)
 {
-    struct mt_moment_source *self = data;
+    struct mt_moment_rows *self = data;
     bool of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device));
     struct mt_block_ends *ends = &self->ends[of_cuda];
     size_t index = mt_heap_index(of_cuda ? &replay->cuda.heap : &replay->blocks, block);
@@ -25,12 +25,11 @@ static void note_end(void *data, const struct mt_replay *replay, const struct mt
         at_end ? (struct mt_block_end){0} : (struct mt_block_end){replay->time_ns, replay->events};
 }
 
-static int analyze(struct mt_moment_source *self, struct mt_trace_error *error)
+static int analyze(struct mt_moment_rows *self, struct mt_trace_error *error)
 {
-    const struct mt_row_source_question *asked = self->rows.question;
-    struct mt_question question = {.moment = asked->moment};
+    struct mt_question question = self->rows.asked->question;
     self->watcher = (struct mt_life_watcher){.ended = note_end, .data = self};
-    if (asked->table == MT_TABLE_BLOCKS)
+    if (self->rows.asked->table == MT_TABLE_BLOCKS)
         question.lives = &self->watcher;
     int rc = mt_analysis_create(&self->analysis, self->rows.path, &question);
     *error = self->analysis.fault;
@@ -42,14 +41,13 @@ static int analyze(struct mt_moment_source *self, struct mt_trace_error *error)
         error->fault = MT_FAULT_SYSTEM;
         return -ENOENT;
     }
-    mt_row_source_take_rank(&self->rows, self->analysis.replay.definitions);
+    mt_rows_take_rank(&self->rows, self->analysis.replay.definitions);
     return 0;
 }
 
-static int fill(struct mt_row_source *rows, struct mt_columns *columns,
-                struct mt_trace_error *error)
+static int fill(struct mt_rows *rows, struct mt_columns *columns, struct mt_trace_error *error)
 {
-    struct mt_moment_source *self = (struct mt_moment_source *)rows;
+    struct mt_moment_rows *self = (struct mt_moment_rows *)rows;
     int rc = self->is_analyzed ? 0 : analyze(self, error);
     if (rc)
         return rc;
@@ -61,22 +59,23 @@ static int fill(struct mt_row_source *rows, struct mt_columns *columns,
     return error->fault ? -EBADMSG : 0;
 }
 
-static void close_moment(struct mt_row_source *rows)
+static void close_moment(struct mt_rows *rows)
 {
-    struct mt_moment_source *self = (struct mt_moment_source *)rows;
+    struct mt_moment_rows *self = (struct mt_moment_rows *)rows;
     mt_analysis_destroy(&self->analysis);
     for (unsigned i = 0; i < 2; i++)
         free(self->ends[i].end);
     free(self->end_of);
+    free(self->shown);
     free(self);
 }
 
-int mt_moment_source_make(struct mt_row_source **out, mt_moment_put *put)
+int mt_moment_rows_make(struct mt_rows **out, mt_moment_put *put)
 {
-    struct mt_moment_source *self = calloc(1, sizeof *self);
+    struct mt_moment_rows *self = calloc(1, sizeof *self);
     if (!self)
         return -ENOMEM;
-    self->rows = (struct mt_row_source){.fill = fill, .close = close_moment};
+    self->rows = (struct mt_rows){.fill = fill, .close = close_moment};
     self->put = put;
     *out = &self->rows;
     return 0;

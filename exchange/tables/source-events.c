@@ -9,7 +9,7 @@
 #define NO_FIELD MT_EVENT_ARGS
 
 struct event_rows {
-    struct mt_row_source rows;
+    struct mt_rows rows;
     struct mt_reader *reader;
     struct mt_batch batch;
     size_t next;     /* of the batch's events */
@@ -36,35 +36,18 @@ static void put_field(struct mt_columns *columns, unsigned column, const struct 
         mt_columns_put(columns, column, (int64_t)event->arg[field]);
 }
 
-/* The numbers of the kinds' names in this batch of columns; -1: not yet there. */
-struct kind_names {
-    int32_t number[MT_KIND_LIMIT];
-};
-
-static void put_kind(struct mt_columns *columns, struct kind_names *names, unsigned kind)
-{
-    if (names->number[kind] < 0)
-        names->number[kind] =
-            mt_vocabulary_add(&columns->part[MT_EVENTS_KIND].texts, mt_kinds[kind].name);
-    if (names->number[kind] < 0)
-        columns->lacks_memory = true;
-    else
-        mt_columns_put(columns, MT_EVENTS_KIND, names->number[kind]);
-}
-
-static void put_event(struct event_rows *self, struct mt_columns *columns, struct kind_names *names,
+static void put_event(const struct event_rows *self, struct mt_columns *columns,
                       const struct mt_event *event)
 {
     unsigned kind = event->kind;
-    mt_row_source_put_rank(&self->rows, columns, MT_EVENTS_RANK);
-    mt_columns_put(columns, MT_EVENTS_EVENT, (int64_t)++self->events);
+    mt_rows_put_rank(&self->rows, columns, MT_EVENTS_RANK);
+    mt_columns_put(columns, MT_EVENTS_EVENT, (int64_t)self->events);
     mt_columns_put(columns, MT_EVENTS_TIME_NS, (int64_t)event->time_ns);
-    put_kind(columns, names, kind);
-    if (event->device != MT_NO_DEVICE)
-        mt_columns_put(columns, MT_EVENTS_DEVICE, event->device);
+    if (!mt_columns_again(columns, MT_EVENTS_KIND, kind))
+        mt_columns_name(columns, MT_EVENTS_KIND, kind, mt_kinds[kind].name);
+    mt_rows_put_device(columns, MT_EVENTS_DEVICE, event->device);
     mt_columns_put(columns, MT_EVENTS_THREAD, event->thread);
-    if (event->stack)
-        mt_columns_put(columns, MT_EVENTS_STACK, event->stack);
+    mt_columns_put_some(columns, MT_EVENTS_STACK, event->stack);
     put_field(columns, MT_EVENTS_ADDRESS, event, self->address[kind]);
     put_field(columns, MT_EVENTS_SIZE, event, self->size[kind]);
     put_field(columns, MT_EVENTS_ALLOCATED, event, self->allocated[kind]);
@@ -79,7 +62,7 @@ static int next_events(struct event_rows *self, struct mt_trace_error *error)
         if (rc <= 0)
             return rc == 0 || rc == -ENOMEM ? rc : -EBADMSG;
         for (size_t i = 0; i < self->batch.n_definitions; i++)
-            mt_row_source_see_rank(&self->rows, &self->batch.definitions[i]);
+            mt_rows_see_rank(&self->rows, &self->batch.definitions[i]);
         self->next = 0;
         if (self->batch.type == MT_BATCH_EVENTS)
             return 1;
@@ -87,33 +70,35 @@ static int next_events(struct event_rows *self, struct mt_trace_error *error)
     }
 }
 
-static int fill(struct mt_row_source *rows, struct mt_columns *columns,
-                struct mt_trace_error *error)
+static int fill(struct mt_rows *rows, struct mt_columns *columns, struct mt_trace_error *error)
 {
     struct event_rows *self = (struct event_rows *)rows;
-    struct kind_names names;
-    memset(&names, -1, sizeof names);
     while (columns->n < MT_COLUMNS_ROWS) {
         if (self->next == self->batch.n_events) {
             int rc = next_events(self, error);
             if (rc <= 0)
                 return rc;
         }
+        const struct mt_event *event = &self->batch.events[self->next++];
+        self->events++;
+        if (!mt_rows_have_device(rows, event->device) ||
+            !mt_rows_have_time(rows, event->time_ns, event->time_ns))
+            continue;
         if (!mt_columns_row(columns))
             return -ENOMEM;
-        put_event(self, columns, &names, &self->batch.events[self->next++]);
+        put_event(self, columns, event);
     }
     return columns->lacks_memory ? -ENOMEM : 1;
 }
 
-static void close_events(struct mt_row_source *rows)
+static void close_events(struct mt_rows *rows)
 {
     struct event_rows *self = (struct event_rows *)rows;
     mt_reader_close(self->reader);
     free(self);
 }
 
-int mt_row_source_events(struct mt_row_source **out, const char *path, struct mt_trace_error *error)
+int mt_rows_events(struct mt_rows **out, const char *path, struct mt_trace_error *error)
 {
     struct event_rows *self = calloc(1, sizeof *self);
     if (!self)
@@ -128,7 +113,7 @@ int mt_row_source_events(struct mt_row_source **out, const char *path, struct mt
     find_fields(self->size, "size");
     find_fields(self->allocated, "allocated");
     find_fields(self->reserved, "reserved");
-    self->rows = (struct mt_row_source){.fill = fill, .close = close_events};
+    self->rows = (struct mt_rows){.fill = fill, .close = close_events};
     *out = &self->rows;
     return 0;
 }

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source.h"
+#include "analyzer/trace/rank-text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void take_rank(struct mt_rows *rows, const char *text, size_t size)
+{
+    char number[16], *end;
+    if (!size || size >= sizeof number)
+        return;
+    memcpy(number, text, size);
+    number[size] = 0;
+    long rank = strtol(number, &end, 10);
+    if (*end || rank < 0 || rank > INT32_MAX)
+        return;
+    rows->has_rank = true;
+    rows->rank = (int32_t)rank;
+}
+
+void mt_rows_see_rank(struct mt_rows *rows, const struct mt_definition *definition)
+{
+    const char *value;
+    size_t size;
+    if (mt_tells_rank(definition, &value, &size))
+        take_rank(rows, value, size);
+}
+
+void mt_rows_take_rank(struct mt_rows *rows, const struct mt_definitions *definitions)
+{
+    const char *text = mt_rank_text(definitions);
+    if (text)
+        take_rank(rows, text, strlen(text));
+}
+
+void mt_rows_put_frame(struct mt_columns *columns, unsigned first,
+                       const struct mt_definitions *definitions, uint32_t frame)
+{
+    if (!frame)
+        return;
+    if (!mt_columns_again(columns, first, frame))
+        mt_columns_name(columns, first, frame, mt_named_frame(definitions, frame)->function);
+    if (!mt_columns_again(columns, first + 1, frame))
+        mt_columns_name(columns, first + 1, frame, mt_named_frame(definitions, frame)->file);
+    mt_columns_put_some(columns, first + 2, mt_frame(definitions, frame)->line);
+}
+
+static mt_rows_maker *const makers[MT_TABLES_N] = {
+    [MT_TABLE_BLOCKS] = mt_rows_blocks,   [MT_TABLE_EVENTS] = mt_rows_events,
+    [MT_TABLE_STACKS] = mt_rows_stacks,   [MT_TABLE_CATEGORIES] = mt_rows_categories,
+    [MT_TABLE_PHASES] = mt_rows_phases,   [MT_TABLE_RANKS] = mt_rows_ranks,
+    [MT_TABLE_SAMPLES] = mt_rows_samples, [MT_TABLE_GROWTH] = mt_rows_growth,
+};
+
+static int open_next(struct mt_feed *feed, struct mt_trace_error *error)
+{
+    const struct mt_rows_asked *asked = feed->asked;
+    const char *path = feed->paths[feed->next++];
+    mt_rows_maker *make = makers[asked->table];
+    if (asked->table == MT_TABLE_BLOCKS && asked->whole_run)
+        make = mt_rows_lives;
+    int rc = make(&feed->rows, path, error);
+    if (rc)
+        return rc;
+    feed->rows->asked = asked;
+    feed->rows->path = path;
+    return 0;
+}
+
+/* Add rows of the trace that is open, or open the next one: 1, 0 when all are read, or a negative
+ * errno. */
+static int read_on(struct mt_feed *feed, struct mt_columns *columns, struct mt_trace_error *error)
+{
+    if (!feed->rows && feed->next == feed->n_paths)
+        return 0;
+    if (!feed->rows) {
+        mt_columns_forget(columns);
+        return open_next(feed, error) ?: 1;
+    }
+    int rc = feed->rows->fill(feed->rows, columns, error);
+    if (rc <= 0)
+        mt_feed_close(feed);
+    return rc ?: 1;
+}
+
+int mt_feed_next(struct mt_feed *feed, struct mt_columns *columns, struct mt_trace_error *error)
+{
+    int rc = feed->failed ?: 1;
+    *error = feed->fault;
+    mt_columns_begin(columns, &mt_tables[feed->asked->table]);
+    while (rc > 0 && !mt_columns_are_full(columns))
+        rc = read_on(feed, columns, error);
+    feed->failed = 0;
+    feed->fault = (struct mt_trace_error){0};
+    if (columns->lacks_memory)
+        return -ENOMEM;
+    if (rc != -EBADMSG || !columns->n)
+        return rc < 0 ? rc : columns->n > 0;
+    feed->failed = rc;
+    feed->fault = *error;
+    return 1;
+}
+
+void mt_feed_close(struct mt_feed *feed)
+{
+    if (feed->rows)
+        feed->rows->close(feed->rows);
+    feed->rows = NULL;
+}
