@@ -4,9 +4,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+static _Atomic int no_pid;
+static _Atomic int *_Atomic kept_pid = &no_pid;
+
+void mt_safe_read_keep_pid(_Atomic int *word)
+{
+    atomic_store(word, getpid());
+    atomic_store(&kept_pid, word);
+}
+
+static int own_pid(void)
+{
+    int pid = atomic_load_explicit(atomic_load_explicit(&kept_pid, memory_order_relaxed),
+                                   memory_order_relaxed);
+    return pid ? pid : getpid();
+}
 
 /* The kernel returns EFAULT where we would crash. */
 static int copy_by_pipe(const void *from, void *to, size_t size)
@@ -25,15 +42,10 @@ static int copy_by_pipe(const void *from, void *to, size_t size)
  * process_vm_readv. */
 int mt_safe_read(const void *address, void *out, size_t size)
 {
-    return mt_safe_read_as(getpid(), address, out, size);
-}
-
-int mt_safe_read_as(int pid, const void *address, void *out, size_t size)
-{
     MT_NO_CANCEL();
     struct iovec to = {out, size}, from = {(void *)(uintptr_t)address, size};
     int saved = errno;
-    ssize_t n = process_vm_readv(pid, &to, 1, &from, 1, 0);
+    ssize_t n = process_vm_readv(own_pid(), &to, 1, &from, 1, 0);
     int rc = n == (ssize_t)size ? 0 : -EFAULT;
     if (n < 0 && errno != EFAULT)
         rc = copy_by_pipe(address, out, size);
@@ -41,11 +53,11 @@ int mt_safe_read_as(int pid, const void *address, void *out, size_t size)
     return rc;
 }
 
-size_t mt_safe_read_many(int pid, const struct iovec *from, const struct iovec *to, unsigned n)
+size_t mt_safe_read_many(const struct iovec *from, const struct iovec *to, unsigned n)
 {
     MT_NO_CANCEL();
     int saved = errno;
-    ssize_t size = process_vm_readv(pid, to, n, from, n, 0);
+    ssize_t size = process_vm_readv(own_pid(), to, n, from, n, 0);
     errno = saved;
     return size > 0 ? (size_t)size : 0;
 }
@@ -60,7 +72,7 @@ static size_t readable_pages(uintptr_t address, size_t most)
     struct iovec to = {bytes, most}, from[PAGES_AT_ONCE];
     for (size_t i = 0; i < most; i++)
         from[i] = (struct iovec){(void *)(address + i * PAGE), 1};
-    ssize_t n = process_vm_readv(getpid(), &to, 1, from, most, 0);
+    ssize_t n = process_vm_readv(own_pid(), &to, 1, from, most, 0);
     if (n >= 0 || errno == EFAULT)
         return n > 0 ? (size_t)n : 0;
     size_t found = 0;
@@ -95,7 +107,7 @@ int mt_safe_read_words(const uint64_t *address, uint64_t *out, unsigned n)
     int saved = errno, rc = 0;
     for (unsigned i = 0; i < n; i++)
         from[i] = (struct iovec){(void *)(uintptr_t)address[i], sizeof *out};
-    if (process_vm_readv(getpid(), &to, 1, from, n, 0) != (ssize_t)to.iov_len)
+    if (process_vm_readv(own_pid(), &to, 1, from, n, 0) != (ssize_t)to.iov_len)
         for (unsigned i = 0; i < n && !rc; i++)
             rc = mt_safe_read((const void *)(uintptr_t)address[i], &out[i], sizeof *out);
     errno = saved;
@@ -107,7 +119,7 @@ int mt_safe_write(void *address, const void *bytes, size_t size)
     MT_NO_CANCEL();
     struct iovec from = {(void *)(uintptr_t)bytes, size}, to = {address, size};
     int saved = errno;
-    ssize_t n = process_vm_writev(getpid(), &from, 1, &to, 1, 0);
+    ssize_t n = process_vm_writev(own_pid(), &from, 1, &to, 1, 0);
     int rc = n == (ssize_t)size ? 0 : -EFAULT;
     if (n < 0 && errno != EFAULT)
         rc = copy_by_pipe(bytes, address, size);

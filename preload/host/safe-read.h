@@ -10,8 +10,9 @@
  * read; any address is safe. Makes some system calls; keeps errno. */
 int mt_safe_read(const void *address, void *out, size_t size);
 
-/* The same with the process's own id, which costs a system call, too. */
-int mt_safe_read_as(int pid, const void *address, void *out, size_t size);
+/* Keep the process's id, so that reading need not ask for it. The kernel clears this word in a
+ * child: it is asked again there. */
+void mt_safe_read_keep_pid(_Atomic int *word);
 
 /* Return how many pages in a row can be read, from this address's page on and at most `most`. */
 size_t mt_readable_pages(uintptr_t address, size_t most);
@@ -19,7 +20,7 @@ size_t mt_readable_pages(uintptr_t address, size_t most);
 /* Read from several places to as many of the same sizes in one system call. Return how many bytes
  * were read, up to the first unreadable place; 0 if the call is not allowed. */
 struct iovec;
-size_t mt_safe_read_many(int pid, const struct iovec *from, const struct iovec *to, unsigned n);
+size_t mt_safe_read_many(const struct iovec *from, const struct iovec *to, unsigned n);
 
 /* Read n words from anywhere, MT_SAFE_WORDS in one system call. Return 0 or -EFAULT. */
 #define MT_SAFE_WORDS 16u

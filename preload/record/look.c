@@ -8,14 +8,12 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #define PAGE 4096u
 #define PAGES 64u
 
 static struct {
     struct mt_held held;
-    int pid;                 /* 0: not known yet */
     uint64_t address[PAGES]; /* of the page copied there; 0: none */
     char copy[PAGES][PAGE];
 } look;
@@ -27,7 +25,6 @@ int mt_look_begin(void)
     if (!mt_hold(&look.held))
         return 0;
     memset(look.address, 0, sizeof look.address);
-    look.pid = 0;
     return 1;
 }
 
@@ -37,18 +34,14 @@ void mt_look_end(bool has_begun)
         mt_let_go(&look.held);
 }
 
+static void count_call(void)
+{
+    atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+}
+
 static unsigned place_of(uint64_t page)
 {
     return (unsigned)(page / PAGE ^ page / PAGE / PAGES) % PAGES;
-}
-
-/* Return our process id, and count a system call. */
-static int own_pid(void)
-{
-    atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
-    if (!look.pid)
-        look.pid = getpid();
-    return look.pid;
 }
 
 /* Return a copy of a page; NULL: unreadable. */
@@ -58,7 +51,8 @@ static const char *copy_of(uint64_t page)
     if (look.address[i] == page)
         return look.copy[i];
     look.address[i] = 0;
-    if (mt_safe_read_as(own_pid(), (const void *)(uintptr_t)page, look.copy[i], PAGE))
+    count_call();
+    if (mt_safe_read((const void *)(uintptr_t)page, look.copy[i], PAGE))
         return NULL;
     look.address[i] = page;
     return look.copy[i];
@@ -108,7 +102,8 @@ void mt_look_expect(const uint64_t *address, unsigned n)
         to[i] = (struct iovec){look.copy[place_of(page[i])], PAGE};
         look.address[place_of(page[i])] = 0;
     }
-    size_t whole = mt_safe_read_many(own_pid(), from, to, found) / PAGE;
+    count_call();
+    size_t whole = mt_safe_read_many(from, to, found) / PAGE;
     for (size_t i = 0; i < whole; i++)
         look.address[place_of(page[i])] = page[i];
 }
@@ -119,7 +114,7 @@ int mt_look_read(uint64_t address, void *out, size_t size)
     atomic_fetch_add_explicit(&bytes, size, memory_order_relaxed);
     if (mt_is_held_here(&look.held) && address >= PAGE && size <= UINT64_MAX - address)
         return read_copies(address, out, size);
-    atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+    count_call();
     return mt_safe_read((const void *)(uintptr_t)address, out, size);
 }
 
@@ -127,7 +122,7 @@ int mt_look_read_words(const uint64_t *address, uint64_t *out, unsigned n)
 {
     atomic_fetch_add_explicit(&reads, n, memory_order_relaxed);
     atomic_fetch_add_explicit(&bytes, n * sizeof *out, memory_order_relaxed);
-    atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+    count_call();
     return mt_safe_read_words(address, out, n);
 }
 

@@ -4,6 +4,7 @@
 #include "preload/host/message.h"
 #include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
+#include "preload/host/safe-read.h"
 #include "process-end.h"
 #include "tail.h"
 #include "threads.h"
@@ -23,7 +24,8 @@
  * shared memory. */
 static struct {
     _Atomic int state;
-    char rest[MT_TAIL_PAGE - sizeof(int)];
+    _Atomic int pid; /* 0: not known, or not kept */
+    char rest[MT_TAIL_PAGE - 2 * sizeof(int)];
 } state_page __attribute__((aligned(MT_TAIL_PAGE), used));
 extern _Atomic int mt_state __attribute__((alias("state_page")));
 _Static_assert(MT_IDLE == 0, "as the kernel leaves it");
@@ -131,7 +133,8 @@ static int start(void)
     if (!has_thread_end)
         return -ENOMEM;
     recorder_pid = getpid();
-    madvise(&state_page, sizeof state_page, MADV_WIPEONFORK);
+    if (!madvise(&state_page, sizeof state_page, MADV_WIPEONFORK))
+        mt_safe_read_keep_pid(&state_page.pid);
     for (unsigned i = 0; !rc && i < mt_n_parts; i++)
         if (mt_parts[i].start)
             rc = mt_parts[i].start();
