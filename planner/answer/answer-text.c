@@ -156,14 +156,19 @@ static void put_through(FILE *out, const struct mt_rest *rest, const struct mt_s
     put_wrapped(out, style, text);
 }
 
-void mt_answer_text(const struct mt_plan_answer *answer, FILE *out, const struct mt_style *style)
+void mt_answer_text(const struct mt_plan_answer *answer, bool names_device, FILE *out,
+                    const struct mt_style *style)
 {
-    fputs("\nThe answer\n", out);
+    if (names_device)
+        fprintf(out, "\nThe answer, for device %d\n", answer->plan->asked->device);
+    else
+        fputs("\nThe answer\n", out);
     if (!answer->plan->card.total) {
         put_wrapped(
             out, style,
             "Whether it fits is not known, as the card is not: give one with --gpu or --memory.");
     } else if (answer->fits == MT_SERVED_YES) {
+        put_through(out, answer->rest, style);
         put_fits(out, answer, style);
     } else if (!answer->n) {
         put_nothing(out, answer, style);

@@ -56,8 +56,11 @@ void mt_answer_clear(struct mt_plan_answer *answer);
 /* Whether the job fits, or something makes it fit for certain; true where the card is not known. */
 bool mt_answer_is_found(const struct mt_plan_answer *answer);
 
-/* The section at a page's end; the member `answer` of memtap-plan(1). */
-void mt_answer_text(const struct mt_plan_answer *answer, FILE *out, const struct mt_style *style);
+/* Write the answer, which stands first on a page. names_device: there are others. */
+void mt_answer_text(const struct mt_plan_answer *answer, bool names_device, FILE *out,
+                    const struct mt_style *style);
+
+/* Return the member `answer` of memtap-plan(1). */
 json_t *mt_answer_json(const struct mt_plan_answer *answer);
 
 #endif

@@ -10,7 +10,10 @@
 #include "analyzer/support/text.h"
 #include "plan.h"
 
-/* Writes the plans of all devices, for a terminal. */
+/* Write what a page about plans begins with: the run, and what its trace lacks. */
+void mt_plan_head_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style);
+
+/* Write the plans of all devices, for a terminal. */
 void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
                   FILE *out, const struct mt_style *style);
 

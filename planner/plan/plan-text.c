@@ -324,7 +324,7 @@ static void print_advice(const struct mt_plan *plan, FILE *out, const struct mt_
         fprintf(out, "\nTo use the best one:\n    unset %s\n", mt_plan_variable(plan));
 }
 
-/* The answer at the page's end is of the main device. */
+/* The answer is of the main device; the others say which setting is best. */
 static void print_plan(const struct mt_plan *plan, bool has_answer,
                        const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
 {
@@ -344,13 +344,18 @@ static void print_plan(const struct mt_plan *plan, bool has_answer,
         print_advice(plan, out, style);
 }
 
-void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
-                  FILE *out, const struct mt_style *style)
+void mt_plan_head_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
 {
     struct mt_page page = mt_page_of(analysis, out, style);
     mt_page_uncomputed(&page);
     mt_page_ended(&page);
     mt_page_head(&page);
+}
+
+void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
+                  FILE *out, const struct mt_style *style)
+{
+    struct mt_page page = mt_page_of(analysis, out, style);
     for (size_t i = 0; i < n; i++)
         print_plan(&plans[i], &plans[i] == mt_plan_main(plans, n), analysis, out, style);
     mt_page_notes(&page);

@@ -67,7 +67,7 @@ static void answer(const struct mt_plan *plan, struct seen *seen, const struct m
     struct mt_plan_answer answer = {0};
     if (mt_answer_make(&answer, plan, cut->rest.known ? cut : NULL, &seen->recording, modelled))
         abort();
-    mt_answer_text(&answer, mt_safe_output(), &mt_plain_style);
+    mt_answer_text(&answer, false, mt_safe_output(), &mt_plain_style);
     json_decref(mt_answer_json(&answer));
     mt_answer_clear(&answer);
 }

@@ -142,10 +142,13 @@ static int show(const struct mt_analysis *analysis, const struct plan_arguments 
         if (rc == -ENOMEM)
             return rc;
     } else {
-        mt_plan_text(shown->plans, shown->n, analysis, stdout, &style);
-        if (shown->changes.n)
+        mt_plan_head_text(analysis, stdout, &style);
+        if (arguments->n_changes)
             mt_modelled_text(stdout, &shown->changes, &style);
-        mt_answer_text(&shown->answer, stdout, &style);
+        mt_answer_text(&shown->answer, shown->n > 1, stdout, &style);
+        mt_plan_text(shown->plans, shown->n, analysis, stdout, &style);
+        if (shown->changes.n && !arguments->n_changes)
+            mt_modelled_text(stdout, &shown->changes, &style);
     }
     return mt_finish_output(exit_code(shown));
 }
