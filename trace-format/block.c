@@ -2,7 +2,28 @@
 #include "block.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXTENSION ".mtap"
+
+bool mt_is_other_file(const char *path)
+{
+    struct stat status;
+    char begin[MT_FILE_MAGIC_SIZE] = "";
+    size_t n = strlen(path), extension = strlen(EXTENSION);
+    if (n > extension && !strcmp(path + n - extension, EXTENSION))
+        return false;
+    if (stat(path, &status) || !S_ISREG(status.st_mode) || !status.st_size)
+        return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t size = fd < 0 ? 0 : pread(fd, begin, sizeof begin, 0);
+    if (fd >= 0)
+        close(fd);
+    return size != (ssize_t)sizeof begin || memcmp(begin, MT_FILE_MAGIC, sizeof begin);
+}
 
 /* Byte offsets in the header; all numbers are little-endian. */
 enum {

@@ -4,11 +4,16 @@
 #define MT_TRACE_BLOCK_H
 
 #include "little-endian.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 #define MT_FORMAT_VERSION 3u
 #define MT_FILE_MAGIC "\x89MTAP\r\n\x1a"
 #define MT_FILE_MAGIC_SIZE 8u
+
+/* Whether there is a file at the path that is neither a trace nor empty, nor named as a trace
+ * (.mtap). */
+bool mt_is_other_file(const char *path);
 
 #define MT_BLOCK_HEADER_SIZE 32u
 #define MT_BLOCK_PAYLOAD_LIMIT (64u << 20) /* bytes, stored or raw */

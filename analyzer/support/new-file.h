@@ -53,7 +53,7 @@ int mt_new_file_close(struct mt_new_file *file, FILE *out, int rc);
  * negative errno. */
 int mt_append_open(const char *path);
 
-/* Check a file that others write to as it is, such as a database: 0, also if it is missing, or a
+/* Check what is written to as it is, such as a database or a folder: 0, also if it is missing, or a
  * negative errno. */
 int mt_check_output(const char *path);
 

@@ -76,6 +76,7 @@ static void give_up(int rc, const char *doing)
                       : rc == -ESTALE     ? "the program closed memtap's file"
                       : rc == -EUCLEAN    ? "another program cut it short, or wrote to it"
                       : rc == -EISDIR     ? "this is a directory, a device or a pipe, not a file"
+                      : rc == -ENOTUNIQ   ? "this is a file already, and no trace"
                                           : strerror(-rc);
     mt_message("cannot %s %.600s: %s; recording ends here, and the program continues", doing,
                mt_output_shown(&mt_writer.output), why);

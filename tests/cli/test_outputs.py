@@ -164,6 +164,28 @@ def history_through_link(folder):
     check("history add through a planted link", code == 2 and not os.path.exists(target), code, errors)
 
 
+def folders_of_others(folder):
+    """Another user's folder, where everybody may write, and a link of theirs within one's own."""
+    os.chmod(folder, 0o1777)
+    for path, link in (("theirs", False), ("mine", True)):
+        own = os.path.join(folder, path)
+        os.mkdir(own)
+        if link:
+            os.chmod(own, 0o777)
+            os.mkdir(os.path.join(folder, "target"))
+            os.symlink(os.path.join(folder, "target"), os.path.join(own, "bad"))
+            os.lchown(os.path.join(own, "bad"), NOBODY, NOBODY)
+        else:
+            os.chown(own, NOBODY, NOBODY)
+        code, errors = run(["nightly", "--folder", "{}", "--", "true"], own)
+        check(f"nightly in {path}", code == 2 and "another user" in errors and errors.count("\n") == 1, code, errors)
+    check("nightly through a planted link", not os.listdir(os.path.join(folder, "target")))
+    code, errors = run(
+        ["fit", "--simulate", "h100", "--vary", "b=1:2", "--folder", "{}", "--", "echo", "{b}"], os.path.join(folder, "theirs")
+    )
+    check("fit in theirs", code == 2 and "another user" in errors, code, errors)
+
+
 def make_snapshot():
     entry = {"action": "alloc", "addr": 4096, "size": 512, "stream": 0, "time_us": 1, "frames": []}
     block = {"address": 4096, "size": 512, "requested_size": 512, "state": "active_allocated", "frames": []}
@@ -215,6 +237,9 @@ def main():
             own = os.path.join(folder, "case-history")
             os.mkdir(own)
             history_through_link(own)
+            own = os.path.join(folder, "case-folders")
+            os.mkdir(own)
+            folders_of_others(own)
     print(number, "cases", *faults, sep="\n")
     sys.exit(bool(faults))
 

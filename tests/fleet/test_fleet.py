@@ -82,8 +82,13 @@ def check_dataset(work, top, left_out):
     folder = run(memtap, "fleet", "--format", "json", top).stdout
     dataset = run(memtap, "fleet", "--format", "json", out).stdout
     assert folder == dataset
+    elsewhere = (out / "_memtap.json").replace(work / "elsewhere.json")
+    before = elsewhere.read_bytes()
+    (out / "_memtap.json").symlink_to(elsewhere)
     again = run(memtap, "export", "--format", "parquet", "-o", out, top / "night-0" / "0.mtap")
     assert "1 traces" in again.stderr
+    assert elsewhere.read_bytes() == before and not (out / "_memtap.json").is_symlink()
+    assert not [path for path in out.rglob(".*")]
     script = f"""
 import json, pyarrow.parquet as pq, pyarrow.dataset as ds, duckdb
 mark = json.load(open({str(out / '_memtap.json')!r}))

@@ -117,6 +117,28 @@ START_TEST(a_suffix_comes_before_the_extension)
 }
 END_TEST
 
+/* As /etc/passwd. An empty file may be mktemp's. */
+START_TEST(a_file_that_is_no_trace_gets_no_neighbour)
+{
+    static const char *const contents[] = {"root:x:0:0", "root", ""};
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
+        bool is_refused = *contents[i];
+        char path[] = "/tmp/memtap-other-XXXXXX", variable[64], beside[64];
+        int fd = mkstemp(path);
+        ck_assert(fd >= 0 && write(fd, contents[i], strlen(contents[i])) >= 0 && !close(fd));
+        snprintf(variable, sizeof variable, "MEMTAP_OUTPUT=%s", path);
+        snprintf(beside, sizeof beside, "%s.1", path);
+        struct outcome o = run(ARGS("fork-child", "plain"), ARGS("MEMTAP_QUIET=1", variable));
+        ck_assert(ended_with(&o, 0));
+        ck_assert_int_eq(strstr(o.errors, "this is a file already, and no trace;") != NULL,
+                         is_refused);
+        ck_assert_int_eq(!unlink(beside), !is_refused);
+        unlink(path);
+        remove_outcome(&o);
+    }
+}
+END_TEST
+
 START_TEST(a_missing_directory_is_said_once)
 {
     struct outcome o =
@@ -359,6 +381,7 @@ int main(void)
     tcase_add_test(tests, permissions_are_the_umasks_or_what_is_asked_for);
     tcase_add_test(tests, a_name_that_is_taken_gets_a_suffix);
     tcase_add_test(tests, a_suffix_comes_before_the_extension);
+    tcase_add_test(tests, a_file_that_is_no_trace_gets_no_neighbour);
     tcase_add_test(tests, a_missing_directory_is_said_once);
     tcase_add_loop_test(tests, what_is_no_file_is_refused, 0, 4);
     tcase_add_test(tests, a_full_disk_ends_the_trace_only);

@@ -49,8 +49,11 @@ static int make_kept(struct mt_fit_arguments *arguments, char out[PATH_MAX])
 {
     if (!arguments->folder)
         return 0;
-    if (mkdir(arguments->folder, 0777) && errno != EEXIST)
-        return mt_fail("%s: %s", arguments->folder, strerror(errno));
+    int rc = mt_check_output(arguments->folder);
+    if (!rc && mkdir(arguments->folder, 0777) && errno != EEXIST)
+        rc = -errno;
+    if (rc)
+        return mt_fail("%s: %s", arguments->folder, mt_output_error(rc));
     arguments->job.kept = out;
     return make_absolute(arguments->folder, out);
 }

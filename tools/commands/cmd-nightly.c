@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One night of a job: record it, check it against earlier nights, keep it as good or bad. It calls
  * the other commands like a user. */
+#include "analyzer/support/new-file.h"
 #include "cmd-history.h"
 #include "commands.h"
 #include "nightly/check/check-formats.h"
@@ -210,7 +211,10 @@ static int find_good(struct night *night)
 
 static int make_folder(const char *path)
 {
-    return mkdir(path, 0777) && errno != EEXIST ? mt_fail("%s: %s", path, strerror(errno)) : 0;
+    int rc = mt_check_output(path);
+    if (!rc && mkdir(path, 0777) && errno != EEXIST)
+        rc = -errno;
+    return rc ? mt_fail("%s: %s", path, mt_output_error(rc)) : 0;
 }
 
 /* A night is bad until it is found good: an interrupted one stays bad. */

@@ -14,6 +14,7 @@
 #include "tools/launch/roster.h"
 #include "tools/launch/setting-options.h"
 #include "tools/launch/simulation.h"
+#include "trace-format/block.h"
 #include "trace-format/cuda-errors.h"
 #include "trace-format/end-note.h"
 
@@ -148,6 +149,8 @@ static int check_output(const char *output)
                        mt_setting_table[MT_ID_output].otherwise);
     if (!stat(output, &status) && !S_ISREG(status.st_mode))
         return mt_fail("%s: is a device or a pipe, which cannot hold a trace; give a file", output);
+    if (mt_is_other_file(output))
+        return mt_fail("%s: is a file already, and no trace; give another name", output);
     const char *slash = strrchr(output, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output) + 1 : 2,
              slash ? output : "./");

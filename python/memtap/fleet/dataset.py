@@ -8,9 +8,9 @@ import os
 import pathlib
 import urllib.parse
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import IO, Any, Callable
 
 from ..command import Problem
 from . import extract, folder
@@ -69,9 +69,26 @@ def _write(table: Any, name: str, out: str, trace: str) -> None:
     schema = extract.schema(name)
     whole = pa.concat_tables([schema.empty_table(), table.select(schema.names)]).drop_columns(list(PARTITIONS))
     whole = whole.replace_schema_metadata(schema.metadata)
-    made = place / f".part-{zlib.crc32(trace.encode()):08x}.parquet"
-    pq.write_table(whole, made, compression="zstd")
-    made.replace(made.with_name(made.name[1:]))
+    _keep(
+        place / f"part-{zlib.crc32(trace.encode()):08x}.parquet",
+        lambda file: pq.write_table(whole, file, compression="zstd"),
+    )
+
+
+def _keep(path: pathlib.Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Gives a file its name when it is whole, as the commands do. "x" goes through no link."""
+    made = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    try:
+        with open(made, "xb") as file:
+            write(file)
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _write_mark(out: str, mark: Mapping[str, Any]) -> None:
+    text = json.dumps(mark, indent=2) + "\n"
+    _keep(pathlib.Path(out, MARK), lambda file: file.write(text.encode()))
 
 
 def write(
@@ -94,13 +111,13 @@ def write(
             "partitions": PARTITIONS,
             "tables": {name: {field.name: str(field.type) for field in schema} for name, schema in tables.items()},
         }
-        pathlib.Path(out, MARK).write_text(json.dumps(mark, indent=2) + "\n", encoding="utf-8")
+        _write_mark(out, mark)
         written = 0
         for some, not_read in folder.spread(write_some, found, out, tuple(wanted)):
             written += some
             skipped += not_read
         mark["left_out"] = sorted(set(skipped))
-        pathlib.Path(out, MARK).write_text(json.dumps(mark, indent=2) + "\n", encoding="utf-8")
+        _write_mark(out, mark)
     except OSError as error:
         raise Problem(f"{error.filename or out}: {error.strerror or error}") from None
     return written, skipped
