@@ -63,6 +63,7 @@ class List:
 def stub(name, behaviour, where):
     """Return the line of C for one entry point, '' if it is written by hand."""
     effects, result, kind = [], "0", None
+    enters = "0"
     for word in behaviour:
         out = OUT.match(word)
         if word == "implemented":
@@ -71,6 +72,10 @@ def stub(name, behaviour, where):
             effects.append(effect(out[1], int(out[2]), out[3], where))
         elif word.startswith("alias="):
             return f"SIM_ALIAS({name}, {word[6:]})"
+        elif word == "enters":
+            enters = "runtime_up()"
+        elif word.startswith("driver="):
+            return driver_call(name, enters, word[7:], where)
         elif word.startswith("returns="):
             result = word[8:]
         elif word.startswith("text="):
@@ -86,6 +91,17 @@ def stub(name, behaviour, where):
     if not effects and result == "0":
         return f"SIM_SUCCESS({name})"
     return f"SIM_ENTRY({name}, {result}, {' '.join(effects)})"
+
+
+def driver_call(name, enters, call, where):
+    """Return the line of C for a function of the runtime that is one of the driver's."""
+    function, _, arguments = call.partition(":")
+    function, _, version = function.partition("@")
+    if not re.match(r"((arg)?\d+(,|\Z))*\Z", arguments):
+        sys.exit(f"{where}: driver={function}: takes argN and numbers, with commas")
+    arguments = arguments or "arg0,arg1,arg2,arg3,arg4,arg5"
+    values = ", ".join(a.replace("arg", "a") if a.startswith("arg") else f"{a}L" for a in arguments.split(","))
+    return f"SIM_FORWARD({name}, {function}, {version or 0}, {enters}, {values})"
 
 
 def effect(kind, argument, value, where):
@@ -109,6 +125,8 @@ def write_stubs(entries, out):
     refuse = entries.fields.get("refuse", "0")
     out.write(f"/* Generated from the list of {entries.soname}: do not edit. */\n")
     out.write(f'#define SIM_REFUSE_CODE {refuse}\n#include "stub.h"\n\n')
+    if any(word.startswith("driver=") for behaviour, _ in entries.entries.values() for word in behaviour):
+        out.write('#include "runtime/driver-calls.h"\n\n')
     for name, (behaviour, where) in entries.entries.items():
         line = stub(name, behaviour, where)
         if line:

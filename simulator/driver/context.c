@@ -223,9 +223,11 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 {
-    *value = limit == CU_LIMIT_STACK_SIZE         ? 1024
-             : limit == CU_LIMIT_PRINTF_FIFO_SIZE ? 7 << 20
-             : limit == CU_LIMIT_MALLOC_HEAP_SIZE ? 8 << 20
-                                                  : 0;
+    static const size_t limits[CU_LIMIT_MAX] = {[CU_LIMIT_STACK_SIZE] = 1024,
+                                                [CU_LIMIT_PRINTF_FIFO_SIZE] = 7 << 20,
+                                                [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,
+                                                [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64};
+
+    *value = (unsigned)limit < CU_LIMIT_MAX ? limits[limit] : 0;
     return CUDA_SUCCESS;
 }

@@ -5,37 +5,48 @@
 
 #include "runtime.h"
 
-typedef int (*lookup_function)(const char *name, void **out, int version, unsigned long long flags,
-                               int *status);
-
-static lookup_function driver_lookup(void)
+static int no_driver(void)
 {
-    static _Atomic(lookup_function) known;
-    lookup_function lookup = known;
-    void *driver;
+    return cudaErrorInsufficientDriver;
+}
 
-    if (lookup)
-        return lookup;
-    driver = dlopen("libcuda.so.1", RTLD_LAZY);
-    if (!driver)
-        return NULL;
-    lookup = (lookup_function)(uintptr_t)dlsym(driver, "cuGetProcAddress_v2");
-    known = lookup;
-    return lookup;
+static cudaError_t look_up(const char *name, void **out, int version, unsigned long long flags,
+                           CUdriverProcAddressQueryResult *status)
+{
+    static void *_Atomic known;
+    void *lookup = known, *driver;
+
+    if (!lookup) {
+        driver = dlopen("libcuda.so.1", RTLD_LAZY);
+        lookup = driver ? dlsym(driver, "cuGetProcAddress_v2") : NULL;
+        if (!lookup)
+            return cudaErrorInsufficientDriver;
+        known = lookup;
+    }
+    return (cudaError_t)((__typeof__(&cuGetProcAddress))(uintptr_t)lookup)(name, out, version,
+                                                                           flags, status);
+}
+
+void *runtime_find_driver(const char *name, int version, void *_Atomic *known)
+{
+    CUdriverProcAddressQueryResult status;
+    void *found;
+
+    if (look_up(name, &found, version ? version : SIM_DRIVER_VERSION, 0, &status) || !found)
+        return (void *)(uintptr_t)no_driver;
+    atomic_store_explicit(known, found, memory_order_release);
+    return found;
 }
 
 static cudaError_t find(const char *name, void **out, unsigned version, unsigned long long flags,
                         enum cudaDriverEntryPointQueryResult *result)
 {
-    lookup_function lookup = driver_lookup();
-    int status = cudaDriverEntryPointSymbolNotFound, error;
+    CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    cudaError_t error = look_up(name, out, (int)version, flags, &status);
 
-    if (!lookup)
-        return runtime_result(cudaErrorInsufficientDriver);
-    error = lookup(name, out, (int)version, flags, &status);
-    if (result)
+    if (result && error != cudaErrorInsufficientDriver)
         *result = (enum cudaDriverEntryPointQueryResult)status;
-    return runtime_result((cudaError_t)error);
+    return runtime_result(error);
 }
 
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsigned int version,

@@ -10,6 +10,16 @@ cudaError_t runtime_enter(struct sim_device **device)
     return runtime_error(error);
 }
 
+int runtime_up(void)
+{
+    return (int)runtime_error(sim_enter());
+}
+
+int runtime_keep(int code)
+{
+    return (int)runtime_result((cudaError_t)code);
+}
+
 cudaError_t cudaGetLastError(void)
 {
     cudaError_t error = (cudaError_t)sim_thread.error;

@@ -165,39 +165,6 @@ cudaError_t cudaHostUnregister(void *address)
     return RUNTIME_CALL(cudaHostUnregister_v4000, (address), let_go(address));
 }
 
-cudaError_t cudaHostGetDevicePointer(void **out, void *host, unsigned int flags)
-{
-    struct sim_range range;
-
-    (void)flags;
-    if (!sim_find(host, &range))
-        return runtime_result(cudaErrorInvalidValue);
-    *out = host;
-    return cudaSuccess;
-}
-
-cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
-{
-    struct sim_range range;
-
-    if (!sim_find(host, &range) || !(range.kind & (SIM_HOST | SIM_REGISTERED)))
-        return runtime_result(cudaErrorInvalidValue);
-    *flags = range.flags;
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
-{
-    struct sim_device *device;
-    cudaError_t error = runtime_enter(&device);
-
-    if (error)
-        return error;
-    *total = device->total;
-    *available = device->total - device->used;
-    return cudaSuccess;
-}
-
 /* Return the runtime's type of known memory. */
 static enum cudaMemoryType type_of(const struct sim_range *range)
 {

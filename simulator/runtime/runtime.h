@@ -19,12 +19,14 @@
 #define cudaGraphAddNode cudaGraphAddNode_v2
 #endif
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include "core/device/device.h"
 #include "core/memory/content.h"
 #include "core/memory/memory.h"
 #include "core/streams/stream.h"
+#include "driver-calls.h"
 
 /* The simulated versions: a runtime of the last CUDA 12 works on the same driver. */
 enum { SIM_DRIVER_VERSION = 13020, SIM_RUNTIME_VERSION = SIM_CUDA < 13 ? 12080 : 13020 };
@@ -36,6 +38,13 @@ static inline cudaError_t runtime_result(cudaError_t code)
         sim_thread.error = (int)code;
     return code;
 }
+
+/* Call the driver's function, by the name that programs write, and keep its error. */
+#define DRIVER(function, ...)                                                                      \
+    runtime_result(({                                                                              \
+        static void *_Atomic known_;                                                               \
+        (cudaError_t)((__typeof__(&function))runtime_driver(#function, 0, &known_))(__VA_ARGS__);  \
+    }))
 
 /* The same for the core's result, a negative errno. */
 cudaError_t runtime_error(int error);
