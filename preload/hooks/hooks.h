@@ -84,6 +84,12 @@
     H(execle, "execle", "libc.so.6", int, (const char *path, const char *first, ...))              \
     H(daemon, "daemon", "libc.so.6", int, (int keeps_directory, int keeps_output))                 \
     H(quick_exit, "quick_exit", "libc.so.6", void, (int status))
+/* Calls by which a program limits itself. */
+#define MT_LIMIT_HOOKS(H)                                                                          \
+    H(prctl, "prctl", "libc.so.6", int,                                                            \
+      (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d))            \
+    H(seccomp_load, "seccomp_load", "libseccomp.so.2", int, (const void *filter))                  \
+    H(unshare, "unshare", "libc.so.6", int, (int flags))
 /* Look-ups of functions by name. */
 #define MT_LOOKUP_HOOKS(H)                                                                         \
     H(dlsym, "dlsym", "libc.so.6", void *, (void *handle, const char *symbol))
@@ -175,7 +181,7 @@
 
 /* clang-format off */
 #define MT_HOOKS(H)                                                                                \
-    MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_EXEC_HOOKS(H)                      \
+    MT_TORCH_HOOKS(H) MT_CUDART_HOOKS(H) MT_PROCESS_HOOKS(H) MT_EXEC_HOOKS(H) MT_LIMIT_HOOKS(H)    \
     MT_LOOKUP_HOOKS(H) MT_RANGE_HOOKS(H) MT_LOADER_HOOKS(H) MT_CUPTI_HOOKS(H)                      \
     MT_MATH_HOOKS(H) MT_STEP_HOOKS(H) MT_POOL_HOOKS(H) MT_STORAGE_HOOKS(H)                         \
     MT_CONF_HOOKS(H) MT_VALUE_HOOKS(H)

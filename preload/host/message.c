@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "message.h"
 #include "no-cancel.h"
+#include "own-thread.h"
 #include "quiet-write.h"
 #include "trace-format/safe-text.h"
 
@@ -56,7 +57,7 @@ void mt_message(const char *format, ...)
     mt_safe_in_place(line, 1);
     used = strlen(line);
     line[used++] = '\n';
-    if (is_standard_error()) {
+    if (!mt_is_restricted && is_standard_error()) {
         ssize_t written = mt_write_quietly(STDERR_FILENO, line, used);
         (void)written; /* nobody is left to tell */
     }

@@ -5,6 +5,8 @@
 #ifndef MT_PRELOAD_NO_SIGNALS_H
 #define MT_PRELOAD_NO_SIGNALS_H
 
+#include "own-thread.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -14,6 +16,9 @@ static inline sigset_t mt_signals_block(void)
 {
     static const int errors[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     sigset_t others, before;
+    sigemptyset(&before);
+    if (atomic_load_explicit(&mt_is_restricted, memory_order_relaxed))
+        return before;
     sigfillset(&others);
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         sigdelset(&others, errors[i]);
@@ -23,7 +28,8 @@ static inline sigset_t mt_signals_block(void)
 
 static inline void mt_signals_restore(const sigset_t *before)
 {
-    pthread_sigmask(SIG_SETMASK, before, NULL);
+    if (!atomic_load_explicit(&mt_is_restricted, memory_order_relaxed))
+        pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 /* A declaration: no handler of the program runs in this thread up to the end of the block. */

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own threads. */
+/* Our own threads and system calls, where the program may forbid them. */
 #ifndef MT_PRELOAD_OWN_THREAD_H
 #define MT_PRELOAD_OWN_THREAD_H
 
-#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 
-#define MT_OWN_STACK ((size_t)1 << 20)
+/* The program has restricted its system calls (seccomp). A call that it does not make itself may
+ * end it: we make none any more, here and in its children. */
+extern _Atomic bool mt_is_restricted;
 
 /* Start a detached thread with as large a stack as we need: the program's default may be 16 KiB
  * (ulimit -s), or too large for the address space. Return 0 or an error number. */
-static inline int mt_own_thread(void *(*run)(void *))
-{
-    pthread_t thread;
-    pthread_attr_t attributes;
-    int rc = pthread_attr_init(&attributes);
-    if (rc)
-        return rc;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, MT_OWN_STACK);
-    rc = pthread_create(&thread, &attributes, run, NULL);
-    pthread_attr_destroy(&attributes);
-    return rc;
-}
+int mt_own_thread(void *(*run)(void *));
+
+/* Wait until the kernel has no thread of ours any more, for at most 1 s. They have been told to
+ * end. */
+void mt_own_threads_await_end(void);
+
+/* In a forked child, which has none of them. */
+void mt_own_threads_forget(void);
 
 #endif

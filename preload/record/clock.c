@@ -44,8 +44,8 @@ static bool is_kernels_clock(void)
         return false;
     ssize_t n = read(fd, name, sizeof name - 1);
     close(fd);
-    return n == 4 && !memcmp(name, "tsc\n", 4) && !prctl(PR_GET_TSC, &setting, 0, 0, 0) &&
-           setting == PR_TSC_ENABLE;
+    return n == 4 && !memcmp(name, "tsc\n", 4) &&
+           !syscall(SYS_prctl, PR_GET_TSC, &setting, 0, 0, 0) && setting == PR_TSC_ENABLE;
 }
 
 /* Read both at once, as nearly as possible. */

@@ -4,6 +4,7 @@
 #include "preload/host/message.h"
 #include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
+#include "preload/host/own-thread.h"
 #include "preload/host/safe-read.h"
 #include "process-end.h"
 #include "tail.h"
@@ -85,7 +86,7 @@ static void forget_parent(void)
             mt_parts[i].reset();
     n_missed = 0;
     recorder_pid = 0;
-    atomic_store(&mt_state, MT_IDLE);
+    atomic_store(&mt_state, mt_is_restricted ? MT_OVER : MT_IDLE);
 }
 
 static void in_forked_child(void)
@@ -398,13 +399,23 @@ bool mt_is_recorded(void)
 void mt_finish(void)
 {
     int recording = MT_RECORDING;
-    if (atomic_load(&mt_state) < MT_RECORDING || getpid() != recorder_pid)
+    if (mt_is_restricted || atomic_load(&mt_state) < MT_RECORDING || getpid() != recorder_pid)
         return;
     atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER);
     /* Even if another thread is doing so: the first to leave ends both. */
     for (unsigned i = mt_n_parts; i--;)
         if (mt_parts[i].stop)
             mt_parts[i].stop();
+}
+
+void mt_end_early(const char *why)
+{
+    int idle = MT_IDLE;
+    if (atomic_compare_exchange_strong(&mt_state, &idle, MT_OVER) || !mt_is_recorded())
+        return;
+    mt_message("%s; recording ends here, and the program continues", why);
+    mt_finish();
+    mt_own_threads_await_end();
 }
 
 __attribute__((destructor)) static void at_exit(void)

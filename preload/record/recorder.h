@@ -153,6 +153,10 @@ void mt_expect_end_after_fork(bool is_expected);
  * the recorded one (a child of vfork shares its memory). */
 void mt_finish(void);
 
+/* End the recording, if there is one, because the program goes on to something that memtap must not
+ * disturb: say why. No thread of ours is left, and no new recording begins. */
+void mt_end_early(const char *why);
+
 static inline bool mt_is_recording(void)
 {
     return atomic_load_explicit(&mt_state, memory_order_acquire) == MT_RECORDING;

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Ask the writer for ended threads' rings in such numbers: otherwise a program that makes a thread
  * for each request would fill the disk. */
@@ -31,7 +33,7 @@ static int prepare(struct mt_thread *thread, pid_t os_thread)
         atomic_store(&mt_clock_is_shared, 1);
     thread->id = ++threads.last_id;
     thread->os_thread = (uint32_t)os_thread;
-    prctl(PR_GET_NAME, thread->name);
+    syscall(SYS_prctl, PR_GET_NAME, thread->name); /* prctl is a hook */
     thread->ring.shared.os_thread = thread->os_thread;
     memcpy(thread->ring.shared.name, thread->name, sizeof thread->name);
     atomic_store_explicit(&thread->ring.shared.thread, thread->id, memory_order_release);

@@ -370,6 +370,7 @@ void mt_writer_release(void)
 void mt_writer_reset(void)
 {
     mt_own_malloc_reset();
+    mt_own_threads_forget();
     /* Leave the encoder: it may be in the middle of something. */
     mt_output_close(&mt_writer.output);
     mt_tail_reset();

@@ -60,7 +60,7 @@ class PytestSuite(Suite):
     options = []
 
     def add_arguments(self, parser):
-        parser.add_argument("--python", required=True, help=f"one that has {self.package}, its tests' needs and pytest")
+        parser.add_argument("--python", required=True, help="one that has the package, its tests' needs and pytest")
 
     def prepare(self, args):
         code = (f"import platform, {self.package} as package; print(package.__file__); "

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* survives abort|init: allocates, does what ends other programs, and allocates again, 5 times each.
+/* survives HOW: allocates, does what ends other programs, or what our thread would forbid, and
+ * allocates again, 5 times each.
  * abort: its handler jumps out of abort(). init: the first process of a namespace, as in a
  * container, ignores the signals that it sends to itself; exit code 77 where there may be no
- * namespace. */
+ * namespace. filter, strict: seccomp allows the program's own calls only. user: a user namespace.
+ */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 int cudaMalloc(void **address, size_t size);
+int cudaFree(void *address);
 
 static sigjmp_buf back;
 
@@ -56,8 +63,42 @@ static int survive_signals(void)
     return 0;
 }
 
+/* Any other call ends the program. */
+static int survive_seccomp(unsigned long mode)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    allocate();
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, mode, &program))
+        return 77;
+    allocate();
+    cudaFree(NULL);
+    syscall(SYS_exit, 0);
+    return 1;
+}
+
+static int survive_user_namespace(void)
+{
+    allocate();
+    if (unshare(CLONE_NEWUSER))
+        return 77;
+    allocate();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "filter"))
+        return survive_seccomp(SECCOMP_MODE_FILTER);
+    if (argc > 1 && !strcmp(argv[1], "strict"))
+        return survive_seccomp(SECCOMP_MODE_STRICT);
+    if (argc > 1 && !strcmp(argv[1], "user"))
+        return survive_user_namespace();
     if (argc > 1 && !strcmp(argv[1], "init"))
         return survive_signals();
     survive_abort();

@@ -205,6 +205,29 @@ START_TEST(an_end_that_was_none_is_passed_over)
 }
 END_TEST
 
+/* The recording ends before. */
+static const struct {
+    const char *way, *says;
+} limits[] = {{"filter", "the program restricts its system calls (seccomp)"},
+              {"strict", "the program restricts its system calls (seccomp)"},
+              {"user", "the program makes a user namespace"}};
+
+START_TEST(what_a_program_forbids_itself_is_not_done)
+{
+    struct outcome plain = run(ARGS("survives", limits[_i].way), ARGS("LD_PRELOAD="));
+    struct outcome o = run(ARGS("survives", limits[_i].way), QUIET);
+    ck_assert_int_eq(o.status, plain.status);
+    ck_assert_int_eq(plain.n_files, 0);
+    if (ended_with(&plain, 0)) { /* what is asked for may not be possible here */
+        ck_assert_ptr_nonnull(strstr(o.errors, limits[_i].says));
+        has_whole_trace(&o, 5);
+    } else {
+        remove_outcome(&o);
+    }
+    remove_outcome(&plain);
+}
+END_TEST
+
 START_TEST(an_end_of_its_own_loses_nothing)
 {
     struct outcome o = run(ARGS("alloc-threads", "2", "1000", ends[_i].end), QUIET);
@@ -225,6 +248,8 @@ int main(void)
                         sizeof goings_on / sizeof *goings_on);
     tcase_add_test(tests, a_daemon_s_parent_closes_its_trace);
     tcase_add_loop_test(tests, an_end_of_its_own_loses_nothing, 0, sizeof ends / sizeof *ends);
+    tcase_add_loop_test(tests, what_a_program_forbids_itself_is_not_done, 0,
+                        sizeof limits / sizeof *limits);
     if (!IS_SANITIZED) {
         tcase_add_loop_test(tests, an_end_that_was_none_is_passed_over, 0, 2);
         tcase_add_test(tests, a_process_ends_with_its_last_thread); /* TSan has one of its own */
