@@ -26,35 +26,21 @@ const struct mt_option mt_diff_options[] = {
     {0},
 };
 
-enum format { TEXT, MARKDOWN, JSON };
-
 struct arguments {
     struct mt_trace_list old, now;
-    enum format format;
+    enum mt_format format;
     const char *flame; /* NULL: none */
     const char *html;  /* the page to write; NULL: none */
     struct mt_user_rules *rules;
     int no_labels;
 };
 
-static int read_format(const struct mt_command *command, const char *value, enum format *format)
-{
-    static const char *const names[] = {[TEXT] = "text", [MARKDOWN] = "markdown", [JSON] = "json"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(value, names[i])) {
-            *format = (enum format)i;
-            return 0;
-        }
-    mt_fail_usage(command, "unknown format '%s'; use text, markdown or json", value);
-    return -1;
-}
-
 static int read_option(const struct mt_command *command, int letter, const char *value,
                        struct arguments *arguments)
 {
     switch (letter) {
     case 'f':
-        return read_format(command, value, &arguments->format);
+        return mt_read_format(command, value, &arguments->format);
     case FLAME:
         arguments->flame = value;
         return 0;
@@ -110,7 +96,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
         return -1;
     }
     if (arguments->html &&
-        (arguments->format != TEXT || arguments->rules || arguments->no_labels)) {
+        (arguments->format != MT_FORMAT_TEXT || arguments->rules || arguments->no_labels)) {
         mt_fail_usage(command, "--html writes a page of the whole traces; it takes no --format, "
                                "--rules or --no-labels");
         return -1;
@@ -164,9 +150,9 @@ static int print(const struct mt_diff *diff, const struct arguments *arguments)
         int code = save(diff, arguments);
         return code || !arguments->flame ? code : write_flame(diff, arguments->flame);
     }
-    int rc = arguments->format == JSON       ? mt_diff_json(diff, stdout)
-             : arguments->format == MARKDOWN ? mt_diff_markdown(diff, stdout)
-                                             : mt_diff_text(diff, stdout, &style);
+    int rc = arguments->format == MT_FORMAT_JSON       ? mt_diff_json(diff, stdout)
+             : arguments->format == MT_FORMAT_MARKDOWN ? mt_diff_markdown(diff, stdout)
+                                                       : mt_diff_text(diff, stdout, &style);
     if (rc == -ENOMEM)
         return mt_fail("out of memory");
     return arguments->flame ? write_flame(diff, arguments->flame) : MT_EXIT_OK;
@@ -226,7 +212,7 @@ static int diff_traces(const struct arguments *arguments)
 
 int mt_run_diff(const struct mt_command *command, int argc, char **argv)
 {
-    struct arguments arguments = {.format = TEXT};
+    struct arguments arguments = {.format = MT_FORMAT_TEXT};
     int code =
         read_arguments(command, argc, argv, &arguments) ? MT_EXIT_BAD : diff_traces(&arguments);
     mt_trace_list_clear(&arguments.old);

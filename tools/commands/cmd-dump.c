@@ -292,7 +292,7 @@ int mt_run_dump(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_trace_arguments arguments;
     struct mt_trace_error error = {0};
-    if (mt_read_trace_arguments(command, argc, argv, &arguments))
+    if (mt_read_trace_arguments(command, argc, argv, MT_ONE_TRACE, &arguments))
         return MT_EXIT_BAD;
     struct dump dump = {arguments.format, mt_terminal_style()};
     int rc = print_trace(&dump, arguments.path, &error);

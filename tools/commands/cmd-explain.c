@@ -52,7 +52,7 @@ int mt_run_explain(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_trace_arguments arguments;
     uint64_t number;
-    if (mt_read_trace_arguments(command, argc, argv, &arguments))
+    if (mt_read_trace_arguments(command, argc, argv, MT_TRACE_AND_PLACE, &arguments))
         return MT_EXIT_BAD;
     if (parse(command, arguments.what, &number)) {
         mt_trace_arguments_clear(&arguments);

@@ -54,17 +54,6 @@ static int read_time(const struct mt_command *command, const char *value, uint64
     return 0;
 }
 
-static int read_count(const struct mt_command *command, const char *value, uint64_t most,
-                      const char *what, uint64_t *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtoull(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || errno || *number > most)
-        return mt_fail_usage(command, "'%s' is not a %s", value, what);
-    return 0;
-}
-
 static int read_option(const struct mt_command *command, int letter, const char *value,
                        struct arguments *arguments)
 {
@@ -97,7 +86,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
         return read_time(command, value, letter == FROM ? &export->from_ns : &export->to_ns);
     case NEWEST:
         arguments->given |= MT_TAKES_NEWEST;
-        return read_count(command, value, UINT64_MAX, "number of events", &export->newest);
+        return mt_read_number(command, "newest", value, 0, UINT64_MAX, &export->newest);
     case TABLE:
         arguments->given |= MT_TAKES_TABLE;
         export->table = mt_table_find(value);
@@ -112,7 +101,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
         return 0;
     case DEVICE:
         export->question.one_device = 1;
-        if (read_count(command, value, INT16_MAX, "device number", &number))
+        if (mt_read_number(command, "device", value, 0, INT16_MAX, &number))
             return MT_EXIT_BAD;
         export->question.device = (int)number;
         return 0;

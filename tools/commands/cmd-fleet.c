@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
 #include "tools/launch/package.h"
-#include "tools/terminal/command.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "tools/terminal/values.h"
 
 enum { JOB = 256, STAGES, TENSOR_PARALLEL };
 
@@ -33,13 +30,13 @@ static char *name_of(int letter)
 
 static int check_value(const struct mt_command *command, int letter, const char *value)
 {
-    char *end;
-    if (letter == 'f' && strcmp(value, "text") && strcmp(value, "json"))
-        return mt_fail_usage(command, "unknown format '%s'; use text or json", value);
-    if ((letter == STAGES || letter == TENSOR_PARALLEL) &&
-        (*value < '1' || *value > '9' || strtol(value, &end, 10) > 1000000 || *end))
-        return mt_fail_usage(command, "'%s' is not a number of ranks", value);
-    return 0;
+    enum mt_format format;
+    uint64_t ranks;
+    if (letter == 'f')
+        return mt_read_format(command, value, &format);
+    return letter == JOB ? 0
+                         : mt_read_number(command, mt_option_of(command, letter)->name, value, 1,
+                                          1000000, &ranks);
 }
 
 /* An option's last value holds. */

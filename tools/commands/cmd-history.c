@@ -102,10 +102,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
     struct mt_run_filter *filter = &arguments->filter;
     switch (letter) {
     case 'f':
-        arguments->format = !strcmp(value, "json") ? MT_FORMAT_JSON : MT_FORMAT_TEXT;
-        return arguments->format == MT_FORMAT_JSON || !strcmp(value, "text")
-                   ? 0
-                   : wrong(command, value, "format; use text or json");
+        return mt_read_format(command, value, &arguments->format);
     case 'n':
         arguments->dry_run = 1;
         return 0;

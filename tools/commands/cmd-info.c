@@ -62,7 +62,7 @@ int mt_run_info(const struct mt_command *command, int argc, char **argv)
     struct mt_trace_arguments arguments;
     struct mt_survey survey;
     struct mt_trace_error error = {0};
-    if (mt_read_trace_arguments(command, argc, argv, &arguments))
+    if (mt_read_trace_arguments(command, argc, argv, MT_ONE_TRACE, &arguments))
         return MT_EXIT_BAD;
     struct mt_definitions *definitions = mt_definitions_create();
     int rc = definitions ? mt_survey(arguments.path, &survey, definitions, &error) : -ENOMEM;

@@ -57,7 +57,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
 int mt_run_oom(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_trace_arguments arguments;
-    if (mt_read_trace_arguments(command, argc, argv, &arguments))
+    if (mt_read_trace_arguments(command, argc, argv, MT_ONE_TRACE, &arguments))
         return MT_EXIT_BAD;
     arguments.question.moment.kind = MT_AT_OOM;
     if (mt_advisor_watch(&advisor, &arguments.question))

@@ -225,11 +225,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
 {
     switch (letter) {
     case 'f':
-        arguments->trace.format = !strcmp(value, "json") ? MT_FORMAT_JSON : MT_FORMAT_TEXT;
-        return !strcmp(value, "json") || !strcmp(value, "text")
-                   ? 0
-                   : mt_fail_usage(command, "unknown format '%s'; use text (the default) or json",
-                                   value);
+        return mt_read_format(command, value, &arguments->trace.format);
     case CONF:
         if (arguments->n_confs == MOST_CONFS)
             return mt_fail_usage(command, "more than %u settings", MOST_CONFS);

@@ -160,7 +160,7 @@ int mt_run_report(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_trace_arguments arguments;
     char made[PATH_MAX];
-    if (mt_read_trace_arguments(command, argc, argv, &arguments))
+    if (mt_read_trace_arguments(command, argc, argv, MT_SEVERAL_TRACES, &arguments))
         return MT_EXIT_BAD;
     if (!arguments.html && arguments.n_paths == 1)
         return mt_on_trace(&arguments, print_one);

@@ -24,7 +24,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
 int mt_run_stacks(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_trace_arguments arguments;
-    if (mt_read_trace_arguments(command, argc, argv, &arguments))
+    if (mt_read_trace_arguments(command, argc, argv, MT_ONE_TRACE, &arguments))
         return MT_EXIT_BAD;
     return mt_on_trace(&arguments, print);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check-arguments.h"
 #include "allow-ended.h"
+#include "tools/terminal/values.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -45,15 +46,17 @@ static int read_against(struct reading *reading, int argc, char **argv)
 int mt_read_check_format(const struct mt_command *command, const char *value,
                          struct mt_check_arguments *arguments)
 {
-    size_t n = strcspn(value, ":");
+    size_t n = strcspn(value, ":"), at;
+    char *name = strndup(value, n);
     const struct mt_check_format *format = mt_check_formats;
-    while (format->name && (strlen(format->name) != n || strncmp(format->name, value, n)))
+    int rc = name
+                 ? mt_read_choice(command, "format", name, mt_option_of(command, 'f')->choices, &at)
+                 : mt_fail("out of memory");
+    while (!rc && strcmp(format->name, name))
         format++;
-    if (!format->name)
-        return mt_fail_usage(command,
-                             "unknown format '%.*s'; use text, json, junit, "
-                             "github or gitlab, with :FILE or without",
-                             (int)n, value);
+    free(name);
+    if (rc)
+        return rc;
     if (arguments->n_outputs == MT_MOST_OUTPUTS)
         return mt_fail_usage(command, "more than %d formats given", MT_MOST_OUTPUTS);
     arguments->output[arguments->n_outputs].format = format;

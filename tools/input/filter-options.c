@@ -2,10 +2,8 @@
 #include "filter-options.h"
 #include "analyzer/support/categories.h"
 #include "analyzer/support/nearest.h"
-#include "settings/size.h"
+#include "tools/terminal/values.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const sorts[] = {[MT_SORT_BYTES] = "bytes",
@@ -14,48 +12,23 @@ static const char *const sorts[] = {[MT_SORT_BYTES] = "bytes",
                                     [MT_SORT_ADDRESS] = "address",
                                     [MT_SORT_AGE] = "age"};
 
-/* Return whether a value is one of an option's choices. */
-static bool is_choice(const char *choices, const char *value)
-{
-    const char *at = strstr(choices, value);
-    size_t n = strlen(value);
-    return n && at && (at == choices || at[-1] == ' ') && (at[n] == ' ' || !at[n]);
-}
-
 static int read_sort(const struct mt_command *command, const char *value, enum mt_sort *sort)
 {
-    const struct mt_option *option = mt_option_of(command, MT_FILTER_SORT);
-    for (unsigned i = MT_SORT_BYTES; i < sizeof sorts / sizeof *sorts; i++)
-        if (!strcmp(value, sorts[i]) && is_choice(option->choices, value)) {
-            *sort = (enum mt_sort)i;
-            return 0;
-        }
-    char why[MT_UNKNOWN_TEXT];
-    mt_fail_usage(command, "%s",
-                  mt_unknown_text(why, "order", value, strlen(value), option->choices));
-    return -1;
+    size_t at;
+    int rc = mt_read_choice(command, "order", value, mt_option_of(command, MT_FILTER_SORT)->choices,
+                            &at);
+    *sort = MT_SORT_BYTES;
+    while (!rc && strcmp(value, sorts[*sort]))
+        ++*sort;
+    return rc;
 }
 
 static int read_top(const struct mt_command *command, const char *value, uint32_t *top)
 {
-    char *end;
-    unsigned long number = strtoul(value, &end, 10);
+    uint64_t number = 0;
+    int rc = mt_read_number(command, "top", value, 1, UINT32_MAX, &number);
     *top = (uint32_t)number;
-    if (*value >= '0' && *value <= '9' && !*end && number && number <= UINT32_MAX)
-        return 0;
-    mt_fail_usage(command, "--top is a number of rows, 1 or more, not '%s'", value);
-    return -1;
-}
-
-static int read_least(const struct mt_command *command, const char *value, uint64_t *least)
-{
-    char wrong[MT_SIZE_WRONG];
-    int rc = mt_size_parse(value, least);
-    if (!rc)
-        return 0;
-    mt_fail_usage(command, "--min-size '%s' %s", value,
-                  mt_size_wrong(value, rc, wrong, sizeof wrong));
-    return -1;
+    return rc;
 }
 
 int mt_read_categories(const struct mt_command *command, const char *value, uint32_t *categories)
@@ -85,7 +58,7 @@ int mt_read_filter(const struct mt_command *command, int letter, const char *val
     case MT_FILTER_SORT:
         return read_sort(command, value, &filter->sort);
     case MT_FILTER_LEAST:
-        return read_least(command, value, &filter->least);
+        return mt_read_size(command, "min-size", value, &filter->least);
     default:
         filter->module = value;
         return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "history-location.h"
+#include "tools/terminal/values.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,14 +15,10 @@ int mt_history_location_option(const struct mt_command *command, int letter, con
         place->db = value;
         return 0;
     }
-    char *end;
-    unsigned long seconds = strtoul(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || seconds > 86400) {
-        mt_fail_usage(command, "'%s' is not a number of seconds", value);
-        return -1;
-    }
+    uint64_t seconds = 0;
+    int rc = mt_read_number(command, "wait", value, 0, 86400, &seconds);
     place->wait_ms = (unsigned)seconds * 1000;
-    return 0;
+    return rc;
 }
 
 static const char *variable(const char *name)

@@ -2,7 +2,7 @@
 /* Command lines of the commands that read a trace. */
 #include "trace-arguments.h"
 #include "analyzer/findings/job.h"
-#include "analyzer/support/nearest.h"
+#include "analyzer/support/categories.h"
 #include "filter-options.h"
 #include "tools/terminal/command.h"
 #include "tools/terminal/terminal.h"
@@ -24,6 +24,7 @@ enum {
 };
 
 /* clang-format off */
+#define MT_CATEGORY_CHOICE(id, name, label, colour) " " name
 #define FORMAT_OPTION(help, choices) {'f', "format", "FORMAT", help, choices}
 #define AT_OPTION {AT, "at", "MOMENT",                                                             \
     "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, event:N, begin:N"         \
@@ -41,7 +42,7 @@ enum {
 
 #define MIN_SIZE_OPTION {MIN_SIZE, "min-size", "SIZE", "leave out rows of fewer bytes, such as \"64 MiB\""}
 #define CATEGORY_OPTION {CATEGORY, "category", "NAME", "only blocks of these categories, with commas between",           \
-    "parameters buffers gradients optimizer_state activations inputs temporaries workspace communication runtime other"}
+    &MT_CATEGORIES(MT_CATEGORY_CHOICE)[1]}
 #define MODULE_OPTION {MODULE, "module", "NAME", "only blocks of this module and its parts: layers.3, *.mlp"}
 #define TOP_OPTION {TOP, "top", "N", "rows of each table at most"}
 
@@ -74,42 +75,14 @@ const struct mt_option mt_stacks_options[] = {
     CATEGORY_OPTION, MODULE_OPTION, {0}};
 /* clang-format on */
 
-static const char *const formats[] = {[MT_FORMAT_TEXT] = "text",
-                                      [MT_FORMAT_JSON] = "json",
-                                      [MT_FORMAT_CSV] = "csv",
-                                      [MT_FORMAT_FOLDED] = "folded"};
-
-/* A command accepts the formats in its first option's choices. */
-static int read_format(const struct mt_command *command, const char *value, enum mt_format *format)
+/* Read a number of CUDA's or of a job, from 0 on. */
+static int read_number(const struct mt_command *command, const char *option, const char *value,
+                       uint64_t most, long *number)
 {
-    for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (!strcmp(value, formats[i]) && strstr(command->options->choices, value)) {
-            *format = (enum mt_format)i;
-            return 0;
-        }
-    char why[MT_UNKNOWN_TEXT];
-    mt_fail_usage(command, "%s",
-                  mt_unknown_text(why, "format", value, strlen(value), command->options->choices));
-    return -1;
-}
-
-static int read_by(const struct mt_command *command, const char *value, enum mt_group_by *by)
-{
-    if (!mt_group_by_parse(value, by))
-        return 0;
-    mt_fail_usage(command, "cannot group by '%s'; use %s", value, mt_group_by_list());
-    return -1;
-}
-
-static int read_number(const struct mt_command *command, const char *value, const char *of,
-                       long most, long *number)
-{
-    char *end;
-    *number = strtol(value, &end, 10);
-    if (*value >= '0' && *value <= '9' && !*end && *number <= most)
-        return 0;
-    mt_fail_usage(command, "'%s' is not a %s number", value, of);
-    return -1;
+    uint64_t read = 0;
+    int rc = mt_read_number(command, option, value, 0, most, &read);
+    *number = (long)read;
+    return rc;
 }
 
 static int read_device(const struct mt_command *command, const char *value,
@@ -117,9 +90,17 @@ static int read_device(const struct mt_command *command, const char *value,
 {
     long number;
     question->one_device = 1;
-    int rc = read_number(command, value, "device", INT16_MAX, &number);
+    int rc = read_number(command, "device", value, INT16_MAX, &number);
     question->device = (int)number;
     return rc;
+}
+
+/* Read what the choices of --by name. */
+static int read_by(const struct mt_command *command, const char *value, enum mt_group_by *by)
+{
+    size_t at;
+    int rc = mt_read_choice(command, "grouping", value, mt_option_of(command, BY)->choices, &at);
+    return rc ? rc : mt_group_by_parse(value, by);
 }
 
 static int read_moment(const struct mt_command *command, const char *value,
@@ -150,7 +131,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
 {
     switch (letter) {
     case 'f':
-        return read_format(command, value, &arguments->format);
+        return mt_read_format(command, value, &arguments->format);
     case AT:
         return read_moment(command, value, &arguments->question.moment);
     case NO_LABELS:
@@ -162,7 +143,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
         return read_device(command, value, &arguments->question);
     case RANK:
         arguments->has_rank = true;
-        return read_number(command, value, "rank", INT32_MAX, &arguments->rank);
+        return read_number(command, "rank", value, INT32_MAX, &arguments->rank);
     case TOP:
     case SORT:
     case MIN_SIZE:
@@ -270,11 +251,11 @@ static bool is_whole_question(const struct mt_trace_arguments *arguments)
 }
 
 /* Find the operands' traces. Return 0, or -1 after a message. */
-static int find_traces(const struct mt_command *command, char **operands, int n,
+static int find_traces(const struct mt_command *command, char **operands, int n, bool takes_many,
                        struct mt_trace_arguments *arguments)
 {
     static char here[] = ".";
-    int takes_many = !strcmp(command->name, "report") || arguments->has_rank, rc;
+    int rc;
     if (n > 1 && !takes_many) {
         mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time", operands[1]);
         return -1;
@@ -291,12 +272,13 @@ static int find_traces(const struct mt_command *command, char **operands, int n,
     return rc ? rc : arguments->has_rank ? pick_rank(arguments) : 0;
 }
 
-/* explain: the last operand is an address or a stack. */
+/* Find the traces; behind one a place may stand, an address or a stack. */
 static int read_operands(const struct mt_command *command, char **operands, int n,
-                         struct mt_trace_arguments *arguments)
+                         enum mt_operands kind, struct mt_trace_arguments *arguments)
 {
-    if (strcmp(command->name, "explain"))
-        return find_traces(command, operands, n, arguments);
+    if (kind != MT_TRACE_AND_PLACE)
+        return find_traces(command, operands, n, kind == MT_SEVERAL_TRACES || arguments->has_rank,
+                           arguments);
     if (!n || (n == 1 && !access(*operands, F_OK))) {
         mt_fail_usage(command, "no address or stack given");
         return -1;
@@ -306,11 +288,11 @@ static int read_operands(const struct mt_command *command, char **operands, int 
         return -1;
     }
     arguments->what = operands[n - 1];
-    return find_traces(command, operands, n - 1, arguments);
+    return find_traces(command, operands, n - 1, false, arguments);
 }
 
 static int read_all(const struct mt_command *command, int argc, char **argv,
-                    struct mt_trace_arguments *arguments)
+                    enum mt_operands operands, struct mt_trace_arguments *arguments)
 {
     const char *value;
     int operand, letter;
@@ -329,13 +311,13 @@ static int read_all(const struct mt_command *command, int argc, char **argv,
             "--html writes a page of the whole trace; of the other options it takes --rank");
         return -1;
     }
-    return read_operands(command, argv + operand, argc - operand, arguments);
+    return read_operands(command, argv + operand, argc - operand, operands, arguments);
 }
 
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
-                            struct mt_trace_arguments *arguments)
+                            enum mt_operands operands, struct mt_trace_arguments *arguments)
 {
-    int rc = read_all(command, argc, argv, arguments);
+    int rc = read_all(command, argc, argv, operands, arguments);
     if (rc)
         mt_trace_arguments_clear(arguments);
     return rc;

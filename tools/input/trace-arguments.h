@@ -8,12 +8,11 @@
 #include <stdbool.h>
 
 #include "analyzer/findings/analysis.h"
-#include "tools/terminal/command.h"
+#include "tools/terminal/values.h"
 #include "traces.h"
 
 /* A trace is the operand of these commands. Each has some of the options in trace-arguments.c.
  * Return 0, or -1 after a message. */
-enum mt_format { MT_FORMAT_TEXT, MT_FORMAT_JSON, MT_FORMAT_CSV, MT_FORMAT_FOLDED };
 struct mt_trace_arguments {
     const char *path;
     char *const *paths; /* report: all traces; path is the first */
@@ -50,10 +49,13 @@ int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print);
  * for it: use stderr. JSON has its own member. */
 void mt_tell_ended(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
 
+/* What stands behind the options. */
+enum mt_operands { MT_ONE_TRACE, MT_SEVERAL_TRACES, MT_TRACE_AND_PLACE };
+
 /* Find the operands' traces. For a folder, take the newest trace, or all if the command takes
  * several. Without an operand, take the newest of the current folder. Return 0, or -1 after a
  * message, with nothing to clear. */
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
-                            struct mt_trace_arguments *arguments);
+                            enum mt_operands operands, struct mt_trace_arguments *arguments);
 
 #endif

@@ -4,9 +4,8 @@
 #include "analyzer/support/text.h"
 #include "locate.h"
 #include "pytorch-check.h"
-#include "settings/size.h"
-#include "simulator/catalogue.h"
 #include "simulator/launch.h"
+#include "tools/terminal/values.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -33,31 +32,24 @@ void mt_simulation_list(void)
         printf("%-14s the same as %s\n", alias, gpu->name);
 }
 
-static int unknown_gpu(const struct mt_command *command, const char *name)
+int mt_simulation_find(const struct mt_command *command, const char *name,
+                       const struct sim_gpu **gpu)
 {
-    char names[1024] = "", meant[64];
+    char names[1024] = "", why[MT_UNKNOWN_TEXT];
+    const struct sim_gpu *one;
     size_t used = 0;
-    const struct sim_gpu *gpu;
-    struct mt_nearest nearest = {.typed = name, .length = strlen(name)};
-    for (size_t i = 0; (gpu = sim_gpu_at(i)) && used < sizeof names; i++) {
+    if ((*gpu = sim_gpu_find(name)))
+        return 0;
+    for (size_t i = 0; (one = sim_gpu_at(i)) && used < sizeof names; i++)
         used +=
-            (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", gpu->name);
-        mt_nearest_offer(&nearest, gpu->name);
-    }
-    if (nearest.found)
-        return mt_fail_usage(command, "unknown GPU '%s'%s", name,
-                             mt_nearest_text(&nearest, "", meant, sizeof meant));
-    return mt_fail_usage(command, "unknown GPU '%s'; there are: %s", name, names);
+            (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? " " : "", one->name);
+    return mt_fail_usage(command, "%s", mt_unknown_text(why, "GPU", name, strlen(name), names));
 }
 
 static int read_size(const struct mt_command *command, const char *option, const char *text,
                      uint64_t *bytes)
 {
-    char wrong[MT_SIZE_WRONG];
-    int rc = text ? mt_size_parse(text, bytes) : 0;
-    return rc ? mt_fail_usage(command, "%s '%s' %s", option, text,
-                              mt_size_wrong(text, rc, wrong, sizeof wrong))
-              : 0;
+    return text ? mt_read_size(command, option, text, bytes) : 0;
 }
 
 /* A card must have room for a context and one allocation. */
@@ -67,7 +59,7 @@ static int read_memory(const struct mt_command *command, const char *text,
     const struct sim_gpu *gpu = launch->gpu ? launch->gpu : sim_launch_default_gpu();
     uint64_t least = sim_launch_least_memory(gpu);
     char size[MT_SIZE_TEXT];
-    int rc = read_size(command, "--memory", text, &launch->memory);
+    int rc = read_size(command, "memory", text, &launch->memory);
     if (!rc && text && launch->memory < least)
         rc = mt_fail_usage(command, "--memory %s: a context on %s needs %s; give more, such as 24G",
                            text, gpu->name, mt_size_text(size, least));
@@ -86,22 +78,19 @@ static int read_limit(const struct mt_command *command, const char *option, cons
 
 static int read_count(const struct mt_command *command, const char *text, unsigned *count)
 {
-    char *end;
-    unsigned long number = text ? strtoul(text, &end, 10) : 1;
-    if (text && (*text < '0' || *text > '9' || *end || number < 1 || number > SIM_MAX_GPUS))
-        return mt_fail_usage(command, "'%s' is not a number of GPUs from 1 to %d", text,
-                             SIM_MAX_GPUS);
+    uint64_t number = 1;
+    int rc = text ? mt_read_number(command, "gpus", text, 1, SIM_MAX_GPUS, &number) : 0;
     *count = (unsigned)number;
-    return 0;
+    return rc;
 }
 
 int mt_simulation_card(const struct mt_command *command, const struct mt_simulation *simulation,
                        const char **name, uint64_t *memory)
 {
     struct sim_launch launch = {0};
-    if (simulation->gpu && !(launch.gpu = sim_gpu_find(simulation->gpu)))
-        return unknown_gpu(command, simulation->gpu);
-    int rc = read_size(command, "--memory", simulation->memory, &launch.memory);
+    if (simulation->gpu && mt_simulation_find(command, simulation->gpu, &launch.gpu))
+        return MT_EXIT_BAD;
+    int rc = read_size(command, "memory", simulation->memory, &launch.memory);
     if (!rc && simulation->memory && !launch.memory)
         rc = mt_fail_usage(command, "--memory %s: a card has memory; give more, such as 24G",
                            simulation->memory);
@@ -127,14 +116,14 @@ int mt_simulation_prepare(const struct mt_command *command, const struct mt_simu
     uint64_t copy_limit, values;
     if (!is_supported())
         return mt_fail("the simulated device needs an x86-64 machine");
-    if (simulation->gpu && !(launch.gpu = sim_gpu_find(simulation->gpu)))
-        return unknown_gpu(command, simulation->gpu);
+    if (simulation->gpu && mt_simulation_find(command, simulation->gpu, &launch.gpu))
+        return MT_EXIT_BAD;
     int rc = read_memory(command, simulation->memory, &launch);
     if (!rc)
-        rc = read_limit(command, "--copy-limit", simulation->copy_limit, &launch.copy_limit,
+        rc = read_limit(command, "copy-limit", simulation->copy_limit, &launch.copy_limit,
                         &copy_limit);
     if (!rc)
-        rc = read_limit(command, "--values", simulation->values, &launch.values, &values);
+        rc = read_limit(command, "values", simulation->values, &launch.values, &values);
     if (!rc)
         rc = read_count(command, simulation->gpus, &launch.gpus);
     if (rc)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "simulator/catalogue.h"
 #include "tools/terminal/command.h"
 
 struct mt_simulation {
@@ -19,6 +20,10 @@ bool mt_simulation_is_list(const struct mt_simulation *simulation);
 
 /* Print the cards. */
 void mt_simulation_list(void);
+
+/* Find a card by its name. Return 0, or MT_EXIT_BAD after a message that names the nearest. */
+int mt_simulation_find(const struct mt_command *command, const char *name,
+                       const struct sim_gpu **gpu);
 
 /* Find the user's card and its memory in bytes; NULL and 0 if neither was given. Return 0, or
  * MT_EXIT_BAD after a message. */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "values.h"
+#include "analyzer/support/nearest.h"
+#include "settings/size.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENDLESS 1000000000u /* a bound that nobody needs to know */
+
+int mt_read_choice(const struct mt_command *command, const char *what, const char *value,
+                   const char *choices, size_t *at)
+{
+    char why[MT_UNKNOWN_TEXT];
+    size_t n = strlen(value), i = 0;
+    for (const char *choice = choices; *choice; i++) {
+        size_t length = strcspn(choice, " ");
+        if (length == n && !strncmp(choice, value, n)) {
+            *at = i;
+            return 0;
+        }
+        choice += length;
+        choice += strspn(choice, " ");
+    }
+    return mt_fail_usage(command, "%s", mt_unknown_text(why, what, value, n, choices));
+}
+
+int mt_read_format(const struct mt_command *command, const char *value, enum mt_format *format)
+{
+    static const char *const names[] = {
+#define MT_FORMAT_NAME(id, name) name,
+        MT_FORMATS(MT_FORMAT_NAME)
+#undef MT_FORMAT_NAME
+    };
+    size_t at;
+    int code = mt_read_choice(command, "format", value, mt_option_of(command, 'f')->choices, &at);
+    *format = MT_FORMAT_TEXT;
+    while (!code && strcmp(value, names[*format]))
+        ++*format;
+    return code;
+}
+
+int mt_read_number(const struct mt_command *command, const char *option, const char *value,
+                   uint64_t least, uint64_t most, uint64_t *number)
+{
+    char *end = NULL;
+    errno = 0;
+    *number = isdigit((unsigned char)*value) ? strtoull(value, &end, 10) : 0;
+    if (end && !*end && !errno && *number >= least && *number <= most)
+        return 0;
+    if (most >= ENDLESS)
+        return mt_fail_usage(command, "--%s %s: not a number from %" PRIu64 " on", option, value,
+                             least);
+    return mt_fail_usage(command, "--%s %s: not a number from %" PRIu64 " to %" PRIu64, option,
+                         value, least, most);
+}
+
+int mt_read_size(const struct mt_command *command, const char *option, const char *value,
+                 uint64_t *bytes)
+{
+    char wrong[MT_SIZE_WRONG];
+    int rc = mt_size_parse(value, bytes);
+    return rc ? mt_fail_usage(command, "--%s '%s' %s", option, value,
+                              mt_size_wrong(value, rc, wrong, sizeof wrong))
+              : 0;
+}
+
+int mt_read_time(const struct mt_command *command, const char *option, const char *value,
+                 double *seconds)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}};
+    char *end = NULL;
+    *seconds = isdigit((unsigned char)*value) ? strtod(value, &end) : 0;
+    for (size_t i = 0; end && i < sizeof units / sizeof *units; i++)
+        if (!strcmp(end, units[i].name) && isfinite(*seconds) && *seconds > 0) {
+            *seconds *= units[i].seconds;
+            return 0;
+        }
+    return mt_fail_usage(command, "--%s %s: not a time, such as 90s or 20m", option, value);
+}
