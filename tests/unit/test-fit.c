@@ -4,9 +4,8 @@
 #include "planner/allocator/model.h"
 #include "simulator/catalogue.h"
 #include "tests/support/run-tests.h"
-#include "tools/fit/run/request-log.h"
-#include "tools/fit/run/request-order.h"
-#include "tools/fit/search/crew.h"
+#include "tools/fit/run/requests.h"
+#include "tools/fit/search/fit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,6 @@ static struct {
     double base, each, bend; /* bytes: at 0, of a value, and more of its square */
     double cache;            /* part of the rest that PyTorch keeps */
     double needed;           /* of that, what it cannot do without: 0 to 1 */
-    bool is_replayed;        /* what a run needs is known */
     bool is_logged;          /* runs have requests, and these say what they take */
     uint64_t grain;          /* to which they round the value up; 0: they do not */
     uint64_t refused_below;
@@ -107,18 +105,11 @@ static void log_requests(struct mt_attempt *attempt, uint64_t value, uint64_t me
                      (ssize_t)(head.n * sizeof *requests));
 }
 
-static uint64_t value_of(const struct mt_job *job, struct mt_choice choice)
-{
-    uint64_t value = 0;
-    mt_variable_number(&job->variable[job->searched], choice.at, &value);
-    return value;
-}
-
 /* In the place of run/attempt.c: the outcome is there at once, and the keeper's end is a process's.
  */
 int mt_attempt_start(struct mt_attempt *attempt, const struct mt_job *job)
 {
-    uint64_t value = value_of(job, attempt->choice);
+    uint64_t value = mt_job_searched_value(job, attempt->choice.at);
     double room = attempt->is_huge ? 1e18 : (double)mt_room_of_card(job, attempt->card);
     double context = (double)job->card[attempt->card].gpu->context;
     double used = floor_of((double)value) * (1 + program.cache);
@@ -127,8 +118,6 @@ int mt_attempt_start(struct mt_attempt *attempt, const struct mt_job *job)
                             : needed_of((double)value) <= room ? MT_FIT_FITS
                                                                : MT_FIT_FULL;
     attempt->outcome->used = (uint64_t)((used < room ? used : room) + context);
-    attempt->outcome->need =
-        program.is_replayed ? (uint64_t)(needed_of((double)value) + context) : 0;
     attempt->outcome->floor = (uint64_t)(floor_of((double)value) + context);
     if (program.is_logged)
         log_requests(attempt, value,
@@ -151,12 +140,6 @@ void mt_attempt_clear(struct mt_attempt *attempt)
     attempt->outcome = NULL;
 }
 
-static void tell(const struct mt_fit *fit, const struct mt_attempt *attempt)
-{
-    (void)fit;
-    (void)attempt;
-}
-
 static const char *const cards[] = {"t4", "rtx4090", "h100"};
 
 static void search(struct mt_job *job, struct mt_fit *fit, const char *values)
@@ -169,7 +152,7 @@ static void search(struct mt_job *job, struct mt_fit *fit, const char *values)
         job->card[job->n_cards++] = (struct mt_fit_card){gpu, gpu->memory};
     }
     ck_assert_int_eq(mt_job_finish(job), 0);
-    *fit = (struct mt_fit){.job = job, .jobs = 3, .tell = tell};
+    *fit = (struct mt_fit){.job = job, .jobs = 3};
     ck_assert_int_eq(mt_fit_make(fit), 0);
 }
 
@@ -194,9 +177,9 @@ static void check_card(const struct mt_job *job, const struct mt_fit *fit, size_
     if (found->fits != MT_NONE && found->fails != MT_NONE)
         ck_assert_uint_eq(found->fits + 1, found->fails);
     if (found->fits != MT_NONE)
-        ck_assert(needed_of((double)value_of(job, (struct mt_choice){0, found->fits})) <= room);
+        ck_assert(needed_of((double)mt_job_searched_value(job, found->fits)) <= room);
     if (found->fails != MT_NONE)
-        ck_assert(needed_of((double)value_of(job, (struct mt_choice){0, found->fails})) > room);
+        ck_assert(needed_of((double)mt_job_searched_value(job, found->fails)) > room);
 }
 
 /* Numbers by chance, the same each time. */
@@ -212,14 +195,13 @@ static void make_program(unsigned i)
     double border = 1 + 4000 * chance(i, 0) * chance(i, 1); /* on the second card */
     program.base = 20 * GIB * chance(i, 2) * chance(i, 3);
     program.each = (23 * GIB - program.base) / border;
-    program.bend = i % 3 ? 0 : program.each / border / (program.is_replayed ? 2 : 10);
+    program.bend = i % 3 ? 0 : program.each / border / 10;
     program.cache = 0.1 * chance(i, 4) * chance(i, 5);
     program.needed = chance(i, 6);
     program.refused_below = 0;
 }
 
-/* The most runs of a card. */
-static void search_models(unsigned most)
+START_TEST(a_border_takes_at_most_twelve_runs)
 {
     struct mt_job job;
     struct mt_fit fit;
@@ -227,22 +209,9 @@ static void search_models(unsigned most)
         make_program(i);
         search(&job, &fit, "batch=1..4096");
         for (size_t card = 0; card < job.n_cards; card++)
-            check_card(&job, &fit, card, most);
+            check_card(&job, &fit, card, 12);
         clear(&job, &fit);
     }
-}
-
-START_TEST(a_border_takes_at_most_twelve_runs)
-{
-    search_models(12);
-}
-END_TEST
-
-START_TEST(a_border_takes_fewer_runs_by_replays)
-{
-    program.is_replayed = true;
-    search_models(7);
-    program.is_replayed = false;
 }
 END_TEST
 
@@ -369,7 +338,7 @@ START_TEST(frees_have_one_order)
     ck_assert_mem_eq(one, other, n * sizeof *one);
     ck_assert_uint_eq(one[3].block, 0); /* the older one */
     ck_assert_uint_eq(one[5].block, 2);
-    ck_assert_uint_eq(one[6].block, 2);
+    ck_assert_uint_eq(one[6].block, 3);
     ck_assert_uint_eq(one[7].block, 1);
 }
 END_TEST
@@ -428,7 +397,6 @@ int main(void)
 {
     TCase *searches = tcase_create("searches"), *words = tcase_create("words");
     tcase_add_test(searches, a_border_takes_at_most_twelve_runs);
-    tcase_add_test(searches, a_border_takes_fewer_runs_by_replays);
     tcase_add_test(searches, a_border_takes_fewer_runs_by_requests);
     tcase_add_test(searches, a_border_behind_a_step_is_found);
     tcase_add_test(searches, frees_have_one_order);

@@ -19,12 +19,6 @@
 
 enum { NOTHING_FITS = 1 };
 
-static void tell_nothing(const struct mt_fit *fit, const struct mt_attempt *attempt)
-{
-    (void)fit;
-    (void)attempt;
-}
-
 /* Whether the simulated device is there, and PyTorch can use it, is found in a child: it changes
  * the environment. 0, or an exit code after a message. */
 static int try_simulation(const struct mt_command *command, const struct mt_job *job)
@@ -90,7 +84,8 @@ static int draw(const struct mt_fit *fit, const char *path)
 static int show(const struct mt_fit *fit, const struct mt_fit_arguments *arguments)
 {
     struct mt_style style = mt_terminal_style();
-    int rc = arguments->is_json ? mt_fit_json(fit) : mt_fit_text(fit, &style);
+    int rc = arguments->format == MT_FORMAT_JSON ? mt_fit_print_json(fit)
+                                                 : mt_fit_print_text(fit, &style);
     if (rc)
         return rc == -ENOMEM ? mt_fail("out of memory") : MT_EXIT_BAD;
     return draw(fit, arguments->picture);
@@ -131,7 +126,7 @@ static int make(struct mt_fit_arguments *arguments)
 {
     struct mt_fit fit = {.job = &arguments->job,
                          .jobs = arguments->jobs,
-                         .tell = arguments->is_quiet ? tell_nothing : mt_fit_tell};
+                         .show = arguments->is_quiet ? NULL : mt_fit_show_run};
     int rc = mt_fit_make(&fit), code;
     if (rc == -EINTR && fit.signal != SIGPIPE)
         mt_say("interrupted after %zu runs; all of them have ended", fit.n_attempts);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arguments.h"
-#include "cards.h"
-#include "settings/size.h"
+#include "analyzer/support/text.h"
 #include "simulator/launch.h"
 #include "tools/launch/program.h"
 #include "tools/launch/pytorch-check.h"
+#include "tools/launch/simulation.h"
+#include "tools/terminal/values.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +63,75 @@ struct typed {
     size_t n_environment;
 };
 
+/* --- cards ------------------------------------------------------------------------------------ */
+
+static int add_card(struct mt_job *job, const struct mt_command *command, const struct sim_gpu *gpu,
+                    uint64_t memory)
+{
+    char size[MT_SIZE_TEXT], least_text[MT_SIZE_TEXT];
+    uint64_t least = sim_launch_least_memory(gpu);
+    for (size_t i = 0; i < job->n_cards; i++)
+        if (job->card[i].gpu == gpu)
+            return mt_fail_usage(command, "--simulate: %s is given twice", gpu->name);
+    if (job->n_cards == MT_MOST_FIT_CARDS)
+        return mt_fail_usage(command, "--simulate: more than %u cards", MT_MOST_FIT_CARDS);
+    memory = memory ? memory : gpu->memory;
+    if (job->fraction < 1) /* in whole MiB, as a user would type it */
+        memory = (uint64_t)((double)memory * job->fraction) >> 20 << 20;
+    if (memory < least)
+        return mt_fail_usage(command, "%s on %s: a context needs %s", mt_size_text(size, memory),
+                             gpu->name, mt_size_text(least_text, least));
+    job->card[job->n_cards++] = (struct mt_fit_card){gpu, memory};
+    return 0;
+}
+
+static int add_named_cards(struct mt_job *job, const struct mt_command *command, const char *names,
+                           uint64_t memory)
+{
+    const char *at = names;
+    int code = 0;
+    do {
+        size_t n = strcspn(at, ",");
+        char *name = strndup(at, n);
+        const struct sim_gpu *gpu = NULL;
+        if (!name)
+            return mt_fail("out of memory");
+        code = n ? mt_simulation_find(command, name, &gpu)
+                 : mt_fail_usage(command, "--simulate %s: a card's name is empty",
+                                 *names ? names : "''");
+        free(name);
+        if (!code)
+            code = add_card(job, command, gpu, memory);
+        at += n;
+    } while (!code && *at++);
+    return code;
+}
+
+/* Read "h100,rtx4090" or "all", and a size for all of them (NULL: their own). */
+static int read_cards(struct mt_job *job, const struct typed *typed)
+{
+    const struct mt_command *command = typed->command;
+    uint64_t bytes = 0;
+    int code = 0;
+    if (!typed->cards && !typed->memory)
+        return mt_fail_usage(command, "no card given; --simulate h100,rtx4090 or --simulate all");
+    if (typed->memory && mt_read_size(command, "memory", typed->memory, &bytes))
+        return MT_EXIT_BAD;
+    if (typed->memory && !bytes)
+        return mt_fail_usage(command, "--memory %s: a card has memory; give more, such as 24G",
+                             typed->memory);
+    job->is_smaller = typed->memory || job->fraction < 1;
+    if (!typed->cards)
+        return add_card(job, command, sim_gpu_default(), bytes);
+    if (strcmp(typed->cards, "all"))
+        return add_named_cards(job, command, typed->cards, bytes);
+    for (size_t i = 0; !code && sim_gpu_at(i); i++)
+        code = add_card(job, command, sim_gpu_at(i), bytes);
+    return code;
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
+
 static int read_fraction(const struct typed *typed, const char *text, double *fraction)
 {
     char *end;
@@ -74,48 +142,13 @@ static int read_fraction(const struct typed *typed, const char *text, double *fr
                          "--fraction %s: not a number above 0 and up to 1, such as 0.95", text);
 }
 
-static int read_whole(const struct typed *typed, const char *option, const char *text,
+static int read_count(const struct typed *typed, const char *option, const char *text,
                       uint32_t *number)
 {
-    char *end;
-    unsigned long value = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
-    if (value < 1 || value > 1000000000 || *end)
-        return mt_fail_usage(typed->command, "--%s %s: not a number from 1 on", option, text);
+    uint64_t value = 0;
+    int code = mt_read_number(typed->command, option, text, 1, 1000000000, &value);
     *number = (uint32_t)value;
-    return 0;
-}
-
-static int read_steps(const struct typed *typed, const char *text, uint32_t *steps)
-{
-    if (!strcmp(text, "all")) {
-        *steps = MT_ALL_STEPS;
-        return 0;
-    }
-    return read_whole(typed, "steps", text, steps);
-}
-
-static int read_time(const struct typed *typed, const char *text, double *seconds)
-{
-    static const struct {
-        const char *name;
-        double seconds;
-    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}};
-    char *end = NULL;
-    *seconds = isdigit((unsigned char)*text) ? strtod(text, &end) : 0;
-    for (size_t i = 0; end && i < sizeof units / sizeof *units; i++)
-        if (!strcmp(end, units[i].name) && isfinite(*seconds) && *seconds > 0) {
-            *seconds *= units[i].seconds;
-            return 0;
-        }
-    return mt_fail_usage(typed->command, "--timeout %s: not a time, such as 90s or 20m", text);
-}
-
-static int read_format(const struct typed *typed, const char *text, bool *is_json)
-{
-    *is_json = !strcmp(text, "json");
-    return *is_json || !strcmp(text, "text")
-               ? 0
-               : mt_fail_usage(typed->command, "--format %s: not text or json", text);
+    return code;
 }
 
 static int read_vary(struct mt_job *job, const struct typed *typed, const char *text)
@@ -144,22 +177,11 @@ static int note_environment(struct typed *typed, const char *name)
     return 0;
 }
 
-static int read_values(const struct typed *typed, const char *value, const char **values)
-{
-    char wrong[MT_SIZE_WRONG];
-    uint64_t bytes;
-    int rc = mt_size_parse(value, &bytes);
-    if (rc)
-        return mt_fail_usage(typed->command, "--values '%s' %s", value,
-                             mt_size_wrong(value, rc, wrong, sizeof wrong));
-    *values = value;
-    return 0;
-}
-
 static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int letter,
                     const char *value)
 {
     struct mt_job *job = &arguments->job;
+    uint64_t bytes;
     switch (letter) {
     case 's':
         typed->cards = value;
@@ -171,11 +193,12 @@ static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int
     case FRACTION:
         return read_fraction(typed, value, &job->fraction);
     case STEPS:
-        return read_steps(typed, value, &job->steps);
+        job->steps = MT_ALL_STEPS;
+        return strcmp(value, "all") ? read_count(typed, "steps", value, &job->steps) : 0;
     case TIMEOUT:
-        return read_time(typed, value, &job->timeout_s);
+        return mt_read_time(typed->command, "timeout", value, &job->timeout_s);
     case 'j':
-        return read_whole(typed, "jobs", value, &arguments->jobs);
+        return read_count(typed, "jobs", value, &arguments->jobs);
     case PROCESSES:
         job->processes = value;
         return 0;
@@ -185,13 +208,14 @@ static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int
     case 'm':
         typed->memory = value;
         return 0;
-    case 'f':
-        return read_format(typed, value, &arguments->is_json);
     case VALUES:
-        return read_values(typed, value, &job->values);
+        job->values = value;
+        return mt_read_size(typed->command, "values", value, &bytes);
     case ALLOW_UNKNOWN:
         job->allows_unknown = true;
         return 0;
+    case 'f':
+        return mt_read_format(typed->command, value, &arguments->format);
     case PICTURE:
         arguments->picture = value;
         return 0;
@@ -199,12 +223,12 @@ static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int
         arguments->folder = value;
         return 0;
     default:
-        arguments->is_quiet = 1;
+        arguments->is_quiet = true;
         return 0;
     }
 }
 
-/* Whether a word of the command, or what else is filled in, has the variable. */
+/* Return whether a word of the command, or what else is filled in, has the variable. */
 static bool has_place(const struct mt_job *job, const char *name)
 {
     for (size_t i = 0; i < job->n_words; i++)
@@ -222,7 +246,7 @@ static bool is_in_capitals(const char *name)
     return 1;
 }
 
-/* A variable has its place in the command or in the environment. */
+/* Place each variable in the command or in the environment. */
 static int place_variables(struct mt_job *job, const struct typed *typed)
 {
     for (size_t i = 0; i < typed->n_environment; i++) {
@@ -248,7 +272,7 @@ static int place_variables(struct mt_job *job, const struct typed *typed)
     return 0;
 }
 
-/* A number of ranks or cards, or a place for one. */
+/* Check a number of ranks or cards, or a place for one. */
 static int check_count(const struct mt_job *job, const struct typed *typed, const char *option,
                        const char *text)
 {
@@ -263,7 +287,7 @@ static int check_count(const struct mt_job *job, const struct typed *typed, cons
                                    option, text, SIM_MAX_GPUS);
 }
 
-/* A program that is not there need not be run five times. */
+/* Refuse a program that is not there, which need not be run five times. */
 static int check_program(const struct mt_job *job)
 {
     char path[PATH_MAX];
@@ -324,7 +348,7 @@ int mt_fit_arguments_read(struct mt_fit_arguments *arguments, const struct mt_co
         return 0;
     if (operand == argc && !typed.module)
         return mt_fail_usage(command, "no command to run given");
-    code = mt_fit_cards_read(&arguments->job, command, typed.cards, typed.memory);
+    code = read_cards(&arguments->job, &typed);
     return code ? code : finish(arguments, &typed, argv + operand);
 }
 

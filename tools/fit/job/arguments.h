@@ -4,16 +4,17 @@
 #define MT_FIT_ARGUMENTS_H
 
 #include "job.h"
-#include "tools/terminal/command.h"
+#include "tools/terminal/values.h"
 
 #include <stdbool.h>
 
 struct mt_fit_arguments {
     struct mt_job job;
     char **program; /* the command's words, of which the job has the array; to be freed */
-    const char *picture, *folder;    /* NULL: none */
-    unsigned jobs;                   /* 0: as many as there is room for */
-    bool is_json, is_quiet, is_list; /* is_list: the cards are to be listed, and nothing else */
+    const char *picture, *folder; /* NULL: none */
+    unsigned jobs;                /* 0: as many as there is room for */
+    enum mt_format format;        /* text or JSON */
+    bool is_quiet, is_list;       /* is_list: the cards are to be listed, and nothing else */
 };
 
 extern const struct mt_option mt_fit_options[];

@@ -6,7 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t mt_job_value(const struct mt_job *job, struct mt_choice choice, size_t i)
+const char *mt_fit_end_name(enum mt_fit_end end)
+{
+    static const char *const names[] = {
+#define MT_FIT_NAME(id, name) name,
+        MT_FIT_ENDS(MT_FIT_NAME)
+#undef MT_FIT_NAME
+    };
+    return names[end];
+}
+
+/* Return the number of the value that variable i has. */
+static size_t index_of(const struct mt_job *job, struct mt_choice choice, size_t i)
 {
     size_t rest = choice.line;
     if ((int)i == job->searched)
@@ -15,6 +26,34 @@ size_t mt_job_value(const struct mt_job *job, struct mt_choice choice, size_t i)
         if ((int)j != job->searched)
             rest /= job->variable[j].n;
     return rest % job->variable[i].n;
+}
+
+const char *mt_choice_value(const struct mt_job *job, struct mt_choice choice, size_t i,
+                            char room[MT_VALUE_TEXT])
+{
+    return mt_variable_text(&job->variable[i], index_of(job, choice, i), room);
+}
+
+bool mt_choice_number(const struct mt_job *job, struct mt_choice choice, size_t i, uint64_t *number)
+{
+    return mt_variable_number(&job->variable[i], index_of(job, choice, i), number);
+}
+
+uint64_t mt_job_searched_value(const struct mt_job *job, size_t position)
+{
+    uint64_t value = 0;
+    if (job->searched >= 0)
+        mt_variable_number(&job->variable[job->searched], position, &value);
+    return value;
+}
+
+size_t mt_job_largest_card(const struct mt_job *job)
+{
+    size_t largest = 0;
+    for (size_t i = 1; i < job->n_cards; i++)
+        if (job->card[i].memory > job->card[largest].memory)
+            largest = i;
+    return largest;
 }
 
 size_t mt_job_positions(const struct mt_job *job)
@@ -48,60 +87,47 @@ const char *mt_choice_text(const struct mt_job *job, struct mt_choice choice,
     size_t used = 0;
     *out = '\0';
     for (size_t i = 0; i < job->n_variables && used < size; i++) {
-        const struct mt_variable *variable = &job->variable[i];
         if (part == MT_CHOICE_LINE && (int)i == job->searched)
             continue;
-        used +=
-            (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? ", " : "", variable->name,
-                             mt_variable_text(variable, mt_job_value(job, choice, i), room));
+        used += (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? ", " : "",
+                                 job->variable[i].name, mt_choice_value(job, choice, i, room));
     }
     return out;
 }
 
-/* The length of "{NAME}" at the begin of a text; 0: it is not there. */
+/* Return the length of "{NAME}" at the begin of a text; 0: it is not there. */
 static size_t place_length(const char *text, const char *name)
 {
     size_t n = strlen(name);
     return *text == '{' && !strncmp(text + 1, name, n) && text[n + 1] == '}' ? n + 2 : 0;
 }
 
-int mt_has_place(const char *text, const char *name)
+bool mt_has_place(const char *text, const char *name)
 {
-    for (; *text; text++)
-        if (place_length(text, name))
-            return 1;
-    return 0;
-}
-
-/* Writes the text with values; out NULL: says how long it gets. */
-static size_t fill(const struct mt_job *job, struct mt_choice choice, const char *text, char *out)
-{
-    char room[MT_VALUE_TEXT];
-    size_t n = 0;
-    while (*text) {
-        size_t length = 0, i = 0;
-        while (i < job->n_variables && !(length = place_length(text, job->variable[i].name)))
-            i++;
-        const char *piece =
-            length ? mt_variable_text(&job->variable[i], mt_job_value(job, choice, i), room) : text;
-        size_t n_piece = length ? strlen(piece) : 1;
-        if (out)
-            memcpy(out + n, piece, n_piece);
-        n += n_piece;
-        text += length ? length : 1;
-    }
-    return n;
+    while (*text && !place_length(text, name))
+        text++;
+    return *text;
 }
 
 char *mt_job_fill(const struct mt_job *job, struct mt_choice choice, const char *text)
 {
-    size_t n = fill(job, choice, text, NULL);
-    char *out = malloc(n + 1);
-    if (out) {
-        fill(job, choice, text, out);
-        out[n] = '\0';
+    char room[MT_VALUE_TEXT], *filled = NULL;
+    size_t size;
+    FILE *out = open_memstream(&filled, &size);
+    while (out && *text) {
+        size_t length = 0, i = 0;
+        while (i < job->n_variables && !(length = place_length(text, job->variable[i].name)))
+            i++;
+        if (length)
+            fputs(mt_choice_value(job, choice, i, room), out);
+        else
+            putc(*text, out);
+        text += length ? length : 1;
     }
-    return out;
+    if (out && !fclose(out))
+        return filled;
+    free(filled);
+    return NULL;
 }
 
 char **mt_job_words(const struct mt_job *job, struct mt_choice choice)

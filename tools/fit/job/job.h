@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The job that is to fit: the command with its variables, and how each run of it is made.
+ * The job that is to fit: the command with its variables, and what a run of it shows.
  */
 #ifndef MT_FIT_JOB_H
 #define MT_FIT_JOB_H
@@ -14,6 +14,44 @@
 #define MT_MOST_LINES 256u /* combinations of what is tried value by value */
 #define MT_MOST_FIT_CARDS 32u
 #define MT_ALL_STEPS UINT32_MAX
+
+/* How a run ended. O(enumerator, name in JSON) */
+/* clang-format off */
+#define MT_FIT_ENDS(O)                                                                             \
+    O(FITS, "fits")                                                                                \
+    O(FULL, "out of memory")                                                                       \
+    O(REFUSED, "refused")                                                                          \
+    O(KILLED, "killed")                                                                            \
+    O(LATE, "timeout")                                                                             \
+    O(UNSEEN, "no trace")                                                                          \
+    O(BROKEN, "not started")
+/* clang-format on */
+
+enum mt_fit_end {
+#define MT_FIT_ENUM(id, name) MT_FIT_##id,
+    MT_FIT_ENDS(MT_FIT_ENUM)
+#undef MT_FIT_ENUM
+};
+
+const char *mt_fit_end_name(enum mt_fit_end end);
+
+/* What a run showed. All sizes in bytes, of the fullest card of the run. */
+struct mt_outcome {
+    enum mt_fit_end end;
+    int exit_code, signal;        /* of the program, where that says why */
+    bool was_caught;              /* memory ran out, and the program continued */
+    bool was_stopped;             /* its peak was known before its end */
+    uint32_t iterations;          /* of training, that were complete */
+    uint64_t used;                /* the most that was taken of the card, by anybody */
+    uint64_t floor;               /* what of this PyTorch's cache is not */
+    uint64_t reserved, allocated; /* the most that PyTorch had reserved, and allocated */
+    uint64_t flushes;             /* how often PyTorch gave its cache back to go on */
+    uint64_t host;                /* the most that the processes had in the host's memory */
+    uint64_t host_now;            /* while it goes on */
+    uint64_t wall_ns;
+    char unknown[1024]; /* which sizes hang on values that were not computed; "": none */
+    char last[1024];    /* the last lines that the program printed, where it ended badly */
+};
 
 struct mt_fit_card {
     const struct sim_gpu *gpu;
@@ -40,7 +78,7 @@ struct mt_job {
     const char *kept; /* a folder of the user's for traces and outputs; NULL: nothing is kept */
 };
 
-/* What a card's context leaves. */
+/* Return what a card's context leaves. */
 static inline uint64_t mt_room_of_card(const struct mt_job *job, size_t card)
 {
     return job->card[card].memory - job->card[card].gpu->context;
@@ -51,30 +89,41 @@ struct mt_choice {
     size_t line, at;
 };
 
-/* The number of the value that variable i has there. */
-size_t mt_job_value(const struct mt_job *job, struct mt_choice choice, size_t i);
+/* Return the text of the value that variable i has there: in the variable, or in `room`. */
+const char *mt_choice_value(const struct mt_job *job, struct mt_choice choice, size_t i,
+                            char room[MT_VALUE_TEXT]);
 
-/* Values that are searched; 1 where none is. */
+/* Return whether it is a whole number, and which. */
+bool mt_choice_number(const struct mt_job *job, struct mt_choice choice, size_t i,
+                      uint64_t *number);
+
+/* Return how many values are searched; 1 where none is. */
 size_t mt_job_positions(const struct mt_job *job);
 
-/* Finds what is searched and how many lines there are: the first range is, others are doubled. 0,
+/* Return one of them; 0 where none is searched. */
+uint64_t mt_job_searched_value(const struct mt_job *job, size_t position);
+
+/* Return the card with the most memory: what does not fit there, fits nowhere. */
+size_t mt_job_largest_card(const struct mt_job *job);
+
+/* Find what is searched and how many lines there are: the first range is, others are doubled. 0,
  * -E2BIG or -ENOMEM. */
 int mt_job_finish(struct mt_job *job);
 
-/* "batch=64, ckpt=0": all values, or only those of the line. Returns out. */
+/* Write all values, or only those of the line: "batch=64, ckpt=0". Return out. */
 enum mt_choice_part { MT_CHOICE_ALL, MT_CHOICE_LINE };
 const char *mt_choice_text(const struct mt_job *job, struct mt_choice choice,
                            enum mt_choice_part part, char *out, size_t size);
 
-/* A text with "{NAME}" replaced by values; malloc'ed, or NULL. */
+/* Return a text with "{NAME}" replaced by values; malloc'ed, or NULL. */
 char *mt_job_fill(const struct mt_job *job, struct mt_choice choice, const char *text);
 
-/* The command with these values, words that are empty then left out; to be freed by mt_words_free.
- */
+/* Return the command with these values, words that are empty then left out; to be freed by
+ * mt_words_free. */
 char **mt_job_words(const struct mt_job *job, struct mt_choice choice);
 void mt_words_free(char **words);
 
-/* Whether a text has "{NAME}". */
-int mt_has_place(const char *text, const char *name);
+/* Return whether a text has "{NAME}". */
+bool mt_has_place(const char *text, const char *name);
 
 #endif

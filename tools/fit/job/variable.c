@@ -17,7 +17,7 @@ static int fail(char *wrong, size_t size, const char *why)
     return -EINVAL;
 }
 
-/* A number, or a size. */
+/* Read a number, or a size. */
 static int read_number(const char **at, uint64_t *number)
 {
     int rc = mt_size_scan(at, number);
@@ -43,7 +43,7 @@ static int add_number(struct mt_variable *variable, uint64_t number)
     return add(variable, text, (size_t)n);
 }
 
-/* first, first * factor ... as far as they are below last, and last. */
+/* Add first, first * factor ... as far as they are below last, and last. */
 static int multiply(struct mt_variable *variable, uint64_t first, uint64_t last, uint64_t factor)
 {
     int rc = 0;
@@ -95,7 +95,7 @@ static int read_range(struct mt_variable *variable, const char *at, char *wrong,
     return 0;
 }
 
-/* Adds a value with its "\," read as commas. */
+/* Add a value with its "\," read as commas. */
 static int add_value(struct mt_variable *variable, const char *text, size_t length)
 {
     char *copy = malloc(length + 1);
@@ -192,7 +192,7 @@ const char *mt_variable_text(const struct mt_variable *variable, size_t i, char 
     return room;
 }
 
-int mt_variable_number(const struct mt_variable *variable, size_t i, uint64_t *number)
+bool mt_variable_number(const struct mt_variable *variable, size_t i, uint64_t *number)
 {
     char room[MT_VALUE_TEXT];
     const char *at = mt_variable_text(variable, i, room);

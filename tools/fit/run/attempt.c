@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attempt.h"
-#include "descendants.h"
-#include "launch-run.h"
-#include "printed.h"
-#include "request-log.h"
+#include "command.h"
+#include "output.h"
+#include "processes.h"
+#include "requests.h"
 #include "simulator/launch.h"
-#include "watch-run.h"
+#include "watch.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -43,6 +43,7 @@ struct kept {
     const struct mt_job *job;
     struct mt_outcome *outcome;
     struct mt_run_watch *watch;
+    struct mt_run_state state;
     char folder[PATH_MAX];
     pid_t pid[SIM_MAX_GPUS];
     unsigned processes, running;
@@ -65,7 +66,7 @@ static double since_s(uint64_t begin_ns)
 
 /* --- the folder ------------------------------------------------------------------------------- */
 
-/* "007-h100-batch=64" of what the user keeps; what has a meaning in a path is replaced. */
+/* Name the folder, such as "007-h100-batch=64"; what has a meaning in a path is replaced. */
 static void name_folder(struct kept *kept)
 {
     char values[200];
@@ -92,7 +93,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 /* --- while it runs ---------------------------------------------------------------------------- */
 
-static void see_end(struct kept *kept, pid_t pid, int status)
+static void note_end(struct kept *kept, pid_t pid, int status)
 {
     int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     for (unsigned i = 0; i < kept->processes; i++) {
@@ -112,75 +113,68 @@ static void reap(struct kept *kept)
     pid_t pid;
     int status;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        see_end(kept, pid, status);
+        note_end(kept, pid, status);
 }
 
-static void look_at_memory(struct kept *kept)
+static void measure_memory(struct kept *kept)
 {
-    struct mt_descendants all;
     if (since_s(kept->memory_ns) < MEMORY_EACH_S)
         return;
     kept->memory_ns = now_ns();
-    if (!mt_descendants_find(&all)) {
-        kept->outcome->host_now = mt_descendants_memory(&all);
-        if (kept->outcome->host_now > kept->outcome->host)
-            kept->outcome->host = kept->outcome->host_now;
-    }
-    mt_descendants_clear(&all);
-    mt_printed_bound(kept->printed);
+    kept->outcome->host_now = mt_processes_memory();
+    if (kept->outcome->host_now > kept->outcome->host)
+        kept->outcome->host = kept->outcome->host_now;
+    mt_output_bound(kept->printed);
 }
 
-/* Whether nothing more is to be learned. */
-static bool is_enough(struct kept *kept)
+/* Return whether more is to be learned. */
+static bool has_more(const struct kept *kept)
 {
-    if (mt_run_watch_is_full(kept->watch) && !kept->full_ns)
-        kept->full_ns = now_ns();
     if (kept->full_ns)
-        return mt_run_watch_went_on(kept->watch) || since_s(kept->full_ns) > FULL_S || kept->code;
-    if (mt_run_watch_knows(kept->watch, kept->processes))
-        return kept->outcome->was_stopped = 1;
-    return kept->code && since_s(kept->failed_ns) > OTHERS_S;
+        return !kept->state.went_on && since_s(kept->full_ns) <= FULL_S && !kept->code;
+    return !kept->outcome->was_stopped && (!kept->code || since_s(kept->failed_ns) <= OTHERS_S);
 }
 
-static bool is_late(const struct kept *kept)
+/* Read what is new; false: the run is over, or nothing more is to be learned. */
+static bool poll_once(struct kept *kept)
 {
-    return kept->job->timeout_s > 0 && since_s(kept->begin_ns) > kept->job->timeout_s;
+    struct mt_outcome *outcome = kept->outcome;
+    const struct mt_run_state *state = &kept->state;
+    reap(kept);
+    measure_memory(kept);
+    bool is_over = !kept->running;
+    if (mt_run_watch_poll(kept->watch, &kept->state, outcome->last, sizeof outcome->last)) {
+        outcome->end = MT_FIT_BROKEN;
+        return false;
+    }
+    if (state->is_full && !kept->full_ns)
+        kept->full_ns = now_ns();
+    outcome->was_stopped = !kept->full_ns && state->n_known && state->n_known == state->traces &&
+                           state->n_known >= kept->processes;
+    if (is_over || !has_more(kept))
+        return false;
+    if (kept->job->timeout_s > 0 && since_s(kept->begin_ns) > kept->job->timeout_s)
+        outcome->end = MT_FIT_LATE;
+    return outcome->end != MT_FIT_LATE;
 }
 
-/* Follows it to its end, or as long as there is something to learn. */
 static void follow(struct kept *kept)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    struct mt_outcome *outcome = kept->outcome;
-    int is_over = 0;
-    while (!is_over && !is_asked_to_end) {
+    do
         nanosleep(&pause, NULL);
-        reap(kept);
-        look_at_memory(kept);
-        is_over = !kept->running;
-        if (mt_run_watch_poll(kept->watch, outcome->last, sizeof outcome->last)) {
-            outcome->end = MT_FIT_BROKEN;
-            return;
-        }
-        is_over |= is_enough(kept);
-        if (!is_over && is_late(kept)) {
-            outcome->end = MT_FIT_LATE;
-            is_over = 1;
-        }
-    }
+    while (poll_once(kept) && !is_asked_to_end);
 }
 
 /* --- what it showed ----------------------------------------------------------------------------
  */
 
-/* The traces say whether memory ran out; where there is none, because not even a context had room,
- * what the program printed does. */
+/* Return whether memory ran out, by the traces; where there is none, because not even a context had
+ * room, by what the program printed. */
 static bool is_full(const struct kept *kept)
 {
-    if (mt_run_watch_is_full(kept->watch))
-        return 1;
-    return kept->code &&
-           (mt_run_watch_found_none(kept->watch) || mt_printed_is_of_memory(kept->outcome->last));
+    return kept->state.is_full ||
+           (kept->code && (kept->state.found_none || mt_output_is_of_memory(kept->outcome->last)));
 }
 
 static enum mt_fit_end judge(const struct kept *kept)
@@ -195,31 +189,28 @@ static enum mt_fit_end judge(const struct kept *kept)
         return MT_FIT_KILLED;
     if (kept->code)
         return MT_FIT_REFUSED;
-    return mt_run_watch_traces(kept->watch) ? MT_FIT_FITS : MT_FIT_UNSEEN;
+    return kept->state.traces ? MT_FIT_FITS : MT_FIT_UNSEEN;
 }
 
 static void conclude(struct kept *kept)
 {
     struct mt_outcome *outcome = kept->outcome;
-    if (outcome->end != MT_FIT_BROKEN)
-        mt_printed_last(kept->printed, outcome->last, sizeof outcome->last);
+    mt_output_last(kept->printed, outcome->last, sizeof outcome->last);
     outcome->exit_code = kept->code < 128 ? kept->code : 0;
     outcome->signal = kept->code > 128 ? kept->code - 128 : 0;
     outcome->end = judge(kept);
     outcome->was_stopped &= outcome->end == MT_FIT_FITS;
-    outcome->was_caught = mt_run_watch_went_on(kept->watch) ||
-                          (outcome->end == MT_FIT_FULL && !kept->running && !kept->code);
-    mt_run_watch_finish(kept->watch);
-    mt_run_watch_sum(kept->watch, kept->job->card[kept->attempt->card].gpu->context, outcome);
-    if (outcome->end == MT_FIT_FITS || outcome->end == MT_FIT_FULL)
-        mt_run_watch_record(kept->watch, kept->attempt->asked);
+    outcome->was_caught =
+        kept->state.went_on || (outcome->end == MT_FIT_FULL && !kept->running && !kept->code);
+    mt_run_watch_finish(kept->watch, kept->job->card[kept->attempt->card].gpu->context, outcome,
+                        kept->attempt->asked);
     outcome->wall_ns = now_ns() - kept->begin_ns;
 }
 
 /* --- the keeper --------------------------------------------------------------------------------
  */
 
-/* The terminal's signals do not reach it: memtap says when to end. Orphans of the run become its
+/* Keep the terminal's signals off: memtap says when to end. Orphans of the run become the keeper's
  * own. */
 static void prepare(pid_t parent)
 {
@@ -238,7 +229,7 @@ static int begin(struct kept *kept)
 {
     struct mt_outcome *outcome = kept->outcome;
     char *why = outcome->last;
-    int rc = mkdir(kept->folder, 0700) ? -errno : mt_printed_begin(kept->folder);
+    int rc = mkdir(kept->folder, 0700) ? -errno : mt_output_begin(kept->folder);
     if (rc < 0) {
         snprintf(why, sizeof outcome->last, "%.900s: %s", kept->folder, strerror(-rc));
         return rc;
@@ -257,13 +248,13 @@ static int begin(struct kept *kept)
                              why, sizeof outcome->last);
 }
 
-/* Of a run of one, `memtap run` sees its program's end, and writes it into the trace. */
+/* End all processes. `memtap run` writes its program's end into the trace. */
 static void end(struct kept *kept)
 {
     char why[64];
-    mt_descendants_end(kept->pid, kept->processes, GRACE_S);
+    mt_processes_end(kept->pid, kept->processes, GRACE_S);
     if (kept->watch && !is_asked_to_end)
-        mt_run_watch_poll(kept->watch, why, sizeof why);
+        mt_run_watch_poll(kept->watch, &kept->state, why, sizeof why);
 }
 
 static void keep(const struct mt_attempt *attempt, const struct mt_job *job, pid_t parent)

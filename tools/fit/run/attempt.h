@@ -8,7 +8,6 @@
 #define MT_FIT_ATTEMPT_H
 
 #include "tools/fit/job/job.h"
-#include "tools/fit/job/outcome.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -25,16 +24,13 @@ struct mt_attempt {
 
 #define MT_HUGE_CARD ((uint64_t)16 << 40)
 
-/* Starts it. 0 or a negative errno. The outcome is there when the keeper has ended. */
+/* Start it. 0 or a negative errno. The outcome is there when the keeper has ended. */
 int mt_attempt_start(struct mt_attempt *attempt, const struct mt_job *job);
 
-/* Asks the keeper to end the run at once, and not to look at it any more. */
+/* Ask the keeper to end the run at once, and not to look at it any more. */
 void mt_attempt_end(const struct mt_attempt *attempt);
 
-/* Gives the outcome's memory back. */
+/* Give the outcome's memory back. */
 void mt_attempt_clear(struct mt_attempt *attempt);
-
-/* The command of a run, as a user would type it to repeat it; malloc'ed, or NULL. */
-char *mt_attempt_line(const struct mt_attempt *attempt, const struct mt_job *job);
 
 #endif

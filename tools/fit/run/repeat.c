@@ -103,8 +103,8 @@ static void count(struct mt_repeat *repeat, struct mt_spans *spans)
     repeat->repeats &= !may_be_warm_up(&recent);
 }
 
-int mt_repeat_saw(struct mt_repeat *repeat, struct mt_replay *replay, const struct mt_event *event,
-                  bool is_beside)
+int mt_repeat_note(struct mt_repeat *repeat, struct mt_replay *replay, const struct mt_event *event,
+                   bool is_beside)
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_spans *spans = &replay->spans[slot];

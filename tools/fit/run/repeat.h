@@ -30,8 +30,8 @@ struct mt_repeat {
 
 /* A watch of zeros is new. Takes an event into account that was replayed: 0 or -ENOMEM. is_beside:
  * it is of another stream than the default one. */
-int mt_repeat_saw(struct mt_repeat *repeat, struct mt_replay *replay, const struct mt_event *event,
-                  bool is_beside);
+int mt_repeat_note(struct mt_repeat *repeat, struct mt_replay *replay, const struct mt_event *event,
+                   bool is_beside);
 void mt_repeat_clear(struct mt_repeat *repeat);
 
 #endif

@@ -2,36 +2,152 @@
 #include "search.h"
 
 #include <math.h>
-#include <stdbool.h>
 
-#define MOST_GUESSES 8u /* by replays; then what is left is halved */
+#define LIKELY_CACHE 0.3
+#define MOST_MISSES 4u
+#define MOST_TRIES 8u      /* to find a border above another one */
+#define MOST_LOOKS 96u     /* beyond one border, for others */
+#define MOST_REQUESTS 24e6 /* that are replayed for these */
+#define WIDTH 12u          /* of a border's value, in which others are looked for: a 12th */
+#define STRANGE 1.2        /* so far from a known run, one between the two tells more */
 
-void mt_search_begin(struct mt_card_search *search, size_t line, size_t card)
+static uint64_t value_at(const struct mt_card_search *search, size_t position)
 {
-    *search = (struct mt_card_search){.line = line,
-                                      .card = card,
-                                      .fits = MT_NONE,
-                                      .fails = MT_NONE,
-                                      .top = MT_NONE,
-                                      .hole = MT_NONE,
-                                      .stopped_at = MT_NONE};
+    return mt_job_searched_value(search->job, position);
 }
 
-uint64_t mt_search_value(const struct mt_job *job, size_t position)
+static uint64_t room_of(const struct mt_card_search *search)
 {
-    uint64_t value = 0;
-    if (job->searched >= 0)
-        mt_variable_number(&job->variable[job->searched], position, &value);
-    return value;
+    return mt_room_of_card(search->job, search->card);
 }
 
-/* The last position whose value is below a border; the first where none is. */
-static size_t below(const struct mt_job *job, double border)
+/* --- by predictions --------------------------------------------------------------------------- */
+
+static int predict(const struct mt_card_search *search, size_t position)
+{
+    return mt_prediction_fits(&search->line->predictor, room_of(search),
+                              value_at(search, position));
+}
+
+/* Return by which steps to look at so many positions, so that not too much is replayed; 0: none. */
+static size_t step_of(const struct mt_card_search *search, size_t position, size_t width)
+{
+    double n =
+        1 + (double)mt_prediction_requests(&search->line->predictor, value_at(search, position));
+    size_t most = MOST_REQUESTS / n > MOST_LOOKS ? MOST_LOOKS : (size_t)(MOST_REQUESTS / n);
+    return most ? width / most + 1 : 0;
+}
+
+/* Halve the range in which *fit fits, and *full does not, by what is predicted or was taken for
+ * granted. False: nothing is predicted. */
+static bool halve(const struct mt_card_search *search, size_t *fit, size_t *full)
+{
+    while (*full - *fit > 1) {
+        size_t middle = *fit + (*full - *fit) / 2;
+        int rc = predict(search, middle - 1); /* here positions count from 1 */
+        if (rc < 0)
+            return false;
+        *(rc ? fit : full) = middle;
+    }
+    return true;
+}
+
+/* Move to the highest border in the neighbourhood: a value above a border may fit again. */
+static void climb(const struct mt_card_search *search, size_t *fit, size_t full)
+{
+    size_t width = *fit / WIDTH, highest = *fit;
+    size_t step = step_of(search, *fit ? *fit - 1 : 0, width);
+    width = full - *fit - 1 < width ? full - *fit - 1 : width;
+    for (size_t i = step; step && i <= width; i += step)
+        if (predict(search, *fit + i - 1) == 1)
+            highest = *fit + i;
+    if (highest == *fit)
+        return;
+    full = highest + step < full ? highest + step : full;
+    if (halve(search, &highest, &full))
+        *fit = highest;
+}
+
+/* Return the place for a run that says more: the last run did not fit though that was predicted,
+ * and the runs give no reason. */
+static size_t below_miss(const struct mt_card_search *search, size_t low, size_t high)
+{
+    const struct mt_prediction *predictor = &search->line->predictor;
+    size_t step = search->fails >> (search->misses < 3 ? 8 - 2 * search->misses : 2);
+    double value = (double)value_at(search, search->fails), near = -1;
+    for (size_t i = 0; i < predictor->n; i++) {
+        double other = (double)predictor->run[i].value;
+        if (predictor->run[i].is_whole && other < value && other > near)
+            near = other;
+    }
+    double far = near >= 0 ? value / (near + 1) : 1;
+    if (far > STRANGE && mt_prediction_is_strange(predictor, (uint64_t)value))
+        step = (size_t)((double)search->fails * (1 - 1 / sqrt(far)));
+    size_t half = (high - low + 1) / 2;
+    return high - (step < half ? step : half);
+}
+
+/* Find the highest border: *fit fits or was taken to, as position high + 1 is not to. */
+static bool find_border(const struct mt_card_search *search, size_t high, size_t *fit)
+{
+    size_t before;
+    unsigned tries = 0;
+    do {
+        size_t full = high + 2;
+        before = *fit;
+        if (!halve(search, fit, &full))
+            return false;
+        climb(search, fit, high + 2);
+    } while (*fit > before && ++tries < MOST_TRIES);
+    return true;
+}
+
+/* Choose one of the positions from low to high by what is predicted. False: nothing is. */
+static bool choose_predicted(struct mt_card_search *search, size_t low, size_t high,
+                             size_t *position)
+{
+    size_t fit = low; /* from 1: position low - 1 is taken to fit */
+    search->predicted = MT_NOT_PREDICTED;
+    if (search->may_fall || search->misses > MOST_MISSES || !search->line->predictor.n ||
+        !find_border(search, high, &fit))
+        return false;
+    search->predicted = fit > low ? MT_PREDICTED_FIT : MT_PREDICTED_FULL;
+    *position = fit > low ? fit - 1 : low;
+    if (search->misses && search->has_missed_fit && search->fails != MT_NONE &&
+        *position + search->fails / 32 >= search->fails) {
+        *position = below_miss(search, low, high);
+    } else if (search->misses && !search->has_missed_fit && *position == low) {
+        size_t step = (size_t)1 << (2 * search->misses - 1);
+        *position = low + step < high ? low + step : high;
+    }
+    return true;
+}
+
+bool mt_search_wants_hole(struct mt_card_search *search, size_t *position)
+{
+    if (!search->is_over || search->is_running || search->has_tried_hole ||
+        search->stopped_at != MT_NONE || search->fits == MT_NONE || search->fails == MT_NONE)
+        return false;
+    search->has_tried_hole = true;
+    size_t width = search->fits / WIDTH, least = search->fits - search->first;
+    width = least < width ? least : width;
+    size_t step = step_of(search, search->fits, width);
+    for (size_t i = step; step && i <= width; i += step)
+        if (!predict(search, search->fits - i)) {
+            *position = search->fits - i;
+            return true;
+        }
+    return false;
+}
+
+/* --- by what runs took ------------------------------------------------------------------------ */
+
+size_t mt_position_below(const struct mt_job *job, double border)
 {
     size_t low = 0, high = mt_job_positions(job);
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if ((double)mt_search_value(job, middle) < border)
+        if ((double)mt_job_searched_value(job, middle) < border)
             low = middle;
         else
             high = middle;
@@ -39,170 +155,104 @@ static size_t below(const struct mt_job *job, double border)
     return low;
 }
 
+/* Return the last position that should fit if of PyTorch's cache this part has to be there. */
+static size_t estimate(const struct mt_card_search *search, double cache)
+{
+    return mt_position_below(search->job,
+                             mt_estimate_border(&search->line->estimate, room_of(search), cache));
+}
+
 static size_t within(size_t position, size_t low, size_t high)
 {
     return position < low ? low : position > high ? high : position;
 }
 
-/* Where a guess was wrong: away from it, further each time. */
+/* Return a step away from where a guess was wrong, larger each time. */
 static size_t stride(struct mt_card_search *search, size_t range)
 {
     size_t width = range / 8 + 1;
     return search->steps < 20 ? width << 2 * search->steps++ : SIZE_MAX / 4;
 }
 
-/* Where a guess by replays was wrong. A run that fits tells where to go on, and so how far it was
- * wrong; of one that does not fit no more is known: the next is to fit. */
-static size_t step_from_guess(struct mt_card_search *search)
+/* Choose one of the positions from low to high. Without a run on this card the border is taken to
+ * be where what is known of all cards has it: between what all of PyTorch's cache needs and what
+ * none of it does. */
+static size_t choose(struct mt_card_search *search, size_t low, size_t high)
 {
-    unsigned near = search->near++;
-    if (!near)
-        return 0;
-    if (search->fits == MT_NONE)
-        return near < 4 ? search->fails >> (8 - 2 * near) : search->fails / 2;
-    return search->fails == MT_NONE ? (size_t)1 << (2 * near - 1) : search->fails / 2;
+    double cache = search->line->cache < 0 ? LIKELY_CACHE : search->line->cache;
+    size_t sure = estimate(search, 1), most = estimate(search, 0) + 1;
+    size_t range = most > sure ? most - sure : 0, fits = search->fits, fails = search->fails;
+    if (fits == MT_NONE && fails == MT_NONE)
+        return search->may_fall ? high : within(estimate(search, cache), low, high);
+    if (fits != MT_NONE && fails != MT_NONE)
+        return low + (high - low) / 2;
+    if (fails == MT_NONE) {
+        size_t step = most > fits ? (most - fits + 1) / 2 : stride(search, range);
+        return within(step < high - fits ? fits + step : high, low, high);
+    }
+    size_t step = sure < fails ? (fails - sure + 1) / 2 : stride(search, range);
+    return within(step < fails - low ? fails - step : low, low, high);
 }
 
-/* One of the positions from low to high, by replays of runs: where they say that the border is, and
- * where that was wrong, near to it. False: replays say nothing, or were wrong too often. */
-static bool choose_by_replay(struct mt_card_search *search, const struct mt_job *job,
-                             const struct mt_estimate *estimate, size_t low, size_t high,
-                             size_t *position)
+bool mt_search_next(struct mt_card_search *search, size_t *position)
 {
-    double border = mt_estimate_replayed(estimate, mt_room_of_card(job, search->card));
-    size_t at = below(job, border);
-    if (border < 0 || search->may_fall || search->guesses == MOST_GUESSES)
+    size_t low = search->fits == MT_NONE ? search->first : search->fits + 1;
+    size_t end = search->fails == MT_NONE ? mt_job_positions(search->job) : search->fails;
+    search->is_over |= low >= end;
+    if (search->is_over)
         return false;
-    search->guesses++;
-    if (at >= low && at <= high) {
-        *position = at;
-        return true;
-    }
-    size_t step = step_from_guess(search), half = (high - low) / 2;
-    step = step < half ? step : half;
-    *position = at < low ? low + step : high - step;
+    if (!choose_predicted(search, low, end - 1, position))
+        *position = choose(search, low, end - 1);
     return true;
 }
 
-/* The same without a replay. Without a run on this card the border is taken to be where what is
- * known of all cards has it: between what all of PyTorch's cache needs and what none of it does. */
-static size_t choose(struct mt_card_search *search, const struct mt_job *job,
-                     const struct mt_estimate *estimate, double cache, size_t low, size_t high)
-{
-    uint64_t memory = mt_room_of_card(job, search->card);
-    size_t sure = below(job, mt_estimate_border(estimate, memory, 1));
-    size_t most = below(job, mt_estimate_border(estimate, memory, 0)) + 1;
-    size_t range = most > sure ? most - sure : 0;
-    if (search->fits == MT_NONE && search->fails == MT_NONE)
-        return search->may_fall
-                   ? high
-                   : within(below(job, mt_estimate_border(estimate, memory, cache)), low, high);
-    if (search->fits != MT_NONE && search->fails != MT_NONE)
-        return low + (high - low) / 2;
-    if (search->fails == MT_NONE) {
-        size_t step = most > search->fits + 1    ? (most - search->fits) / 2
-                      : most == search->fits + 1 ? 1
-                                                 : stride(search, range);
-        return within(step < high - search->fits ? search->fits + step : high, low, high);
-    }
-    size_t step = sure + 1 < search->fails    ? (search->fails - sure) / 2
-                  : sure + 1 == search->fails ? 1
-                                              : stride(search, range);
-    return within(step < search->fails - low ? search->fails - step : low, low, high);
-}
+/* --- what runs showed ------------------------------------------------------------------------- */
 
-int mt_search_next(struct mt_card_search *search, const struct mt_job *job,
-                   const struct mt_estimate *estimate, struct mt_foretell *foretell, double cache,
-                   size_t *position)
+static void count_miss(struct mt_card_search *search, enum mt_fit_end end)
 {
-    size_t n = mt_job_positions(job);
-    size_t low = search->fits == MT_NONE ? search->first : search->fits + 1;
-    size_t end = search->fails == MT_NONE ? n : search->fails;
-    if (search->is_over || search->is_running)
-        return 0;
-    if (low >= end) {
-        search->is_over = 1;
-        return 0;
-    }
-    if (!mt_search_foretold(search, job, foretell, low, end - 1, position) &&
-        !choose_by_replay(search, job, estimate, low, end - 1, position))
-        *position = choose(search, job, estimate, cache, low, end - 1);
-    return 1;
-}
-
-static void take_hole(struct mt_card_search *search, size_t position,
-                      const struct mt_outcome *outcome)
-{
-    if (outcome->end == MT_FIT_FULL)
-        search->hole = position;
-}
-
-static void take_top(struct mt_card_search *search, size_t position,
-                     const struct mt_outcome *outcome)
-{
-    search->has_tried_top = 1;
-    if (outcome->end == MT_FIT_FITS) {
-        search->top = position;
-        search->at_top = *outcome;
-    }
-}
-
-static void see_foretold(struct mt_card_search *search, const struct mt_outcome *outcome)
-{
-    bool missed_fit = search->foretold == MT_FORETOLD_FIT && outcome->end == MT_FIT_FULL;
-    bool missed_full = search->foretold == MT_FORETOLD_FULL && outcome->end == MT_FIT_FITS;
-    search->foretold = MT_NOT_FORETOLD;
+    bool missed_fit = search->predicted == MT_PREDICTED_FIT && end == MT_FIT_FULL;
+    bool missed_full = search->predicted == MT_PREDICTED_FULL && end == MT_FIT_FITS;
+    search->predicted = MT_NOT_PREDICTED;
     if (!missed_fit && !missed_full)
         return;
     search->misses++;
     search->has_missed_fit = missed_fit;
 }
 
-void mt_search_take(struct mt_card_search *search, const struct mt_job *job, size_t position,
-                    const struct mt_outcome *outcome)
+void mt_search_learn(struct mt_card_search *search, size_t position, enum mt_fit_end end)
 {
-    search->is_running = 0;
+    search->is_running = false;
     search->runs++;
-    search->has_tried_top |= position + 1 == mt_job_positions(job);
-    see_foretold(search, outcome);
+    search->has_tried_top |= position + 1 == mt_job_positions(search->job);
+    count_miss(search, end);
     if (search->is_over && search->fails != MT_NONE && position < search->fails) {
-        take_hole(search, position, outcome);
+        search->hole = end == MT_FIT_FULL ? position : MT_NONE;
     } else if (search->is_over) {
-        take_top(search, position, outcome);
-    } else if (outcome->end == MT_FIT_FITS) {
+        search->top = end == MT_FIT_FITS ? position : MT_NONE;
+    } else if (end == MT_FIT_FITS) {
         search->fits = position;
-        search->at_fit = *outcome;
-    } else if (outcome->end == MT_FIT_FULL) {
+    } else if (end == MT_FIT_FULL) {
         search->fails = position;
-        search->at_fail = *outcome;
     } else {
         search->stopped_at = position;
-        search->at_stop = *outcome;
-        search->is_over = 1;
+        search->is_over = true;
     }
 }
 
-bool mt_search_wants_top(const struct mt_card_search *search, const struct mt_job *job)
+bool mt_search_wants_top(const struct mt_card_search *search)
 {
     return search->is_over && !search->is_running && search->stopped_at == MT_NONE &&
            !search->has_tried_top && search->fails != MT_NONE &&
-           search->fails + 1 < mt_job_positions(job);
+           search->fails + 1 < mt_job_positions(search->job);
 }
 
-size_t mt_search_largest(const struct mt_card_search *search)
+double mt_search_cache(const struct mt_card_search *search)
 {
-    return search->top != MT_NONE ? search->top : search->fits;
-}
-
-double mt_search_cache(const struct mt_card_search *search, const struct mt_job *job,
-                       const struct mt_estimate *estimate)
-{
-    uint64_t memory = mt_room_of_card(job, search->card);
-    double sure = mt_estimate_border(estimate, memory, 1),
-           most = mt_estimate_border(estimate, memory, 0);
+    double sure = mt_estimate_border(&search->line->estimate, room_of(search), 1),
+           most = mt_estimate_border(&search->line->estimate, room_of(search), 0);
     if (search->fits == MT_NONE || search->fails == MT_NONE || !(most > sure) || isinf(most) ||
         sure < 0)
         return -1;
-    double part = (most - (double)mt_search_value(job, search->fails)) / (most - sure);
+    double part = (most - (double)value_at(search, search->fails)) / (most - sure);
     return part < 0 ? 0 : part > 1 ? 1 : part;
 }

@@ -1,22 +1,393 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* An SVG of what fits: of one line, what each run took, by the value that is searched, and the
+ * cards as levels; of several, the largest value of each (where none is searched, the part of the
+ * card that it takes); of a command that has no variables, a bar for each card. */
 #include "analyzer/support/new-file.h"
-#include "plot.h"
+#include "show.h"
+
+#include <math.h>
+#include <string.h>
+
+#define WIDTH 860
+#define HEIGHT 460
+#define ROW 18 /* of what stands below the axis */
+#define LEFT 70.0
+#define RIGHT 690.0 /* what is right of it names the cards */
+#define TOP 46.0
+#define BOTTOM 400.0
+#define INK "#222222"
+#define FAINT "#666666"
+#define BAD "#b3243f"
+#define GIB ((double)((uint64_t)1 << 30))
+
+struct plot {
+    FILE *out;
+    const struct mt_fit *fit;
+    double first, last, most; /* values at the left and the right; at the top */
+};
+
+struct name {
+    char text[64];
+    double y;
+};
+
+/* --- shapes ----------------------------------------------------------------------------------- */
+
+static double x_of(const struct plot *plot, double value)
+{
+    double from = plot->first, to = plot->last;
+    return LEFT + (to > from ? (value - from) / (to - from) : 0.5) * (RIGHT - LEFT);
+}
+
+static double y_of(const struct plot *plot, double value)
+{
+    return BOTTOM - value / plot->most * (BOTTOM - TOP);
+}
+
+/* Return a colour of a card; they differ. */
+static const char *colour_of(size_t card)
+{
+    static const char *const colours[] = {"#1f6fb4", "#c2571a", "#2a8a4a", "#9a3fa0", "#8a6d00",
+                                          "#b3243f", "#00808a", "#5a5ac8", "#6b6b6b"};
+    return colours[card % (sizeof colours / sizeof *colours)];
+}
+
+/* Return a round number of which about five make `most`. */
+static double tick_of(double most)
+{
+    double unit = pow(10, floor(log10(most > 0 ? most / 5 : 1))), steps = most / 5 / unit;
+    return unit * (steps < 1.5 ? 1 : steps < 3.5 ? 2 : steps < 7.5 ? 5 : 10);
+}
+
+/* style: "stroke-width" or "stroke-dasharray" with its value. */
+static void draw_line(const struct plot *plot, double x1, double y1, double x2, double y2,
+                      const char *colour, const char *style)
+{
+    fprintf(plot->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" %s/>\n",
+            x1, y1, x2, y2, colour, style);
+}
+
+#define THIN "stroke-width=\"1\""
+#define BOLD "stroke-width=\"1.5\""
+#define DASHED "stroke-dasharray=\"4 3\""
+
+static void draw_text(const struct plot *plot, double x, double y, const char *anchor,
+                      const char *colour, const char *text)
+{
+    fprintf(plot->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">", x, y, anchor,
+            colour);
+    mt_put_text(plot->out, text, MT_FOR_XML);
+    fputs("</text>\n", plot->out);
+}
+
+/* Draw a dot of a run that fits, else a cross, with a text that shows when one points at it. */
+static void draw_mark(const struct plot *plot, double x, double y, bool fits, const char *colour,
+                      const char *title)
+{
+    if (fits)
+        fprintf(plot->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"><title>", x, y,
+                colour);
+    else
+        fprintf(plot->out,
+                "<path d=\"M%.1f %.1fl8 8m0 -8l-8 8\" stroke=\"%s\" stroke-width=\"2\" "
+                "fill=\"none\"><title>",
+                x - 4, y - 4, colour);
+    mt_put_text(plot->out, title, MT_FOR_XML);
+    fputs(fits ? "</title></circle>\n" : "</title></path>\n", plot->out);
+}
+
+/* Write the command, what is shown of it, and lines at round numbers with their unit. */
+static void draw_frame(const struct plot *plot, const char *what, const char *unit)
+{
+    const struct mt_job *job = plot->fit->job;
+    char text[160];
+    size_t used = 0;
+    double tick = tick_of(plot->most);
+    for (size_t i = 0; i < job->n_words && used < sizeof text - 1; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "", job->words[i]);
+    if (used >= sizeof text)
+        memcpy(text + sizeof text - 4, "...", 4);
+    draw_text(plot, LEFT, 18, "start", INK, text);
+    draw_text(plot, LEFT, 36, "start", FAINT, what);
+    for (double at = 0; at <= plot->most; at += tick) {
+        double y = y_of(plot, at);
+        draw_line(plot, LEFT, y, RIGHT, y, "#e3e3e3", THIN);
+        snprintf(text, sizeof text, "%g%s", at, unit);
+        draw_text(plot, LEFT - 8, y + 4, "end", FAINT, text);
+    }
+    draw_line(plot, LEFT, BOTTOM, RIGHT, BOTTOM, FAINT, THIN);
+}
+
+/* Write names at the right, near to their heights, so that they do not cover each other. */
+static void draw_names(const struct plot *plot, struct name *name, size_t n)
+{
+    double least = TOP - 6, most = BOTTOM;
+    size_t order[MT_MOST_FIT_CARDS];
+    for (size_t i = 0; i < n; i++) {
+        size_t j = i;
+        for (; j && name[order[j - 1]].y > name[i].y; j--)
+            order[j] = order[j - 1];
+        order[j] = i;
+    }
+    for (size_t i = 0; i < n; i++) {
+        name[order[i]].y = fmax(name[order[i]].y, least);
+        least = name[order[i]].y + 15;
+    }
+    for (size_t i = n; i-- > 0; most -= 15) { /* up, as far as there is no room */
+        name[order[i]].y = fmin(name[order[i]].y, most);
+        most = name[order[i]].y;
+    }
+    for (size_t i = 0; i < n; i++)
+        draw_text(plot, RIGHT + 12, name[i].y + 4, "start", colour_of(i), name[i].text);
+}
+
+/* --- one line --------------------------------------------------------------------------------- */
+
+static double value_at(const struct plot *plot, size_t position)
+{
+    return (double)mt_job_searched_value(plot->fit->job, position);
+}
+
+static void find_ranges(struct plot *plot)
+{
+    const struct mt_fit *fit = plot->fit;
+    plot->first = plot->last = value_at(plot, 0);
+    for (size_t i = 0; i < fit->job->n_cards; i++) {
+        const struct mt_card_search *search = mt_fit_search(fit, 0, i);
+        size_t at = search->fails != MT_NONE ? search->fails : mt_search_largest(search);
+        plot->last = fmax(plot->last, at == MT_NONE ? 0 : value_at(plot, at));
+    }
+    plot->last += plot->last > plot->first ? (plot->last - plot->first) / 12 : 1;
+    plot->most = (double)fit->job->card[mt_job_largest_card(fit->job)].memory / GIB * 1.08;
+}
+
+static void draw_run(const struct plot *plot, const struct mt_attempt *attempt)
+{
+    char values[300], size[MT_SIZE_TEXT], title[420];
+    const struct mt_job *job = plot->fit->job;
+    const struct mt_outcome *outcome = attempt->outcome;
+    const struct mt_fit_card *card = &job->card[attempt->card];
+    double value = value_at(plot, attempt->choice.at), used = (double)outcome->used / GIB;
+    bool fits = outcome->end == MT_FIT_FITS;
+    bool is_shown = fits ? used <= plot->most : outcome->end == MT_FIT_FULL && !attempt->is_huge;
+    if (value > plot->last || !is_shown)
+        return;
+    mt_choice_text(job, attempt->choice, MT_CHOICE_ALL, values, sizeof values);
+    snprintf(title, sizeof title, "%s, %s: %s",
+             attempt->is_huge ? "unlimited card" : card->gpu->name, values,
+             fits ? mt_size_text(size, outcome->used) : "does not fit");
+    draw_mark(plot, x_of(plot, value), y_of(plot, fits ? used : (double)card->memory / GIB), fits,
+              !fits              ? BAD
+              : attempt->is_huge ? FAINT
+                                 : colour_of(attempt->card),
+              title);
+}
+
+static void draw_values(const struct plot *plot, const char *name)
+{
+    char text[64];
+    double tick = fmax(tick_of(plot->last - plot->first), 1);
+    for (double at = ceil(plot->first / tick) * tick; at <= plot->last; at += tick) {
+        double x = x_of(plot, at);
+        draw_line(plot, x, BOTTOM, x, BOTTOM + 5, FAINT, THIN);
+        snprintf(text, sizeof text, "%g", at);
+        draw_text(plot, x, BOTTOM + 20, "middle", FAINT, text);
+    }
+    draw_text(plot, (LEFT + RIGHT) / 2, BOTTOM + 44, "middle", INK, name);
+}
+
+static void draw_card(const struct plot *plot, size_t card, struct name *name)
+{
+    const struct mt_fit_card *of = &plot->fit->job->card[card];
+    size_t largest = mt_search_largest(mt_fit_search(plot->fit, 0, card));
+    name->y = y_of(plot, (double)of->memory / GIB);
+    draw_line(plot, LEFT, name->y, RIGHT, name->y, colour_of(card), DASHED);
+    if (largest == MT_NONE) {
+        snprintf(name->text, sizeof name->text, "%s: none fits", of->gpu->name);
+        return;
+    }
+    double value = value_at(plot, largest), x = x_of(plot, value);
+    draw_line(plot, x, name->y, x, BOTTOM, colour_of(card), DASHED);
+    snprintf(name->text, sizeof name->text, "%s: %.0f", of->gpu->name, value);
+}
+
+/* Draw the curve through all runs that fit; a context is on top of what the estimate has. */
+static void draw_curve(const struct plot *plot)
+{
+    const struct mt_estimate *estimate = &plot->fit->line[0].estimate;
+    double context = (double)plot->fit->job->card[0].gpu->context;
+    for (size_t i = 1; i < estimate->n; i++) {
+        const struct mt_estimate_point *from = &estimate->point[i - 1], *to = from + 1;
+        double low = ((double)from->used + context) / GIB,
+               high = ((double)to->used + context) / GIB;
+        if ((double)to->value <= plot->last && high <= plot->most)
+            draw_line(plot, x_of(plot, (double)from->value), y_of(plot, low),
+                      x_of(plot, (double)to->value), y_of(plot, high), "#c4c4c4", BOLD);
+    }
+}
+
+static void draw_one_line(struct plot *plot)
+{
+    const struct mt_fit *fit = plot->fit;
+    struct name name[MT_MOST_FIT_CARDS];
+    find_ranges(plot);
+    draw_frame(
+        plot,
+        "what runs took of a card (dots), runs that did not fit (crosses), and the cards' memory",
+        " GiB");
+    draw_values(plot, fit->job->variable[fit->job->searched].name);
+    for (size_t i = 0; i < fit->job->n_cards; i++)
+        draw_card(plot, i, &name[i]);
+    draw_curve(plot);
+    for (size_t i = 0; i < fit->n_attempts; i++)
+        draw_run(plot, &fit->attempt[i]);
+    draw_names(plot, name, fit->job->n_cards);
+}
+
+/* --- several lines, or cards alone ------------------------------------------------------------ */
+
+/* Return what stands for a card on a line: the largest value; without a searched one, what part of
+ * the card it takes. */
+static double height_of(const struct mt_fit *fit, size_t line, size_t card)
+{
+    const struct mt_outcome *best = mt_fit_best(fit, line, card);
+    if (!best)
+        return 0;
+    return fit->job->searched >= 0
+               ? (double)mt_job_searched_value(fit->job,
+                                               mt_search_largest(mt_fit_search(fit, line, card)))
+               : 100 * (double)best->used / (double)fit->job->card[card].memory;
+}
+
+/* Write a row for each variable, with its name at the right. Long values lose their begin. */
+static void draw_line_names(const struct plot *plot)
+{
+    char room[MT_VALUE_TEXT], text[40];
+    const struct mt_job *job = plot->fit->job;
+    double y = BOTTOM + 20;
+    size_t most = (size_t)((RIGHT - LEFT) / (double)job->n_lines / 7);
+    most = most < 4 ? 4 : most > sizeof text - 3 ? sizeof text - 3 : most;
+    for (size_t i = 0; i < job->n_variables; i++) {
+        if ((int)i == job->searched)
+            continue;
+        snprintf(text, sizeof text, "%.22s", job->variable[i].name);
+        draw_text(plot, RIGHT + 12, y, "start", FAINT, text);
+        for (size_t line = 0; line < job->n_lines; line++) {
+            const char *value = mt_choice_value(job, (struct mt_choice){line, 0}, i, room);
+            size_t n = strlen(value);
+            snprintf(text, sizeof text, "%s%s", n > most ? "\u2026" : "",
+                     n > most ? value + n - most + 1
+                     : *value ? value
+                              : "\u2013");
+            draw_text(plot, x_of(plot, (double)line), y, "middle", INK, text);
+        }
+        y += ROW;
+    }
+}
+
+/* Return whether points are joined: a number grows from one to the next. */
+static bool is_joined(const struct mt_job *job)
+{
+    uint64_t number, before = 0;
+    for (size_t i = 0; i < job->n_variables; i++)
+        for (size_t at = 0; (int)i != job->searched && at < job->variable[i].n;
+             before = number, at++)
+            if (job->variable[i].n != job->n_lines ||
+                !mt_variable_number(&job->variable[i], at, &number) || (at && number <= before))
+                return false;
+    return true;
+}
+
+static void draw_stroke(const struct plot *plot, size_t card, struct name *name)
+{
+    char title[400], values[300], text[32];
+    const struct mt_fit *fit = plot->fit;
+    const struct mt_job *job = fit->job;
+    bool joined = is_joined(job);
+    double aside = joined ? 0 : 12 * ((double)card - (double)(job->n_cards - 1) / 2), x = 0;
+    for (size_t line = 0; line < job->n_lines; line++) {
+        double height = height_of(fit, line, card), before = x, y = y_of(plot, height);
+        bool fits = mt_fit_best(fit, line, card);
+        x = x_of(plot, (double)line) + aside;
+        mt_choice_text(job, (struct mt_choice){line, 0}, MT_CHOICE_LINE, values, sizeof values);
+        snprintf(text, sizeof text, job->searched >= 0 ? "%.0f" : "%.1f %%", height);
+        snprintf(title, sizeof title, "%s, %s: %s", job->card[card].gpu->name, values, text);
+        if (line && joined)
+            draw_line(plot, before, name->y, x, y, colour_of(card), BOLD);
+        draw_mark(plot, x, y, fits, colour_of(card), title);
+        if (fits)
+            draw_text(plot, x, y - 8, "middle", colour_of(card), text);
+        name->y = y;
+    }
+    snprintf(name->text, sizeof name->text, "%s", job->card[card].gpu->name);
+}
+
+static void draw_lines(struct plot *plot)
+{
+    const struct mt_fit *fit = plot->fit;
+    const struct mt_job *job = fit->job;
+    char what[160] = "part of the card that each line takes (crosses: it does not fit)";
+    struct name name[MT_MOST_FIT_CARDS];
+    double most = 1;
+    for (size_t card = 0; card < job->n_cards; card++)
+        for (size_t line = 0; line < job->n_lines; line++)
+            most = fmax(most, height_of(fit, line, card));
+    *plot = (struct plot){plot->out, fit, -0.5, (double)job->n_lines - 0.5, most * 1.08};
+    if (job->searched >= 0)
+        snprintf(what, sizeof what, "the largest %s that fits (crosses: none does)",
+                 job->variable[job->searched].name);
+    draw_frame(plot, what, job->searched >= 0 ? "" : " %");
+    draw_line_names(plot);
+    for (size_t card = 0; card < job->n_cards; card++)
+        draw_stroke(plot, card, &name[card]);
+    draw_names(plot, name, job->n_cards);
+}
+
+/* Draw a bar for each card; names of many stand in two rows. */
+static void draw_cards(struct plot *plot)
+{
+    char text[32];
+    const struct mt_job *job = plot->fit->job;
+    double width = (RIGHT - LEFT) / (double)job->n_cards * 0.6;
+    *plot = (struct plot){plot->out, plot->fit, -0.5, (double)job->n_cards - 0.5, 108};
+    draw_frame(plot, "part of each card's memory that it takes (crosses: it does not fit)", " %");
+    for (size_t card = 0; card < job->n_cards; card++) {
+        const char *name = job->card[card].gpu->name;
+        double height = height_of(plot->fit, 0, card), x = x_of(plot, (double)card),
+               y = y_of(plot, height);
+        snprintf(text, sizeof text, "%.0f %%", height);
+        if (mt_fit_best(plot->fit, 0, card)) {
+            fprintf(plot->out,
+                    "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>\n",
+                    x - width / 2, y, width, BOTTOM - y, colour_of(0));
+            draw_text(plot, x, y - 5, "middle", INK, text);
+        } else {
+            draw_mark(plot, x, BOTTOM - 8, false, BAD, name);
+        }
+        draw_text(plot, x, BOTTOM + 20 + (job->n_cards > 6 && card % 2 ? ROW : 0), "middle", INK,
+                  name);
+    }
+}
 
 int mt_fit_picture(const struct mt_fit *fit, const char *path)
 {
     struct mt_new_file file;
-    int rc = mt_new_file_open(&file, path, 0);
-    struct mt_plot plot = {.out = rc ? NULL : mt_new_file_stream(&file), .fit = fit};
+    int rc = mt_new_file_open(&file, path, 0), height = HEIGHT + ROW * (int)fit->job->n_variables;
+    struct plot plot = {.out = rc ? NULL : mt_new_file_stream(&file), .fit = fit};
     if (!plot.out)
         return rc ? rc : mt_new_file_close(&file, NULL, 0);
-    mt_svg_begin(plot.out, MT_PLOT_WIDTH, MT_PLOT_HEIGHT + MT_PLOT_ROW * (int)fit->job->n_variables,
-                 "memtap fit");
+    fprintf(plot.out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+            "height=\"%d\" font-family=\"system-ui, sans-serif\" font-size=\"12\" role=\"img\">\n"
+            "<title>memtap fit</title>\n<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
+            WIDTH, height, WIDTH, height, WIDTH, height);
     if (fit->job->n_lines == 1 && fit->job->searched >= 0)
-        mt_plot_one_line(&plot);
+        draw_one_line(&plot);
     else if (fit->job->n_variables)
-        mt_plot_lines(&plot);
+        draw_lines(&plot);
     else
-        mt_plot_cards(&plot);
-    mt_svg_end(plot.out);
+        draw_cards(&plot);
+    fputs("</svg>\n", plot.out);
     return mt_new_file_close(&file, plot.out, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fit-text.h"
+#include "show.h"
 #include "tools/terminal/command.h"
 
 #include <inttypes.h>
@@ -27,29 +27,31 @@ const struct mt_outcome *mt_fit_obstacle(const struct mt_fit *fit, size_t line, 
                                          struct mt_choice *choice)
 {
     const struct mt_card_search *search = mt_fit_search(fit, line, card);
-    choice->line = line;
-    if (search->stopped_at != MT_NONE) {
-        choice->at = search->stopped_at;
-        return &search->at_stop;
-    }
-    choice->at = fit->line[line].refused_at;
-    return &fit->line[line].refusal;
+    const struct mt_attempt *refusal = &fit->attempt[fit->line[line].refusal];
+    *choice = (struct mt_choice){line, search->stopped_at};
+    if (search->stopped_at != MT_NONE)
+        return mt_fit_outcome(fit, line, card, search->stopped_at);
+    *choice = refusal->choice;
+    return refusal->outcome;
 }
 
 const struct mt_outcome *mt_fit_best(const struct mt_fit *fit, size_t line, size_t card)
 {
-    const struct mt_card_search *search = mt_fit_search(fit, line, card);
-    return search->top != MT_NONE    ? &search->at_top
-           : search->fits != MT_NONE ? &search->at_fit
-                                     : NULL;
+    size_t at = mt_search_largest(mt_fit_search(fit, line, card));
+    return at == MT_NONE ? NULL : mt_fit_outcome(fit, line, card, at);
+}
+
+bool mt_fit_was_caught(const struct mt_fit *fit, size_t line, size_t card)
+{
+    size_t fails = mt_fit_search(fit, line, card)->fails;
+    return fails != MT_NONE && mt_fit_outcome(fit, line, card, fails)->was_caught;
 }
 
 bool mt_fit_is_uneven(const struct mt_fit *fit, size_t line, size_t card)
 {
-    uint64_t smaller, larger;
     const struct mt_card_search *search = mt_fit_search(fit, line, card);
     return search->top != MT_NONE || search->hole != MT_NONE ||
-           mt_estimate_falls(&fit->line[line].estimate, &smaller, &larger);
+           mt_estimate_falls(&fit->line[line].estimate);
 }
 
 const char *mt_fit_obstacle_text(char out[MT_OBSTACLE_TEXT], const struct mt_fit *fit,
@@ -81,54 +83,36 @@ const char *mt_fit_obstacle_text(char out[MT_OBSTACLE_TEXT], const struct mt_fit
     return out;
 }
 
-/* --- of one run --------------------------------------------------------------------------------
- */
-
-static void add_figures(char *out, size_t size, const struct mt_fit *fit,
-                        const struct mt_attempt *attempt)
+void mt_fit_show_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
 {
-    char used[MT_SIZE_TEXT], memory[MT_SIZE_TEXT];
+    char values[400], how[200], obstacle[MT_OBSTACLE_TEXT], used[MT_SIZE_TEXT],
+        memory[MT_SIZE_TEXT], iterations[64] = "";
     const struct mt_outcome *outcome = attempt->outcome;
-    mt_size_text(used, outcome->used);
-    mt_size_text(memory, fit->job->card[attempt->card].memory);
-    if (attempt->is_huge)
-        snprintf(out, size, "takes %s", used);
-    else
-        snprintf(out, size, "fits: %s of %s", used, memory);
-}
-
-static void tell_how(char *out, size_t size, const struct mt_fit *fit,
-                     const struct mt_attempt *attempt)
-{
-    char text[MT_OBSTACLE_TEXT];
-    const struct mt_outcome *outcome = attempt->outcome;
-    if (outcome->end == MT_FIT_FITS)
-        add_figures(out, size, fit, attempt);
-    else if (outcome->end == MT_FIT_FULL && !attempt->is_huge)
-        snprintf(out, size, "does not fit%s", outcome->was_caught ? "; the program caught it" : "");
-    else
-        snprintf(out, size, "%s", mt_fit_obstacle_text(text, fit, outcome));
-}
-
-void mt_fit_tell(const struct mt_fit *fit, const struct mt_attempt *attempt)
-{
-    char values[400], how[200], iterations[64] = "";
-    const struct mt_outcome *outcome = attempt->outcome;
+    const struct mt_fit_card *card = &fit->job->card[attempt->card];
     mt_choice_text(fit->job, attempt->choice, MT_CHOICE_ALL, values, sizeof values);
-    tell_how(how, sizeof how, fit, attempt);
+    mt_size_text(used, outcome->used);
+    mt_size_text(memory, card->memory);
+    if (outcome->end == MT_FIT_FITS && attempt->is_huge)
+        snprintf(how, sizeof how, "takes %s", used);
+    else if (outcome->end == MT_FIT_FITS)
+        snprintf(how, sizeof how, "fits: %s of %s", used, memory);
+    else if (outcome->end == MT_FIT_FULL && !attempt->is_huge)
+        snprintf(how, sizeof how, "does not fit%s",
+                 outcome->was_caught ? "; the program caught it" : "");
+    else
+        snprintf(how, sizeof how, "%s", mt_fit_obstacle_text(obstacle, fit, outcome));
     if (outcome->was_stopped)
         snprintf(iterations, sizeof iterations, ", ended after %u iterations", outcome->iterations);
-    mt_say("%s%s%s: %s%s (%.1f s)",
-           attempt->is_huge ? "unlimited card" : fit->job->card[attempt->card].gpu->name,
+    mt_say("%s%s%s: %s%s (%.1f s)", attempt->is_huge ? "unlimited card" : card->gpu->name,
            *values ? ", " : "", values, how, iterations, (double)outcome->wall_ns / 1e9);
 }
 
-int mt_fit_text(const struct mt_fit *fit, const struct mt_style *style)
+int mt_fit_print_text(const struct mt_fit *fit, const struct mt_style *style)
 {
     unsigned width = style->columns ? style->columns : PIPED_COLUMNS;
-    int rc = mt_fit_put_table(fit, style, width);
+    int rc = mt_fit_print_table(fit, style, width);
     putchar('\n');
     if (!rc)
-        mt_fit_put_notes(fit, style, width);
+        mt_fit_print_notes(fit, style, width);
     return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fit-text.h"
+#include "show.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -31,7 +31,7 @@ static void add_heading(struct table *table, const char *name, int is_right)
     snprintf(table->cell[table->columns - 1], CELL, "%s", name);
 }
 
-/* Columns that a text takes: cells are ASCII, or what a user typed. */
+/* Return the columns that a text takes: cells are ASCII, or what a user typed. */
 static int width_of(const char *text)
 {
     int n = 0;
@@ -105,45 +105,33 @@ static void put_largest(char *out, const struct mt_fit *fit, size_t line, size_t
     enum mt_fit_verdict verdict = mt_fit_verdict(fit, line, card);
     if (verdict == MT_VERDICT_NONE)
         snprintf(out, CELL, "%s", job->searched < 0 ? "no" : "none");
-    else if (verdict == MT_VERDICT_OPEN && largest != MT_NONE && job->searched >= 0)
-        snprintf(out, CELL, "%s or more",
-                 mt_variable_text(&job->variable[job->searched], largest, room));
-    else if (verdict == MT_VERDICT_OPEN)
+    else if (verdict == MT_VERDICT_OPEN && (largest == MT_NONE || job->searched < 0))
         snprintf(out, CELL, "not known");
     else if (job->searched < 0)
         snprintf(out, CELL, "yes");
     else
-        snprintf(out, CELL, "%s", mt_variable_text(&job->variable[job->searched], largest, room));
+        snprintf(out, CELL, "%s%s", mt_variable_text(&job->variable[job->searched], largest, room),
+                 verdict == MT_VERDICT_OPEN ? " or more" : "");
 }
 
-/* Of a value that fits nowhere, what it took where it had room. */
-static const struct mt_outcome *peak_of(const struct mt_fit *fit, size_t line, size_t card)
-{
-    const struct mt_outcome *best = mt_fit_best(fit, line, card);
-    const struct mt_fit_line *of = &fit->line[line];
-    if (best || mt_fit_verdict(fit, line, card) != MT_VERDICT_NONE)
-        return best;
-    for (size_t i = 0; i < of->n_shared; i++)
-        if (of->shared[i].position == mt_fit_search(fit, line, card)->first &&
-            of->shared[i].outcome.end == MT_FIT_FITS)
-            return &of->shared[i].outcome;
-    return NULL;
-}
-
+/* Write the figures of the largest value; of one that fits nowhere, what it took where it had room,
+ * with this card's context. */
 static void put_figures(struct table *table, const struct mt_fit *fit, size_t row, size_t column,
                         size_t line, size_t card)
 {
     char size[MT_SIZE_TEXT];
-    const struct mt_outcome *peak = peak_of(fit, line, card);
-    uint64_t memory = fit->job->card[card].memory;
     const struct mt_job *job = fit->job;
-    bool is_own = peak && peak == mt_fit_best(fit, line, card);
-    if (peak) {
-        uint64_t other = is_own ? 0 : job->card[mt_fit_largest_card(job)].gpu->context;
-        uint64_t used = peak->used - other + (is_own ? 0 : job->card[card].gpu->context);
+    const struct mt_outcome *peak = mt_fit_best(fit, line, card);
+    uint64_t used = peak ? peak->used : 0;
+    if (!peak && mt_fit_verdict(fit, line, card) == MT_VERDICT_NONE)
+        peak = mt_fit_outcome(fit, line, MT_ANY_ROOM, mt_fit_search(fit, line, card)->first);
+    if (peak && peak->end == MT_FIT_FITS) {
+        if (!used)
+            used = peak->used - job->card[mt_job_largest_card(job)].gpu->context +
+                   job->card[card].gpu->context;
         snprintf(cell(table, row, column), CELL, "%s", mt_size_text(size, used));
         snprintf(cell(table, row, column + 1), CELL, "%.1f %%",
-                 100.0 * (double)used / (double)memory);
+                 100.0 * (double)used / (double)job->card[card].memory);
         snprintf(cell(table, row, column + 2), CELL, "%s", mt_size_text(size, peak->reserved));
     }
     snprintf(cell(table, row, column + 3), CELL, "%u", mt_fit_runs(fit, line, card));
@@ -161,15 +149,14 @@ static void make_row(struct table *table, const struct mt_fit *fit, size_t row, 
     for (size_t i = 0; i < job->n_variables && !table->has_headings; i++)
         if ((int)i != job->searched)
             mt_safe_text(cell(table, row, column++), CELL,
-                         mt_variable_text(&job->variable[i],
-                                          mt_job_value(job, (struct mt_choice){line, 0}, i), room),
-                         48, MT_CUT_END, &style);
+                         mt_choice_value(job, (struct mt_choice){line, 0}, i, room), 48, MT_CUT_END,
+                         &style);
     put_largest(cell(table, row, column++), fit, line, card);
     put_figures(table, fit, row, column, line, card);
 }
 
-/* Row 0 has the columns' names. With headings the cards of a line are together, else the lines of a
- * card. */
+/* Return the row of a card and line, behind that of the columns' names. With headings the cards of
+ * a line are together, else the lines of a card. */
 static size_t row_of(const struct table *table, const struct mt_job *job, size_t line, size_t card)
 {
     return 1 + (table->has_headings ? line * job->n_cards + card : card * job->n_lines + line);
@@ -194,7 +181,7 @@ static void put_heading(const struct mt_job *job, size_t line, const struct mt_s
     mt_put_wrapped(stdout, values, width, style);
 }
 
-int mt_fit_put_table(const struct mt_fit *fit, const struct mt_style *style, unsigned width)
+int mt_fit_print_table(const struct mt_fit *fit, const struct mt_style *style, unsigned width)
 {
     const struct mt_job *job = fit->job;
     struct table table = {.rows = 1 + job->n_lines * job->n_cards};

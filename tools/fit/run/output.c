@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "printed.h"
+#include "output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +13,10 @@
 #define MOST_BYTES (64 << 20)
 #define MOST_LINES 6
 
-int mt_printed_begin(const char *folder)
+int mt_output_begin(const char *folder)
 {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/" MT_PRINTED_FILE, folder) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/output.txt", folder) >= (int)sizeof path)
         return -ENAMETOOLONG;
     int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -28,14 +28,14 @@ int mt_printed_begin(const char *folder)
     return rc;
 }
 
-void mt_printed_bound(int fd)
+void mt_output_bound(int fd)
 {
     struct stat status;
     if (!fstat(fd, &status) && status.st_size > MOST_BYTES && ftruncate(fd, 0))
         return; /* it gets longer */
 }
 
-/* A line that a progress bar writes anew each time is many lines. */
+/* Make many lines of one that a progress bar writes anew each time. */
 static void unite(char *text)
 {
     size_t n = 0;
@@ -49,7 +49,7 @@ static void unite(char *text)
     text[n] = '\0';
 }
 
-void mt_printed_last(int fd, char *out, size_t size)
+void mt_output_last(int fd, char *out, size_t size)
 {
     char text[8192];
     struct stat status;
@@ -66,7 +66,7 @@ void mt_printed_last(int fd, char *out, size_t size)
     snprintf(out, size, "%s", at);
 }
 
-bool mt_printed_is_of_memory(const char *text)
+bool mt_output_is_of_memory(const char *text)
 {
     static const char *const words[] = {
         "CUDA out of memory",           "CUDA error: out of memory",    "cudaErrorMemoryAllocation",

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command.h"
+#include "simulator/launch.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define OPTIONS 20u /* words of `memtap run` before the command */
+
+/* Read a number from 1 to SIM_MAX_GPUS, given as such or as "{NAME}"; without a text, otherwise.
+ */
+static int read_count(const struct mt_job *job, struct mt_choice choice, const char *text,
+                      unsigned *count, const char *option, char *why, size_t size)
+{
+    if (!text)
+        return 0;
+    char *filled = mt_job_fill(job, choice, text), *end = filled;
+    unsigned long number =
+        filled && isdigit((unsigned char)*filled) ? strtoul(filled, &end, 10) : 0;
+    int is_good = number >= 1 && number <= SIM_MAX_GPUS && !*end;
+    if (!is_good)
+        snprintf(why, size, "--%s %s: not a number from 1 to %d", option, filled ? filled : text,
+                 SIM_MAX_GPUS);
+    *count = (unsigned)number;
+    free(filled);
+    return is_good ? 0 : -EINVAL;
+}
+
+int mt_run_processes(const struct mt_job *job, struct mt_choice choice, unsigned *processes,
+                     char *why, size_t size)
+{
+    *processes = 1;
+    return read_count(job, choice, job->processes, processes, "nproc", why, size);
+}
+
+/* --- the environment -------------------------------------------------------------------------- */
+
+/* Return a port that is free now. Whoever takes it meanwhile makes the run fail, and says so. */
+static unsigned free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int rc = fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) ||
+             getsockname(fd, (struct sockaddr *)&address, &length);
+    if (fd >= 0)
+        close(fd);
+    return rc ? 29500 : ntohs(address.sin_port);
+}
+
+static int set_number(const char *name, unsigned number, int overwrite)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", number);
+    return setenv(name, text, overwrite);
+}
+
+/* Set a port, at which runs beside each other do not meet: torchrun's has PET_ before its name. */
+static int set_port(unsigned processes)
+{
+    unsigned port = free_port();
+    if (set_number("PET_MASTER_PORT", port, 0))
+        return -ENOMEM;
+    return processes > 1 &&
+                   (setenv("MASTER_ADDR", "127.0.0.1", 1) || set_number("MASTER_PORT", port, 1) ||
+                    set_number("WORLD_SIZE", processes, 1) ||
+                    set_number("LOCAL_WORLD_SIZE", processes, 1))
+               ? -ENOMEM
+               : 0;
+}
+
+static int set_variables(const struct mt_job *job, struct mt_choice choice)
+{
+    char room[MT_VALUE_TEXT];
+    for (size_t i = 0; i < job->n_variables; i++) {
+        const struct mt_variable *variable = &job->variable[i];
+        const char *text = mt_choice_value(job, choice, i, room);
+        if (variable->is_environment &&
+            (*text ? setenv(variable->name, text, 1) : unsetenv(variable->name)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* --- the words -------------------------------------------------------------------------------- */
+
+struct line {
+    char cards[16], memory[32], output[2 * PATH_MAX];
+    const char *word[OPTIONS];
+    size_t n;
+};
+
+static void add(struct line *line, const char *word, const char *value)
+{
+    line->word[line->n++] = word;
+    if (value)
+        line->word[line->n++] = value;
+}
+
+/* Add "memtap run ..." up to the command. */
+static void add_run(struct line *line, const struct mt_attempt *attempt, const struct mt_job *job,
+                    unsigned cards, bool is_for_user)
+{
+    const struct mt_fit_card *card = &job->card[attempt->card];
+    snprintf(line->cards, sizeof line->cards, "%u", cards);
+    snprintf(line->memory, sizeof line->memory, "%" PRIu64,
+             attempt->is_huge ? MT_HUGE_CARD : card->memory);
+    add(line, "memtap", "run");
+    if (!is_for_user) {
+        add(line, "--quiet", "--stacks=python");
+        add(line, "--keep=all", NULL);
+        add(line, "--output", line->output);
+    }
+    add(line, "--simulate", card->gpu->name);
+    if (attempt->is_huge || job->is_smaller)
+        add(line, "--memory", line->memory);
+    if (job->gpus || job->processes)
+        add(line, "--gpus", line->cards);
+    if (job->values)
+        add(line, "--values", job->values);
+    add(line, "--", NULL);
+}
+
+/* Name the traces; in a pattern % is doubled. */
+static void set_output(struct line *line, const char *folder, unsigned rank)
+{
+    size_t n = 0;
+    for (const char *at = folder; *at && n + 40 < sizeof line->output; at++) {
+        line->output[n++] = *at;
+        if (*at == '%')
+            line->output[n++] = '%';
+    }
+    snprintf(line->output + n, sizeof line->output - n, "/%u-%%e-%%p.mtap", rank);
+}
+
+static void become(const struct line *line, char *const *command, unsigned rank, unsigned processes)
+{
+    const char *words[4096];
+    size_t n = line->n, m = 0;
+    memcpy(words, line->word, n * sizeof *words);
+    while (command[m] && n < sizeof words / sizeof *words - 1)
+        words[n++] = command[m++];
+    words[n] = NULL;
+    if (processes > 1 && (set_number("RANK", rank, 1) || set_number("LOCAL_RANK", rank, 1)))
+        _exit(127);
+    if (!command[m])
+        execv("/proc/self/exe", (char *const *)words);
+    _exit(127);
+}
+
+int mt_run_start(const struct mt_attempt *attempt, const struct mt_job *job, const char *folder,
+                 unsigned processes, pid_t *pid, char *why, size_t size)
+{
+    unsigned cards = processes;
+    struct line line = {.n = 0};
+    int rc = read_count(job, attempt->choice, job->gpus, &cards, "gpus", why, size);
+    if (rc)
+        return rc;
+    char **words = mt_job_words(job, attempt->choice);
+    if (!words || set_variables(job, attempt->choice) || set_port(processes))
+        rc = -ENOMEM;
+    add_run(&line, attempt, job, cards, false);
+    for (unsigned rank = 0; rank < processes && !rc; rank++) {
+        set_output(&line, folder, rank);
+        pid[rank] = fork();
+        if (!pid[rank])
+            become(&line, words, rank, processes);
+        if (pid[rank] < 0)
+            rc = -errno;
+    }
+    if (rc)
+        snprintf(why, size, "%s", strerror(-rc));
+    mt_words_free(words);
+    return rc;
+}
+
+/* Write a word as a shell reads it. */
+static void put_word(FILE *out, const char *word)
+{
+    const char *at = word;
+    while (isalnum((unsigned char)*at) || (*at && strchr("-_=./:,+%@", *at)))
+        at++;
+    if (*word && !*at) {
+        fputs(word, out);
+        return;
+    }
+    putc('\'', out);
+    for (at = word; *at; at++)
+        fputs(*at == '\'' ? "'\\''" : (char[]){*at, '\0'}, out);
+    putc('\'', out);
+}
+
+static void put_variables(FILE *out, const struct mt_attempt *attempt, const struct mt_job *job)
+{
+    char room[MT_VALUE_TEXT];
+    for (size_t i = 0; i < job->n_variables; i++) {
+        if (!job->variable[i].is_environment)
+            continue;
+        fprintf(out, "%s=", job->variable[i].name);
+        put_word(out, mt_choice_value(job, attempt->choice, i, room));
+        putc(' ', out);
+    }
+}
+
+char *mt_attempt_line(const struct mt_attempt *attempt, const struct mt_job *job)
+{
+    char *text = NULL, why[64];
+    size_t size;
+    struct line line = {.n = 0};
+    unsigned cards = 1;
+    mt_run_processes(job, attempt->choice, &cards, why, sizeof why);
+    read_count(job, attempt->choice, job->gpus, &cards, "gpus", why, sizeof why);
+    char **words = mt_job_words(job, attempt->choice);
+    FILE *out = words ? open_memstream(&text, &size) : NULL;
+    if (out)
+        put_variables(out, attempt, job);
+    add_run(&line, attempt, job, cards, true);
+    for (size_t i = 0; out && i < line.n; i++)
+        fprintf(out, "%s%s", i ? " " : "", line.word[i]);
+    for (size_t i = 0; out && words[i]; i++) {
+        putc(' ', out);
+        put_word(out, words[i]);
+    }
+    mt_words_free(words);
+    if (!out || fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run printed: a file in its folder. */
+#ifndef MT_FIT_OUTPUT_H
+#define MT_FIT_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Send what the calling process and its children print to a new file of the folder; they read
+ * nothing. Return its descriptor, or a negative errno. */
+int mt_output_begin(const char *folder);
+
+/* Let the file not get too long: its begin is lost then. */
+void mt_output_bound(int fd);
+
+/* Copy the last lines, as many as fit. */
+void mt_output_last(int fd, char *out, size_t size);
+
+/* Return whether a text says that a card's memory ran out, in the words of CUDA, cuBLAS or PyTorch.
+ */
+bool mt_output_is_of_memory(const char *text);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watch.h"
+#include "analyzer/replay/follow.h"
+#include "analyzer/support/grow.h"
+#include "repeat.h"
+#include "requests.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define MOST_TRACES 64u
+#define MOST_EVENTS 1000000u
+#define HEADER 32u /* a file that has less is about to be begun */
+
+/* The most that was taken of a card, apart from its context; bytes. */
+struct taken {
+    uint64_t cuda, floor, allocated, reserved;
+    uint64_t base; /* what else, by what the card said */
+};
+
+struct followed {
+    char path[PATH_MAX];
+    struct mt_follow *follow;
+    struct mt_watcher watcher;
+    struct taken taken[MT_DEVICES];
+    struct mt_repeat repeat[MT_DEVICES];
+    struct mt_gathering *gathering;
+    const struct mt_asked *asked; /* of its devices, once it has ended */
+    size_t n_asked;
+    uint32_t steps;
+    bool is_full, went_on, is_known, is_over;
+};
+
+struct mt_run_watch {
+    char folder[PATH_MAX];
+    uint32_t steps;
+    struct followed *of[MOST_TRACES];
+    size_t n;
+};
+
+static void raise_to(uint64_t *most, uint64_t bytes)
+{
+    if (bytes > *most)
+        *most = bytes;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void note_totals(struct taken *taken, const struct mt_replay *replay, unsigned slot)
+{
+    const struct mt_totals *now = &replay->now[slot];
+    uint64_t cuda = replay->cuda.heap.total[slot].bytes;
+    uint64_t cached = now->reserved > now->allocated ? now->reserved - now->allocated : 0;
+    raise_to(&taken->cuda, cuda > now->reserved ? cuda : now->reserved);
+    raise_to(&taken->floor, cuda > cached ? cuda - cached : now->allocated);
+    raise_to(&taken->allocated, now->event ? now->allocated : cuda);
+    raise_to(&taken->reserved, now->event ? now->reserved : cuda);
+}
+
+/* Note what the card holds beside what CUDA handed out: the context, and what CUDA's modules take.
+ */
+static void note_sample(struct followed *followed, const struct mt_replay *replay,
+                        const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    uint64_t used = event->DEVICE_MEMORY.total - event->DEVICE_MEMORY.free;
+    uint64_t cuda = replay->cuda.heap.total[slot].bytes;
+    raise_to(&followed->taken[slot].base, used > cuda ? used - cuda : 0);
+}
+
+/* Note an event. One device may train while another only holds data: the one that trains says what
+ * is known. Nothing is noted after that, so that it does not depend on when the run was ended. */
+static int note(void *data, const struct mt_replay *replay, const struct mt_event *event)
+{
+    struct followed *followed = data;
+    unsigned slot = mt_device_slot(event->device);
+    size_t beside = mt_gathering_beside(followed->gathering, slot);
+    struct mt_repeat *repeat = &followed->repeat[slot];
+    if (followed->is_known)
+        return 0;
+    int rc = mt_gather(followed->gathering, replay, event);
+    if (replay->n_ooms) {
+        followed->is_full = true;
+        followed->went_on |=
+            replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on || replay->n_ooms > 1;
+    }
+    if (event->kind == MT_DEVICE_MEMORY)
+        note_sample(followed, replay, event);
+    if (rc || mt_kind_about[event->kind] != MT_ABOUT_MEMORY || event->device == MT_NO_DEVICE)
+        return rc;
+    note_totals(&followed->taken[slot], replay, slot);
+    beside = mt_gathering_beside(followed->gathering, slot) - beside;
+    rc = mt_repeat_note(repeat, mt_follow_replay(followed->follow), event, beside);
+    if (followed->steps != MT_ALL_STEPS)
+        followed->is_known =
+            followed->steps ? repeat->complete >= followed->steps : repeat->repeats;
+    return rc;
+}
+
+/* --- traces ----------------------------------------------------------------------------------- */
+
+struct mt_run_watch *mt_run_watch_create(const char *folder, uint32_t steps)
+{
+    struct mt_run_watch *watch = calloc(1, sizeof *watch);
+    if (watch) {
+        snprintf(watch->folder, sizeof watch->folder, "%s", folder);
+        watch->steps = steps;
+    }
+    return watch;
+}
+
+static void destroy_one(struct followed *followed)
+{
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        mt_repeat_clear(&followed->repeat[slot]);
+    mt_gathering_destroy(followed->gathering);
+    mt_follow_close(followed->follow);
+    free(followed);
+}
+
+static int add(struct mt_run_watch *watch, const char *name)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", watch->folder, name) >= (int)sizeof path ||
+        watch->n == MOST_TRACES)
+        return 0;
+    for (size_t i = 0; i < watch->n; i++)
+        if (!strcmp(watch->of[i]->path, path))
+            return 0;
+    struct followed *followed = calloc(1, sizeof *followed);
+    if (!followed || !(followed->gathering = mt_gathering_create())) {
+        free(followed);
+        return -ENOMEM;
+    }
+    memcpy(followed->path, path, sizeof path);
+    followed->steps = watch->steps;
+    followed->watcher = (struct mt_watcher){note, followed};
+    watch->of[watch->n++] = followed;
+    return 0;
+}
+
+static int find_new(struct mt_run_watch *watch)
+{
+    DIR *folder = opendir(watch->folder);
+    const struct dirent *entry;
+    int rc = 0;
+    while (folder && !rc && (entry = readdir(folder))) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (dot && !strcmp(dot, ".mtap"))
+            rc = add(watch, entry->d_name);
+    }
+    if (folder)
+        closedir(folder);
+    return rc;
+}
+
+/* Read what is new of a trace. One that is about to be made may have no header yet. */
+static int poll_one(struct followed *followed, struct mt_trace_error *error)
+{
+    const struct mt_question question = {.watcher = &followed->watcher};
+    int rc =
+        followed->follow ? 0 : mt_follow_open(&followed->follow, followed->path, &question, error);
+    if (rc && (rc == -ENOENT || error->fault == MT_FAULT_EMPTY ||
+               (error->fault == MT_FAULT_CUT && error->offset < HEADER)))
+        return 0;
+    if (rc || followed->is_over)
+        return rc;
+    while ((rc = mt_follow_poll(followed->follow, MOST_EVENTS, error)) > 0)
+        continue;
+    followed->is_over = mt_follow_is_over(followed->follow);
+    return rc;
+}
+
+int mt_run_watch_poll(struct mt_run_watch *watch, struct mt_run_state *state, char *why,
+                      size_t size)
+{
+    struct mt_trace_error error = {0};
+    int rc = find_new(watch);
+    *state = (struct mt_run_state){.traces = watch->n};
+    for (size_t i = 0; i < watch->n && rc >= 0; i++) {
+        const struct followed *followed = watch->of[i];
+        rc = poll_one(watch->of[i], &error);
+        state->n_known += followed->is_known;
+        state->is_full |= followed->is_full;
+        state->went_on |= followed->went_on;
+        state->found_none |=
+            followed->follow && mt_follow_replay(followed->follow)->survey.is_cuda_out_of_memory;
+    }
+    if (rc < 0)
+        snprintf(why, size, "%s", *error.text ? error.text : "out of memory");
+    return rc < 0 ? rc : 0;
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+/* Return what PyTorch had and what others had at one moment: the most of each may be of two. NULL:
+ * it is not known. */
+static const struct mt_asked *asked_of(const struct followed *followed, unsigned slot)
+{
+    for (size_t i = 0; i < followed->n_asked; i++)
+        if (mt_device_slot((int16_t)followed->asked[i].device) == slot)
+            return followed->asked[i].knows_others ? &followed->asked[i] : NULL;
+    return NULL;
+}
+
+static void sum_device(const struct followed *followed, unsigned slot, uint64_t context,
+                       struct mt_outcome *outcome)
+{
+    const struct taken *taken = &followed->taken[slot];
+    const struct mt_asked *asked = asked_of(followed, slot);
+    uint64_t others = asked || taken->base < context ? context : taken->base;
+    if (!taken->cuda)
+        return;
+    for (size_t i = 0; asked && i < asked->n; i++) {
+        if (asked->request[i].kind == MT_REQUEST_OTHERS)
+            others = asked->request[i].size > context ? asked->request[i].size : context;
+        raise_to(&outcome->used, others + asked->recorded[i].reserved);
+        raise_to(&outcome->floor, others + asked->recorded[i].allocated);
+    }
+    if (!asked) {
+        raise_to(&outcome->used, others + taken->cuda);
+        raise_to(&outcome->floor, others + taken->floor);
+    }
+    raise_to(&outcome->reserved, taken->reserved);
+    raise_to(&outcome->allocated, taken->allocated);
+    if (followed->repeat[slot].complete > outcome->iterations)
+        outcome->iterations = followed->repeat[slot].complete;
+}
+
+static void sum_trace(const struct followed *followed, uint64_t context, struct mt_outcome *outcome)
+{
+    const struct mt_replay *replay = mt_follow_replay(followed->follow);
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        sum_device(followed, slot, context, outcome);
+    if (replay->survey.kinds[MT_ALLOC])
+        outcome->flushes += replay->survey.failed_cuda;
+    if (!*outcome->unknown)
+        mt_uncomputed_text(outcome->unknown, &replay->uncomputed, replay->definitions);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct followed *const *one = a, *const *other = b;
+    return strcmp((*one)->path, (*other)->path);
+}
+
+void mt_run_watch_finish(struct mt_run_watch *watch, uint64_t context, struct mt_outcome *outcome,
+                         int file)
+{
+    int rc = outcome->end == MT_FIT_FITS || outcome->end == MT_FIT_FULL ? 0 : -EINVAL;
+    qsort(watch->of, watch->n, sizeof *watch->of, by_path);
+    for (size_t i = 0; i < watch->n; i++) {
+        struct followed *followed = watch->of[i];
+        if (!followed->follow)
+            continue;
+        followed->asked = mt_gathering_finish(followed->gathering, &followed->n_asked);
+        sum_trace(followed, context, outcome);
+        for (size_t j = 0; j < followed->n_asked && !rc; j++)
+            rc = mt_request_log_write(file, &followed->asked[j],
+                                      mt_follow_replay(followed->follow)->definitions);
+    }
+    if (rc && ftruncate(file, 0))
+        return; /* a file in memory gets shorter */
+}
+
+void mt_run_watch_destroy(struct mt_run_watch *watch)
+{
+    for (size_t i = 0; watch && i < watch->n; i++)
+        destroy_one(watch->of[i]);
+    free(watch);
+}

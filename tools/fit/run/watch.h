@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The traces of a run while it goes on: what it took of its cards so far, and whether more is to be
+ * learned from it.
+ */
+#ifndef MT_FIT_WATCH_H
+#define MT_FIT_WATCH_H
+
+#include "tools/fit/job/job.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct mt_run_watch;
+
+struct mt_run_state {
+    size_t traces;
+    size_t n_known;  /* of these, how many have a peak that is known */
+    bool is_full;    /* memory ran out */
+    bool went_on;    /* and the program after that */
+    bool found_none; /* the last call that wanted memory of CUDA got none */
+};
+
+/* Watch the traces that are, or will be, in a folder. steps: after so many iterations nothing more
+ * is looked at (0: as soon as they repeat; MT_ALL_STEPS: never). NULL: no memory. */
+struct mt_run_watch *mt_run_watch_create(const char *folder, uint32_t steps);
+
+/* Read what is new. 0; or a negative errno with why in `why`. */
+int mt_run_watch_poll(struct mt_run_watch *watch, struct mt_run_state *state, char *why,
+                      size_t size);
+
+/* Fill in the figures of a run that has ended. context: bytes that a card has less from the begin.
+ * Of one that fits or ran out of memory, write what was asked of each device, in the order of the
+ * traces' names, into a file (mt_request_log_write); nothing where that is not known of one. */
+void mt_run_watch_finish(struct mt_run_watch *watch, uint64_t context, struct mt_outcome *outcome,
+                         int file);
+
+void mt_run_watch_destroy(struct mt_run_watch *watch);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/print/json.h"
+#include "show.h"
+#include "tools/fit/run/command.h"
+
+/* {"batch": 64, "ckpt": "0"}: numbers where they are whole ones; null for no position. */
+static json_t *json_choice(const struct mt_job *job, size_t line, size_t position)
+{
+    json_t *object = position == MT_NONE ? json_null() : json_object();
+    struct mt_choice choice = {line, position};
+    char room[MT_VALUE_TEXT];
+    uint64_t number;
+    for (size_t i = 0; i < job->n_variables && position != MT_NONE; i++)
+        json_object_set_new(object, job->variable[i].name,
+                            mt_choice_number(job, choice, i, &number)
+                                ? mt_json_number(number)
+                                : mt_json_text(mt_choice_value(job, choice, i, room)));
+    return object;
+}
+
+/* A number, null for 0. */
+static json_t *number_or_null(int number)
+{
+    return number ? json_integer(number) : json_null();
+}
+
+static json_t *json_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
+{
+    const struct mt_outcome *outcome = attempt->outcome;
+    const char *card = attempt->is_huge ? NULL : fit->job->card[attempt->card].gpu->name;
+    char *line = mt_attempt_line(attempt, fit->job);
+    json_t *run = json_pack(
+        "{s:s?, s:o, s:s, s:o, s:o, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "card",
+        card, "values", json_choice(fit->job, attempt->choice.line, attempt->choice.at), "ended",
+        mt_fit_end_name(outcome->end), "exit_code", number_or_null(outcome->exit_code), "signal",
+        number_or_null(outcome->signal), "caught", outcome->was_caught, "stopped",
+        outcome->was_stopped, "iterations", (int)outcome->iterations, "peak_used",
+        mt_json_number(outcome->used), "peak_reserved", mt_json_number(outcome->reserved),
+        "peak_allocated", mt_json_number(outcome->allocated), "cache_flushes",
+        mt_json_number(outcome->flushes), "host_memory", mt_json_number(outcome->host), "seconds",
+        (double)outcome->wall_ns / 1e9, "last_lines",
+        outcome->end == MT_FIT_FITS ? json_null() : mt_json_text(outcome->last), "command",
+        line ? mt_json_text(line) : json_null());
+    free(line);
+    return run;
+}
+
+static json_t *json_line(const struct mt_fit *fit, size_t line, size_t card)
+{
+    static const char *const verdicts[] = {
+#define MT_FIT_NAME(id, name) name,
+        MT_FIT_VERDICTS(MT_FIT_NAME)
+#undef MT_FIT_NAME
+    };
+    const struct mt_card_search *search = mt_fit_search(fit, line, card);
+    const struct mt_outcome *best = mt_fit_best(fit, line, card);
+    return json_pack("{s:o, s:o, s:s, s:o, s:o, s:i, s:b, s:b}", "fits",
+                     json_choice(fit->job, line, mt_search_largest(search)), "fails",
+                     json_choice(fit->job, line, search->fails), "verdict",
+                     verdicts[mt_fit_verdict(fit, line, card)], "peak_reserved",
+                     best ? mt_json_number(best->reserved) : json_null(), "peak_used",
+                     best ? mt_json_number(best->used) : json_null(), "runs",
+                     (int)mt_fit_runs(fit, line, card), "monotonous",
+                     !mt_fit_is_uneven(fit, line, card), "caught",
+                     mt_fit_was_caught(fit, line, card));
+}
+
+/* Return what a line is compared by: the searched value; of a single list of numbers, its own. */
+static uint64_t rank_of(const struct mt_fit *fit, size_t line, size_t card)
+{
+    uint64_t number = 0;
+    const struct mt_job *job = fit->job;
+    if (job->searched >= 0)
+        return mt_job_searched_value(job, mt_search_largest(mt_fit_search(fit, line, card)));
+    if (job->n_variables == 1)
+        mt_variable_number(&job->variable[0], line, &number);
+    return number;
+}
+
+/* Return the line that a card's own "fits" is of: the largest value; of equal ones, the first. */
+static size_t best_line(const struct mt_fit *fit, size_t card)
+{
+    size_t best = MT_NONE;
+    for (size_t line = 0; line < fit->job->n_lines; line++)
+        if (mt_fit_best(fit, line, card) &&
+            (best == MT_NONE || rank_of(fit, line, card) > rank_of(fit, best, card)))
+            best = line;
+    return best == MT_NONE ? 0 : best;
+}
+
+/* Of a single list, the value after the largest that fits; of others, that of the same line. */
+static json_t *json_fails(const struct mt_fit *fit, size_t line, size_t card)
+{
+    size_t next = MT_NONE;
+    bool fits = mt_fit_best(fit, line, card);
+    if (fit->job->searched >= 0 || fit->job->n_variables != 1)
+        return json_choice(fit->job, line, mt_fit_search(fit, line, card)->fails);
+    for (size_t i = 0; i < fit->job->n_lines; i++)
+        if (mt_fit_verdict(fit, i, card) == MT_VERDICT_NONE &&
+            (!fits || rank_of(fit, i, card) > rank_of(fit, line, card)) &&
+            (next == MT_NONE || rank_of(fit, i, card) < rank_of(fit, next, card)))
+            next = i;
+    return next == MT_NONE ? json_null() : json_choice(fit->job, next, 0);
+}
+
+static json_t *json_card(const struct mt_fit *fit, size_t card)
+{
+    size_t line = best_line(fit, card);
+    json_t *object = json_line(fit, line, card), *frontier = json_array();
+    unsigned runs = 0;
+    for (size_t i = 0; i < fit->job->n_lines; i++) {
+        json_array_append_new(frontier, json_line(fit, i, card));
+        runs += mt_fit_runs(fit, i, card);
+    }
+    json_object_set_new(object, "card", json_string(fit->job->card[card].gpu->name));
+    json_object_set_new(object, "fails", json_fails(fit, line, card));
+    json_object_set_new(object, "memory", mt_json_number(fit->job->card[card].memory));
+    json_object_set_new(object, "runs", json_integer((json_int_t)runs));
+    json_object_set_new(object, "frontier", frontier);
+    return object;
+}
+
+static json_t *json_vary(const struct mt_variable *variable, bool is_searched)
+{
+    char first[MT_VALUE_TEXT], last[MT_VALUE_TEXT];
+    return json_pack("{s:s, s:b, s:b, s:o, s:o, s:o}", "name", variable->name, "searched",
+                     is_searched, "environment", variable->is_environment, "first",
+                     mt_json_text(mt_variable_text(variable, 0, first)), "last",
+                     mt_json_text(mt_variable_text(variable, variable->n - 1, last)), "values",
+                     mt_json_number(variable->n));
+}
+
+int mt_fit_print_json(const struct mt_fit *fit)
+{
+    const struct mt_job *job = fit->job;
+    json_t *cards = json_array(), *runs = json_array(), *vary = json_array(), *words = json_array();
+    for (size_t i = 0; i < job->n_words; i++)
+        json_array_append_new(words, mt_json_text(job->words[i]));
+    for (size_t i = 0; i < job->n_cards; i++)
+        json_array_append_new(cards, json_card(fit, i));
+    for (size_t i = 0; i < fit->n_attempts; i++)
+        json_array_append_new(runs, json_run(fit, &fit->attempt[i]));
+    for (size_t i = 0; i < job->n_variables; i++)
+        json_array_append_new(vary, json_vary(&job->variable[i], (int)i == job->searched));
+    return mt_json_print(stdout,
+                         json_pack("{s:s, s:o, s:o, s:f, s:o, s:o, s:f}", "schema", "memtap.fit/1",
+                                   "command", words, "vary", vary, "fraction", job->fraction,
+                                   "cards", cards, "runs", runs, "seconds", fit->seconds),
+                         0);
+}

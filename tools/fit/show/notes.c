@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "show.h"
+#include "tools/fit/run/command.h"
+#include "tools/terminal/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct notes {
+    const struct mt_fit *fit;
+    const struct mt_style *style;
+    unsigned width;
+    char text[4000]; /* a paragraph that grows */
+    size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct notes *notes, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (notes->used < sizeof notes->text)
+        notes->used += (size_t)vsnprintf(notes->text + notes->used,
+                                         sizeof notes->text - notes->used, format, arguments);
+    va_end(arguments);
+}
+
+/* Print the paragraph. In a list the last ';' becomes the end. */
+static void print(struct notes *notes)
+{
+    if (notes->used && notes->used < sizeof notes->text && notes->text[notes->used - 1] == ';')
+        notes->text[notes->used - 1] = '.';
+    if (notes->used)
+        mt_put_wrapped(stdout, notes->text, notes->width, notes->style);
+    notes->used = 0;
+}
+
+/* "h100, batch=64, ckpt=0" */
+static void say_where(struct notes *notes, size_t card, size_t line, size_t at,
+                      enum mt_choice_part part)
+{
+    char values[400];
+    const struct mt_job *job = notes->fit->job;
+    mt_choice_text(job, (struct mt_choice){line, at}, part, values, sizeof values);
+    say(notes, "%s%s%s", job->card[card].gpu->name, *values ? ", " : "", values);
+}
+
+/* Return the text of a value that is searched. */
+static const char *searched(const struct mt_fit *fit, size_t at, char room[MT_VALUE_TEXT])
+{
+    return mt_variable_text(&fit->job->variable[fit->job->searched], at, room);
+}
+
+static const char *searched_name(const struct mt_fit *fit)
+{
+    return fit->job->variable[fit->job->searched].name;
+}
+
+static void say_run(struct notes *notes, const struct mt_attempt *attempt)
+{
+    char values[400], size[MT_SIZE_TEXT];
+    const struct mt_outcome *outcome = attempt->outcome;
+    mt_choice_text(notes->fit->job, attempt->choice, MT_CHOICE_ALL, values, sizeof values);
+    mt_size_text(size, outcome->used);
+    if (outcome->end == MT_FIT_FITS)
+        say(notes, " %s %s%s;", values, attempt->is_huge ? "takes " : "fits, ", size);
+    else
+        say(notes, " %s %s;", values,
+            outcome->end == MT_FIT_FULL ? "does not fit" : mt_fit_end_name(outcome->end));
+}
+
+static void note_uneven(struct notes *notes, size_t line, size_t card)
+{
+    char hole[MT_VALUE_TEXT], fits[MT_VALUE_TEXT];
+    const struct mt_fit *fit = notes->fit;
+    const struct mt_card_search *search = mt_fit_search(fit, line, card);
+    if (!mt_fit_is_uneven(fit, line, card))
+        return;
+    say_where(notes, card, line, 0, MT_CHOICE_LINE);
+    say(notes, ": memory is not monotonous in %s: ", searched_name(fit));
+    if (search->hole == MT_NONE)
+        say(notes, "other values may fit, or not. Runs:");
+    else
+        say(notes,
+            "there are several borders. %s does not fit, though %s does; that may be so of other "
+            "values, too. Runs:",
+            searched(fit, search->hole, hole), searched(fit, search->fits, fits));
+    for (size_t i = 0; i < fit->n_attempts; i++)
+        if (fit->attempt[i].choice.line == line &&
+            (fit->attempt[i].is_huge || fit->attempt[i].card == card))
+            say_run(notes, &fit->attempt[i]);
+    print(notes);
+}
+
+static void note_caught(struct notes *notes, size_t line, size_t card)
+{
+    if (!mt_fit_was_caught(notes->fit, line, card))
+        return;
+    say_where(notes, card, line, mt_fit_search(notes->fit, line, card)->fails, MT_CHOICE_ALL);
+    say(notes, ": the program caught an out-of-memory error and continued, or ended well; that "
+               "counts as not fitting.");
+    print(notes);
+}
+
+/* Note where it only just fits. */
+static void note_flushes(struct notes *notes)
+{
+    const struct mt_fit *fit = notes->fit;
+    for (size_t card = 0; card < fit->job->n_cards; card++)
+        for (size_t line = 0; line < fit->job->n_lines; line++) {
+            const struct mt_outcome *best = mt_fit_best(fit, line, card);
+            if (!best || !best->flushes)
+                continue;
+            say(notes,
+                notes->used ? " " : "To fit, PyTorch gave its cache back, which takes time: ");
+            say_where(notes, card, line, mt_search_largest(mt_fit_search(fit, line, card)),
+                      MT_CHOICE_ALL);
+            say(notes, best->flushes == 1 ? " once;" : " %llu times;",
+                (unsigned long long)best->flushes);
+        }
+    print(notes);
+}
+
+static void print_last_lines(const struct notes *notes, const char *at)
+{
+    while (*at) {
+        char line[512], safe[1536];
+        size_t n = strcspn(at, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)n, at);
+        mt_safe_text(safe, sizeof safe, line, 0, MT_CUT_END, notes->style);
+        printf("    %s\n", safe);
+        at += n + (at[n] == '\n');
+    }
+}
+
+/* Return the run that showed neither, or NULL. Where the program takes no value at all, that is so
+ * on every card. */
+static const struct mt_outcome *find_obstacle(const struct mt_fit *fit, size_t line, size_t card,
+                                              struct mt_choice *choice)
+{
+    bool is_open = mt_fit_verdict(fit, line, card) == MT_VERDICT_OPEN;
+    return is_open && !(fit->line[line].is_refused && card)
+               ? mt_fit_obstacle(fit, line, card, choice)
+               : NULL;
+}
+
+/* Return whether a run that was noted before ended in the same way. */
+static bool was_noted(const struct mt_fit *fit, size_t line, size_t card,
+                      const struct mt_outcome *outcome)
+{
+    struct mt_choice choice;
+    for (size_t i = 0; i < card * fit->job->n_lines + line; i++) {
+        const struct mt_outcome *other =
+            find_obstacle(fit, i % fit->job->n_lines, i / fit->job->n_lines, &choice);
+        if (other && other->end == outcome->end && other->exit_code == outcome->exit_code &&
+            other->signal == outcome->signal && !strcmp(other->last, outcome->last))
+            return true;
+    }
+    return false;
+}
+
+/* Note why nothing is known. Return whether it is one more of those that ended alike. */
+static bool note_obstacle(struct notes *notes, size_t line, size_t card)
+{
+    char how[MT_OBSTACLE_TEXT], values[400];
+    const struct mt_fit *fit = notes->fit;
+    struct mt_choice choice;
+    bool is_refused = fit->line[line].is_refused;
+    const struct mt_outcome *outcome = find_obstacle(fit, line, card, &choice);
+    if (!outcome || was_noted(fit, line, card, outcome))
+        return outcome;
+    if (is_refused)
+        say(notes, "%s", mt_choice_text(fit->job, choice, MT_CHOICE_ALL, values, sizeof values));
+    else
+        say_where(notes, card, line, choice.at, MT_CHOICE_ALL);
+    say(notes, ": the run %s", mt_fit_obstacle_text(how, fit, outcome));
+    if (outcome->end == MT_FIT_REFUSED && fit->job->searched >= 0 && !is_refused)
+        say(notes, "; if the program takes only some values, name them (8..512+8)");
+    say(notes, *outcome->last ? ". Its last lines:" : ".");
+    print(notes);
+    print_last_lines(notes, outcome->last);
+    return false;
+}
+
+/* Note what to change where some lines fit and others do not. */
+static void note_change(struct notes *notes, size_t card)
+{
+    char values[400], room[MT_VALUE_TEXT];
+    const struct mt_fit *fit = notes->fit;
+    size_t none = 0;
+    for (size_t line = 0; line < fit->job->n_lines; line++)
+        none += mt_fit_verdict(fit, line, card) == MT_VERDICT_NONE;
+    for (size_t line = 0; none && line < fit->job->n_lines; line++) {
+        struct mt_choice largest = {line, mt_search_largest(mt_fit_search(fit, line, card))};
+        if (largest.at == MT_NONE)
+            continue;
+        if (!notes->used)
+            say(notes, "%s: it fits with", fit->job->card[card].gpu->name);
+        say(notes, " %s", mt_choice_text(fit->job, largest, MT_CHOICE_LINE, values, sizeof values));
+        if (fit->job->searched >= 0)
+            say(notes, " (%s up to %s)", searched_name(fit), searched(fit, largest.at, room));
+        say(notes, ";");
+    }
+    print(notes);
+}
+
+/* Note where the end of the range is no border. */
+static void note_range(struct notes *notes)
+{
+    char room[MT_VALUE_TEXT];
+    const struct mt_fit *fit = notes->fit;
+    if (fit->job->searched < 0)
+        return;
+    for (size_t card = 0; card < fit->job->n_cards; card++)
+        for (size_t line = 0; line < fit->job->n_lines; line++) {
+            if (mt_fit_verdict(fit, line, card) != MT_VERDICT_ALL)
+                continue;
+            if (!notes->used)
+                say(notes, "%s=%s, the end of the range, still fits", searched_name(fit),
+                    searched(fit, mt_job_positions(fit->job) - 1, room));
+            say(notes, " ");
+            say_where(notes, card, line, 0, MT_CHOICE_LINE);
+            say(notes, ";");
+        }
+    if (notes->used) {
+        notes->used--;
+        say(notes, ". A larger range shows the border.");
+    }
+    print(notes);
+}
+
+static void note_how(struct notes *notes)
+{
+    char time[MT_SIZE_TEXT];
+    const struct mt_fit *fit = notes->fit;
+    unsigned stopped = 0;
+    for (size_t i = 0; i < fit->n_attempts; i++)
+        stopped += fit->attempt[i].outcome->was_stopped;
+    mt_time_text(time, (uint64_t)(fit->seconds * 1e9));
+    say(notes, "%zu run%s in %s", fit->n_attempts, fit->n_attempts == 1 ? "" : "s", time);
+    if (fit->most_at_once > 1)
+        say(notes, ", %u at a time", fit->most_at_once);
+    if (stopped && fit->job->steps)
+        say(notes, "; they ended after %u iterations", fit->job->steps);
+    else if (stopped)
+        say(notes, "; %u of them ended when the iterations repeated", stopped);
+    say(notes, stopped ? ", so that later phases were not seen (--steps all)." : ".");
+    print(notes);
+}
+
+/* Print the border that was found last, as a command to repeat it. */
+static void print_proof(const struct notes *notes)
+{
+    const struct mt_fit *fit = notes->fit;
+    const struct mt_attempt *shown = NULL;
+    for (size_t i = 0; i < fit->n_attempts; i++) {
+        const struct mt_attempt *attempt = &fit->attempt[i];
+        if (!attempt->is_huge && attempt->outcome->end == MT_FIT_FITS &&
+            attempt->choice.at ==
+                mt_search_largest(mt_fit_search(fit, attempt->choice.line, attempt->card)))
+            shown = attempt;
+    }
+    char *line = shown ? mt_attempt_line(shown, fit->job) : NULL;
+    if (line) {
+        fputs("To repeat one: ", stdout);
+        mt_print_text(line);
+        putchar('\n');
+    }
+    free(line);
+}
+
+void mt_fit_print_notes(const struct mt_fit *fit, const struct mt_style *style, unsigned width)
+{
+    struct notes notes = {.fit = fit, .style = style, .width = width};
+    size_t alike = 0;
+    for (size_t card = 0; card < fit->job->n_cards; card++) {
+        note_change(&notes, card);
+        for (size_t line = 0; line < fit->job->n_lines; line++) {
+            note_uneven(&notes, line, card);
+            note_caught(&notes, line, card);
+            alike += note_obstacle(&notes, line, card);
+        }
+    }
+    if (alike)
+        say(&notes, "%zu more that %s not known ended alike.", alike, alike == 1 ? "is" : "are");
+    print(&notes);
+    note_flushes(&notes);
+    note_range(&notes);
+    note_how(&notes);
+    print_proof(&notes);
+}
