@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "user-rules.h"
 #include "analyzer/support/demangle.h"
+#include "analyzer/support/glob.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/nearest.h"
 #include "classify.h"
 #include "settings/size.h"
 
-#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -181,8 +181,12 @@ static int parse_condition(struct parser *parser, struct condition *condition)
         condition->kind = (enum condition_kind)i;
         if (i == IS_PHASE)
             return phase(parser, condition);
-        return i == IS_SIZE || i == IS_DEVICE ? range(parser, condition)
-                                              : text(parser, &condition->pattern);
+        if (i == IS_SIZE || i == IS_DEVICE)
+            return range(parser, condition);
+        int rc = text(parser, &condition->pattern);
+        if (!rc && strlen(condition->pattern) > MT_GLOB_MOST)
+            return wrong(parser, begin, "this pattern is longer than %u bytes", MT_GLOB_MOST);
+        return rc;
     }
     return wrong(parser, begin,
                  "unknown condition; use file, function, operator, range, name, phase, size or "
@@ -340,7 +344,7 @@ static int frame_meets(const struct user_rule *rule, const struct mt_frame *fram
         const char *has = condition->kind == IS_FILE       ? frame->file
                           : condition->kind == IS_FUNCTION ? frame->function
                                                            : NULL;
-        if (has && fnmatch(condition->pattern, has, 0))
+        if (has && !mt_glob(condition->pattern, has))
             return 0;
     }
     return 1;
@@ -360,7 +364,7 @@ static int range_meets(const struct condition *condition, const struct mt_rule_c
 {
     for (; path; path = context->ranges->range[path].parent) {
         uint32_t name = context->ranges->range[path].name;
-        if (!fnmatch(condition->pattern, mt_string(context->definitions, name), 0))
+        if (mt_glob(condition->pattern, mt_string(context->definitions, name)))
             return 1;
     }
     return 0;
@@ -375,11 +379,11 @@ static int block_meets(const struct condition *condition, const struct mt_rule_c
     switch (condition->kind) {
     case IS_OPERATOR:
         mt_short_type_name(mt_string(d, block->node_name), name, sizeof name);
-        return block->node_name && !fnmatch(condition->pattern, name, 0);
+        return block->node_name && mt_glob(condition->pattern, name);
     case IS_RANGE:
         return range_meets(condition, context, block->range);
     case IS_NAME:
-        return block->name && !fnmatch(condition->pattern, mt_string(d, block->name), 0);
+        return block->name && mt_glob(condition->pattern, mt_string(d, block->name));
     case IS_PHASE:
         has = block->birth->when.phase;
         break;

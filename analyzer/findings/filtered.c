@@ -2,6 +2,7 @@
 #include "filtered.h"
 #include "analyzer/classify/modules.h"
 #include "analyzer/model/user-line.h"
+#include "analyzer/support/glob.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -9,35 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Return whether a text matches a pattern; '*' stands for any characters. */
-static int matches(const char *pattern, const char *text)
-{
-    const char *star = NULL, *from = NULL; /* the last '*', and the begin of its text */
-    while (*text) {
-        if (*pattern == '*') {
-            star = pattern++;
-            from = text;
-        } else if (*pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star) {
-            pattern = star + 1;
-            text = ++from;
-        } else {
-            return 0;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return !*pattern;
-}
-
 /* "layers.3" has "layers.3.mlp" as a part. */
 static bool is_of_module(const char *module, const char *pattern)
 {
     char name[1024];
     snprintf(name, sizeof name, "%s", module);
-    while (!matches(pattern, name)) {
+    while (!mt_glob(pattern, name)) {
         char *dot = strrchr(name, '.');
         if (!dot)
             return false;

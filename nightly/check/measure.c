@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measure what a limit is about on a run's device. */
+#include "analyzer/support/glob.h"
 #include "check.h"
 
-#include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static bool is_in_module(const char *pattern, const char *module)
     char name[1024];
     snprintf(name, sizeof name, "%s", module);
     while (*name) {
-        if (!fnmatch(pattern, name, 0))
+        if (mt_glob(pattern, name))
             return true;
         char *dot = strrchr(name, '.');
         *(dot ? dot : name) = '\0';
@@ -25,7 +25,7 @@ static bool is_in_module(const char *pattern, const char *module)
 static bool is_file(const char *pattern, const char *file)
 {
     for (const char *at = file; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
-        if (!fnmatch(pattern, at, 0))
+        if (mt_glob(pattern, at))
             return true;
     return false;
 }
@@ -38,7 +38,7 @@ static bool is_site(const char *pattern, const struct mt_digest_site *site)
     if (!colon)
         return is_file(pattern, site->file);
     snprintf(file, sizeof file, "%.*s", (int)(colon - pattern), pattern);
-    return is_file(file, site->file) && !fnmatch(colon + 1, site->function, 0);
+    return is_file(file, site->file) && mt_glob(colon + 1, site->function);
 }
 
 /* Compare without patterns: names may contain a pattern's special characters. */
