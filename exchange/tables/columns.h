@@ -10,7 +10,9 @@
 #include "texts.h"
 
 /* As many rows make a batch, unless more come at once; or as many bytes of texts in a column. */
+#ifndef MT_COLUMNS_ROWS /* tools/fuzz has few */
 #define MT_COLUMNS_ROWS 65536u
+#endif
 #define MT_COLUMNS_TEXT (64u << 20)
 
 #define MT_MEMOS 1024u

@@ -50,7 +50,9 @@ struct mt_course {
     size_t n_reserved, reserved_capacity;
 };
 
+#ifndef MT_LIFE_PIECE /* tools/fuzz has few */
 #define MT_LIFE_PIECE 65536u
+#endif
 
 struct mt_lives {
     struct mt_life **piece; /* MT_LIFE_PIECE lives each, so that no life moves as they grow */

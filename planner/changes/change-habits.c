@@ -23,7 +23,7 @@ static const struct mt_recorded_step *step_after(const struct mt_recording *reco
 static uint64_t backward_after(const struct mt_recording *recording, uint64_t event)
 {
     const struct mt_turn *turn = mt_turn_after(recording, event);
-    const struct mt_turn *end = recording->turn + recording->n_turns;
+    const struct mt_turn *end = mt_turns_end(recording);
     while (turn && turn < end && turn->phase != MT_PHASE_BACKWARD)
         turn++;
     return turn && turn < end ? turn->event : MT_EVER;

@@ -153,8 +153,7 @@ static uint64_t gradients_at(const struct sharding *sharding, uint32_t group, ui
             return call->backward_end;
     }
     const struct mt_turn *turn = mt_turn_after(recording, begin);
-    for (const struct mt_turn *end = recording->turn + recording->n_turns; turn && turn < end;
-         turn++)
+    for (; turn && turn < mt_turns_end(recording); turn++)
         if (turn->phase != MT_PHASE_BACKWARD)
             return turn->event;
     return recording->events + 1;

@@ -110,6 +110,12 @@ const char *mt_recorded_module(const struct mt_recording *recording, uint32_t fr
 /* The first turn after the event; NULL: there is none. */
 const struct mt_turn *mt_turn_after(const struct mt_recording *recording, uint64_t event);
 
+/* The end of the turns; NULL where there is no turn. */
+static inline const struct mt_turn *mt_turns_end(const struct mt_recording *recording)
+{
+    return recording->turn ? recording->turn + recording->n_turns : NULL;
+}
+
 /* Whether it was there at the end of the last optimizer's step; without steps, of the trace. */
 bool mt_is_kept(const struct mt_recording *recording, const struct mt_recorded_block *block);
 

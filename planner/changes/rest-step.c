@@ -153,7 +153,7 @@ uint64_t mt_rest_forward_of(const struct mt_recording *recording, uint64_t to)
         if (recording->step[i].end && recording->step[i].end < to)
             after = recording->step[i].end;
     const struct mt_turn *turn = mt_turn_after(recording, after);
-    const struct mt_turn *end = recording->turn + recording->n_turns;
+    const struct mt_turn *end = mt_turns_end(recording);
     while (turn && turn < end && turn->phase != MT_PHASE_FORWARD)
         turn++;
     return turn && turn < end ? turn->event : 0;

@@ -242,7 +242,7 @@ static void end_unsaved(struct mt_resting *resting, uint64_t since)
 static uint32_t module_of(const struct mt_resting *resting, const struct mt_module_call *call)
 {
     const struct mt_turn *turn = call ? mt_turn_after(resting->recording, call->forward - 1) : NULL;
-    for (const struct mt_turn *end = resting->recording->turn + resting->recording->n_turns;
+    for (const struct mt_turn *end = mt_turns_end(resting->recording);
          turn && turn < end && turn->event < call->forward_end; turn++)
         if (turn->module && mt_rest_group(resting, turn->module) == call->group)
             return turn->module;
