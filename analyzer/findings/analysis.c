@@ -120,9 +120,10 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
         rc = find_story(device, replay, slot);
     if (!rc)
         rc = mt_filtered_blocks(device, &replay->question.filter, replay->definitions);
+    const struct mt_naming naming = mt_replay_naming(replay);
     if (!rc && replay->question.by != MT_BY_SITE)
-        rc = mt_groups_collect(&device->groups, &device->context, replay->question.by,
-                               device->shown, device->n_shown);
+        rc = mt_groups_collect(&device->groups, &naming, replay->question.by, device->shown,
+                               device->n_shown);
     if (!rc && device->of_cuda)
         rc = mt_leaks_find(&device->leaks, replay, slot);
     if (!rc && device->of_cuda)
@@ -130,7 +131,7 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
                           device->is_peak ? device->at.time_ns : replay->at_time_ns,
                           device->verdicts, device->n_verdicts);
     if (!rc)
-        rc = mt_sites_collect(&device->sites, replay->definitions, device->shown, device->n_shown);
+        rc = mt_sites_collect(&device->sites, &naming, device->shown, device->n_shown);
     mt_filtered_sites(&device->sites, &replay->question.filter, replay->definitions);
     mt_filtered_groups(&device->groups, &replay->question.filter);
     return rc;

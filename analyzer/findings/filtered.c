@@ -101,7 +101,7 @@ void mt_filtered_groups(struct mt_groups *groups, const struct mt_filter *filter
 {
     struct order order = {filter->sort, NULL};
     while (groups->n && groups->group[groups->n - 1].bytes < filter->least)
-        free(groups->group[--groups->n].name);
+        groups->n--;
     if (groups->n && (filter->sort == MT_SORT_BLOCKS || filter->sort == MT_SORT_NAME))
         qsort_r(groups->group, groups->n, sizeof *groups->group, compare_groups, &order);
 }

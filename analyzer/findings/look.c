@@ -70,6 +70,7 @@ static int judge(struct mt_look *look, const struct mt_replay *replay, struct mt
                  size_t n)
 {
     struct mt_rule_context context = mt_replay_context(replay);
+    const struct mt_naming naming = mt_replay_naming(replay);
     struct mt_verdict *verdicts = calloc(n + 1, sizeof *verdicts);
     if (!verdicts)
         return -ENOMEM;
@@ -80,7 +81,7 @@ static int judge(struct mt_look *look, const struct mt_replay *replay, struct mt
     for (size_t i = 0; i < n && !rc; i++)
         look->category[verdicts[i].rule->category] += blocks[i].size;
     if (!rc)
-        rc = mt_sites_collect(&look->sites, replay->definitions, verdicts, n);
+        rc = mt_sites_collect(&look->sites, &naming, verdicts, n);
     mt_equal_sets_clear(&context.copies);
     free(verdicts);
     return rc;

@@ -6,8 +6,7 @@
 #ifndef MT_SITES_H
 #define MT_SITES_H
 
-#include "analyzer/classify/classify.h"
-#include "analyzer/model/heap.h"
+#include "analyzer/views/properties.h"
 
 struct mt_site {
     uint64_t bytes, blocks;
@@ -23,8 +22,8 @@ struct mt_sites {
     size_t n;
 };
 
-/* Group the blocks. 0 or -ENOMEM. Clear with mt_sites_clear. */
-int mt_sites_collect(struct mt_sites *sites, const struct mt_definitions *definitions,
+/* Group the blocks. 0 or -ENOMEM. Clear with mt_sites_clear in any case. */
+int mt_sites_collect(struct mt_sites *sites, const struct mt_naming *naming,
                      const struct mt_verdict *verdicts, size_t n);
 void mt_sites_clear(struct mt_sites *sites);
 

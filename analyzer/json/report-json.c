@@ -152,7 +152,7 @@ static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
 }
 
 static json_t *groups(const struct mt_definitions *definitions, const struct mt_device *device,
-                      enum mt_group_by by, const struct mt_filter *filter)
+                      enum mt_property by, const struct mt_filter *filter)
 {
     json_t *array = json_array();
     size_t n = mt_filter_rows(filter, device->groups.n, device->groups.n);

@@ -15,8 +15,8 @@
 #include "analyzer/model/spans.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/survey.h"
+#include "analyzer/views/groups.h"
 #include "filter.h"
-#include "groups.h"
 #include "places.h"
 #include "timeline.h"
 #include "uncomputed.h"
@@ -40,7 +40,7 @@ struct mt_question {
     struct mt_moment moment;
     const struct mt_user_rules *rules;   /* the caller's; NULL: none */
     uint64_t address;                    /* of a block to watch; 0: none */
-    enum mt_group_by by;                 /* a report's grouping of blocks */
+    enum mt_property by;                 /* a report's grouping of blocks */
     struct mt_filter filter;             /* contents of tables */
     int one_device, device;              /* only this one, if one_device is set */
     int whole_run;                       /* places, which takes a little longer */
@@ -151,6 +151,12 @@ void mt_replay_clear(struct mt_replay *replay);
 int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_question *question);
 int mt_replay_batch(void *replay, const struct mt_batch *batch);
 int mt_replay_end(struct mt_replay *replay);
+
+/* Return what names the blocks' properties. */
+static inline struct mt_naming mt_replay_naming(const struct mt_replay *replay)
+{
+    return (struct mt_naming){replay->definitions, &replay->tracker.ranges, replay->question.rules};
+}
 
 /* Return the facts for rules, as far as the trace has been read. */
 struct mt_rule_context mt_replay_context(const struct mt_replay *replay);

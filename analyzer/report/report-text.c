@@ -157,7 +157,7 @@ static void print_rest(const struct mt_page *page, size_t n)
 }
 
 static void print_groups(const struct mt_page *page, const struct mt_device *device,
-                         enum mt_group_by by)
+                         enum mt_property by)
 {
     char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], name[1024];
     size_t n = mt_filter_rows(mt_page_filter(page), device->groups.n, GROUPS_SHOWN);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stacks.h"
-#include "analyzer/model/user-line.h"
 #include "analyzer/print/json.h"
-#include "analyzer/support/grow.h"
 #include "analyzer/trace/marks.h"
 
 #include <inttypes.h>
@@ -11,12 +9,20 @@
 #define LEAST_PART 100u /* a hundredth of all bytes */
 #define MOST_DEPTH 64u  /* a tree's */
 
-/* All live blocks of one stack and category. */
+enum { STACK, CATEGORY, SURE, KEYS };
+static const enum mt_property keys[KEYS] = {MT_BY_BLAMED, MT_BY_CATEGORY, MT_BY_SURE};
+
+/* Collect the blocks by stack and category. Blocks from backward count for the forward call. */
+static int collect(struct mt_sums *sums, const struct mt_analysis *analysis,
+                   const struct mt_device *device)
+{
+    const struct mt_naming naming = mt_replay_naming(&analysis->replay);
+    return mt_sum_blocks(sums, &naming, keys, KEYS, device->shown, device->n_shown);
+}
+
+/* A sum's place in a tree. */
 struct entry {
-    uint32_t stack;
-    enum mt_category category;
-    const char *guess; /* the rule that guessed the category; NULL: not a guess */
-    uint64_t bytes, blocks;
+    const struct mt_sum *sum;
     uint32_t *path; /* stacks whose innermost frames the tree shows, from its root on */
     uint32_t length;
     uint32_t key; /* its present sort key */
@@ -27,58 +33,6 @@ struct entries {
     size_t n;
     uint32_t *paths;
 };
-
-static int by_stack(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    if (a->stack != b->stack)
-        return a->stack < b->stack ? -1 : 1;
-    if (a->category != b->category)
-        return a->category < b->category ? -1 : 1;
-    return !a->guess - !b->guess;
-}
-
-static int by_bytes(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? 1 : -1;
-    return by_stack(left, right);
-}
-
-/* Collect the blocks by stack. Blocks from backward count for the forward call. */
-static int collect(struct entries *entries, const struct mt_device *device)
-{
-    *entries = (struct entries){.entry = calloc(device->n_shown + 1, sizeof *entries->entry)};
-    if (!entries->entry)
-        return -ENOMEM;
-    for (size_t i = 0; i < device->n_shown; i++) {
-        const struct mt_verdict *verdict = &device->shown[i];
-        entries->entry[i] = (struct entry){.stack = mt_blamed_stack(verdict->block),
-                                           .category = verdict->rule->category,
-                                           .guess = mt_guess_of(verdict),
-                                           .bytes = verdict->block->size,
-                                           .blocks = 1};
-    }
-    qsort(entries->entry, device->n_shown, sizeof *entries->entry, by_stack);
-    for (size_t i = 0; i < device->n_shown; i++) {
-        struct entry *last = entries->n ? &entries->entry[entries->n - 1] : NULL;
-        if (last && !by_stack(last, &entries->entry[i])) {
-            last->bytes += entries->entry[i].bytes;
-            last->blocks++;
-        } else {
-            entries->entry[entries->n++] = entries->entry[i];
-        }
-    }
-    qsort(entries->entry, entries->n, sizeof *entries->entry, by_bytes);
-    return 0;
-}
-
-static void discard(struct entries *entries)
-{
-    free(entries->paths);
-    free(entries->entry);
-}
 
 /* Return whether a tree shows a frame: all except the framework's, and gaps. */
 static bool is_shown(const struct mt_definitions *d, uint32_t stack)
@@ -92,14 +46,14 @@ static int make_paths(struct entries *entries, const struct mt_definitions *d,
 {
     size_t room = 0, used = 0;
     for (size_t i = 0; i < entries->n; i++)
-        room += mt_stack(d, entries->entry[i].stack)->depth;
+        room += mt_stack(d, entries->entry[i].sum->key[STACK])->depth;
     entries->paths = calloc(room + 1, sizeof *entries->paths);
     if (!entries->paths)
         return -ENOMEM;
     for (size_t i = 0; i < entries->n; i++) {
         struct entry *entry = &entries->entry[i];
         entry->path = entries->paths + used;
-        for (uint32_t s = entry->stack; mt_stack(d, s)->depth; s = mt_stack(d, s)->parent)
+        for (uint32_t s = entry->sum->key[STACK]; mt_stack(d, s)->depth; s = mt_stack(d, s)->parent)
             if (is_shown(d, s) && entry->length < MOST_DEPTH)
                 entry->path[entry->length++] = s;
         used += entry->length;
@@ -117,7 +71,6 @@ struct tree {
     FILE *out;
     const struct mt_style *style;
     uint64_t whole, least; /* bytes of all; least bytes of a shown branch */
-    struct entry **chosen; /* pointers, sorted while walking the tree */
 };
 
 static uint32_t frame_at(const struct tree *tree, const struct entry *entry, uint32_t depth)
@@ -131,7 +84,7 @@ static int by_key(const void *left, const void *right)
     const struct entry *a = *(struct entry *const *)left, *b = *(struct entry *const *)right;
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
-    return by_bytes(a, b);
+    return (a->sum > b->sum) - (a->sum < b->sum); /* the largest first */
 }
 
 /* Sort entries by their frame at a depth. */
@@ -182,7 +135,7 @@ static int walk(struct tree *tree, struct entry **entries, size_t n, uint32_t de
         if (!n_branches || frame_at(tree, branches[n_branches - 1].entries[0], depth) != frame)
             branches[n_branches++].entries = &entries[i];
         branches[n_branches - 1].n++;
-        branches[n_branches - 1].bytes += entries[i]->bytes;
+        branches[n_branches - 1].bytes += entries[i]->sum->bytes;
     }
     if (n_branches)
         qsort(branches, n_branches, sizeof *branches, by_branch);
@@ -197,25 +150,24 @@ static int walk(struct tree *tree, struct entry **entries, size_t n, uint32_t de
     return rc;
 }
 
-static int device_tree(struct tree *tree, const struct mt_device *device,
-                       enum mt_direction direction)
+static int device_tree(struct tree *tree, const struct mt_sums *sums, enum mt_direction direction)
 {
-    struct entries entries;
-    int rc = collect(&entries, device);
+    struct entries entries = {.entry = calloc(sums->n + 1, sizeof *entries.entry), .n = sums->n};
+    struct entry **chosen = calloc(sums->n + 1, sizeof(struct entry *));
+    int rc = entries.entry && chosen ? 0 : -ENOMEM;
+    tree->whole = 0;
+    for (size_t i = 0; i < sums->n && !rc; i++) {
+        entries.entry[i].sum = &sums->sum[i];
+        chosen[i] = &entries.entry[i];
+        tree->whole += sums->sum[i].bytes;
+    }
     if (!rc)
         rc = make_paths(&entries, tree->definitions, direction);
-    tree->whole = 0;
-    tree->chosen = calloc(entries.n + 1, sizeof(struct entry *));
-    if (!tree->chosen)
-        rc = -ENOMEM;
-    for (size_t i = 0; i < entries.n && !rc; i++) {
-        tree->chosen[i] = &entries.entry[i];
-        tree->whole += entries.entry[i].bytes;
-    }
     if (!rc && tree->whole)
-        rc = walk(tree, tree->chosen, entries.n, 0, 0);
-    free(tree->chosen);
-    discard(&entries);
+        rc = walk(tree, chosen, entries.n, 0, 0);
+    free(chosen);
+    free(entries.paths);
+    free(entries.entry);
     return rc;
 }
 
@@ -233,7 +185,11 @@ int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction directi
         fprintf(out, "%s%s: %s at %s, %s\n", i ? "\n" : "", mt_device_text(name, device->device),
                 mt_size_text(size, device->at.allocated), mt_time_text(time, device->at.time_ns),
                 direction == MT_TOP_DOWN ? "callers first" : "innermost frames first");
-        rc = device_tree(&tree, device, direction);
+        struct mt_sums sums;
+        rc = collect(&sums, analysis, device);
+        if (!rc)
+            rc = device_tree(&tree, &sums, direction);
+        mt_sums_clear(&sums);
     }
     return rc;
 }
@@ -265,30 +221,30 @@ int mt_stacks_folded(const struct mt_analysis *analysis, FILE *out)
 {
     int rc = 0;
     for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
-        struct entries entries;
-        rc = collect(&entries, &analysis->devices[i]);
-        for (size_t j = 0; j < entries.n && !rc; j++) {
-            fprintf(out, "%s%s", mt_categories[entries.entry[j].category].name,
-                    entries.entry[j].guess ? " (guess)" : "");
-            rc = fold(analysis->replay.definitions, entries.entry[j].stack, out);
-            fprintf(out, " %" PRIu64 "\n", entries.entry[j].bytes);
+        struct mt_sums sums;
+        rc = collect(&sums, analysis, &analysis->devices[i]);
+        for (size_t j = 0; j < sums.n && !rc; j++) {
+            fprintf(out, "%s%s", mt_categories[sums.sum[j].key[CATEGORY]].name,
+                    sums.sum[j].guess ? " (guess)" : "");
+            rc = fold(analysis->replay.definitions, sums.sum[j].key[STACK], out);
+            fprintf(out, " %" PRIu64 "\n", sums.sum[j].bytes);
         }
-        discard(&entries);
+        mt_sums_clear(&sums);
     }
     return rc;
 }
 
-static int print_entry(const struct mt_definitions *d, const struct entry *entry, FILE *out)
+static int print_entry(const struct mt_definitions *d, const struct mt_sum *entry, FILE *out)
 {
     int rc = mt_json_piece(out, "{\"bytes\":", mt_json_number(entry->bytes));
     fprintf(out, ",\"blocks\":%" PRIu64 ",\"category\":\"%s\"", entry->blocks,
-            mt_categories[entry->category].name);
+            mt_categories[entry->key[CATEGORY]].name);
     if (!rc)
         rc = mt_json_piece(out,
                            ",\"guess\":", entry->guess ? json_string(entry->guess) : json_null());
-    fprintf(out, ",\"stack\":%" PRIu32 ",\"frames\":[", entry->stack);
-    for (uint32_t s = entry->stack; mt_stack(d, s)->depth && !rc; s = mt_stack(d, s)->parent)
-        rc = mt_json_piece(out, s == entry->stack ? "" : ",", mt_json_frame(d, s));
+    fprintf(out, ",\"stack\":%" PRIu32 ",\"frames\":[", entry->key[STACK]);
+    for (uint32_t s = entry->key[STACK]; mt_stack(d, s)->depth && !rc; s = mt_stack(d, s)->parent)
+        rc = mt_json_piece(out, s == entry->key[STACK] ? "" : ",", mt_json_frame(d, s));
     fputs("]}", out);
     return rc ? rc : ferror(out) ? -EIO : 0;
 }
@@ -297,8 +253,8 @@ static int print_entry(const struct mt_definitions *d, const struct entry *entry
 static int print_device(const struct mt_analysis *analysis, const struct mt_device *device,
                         FILE *out)
 {
-    struct entries entries;
-    int rc = collect(&entries, device);
+    struct mt_sums sums;
+    int rc = collect(&sums, analysis, device);
     if (!rc)
         rc = mt_json_piece(out, "{\"device\":", mt_json_device(device->device));
     if (!rc)
@@ -306,12 +262,12 @@ static int print_device(const struct mt_analysis *analysis, const struct mt_devi
     if (!rc)
         rc = mt_json_piece(out, ",\"allocated\":", mt_json_number(device->at.allocated));
     fputs(",\"stacks\":[", out);
-    for (size_t i = 0; i < entries.n && !rc; i++) {
+    for (size_t i = 0; i < sums.n && !rc; i++) {
         fputs(i ? "," : "", out);
-        rc = print_entry(analysis->replay.definitions, &entries.entry[i], out);
+        rc = print_entry(analysis->replay.definitions, &sums.sum[i], out);
     }
     fputs("]}", out);
-    discard(&entries);
+    mt_sums_clear(&sums);
     return rc;
 }
 

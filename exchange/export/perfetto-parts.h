@@ -7,9 +7,9 @@
 #ifndef MT_PERFETTO_PARTS_H
 #define MT_PERFETTO_PARTS_H
 
+#include "analyzer/views/texts.h"
 #include "exchange/encode/proto.h"
 #include "exchange/encode/sink.h"
-#include "exchange/tables/texts.h"
 
 struct mt_perfetto {
     struct mt_sink *sink;

@@ -2,8 +2,8 @@
 /* pprof's profile.proto, gzipped: what is live at a moment, by stack, with labels. */
 #include "analyzer/findings/job.h"
 #include "analyzer/support/demangle.h"
+#include "analyzer/views/texts.h"
 #include "exchange/encode/proto.h"
-#include "exchange/tables/texts.h"
 #include "shares.h"
 #include "trace-format/safe-text.h"
 
@@ -92,18 +92,19 @@ static void number_label(struct pprof *to, const char *key, long number)
 }
 
 static void put_sample(struct pprof *to, const struct mt_analysis *analysis,
-                       const struct mt_device *device, const struct mt_live_share *share)
+                       const struct mt_device *device, const struct mt_sum *share)
 {
     const struct mt_definitions *d = analysis->replay.definitions;
+    const uint32_t *key = share->key;
     char operator[256] = "";
-    if (share->operator)
-        mt_short_type_name(mt_string(d, share->operator), operator, sizeof operator);
+    if (key[MT_SHARE_OPERATOR])
+        mt_short_type_name(mt_string(d, key[MT_SHARE_OPERATOR]), operator, sizeof operator);
     size_t begin = mt_proto_begin(&to->proto, SAMPLE);
     size_t ids = mt_proto_begin(&to->proto, SAMPLE_LOCATION);
-    if (!mt_stack(d, share->stack)->depth) /* else pprof shows it nowhere */
+    if (!mt_stack(d, key[MT_SHARE_STACK])->depth) /* else pprof shows it nowhere */
         mt_proto_varint(&to->proto,
                         location(to, &(struct mt_frame){.function = "(no stack)", .file = "?"}));
-    for (uint32_t stack = share->stack; mt_stack(d, stack)->depth;
+    for (uint32_t stack = key[MT_SHARE_STACK]; mt_stack(d, stack)->depth;
          stack = mt_stack(d, stack)->parent)
         mt_proto_varint(&to->proto, location(to, mt_named_frame(d, mt_stack(d, stack)->frame)));
     mt_proto_end(&to->proto, ids);
@@ -111,9 +112,9 @@ static void put_sample(struct pprof *to, const struct mt_analysis *analysis,
     mt_proto_varint(&to->proto, share->blocks);
     mt_proto_varint(&to->proto, share->bytes);
     mt_proto_end(&to->proto, values);
-    label(to, "category", mt_categories[share->category].name);
-    label(to, "phase", mt_phase_names[share->phase].name);
-    label(to, "module", mt_stack_module(d, share->module));
+    label(to, "category", mt_categories[key[MT_SHARE_CATEGORY]].name);
+    label(to, "phase", mt_phase_names[key[MT_SHARE_PHASE]].name);
+    label(to, "module", mt_stack_module(d, key[MT_SHARE_MODULE]));
     label(to, "operator", operator);
     number_label(to, "device", device->device);
     number_label(to, "rank", mt_rank(analysis));
@@ -128,12 +129,11 @@ static int show(void *data, const struct mt_analysis *analysis, const char *path
     if (!to->program)
         to->program = string(to, command && *command ? command : "memtap");
     for (size_t i = 0; i < analysis->n_devices && !to->rc; i++) {
-        struct mt_live_share *shares;
-        size_t n;
-        to->rc = mt_live_shares(analysis, &analysis->devices[i], &shares, &n);
-        for (size_t j = 0; j < n && !to->rc; j++)
-            put_sample(to, analysis, &analysis->devices[i], &shares[j]);
-        free(shares);
+        struct mt_sums shares;
+        to->rc = mt_live_shares(&shares, analysis, &analysis->devices[i]);
+        for (size_t j = 0; j < shares.n && !to->rc; j++)
+            put_sample(to, analysis, &analysis->devices[i], &shares.sum[j]);
+        mt_sums_clear(&shares);
     }
     return to->rc;
 }

@@ -6,18 +6,12 @@
 
 #include "export.h"
 
-struct mt_live_share {
-    uint32_t stack;    /* of the forward call where backward made it; 0: not known */
-    uint32_t module;   /* a stack at work for it: mt_stack_module; 0: none */
-    uint32_t operator; /* string id; 0: none */
-    enum mt_category category;
-    enum mt_phase phase;
-    uint64_t bytes, blocks;
-};
+/* Keys of these sums. */
+enum { MT_SHARE_STACK, MT_SHARE_CATEGORY, MT_SHARE_OPERATOR, MT_SHARE_MODULE, MT_SHARE_PHASE };
 
-/* *shares: n of them, the largest first; to be freed. 0 or -ENOMEM. */
-int mt_live_shares(const struct mt_analysis *analysis, const struct mt_device *device,
-                   struct mt_live_share **shares, size_t *n);
+/* Sum the blocks. 0 or -ENOMEM. Call mt_sums_clear in any case. */
+int mt_live_shares(struct mt_sums *shares, const struct mt_analysis *analysis,
+                   const struct mt_device *device);
 
 /* Analyzes each trace in turn for a format that shows one moment. As mt_export_writer. */
 typedef int mt_export_shower(void *data, const struct mt_analysis *analysis, const char *path);

@@ -3,7 +3,7 @@
  * bytes. */
 #include "analyzer/findings/job.h"
 #include "analyzer/support/text.h"
-#include "exchange/tables/texts.h"
+#include "analyzer/views/texts.h"
 #include "shares.h"
 
 #include <errno.h>
@@ -39,12 +39,13 @@ static int place_frame(struct speedscope *to, const char *name, const char *file
 
 /* From the outermost frame on, which is the category. */
 static int put_stack(struct speedscope *to, const struct mt_definitions *d,
-                     const struct mt_live_share *share)
+                     const struct mt_sum *share)
 {
-    uint32_t depth = mt_stack(d, share->stack)->depth, stack = share->stack, place;
+    uint32_t stack = share->key[MT_SHARE_STACK], depth = mt_stack(d, stack)->depth, place;
     uint32_t *places = calloc((size_t)depth + 1, sizeof *places);
-    int rc =
-        places ? place_frame(to, mt_categories[share->category].label, NULL, 0, places) : -ENOMEM;
+    int rc = places ? place_frame(to, mt_categories[share->key[MT_SHARE_CATEGORY]].label, NULL, 0,
+                                  places)
+                    : -ENOMEM;
     for (uint32_t i = depth; i > 0 && !rc; i--, stack = mt_stack(d, stack)->parent) {
         const struct mt_frame *frame = mt_named_frame(d, mt_stack(d, stack)->frame);
         rc = place_frame(to, frame->function, strcmp(frame->file, "?") ? frame->file : NULL,
@@ -81,26 +82,25 @@ static void put_head(struct speedscope *to, const struct mt_analysis *analysis,
 static int put_device(struct speedscope *to, const struct mt_analysis *analysis,
                       const struct mt_device *device, const char *path)
 {
-    struct mt_live_share *shares;
-    size_t n;
+    struct mt_sums shares;
     uint64_t bytes = 0;
-    int rc = mt_live_shares(analysis, device, &shares, &n);
+    int rc = mt_live_shares(&shares, analysis, device);
     put_head(to, analysis, device, path);
     mt_sink_text(to->sink, ",\"samples\":[");
-    for (size_t i = 0; i < n && !rc; i++) {
+    for (size_t i = 0; i < shares.n && !rc; i++) {
         mt_sink_text(to->sink, i ? "," : "");
-        rc = put_stack(to, analysis->replay.definitions, &shares[i]);
+        rc = put_stack(to, analysis->replay.definitions, &shares.sum[i]);
     }
     mt_sink_text(to->sink, "],\"weights\":[");
-    for (size_t i = 0; i < n && !rc; i++) {
+    for (size_t i = 0; i < shares.n && !rc; i++) {
         mt_sink_text(to->sink, i ? "," : "");
-        mt_sink_number(to->sink, (int64_t)shares[i].bytes);
-        bytes += shares[i].bytes;
+        mt_sink_number(to->sink, (int64_t)shares.sum[i].bytes);
+        bytes += shares.sum[i].bytes;
     }
     mt_sink_text(to->sink, "],\"endValue\":");
     mt_sink_number(to->sink, (int64_t)bytes);
     mt_sink_byte(to->sink, '}');
-    free(shares);
+    mt_sums_clear(&shares);
     return rc;
 }
 

@@ -5,8 +5,8 @@
 #define MT_VIZ_H
 
 #include "analyzer/support/by-id.h"
+#include "analyzer/views/texts.h"
 #include "exchange/encode/pickle.h"
-#include "exchange/tables/texts.h"
 #include "first-pass.h"
 
 /* PyTorch has it from CUDA. */

@@ -8,7 +8,7 @@
 #ifndef MT_GRAPH_H
 #define MT_GRAPH_H
 
-#include "exchange/tables/texts.h"
+#include "analyzer/views/texts.h"
 
 #include <stdbool.h>
 

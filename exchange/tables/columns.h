@@ -6,8 +6,8 @@
 #ifndef MT_COLUMNS_H
 #define MT_COLUMNS_H
 
+#include "analyzer/views/texts.h"
 #include "tables.h"
-#include "texts.h"
 
 /* As many rows make a batch, unless more come at once; or as many bytes of texts in a column. */
 #ifndef MT_COLUMNS_ROWS /* tools/fuzz has few */

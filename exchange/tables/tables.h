@@ -199,7 +199,7 @@ struct mt_table {
 #define MT_TABLE_ENUM(id, ...) MT_TABLE_##id,
 #define MT_TABLE_NAME(id, columns, name, meaning) " " name
 enum mt_table_id { MT_TABLES(MT_TABLE_ENUM) MT_TABLES_N };
-#define MT_TABLE_NAMES (MT_TABLES(MT_TABLE_NAME) + 1) /* with blanks between them */
+#define MT_TABLE_NAMES (&(MT_TABLES(MT_TABLE_NAME))[1]) /* with blanks between them */
 extern const struct mt_table mt_tables[MT_TABLES_N];
 
 /* The table of that name; MT_TABLES_N: there is none. */

@@ -6,71 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/classify/modules.h"
-#include "analyzer/model/user-line.h"
-
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Blocks at the peak of one category, whole stack and operator. */
-struct entry {
-    uint32_t line, stack, node_name; /* line: of mt_line_stack */
-    uint32_t module;                 /* the stack of mt_block_module */
-    enum mt_category category;
-    const char *guess;
-    uint64_t bytes, blocks;
-};
+enum { CATEGORY, STACK, MODULE, OPERATOR, KEYS };
+static const enum mt_property keys[KEYS] = {MT_BY_CATEGORY, MT_BY_BLAMED, MT_BY_MODULE,
+                                            MT_BY_OPERATOR};
 
-static int by_ids(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    int order = COMPARE(a->category, b->category);
-    if (!order)
-        order = COMPARE(a->stack, b->stack);
-    if (!order)
-        order = COMPARE(a->module, b->module);
-    return order ? order : COMPARE(a->node_name, b->node_name);
-}
-
-static size_t collect(struct entry *entries, const struct mt_definitions *definitions,
-                      const struct mt_device *device)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < device->n_verdicts; i++) {
-        const struct mt_block *block = device->verdicts[i].block;
-        entries[i] = (struct entry){.line = mt_line_stack(definitions, block),
-                                    .stack = mt_blamed_stack(block),
-                                    .module = mt_block_module(definitions, &device->verdicts[i]),
-                                    .node_name = block->node_name,
-                                    .category = device->verdicts[i].rule->category,
-                                    .guess = mt_guess_of(&device->verdicts[i]),
-                                    .bytes = block->size,
-                                    .blocks = 1};
-    }
-    qsort(entries, device->n_verdicts, sizeof *entries, by_ids);
-    for (size_t i = 0; i < device->n_verdicts; i++) {
-        if (n && !by_ids(&entries[n - 1], &entries[i])) {
-            entries[n - 1].bytes += entries[i].bytes;
-            entries[n - 1].blocks++;
-            if (!entries[n - 1].guess)
-                entries[n - 1].guess = entries[i].guess;
-        } else {
-            entries[n++] = entries[i];
-        }
-    }
-    return n;
-}
-
-static int name_site(const struct mt_taker *taker, const struct entry *entry,
+static int name_site(const struct mt_taker *taker, const struct mt_sum *entry,
                      struct mt_digest_site *site)
 {
-    *site = (struct mt_digest_site){.category = entry->category,
+    *site = (struct mt_digest_site){.category = (enum mt_category)entry->key[CATEGORY],
                                     .guess = entry->guess,
                                     .bytes = entry->bytes,
                                     .blocks = entry->blocks};
-    int rc = mt_taker_line(taker, entry->line, &site->function, &site->file, &site->line);
-    site->operator_name = mt_taker_operator(taker, entry->node_name);
-    site->module = strdup(mt_stack_module(taker->definitions, entry->module));
-    site->stack = mt_taker_stack(taker, "", entry->stack, 1);
+    int rc = mt_taker_line(taker, entry->stack, &site->function, &site->file, &site->line);
+    site->operator_name = mt_taker_operator(taker, entry->key[OPERATOR]);
+    site->module = strdup(mt_stack_module(taker->definitions, entry->key[MODULE]));
+    site->stack = mt_taker_stack(taker, "", entry->key[STACK], 1);
     return rc || !site->operator_name || !site->module || !site->stack ? -ENOMEM : 0;
 }
 
@@ -158,18 +111,21 @@ static void merge_shares(struct mt_digest_shares *shares)
 int mt_take_sites(const struct mt_taker *taker, struct mt_digest_device *to,
                   const struct mt_device *device)
 {
-    struct entry *entries = calloc(device->n_verdicts + 1, sizeof *entries);
-    size_t n = entries ? collect(entries, taker->definitions, device) : 0;
-    int rc = entries && (to->site = calloc(n + 1, sizeof *to->site)) ? 0 : -ENOMEM;
-    for (size_t i = 0; i < n && !rc; i++) {
+    const struct mt_naming naming = {.definitions = taker->definitions};
+    struct mt_sums sums;
+    int rc = mt_sum_blocks(&sums, &naming, keys, KEYS, device->verdicts, device->n_verdicts);
+    if (!rc && !(to->site = calloc(sums.n + 1, sizeof *to->site)))
+        rc = -ENOMEM;
+    for (size_t i = 0; i < sums.n && !rc; i++) {
+        const struct mt_sum *sum = &sums.sum[i];
         char first[64];
-        snprintf(first, sizeof first, "%s;", mt_categories[entries[i].category].name);
-        rc = name_site(taker, &entries[i], &to->site[to->n_sites++]);
+        snprintf(first, sizeof first, "%s;", mt_categories[sum->key[CATEGORY]].name);
+        rc = name_site(taker, sum, &to->site[to->n_sites++]);
         if (!rc)
-            rc = add_share(&to->stacks, n, mt_taker_stack(taker, first, entries[i].stack, 0),
-                           entries[i].bytes, entries[i].blocks);
+            rc = add_share(&to->stacks, sums.n, mt_taker_stack(taker, first, sum->key[STACK], 0),
+                           sum->bytes, sum->blocks);
     }
-    free(entries);
+    mt_sums_clear(&sums);
     if (rc)
         return rc;
     merge_sites(to);

@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct mt_question question = {
         .moment = {(enum mt_moment_kind)(choices[1] % (MT_AT_STEP + 1)), mt_made_number(value)},
         .address = choices[2],
-        .by = (enum mt_group_by)(choices[4] % 6),
+        .by = (enum mt_property)(choices[4] % MT_PROPERTIES_N),
         .one_device = choices[4] > 250,
         .whole_run = choices[4] >> 6 & 1,
         .no_labels = choices[4] >> 5 & 1};

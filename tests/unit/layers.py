@@ -41,6 +41,7 @@ SUBFOLDERS = {
         "trace",
         "model",
         "classify",
+        "views",
         "replay",
         "findings",
         "print",

@@ -53,8 +53,8 @@ const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) o
 const struct mt_option mt_report_options[] = {
     FORMAT_OPTION("text (the default) or json", "text json"),
     {BY, "by", "WHAT",
-     "group by this instead of call sites: dtype, file, function,\nmodule, name, operator, range, rule or stack",
-     "dtype file function module name operator range rule stack"},
+     "group by this instead of call sites: category, certainty,\ndtype, file, function, module, name, operator, phase,\nrange, rule or stack",
+     MT_PROPERTY_NAMES},
     HTML_OPTION, RANK_OPTION, QUESTION_OPTIONS, TOP_OPTION,
     {SORT, "sort", "WHAT", "sort tables by bytes (the default), blocks or name", "bytes blocks name"},
     MIN_SIZE_OPTION, CATEGORY_OPTION, MODULE_OPTION, {0}};
@@ -96,11 +96,12 @@ static int read_device(const struct mt_command *command, const char *value,
 }
 
 /* Read what the choices of --by name. */
-static int read_by(const struct mt_command *command, const char *value, enum mt_group_by *by)
+static int read_by(const struct mt_command *command, const char *value, enum mt_property *by)
 {
-    size_t at;
+    size_t at = 0;
     int rc = mt_read_choice(command, "grouping", value, mt_option_of(command, BY)->choices, &at);
-    return rc ? rc : mt_group_by_parse(value, by);
+    *by = (enum mt_property)(MT_BY_SITE + 1 + at);
+    return rc;
 }
 
 static int read_moment(const struct mt_command *command, const char *value,

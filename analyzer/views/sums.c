@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FEWEST 1024u
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int by_key(const void *left, const void *right)
+{
+    const struct mt_sum *a = left, *b = right;
+    for (unsigned i = 0; i < MT_SUM_KEYS; i++)
+        if (a->key[i] != b->key[i])
+            return COMPARE(a->key[i], b->key[i]);
+    return 0;
+}
+
+/* Of one key, the sum with the largest block comes first. */
+static int by_largest(const void *left, const void *right)
+{
+    const struct mt_sum *a = left, *b = right;
+    int order = by_key(a, b);
+    if (!order)
+        order = COMPARE(b->largest, a->largest);
+    return order ? order : COMPARE(a->stack, b->stack);
+}
+
+static int by_size(const void *left, const void *right)
+{
+    const struct mt_sum *a = left, *b = right;
+    int order = COMPARE(b->bytes, a->bytes);
+    return order ? order : by_key(a, b);
+}
+
+static void put_together(struct mt_sums *sums)
+{
+    size_t n = 0;
+    if (sums->n)
+        qsort(sums->sum, sums->n, sizeof *sums->sum, by_largest);
+    for (size_t i = 0; i < sums->n; i++) {
+        const struct mt_sum *one = &sums->sum[i];
+        struct mt_sum *to = n ? &sums->sum[n - 1] : NULL;
+        if (!to || by_key(to, one)) {
+            sums->sum[n++] = *one;
+            continue;
+        }
+        to->bytes += one->bytes;
+        to->blocks += one->blocks;
+        if (one->guess && (!to->guess || to->largest_guess < one->largest_guess)) {
+            to->guess = one->guess;
+            to->largest_guess = one->largest_guess;
+        }
+    }
+    sums->n = n;
+}
+
+/* The room doubles with the keys, so each block is only sorted a few times. */
+static int make_room(struct mt_sums *sums)
+{
+    if (sums->n < sums->capacity)
+        return 0;
+    put_together(sums);
+    if (sums->capacity && sums->n <= sums->capacity / 2)
+        return 0;
+    size_t more = sums->capacity ? sums->capacity * 2 : FEWEST;
+    struct mt_sum *sum = reallocarray(sums->sum, more, sizeof *sum);
+    if (!sum)
+        return -ENOMEM;
+    sums->sum = sum;
+    sums->capacity = more;
+    return 0;
+}
+
+int mt_sums_add(struct mt_sums *sums, uint64_t bytes, const struct mt_sum *block)
+{
+    if (make_room(sums))
+        return -ENOMEM;
+    struct mt_sum *sum = &sums->sum[sums->n++];
+    *sum = *block;
+    sum->bytes = sum->largest = bytes;
+    sum->blocks = 1;
+    sum->largest_guess = block->guess ? bytes : 0;
+    return 0;
+}
+
+void mt_sums_sort(struct mt_sums *sums)
+{
+    put_together(sums);
+    if (sums->n)
+        qsort(sums->sum, sums->n, sizeof *sums->sum, by_size);
+}
+
+void mt_sums_clear(struct mt_sums *sums)
+{
+    free(sums->sum);
+    *sums = (struct mt_sums){0};
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums by key: the bytes and the count of what has the same numbers. Every grouping of blocks is
+ * one.
+ */
+#ifndef MT_SUMS_H
+#define MT_SUMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MT_SUM_KEYS 5u
+
+struct mt_sum {
+    uint64_t bytes, blocks;
+    uint32_t key[MT_SUM_KEYS];       /* zeros behind those that count */
+    uint32_t stack;                  /* of the largest block; the lowest of several */
+    const char *guess;               /* of the largest block that has one; NULL: none has */
+    uint64_t largest, largest_guess; /* bytes of these blocks */
+};
+
+/* Sums of zeros are empty. */
+struct mt_sums {
+    struct mt_sum *sum;
+    size_t n, capacity; /* n: also of sums that mt_sums_sort puts together */
+};
+
+/* Add a block: its key, stack and guess. 0 or -ENOMEM. */
+int mt_sums_add(struct mt_sums *sums, uint64_t bytes, const struct mt_sum *block);
+
+/* Put equal keys together, the largest sum first, then by key. Call before looking at the sums. */
+void mt_sums_sort(struct mt_sums *sums);
+
+void mt_sums_clear(struct mt_sums *sums);
+
+#endif
