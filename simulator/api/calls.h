@@ -14,13 +14,4 @@
     SIM_CALL(SIM_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##id, #id, CUresult, struct id##_params_st,   \
              arguments, expression)
 
-/* For the sources that are compiled into both. */
-#ifdef SIM_DRIVER
-#define API_CALL(runtime_id, driver_id, arguments, expression)                                     \
-    DRIVER_CALL(driver_id, arguments, expression)
-#else
-#define API_CALL(runtime_id, driver_id, arguments, expression)                                     \
-    RUNTIME_CALL(runtime_id, arguments, expression)
-#endif
-
 #endif

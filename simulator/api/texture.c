@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Textures and surfaces: handles that keep their description. */
-#include <errno.h>
 #include <stdlib.h>
 
-#include "api.h"
-
 #ifdef SIM_DRIVER
+#include "driver/driver.h"
+
+typedef CUresult api_result;
+#define api_code(code) ((CUresult)(code))
 typedef CUDA_RESOURCE_DESC api_resource;
 typedef CUDA_TEXTURE_DESC api_texture;
 typedef CUDA_RESOURCE_VIEW_DESC api_view;
@@ -14,6 +15,10 @@ typedef CUsurfObject api_surface_object;
 #define TEXTURE(verb, rest) cuTexObject##verb##rest
 #define SURFACE(verb, rest) cuSurfObject##verb##rest
 #else
+#include "runtime/runtime.h"
+
+typedef cudaError_t api_result;
+#define api_code(code) runtime_result((cudaError_t)(code))
 typedef struct cudaResourceDesc api_resource;
 typedef struct cudaTextureDesc api_texture;
 typedef struct cudaResourceViewDesc api_view;
@@ -22,6 +27,9 @@ typedef cudaSurfaceObject_t api_surface_object;
 #define TEXTURE(verb, rest) cuda##verb##TextureObject##rest
 #define SURFACE(verb, rest) cuda##verb##SurfaceObject##rest
 #endif
+
+/* Codes that both have under other names. */
+enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2 };
 
 struct object {
     api_resource resource;
@@ -36,10 +44,10 @@ static api_result create(unsigned long long *out, const api_resource *resource,
     struct object *object;
 
     if (!out || !resource)
-        return api_code(API_INVALID_VALUE);
+        return api_code(INVALID_VALUE);
     object = calloc(1, sizeof(*object));
     if (!object)
-        return api_error(-ENOMEM);
+        return api_code(OUT_OF_MEMORY);
     object->resource = *resource;
     if (texture)
         object->texture = *texture;
@@ -47,7 +55,7 @@ static api_result create(unsigned long long *out, const api_resource *resource,
     if (view)
         object->view = *view;
     *out = (uintptr_t)object;
-    return api_code(API_SUCCESS);
+    return api_code(SUCCESS);
 }
 
 static struct object *object_of(unsigned long long handle)
@@ -58,37 +66,37 @@ static struct object *object_of(unsigned long long handle)
 api_result TEXTURE(Create, )(api_texture_object *out, const api_resource *resource,
                              const api_texture *texture, const api_view *view)
 {
-    return texture ? create(out, resource, texture, view) : api_code(API_INVALID_VALUE);
+    return texture ? create(out, resource, texture, view) : api_code(INVALID_VALUE);
 }
 
 api_result TEXTURE(Destroy, )(api_texture_object handle)
 {
     free(object_of(handle));
-    return api_code(API_SUCCESS);
+    return api_code(SUCCESS);
 }
 
 api_result TEXTURE(Get, ResourceDesc)(api_resource *resource, api_texture_object handle)
 {
     if (!resource || !handle)
-        return api_code(API_INVALID_VALUE);
+        return api_code(INVALID_VALUE);
     *resource = object_of(handle)->resource;
-    return api_code(API_SUCCESS);
+    return api_code(SUCCESS);
 }
 
 api_result TEXTURE(Get, TextureDesc)(api_texture *texture, api_texture_object handle)
 {
     if (!texture || !handle)
-        return api_code(API_INVALID_VALUE);
+        return api_code(INVALID_VALUE);
     *texture = object_of(handle)->texture;
-    return api_code(API_SUCCESS);
+    return api_code(SUCCESS);
 }
 
 api_result TEXTURE(Get, ResourceViewDesc)(api_view *view, api_texture_object handle)
 {
     if (!view || !handle || !object_of(handle)->has_view)
-        return api_code(API_INVALID_VALUE);
+        return api_code(INVALID_VALUE);
     *view = object_of(handle)->view;
-    return api_code(API_SUCCESS);
+    return api_code(SUCCESS);
 }
 
 api_result SURFACE(Create, )(api_surface_object *out, const api_resource *resource)
@@ -99,13 +107,13 @@ api_result SURFACE(Create, )(api_surface_object *out, const api_resource *resour
 api_result SURFACE(Destroy, )(api_surface_object handle)
 {
     free(object_of(handle));
-    return api_code(API_SUCCESS);
+    return api_code(SUCCESS);
 }
 
 api_result SURFACE(Get, ResourceDesc)(api_resource *resource, api_surface_object handle)
 {
     if (!resource || !handle)
-        return api_code(API_INVALID_VALUE);
+        return api_code(INVALID_VALUE);
     *resource = object_of(handle)->resource;
-    return api_code(API_SUCCESS);
+    return api_code(SUCCESS);
 }

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api/graph.h"
 #include "copy.h"
+#include "graph.h"
 
 static bool is_on_device(CUmemorytype type)
 {

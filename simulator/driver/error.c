@@ -1,5 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
 #include "driver.h"
+
+/* The core's errors as codes of CUDA: the runtime's have the same numbers. */
+CUresult driver_result(int error)
+{
+    switch (error) {
+    case 0:
+        return CUDA_SUCCESS;
+    case -ENOMEM:
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    case -ENODEV:
+        return sim_device_count() ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_NO_DEVICE;
+    case -EEXIST:
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    case -ENOTSUP:
+        return CUDA_ERROR_NOT_SUPPORTED;
+    case -ECANCELED:
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
 
 /* Some codes of the runtime have no name of their own here: in the table they follow the unknown
  * error. */

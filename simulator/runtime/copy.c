@@ -1,99 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies and fills: done at once, or kept for the graph that the stream captures. */
-#include <errno.h>
-
-#include "api/graph.h"
+/* Copies, each as a call of the driver, whose name or parameters say the direction. */
 #include "copy.h"
-#include "core/streams/capture.h"
 
-/* Set *direction by the kind. 0 or a negative errno. */
-static int read_kind(enum cudaMemcpyKind kind, enum sim_direction *direction)
+#include "core/memory/array.h"
+
+/* --- bytes ------------------------------------------------------------------------------- */
+
+#define COPY(form, to_, from_)                                                                     \
+    (waits ? DRIVER(cuMemcpy##form, to_, from_, size)                                              \
+           : DRIVER(cuMemcpy##form##Async, to_, from_, size, stream))
+
+static cudaError_t copy_bytes(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
+                              bool waits, cudaStream_t stream)
 {
-    static const enum sim_direction directions[] = {
-        [cudaMemcpyHostToHost] = SIM_HOST_TO_HOST,
-        [cudaMemcpyHostToDevice] = SIM_HOST_TO_DEVICE,
-        [cudaMemcpyDeviceToHost] = SIM_DEVICE_TO_HOST,
-        [cudaMemcpyDeviceToDevice] = SIM_DEVICE_TO_DEVICE,
-        [cudaMemcpyDefault] = SIM_BY_ADDRESS,
-    };
-
-    if ((unsigned)kind >= sizeof(directions) / sizeof(directions[0]))
-        return -EDOM;
-    *direction = directions[kind];
-    return 0;
-}
-
-cudaError_t runtime_copy(struct sim_copy3d *copy, enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    struct sim_work work = {.type = SIM_NODE_COPY};
-    int error = sim_enter();
+    CUdeviceptr on_device = (CUdeviceptr)(uintptr_t)to, of_device = (CUdeviceptr)(uintptr_t)from;
+    int error = runtime_up();
 
     if (error)
-        return runtime_error(error);
-    if (read_kind(kind, &copy->direction))
+        return (cudaError_t)error;
+    switch (kind) {
+    case cudaMemcpyHostToDevice:
+        return COPY(HtoD, on_device, from);
+    case cudaMemcpyDeviceToHost:
+        return COPY(DtoH, to, of_device);
+    case cudaMemcpyDeviceToDevice:
+        return COPY(DtoD, on_device, of_device);
+    case cudaMemcpyHostToHost:
+    case cudaMemcpyDefault:
+        return waits ? DRIVER(cuMemcpy, on_device, of_device, size)
+                     : DRIVER(cuMemcpyAsync, on_device, of_device, size, stream);
+    default:
         return runtime_result(cudaErrorInvalidMemcpyDirection);
-    if (sim_captures(stream)) {
-        work.copy = *copy;
-        error = sim_capture_add(sim_stream(stream), &work);
-        if (error != -ENOENT)
-            return runtime_error(error);
     }
-    return runtime_error(sim_copy_3d(copy));
-}
-
-cudaError_t runtime_copy_now(struct sim_copy3d *copy, enum cudaMemcpyKind kind)
-{
-    if (sim_capture_forbids())
-        return runtime_result(cudaErrorStreamCaptureUnsupported);
-    return runtime_copy(copy, kind, NULL);
-}
-
-/* Most copies are plain bytes: the short way when nothing is captured. */
-static cudaError_t copy_bytes(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
-                              cudaStream_t stream)
-{
-    struct sim_copy3d copy = sim_copy_rows(to, size, from, size, size, 1, SIM_BY_ADDRESS);
-
-    return runtime_copy(&copy, kind, stream);
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind)
 {
-    struct sim_copy3d copy = sim_copy_rows(to, size, from, size, size, 1, SIM_BY_ADDRESS);
-
-    return runtime_copy_now(&copy, kind);
+    return copy_bytes(to, from, size, kind, true, NULL);
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
-    return copy_bytes(to, from, size, kind, stream);
-}
-
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                         size_t width, size_t height, enum cudaMemcpyKind kind)
-{
-    struct sim_copy3d copy =
-        sim_copy_rows(to, to_pitch, from, from_pitch, width, height, SIM_BY_ADDRESS);
-
-    return runtime_copy_now(&copy, kind);
-}
-
-cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                              size_t width, size_t height, enum cudaMemcpyKind kind,
-                              cudaStream_t stream)
-{
-    struct sim_copy3d copy =
-        sim_copy_rows(to, to_pitch, from, from_pitch, width, height, SIM_BY_ADDRESS);
-
-    return runtime_copy(&copy, kind, stream);
+    return copy_bytes(to, from, size, kind, false, stream);
 }
 
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t size)
 {
-    (void)to_device;
-    (void)from_device;
-    return copy_bytes(to, from, size, cudaMemcpyDeviceToDevice, NULL);
+    return cudaMemcpyPeerAsync(to, to_device, from, from_device, size, NULL);
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
@@ -101,7 +55,7 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 {
     (void)to_device;
     (void)from_device;
-    return copy_bytes(to, from, size, cudaMemcpyDeviceToDevice, stream);
+    return copy_bytes(to, from, size, cudaMemcpyDeviceToDevice, false, stream);
 }
 
 #if SIM_CUDA >= 13 /* CUDA 12's has other parameters */
@@ -116,70 +70,195 @@ cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from, const
     (void)attribute_starts;
     (void)attribute_count;
     for (size_t i = 0; !error && i < count; i++)
-        error = copy_bytes(to[i], from[i], sizes[i], cudaMemcpyDefault, stream);
+        error = copy_bytes(to[i], from[i], sizes[i], cudaMemcpyDefault, false, stream);
     return error;
 }
 #endif
 
-/* --- fills ------------------------------------------------------------------------------- */
+/* --- boxes: positions are in elements where an array is part of the copy, else in bytes ----- */
 
-static cudaError_t fill(void *to, size_t pitch, int value, size_t width, size_t height,
-                        cudaStream_t stream)
+/* Return the unit of positions in it: an array's element, or a byte. */
+static size_t unit_of(cudaArray_const_t array)
 {
-    struct sim_work work = {.type = SIM_NODE_FILL};
-    int error = sim_enter();
-
-    if (!error && sim_captures(stream)) {
-        work.fill = (struct sim_fill){to, pitch, (unsigned)value, 1, width, height};
-        error = sim_capture_add(sim_stream(stream), &work);
-        if (error != -ENOENT)
-            return runtime_error(error);
-        error = 0;
-    }
-    for (size_t row = 0; !error && row < height; row++)
-        error = sim_set((char *)to + row * pitch, (unsigned)value, 1, width);
-    return runtime_error(error);
+    return array ? ((const struct sim_array *)array)->element : 1;
 }
 
-cudaError_t cudaMemset(void *address, int value, size_t count)
+/* Set the kinds of memory on both sides. Return false if the kind is unknown. */
+static bool set_kind(CUDA_MEMCPY3D *form, enum cudaMemcpyKind kind)
 {
-    return fill(address, count, value, count, 1, NULL);
+    static const struct {
+        CUmemorytype to, from;
+    } types[] = {
+        [cudaMemcpyHostToHost] = {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_HOST},
+        [cudaMemcpyHostToDevice] = {CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST},
+        [cudaMemcpyDeviceToHost] = {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE},
+        [cudaMemcpyDeviceToDevice] = {CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE},
+        [cudaMemcpyDefault] = {CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED},
+    };
+
+    if ((unsigned)kind > cudaMemcpyDefault)
+        return false;
+    form->dstMemoryType = form->dstArray ? CU_MEMORYTYPE_ARRAY : types[kind].to;
+    form->srcMemoryType = form->srcArray ? CU_MEMORYTYPE_ARRAY : types[kind].from;
+    return true;
 }
 
-cudaError_t cudaMemsetAsync(void *address, int value, size_t count, cudaStream_t stream)
+static enum cudaMemcpyKind kind_of(const CUDA_MEMCPY3D *form)
 {
-    return fill(address, count, value, count, 1, stream);
+    bool to_host = form->dstMemoryType == CU_MEMORYTYPE_HOST;
+
+    if (form->dstMemoryType == CU_MEMORYTYPE_UNIFIED ||
+        form->srcMemoryType == CU_MEMORYTYPE_UNIFIED)
+        return cudaMemcpyDefault;
+    if (form->srcMemoryType == CU_MEMORYTYPE_HOST)
+        return to_host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+    return to_host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
 }
 
-cudaError_t cudaMemset2D(void *address, size_t pitch, int value, size_t width, size_t height)
+/* One side of a copy; the memory's address stands in both fields, and its type says which counts.
+ */
+#define SIDE(side, array, address, pitch, height, x, y, z)                                         \
+    .side##Array = (CUarray)(uintptr_t)(array), .side##Host = (void *)(uintptr_t)(address),        \
+    .side##Device = (CUdeviceptr)(uintptr_t)(address), .side##Pitch = (pitch),                     \
+    .side##Height = (height), .side##XInBytes = (x), .side##Y = (y), .side##Z = (z)
+#define BOX_SIDE(side, p)                                                                          \
+    SIDE(side, (p)->side##Array, (p)->side##Ptr.ptr, (p)->side##Ptr.pitch, (p)->side##Ptr.ysize,   \
+         (p)->side##Pos.x *unit_of((p)->side##Array), (p)->side##Pos.y, (p)->side##Pos.z)
+#define BOX(p)                                                                                     \
+    {BOX_SIDE(dst, p), BOX_SIDE(src, p),                                                           \
+     .WidthInBytes = (p)->extent.width * unit_of((p)->dstArray ? (p)->dstArray : (p)->srcArray),   \
+     .Height = (p)->extent.height, .Depth = (p)->extent.depth}
+
+bool runtime_copy_form(CUDA_MEMCPY3D *form, const struct cudaMemcpy3DParms *copy)
 {
-    return fill(address, pitch, value, width, height, NULL);
+    *form = (CUDA_MEMCPY3D)BOX(copy);
+    return set_kind(form, copy->kind);
 }
 
-cudaError_t cudaMemset2DAsync(void *address, size_t pitch, int value, size_t width, size_t height,
+#define TELL_SIDE(copy, side, form)                                                                \
+    do {                                                                                           \
+        (copy)->side##Array = (cudaArray_t)(form)->side##Array;                                    \
+        (copy)->side##Pos =                                                                        \
+            (struct cudaPos){(form)->side##XInBytes / unit_of((copy)->side##Array),                \
+                             (form)->side##Y, (form)->side##Z};                                    \
+        (copy)->side##Ptr = (struct cudaPitchedPtr){                                               \
+            (form)->side##Host ? (void *)(uintptr_t)(form)->side##Host                             \
+                               : (void *)(uintptr_t)(form)->side##Device,                          \
+            (form)->side##Pitch, (form)->side##Pitch, (form)->side##Height};                       \
+    } while (0)
+
+void runtime_copy_of_form(struct cudaMemcpy3DParms *copy, const CUDA_MEMCPY3D *form)
+{
+    TELL_SIDE(copy, dst, form);
+    TELL_SIDE(copy, src, form);
+    copy->extent = (struct cudaExtent){
+        form->WidthInBytes / unit_of(copy->dstArray ? copy->dstArray : copy->srcArray),
+        form->Height, form->Depth};
+    copy->kind = kind_of(form);
+}
+
+static cudaError_t copy_box(CUDA_MEMCPY3D form, enum cudaMemcpyKind kind, bool waits,
+                            cudaStream_t stream)
+{
+    int error = runtime_up();
+
+    if (error)
+        return (cudaError_t)error;
+    if (!set_kind(&form, kind))
+        return runtime_result(cudaErrorInvalidMemcpyDirection);
+    return waits ? DRIVER(cuMemcpy3D, &form) : DRIVER(cuMemcpy3DAsync, &form, stream);
+}
+
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *copy)
+{
+    return copy_box((CUDA_MEMCPY3D)BOX(copy), copy->kind, true, NULL);
+}
+
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *copy, cudaStream_t stream)
+{
+    return copy_box((CUDA_MEMCPY3D)BOX(copy), copy->kind, false, stream);
+}
+
+cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *copy)
+{
+    return copy_box((CUDA_MEMCPY3D)BOX(copy), cudaMemcpyDeviceToDevice, true, NULL);
+}
+
+cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *copy, cudaStream_t stream)
+{
+    return copy_box((CUDA_MEMCPY3D)BOX(copy), cudaMemcpyDeviceToDevice, false, stream);
+}
+
+/* --- rows: offsets are bytes and rows ------------------------------------------------------ */
+
+#define MEMORY(side, address, pitch) SIDE(side, NULL, address, pitch, 0, 0, 0, 0)
+#define ARRAY(side, array, x, y) SIDE(side, array, NULL, 0, 0, x, y, 0)
+#define ROWS(to, from)                                                                             \
+    ((CUDA_MEMCPY3D){to, from, .WidthInBytes = width, .Height = height, .Depth = 1})
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                         size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    return copy_box(ROWS(MEMORY(dst, to, to_pitch), MEMORY(src, from, from_pitch)), kind, true,
+                    NULL);
+}
+
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                              size_t width, size_t height, enum cudaMemcpyKind kind,
                               cudaStream_t stream)
 {
-    return fill(address, pitch, value, width, height, stream);
+    return copy_box(ROWS(MEMORY(dst, to, to_pitch), MEMORY(src, from, from_pitch)), kind, false,
+                    stream);
 }
 
-static cudaError_t fill_planes(struct cudaPitchedPtr to, int value, struct cudaExtent extent,
-                               cudaStream_t stream)
+cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,
+                                size_t width, size_t height, enum cudaMemcpyKind kind)
 {
-    cudaError_t error = cudaSuccess;
-
-    for (size_t z = 0; !error && z < extent.depth; z++)
-        error = fill((char *)to.ptr + z * to.pitch * to.ysize, to.pitch, value, extent.width,
-                     extent.height, stream);
-    return error;
+    return copy_box(ROWS(ARRAY(dst, to, x, y), MEMORY(src, from, pitch)), kind, true, NULL);
 }
+
+cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from,
+                                     size_t pitch, size_t width, size_t height,
+                                     enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    return copy_box(ROWS(ARRAY(dst, to, x, y), MEMORY(src, from, pitch)), kind, false, stream);
+}
+
+cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from, size_t x,
+                                  size_t y, size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    return copy_box(ROWS(MEMORY(dst, to, pitch), ARRAY(src, from, x, y)), kind, true, NULL);
+}
+
+cudaError_t cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t from, size_t x,
+                                       size_t y, size_t width, size_t height,
+                                       enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    return copy_box(ROWS(MEMORY(dst, to, pitch), ARRAY(src, from, x, y)), kind, false, stream);
+}
+
+cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
+                                     cudaArray_const_t from, size_t from_x, size_t from_y,
+                                     size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    return copy_box(ROWS(ARRAY(dst, to, to_x, to_y), ARRAY(src, from, from_x, from_y)), kind, true,
+                    NULL);
+}
+
+/* --- fills ------------------------------------------------------------------------------- */
 
 cudaError_t cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent)
 {
-    return fill_planes(to, value, extent, NULL);
+    return cudaMemset3DAsync(to, value, extent, NULL);
 }
 
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr to, int value, struct cudaExtent extent,
                               cudaStream_t stream)
 {
-    return fill_planes(to, value, extent, stream);
+    cudaError_t error = (cudaError_t)runtime_up();
+
+    for (size_t z = 0; !error && z < extent.depth; z++)
+        error = DRIVER(cuMemsetD2D8Async, (CUdeviceptr)(uintptr_t)to.ptr + z * to.pitch * to.ysize,
+                       to.pitch, (unsigned char)value, extent.width, extent.height, stream);
+    return error;
 }

@@ -2,12 +2,10 @@
 #ifndef SIM_RUNTIME_COPY_H
 #define SIM_RUNTIME_COPY_H
 
-#include "core/memory/array.h"
 #include "runtime.h"
 
-/* Copies, or adds a node to the graph that the stream captures; fills in the direction. */
-cudaError_t runtime_copy(struct sim_copy3d *copy, enum cudaMemcpyKind kind, cudaStream_t stream);
-/* For the calls that wait, which a capture forbids. */
-cudaError_t runtime_copy_now(struct sim_copy3d *copy, enum cudaMemcpyKind kind);
+/* Convert a copy's parameters to the driver's, and back. Return false if the kind is unknown. */
+bool runtime_copy_form(CUDA_MEMCPY3D *form, const struct cudaMemcpy3DParms *copy);
+void runtime_copy_of_form(struct cudaMemcpy3DParms *copy, const CUDA_MEMCPY3D *form);
 
 #endif

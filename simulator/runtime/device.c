@@ -59,3 +59,31 @@ cudaError_t cudaRuntimeGetVersion(int *version)
     *version = SIM_RUNTIME_VERSION;
     return cudaSuccess;
 }
+
+/* The driver's call takes the peer's context, which need not be up. */
+static CUcontext peer_of(int number)
+{
+    struct sim_device *device = number == sim_thread.device ? NULL : sim_device(number);
+
+    return device ? (CUcontext)&device->primary : NULL;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int number, unsigned int flags)
+{
+    int error = runtime_up();
+    CUcontext peer = peer_of(number);
+
+    if (error || (!peer && !flags))
+        return error ? (cudaError_t)error : runtime_result(cudaErrorInvalidDevice);
+    return DRIVER(cuCtxEnablePeerAccess, peer, flags);
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int number)
+{
+    int error = runtime_up();
+    CUcontext peer = peer_of(number);
+
+    if (error || !peer)
+        return error ? (cudaError_t)error : runtime_result(cudaErrorInvalidDevice);
+    return DRIVER(cuCtxDisablePeerAccess, peer);
+}

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
 #include "runtime.h"
+
+cudaError_t runtime_error(int error)
+{
+    cudaError_t code = error == -ENOMEM ? cudaErrorMemoryAllocation
+                       : error == -ENODEV
+                           ? (sim_device_count() ? cudaErrorInvalidDevice : cudaErrorNoDevice)
+                       : error ? cudaErrorInvalidValue
+                               : cudaSuccess;
+
+    return runtime_result(code);
+}
 
 cudaError_t runtime_enter(struct sim_device **device)
 {

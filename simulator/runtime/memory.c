@@ -1,99 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
+#include <string.h>
 
 #include "api/calls.h"
 #include "core/memory/vmm.h"
-#include "core/streams/capture.h"
 #include "runtime.h"
 
-/*
- * The driver's call under the runtime's: CUPTI reports it too. Its result is the driver's code for
- * `error`.
- */
-static CUresult driver_code(int error)
+/* Clear the answer and bring up the context. */
+static cudaError_t begin(void **out)
 {
-    return error == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY
-           : error          ? CUDA_ERROR_INVALID_VALUE
-                            : CUDA_SUCCESS;
+    int error = runtime_up();
+
+    if (out)
+        *out = NULL;
+    return error ? (cudaError_t)error : runtime_result(out ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-static int allocate_below(enum sim_kind kind, size_t size, unsigned flags, void **out)
-{
-    CUdeviceptr *pointer = (CUdeviceptr *)(void *)out;
-    int error;
-
-#define BELOW driver_code(error = sim_allocate(kind, sim_thread.device, size, flags, out))
-    if (kind == SIM_DEVICE)
-        (void)DRIVER_CALL(cuMemAlloc_v2, (pointer, size), BELOW);
-    else if (kind == SIM_MANAGED)
-        (void)DRIVER_CALL(cuMemAllocManaged, (pointer, size, flags), BELOW);
-    else
-        (void)DRIVER_CALL(cuMemHostAlloc, (out, size, flags), BELOW);
-#undef BELOW
-    return error;
-}
-
-static int release_below(void *address, int kinds)
-{
-    int error;
-
-    if (kinds & SIM_HOST)
-        (void)DRIVER_CALL(cuMemFreeHost, (address),
-                          driver_code(error = sim_release(address, kinds)));
-    else
-        (void)DRIVER_CALL(cuMemFree_v2, ((CUdeviceptr)(uintptr_t)address),
-                          driver_code(error = sim_release(address, kinds)));
-    return error;
-}
-
-static cudaError_t allocate(enum sim_kind kind, size_t size, unsigned flags, void **out)
-{
-    int error = sim_enter();
-
-    if (!out)
-        return runtime_result(cudaErrorInvalidValue);
-    *out = NULL;
-    if (sim_capture_forbids())
-        return runtime_result(cudaErrorStreamCaptureUnsupported);
-    if (!error && size)
-        error = allocate_below(kind, size, flags, out);
-    return runtime_error(error);
-}
-
-/* Freeing nothing is fine, and brings up the context: programs call cudaFree(0) for that. */
-static cudaError_t release(void *address, int kinds)
-{
-    int error = sim_enter();
-
-    if (!error && address && sim_capture_forbids())
-        return runtime_result(cudaErrorStreamCaptureUnsupported);
-    if (!error && address)
-        error = release_below(address, kinds);
-    return runtime_error(error);
-}
+/* Allocate by a call of the driver, which refuses to allocate nothing; the runtime gives NULL. */
+#define ALLOCATE(out, size, call)                                                                  \
+    ({                                                                                             \
+        cudaError_t error_ = begin(out);                                                           \
+        error_ || !(size) ? error_ : (call);                                                       \
+    })
+#define DEVICE(out) ((CUdeviceptr *)(void *)(out))
 
 cudaError_t cudaMalloc(void **out, size_t size)
 {
-    return RUNTIME_CALL(cudaMalloc_v3020, (out, size), allocate(SIM_DEVICE, size, 0, out));
+    return RUNTIME_CALL(cudaMalloc_v3020, (out, size),
+                        ALLOCATE(out, size, DRIVER(cuMemAlloc, DEVICE(out), size)));
 }
 
 cudaError_t cudaMallocManaged(void **out, size_t size, unsigned int flags)
 {
     return RUNTIME_CALL(cudaMallocManaged_v6000, (out, size, flags),
-                        allocate(SIM_MANAGED, size, flags, out));
+                        ALLOCATE(out, size, DRIVER(cuMemAllocManaged, DEVICE(out), size, flags)));
 }
 
-/* Rows lie 512 bytes apart, or a multiple of that. */
 static cudaError_t allocate_rows(void **out, size_t *pitch, size_t width, size_t height)
 {
-    size_t size;
-
-    if (!pitch || width > SIZE_MAX - 511)
+    if (!pitch)
         return runtime_result(cudaErrorInvalidValue);
-    *pitch = (width + 511) & ~(size_t)511;
-    if (__builtin_mul_overflow(*pitch, height, &size))
-        return runtime_result(cudaErrorMemoryAllocation);
-    return allocate(SIM_DEVICE, size, 0, out);
+    *pitch = 0;
+    return ALLOCATE(out, width && height,
+                    DRIVER(cuMemAllocPitch, DEVICE(out), pitch, width, height, 4));
 }
 
 cudaError_t cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height)
@@ -118,51 +66,95 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent extent)
     return RUNTIME_CALL(cudaMalloc3D_v3020, (out, extent), allocate_planes(out, extent));
 }
 
-cudaError_t cudaFree(void *address)
-{
-    return RUNTIME_CALL(cudaFree_v3020, (address), release(address, SIM_DEVICE | SIM_MANAGED));
-}
-
 cudaError_t cudaHostAlloc(void **out, size_t size, unsigned int flags)
 {
     return RUNTIME_CALL(cudaHostAlloc_v3020, (out, size, flags),
-                        allocate(SIM_HOST, size, flags, out));
+                        ALLOCATE(out, size, DRIVER(cuMemHostAlloc, out, size, flags)));
 }
 
 cudaError_t cudaMallocHost(void **out, size_t size)
 {
-    return RUNTIME_CALL(cudaMallocHost_v3020, (out, size), allocate(SIM_HOST, size, 0, out));
+    return RUNTIME_CALL(cudaMallocHost_v3020, (out, size),
+                        ALLOCATE(out, size, DRIVER(cuMemHostAlloc, out, size, 0)));
+}
+
+/* Freeing nothing is fine, and brings up the context: programs call cudaFree(0) for that. */
+#define RELEASE(address, call)                                                                     \
+    ({                                                                                             \
+        cudaError_t error_ = (cudaError_t)runtime_up();                                            \
+        error_ || !(address) ? error_ : (call);                                                    \
+    })
+
+cudaError_t cudaFree(void *address)
+{
+    return RUNTIME_CALL(cudaFree_v3020, (address),
+                        RELEASE(address, DRIVER(cuMemFree, (CUdeviceptr)(uintptr_t)address)));
 }
 
 cudaError_t cudaFreeHost(void *address)
 {
-    return RUNTIME_CALL(cudaFreeHost_v3020, (address), release(address, SIM_HOST));
+    return RUNTIME_CALL(cudaFreeHost_v3020, (address),
+                        RELEASE(address, DRIVER(cuMemFreeHost, address)));
 }
 
-static cudaError_t hold(void *address, size_t size, unsigned flags)
+/* --- calls that CUPTI reports, and that are the driver's with the same arguments ------------- */
+
+#define FORWARD(name, version, function, parameters, arguments)                                    \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        static void *_Atomic known;                                                                \
+        __typeof__(&name) call =                                                                   \
+            (__typeof__(&name))(uintptr_t)runtime_driver(#function, 0, &known);                    \
+        int error = runtime_up();                                                                  \
+                                                                                                   \
+        return RUNTIME_CALL(name##_##version, arguments,                                           \
+                            error ? (cudaError_t)error : runtime_result(call arguments));          \
+    }
+
+FORWARD(cudaHostRegister, v4000, cuMemHostRegister, (void *at, size_t size, unsigned int flags),
+        (at, size, flags))
+FORWARD(cudaHostUnregister, v4000, cuMemHostUnregister, (void *at), (at))
+FORWARD(cudaMallocAsync, v11020, cuMemAllocAsync, (void **out, size_t size, cudaStream_t stream),
+        (out, size, stream))
+FORWARD(cudaMallocFromPoolAsync, v11020, cuMemAllocFromPoolAsync,
+        (void **out, size_t size, cudaMemPool_t pool, cudaStream_t stream),
+        (out, size, pool, stream))
+FORWARD(cudaFreeAsync, v11020, cuMemFreeAsync, (void *at, cudaStream_t stream), (at, stream))
+FORWARD(cudaMemPoolCreate, v11020, cuMemPoolCreate,
+        (cudaMemPool_t * out, const struct cudaMemPoolProps *properties), (out, properties))
+FORWARD(cudaMemPoolDestroy, v11020, cuMemPoolDestroy, (cudaMemPool_t pool), (pool))
+FORWARD(cudaMemPoolTrimTo, v11020, cuMemPoolTrimTo, (cudaMemPool_t pool, size_t keep), (pool, keep))
+FORWARD(cudaExternalMemoryGetMappedBuffer, v10000, cuExternalMemoryGetMappedBuffer,
+        (void **out, cudaExternalMemory_t memory,
+         const struct cudaExternalMemoryBufferDesc *buffer),
+        (out, memory, buffer))
+FORWARD(cudaIpcGetMemHandle, v4010, cuIpcGetMemHandle, (cudaIpcMemHandle_t * out, void *at),
+        (out, at))
+FORWARD(cudaIpcOpenMemHandle, v4010, cuIpcOpenMemHandle,
+        (void **out, cudaIpcMemHandle_t handle, unsigned int flags), (out, handle, flags))
+FORWARD(cudaIpcCloseMemHandle, v4010, cuIpcCloseMemHandle, (void *at), (at))
+FORWARD(cudaLibraryLoadData, v12060, cuLibraryLoadData,
+        (cudaLibrary_t * out, const void *code, enum cudaJitOption *options, void **values,
+         unsigned int count, enum cudaLibraryOption *library_options, void **library_values,
+         unsigned int library_count),
+        (out, code, options, values, count, library_options, library_values, library_count))
+FORWARD(cudaLibraryLoadFromFile, v12060, cuLibraryLoadFromFile,
+        (cudaLibrary_t * out, const char *path, enum cudaJitOption *options, void **values,
+         unsigned int count, enum cudaLibraryOption *library_options, void **library_values,
+         unsigned int library_count),
+        (out, path, options, values, count, library_options, library_values, library_count))
+FORWARD(cudaLibraryUnload, v12060, cuLibraryUnload, (cudaLibrary_t library), (library))
+FORWARD(cudaGraphLaunch, v10000, cuGraphLaunch, (cudaGraphExec_t graph, cudaStream_t stream),
+        (graph, stream))
+
+/* A handle of another process, by value: its bytes are the driver's. */
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *out, cudaIpcEventHandle_t handle)
 {
-    int error = sim_enter();
+    CUipcEventHandle same;
+    int error = runtime_up();
 
-    return runtime_error(error ? error : sim_register(address, size, flags));
-}
-
-cudaError_t cudaHostRegister(void *address, size_t size, unsigned int flags)
-{
-    return RUNTIME_CALL(cudaHostRegister_v4000, (address, size, flags), hold(address, size, flags));
-}
-
-static cudaError_t let_go(void *address)
-{
-    int error = sim_enter();
-
-    if (error)
-        return runtime_error(error);
-    return runtime_result(sim_unregister(address) ? cudaErrorHostMemoryNotRegistered : cudaSuccess);
-}
-
-cudaError_t cudaHostUnregister(void *address)
-{
-    return RUNTIME_CALL(cudaHostUnregister_v4000, (address), let_go(address));
+    memcpy(&same, &handle, sizeof(same));
+    return error ? (cudaError_t)error : DRIVER(cuIpcOpenEventHandle, out, same);
 }
 
 /* Return the runtime's type of known memory. */

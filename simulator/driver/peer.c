@@ -2,7 +2,7 @@
 /* Access between devices: on a machine all can reach each other's memory, once enabled. */
 #include <stdatomic.h>
 
-#include "api.h"
+#include "driver.h"
 
 enum { ALREADY_ENABLED = 704, NOT_ENABLED = 705 };
 enum { ACCESS_SUPPORTED = 2 }; /* of the attributes of a pair */
@@ -12,25 +12,20 @@ static bool are_pair(int device, int peer)
     return sim_device(device) && sim_device(peer);
 }
 
-api_result API(DeviceCanAccessPeer)(int *can, int device, int peer)
+CUresult cuDeviceCanAccessPeer(int *can, int device, int peer)
 {
     if (!are_pair(device, peer))
-        return api_code(API_INVALID_DEVICE);
+        return CUDA_ERROR_INVALID_DEVICE;
     *can = device != peer;
-    return api_code(API_SUCCESS);
+    return CUDA_SUCCESS;
 }
 
-#ifdef SIM_DRIVER
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, int device, int peer)
-#else
-cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int device,
-                                      int peer)
-#endif
 {
     if (!are_pair(device, peer) || device == peer)
-        return api_code(API_INVALID_DEVICE);
+        return CUDA_ERROR_INVALID_DEVICE;
     *value = (int)attribute == ACCESS_SUPPORTED;
-    return api_code(API_SUCCESS);
+    return CUDA_SUCCESS;
 }
 
 /* Enable or disable access: one bit for each peer. */
@@ -43,11 +38,9 @@ static int change(int device, int peer, bool enable)
     else
         old = atomic_fetch_and(&sim_device(device)->peers, ~bit);
     if (!(old & bit) == enable)
-        return API_SUCCESS;
+        return CUDA_SUCCESS;
     return enable ? ALREADY_ENABLED : NOT_ENABLED;
 }
-
-#ifdef SIM_DRIVER
 
 static CUresult change_context(CUcontext handle, bool enable)
 {
@@ -58,7 +51,7 @@ static CUresult change_context(CUcontext handle, bool enable)
         return result;
     if (!peer || peer->device == sim_thread.device)
         return CUDA_ERROR_INVALID_CONTEXT;
-    return api_code(change(sim_thread.device, peer->device, enable));
+    return (CUresult)change(sim_thread.device, peer->device, enable);
 }
 
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
@@ -70,28 +63,3 @@ CUresult cuCtxDisablePeerAccess(CUcontext peer)
 {
     return change_context(peer, false);
 }
-
-#else
-
-static cudaError_t change_device(int peer, bool enable)
-{
-    cudaError_t error = api_enter();
-
-    if (error)
-        return error;
-    if (!sim_device(peer) || peer == sim_thread.device)
-        return runtime_result(cudaErrorInvalidDevice);
-    return api_code(change(sim_thread.device, peer, enable));
-}
-
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
-{
-    return flags ? runtime_result(cudaErrorInvalidValue) : change_device(peer, true);
-}
-
-cudaError_t cudaDeviceDisablePeerAccess(int peer)
-{
-    return change_device(peer, false);
-}
-
-#endif
