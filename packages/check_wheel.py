@@ -17,6 +17,8 @@ import zipfile
 MOST_BYTES = 5 << 20
 # glibc's own, and what manylinux allows beside it.
 SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1"}
+# It runs within PyTorch: with a C++ library or an unwinder of its own it would crash there.
+VALUES, OF_PYTORCH, ITS_SYMBOL = "libcudasim-values.so", "libstdc++.so.6", "sim_values_start"
 LOADER = re.compile(r"ld-linux-[\w-]+\.so\.\d")
 MUST_HAVE = (
     "scripts/memtap",
@@ -58,6 +60,15 @@ def program_faults(path, newest, carried):
     """What a program or library needs of the system."""
     dynamic = readelf("-d", path)
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
+    exported = set(
+        re.findall(r" (?:GLOBAL|WEAK) +(?:DEFAULT|PROTECTED) +\d+ (\S+)$", readelf("--dyn-syms", path), re.M)
+    )
+    if path.name == VALUES:
+        if exported != {ITS_SYMBOL} or OF_PYTORCH not in needed:
+            yield f"{VALUES} has a C++ library of its own: it needs {sorted(needed)}, and has {sorted(exported)[:9]}"
+        needed -= {OF_PYTORCH}
+    if "SYMBOLIC" in dynamic and path.name == "libmemtap.so":
+        yield "libmemtap.so is linked with -Bsymbolic, so that it finds itself where it looks for CUDA"
     for name in sorted(needed - SYSTEM - carried):
         if not LOADER.fullmatch(name):
             yield f"{path.name} needs {name}"

@@ -8,6 +8,7 @@ symbols, and has in itself what that one lacks. Where it fails, one line says wh
 
 import csv
 import hashlib
+import os
 import pathlib
 import platform
 import shutil
@@ -19,9 +20,18 @@ GLIBC = "2.28"
 CPU = "x86_64"  # the table is this one's; another needs a table of its own
 DEBIAN_CPU = {"x86_64": "amd64", "aarch64": "arm64"}[CPU]
 
-# Exceptions that pass a hook are unwound by the host's libgcc_s.so.1, not by an unwinder of ours: this stands in for it in the link.
-UNWINDER = "void _Unwind_Resume(void) {}\nvoid __gcc_personality_v0(void) {}\n"
-UNWINDER_MAP = "GCC_3.0 { global: _Unwind_Resume; local: *; };\nGCC_3.3.1 { global: __gcc_personality_v0; };\n"
+# The host's libraries, which stand in for themselves in the link: exceptions that pass a hook are unwound by the host's unwinder,
+# PyTorch's are caught by its C++ library, not by zig's of each. Per library: its name, what it has of which version.
+OF_THE_HOST = {
+    "host-unwinder": ("libgcc_s.so.1", {"GCC_3.0": ["_Unwind_Resume"], "GCC_3.3.1": ["__gcc_personality_v0"]}),
+    "host-cxx": (
+        "libstdc++.so.6",
+        {
+            "CXXABI_1.3": ["__cxa_begin_catch", "__cxa_end_catch", "__gxx_personality_v0"],
+            "GLIBCXX_3.4": ["_ZSt7nothrow", "_ZSt9terminatev", "_ZdlPv", "_ZnwmRKSt9nothrow_t"],
+        },
+    ),
+}
 
 CROSS = """[constants]
 zig = '{zig}'
@@ -40,7 +50,7 @@ pkg-config = 'pkg-config'
 [built-in options]
 c_args = flags
 cpp_args = flags
-c_link_args = link + ['-L{unwinder}', '-lhost-unwinder']
+c_link_args = link + ['-L{host}', '-lhost-unwinder']
 cpp_link_args = link
 
 [properties]
@@ -84,6 +94,9 @@ def fetch(folder, row):
         f"{row['package']}:{DEBIAN_CPU}={row['version']}",
     ]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode and not os.geteuid():  # the package lists may be old
+        subprocess.run(["apt-get", "update"], capture_output=True, check=False)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode or not path.exists():
         why = (
             "there is no network" if "resolve" in done.stderr or "connect" in done.stderr else "its sources have it not"
@@ -107,8 +120,8 @@ def main(folder, zig, *table):
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         fail("there is no apt-get here, which fetches the libraries; run this on Debian 12, or in its container image")
     folder = pathlib.Path(folder).resolve()
-    downloads, root, unwinder = folder / "downloads", folder / "root", folder / "unwinder"
-    for path in (downloads, unwinder):
+    downloads, root, host = folder / "downloads", folder / "root", folder / "host"
+    for path in (downloads, host):
         path.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(root, ignore_errors=True)  # dpkg-deb keeps the files' dates: nothing is compiled again for it
     for row in rows(*table):
@@ -119,24 +132,29 @@ def main(folder, zig, *table):
         lines = [f"libdir={libraries}" if line.startswith("libdir=") else line for line in lines]
         description.write_text("\n".join(lines) + "\n")
 
-    (unwinder / "unwinder.c").write_text(UNWINDER)
-    (unwinder / "unwinder.map").write_text(UNWINDER_MAP)
-    run(
-        [zig, "cc", "-target", f"{CPU}-linux-gnu.{GLIBC}", "-shared", "-nostdlib", "-Wl,-soname,libgcc_s.so.1"]
-        + [f"-Wl,--version-script={unwinder / 'unwinder.map'}", unwinder / "unwinder.c"]
-        + ["-o", unwinder / "libhost-unwinder.so"]
-    )
+    for name, (soname, versions) in OF_THE_HOST.items():
+        code, exports = host / f"{name}.c", host / f"{name}.map"
+        symbols = [one for names in versions.values() for one in names]
+        code.write_text("".join(f"void {one}(void) {{}}\n" for one in symbols))
+        exports.write_text(
+            "".join(f"{version} {{ global: {'; '.join(names)}; }};\n" for version, names in versions.items())
+        )
+        run(
+            [zig, "cc", "-target", f"{CPU}-linux-gnu.{GLIBC}", "-shared", "-nostdlib", f"-Wl,-soname,{soname}"]
+            + [f"-Wl,--version-script={exports}", code, "-o", host / f"lib{name}.so"]
+        )
     cross = CROSS.format(
         zig=zig,
         cpu=CPU,
         glibc=GLIBC,
         libraries=libraries,
         source=HERE.parent,
-        unwinder=unwinder,
+        host=host,
         foreign=str(CPU != platform.machine()).lower(),
     )
     file = folder / "cross.ini"
-    if not file.exists() or file.read_text() != cross:  # else meson would set up anew
+    if not file.exists() or file.read_text() != cross:
+        shutil.rmtree(folder / "build", ignore_errors=True)  # meson reads it once
         file.write_text(cross)
 
 

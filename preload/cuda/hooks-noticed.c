@@ -62,7 +62,7 @@ void *mt_notice_driver(const struct of_driver *call, const void *caller)
 /* clang-format off */
 #define JUMP(symbol, call, find)                                                                   \
     __asm__(".text\n"                                                                              \
-            ".globl " symbol "\n"                                                                  \
+            MT_GLOBAL(symbol)                                                                      \
             ".type " symbol ", @function\n"                                                        \
             symbol ":\n"                                                                           \
             ".cfi_startproc\n"                                                                     \

@@ -18,6 +18,11 @@
 #ifndef MT_EXPORTS_MAP
 #include <stddef.h>
 #include <stdint.h>
+
+/* c10::Device. As a struct: what a register has above its two bytes is nobody's. */
+struct mt_c10_device {
+    uint8_t type, index;
+};
 #endif
 
 #include "hooks-cuda.h"
@@ -30,10 +35,10 @@
 #define MT_TORCH_HOOKS(H)                                                                          \
     H(report_memory, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",                      \
       "libc10.so", void,                                                                           \
-      (void *block, int64_t size, size_t allocated, size_t reserved, uint16_t device))             \
+      (void *block, int64_t size, size_t allocated, size_t reserved, struct mt_c10_device device)) \
     H(report_oom, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE",                           \
       "libc10.so", void,                                                                           \
-      (int64_t size, size_t allocated, size_t reserved, uint16_t device))                          \
+      (int64_t size, size_t allocated, size_t reserved, struct mt_c10_device device))              \
     H(set_requires_grad, "_ZN3c1010TensorImpl17set_requires_gradEb",                               \
       "libc10.so", void,                                                                           \
       (void *impl, _Bool value))                                                                   \
@@ -188,12 +193,21 @@
 /* clang-format on */
 
 #ifndef MT_EXPORTS_MAP
+#ifdef MT_PROTECT_HOOKS /* where the linker has no -Bsymbolic-functions */
+#define MT_HOOK_VISIBILITY "protected"
+#define MT_GLOBAL(symbol) ".globl " symbol "\n.protected " symbol "\n"
+#else
+#define MT_HOOK_VISIBILITY "default"
+#define MT_GLOBAL(symbol) ".globl " symbol "\n"
+#endif
 #define MT_DECLARE_HOOK(name, symbol, library, result, parameters)                                 \
-    __attribute__((visibility("default"))) result mt_hook_##name parameters __asm__(symbol);
+    __attribute__((visibility(MT_HOOK_VISIBILITY))) result mt_hook_##name parameters __asm__(      \
+        symbol);
 MT_HOOKS(MT_DECLARE_HOOK)
 #undef MT_DECLARE_HOOK
 #define MT_DECLARE_HOOK(name, base, symbol, since, until, parameters)                              \
-    __attribute__((visibility("default"))) unsigned mt_hook_##name parameters __asm__(symbol);
+    __attribute__((visibility(MT_HOOK_VISIBILITY))) unsigned mt_hook_##name parameters __asm__(    \
+        symbol);
 MT_DRIVER_HOOKS(MT_DECLARE_HOOK)
 #undef MT_DECLARE_HOOK
 #endif

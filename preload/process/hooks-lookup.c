@@ -100,7 +100,7 @@ MT_UNSANITIZED void *mt_lookup(void *handle, const char *symbol, void **answer)
 
 /* clang-format off */
 __asm__(".text\n"
-        ".globl dlsym\n"
+        MT_GLOBAL("dlsym")
         ".type dlsym, @function\n"
         "dlsym:\n"
         ".cfi_startproc\n"

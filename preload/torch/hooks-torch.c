@@ -17,11 +17,11 @@
 
 /* What the allocator says of a CUDA device: it begins the recording. Called under its lock: no GIL,
  * no CUDA, no waiting. */
-static MT_ALWAYS_INLINE void record_memory(unsigned kind, uint16_t device,
+static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device device,
                                            const uint64_t arguments[static MT_EVENT_ARGS],
                                            struct mt_caller caller)
 {
-    if ((device & 0xff) != MT_DEVICE_TYPE_CUDA)
+    if (device.type != MT_DEVICE_TYPE_CUDA)
         return;
     mt_start();
     if (kind == MT_FREE)
@@ -34,20 +34,20 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, uint16_t device,
     if (kind == MT_OOM)
         mt_optimizers_look(self); /* what there is of the state counts */
     else if (kind == MT_FREE)
-        mt_request_free(self, device >> 8, arguments[0], arguments[1], caller);
+        mt_request_free(self, device.index, arguments[0], arguments[1], caller);
     else
-        mt_request_alloc(self, device >> 8, arguments[0], arguments[1], caller);
-    if (MT_UNLIKELY(!mt_totals_are_as_before(device >> 8))) {
+        mt_request_alloc(self, device.index, arguments[0], arguments[1], caller);
+    if (MT_UNLIKELY(!mt_totals_are_as_before(device.index))) {
         mt_alloc_conf_tell(self);
-        mt_totals_look(self, kind, device >> 8, arguments[kind == MT_OOM ? 1 : 2],
+        mt_totals_look(self, kind, device.index, arguments[kind == MT_OOM ? 1 : 2],
                        arguments[kind == MT_OOM ? 2 : 3]);
     }
-    mt_record(self, kind, device >> 8, stack, arguments);
+    mt_record(self, kind, device.index, stack, arguments);
     mt_leave(self);
 }
 
 MT_HOT_CODE void mt_hook_report_memory(void *block, int64_t size, size_t allocated, size_t reserved,
-                                       uint16_t device)
+                                       struct mt_c10_device device)
 {
     uint64_t bytes = size < 0 ? 0 - (uint64_t)size : (uint64_t)size;
     record_memory(size < 0 ? MT_FREE : MT_ALLOC, device,
@@ -55,7 +55,8 @@ MT_HOT_CODE void mt_hook_report_memory(void *block, int64_t size, size_t allocat
     MT_REAL(report_memory)(block, size, allocated, reserved, device);
 }
 
-void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved, uint16_t device)
+void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved,
+                        struct mt_c10_device device)
 {
     record_memory(MT_OOM, device, MT_ARGS((uint64_t)size, allocated, reserved), MT_CALLER());
     mt_watch_hint();

@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 
-#include <memory>
 #include <new>
 
 namespace {
@@ -120,10 +119,17 @@ void sim_torch_free(struct sim_values *stack)
 
 namespace {
 
+// What libstdc++ counts a std::shared_ptr's owners by. PyTorch is compiled with it, whatever we are compiled with.
+struct Owners {
+    void *class_of_it;
+    int strong, weak;
+};
+
 // c10::detail::ListImpl from behind its reference counts on.
 struct ListBody {
     struct sim_values elements;
-    std::shared_ptr<void> type; // also of types that are not counted: their second word is NULL
+    void *type; // a std::shared_ptr, also of types that are not counted: their owners are NULL
+    Owners *owners;
 };
 
 } // namespace
@@ -147,7 +153,9 @@ void *sim_torch_list(const struct sim_value *list)
     } else {
         reinterpret_cast<uint32_t *>(made)[2] = reinterpret_cast<uint32_t *>(made)[3] = 1;
     }
-    new (made + head) ListBody{elements, body->type};
+    *reinterpret_cast<ListBody *>(made + head) = {elements, body->type, body->owners};
+    if (body->owners)
+        __atomic_add_fetch(&body->owners->strong, 1, __ATOMIC_RELAXED);
     return made;
 }
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_release.py SOURCE: what tools/release makes. The same commit in two folders gives the same wheel and the same Debian package;
-the wheel passes its check, installs, records and explains a program; the check and the hashes find what is damaged. Skipped (77)
-where this is not Debian 12, whose libraries the wheel carries. Minutes, so it is for `meson test --setup all`."""
+"""test_release.py SOURCE TEST...: what tools/release makes. The same commit in two folders gives the same wheel and the same Debian
+package; the wheel passes its check, installs, records and explains a program, and passes each TEST: a script and its arguments after
+the command, with commas between them, `command` and `library` for the wheel's own. The check and the hashes find what is damaged.
+Skipped (77) where this is not Debian 12, whose libraries the wheel carries. Minutes, so it is for `meson test --setup all`."""
 import os
 import pathlib
 import subprocess
@@ -11,7 +12,7 @@ import zipfile
 
 from installed import check_works, run
 
-source = pathlib.Path(sys.argv[1]).resolve()
+source, tests = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
 if 'VERSION_CODENAME=bookworm' not in pathlib.Path("/etc/os-release").read_text():
     print("this is not Debian 12")
     sys.exit(77)
@@ -39,6 +40,17 @@ def rewrite(wheel, out, change):
             data = change(name, old.read(name))
             if data is not None:
                 new.writestr(name, data)
+
+
+def check_tests(venv):
+    """zig's linker and C++ library are not GCC's: what other tests say of GCC's build holds of the wheel."""
+    memtap, library = venv / "bin/memtap", venv / "lib/memtap/libmemtap.so"
+    own = {"command": str(memtap), "library": str(library)}
+    environment = {**os.environ, "MEMTAP": str(memtap), "MEMTAP_TEST_SHIM": str(library), "LD_LIBRARY_PATH": os.environ["MEMTAP_TEST_BUILD"]}
+    for test in tests:
+        done = subprocess.run([sys.executable, *(own.get(word, word) for word in test.split(","))], env=environment, check=False)
+        assert done.returncode == 0, test
+    assert tests
 
 
 def check_faults(tree, wheel, folder):
@@ -86,6 +98,7 @@ with tempfile.TemporaryDirectory() as name:
     run(sys.executable, "-m", "venv", work / "venv")
     run(work / "venv/bin/python", "-m", "pip", "install", "--no-index", wheel)
     check_works(work / "venv/bin/memtap", work / "venv/bin/python", work)
+    check_tests(work / "venv")
     check_faults(work / "one", wheel, work)
     check_downloads(work / "one")
     print(f"{wheel.name}: {wheel.stat().st_size:,} bytes")
