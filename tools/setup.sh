@@ -9,14 +9,11 @@ self=$(readlink -f "$0") caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 TORCH=torch==2.15.0
-TRANSFORMERS=transformers==5.23.0
 # What PyTorch imports besides NVIDIA's libraries, which the simulated device stands in for.
 TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
-# For the tests of pytest --memtap.
-PYTEST=pytest==9.2.0
-# For the tests of the wheel, pytest's plugin and notebooks; readers of tables, reports and other exports;
-# what torch 2.15 compiles by.
-TEST_TOOLS=(meson-python pytest pytest-xdist nbclient ipykernel polars pyarrow pandas duckdb mypy
+# For the reference scripts; for the tests of the wheel, pytest's plugin and notebooks; readers of tables, reports
+# and other exports; what torch 2.15 compiles by.
+TEST_TOOLS=(transformers==5.23.0 meson-python pytest==9.2.0 pytest-xdist nbclient ipykernel polars pyarrow pandas duckdb mypy
     'mcp>=2,<3' junitparser markdown-it-py perfetto protobuf triton==3.9.0)
 PAGE_TOOLS=.cache/page-tools
 CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)
@@ -230,11 +227,11 @@ configure() {
     fi
 }
 
-# compile DIR [MESON OPTION...]: sets DIR up where it is not yet, and compiles.
+# compile DIR TARGET [MESON OPTION...]: sets DIR up where it is not yet, and compiles: `all`, or what is `installed`.
 compile() {
-    configure "$@"
+    configure "$1" "${@:3}"
     say "Building in $1/"
-    quietly "ninja-$1" ninja -C "$1"
+    quietly "ninja-$1" ninja -C "$1" "$2"
 }
 
 # --- Python and PyTorch ----------------------------------------------------------------------
@@ -263,8 +260,8 @@ find_python() {
 has_venv() {
     local kind=$1 ready
     ready=$({ .venv/bin/python -c '' && cat .venv/ready; } 2>/dev/null) || true
-    case $ready in
-    "gpu $TORCH $TRANSFORMERS $PYTEST" | "$kind $TORCH $TRANSFORMERS $PYTEST") return 0 ;;
+    case "$ready " in
+    "gpu $TORCH "* | "$kind $TORCH "*) return 0 ;;
     esac
     return 1
 }
@@ -302,26 +299,28 @@ finish_background() {
     trap - EXIT
 }
 
+# Python compiles what it imports when it is first imported: a tenth of all that.
+pip_install=(.venv/bin/python -m pip install --no-compile)
+
 fill_venv() {
     local kind=$1
     export PIP_DISABLE_PIP_VERSION_CHECK=1
     if [ "$kind" = gpu ]; then
         say "Installing $TORCH with NVIDIA's libraries (about 3 GB; takes minutes)"
-        fetch pip .venv/bin/python -m pip install "$TORCH" numpy "$TRANSFORMERS" "$PYTEST"
+        fetch pip "${pip_install[@]}" "$TORCH" numpy
     else
         say "Installing $TORCH, its CUDA build (about 0.6 GB; takes a minute or two)"
-        fetch pip .venv/bin/python -m pip install --no-deps "$TORCH"
-        say "Installing $TRANSFORMERS and what PyTorch imports"
-        fetch pip-more .venv/bin/python -m pip install "${TORCH_NEEDS[@]}" "$TRANSFORMERS" \
-            "$PYTEST"
+        fetch pip "${pip_install[@]}" --no-deps "$TORCH"
+        say "Installing what PyTorch imports"
+        fetch pip-more "${pip_install[@]}" "${TORCH_NEEDS[@]}"
     fi
-    printf '%s\n' "$kind $TORCH $TRANSFORMERS $PYTEST" >.venv/ready
+    printf '%s\n' "$kind $TORCH" >.venv/ready
 }
 
 install_test_tools() {
     [ "$(cat .venv/ready-tests 2>/dev/null)" != "${TEST_TOOLS[*]}" ] || return 0
     say "Installing what tests ask: ${TEST_TOOLS[*]}"
-    fetch pip-tests .venv/bin/python -m pip install "${TEST_TOOLS[@]}"
+    fetch pip-tests "${pip_install[@]}" "${TEST_TOOLS[@]}"
     printf '%s\n' "${TEST_TOOLS[*]}" >.venv/ready-tests
 }
 
