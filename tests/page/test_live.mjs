@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // memtap view --live: the page has what the program allocates while it runs, and at its end the numbers of
-// memtap report; its server answers nobody else.
+// memtap report; its server answers nobody else, and nobody blocks it.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { copyFileSync, readFileSync, truncateSync } from "node:fs";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { isDeepStrictEqual } from "node:util";
@@ -83,6 +85,39 @@ async function follows() {
   check(code === 0, `memtap view ends well: ${code}`);
 }
 
+/** A socket that is open, and asks for a path or for nothing. */
+async function connected(port, path) {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  socket.pause();
+  await once(socket, "connect");
+  if (path) socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+  return socket;
+}
+
+/** Neither who says nothing nor who reads nothing is in the way of others. */
+async function crowds() {
+  const large = join(folder, "large.mtap");
+  copyFileSync(trace, large);
+  truncateSync(large, 64 << 20);
+  const view = await begin(memtap, ["view", "--live", "--no-browser", large], { stdio: ["ignore", "pipe", "inherit"] });
+  const { port, pathname } = new URL(await view.line());
+  const silent = await Promise.all(Array.from({ length: 100 }, () => connected(port)));
+  check(await status(port, `${pathname}state`) === 200, "silent connections take no places");
+  const slow = await Promise.all(Array.from({ length: 8 }, () => connected(port, `${pathname}file?0=0`)));
+  check(await status(port, `${pathname}state`) === 200, "a slow reader blocks nobody");
+  const most = /VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${view.child.pid}/status`, "utf8"))[1] >> 10;
+  check(most < 150, `the memory of answers has a limit: ${most} MiB`);
+  let bytes = 0;
+  slow[7].on("data", (piece) => { bytes += piece.length; });
+  slow[7].resume();
+  await once(slow[7], "end");
+  check(bytes > 16 << 20, `the slow reader has it all: ${bytes} bytes`);
+  for (const socket of [...silent, ...slow]) socket.destroy();
+  view.child.kill("SIGTERM");
+  await once(view.child, "exit");
+}
+
 async function badInput() {
   for (const args of [["--live", "-o", join(folder, "x.html"), trace], ["--live", trace, trace], ["--live", join(folder, "none.mtap")]]) {
     const { status: code, stderr } = spawnSync(memtap, ["view", ...args], { encoding: "utf8", timeout: 60000 });
@@ -90,4 +125,4 @@ async function badInput() {
   }
 }
 
-await main([follows, badInput]);
+await main([follows, crowds, badInput]);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +19,17 @@
 #define TOKEN_BYTES 16u
 #define CONNECTIONS 32u
 #define REQUEST_MAX 8192u
+#define PENDING_MAX (64u << 20)
 #define PATIENCE_S 10 /* for a browser that sends or reads nothing */
 
 struct connection {
-    int fd; /* -1: none */
-    time_t since;
+    int fd;       /* -1: none */
+    time_t since; /* it came, or read something */
+    uint64_t number;
     size_t n;
     char request[REQUEST_MAX];
+    char *bytes; /* the answer; NULL: it has not asked yet */
+    size_t sent, size;
 };
 
 struct server {
@@ -32,6 +37,8 @@ struct server {
     int port;
     char token[2 * TOKEN_BYTES + 1];
     struct connection connection[CONNECTIONS];
+    uint64_t accepted;
+    size_t pending; /* bytes of answers */
 };
 
 static volatile sig_atomic_t has_ended;
@@ -70,35 +77,82 @@ static int listen_at_loopback(int *port)
     return fd;
 }
 
-static void send_all(int fd, const char *bytes, size_t size)
+static void end(struct server *server, struct connection *connection)
 {
-    while (size) {
-        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
-        if (sent <= 0)
-            return; /* the browser is gone or does not read */
-        bytes += sent;
-        size -= (size_t)sent;
-    }
+    close(connection->fd);
+    connection->fd = -1;
+    server->pending -= connection->size;
+    connection->size = 0;
+    free(connection->bytes);
+    connection->bytes = NULL;
 }
 
-static void reply(int fd, const char *status, const struct mt_answer *answer)
+/* Send what the socket takes now; the rest waits until the browser has read. */
+static void send_more(struct server *server, struct connection *connection)
 {
-    char head[512];
+    while (connection->sent < connection->size) {
+        ssize_t sent = send(connection->fd, connection->bytes + connection->sent,
+                            connection->size - connection->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (sent <= 0)
+            break; /* the browser is gone */
+        connection->sent += (size_t)sent;
+        connection->since = time(NULL);
+    }
+    shutdown(connection->fd, SHUT_WR);
+    end(server, connection);
+}
+
+/* Return the connection that has waited longest, of those with an answer to read, or of those
+ * without; NULL: there is none. */
+static struct connection *oldest(struct server *server, bool is_answered)
+{
+    struct connection *found = NULL;
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        struct connection *one = &server->connection[i];
+        if (one->fd >= 0 && (one->bytes != NULL) == is_answered &&
+            (!found || one->since < found->since ||
+             (one->since == found->since && one->number < found->number)))
+            found = one;
+    }
+    return found;
+}
+
+/* Keep the whole answer beside the connection. Answers that nobody reads make room. */
+static void reply(struct server *server, struct connection *connection, const char *status,
+                  const struct mt_answer *answer)
+{
+    char head[512], *bytes;
     int n = snprintf(head, sizeof head,
                      "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                      "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
                      "X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"
                      "Connection: close\r\n\r\n",
                      status, answer->type, answer->size);
-    send_all(fd, head, (size_t)n);
-    send_all(fd, answer->bytes, answer->size);
+    size_t size = (size_t)n + answer->size;
+    for (struct connection *slow;
+         server->pending + size > PENDING_MAX && (slow = oldest(server, true));)
+        end(server, slow);
+    bytes = malloc(size);
+    if (!bytes) {
+        end(server, connection);
+        return;
+    }
+    memcpy(bytes, head, (size_t)n);
+    memcpy(bytes + n, answer->bytes, answer->size);
+    connection->bytes = bytes;
+    connection->size = size;
+    connection->sent = 0;
+    server->pending += size;
+    send_more(server, connection);
 }
 
-static void refuse(int fd, const char *status)
+static void refuse(struct server *server, struct connection *connection, const char *status)
 {
     struct mt_answer answer = {
         .type = "text/plain", .bytes = (char *)status, .size = strlen(status)};
-    reply(fd, status, &answer);
+    reply(server, connection, status, &answer);
 }
 
 /* Return whether the request names this machine and port: a page from elsewhere cannot make a
@@ -130,15 +184,15 @@ static bool has_token(const struct server *server, const char *target)
     return !differs;
 }
 
-static void answer_request(const struct server *server, struct connection *connection)
+static void answer_request(struct server *server, struct connection *connection)
 {
     char *target = connection->request + 4, *end;
     if (strncmp(connection->request, "GET ", 4) != 0 || !(end = strchr(target, ' '))) {
-        refuse(connection->fd, "405 Method Not Allowed");
+        refuse(server, connection, "405 Method Not Allowed");
         return;
     }
     if (!is_for_us(server, end)) {
-        refuse(connection->fd, "403 Forbidden");
+        refuse(server, connection, "403 Forbidden");
         return;
     }
     *end = '\0';
@@ -150,20 +204,14 @@ static void answer_request(const struct server *server, struct connection *conne
         server->site->answer(server->site->data, path, query ? query : "", &answer);
     }
     if (answer.bytes)
-        reply(connection->fd, "200 OK", &answer);
+        reply(server, connection, "200 OK", &answer);
     else
-        refuse(connection->fd, "404 Not Found");
+        refuse(server, connection, "404 Not Found");
     free(answer.bytes);
 }
 
-static void end(struct connection *connection)
-{
-    close(connection->fd);
-    connection->fd = -1;
-}
-
 /* Receive from the browser and answer a whole request. */
-static void hear(const struct server *server, struct connection *connection)
+static void hear(struct server *server, struct connection *connection)
 {
     ssize_t n = recv(connection->fd, connection->request + connection->n,
                      sizeof connection->request - 1 - connection->n, MSG_DONTWAIT);
@@ -176,14 +224,14 @@ static void hear(const struct server *server, struct connection *connection)
             connection->n < sizeof connection->request - 1)
             return;
         answer_request(server, connection);
-        shutdown(connection->fd, SHUT_WR);
+        return;
     }
-    end(connection);
+    end(server, connection);
 }
 
+/* One that has sent no request, and so no token, gives its place to the next. */
 static void welcome(struct server *server, int listening)
 {
-    struct timeval patience = {.tv_sec = PATIENCE_S};
     struct connection *place = NULL;
     for (unsigned i = 0; i < CONNECTIONS && !place; i++)
         if (server->connection[i].fd < 0)
@@ -191,30 +239,36 @@ static void welcome(struct server *server, int listening)
     int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return;
+    if (!place && (place = oldest(server, false)))
+        end(server, place);
     if (!place) {
         close(fd);
         return;
     }
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     place->fd = fd;
     place->n = 0;
     place->since = time(NULL);
+    place->number = server->accepted++;
+    hear(server, place);
 }
 
 static void one_round(struct server *server, int listening, const sigset_t *during)
 {
     struct pollfd fds[CONNECTIONS + 1] = {{.fd = listening, .events = POLLIN}};
     for (unsigned i = 0; i < CONNECTIONS; i++)
-        fds[i + 1] = (struct pollfd){.fd = server->connection[i].fd, .events = POLLIN};
+        fds[i + 1] = (struct pollfd){.fd = server->connection[i].fd,
+                                     .events = server->connection[i].bytes ? POLLOUT : POLLIN};
     int n = ppoll(fds, CONNECTIONS + 1, &(struct timespec){.tv_sec = 1}, during);
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         struct connection *connection = &server->connection[i];
         if (connection->fd < 0)
             continue;
-        if (n > 0 && fds[i + 1].revents)
+        if (n > 0 && fds[i + 1].revents && connection->bytes)
+            send_more(server, connection);
+        else if (n > 0 && fds[i + 1].revents)
             hear(server, connection);
         else if (time(NULL) - connection->since > PATIENCE_S)
-            end(connection);
+            end(server, connection);
     }
     if (n > 0 && fds[0].revents)
         welcome(server, listening);
@@ -254,7 +308,7 @@ int mt_serve(const struct mt_web_site *site)
             one_round(server, listening, &during);
         for (unsigned i = 0; i < CONNECTIONS; i++)
             if (server->connection[i].fd >= 0)
-                end(&server->connection[i]);
+                end(server, &server->connection[i]);
         close(listening);
     }
     free(server);
