@@ -24,7 +24,6 @@ LEFT_OUT = {
     "analyzer/report/symbolize.c",
     "analyzer/support/new-file.c",
     "analyzer/support/room.c",
-    "analyzer/support/unnamed-file.c",
     "analyzer/trace/symbols.c",
     "trace-format/encoder.c",
     "nightly/digest/amount.c",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parts.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,15 +52,8 @@ struct mt_shard *mt_parts_in_order(const struct mt_parts *parts, int *rc)
 
 uint64_t mt_parts_whole(const struct mt_shard *in_order, size_t n, uint64_t block)
 {
-    size_t low = 0, high = n;
     uint64_t sum = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (in_order[middle].block < block)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, n, in_order[i].block < block);
     for (; low < n && in_order[low].block == block; low++)
         sum += in_order[low].whole;
     return sum;

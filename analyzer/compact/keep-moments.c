@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keep-moments.h"
 #include "analyzer/replay/replay-parts.h"
+#include "analyzer/support/search.h"
 
 #include <errno.h>
 
@@ -98,14 +99,7 @@ static int choose_on_device(struct mt_keep_moments *moments, const struct mt_rep
 static int add_samples_around(struct mt_marks_list *to, const struct mt_marks_list *samples,
                               uint64_t moment)
 {
-    size_t low = 0, high = samples->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (samples->number[middle] <= moment)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, samples->n, samples->number[i] <= moment);
     int rc = low ? mt_marks_add(to, samples->number[low - 1]) : 0;
     return rc || low == samples->n ? rc : mt_marks_add(to, samples->number[low]);
 }

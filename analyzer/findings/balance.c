@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "balance.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "analyzer/trace/marks.h"
 #include "private-pools.h"
 #include "trace-format/cuda-apis.h"
@@ -50,14 +51,7 @@ static int comes_from_pytorch(const struct mt_definitions *d, uint32_t stack)
 /* Return whether any PyTorch block begins in it. */
 static int holds_blocks(const struct mt_block *block, const struct mt_verdict *verdicts, size_t n)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (verdicts[middle].block->address < block->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, n, verdicts[i].block->address < block->address);
     return low < n && verdicts[low].block->address - block->address < block->size;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "precision.h"
+#include "analyzer/support/search.h"
 #include "analyzer/trace/marks.h"
 #include "trace-format/dtypes.h"
 
@@ -251,14 +252,7 @@ static void count_weights(struct mt_precision *precision, struct finder *finder)
  * parameters; 0: none fits. */
 static uint64_t match(const struct counts *counts, uint64_t block, unsigned width)
 {
-    size_t low = 0, high = counts->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (counts->of[middle] <= block / width)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, counts->n, counts->of[i] <= block / width);
     return low && fills(counts->of[low - 1] * width, block) ? counts->of[low - 1] * width : 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "private-pools.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "trace-format/cuda-apis.h"
 
 #include <stdbool.h>
@@ -43,14 +44,9 @@ static bool is_private(const struct mt_replay *replay, const struct mt_block *se
 static uint64_t used_of(const struct mt_block *memory, const struct mt_verdict *verdicts, size_t n)
 {
     uint64_t end = memory->address + memory->size, used = 0;
-    size_t low = 0, high = n;
-    while (low < high) { /* the first block that ends in it or after it */
-        size_t middle = low + (high - low) / 2;
-        if (verdicts[middle].block->address + verdicts[middle].block->size <= memory->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* Find the first block that ends in it or after it. */
+    size_t low =
+        MT_LEADING(i, n, verdicts[i].block->address + verdicts[i].block->size <= memory->address);
     for (; low < n && verdicts[low].block->address < end; low++) {
         uint64_t first = verdicts[low].block->address, last = first + verdicts[low].block->size;
         used += (last < end ? last : end) - (first > memory->address ? first : memory->address);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spans.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 
 #include <string.h>
 
@@ -137,14 +138,7 @@ void mt_spans_number(struct mt_spans *spans, bool is_broken_off)
 
 const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run)
 {
-    size_t low = 0, high = spans->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (spans->span[middle].run <= run)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, spans->n, spans->span[i].run <= run);
     return low ? &spans->span[low - 1] : NULL;
 }
 

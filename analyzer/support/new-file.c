@@ -261,3 +261,12 @@ const char *mt_output_error(int rc)
                           "give another file"
                         : strerror(-rc);
 }
+
+FILE *mt_unnamed_file(const char *folder)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    FILE *file = fd >= 0 ? fdopen(fd, "w+b") : NULL;
+    if (fd >= 0 && !file)
+        close(fd);
+    return file ? file : tmpfile();
+}

@@ -60,4 +60,8 @@ int mt_check_output(const char *path);
 /* Return the words for an error of these functions: those of errno, or memtap's own. */
 const char *mt_output_error(int rc);
 
+/* Open a file without a name in a folder (or, where it cannot be made there, in /tmp), to write and
+ * read; it goes with its last descriptor. NULL: errno says why not. */
+FILE *mt_unnamed_file(const char *folder);
+
 #endif

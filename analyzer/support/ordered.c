@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ordered.h"
 #include "grow.h"
+#include "search.h"
 
 struct mt_ordered_piece {
     uint64_t first; /* address */
@@ -19,15 +20,7 @@ void mt_ordered_clear(struct mt_ordered *ordered)
 /* Return the number of pieces that begin at or below the address. */
 static size_t pieces_below(const struct mt_ordered *ordered, uint64_t address)
 {
-    size_t low = 0, high = ordered->n_pieces;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ordered->pieces[middle]->first <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MT_LEADING(i, ordered->n_pieces, ordered->pieces[i]->first <= address);
 }
 
 static uint64_t address_at(const struct mt_ordered_piece *piece, struct mt_ordered_keys keys,

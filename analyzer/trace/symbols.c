@@ -3,6 +3,7 @@
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/room.h"
+#include "analyzer/support/search.h"
 
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>
@@ -159,14 +160,7 @@ static struct file *find_file(struct mt_symbols *symbols, const struct mt_trace_
 
 static const struct function *find_function(const struct file *file, uint64_t address)
 {
-    size_t low = 0, high = file->n_functions;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (file->functions[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, file->n_functions, file->functions[i].start <= address);
     const struct function *function = low ? &file->functions[low - 1] : NULL;
     if (!function || (function->size && address - function->start >= function->size))
         return NULL;

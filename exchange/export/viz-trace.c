@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A device's entries of a snapshot: each event as PyTorch's allocator notes it. */
+#include "analyzer/support/search.h"
 #include "trace-format/cuda-apis.h"
 #include "viz.h"
 
@@ -54,15 +55,7 @@ static void put_segment(struct mt_viz *viz, const char *action,
 /* The first segment at the address, or behind it. */
 static size_t find_segment(const struct mt_viz *viz, uint64_t address)
 {
-    size_t low = 0, high = viz->n_segments;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (viz->segments[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MT_LEADING(i, viz->n_segments, viz->segments[i].address < address);
 }
 
 static void insert_segment(struct mt_viz *viz, const struct mt_viz_segment *segment)

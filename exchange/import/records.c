@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "records.h"
 #include "analyzer/support/grow.h"
-#include "analyzer/support/unnamed-file.h"
+#include "analyzer/support/new-file.h"
 
 #include <errno.h>
 #include <limits.h>

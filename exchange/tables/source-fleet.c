@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables by which many ranks are compared: samples over the run, and what grows. */
 #include "analyzer/replay/timeline.h"
+#include "analyzer/support/search.h"
 #include "source.h"
 
 #include <stdlib.h>
@@ -8,14 +9,7 @@
 /* The last span that begins at an event or before it; NULL: there is none. */
 static const struct mt_span *span_of(const struct mt_spans *spans, uint64_t event)
 {
-    size_t low = 0, high = spans->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (spans->span[middle].event <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, spans->n, spans->span[i].event <= event);
     return low ? &spans->span[low - 1] : NULL;
 }
 

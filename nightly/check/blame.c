@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Find the line to blame for a broken limit: as memtap diff does, or without a baseline the line
  * with the most bytes. */
+#include "analyzer/support/search.h"
 #include "check.h"
 
 #include <stdbool.h>
@@ -44,14 +45,7 @@ static const struct mt_digest_site *first_of_line(const struct mt_digest_site *c
                                           .function = (char *)of->line->function,
                                           .file = (char *)of->line->file,
                                           .operator_name = (char *)of->operator_name};
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_line(site[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, n, by_line(site[i], &wanted) < 0);
     return low < n && !by_line(site[low], &wanted) ? site[low] : NULL;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compare the call sites of several runs. */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "diff.h"
 
 #include <errno.h>
@@ -85,14 +86,7 @@ static int list_places(struct entries *to, const struct mt_diff_device *device)
 /* Return the index of the first entry with that key; in->n: none. */
 static size_t find(const struct entries *in, const struct entry *key)
 {
-    size_t low = 0, high = in->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_key(&in->entry[middle], key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, in->n, by_key(&in->entry[i], key) < 0);
     return low < in->n && !by_key(&in->entry[low], key) ? low : in->n;
 }
 

@@ -3,6 +3,7 @@
 #include "analyzer/classify/modules.h"
 #include "analyzer/replay/replay-parts.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -204,15 +205,7 @@ struct search {
 static size_t first_not(size_t n, bool (*holds)(const struct search *, size_t),
                         const struct search *search)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (holds(search, middle))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MT_LEADING(i, n, holds(search, i));
 }
 
 static bool is_before_ns(const struct search *search, size_t moment)

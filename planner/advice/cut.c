@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cut.h"
+#include "analyzer/support/search.h"
 #include "failed.h"
 
 #include <errno.h>
@@ -32,14 +33,7 @@ static int by_event(const void *left, const void *right)
 /* The program's own number of a recorded block; UINT32_MAX: it asked for none. */
 static uint32_t number_of(const struct mt_asked *asked, size_t n, uint64_t event)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (asked->recorded[middle].event < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, n, asked->recorded[i].event < event);
     while (low < n && asked->recorded[low].event == event &&
            asked->request[low].kind != MT_REQUEST_ALLOCATE)
         low++;

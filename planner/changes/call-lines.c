@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines that call models: those whose calls have a backward train. */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "kinds.h"
 
 #include <stdlib.h>
 
 size_t mt_first_made(const struct mt_recording *recording, uint64_t event)
 {
-    size_t low = 0, high = recording->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (recording->block[middle].begin < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MT_LEADING(i, recording->n, recording->block[i].begin < event);
 }
 
 /* The stack that called the outermost module; 0: not known. */

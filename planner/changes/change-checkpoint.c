@@ -3,6 +3,7 @@
  * torch.utils.checkpoint around modules: what they save in forward ends there, and is made again
  * when their backward begins.
  */
+#include "analyzer/support/search.h"
 #include "kinds.h"
 
 #include <stdlib.h>
@@ -77,15 +78,7 @@ bool mt_is_checkpointed(const struct mt_recording *recording, uint32_t stack)
 
 size_t mt_first_node(const struct mt_recording *recording, uint64_t event)
 {
-    size_t low = 0, high = recording->n_nodes;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (recording->node[middle].made < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MT_LEADING(i, recording->n_nodes, recording->node[i].made < event);
 }
 
 /* What it returns is not its own to give up: the output that was made last. */
@@ -154,14 +147,7 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
 /* The call that is at work at a moment of forward; NULL: none. */
 static const struct mt_module_call *call_at(const struct mt_module_calls *calls, uint64_t event)
 {
-    size_t low = 0, high = calls->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (calls->call[middle].forward <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, calls->n, calls->call[i].forward <= event);
     return low && event < calls->call[low - 1].forward_end ? &calls->call[low - 1] : NULL;
 }
 

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program keeps longer than it needs: gradients after the step, blocks of past iterations.
  */
+#include "analyzer/support/search.h"
 #include "kinds.h"
 
 /* The first step that ends after the event; NULL: none does. */
 static const struct mt_recorded_step *step_after(const struct mt_recording *recording,
                                                  uint64_t event)
 {
-    size_t low = 0, high = recording->n_steps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct mt_recorded_step *step = &recording->step[middle];
-        if (step->end && step->end <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, recording->n_steps,
+                            recording->step[i].end && recording->step[i].end <= event);
     return low < recording->n_steps && recording->step[low].end ? &recording->step[low] : NULL;
 }
 

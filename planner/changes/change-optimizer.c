@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Another optimizer: its state for each trained parameter, and what its step needs in passing. */
+#include "analyzer/support/search.h"
 #include "kinds.h"
 
 #include <math.h>
@@ -124,14 +125,7 @@ static void add_step(struct mt_edits *edits, const struct optimizer *optimizer,
 static const struct mt_recorded_step *first_step(const struct mt_recording *recording,
                                                  uint64_t event)
 {
-    size_t low = 0, high = recording->n_steps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (recording->step[middle].begin <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, recording->n_steps, recording->step[i].begin <= event);
     return low < recording->n_steps ? &recording->step[low] : NULL;
 }
 

@@ -3,6 +3,7 @@
  * 16 bits instead of 32. `bf16`: every float. `autocast`: by what PyTorch runs in 16 bits and what
  * in 32; in between, the type is that of what goes in.
  */
+#include "analyzer/support/search.h"
 #include "kinds.h"
 #include "trace-format/dtypes.h"
 
@@ -209,14 +210,7 @@ static int by_run(const void *left, const void *right)
 static const struct mt_recorded_node *maker_of(const struct autocast *autocast,
                                                const struct mt_recorded_block *block)
 {
-    size_t low = 0, high = autocast->n_ran;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (autocast->ran[middle]->begin < block->begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, autocast->n_ran, autocast->ran[i]->begin < block->begin);
     return low && autocast->ran[low - 1]->end > block->begin ? autocast->ran[low - 1] : NULL;
 }
 

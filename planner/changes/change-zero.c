@@ -5,6 +5,7 @@
  * of the model as one: parameters, gradients and state in parts, and parameters gathered, for each
  * layer when it works (3), or from its forward to its backward (2).
  */
+#include "analyzer/support/search.h"
 #include "kinds.h"
 
 #include <stdlib.h>
@@ -128,15 +129,7 @@ static uint64_t part(const struct sharding *sharding, uint64_t bytes)
 /* Among those in the order of backward, the last one that began by then. */
 static size_t begun_by(const struct sharding *sharding, uint64_t event)
 {
-    size_t low = 0, high = sharding->n_backwards;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sharding->backwards[middle]->backward <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MT_LEADING(i, sharding->n_backwards, sharding->backwards[i]->backward <= event);
 }
 
 /* Of calls that interrupt each other there are a few. */

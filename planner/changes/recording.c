@@ -2,6 +2,7 @@
 #include "recording.h"
 #include "analyzer/classify/modules.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -290,14 +291,7 @@ const char *mt_recorded_module(const struct mt_recording *recording, uint32_t fr
 
 const struct mt_turn *mt_turn_after(const struct mt_recording *recording, uint64_t event)
 {
-    size_t low = 0, high = recording->n_turns;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (recording->turn[middle].event <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, recording->n_turns, recording->turn[i].event <= event);
     return low < recording->n_turns ? &recording->turn[low] : NULL;
 }
 

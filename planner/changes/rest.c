@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rest of a run: its backward and the optimizer's step. */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "rest-inside.h"
 
 #include <errno.h>
@@ -75,14 +76,7 @@ int mt_rest_sizes_of(struct mt_rest_sizes *sizes, const struct mt_resting *resti
 /* What is taken has its lowest bit set: sizes are multiples of 512. */
 bool mt_rest_sizes_take(struct mt_rest_sizes *sizes, uint64_t size)
 {
-    size_t low = 0, high = sizes->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((sizes->size[middle] & ~UINT64_C(1)) < size)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = MT_LEADING(i, sizes->n, (sizes->size[i] & ~UINT64_C(1)) < size);
     for (; low < sizes->n && (sizes->size[low] & ~UINT64_C(1)) == size; low++)
         if (!(sizes->size[low] & 1)) {
             sizes->size[low] |= 1;

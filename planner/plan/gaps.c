@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gaps.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 
 static void remove_gap(struct mt_gaps *gaps, size_t at)
 {
@@ -28,15 +29,7 @@ uint64_t mt_gaps_take(struct mt_gaps *gaps, uint64_t size)
 /* The first gap that begins at or after an address. */
 static size_t find_after(const struct mt_gaps *gaps, uint64_t begin)
 {
-    size_t low = 0, high = gaps->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (gaps->gap[middle].begin < begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return MT_LEADING(i, gaps->n, gaps->gap[i].begin < begin);
 }
 
 static int insert_gap(struct mt_gaps *gaps, size_t at, uint64_t begin, uint64_t end)

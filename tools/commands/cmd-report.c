@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/report/job-report.h"
 #include "analyzer/report/report.h"
-#include "analyzer/support/unnamed-file.h"
+#include "analyzer/support/new-file.h"
 #include "commands.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/page-file.h"
