@@ -5,9 +5,19 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+
+static inline int mt_by_value(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
 
 /* Sort, the least first. */
-void mt_sort_sizes(uint64_t *values, size_t n);
+static inline void mt_sort_sizes(uint64_t *values, size_t n)
+{
+    qsort(values, n, sizeof *values, mt_by_value);
+}
 
 /* Return the median of n > 0 sorted values; of an even number, the mean of the two in the
  * middle. */
