@@ -51,6 +51,14 @@ static bool is_there(struct own *thread)
     return !id || !syscall(SYS_tgkill, getpid(), id, 0);
 }
 
+bool mt_own_threads_exist(void)
+{
+    bool is_any = false;
+    for (unsigned i = 0; i < atomic_load(&n_own); i++)
+        is_any = is_any || is_there(&own[i]);
+    return is_any;
+}
+
 /* Not by a clock: another library may have stopped it. */
 void mt_own_threads_await_end(void)
 {

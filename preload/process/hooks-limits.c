@@ -40,8 +40,11 @@ int mt_hook_seccomp_load(const void *filter)
 int mt_hook_unshare(int flags)
 {
     int result = (int)syscall(SYS_unshare, flags);
-    if (!result || errno != EINVAL || !(flags & CLONE_NEWUSER) || !mt_is_recorded())
+    int failure = errno;
+    if (!result || errno != EINVAL || !(flags & CLONE_NEWUSER) || !mt_own_threads_exist()) {
+        errno = failure;
         return result;
+    }
     mt_end_early("the program makes a user namespace, for which it may have one thread only");
     return (int)syscall(SYS_unshare, flags);
 }

@@ -411,9 +411,10 @@ void mt_finish(void)
 void mt_end_early(const char *why)
 {
     int idle = MT_IDLE;
-    if (atomic_compare_exchange_strong(&mt_state, &idle, MT_OVER) || !mt_is_recorded())
+    if (atomic_compare_exchange_strong(&mt_state, &idle, MT_OVER) || getpid() != recorder_pid)
         return;
-    mt_message("%s; recording ends here, and the program continues", why);
+    if (mt_is_recording())
+        mt_message("%s; recording ends here, and the program continues", why);
     mt_finish();
     mt_own_threads_await_end();
 }

@@ -188,9 +188,11 @@ int mt_output_open(struct mt_output *out)
 
 int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
 {
+    errno = 0;
     if (!mt_own_file_is_ours(&out->file)) {
-        out->file.fd = -1; /* not ours to close */
-        return -ESTALE;
+        int rc = errno && errno != EBADF ? -errno : -ESTALE; /* the file system may have gone */
+        out->file.fd = -1;                                   /* not ours to close */
+        return rc;
     }
     if (!mt_own_file_has_size(&out->file, out->size))
         return -EUCLEAN;

@@ -3,7 +3,8 @@
  * interrupted N: allocates twice, captures a graph and frees what it has, and at the Nth call in
  * which libmemtap.so takes or gives back a lock, asks the loader or the allocator, a signal comes,
  * whose handler does so too. Prints the number of such calls. A handler that waits for what its own
- * thread holds is ended by SIGALRM.
+ * thread holds is ended by SIGALRM. The end is 3 where a thread that has a lock, ours or the
+ * loader's, could be cancelled.
  */
 #include "calls-of-shim.h"
 #include "fake-graph.h"
@@ -19,7 +20,7 @@
 unsigned cudaMalloc(void **address, size_t size);
 unsigned cudaFree(void *address);
 
-static int wanted, reached;
+static int wanted, reached, cancellable;
 static pthread_t first;
 
 /* One place in a call of theirs. */
@@ -34,11 +35,29 @@ static void come_to(const void *caller)
     is_inside = 0;
 }
 
+/* The same, with a lock. */
+static void come_locked(const void *caller)
+{
+    int state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    cancellable += state == PTHREAD_CANCEL_ENABLE && first &&
+                   pthread_equal(first, pthread_self()) && is_of_shim(caller);
+    pthread_setcancelstate(state, NULL);
+    come_to(caller);
+}
+
+int dladdr1(const void *address, Dl_info *info, void **more, int flags)
+{
+    REAL(dladdr1)
+    come_locked(__builtin_return_address(0));
+    return real(address, info, more, flags);
+}
+
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
     REAL(pthread_mutex_lock)
     int rc = real(mutex);
-    come_to(__builtin_return_address(0));
+    come_locked(__builtin_return_address(0));
     return rc;
 }
 
@@ -46,7 +65,7 @@ int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
     REAL(pthread_mutex_trylock)
     int rc = real(mutex);
-    come_to(__builtin_return_address(0));
+    come_locked(__builtin_return_address(0));
     return rc;
 }
 
@@ -112,5 +131,5 @@ int main(int argc, char **argv)
     cudaFree(address[1]);
     first = 0;
     printf("%d\n", reached);
-    return 0;
+    return cancellable ? 3 : 0;
 }
