@@ -14,7 +14,7 @@ static const struct {
     const char *expected;
 } allow_keys[ALLOW_KEYS] = {
     [ALLOW_LIMIT] = {"limit", MT_TOML_STRING, "the name of a limit, such as \"peak\""},
-    [ALLOW_EXTRA] = {"extra", MT_TOML_STRING, "a text such as \"500 MiB\" or \"5 %\""},
+    [ALLOW_EXTRA] = {"extra", MT_TOML_INTEGER, "a text such as \"500 MiB\" or \"5 %\""},
     [ALLOW_REASON] = {"reason", MT_TOML_STRING, "a text"},
     [ALLOW_UNTIL] = {"until", MT_TOML_DATE, "a date such as 2027-01-31, without quotation marks"},
 };

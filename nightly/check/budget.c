@@ -38,8 +38,8 @@ int mt_budget_wrong(const struct mt_budget_parser *parser, const struct mt_toml 
 int mt_budget_expect(const struct mt_budget_parser *parser, const struct mt_toml *at,
                      enum mt_toml_kind kind, const char *what)
 {
-    if (at->kind == kind)
-        return 0;
+    if (at->kind == kind || (kind == MT_TOML_INTEGER && at->kind == MT_TOML_STRING))
+        return 0; /* an amount is a number of bytes, or a text with its unit */
     return mt_budget_wrong(parser, at, "'%s' is %s; expected %s", at->key, at->kind_name, what);
 }
 

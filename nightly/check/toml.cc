@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string>
 #include <string_view>
 
 /* toml++ asserts things of a document that do not always hold (tests/fuzz/fuzz-budget.c finds
@@ -62,6 +63,8 @@ mt_toml_kind kind_of(const toml::node &node)
         return MT_TOML_ARRAY;
     case toml::node_type::string:
         return MT_TOML_STRING;
+    case toml::node_type::integer:
+        return MT_TOML_INTEGER;
     case toml::node_type::date:
         return MT_TOML_DATE;
     default:
@@ -129,7 +132,8 @@ void fill(mt_toml *to, const toml::key *key, const toml::node &node)
     to->column = at.column;
     to->key = copy(key ? key->str() : std::string_view());
     const toml::value<std::string> *text = node.as_string();
-    to->text = copy(text ? std::string_view(text->get()) : std::string_view());
+    const toml::value<int64_t> *number = node.as_integer();
+    to->text = copy(text ? text->get() : number ? std::to_string(number->get()) : std::string());
     if (const toml::value<toml::date> *date = node.as_date()) {
         to->year = date->get().year;
         to->month = date->get().month;

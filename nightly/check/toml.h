@@ -12,15 +12,22 @@
 extern "C" {
 #endif
 
-enum mt_toml_kind { MT_TOML_TABLE, MT_TOML_ARRAY, MT_TOML_STRING, MT_TOML_DATE, MT_TOML_OTHER };
+enum mt_toml_kind {
+    MT_TOML_TABLE,
+    MT_TOML_ARRAY,
+    MT_TOML_STRING,
+    MT_TOML_INTEGER,
+    MT_TOML_DATE,
+    MT_TOML_OTHER
+};
 
-/* Numbers, booleans, times of day and dates with one are MT_TOML_OTHER. */
+/* Other numbers, booleans, times of day and dates with one are MT_TOML_OTHER. */
 struct mt_toml {
     enum mt_toml_kind kind;
     const char *kind_name; /* "a table", "a number" */
     unsigned line, column; /* from 1; of the key, or else of the value */
     char *key;             /* "": an element of an array, or the document */
-    char *text;            /* of a string; else "" */
+    char *text;            /* of a string; of an integer, its digits; else "" */
     int year, month, day;  /* of a date */
     struct mt_toml *child; /* of tables and arrays, in the order of the file */
     size_t n;

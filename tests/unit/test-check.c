@@ -177,7 +177,9 @@ START_TEST(faults_have_a_place)
     } faults[] = {
         {"[limits]\npeek = \"1 B\"", 2, 1, "unknown limit 'peek'; did you mean 'peak'?"},
         {"limits = { peek = \"1 B\" }", 1, 12, "unknown limit 'peek'"},
-        {"[limits]\npeak = 3", 2, 1, "'peak' is a number; expected a text"},
+        {"[limits]\npeak = 3.5", 2, 1, "'peak' is a number; expected a text"},
+        {"[limits]\npeak = -3", 2, 1, "'-3' is not a size"},
+        {"[limits]\nfragmentation = 3", 2, 1, "'fragmentation' is a fraction"},
         {"[limits]\npeak = \"3 GBs\"", 2, 1, "'3 GBs' is not a size; did you mean '3 G'?"},
         {"[limits]\npeak = \"3 %\"", 2, 1, "'peak' is a size"},
         {"[limits]\nfragmentation = \"3 MiB\"", 2, 1, "'fragmentation' is a fraction"},
@@ -214,8 +216,8 @@ START_TEST(absolute_limits)
     struct run run;
     struct mt_digest digest = made(&run, 100);
     const struct mt_finding *f =
-        hold("[limits]\npeak=\"100 MiB\"\nreserved=\"199.9 MiB\"\nfragmentation=\"50 %\"\n"
-             "growth=\"0 B\"\n[category]\nactivations=\"74 MiB\"\n[phase]\nbackward=\"99 MiB\"\n"
+        hold("[limits]\npeak=104857600\nreserved=\"199.9 MiB\"\nfragmentation=\"50 %\"\n"
+             "growth=0\n[category]\nactivations=\"74 MiB\"\n[phase]\nbackward=\"99 MiB\"\n"
              "forward=\"0 B\"\n",
              &digest, NULL, 0);
     ck_assert_uint_eq(result.n, 7);
