@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "nightly/check/check-formats.h"
 #include "nightly/history/read-all.h"
+#include "steps.h"
 #include "tools/input/check-arguments.h"
 #include "tools/input/digests.h"
 #include "tools/terminal/command.h"
@@ -96,25 +97,26 @@ static int hold(const struct mt_check_arguments *arguments, struct mt_digests *r
     return code;
 }
 
-int mt_check_then(const struct mt_command *command, int argc, char **argv, mt_check_found *found,
-                  void *data)
+int mt_check_traces(const struct mt_check_arguments *arguments, mt_check_found *found, void *data)
 {
-    struct mt_check_arguments arguments;
     struct mt_digests runs = {0}, baselines = {0};
     int code = MT_EXIT_BAD;
-    if (!mt_read_check_arguments(&arguments, command, argc, argv) &&
-        !mt_digests_read(&baselines, arguments.baselines.path, arguments.baselines.n,
-                         arguments.rules) &&
-        mt_digests_are_whole(&baselines, arguments.allowed, "a baseline") &&
-        !mt_digests_read(&runs, arguments.runs.path, arguments.runs.n, arguments.rules))
-        code = hold(&arguments, &runs, &baselines, found, data);
+    if (!mt_digests_read(&baselines, arguments->baselines.path, arguments->baselines.n,
+                         arguments->rules) &&
+        mt_digests_are_whole(&baselines, arguments->allowed, "a baseline") &&
+        !mt_digests_read(&runs, arguments->runs.path, arguments->runs.n, arguments->rules))
+        code = hold(arguments, &runs, &baselines, found, data);
     mt_digests_clear(&runs);
     mt_digests_clear(&baselines);
-    mt_check_arguments_clear(&arguments);
     return code;
 }
 
 int mt_run_check(const struct mt_command *command, int argc, char **argv)
 {
-    return mt_check_then(command, argc, argv, NULL, NULL);
+    struct mt_check_arguments arguments;
+    int code = mt_read_check_arguments(&arguments, command, argc, argv)
+                   ? MT_EXIT_BAD
+                   : mt_check_traces(&arguments, NULL, NULL);
+    mt_check_arguments_clear(&arguments);
+    return code;
 }

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "nightly/diff/diff-report.h"
 #include "nightly/history/read-all.h"
+#include "steps.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/input/traces.h"
 #include "tools/launch/page-file.h"
@@ -208,6 +209,13 @@ static int diff_traces(const struct arguments *arguments)
     free(digests);
     free(readings);
     return code;
+}
+
+int mt_diff_traces(const struct mt_trace_list *old, const struct mt_trace_list *now,
+                   struct mt_user_rules *rules)
+{
+    const struct arguments arguments = {.old = *old, .now = *now, .rules = rules};
+    return diff_traces(&arguments);
 }
 
 int mt_run_diff(const struct mt_command *command, int argc, char **argv)

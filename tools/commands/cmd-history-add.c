@@ -2,6 +2,7 @@
 #include "cmd-history.h"
 #include "nightly/history/history.h"
 #include "nightly/history/trace-copy.h"
+#include "steps.h"
 #include "tools/input/revision.h"
 
 #include <errno.h>
@@ -140,7 +141,7 @@ static int add(struct arguments *arguments, const char *path)
     return rc;
 }
 
-static int add_all(struct arguments *arguments, int n, char **paths)
+static int add_all(struct arguments *arguments, int n, char *const *paths)
 {
     int code = MT_EXIT_OK;
     mt_revision_find(&arguments->revision, arguments->commit, arguments->branch);
@@ -151,6 +152,15 @@ static int add_all(struct arguments *arguments, int n, char **paths)
             code = MT_EXIT_BAD;
     mt_store_close(&arguments->store);
     return code;
+}
+
+int mt_history_add_traces(const struct mt_command *command, const char *db,
+                          struct mt_user_rules *rules, char *const *paths, size_t n)
+{
+    struct arguments arguments = {.place = MT_HISTORY_PLACE, .rules = rules};
+    arguments.place.db = db;
+    return mt_history_location_find(command, &arguments.place) ? MT_EXIT_BAD
+                                                               : add_all(&arguments, (int)n, paths);
 }
 
 int mt_run_history_add(const struct mt_command *command, int argc, char **argv)

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "nightly/history/trace-copy.h"
 #include "nightly/history/trend.h"
+#include "steps.h"
 #include "tools/input/allow-ended.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/terminal/terminal.h"
@@ -158,21 +159,28 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
 typedef int work(const struct mt_command *command, struct mt_store *store,
                  struct arguments *arguments);
 
-static int with_history(const struct mt_command *command, int argc, char **argv,
-                        enum mt_store_use use, work *do_it)
+static int work_on(const struct mt_command *command, struct arguments *arguments,
+                   enum mt_store_use use, work *do_it)
 {
-    struct arguments arguments;
     struct mt_store store;
-    if (read_arguments(command, argc, argv, &arguments) ||
-        mt_history_location_find(command, &arguments.place))
+    if (mt_history_location_find(command, &arguments->place))
         return MT_EXIT_BAD;
-    int rc = mt_history_location_open(&arguments.place, &store, use);
+    int rc = mt_history_location_open(&arguments->place, &store, use);
     if (!rc)
-        rc = do_it(command, &store, &arguments);
+        rc = do_it(command, &store, arguments);
     if (store.failed)
         rc = mt_fail("%s", store.error);
     mt_store_close(&store);
     return rc == -ENOMEM ? mt_fail("out of memory") : rc < 0 ? MT_EXIT_OK : rc;
+}
+
+static int with_history(const struct mt_command *command, int argc, char **argv,
+                        enum mt_store_use use, work *do_it)
+{
+    struct arguments arguments;
+    return read_arguments(command, argc, argv, &arguments)
+               ? MT_EXIT_BAD
+               : work_on(command, &arguments, use, do_it);
 }
 
 static int list(const struct mt_command *command, struct mt_store *store,
@@ -305,6 +313,13 @@ static int run_show(const struct mt_command *command, int argc, char **argv)
 static int run_trend(const struct mt_command *command, int argc, char **argv)
 {
     return with_history(command, argc, argv, MT_STORE_READ, trend);
+}
+
+int mt_history_print_trend(const struct mt_command *command, const char *db)
+{
+    struct arguments arguments = {.place = MT_HISTORY_PLACE};
+    arguments.place.db = db;
+    return work_on(command, &arguments, MT_STORE_READ, trend);
 }
 
 static int run_prune(const struct mt_command *command, int argc, char **argv)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One night of a job: record it, check it against earlier nights, keep it as good or bad. It calls
- * the other commands like a user. */
+/* One night of a job: record it, check it against earlier nights, keep it as good or bad. */
 #include "analyzer/support/new-file.h"
-#include "cmd-history.h"
 #include "commands.h"
 #include "nightly/check/check-formats.h"
+#include "steps.h"
 #include "tools/input/check-arguments.h"
 #include "tools/input/digests.h"
 #include "tools/input/traces.h"
@@ -14,7 +13,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +22,6 @@
 #include <unistd.h>
 
 #define COMPARED 7 /* newest good nights */
-#define MOST_WORDS 64
 
 enum { BROKEN = 1, FOLDER = 256, BUDGET, SUMMARY, RULES };
 
@@ -41,124 +38,69 @@ const struct mt_option mt_nightly_options[] = {
 };
 /* clang-format on */
 
-struct words {
-    char *word[MOST_WORDS + 1];
-    int n;
-};
-
 struct night {
+    const struct mt_command *command;
     const char *folder, *budget, *rules;
-    struct words outputs; /* output options of `check` */
+    struct mt_run_request run;
+    struct mt_check_arguments check;
     bool has_relative;    /* the budget, or the default one */
+    bool has_failed;      /* the program */
     char name[64];        /* its date */
     char path[PATH_MAX];  /* its folder */
     char *good[COMPARED]; /* folders of good nights, the newest last */
     size_t n_good;
     bool is_whole;
-    bool has_failed; /* the program */
 };
-
-static void add(struct words *words, const char *word)
-{
-    if (words->n < MOST_WORDS)
-        words->word[words->n++] = (char *)word;
-}
-
-/* Call another command. It reads its options from the begin. */
-static int call(int (*run)(const struct mt_command *command, int argc, char **argv),
-                const struct mt_command *command, struct words *words)
-{
-    optind = 0;
-    return run(command, words->n, words->word);
-}
-
-static const struct mt_command *find(const struct mt_command *commands, const char *name)
-{
-    while (commands->name && strcmp(commands->name, name))
-        commands++;
-    return commands;
-}
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-/* Add "--NAME=VALUE"; kept for the life of the process. */
-static int add_option(struct words *words, const char *name, const char *value)
+/* Read an option. The rules and the budget are read before the night: otherwise a mistake shows
+ * hours later. */
+static int read_option(struct night *night, int letter, const char *value)
 {
-    static struct words kept;
-    char *word = NULL;
-    if (asprintf(&word, "--%s%s%s", name, value ? "=" : "", value ? value : "") < 0)
-        return mt_fail("out of memory");
-    add(&kept, word);
-    add(words, word);
-    return 0;
+    switch (letter) {
+    case FOLDER:
+        night->folder = value;
+        return 0;
+    case BUDGET:
+        night->budget = value;
+        return 0;
+    case RULES:
+        night->rules = value;
+        return 0;
+    case SUMMARY:
+        night->check.summary = value;
+        return 0;
+    case 'f':
+        return mt_read_check_format(night->command, value, &night->check);
+    default:
+        mt_run_note_option(&night->run, mt_option_of(night->command, letter), value);
+        return 0;
+    }
 }
 
-/* Read how `check` will print, before the night, like the budget. */
-static int read_output(const struct mt_command *command, const struct mt_option *option,
-                       const char *value, struct night *night)
-{
-    static struct mt_check_arguments formats;
-    int code = option->letter == 'f' ? mt_read_check_format(command, value, &formats) : 0;
-    return code ? code : add_option(&night->outputs, option->name, value);
-}
-
-/* Read the options of `memtap run`; the program's words follow. */
-static int read_arguments(const struct mt_command *command, int argc, char **argv,
-                          struct night *night, struct words *run, int *operand)
+static int read_arguments(int argc, char **argv, struct night *night, int *operand)
 {
     const char *value;
-    int letter;
-    bool is_module = false;
-    while (!is_module && (letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
-        const struct mt_option *option = mt_option_of(command, letter);
-        if (letter == FOLDER) {
-            night->folder = value;
-        } else if (letter == BUDGET) {
-            night->budget = value;
-        } else if (letter == RULES) {
-            night->rules = value;
-        } else if (letter == 'f' || letter == SUMMARY) {
-            if (read_output(command, option, value, night))
-                return MT_EXIT_BAD;
-        } else if (letter == 'm' && mt_is_module(value, argv, *operand)) {
-            *operand -= 2;
-            is_module = true;
-        } else if (add_option(run, option->name, option->value ? value : NULL)) {
+    int letter = 0;
+    while (!night->run.module &&
+           (letter = mt_options_next(night->command, argc, argv, &value, operand)) > 0) {
+        if (letter == 'm' && mt_is_module(value, argv, *operand))
+            night->run.module = value;
+        else if (read_option(night, letter, value))
             return MT_EXIT_BAD;
-        }
     }
     if (letter < 0)
         return MT_EXIT_BAD;
-    if (*operand == argc)
-        return mt_fail_usage(command, "no command to run given");
-    return *night->folder ? 0 : mt_fail_usage(command, "the folder's name is empty");
-}
-
-/* Read the rules before the night: otherwise a mistake shows hours later. */
-static int look_at_rules(const struct night *night)
-{
-    struct mt_user_rules *rules = NULL;
-    int rc = night->rules ? mt_read_rules(night->rules, &rules) : 0;
-    mt_user_rules_destroy(rules);
-    return rc ? MT_EXIT_BAD : 0;
-}
-
-/* The same for the budget, after the rules: these may define categories. */
-static int look_at_budget(struct night *night)
-{
-    struct mt_budget budget = {0};
-    struct mt_budget_error error = {0};
-    night->has_relative = true;
-    if (!night->budget)
-        return 0;
-    int rc = mt_budget_read(&budget, night->budget, &error);
-    if (rc && error.line)
-        mt_fail("%s:%u:%u: %s", night->budget, error.line, error.column, error.text);
-    else if (rc)
-        mt_fail("%s: %s", night->budget, rc == -ENOMEM ? "out of memory" : error.text);
-    night->has_relative = !rc && mt_budget_relative(&budget);
-    mt_budget_clear(&budget);
-    return rc ? MT_EXIT_BAD : 0;
+    if (*operand == argc && !night->run.module)
+        return mt_fail_usage(night->command, "no command to run given");
+    if (!*night->folder)
+        return mt_fail_usage(night->command, "the folder's name is empty");
+    if ((night->rules && mt_read_rules(night->rules, &night->check.rules)) ||
+        mt_check_read_budget(&night->check, night->budget)) /* rules may define its categories */
+        return MT_EXIT_BAD;
+    night->has_relative = mt_budget_relative(&night->check.budget);
+    return 0;
 }
 
 /* --- folders --------------------------------------------------------------------------------- */
@@ -262,10 +204,10 @@ extern char **environ;
 
 /* Record the night. The variables that `run` sets are for the program, not for later commands
  * (git). */
-static int record(struct night *night, struct words *run, char **program, int n_program)
+static int record(struct night *night, char *const *program)
 {
-    char output[2 * PATH_MAX] = "--output=";
-    size_t n = strlen(output), n_before = 0;
+    char output[2 * PATH_MAX];
+    size_t n = 0, n_before = 0;
     for (const char *at = night->path; *at; at++) { /* a pattern needs % doubled */
         output[n++] = *at;
         if (*at == '%')
@@ -275,25 +217,21 @@ static int record(struct night *night, struct words *run, char **program, int n_
     while (environ[n_before])
         n_before++;
     char **before = calloc(n_before + 1, sizeof *before);
-    char **argv = calloc((size_t)(run->n + n_program) + 3, sizeof *argv);
-    int n_words = run->n;
-    if (!before || !argv) {
-        free(before);
-        free(argv);
+    if (!before)
         return mt_fail("out of memory");
-    }
     memcpy(before, environ, n_before * sizeof *before);
-    memcpy(argv, run->word, (size_t)n_words * sizeof *argv);
-    argv[n_words++] = output;
-    if (strcmp(program[0], "-m"))
-        argv[n_words++] = (char *)"--"; /* the program's words are not our options */
-    memcpy(argv + n_words, program, (size_t)n_program * sizeof *argv);
-    optind = 0;
-    mt_run_is_night = true;
-    int code = mt_run_run(find(mt_commands, "run"), n_words + n_program, argv);
+    night->run.setting[MT_ID_output] = output;
+    night->run.is_night = true;
+    int code = mt_run_record(night->command, &night->run, program);
     environ = before; /* for the life of the process */
-    free(argv);
     return code;
+}
+
+/* Add a folder's traces to a list. */
+static int add_folder(struct mt_trace_list *list, const char *folder)
+{
+    char *path = (char *)folder;
+    return mt_trace_list_add(list, &path, 1);
 }
 
 /* Check that every run is whole, whatever its size. Print the reason if tell: if no check of limits
@@ -304,9 +242,7 @@ static int look_at_end(struct night *night, int tell)
     struct mt_trace_list list = {0};
     struct mt_budget none = {0};
     struct mt_check check = {0};
-    char *folder = night->path;
-    int rc = mt_trace_list_add(&list, &folder, 1) ||
-             mt_digests_read(&runs, list.path, list.n, NULL) ||
+    int rc = add_folder(&list, night->path) || mt_digests_read(&runs, list.path, list.n, NULL) ||
              mt_check_make(&check, &none, 0, runs.digest, runs.n, NULL, 0);
     night->is_whole = !rc && !check.broken;
     if (!rc && tell && check.broken)
@@ -320,16 +256,8 @@ static int look_at_end(struct night *night, int tell)
     return code;
 }
 
-static void add_rules(struct words *words, const struct night *night)
-{
-    if (!night->rules)
-        return;
-    add(words, "--rules");
-    add(words, night->rules);
-}
-
 /* Move a good night before its check prints paths: a reader follows them the next morning. */
-static void take_good(void *data, bool is_broken, struct mt_digests *runs)
+static void move_if_good(void *data, bool is_broken, struct mt_digests *runs)
 {
     struct night *night = data;
     size_t before = strlen(night->path);
@@ -349,22 +277,12 @@ static void take_good(void *data, bool is_broken, struct mt_digests *runs)
 
 static int check(struct night *night, char *const *baselines, size_t n)
 {
-    struct words words = {0};
-    add(&words, "check");
-    add(&words, night->path);
-    for (int i = 0; i < night->outputs.n; i++)
-        add(&words, night->outputs.word[i]);
-    add_rules(&words, night);
-    if (night->budget) {
-        add(&words, "--budget");
-        add(&words, night->budget);
-    }
-    if (n)
-        add(&words, "--against");
+    if (add_folder(&night->check.runs, night->path))
+        return MT_EXIT_BAD;
     for (size_t i = 0; i < n; i++)
-        add(&words, baselines[i]);
-    optind = 0;
-    return mt_check_then(find(mt_commands, "check"), words.n, words.word, take_good, night);
+        if (add_folder(&night->check.baselines, baselines[i]))
+            return MT_EXIT_BAD;
+    return mt_check_traces(&night->check, move_if_good, night);
 }
 
 /* Check the night. The first night is its own baseline: absolute limits of the budget still count,
@@ -372,7 +290,9 @@ static int check(struct night *night, char *const *baselines, size_t n)
 static int hold(struct night *night)
 {
     char *own = night->path;
-    bool is_own = !night->n_good && night->has_relative, has_outputs = night->outputs.n > 0;
+    bool is_own = !night->n_good && night->has_relative,
+         has_outputs = night->check.n_outputs || night->check.summary;
+    mt_check_set_outputs(&night->check);
     int code = look_at_end(night, is_own && !has_outputs);
     if (code == MT_EXIT_BAD)
         return code;
@@ -381,60 +301,44 @@ static int hold(struct night *night)
     return has_outputs || (night->budget && !code) ? check(night, &own, 1) : code;
 }
 
-static int keep_in_history(const struct night *night)
+static int keep_in_history(const struct night *night, const char *db)
 {
-    char db[PATH_MAX + 16];
-    const struct mt_command *history = find(mt_commands, "history");
     struct mt_trace_list list = {0};
-    char *folder = (char *)night->path;
-    snprintf(db, sizeof db, "%s/memory.db", night->folder);
-    int code = mt_trace_list_add(&list, &folder, 1) ? MT_EXIT_BAD : 0;
-    for (size_t i = 0; i < list.n && !code; i++) {
-        struct words words = {0};
-        add(&words, "add");
-        add(&words, "--db");
-        add(&words, db);
-        add_rules(&words, night);
-        add(&words, list.path[i]);
-        code = call(mt_run_history_add, find(history->verbs, "history add"), &words);
-    }
+    int code =
+        add_folder(&list, night->path)
+            ? MT_EXIT_BAD
+            : mt_history_add_traces(night->command, db, night->check.rules, list.path, list.n);
     mt_trace_list_clear(&list);
     return code;
 }
 
 /* Print the changes since the last good night, and their commits. */
-static void tell_why(const struct night *night)
+static void tell_why(const struct night *night, const char *db)
 {
-    char db[PATH_MAX + 16];
-    const struct mt_command *trend = find(find(mt_commands, "history")->verbs, "history trend");
-    snprintf(db, sizeof db, "%s/memory.db", night->folder);
+    struct mt_trace_list old = {0}, now = {0};
     if (!night->n_good)
         return;
-    struct words words = {0};
-    add(&words, "diff");
-    add_rules(&words, night);
-    add(&words, night->good[night->n_good - 1]);
-    add(&words, night->path);
     putchar('\n');
-    call(mt_run_diff, find(mt_commands, "diff"), &words);
-    words = (struct words){0};
-    add(&words, "trend");
-    add(&words, "--db");
-    add(&words, db);
+    if (!add_folder(&old, night->good[night->n_good - 1]) && !add_folder(&now, night->path))
+        mt_diff_traces(&old, &now, night->check.rules);
+    mt_trace_list_clear(&old);
+    mt_trace_list_clear(&now);
     putchar('\n');
-    call(trend->run, trend, &words);
+    mt_history_print_trend(night->command, db);
 }
 
 static int finish(struct night *night, int program)
 {
+    char db[PATH_MAX + 16];
     night->has_failed = program != 0;
     int held = hold(night);
     bool is_good = !program && !held;
     int kept = move_to(night, is_good ? "good" : "bad") ? MT_EXIT_BAD : 0;
-    if (keep_in_history(night))
+    snprintf(db, sizeof db, "%s/memory.db", night->folder);
+    if (keep_in_history(night, db))
         kept = MT_EXIT_BAD;
     if (!is_good)
-        tell_why(night);
+        tell_why(night, db);
     if (is_good && !kept)
         mt_say("the night is good: %s", night->path);
     else if (is_good)
@@ -461,21 +365,16 @@ static int leave(const struct night *night, int program)
 
 int mt_run_nightly(const struct mt_command *command, int argc, char **argv)
 {
-    struct night night = {.folder = "memtap-nightly"};
-    struct words run = {.word = {(char *)"run"}, .n = 1};
-    char folder[PATH_MAX];
-    int operand = 0;
-    if (read_arguments(command, argc, argv, &night, &run, &operand) || look_at_rules(&night) ||
-        look_at_budget(&night))
-        return MT_EXIT_BAD;
-    /* So that no other command takes its name for an option. */
-    snprintf(folder, sizeof folder, "%s%s", *night.folder == '-' ? "./" : "", night.folder);
-    night.folder = folder;
-    if (begin_night(&night))
-        return MT_EXIT_BAD;
-    int program = record(&night, &run, argv + operand, argc - operand);
-    int code = has_traces(night.path) ? finish(&night, program) : leave(&night, program);
+    struct night night = {.command = command, .folder = "memtap-nightly"};
+    int operand = 0, code = read_arguments(argc, argv, &night, &operand);
+    if (!code && mt_simulation_is_list(&night.run.simulation)) {
+        mt_simulation_list();
+    } else if (!code && !(code = begin_night(&night))) {
+        int program = record(&night, argv + operand);
+        code = has_traces(night.path) ? finish(&night, program) : leave(&night, program);
+    }
     for (size_t i = 0; i < night.n_good; i++)
         free(night.good[i]);
+    mt_check_arguments_clear(&night.check);
     return code;
 }

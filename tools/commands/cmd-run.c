@@ -4,6 +4,7 @@
 #include "analyzer/support/text.h"
 #include "analyzer/trace/ended.h"
 #include "commands.h"
+#include "steps.h"
 #include "tools/launch/architecture.h"
 #include "tools/launch/child.h"
 #include "tools/launch/ends.h"
@@ -40,53 +41,36 @@ const struct mt_option mt_run_options[] = {
 };
 /* clang-format on */
 
-struct arguments {
-    struct mt_simulation simulation;
-    int simulate;
-    const char *module;                     /* of "-m MODULE" */
-    const char *setting[MT_SETTINGS_COUNT]; /* NULL: as in the environment */
-};
-
-/* A setting and its option have one name. */
-static void set_setting(struct arguments *arguments, const struct mt_option *option,
+void mt_run_note_option(struct mt_run_request *request, const struct mt_option *option,
                         const char *value)
 {
-    for (unsigned i = 0; i < MT_SETTINGS_COUNT; i++)
+    struct mt_simulation *simulation = &request->simulation;
+    const char **place = option->letter == 's'                ? &simulation->gpu
+                         : option->letter == 'm'              ? &simulation->memory
+                         : option->letter == 'n'              ? &simulation->gpus
+                         : option->letter == MT_VALUES_OPTION ? &simulation->values
+                                                              : NULL;
+    request->is_simulated |= place != NULL;
+    if (place)
+        *place = value;
+    for (unsigned i = 0; i < MT_SETTINGS_COUNT && !place; i++) /* a setting has its option's name */
         if (!strcmp(mt_setting_table[i].name, option->name))
-            arguments->setting[i] = option->value ? value : "1";
+            request->setting[i] = option->value ? value : "1";
 }
 
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
-                          struct arguments *arguments, int *operand)
+                          struct mt_run_request *request, int *operand)
 {
     const char *value;
-    int letter;
-    *arguments = (struct arguments){0};
-    while ((letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
-        if (letter == 'm' && mt_is_module(value, argv, *operand)) {
-            arguments->module = value;
-            return 0;
-        }
-        arguments->simulate |=
-            letter == 's' || letter == 'm' || letter == 'n' || letter == MT_VALUES_OPTION;
-        switch (letter) {
-        case 's':
-            arguments->simulation.gpu = value;
-            break;
-        case 'm':
-            arguments->simulation.memory = value;
-            break;
-        case 'n':
-            arguments->simulation.gpus = value;
-            break;
-        case MT_VALUES_OPTION:
-            arguments->simulation.values = value;
-            break;
-        default:
-            set_setting(arguments, mt_option_of(command, letter), value);
-        }
+    int letter = 0;
+    while (!request->module &&
+           (letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
+        if (letter == 'm' && mt_is_module(value, argv, *operand))
+            request->module = value;
+        else
+            mt_run_note_option(request, mt_option_of(command, letter), value);
     }
-    return letter;
+    return letter < 0 ? letter : 0;
 }
 
 static int preload(void)
@@ -197,9 +181,9 @@ static const char *in_environment(const struct mt_setting *setting)
     return value && *value ? value : setting->otherwise;
 }
 
-static int set_settings(const struct mt_command *command, const struct arguments *arguments)
+static int set_settings(const struct mt_command *command, const struct mt_run_request *request)
 {
-    const char *const *value = arguments->setting;
+    const char *const *value = request->setting;
     int rc = 0;
     for (unsigned i = 0; !rc && i < MT_SETTINGS_COUNT; i++) {
         const struct mt_setting *setting = &mt_setting_table[i];
@@ -260,9 +244,14 @@ static void tell_oom(const char *trace, const char *name)
     mt_analysis_destroy(&analysis);
 }
 
-bool mt_run_is_night;
+struct telling {
+    struct mt_child_end end;
+    struct mt_ends *ends;
+    struct mt_every_trace every;
+    bool is_quiet, is_night;
+};
 
-static void tell_trace(void *every, const char *trace, uint64_t cpu_ns)
+static void tell_trace(struct telling *telling, const char *trace, uint64_t cpu_ns)
 {
     char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], cost[64] = "";
     char text[MT_ENDED_TEXT];
@@ -270,13 +259,13 @@ static void tell_trace(void *every, const char *trace, uint64_t cpu_ns)
     struct mt_ended ended;
     struct mt_trace_error error = {0};
     const char *name = mt_short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
-    mt_every_trace_add(every, name);
+    mt_every_trace_add(&telling->every, name);
     if (look(trace, &survey, &ended, &error)) {
         mt_say("%s: %s", name, error.text);
         return;
     }
     bool is_plain = mt_ended_is_plain(&ended);
-    if (is_plain && mt_run_is_night)
+    if (is_plain && telling->is_night)
         return;
     bool is_counted = survey.complete || survey.bytes <= COUNTED_BYTES;
     bool is_of_memory = ended.how == MT_ENDED_OUT_OF_MEMORY;
@@ -347,13 +336,6 @@ static void tell_none(const struct mt_roster *roster, const char *program, bool 
     mt_say("no process used CUDA, so no trace was written%s%s", why, next);
 }
 
-struct telling {
-    struct mt_child_end end;
-    struct mt_ends *ends;
-    struct mt_every_trace every;
-    bool is_quiet;
-};
-
 /* Write the program's end into its trace: for our own child as we saw it; for another process as
  * the kernel reports it. */
 static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
@@ -366,13 +348,13 @@ static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
     if (rc == -ESRCH && !mt_ends_of(telling->ends, trace, &pid, how))
         mt_note_end(trace, pid, MT_ANY_PARENT, how);
     if (!telling->is_quiet)
-        tell_trace(&telling->every, trace, cpu_ns);
+        tell_trace(telling, trace, cpu_ns);
 }
 
-static int record(char **program, int quiet)
+static int record(char **program, bool is_quiet, bool is_night)
 {
     struct mt_roster roster;
-    struct telling telling = {.is_quiet = quiet};
+    struct telling telling = {.is_quiet = is_quiet, .is_night = is_night};
     int rc = mt_roster_create(&roster);
     if (rc)
         return mt_fail("%s: no temporary file can be made in it: %s; set TMPDIR to another folder",
@@ -386,39 +368,45 @@ static int record(char **program, int quiet)
     mt_ends_stop(telling.ends);
     unsigned traces = mt_roster_each(&roster, finish_trace, &telling);
     mt_ends_destroy(telling.ends);
-    if (!mt_run_is_night)
+    if (!is_night)
         mt_every_trace_tell(&telling.every);
-    if (!traces && !quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
+    if (!traces && !is_quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
         tell_none(&roster, program[0], code != 0);
     mt_roster_destroy(&roster);
     return code;
 }
 
-int mt_run_run(const struct mt_command *command, int argc, char **argv)
+int mt_run_record(const struct mt_command *command, const struct mt_run_request *request,
+                  char *const *operands)
 {
-    struct arguments arguments;
-    int operand;
-    if (read_arguments(command, argc, argv, &arguments, &operand))
-        return MT_EXIT_BAD;
-    if (mt_simulation_is_list(&arguments.simulation)) {
-        mt_simulation_list();
-        return MT_EXIT_OK;
-    }
-    if (operand == argc && !arguments.module)
-        return mt_fail_usage(command, "no command to run given");
-    int rc = set_settings(command, &arguments);
+    int rc = set_settings(command, request);
     if (!rc)
         rc = check_limit();
-    char **program = rc ? NULL : mt_program_meant(arguments.module, argv + operand, &rc);
+    char **program = rc ? NULL : mt_program_meant(request->module, operands, &rc);
     if (!rc)
         rc = check_loader(program[0]);
     if (!rc)
         rc = preload();
-    if (!rc && arguments.simulate)
-        rc = mt_simulation_prepare(command, &arguments.simulation, program[0]);
-    int quiet = !strcmp(in_environment(&mt_setting_table[MT_ID_quiet]), "1");
+    if (!rc && request->is_simulated)
+        rc = mt_simulation_prepare(command, &request->simulation, program[0]);
     if (!rc)
-        rc = record(program, quiet);
+        rc = record(program, !strcmp(in_environment(&mt_setting_table[MT_ID_quiet]), "1"),
+                    request->is_night);
     free(program);
     return rc;
+}
+
+int mt_run_run(const struct mt_command *command, int argc, char **argv)
+{
+    struct mt_run_request request = {0};
+    int operand;
+    if (read_arguments(command, argc, argv, &request, &operand))
+        return MT_EXIT_BAD;
+    if (mt_simulation_is_list(&request.simulation)) {
+        mt_simulation_list();
+        return MT_EXIT_OK;
+    }
+    if (operand == argc && !request.module)
+        return mt_fail_usage(command, "no command to run given");
+    return mt_run_record(command, &request, argv + operand);
 }

@@ -7,8 +7,6 @@
 
 #include "tools/terminal/command.h"
 
-#include <stdbool.h>
-
 /* The table in memtap.c, which ends with a row of zeros. */
 extern const struct mt_command mt_commands[];
 
@@ -37,15 +35,6 @@ int mt_run_symbolize(const struct mt_command *command, int argc, char **argv);
 int mt_run_completion(const struct mt_command *command, int argc, char **argv);
 int mt_run_fleet(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
-
-/* Set by `nightly`, which moves good traces and says where: `run` then tells only of bad ends. */
-extern bool mt_run_is_night;
-
-/* Run `check`. Before it prints, call `found`, which may move the runs and rename their paths. */
-struct mt_digests;
-typedef void mt_check_found(void *data, bool is_broken, struct mt_digests *runs);
-int mt_check_then(const struct mt_command *command, int argc, char **argv, mt_check_found *found,
-                  void *data);
 
 extern const struct mt_command mt_history_verbs[];
 extern const struct mt_option mt_budget_options[];

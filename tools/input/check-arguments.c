@@ -113,21 +113,32 @@ static int fail_budget(const char *path, int rc, const struct mt_budget_error *e
     return mt_fail("%s: %s", path, error->text);
 }
 
-static int read_budget(struct reading *reading)
+int mt_check_read_budget(struct mt_check_arguments *arguments, const char *path)
+{
+    struct mt_budget_error error;
+    struct tm today = {0};
+    time_t now = time(NULL);
+    int rc = path ? mt_budget_read(&arguments->budget, path, &error)
+                  : mt_budget_parse(&arguments->budget, "", mt_budget_default,
+                                    strlen(mt_budget_default), &error);
+    if (rc)
+        return fail_budget(path ? path : "the default", rc, &error);
+    gmtime_r(&now, &today);
+    mt_budget_set_today(&arguments->budget, today.tm_year + 1900, today.tm_mon + 1, today.tm_mday);
+    return 0;
+}
+
+/* Refuse a limit that is relative where there is nothing to compare with. */
+static int check_budget(const struct reading *reading)
 {
     struct mt_check_arguments *arguments = reading->arguments;
-    struct mt_budget_error error;
-    const char *path = reading->budget ? reading->budget : "the default";
-    int rc = reading->budget ? mt_budget_read(&arguments->budget, path, &error)
-                             : mt_budget_parse(&arguments->budget, "", mt_budget_default,
-                                               strlen(mt_budget_default), &error);
-    const struct mt_limit *relative = rc ? NULL : mt_budget_relative(&arguments->budget);
-    if (rc)
-        return fail_budget(path, rc, &error);
+    const struct mt_limit *relative = mt_budget_relative(&arguments->budget);
     if (relative && !arguments->baselines.n)
-        return mt_fail("%s:%u:%u: \"%s\" for %s is relative: it needs --against BASELINE", path,
-                       relative->line, relative->column, relative->text, relative->name);
-    mt_budget_set_today(&arguments->budget, reading->year, reading->month, reading->day);
+        return mt_fail("%s:%u:%u: \"%s\" for %s is relative: it needs --against BASELINE",
+                       reading->budget ? reading->budget : "the default", relative->line,
+                       relative->column, relative->text, relative->name);
+    if (reading->year)
+        mt_budget_set_today(&arguments->budget, reading->year, reading->month, reading->day);
     return 0;
 }
 
@@ -146,8 +157,7 @@ static bool is_complete(const struct reading *reading)
     return false;
 }
 
-/* In a workflow's step, write the summary without being asked. */
-static void set_defaults(struct mt_check_arguments *arguments)
+void mt_check_set_outputs(struct mt_check_arguments *arguments)
 {
     const char *summary = getenv("GITHUB_STEP_SUMMARY");
     bool is_github = false;
@@ -168,13 +178,7 @@ int mt_read_check_arguments(struct mt_check_arguments *arguments, const struct m
     struct reading reading = {.arguments = arguments, .command = command};
     const char *value;
     int operand, letter;
-    time_t now = time(NULL);
-    struct tm today = {0};
     memset(arguments, 0, sizeof *arguments);
-    gmtime_r(&now, &today);
-    reading.year = today.tm_year + 1900;
-    reading.month = today.tm_mon + 1;
-    reading.day = today.tm_mday;
     while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
         if (read_option(&reading, letter, argc, argv, value))
             return -1;
@@ -182,8 +186,11 @@ int mt_read_check_arguments(struct mt_check_arguments *arguments, const struct m
         return -1;
     if (mt_trace_list_add(&arguments->runs, argv + operand, argc - operand))
         return -1;
-    set_defaults(arguments);
-    return !is_complete(&reading) || read_budget(&reading) ? -1 : 0;
+    mt_check_set_outputs(arguments);
+    return !is_complete(&reading) || mt_check_read_budget(arguments, reading.budget) ||
+                   check_budget(&reading)
+               ? -1
+               : 0;
 }
 
 void mt_check_arguments_clear(struct mt_check_arguments *arguments)

@@ -41,6 +41,13 @@ struct mt_check_arguments {
 int mt_read_check_format(const struct mt_command *command, const char *value,
                          struct mt_check_arguments *arguments);
 
+/* Read a budget (NULL: the default one), with the allowances of today. Return 0, or an exit code
+ * after a message. */
+int mt_check_read_budget(struct mt_check_arguments *arguments, const char *path);
+
+/* Choose text if no format was given; in a workflow's step, the summary too. */
+void mt_check_set_outputs(struct mt_check_arguments *arguments);
+
 /* Return 0, or -1 after a message. Call mt_check_arguments_clear in any case. */
 int mt_read_check_arguments(struct mt_check_arguments *arguments, const struct mt_command *command,
                             int argc, char **argv);

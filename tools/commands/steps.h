@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command does behind its options, for commands that do several things: `nightly`. */
+#ifndef MT_STEPS_H
+#define MT_STEPS_H
+
+#include "settings/table.h"
+#include "tools/input/check-arguments.h"
+#include "tools/launch/simulation.h"
+
+#include <stdbool.h>
+
+/* What the options of `memtap run` say. */
+struct mt_run_request {
+    struct mt_simulation simulation;
+    bool is_simulated;
+    bool is_night;                          /* tell only of bad ends: good traces are moved */
+    const char *module;                     /* of "-m MODULE" */
+    const char *setting[MT_SETTINGS_COUNT]; /* NULL: as in the environment */
+};
+
+/* Note an option of `memtap run` that was read. */
+void mt_run_note_option(struct mt_run_request *request, const struct mt_option *option,
+                        const char *value);
+
+/* Record the operands' program, or the module's. The environment is the program's then. Return its
+ * exit code, or memtap's after a message. */
+int mt_run_record(const struct mt_command *command, const struct mt_run_request *request,
+                  char *const *operands);
+
+/* Check runs. Before it prints, call `found` (NULL: nothing), which may move the runs and rename
+ * their paths. */
+struct mt_digests;
+typedef void mt_check_found(void *data, bool is_broken, struct mt_digests *runs);
+int mt_check_traces(const struct mt_check_arguments *arguments, mt_check_found *found, void *data);
+
+/* Print what changed between runs. */
+int mt_diff_traces(const struct mt_trace_list *old, const struct mt_trace_list *now,
+                   struct mt_user_rules *rules);
+
+/* Add runs to a history by their traces; print its trend. */
+int mt_history_add_traces(const struct mt_command *command, const char *db,
+                          struct mt_user_rules *rules, char *const *paths, size_t n);
+int mt_history_print_trend(const struct mt_command *command, const char *db);
+
+#endif
