@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does what `memtap oom` advises help? campaign.py [-k PART] [-o FILE.md] [--public FOLDER]: runs program.py out of memory in
+"""Does what `memtap oom` advises help? campaign.py [-k PART] [--save] [--public FOLDER]: runs program.py out of memory in
 each of cases.py's ways, and public.py's scripts from a folder with their check-outs, on the simulated device, asks memtap, then runs it
 again with each piece of advice, and compares how far it gets. Takes some minutes, on any machine with PyTorch; MEMTAP and
 MEMTAP_TEST_PYTHON as in tests/torch."""
@@ -14,10 +14,12 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "tests" / "torch"))
+sys.path[:0] = [str(HERE.parents[1] / "tests" / "torch"), str(HERE.parent)]
 import harness  # noqa: E402
 import public  # noqa: E402
 from cases import CASES  # noqa: E402
+
+import results  # noqa: E402
 
 MIB = 1 << 20
 # What a user does about a piece of advice: options of program.py. Settings of the allocator are in the advice.
@@ -135,14 +137,14 @@ def count(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-k", default="", help="only cases whose names have this")
-    parser.add_argument("-o", help="write a table in Markdown")
+    parser.add_argument("--save", action="store_true", help="write the rows into results/advice.csv")
     parser.add_argument("--public", type=Path, default=os.environ.get("MEMTAP_PUBLIC_SCRIPTS"),
                         help="folder with check-outs of nanoGPT, minGPT, llama2.c, examples and pytorch-image-models; "
                              "by default what MEMTAP_PUBLIC_SCRIPTS names")
     parser.add_argument("--keep", type=Path, help="folder for the traces of cases with a claim that is wrong")
     args = parser.parse_args()
     args.public = args.public and Path(args.public)
-    rows, lines = [], ["| case | advice | memtap says | how | what happens | agree |", "|---|---|---|---|---|---|"]
+    rows = []
     simulate = [harness.MEMTAP, "simulate", "--gpu", harness.GPU, "--"]
     with tempfile.TemporaryDirectory() as folder:
         cases, skipped = find_cases(args, folder)
@@ -154,15 +156,14 @@ def main():
                     shutil.copy(case.trace, args.keep / (re.sub(r"\W+", "-", case.name) + ".mtap"))
                 for row in case.rows:
                     rows.append(row)
-                    lines.append("| " + " | ".join([*map(str, row[:5]), "yes" if row[5] else "**no**"]) + " |")
-                    print(lines[-1], flush=True)
+                    print(*row, sep=", ", flush=True)
                 case.trace.unlink(missing_ok=True)
-    lines += count(rows)
+    print(*count(rows), sep="\n")
     if skipped:
-        lines.append(f"\nPublic scripts left out: {skipped}.")
-    print(*lines[len(rows) + 2:], sep="\n")
-    if args.o:
-        Path(args.o).write_text("\n".join(lines) + "\n")
+        print(f"\nPublic scripts left out: {skipped}.")
+    if args.save:
+        results.save("advice", ["case", "advice", "says", "how", "happens", "agrees"],
+                     ([*row[:5], "yes" if row[5] else "no"] for row in rows), harness.MEMTAP, harness.PYTHON)
     sys.exit(any(not row[5] and row[3] != "modelled" for row in rows))
 
 

@@ -21,8 +21,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 CAMPAIGNS = pathlib.Path(__file__).resolve().parents[1]
 ZOO = CAMPAIGNS.parent / "tests" / "zoo"
-sys.path.insert(0, str(CAMPAIGNS / "advice"))
+sys.path[:0] = [str(CAMPAIGNS / "advice"), str(CAMPAIGNS)]
 import public  # noqa: E402
+
+import results  # noqa: E402
+
+COLUMNS = ["program", "card", "range", "fits", "fails", "reserved_gib", "runs", "plain_runs", "seconds"]
 
 SMALL, MIDDLE, LARGE = "t4,rtx4090,a100-40g", "rtx4090,a100-40g,h100", "a100-40g,h100,b200"
 
@@ -118,7 +122,7 @@ def plain(args, work, place, env, command):
     return True if not done.returncode else False if re.search("out of memory|OutOfMemory", said) else None
 
 
-def try_one(args, work, name):
+def try_one(args, work, name, rows):
     cards, vary, text = PROGRAMS[name]
     cards = args.cards or cards
     options = ["--gpus", "2"] if text.startswith("torchrun") else []
@@ -144,12 +148,13 @@ def try_one(args, work, name):
             got = list(pool.map(lambda line: line and plain(args, work, place, env, line), sides))
         right = got == [None if side is None else good for side, good in zip(sides, (True, False))]
         faults += not right or card["verdict"] == "not known"
-        value = [str(next(iter(card[side].values()))) if card[side] else "–" for side in ("fits", "fails")]
-        peak = f"{card['peak_reserved'] / 2**30:.2f}" if card["peak_reserved"] else "–"
+        value = [str(next(iter(card[side].values()))) if card[side] else "" for side in ("fits", "fails")]
+        peak = f"{card['peak_reserved'] / 2**30:.2f}" if card["peak_reserved"] else ""
         said = {True: "runs", False: "out of memory", None: "?"}
         confirmed = ", ".join(said[one] for one, side in zip(got, sides) if side)
-        print(f"| {name} | `{card['card']}` | {vary.replace('=', ' ')} | {value[0]} | {value[1]} | {peak} | {card['runs']} | "
-              f"{confirmed}{'' if right else ' **WRONG**'} | {result['seconds']:.0f} |", flush=True)
+        rows.append([name, card["card"], vary.replace("=", " "), *value, peak, card["runs"],
+                     confirmed + ("" if right else " WRONG"), f"{result['seconds']:.0f}"])
+        print(*rows[-1], sep=", ", flush=True)
     if any(card["verdict"] == "not known" for card in result["cards"]):
         print(*(run["last_lines"] for run in result["runs"] if run["ended"] == "refused"), sep="\n")
     return faults
@@ -162,6 +167,7 @@ def main():
     parser.add_argument("--public", type=pathlib.Path, default="/nonexistent")
     parser.add_argument("--jobs", type=int, default=2, help="plain runs at a time")
     parser.add_argument("--cards", help="instead of those of the table, with commas between")
+    parser.add_argument("--save", action="store_true", help="write the rows into results/borders.csv")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     args.memtap, args.python, args.public = args.memtap.resolve(), args.python.absolute(), args.public.resolve()
@@ -170,9 +176,10 @@ def main():
         work = pathlib.Path(folder)
         if set(names) & set(PUBLIC):
             write_data(args, work)
-        print("| program | card | range | fits | does not | reserved, GiB | runs | two plain runs | seconds |")
-        print("|---|---|---|---|---|---|---|---|---|")
-        faults = sum(try_one(args, work, name) for name in names)
+        rows = []
+        faults = sum(try_one(args, work, name, rows) for name in names)
+    if args.save:
+        results.save("borders", COLUMNS, rows, args.memtap, args.python)
     print(f"\n{faults} borders of {len(names)} programs were not confirmed")
     sys.exit(bool(faults))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """answers.py [NAME]... [--document]: does what `memtap plan` answers make a program fit? Records each of PROGRAMS on a card that is large enough, asks for smaller
 ones (--memory), makes each of the ways that memtap names in the program, a whole pair where it names two, and runs that on such
-a card. With --document it writes docs/answers.md; with names ("gpt", "lstm") it runs the programs that have one of them. MEMTAP
+a card. With --document it writes docs/answers.md and results/answers.csv; with names ("gpt", "lstm") it runs the programs that have one of them. MEMTAP
 and MEMTAP_TEST_PYTHON as in tests/torch."""
 import argparse
 import json
@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "tests" / "torch"))
+sys.path[:0] = [str(HERE.parents[1] / "tests" / "torch"), str(HERE.parent)]
 import harness  # noqa: E402
+
+import results  # noqa: E402
 
 CHANGED = HERE.parents[1] / "tests" / "planner" / "changed.py"
 DOCUMENT = harness.ROOT / "docs" / "answers.md"
@@ -107,8 +109,8 @@ def agrees(row):
 
 def line(row):
     program, part, way, said, how, got, told, peak = row
-    sizes = " | ".join(f"{size / MIB:,.0f}" if size else "" for size in (told, peak))
-    return f"| {program} | {part:.0%} | {way} | {said} | {how} | {got} | {sizes} | {'yes' if agrees(row) else '**no**'} |"
+    sizes = (f"{size / MIB:.0f}" if size else "" for size in (told, peak))
+    return [program, f"{part:.0%}", way, said, how, got, *sizes, "yes" if agrees(row) else "no"]
 
 
 def counts(rows):
@@ -131,10 +133,8 @@ HEAD = """
 | what | how | programs | claims | that agree | "may fit" | of these fit |
 |---|---|---|---|---|---|---|
 """
-ROWS = """
-| program | card | way | memtap says | how | what happens | MiB reserved, told | as it was | agree |
-|---|---|---|---|---|---|---|---|---|
-"""
+COLUMNS = ["program", "card", "way", "says", "how", "happens", "told_mib", "reserved_mib", "agrees"]
+SEE = "\nEvery answer is a row of [results/answers.csv](../results/answers.csv).\n"
 
 
 def main():
@@ -151,12 +151,13 @@ def main():
                 continue
             for row in compare(program, recorded, plain, Path(work) / "program.mtap"):
                 rows.append(row)
-                print(line(row), flush=True)
+                print(*line(row), sep=", ", flush=True)
                 harness.check(agrees(row) or row[4] == "modelled", f"{row[0]}: a replayed answer is wrong")
-    text = HEAD + "\n".join(counts(rows)) + "\n" + ROWS + "\n".join(map(line, rows)) + "\n"
-    print(text[:text.index(ROWS)])
+    text = HEAD + "\n".join(counts(rows)) + "\n"
+    print(text)
     if args.document:
-        DOCUMENT.write_text(DOCUMENT.read_text().split(TABLE)[0] + TABLE + "\n" + text)
+        results.save("answers", COLUMNS, map(line, rows), harness.MEMTAP, harness.PYTHON)
+        DOCUMENT.write_text(DOCUMENT.read_text().split(TABLE)[0] + TABLE + "\n" + text + SEE)
     harness.finish()
 
 
