@@ -41,33 +41,6 @@ static void put_state(const struct place *at)
             at->figures->ended.how == (enum mt_ended_how)how);
 }
 
-static void put_exit_code(const struct place *at)
-{
-    if (at->figures->ended.exit_code >= 0)
-        put(at, NULL, (uint64_t)at->figures->ended.exit_code);
-}
-
-static void put_signal(const struct place *at)
-{
-    if (at->figures->ended.signal)
-        put(at, NULL, (uint64_t)at->figures->ended.signal);
-}
-
-static void put_ooms(const struct place *at)
-{
-    put(at, NULL, at->figures->ooms);
-}
-
-static void put_events(const struct place *at)
-{
-    put(at, NULL, at->figures->events);
-}
-
-static void put_lost(const struct place *at)
-{
-    put(at, NULL, at->figures->lost);
-}
-
 static void put_length(const struct place *at)
 {
     put_time(at, at->figures->length_ns);
@@ -77,17 +50,6 @@ static void put_last_event(const struct place *at)
 {
     if (at->figures->start_ns)
         put_time(at, at->figures->start_ns + at->figures->length_ns);
-}
-
-static void put_allocated(const struct place *at)
-{
-    put(at, NULL, at->device->now.allocated);
-}
-
-static void put_reserved(const struct place *at)
-{
-    if (!at->device->of_cuda)
-        put(at, NULL, at->device->now.reserved);
 }
 
 static void put_parts(const struct place *at, const struct mt_by_category *parts)
@@ -101,23 +63,6 @@ static void put_parts(const struct place *at, const struct mt_by_category *parts
 static void put_categories(const struct place *at)
 {
     put_parts(at, &at->device->at_now);
-}
-
-static void put_peak(const struct place *at)
-{
-    put(at, NULL, at->device->peak.allocated);
-}
-
-static void put_peak_reserved(const struct place *at)
-{
-    if (!at->device->of_cuda)
-        put(at, NULL, at->device->peak.reserved);
-}
-
-static void put_most_reserved(const struct place *at)
-{
-    if (!at->device->of_cuda)
-        put(at, NULL, at->device->most_reserved);
 }
 
 static void put_peak_categories(const struct place *at)
@@ -134,34 +79,28 @@ static void put_phases(const struct place *at)
                 at->device->phase_peak[phase]);
 }
 
-static void put_iterations(const struct place *at)
-{
-    put(at, NULL, at->device->iterations);
-}
-
-static void put_growth(const struct place *at)
-{
-    if (at->device->iterations >= MT_GROWTH_ITERATIONS)
-        put(at, NULL, at->device->growth);
-}
-
-static void put_card(const struct place *at)
-{
-    if (at->device->sample.time_ns)
-        put(at, NULL, at->device->sample.total);
-}
-
-static void put_card_free(const struct place *at)
-{
-    if (at->device->sample.time_ns)
-        put(at, NULL, at->device->sample.free);
-}
-
-static void put_others(const struct place *at)
-{
-    if (at->device->sample.time_ns)
-        put(at, NULL, at->device->sample.others);
-}
+/* Families of one number, each with when it is known. */
+#define NUMBER(name, is_known, number)                                                             \
+    static void put_##name(const struct place *at)                                                 \
+    {                                                                                              \
+        if (is_known)                                                                              \
+            put(at, NULL, number);                                                                 \
+    }
+NUMBER(exit_code, at->figures->ended.exit_code >= 0, (uint64_t)at->figures->ended.exit_code)
+NUMBER(signal, at->figures->ended.signal, (uint64_t)at->figures->ended.signal)
+NUMBER(ooms, true, at->figures->ooms)
+NUMBER(events, true, at->figures->events)
+NUMBER(lost, true, at->figures->lost)
+NUMBER(allocated, true, at->device->now.allocated)
+NUMBER(reserved, !at->device->of_cuda, at->device->now.reserved)
+NUMBER(peak, true, at->device->peak.allocated)
+NUMBER(peak_reserved, !at->device->of_cuda, at->device->peak.reserved)
+NUMBER(most_reserved, !at->device->of_cuda, at->device->most_reserved)
+NUMBER(iterations, true, at->device->iterations)
+NUMBER(growth, at->device->iterations >= MT_GROWTH_ITERATIONS, at->device->growth)
+NUMBER(card, at->device->sample.time_ns, at->device->sample.total)
+NUMBER(card_free, at->device->sample.time_ns, at->device->sample.free)
+NUMBER(others, at->device->sample.time_ns, at->device->sample.others)
 
 enum type { GAUGE, COUNTER };
 
