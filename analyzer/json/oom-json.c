@@ -2,9 +2,7 @@
 #include "analyzer/print/json.h"
 #include "analyzer/report/oom-report.h"
 #include "analyzer/report/report.h"
-#include "balance-json.h"
-#include "pins-json.h"
-#include "precision-json.h"
+#include "parts.h"
 
 static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
 {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/findings/oom.h"
 #include "analyzer/report/report.h"
-#include "balance-json.h"
-#include "pins-json.h"
-#include "precision-json.h"
-#include "ranges-json.h"
+#include "parts.h"
 
 #include <errno.h>
 

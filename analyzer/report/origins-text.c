@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of origins, for people and as JSON. */
+/* Lists of origins, for people and as JSON: leaks and invalid frees, page-locked memory of the
+ * host, idle memory. */
 #include "analyzer/print/json.h"
 #include "analyzer/print/page.h"
+#include "report.h"
 
 #include <string.h>
 
@@ -70,4 +72,95 @@ json_t *mt_json_origins(const struct mt_definitions *definitions, const struct m
     }
     return json_pack("{s:o, s:o, s:o}", "bytes", mt_json_number(origins->bytes), "blocks",
                      mt_json_number(origins->blocks), "sites", sites);
+}
+
+/* Print "WHAT: 2.00 MiB in 3 allocations". */
+static void print_sum(const struct mt_page *page, const char *what,
+                      const struct mt_origins *origins)
+{
+    char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    fprintf(page->out, "%s: %s in %s allocation%s", what, mt_size_text(size, origins->bytes),
+            mt_count_text(count, origins->blocks), origins->blocks == 1 ? "" : "s");
+}
+
+static void print_list(const struct mt_page *page, const char *what,
+                       const struct mt_origins *origins)
+{
+    if (!origins->blocks)
+        return;
+    print_sum(page, what, origins);
+    putc('\n', page->out);
+    mt_page_origins(page, origins, 0);
+}
+
+void mt_page_leaks(const struct mt_page *page, const struct mt_device *device)
+{
+    print_list(page, "\nNot freed at the end", &device->leaks);
+}
+
+void mt_page_frees(const struct mt_page *page)
+{
+    const struct mt_cuda_level *cuda = &page->analysis->replay.cuda;
+    char count[MT_SIZE_TEXT];
+    if (mt_info(page->definitions, "torch"))
+        return;
+    print_list(page, "\nFreed twice", &cuda->twice);
+    print_list(page, "\nFreed by a thread that had not allocated it", &cuda->by_others);
+    if (cuda->unknown)
+        fprintf(page->out, "\nFreed, but allocated before recording began: %s.\n",
+                mt_count_text(count, cuda->unknown));
+}
+
+#define PAGE_BYTES 4096u /* places with less are not worth a line */
+
+void mt_page_host(const struct mt_page *page)
+{
+    const struct mt_host *host = &page->analysis->replay.host;
+    const struct mt_origins *origins = &page->analysis->host;
+    char most[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
+    if (host->most < PAGE_BYTES)
+        return; /* PyTorch's item() has one number there */
+    print_sum(page, "\nPage-locked host memory", origins);
+    if (host->is_taken)
+        fprintf(page->out, ",\nat most %s at %s\n", mt_size_text(most, host->most),
+                mt_time_text(time, host->most_ns));
+    else
+        fprintf(page->out, " at %s,\nits peak; %s at the end\n", mt_time_text(time, host->most_ns),
+                mt_size_text(most, host->heap.total[0].bytes));
+    mt_page_origins(page, origins, PAGE_BYTES);
+}
+
+json_t *mt_json_host(const struct mt_analysis *analysis)
+{
+    const struct mt_host *host = &analysis->replay.host;
+    json_t *object = mt_json_origins(analysis->replay.definitions, &analysis->host);
+    json_object_set_new(object, "most", mt_json_number(host->most));
+    json_object_set_new(object, "most_time_ns", mt_json_number(host->most_ns));
+    json_object_set_new(object, "most_event", mt_json_number(host->most_event));
+    json_object_set_new(object, "end", mt_json_number(host->heap.total[0].bytes));
+    return object;
+}
+
+static const char *const titles[] = {
+    [MT_IDLE_NEVER] = "  never copied or set (is it needed?)",
+    [MT_IDLE_AFTER] = "  copied or set before, but not later (is it freed late?)",
+    [MT_IDLE_UNTIL] = "  copied or set later only (is it allocated early?)",
+};
+
+void mt_page_idle(const struct mt_page *page, const struct mt_device *device)
+{
+    const struct mt_idle *idle = &device->idle;
+    bool is_any = false;
+    for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
+        is_any |= idle->kind[kind].blocks != 0;
+    if (idle->unseen)
+        fprintf(page->out,
+                "\nIn use at that moment? Unknown: memtap did not record what %s touched.\n",
+                idle->unseen);
+    if (!is_any)
+        return;
+    fputs("\nIn use at that moment? By copies and memsets; memtap does not see kernels:\n",
+          page->out);
+    for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
+        print_list(page, titles[kind], &idle->kind[kind]);
 }

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parts.h"
+#include "trace-format/dtypes.h"
+
+static json_t *parts(const struct mt_balance_part *part, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array,
+                              json_pack("{s:o, s:o, s:o}", "name", mt_json_text(part[i].name),
+                                        "bytes", mt_json_number(part[i].bytes), "blocks",
+                                        mt_json_number(part[i].blocks)));
+    return array;
+}
+
+static json_t *runtime_parts(const struct mt_balance *balance)
+{
+    const struct mt_cuda_object_counts *there = &balance->objects, *since = &balance->since;
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "first",
+        mt_json_number(balance->first), "since", mt_json_number(balance->runtime - balance->first),
+        "contexts", mt_json_number(there->contexts), "modules", mt_json_number(there->modules),
+        "module_bytes", mt_json_number(there->code), "streams", mt_json_number(there->streams),
+        "contexts_since", mt_json_number(since->contexts), "modules_since",
+        mt_json_number(since->modules), "module_bytes_since", mt_json_number(since->code),
+        "streams_since", mt_json_number(since->streams));
+}
+
+json_t *mt_json_balance(const struct mt_balance *balance)
+{
+    json_t *object = json_pack("{s:o, s:o, s:o}", "pytorch", mt_json_number(balance->pytorch),
+                               "cuda", mt_json_number(balance->cuda), "by_library",
+                               parts(balance->part, balance->n_parts));
+    json_object_set_new(object, "empty_segments", parts(balance->empty, balance->n_empty));
+    json_object_set_new(object, "imported",
+                        json_pack("{s:o, s:o}", "bytes", mt_json_number(balance->imported.bytes),
+                                  "blocks", mt_json_number(balance->imported.blocks)));
+    if (!balance->known)
+        return object;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } numbers[] = {{"total", balance->total},
+                   {"used", balance->used},
+                   {"runtime", balance->runtime},
+                   {"other_processes", balance->others},
+                   {"unexplained", balance->unexplained},
+                   {"sample_time_ns", balance->sample_time_ns}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_object_set_new(object, numbers[i].name, mt_json_number(numbers[i].value));
+    json_object_set_new(object, "runtime_parts", runtime_parts(balance));
+    json_object_set_new(object, "own_known", json_boolean(balance->knows_own));
+    return object;
+}
+
+json_t *mt_json_pool(const struct mt_pool_state *pool)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "reserved", mt_json_number(pool->reserved),
+                     "segments", mt_json_number(pool->segments), "free", mt_json_number(pool->free),
+                     "pieces", mt_json_number(pool->pieces), "largest_free",
+                     mt_json_number(pool->largest_free));
+}
+
+json_t *mt_json_private_pools(const struct mt_private_pools *pools)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < pools->n; i++)
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o}", "name",
+                                               mt_json_text(pools->pool[i].name), "reserved",
+                                               mt_json_number(pools->pool[i].reserved), "used",
+                                               mt_json_number(pools->pool[i].used)));
+    return array;
+}
+
+json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *definitions)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < pins->n; i++) {
+        const struct mt_pin *pin = &pins->pin[i];
+        json_array_append_new(array, json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "line",
+                                               mt_json_frame(definitions, pin->stack), "category",
+                                               mt_categories[pin->category].name, "segments",
+                                               mt_json_number(pin->segments), "blocks",
+                                               mt_json_number(pin->blocks), "bytes",
+                                               mt_json_number(pin->bytes), "free",
+                                               mt_json_number(pin->free)));
+    }
+    return array;
+}
+
+json_t *mt_json_precision(const struct mt_precision *precision)
+{
+    if (!precision->parameters)
+        return json_null();
+    json_t *roles = json_array();
+    for (size_t i = 0; i < precision->n; i++) {
+        const struct mt_precision_row *row = &precision->row[i];
+        json_array_append_new(
+            roles,
+            json_pack("{s:s, s:o, s:o, s:o, s:o}", "role", mt_role_names[row->role].name, "dtype",
+                      row->dtype ? json_string(mt_dtype_name(row->dtype)) : json_null(),
+                      "element_size", row->width ? json_integer(row->width) : json_null(), "bytes",
+                      mt_json_number(row->bytes), "blocks", mt_json_number(row->blocks)));
+    }
+    return json_pack("{s:o, s:o, s:b, s:f, s:o, s:o}", "parameters",
+                     mt_json_number(precision->parameters), "here", mt_json_number(precision->here),
+                     "whole_known", !precision->lacks_others, "bytes_per_parameter",
+                     (double)precision->bytes / (double)precision->parameters, "rounding",
+                     mt_json_number(precision->rounding), "roles", roles);
+}
+
+json_t *mt_json_ranges(const struct mt_rule_context *context, unsigned slot)
+{
+    const struct mt_ranges *ranges = context->ranges;
+    json_t *array = json_array();
+    for (size_t path = 1; path < ranges->device[slot].n; path++) {
+        const struct mt_range_most *most = &ranges->device[slot].most[path];
+        if (most->event)
+            json_array_append_new(
+                array,
+                json_pack("{s:o, s:o, s:o, s:o, s:o}", "range",
+                          mt_json_range(context->definitions, ranges, (uint32_t)path), "times",
+                          mt_json_number(ranges->range[path].times), "allocated",
+                          mt_json_number(most->bytes), "time_ns", mt_json_number(most->time_ns),
+                          "event", mt_json_number(most->event)));
+    }
+    return array;
+}
+
+json_t *mt_json_marks(const struct mt_definitions *definitions, const struct mt_ranges *ranges)
+{
+    char text[1024];
+    json_t *array = json_array();
+    for (size_t i = 0; i < ranges->n_marks; i++) {
+        const struct mt_range_mark *mark = &ranges->mark[i];
+        mt_range_name_text(text, sizeof text, definitions, mark->name, mark->domain);
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:o}", "mark", mt_json_text(text),
+                                               "times", mt_json_number(mark->times), "first_ns",
+                                               mt_json_number(mark->first_ns), "last_ns",
+                                               mt_json_number(mark->last_ns)));
+    }
+    return array;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of the schemas memtap.report/1 and memtap.oom/1. All return NULL if there is no memory. */
+#ifndef MT_JSON_PARTS_H
+#define MT_JSON_PARTS_H
+
+#include "analyzer/findings/balance.h"
+#include "analyzer/findings/pins.h"
+#include "analyzer/findings/precision.h"
+#include "analyzer/findings/private-pools.h"
+#include "analyzer/print/json.h"
+
+json_t *mt_json_balance(const struct mt_balance *balance);
+json_t *mt_json_private_pools(const struct mt_private_pools *pools);
+json_t *mt_json_pool(const struct mt_pool_state *pool);
+json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *definitions);
+
+/* Return null if nothing is known. */
+json_t *mt_json_precision(const struct mt_precision *precision);
+
+/* Return every path of ranges that used the slot's device. */
+json_t *mt_json_ranges(const struct mt_rule_context *context, unsigned slot);
+json_t *mt_json_marks(const struct mt_definitions *definitions, const struct mt_ranges *ranges);
+
+#endif
