@@ -46,6 +46,27 @@ enum mt_export_takes {
     MT_TAKES_WITH = 32,    /* --with */
 };
 
+/* Every format, once: F(name, whether it is binary, what it takes, its writer mt_export_...; NULL:
+ * the Python package writes it). */
+/* clang-format off */
+#define MT_TAKES_FOR_TABLE (MT_TAKES_MOMENT | MT_TAKES_TIMES | MT_TAKES_TABLE | MT_TAKES_SEVERAL)
+#define MT_EXPORT_FORMATS(F)                                                                       \
+    F(memory_viz, true, MT_TAKES_MOMENT | MT_TAKES_NEWEST, mt_export_memory_viz)                   \
+    F(perfetto, true, MT_TAKES_SEVERAL | MT_TAKES_WITH, mt_export_perfetto)                        \
+    F(pprof, true, MT_TAKES_MOMENT | MT_TAKES_SEVERAL, mt_export_pprof)                            \
+    F(speedscope, false, MT_TAKES_MOMENT | MT_TAKES_SEVERAL, mt_export_speedscope)                 \
+    F(folded, false, MT_TAKES_MOMENT | MT_TAKES_SEVERAL, mt_export_folded)                         \
+    F(csv, false, MT_TAKES_FOR_TABLE, mt_export_csv)                                               \
+    F(arrow, true, MT_TAKES_FOR_TABLE, mt_export_arrow)                                            \
+    F(arrow_stream, true, MT_TAKES_FOR_TABLE, mt_export_arrow_stream)                              \
+    F(parquet, true, MT_TAKES_SEVERAL, NULL)
+/* clang-format on */
+
+#define MT_EXPORT_NAME(name, ...) " " #name
+#define MT_EXPORT_NAMES (&(MT_EXPORT_FORMATS(MT_EXPORT_NAME))[1]) /* with blanks between them */
+#define MT_EXPORT_WRITER(name, ...) mt_export_writer mt_export_##name;
+MT_EXPORT_FORMATS(MT_EXPORT_WRITER)
+
 struct mt_export_format {
     const char *name;
     bool is_binary;
@@ -53,8 +74,6 @@ struct mt_export_format {
     mt_export_writer *write; /* NULL: the Python package writes it */
 };
 extern const struct mt_export_format mt_export_formats[]; /* a row of zeros ends them */
-
-const struct mt_export_format *mt_export_format_find(const char *name); /* NULL: there is none */
 
 /* Notes where a trace stops being sound, unless an earlier one did. Returns rc. */
 int mt_export_note(struct mt_export_error *error, const char *path,
@@ -70,8 +89,5 @@ int mt_export_rows(const struct mt_export *export, mt_export_taker *take, void *
  * why. To be destroyed in any case. */
 int mt_export_analyze(const struct mt_export *export, const char *path,
                       struct mt_analysis *analysis, struct mt_export_error *error);
-
-mt_export_writer mt_export_csv, mt_export_arrow, mt_export_arrow_stream, mt_export_folded,
-    mt_export_speedscope, mt_export_pprof, mt_export_perfetto, mt_export_memory_viz;
 
 #endif

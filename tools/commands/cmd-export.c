@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/support/nearest.h"
 #include "analyzer/support/new-file.h"
 #include "commands.h"
 #include "exchange/export/export.h"
@@ -15,11 +14,9 @@
 
 enum { AT = 256, FROM, TO, NEWEST, TABLE, WITH, DEVICE, NO_LABELS, RULES };
 
-#define FORMATS "memory_viz perfetto pprof speedscope folded csv arrow arrow_stream parquet"
-
 /* clang-format off */
 const struct mt_option mt_export_options[] = {
-    {'f', "format", "FORMAT", "memory_viz, perfetto, pprof, speedscope, folded, csv,\narrow, arrow_stream or parquet (-o names a folder)", FORMATS},
+    {'f', "format", "FORMAT", "memory_viz, perfetto, pprof, speedscope, folded, csv,\narrow, arrow_stream or parquet (-o names a folder)", MT_EXPORT_NAMES},
     {'o', "output", "FILE", "write there (default: standard output)"},
     {AT, "at", "MOMENT", "what is live then: peak, end, oom, a time such as 1.5s,\nevent:N, begin:N or step:N", "peak end oom"},
     {FROM, "from", "TIME", "leave out what ended before this time"},
@@ -59,14 +56,13 @@ static int read_option(const struct mt_command *command, int letter, const char 
 {
     struct mt_export *export = &arguments->export;
     uint64_t number;
-    char why[MT_UNKNOWN_TEXT];
+    size_t at;
     switch (letter) {
     case 'f':
-        arguments->format = mt_export_format_find(value);
-        return arguments->format
-                   ? 0
-                   : mt_fail_usage(command, "%s",
-                                   mt_unknown_text(why, "format", value, strlen(value), FORMATS));
+        if (mt_read_choice(command, "format", value, MT_EXPORT_NAMES, &at))
+            return MT_EXIT_BAD;
+        arguments->format = &mt_export_formats[at];
+        return 0;
     case 'o':
         arguments->output = strcmp(value, "-") ? value : NULL;
         return 0;
@@ -89,12 +85,10 @@ static int read_option(const struct mt_command *command, int letter, const char 
         return mt_read_number(command, "newest", value, 0, UINT64_MAX, &export->newest);
     case TABLE:
         arguments->given |= MT_TAKES_TABLE;
-        export->table = mt_table_find(value);
-        return export->table < MT_TABLES_N
-                   ? 0
-                   : mt_fail_usage(
-                         command, "%s",
-                         mt_unknown_text(why, "table", value, strlen(value), MT_TABLE_NAMES));
+        if (mt_read_choice(command, "table", value, MT_TABLE_NAMES, &at))
+            return MT_EXIT_BAD;
+        export->table = (enum mt_table_id)at;
+        return 0;
     case WITH:
         arguments->given |= MT_TAKES_WITH;
         export->with = value;
@@ -129,7 +123,8 @@ static int check(const struct mt_command *command, const struct arguments *argum
                    {MT_TAKES_WITH, "--with"}};
     const struct mt_export *export = &arguments->export;
     if (!arguments->format)
-        return mt_fail_usage(command, "no format given; use --format with one of " FORMATS);
+        return mt_fail_usage(command, "no format given; use --format with one of %s",
+                             MT_EXPORT_NAMES);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (arguments->given & options[i].bit & ~arguments->format->takes)
             return mt_fail_usage(command, "format %s does not take %s", arguments->format->name,
