@@ -2,6 +2,7 @@
 #include "groups.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
+#include "analyzer/views/texts.h"
 #include "life-names.h"
 #include "trace-format/dtypes.h"
 
@@ -11,7 +12,6 @@
 #include <string.h>
 
 struct group {
-    char *name;
     double weight; /* bytes times moments */
     uint8_t place; /* in the stack */
 };
@@ -19,10 +19,10 @@ struct group {
 struct grouping {
     const struct mt_definitions *definitions;
     unsigned kind;
-    struct group *group;
-    size_t n, capacity;
-    struct mt_address_map by_name;   /* by the name's hash: the group's number + 1 */
-    struct mt_address_map by_source; /* by the name's inputs: the same */
+    struct mt_texts names;
+    struct group *group; /* by name */
+    size_t capacity;
+    struct mt_address_map by_source; /* by the name's inputs: the group's number + 1 */
     bool has_no_memory;
 };
 
@@ -88,21 +88,7 @@ static void name_of(const struct grouping *grouping, const struct mt_life *life,
         snprintf(out, MT_LIFE_TEXT, "unknown");
 }
 
-/* Return the number + 1 of the group with this name; 0: no memory. */
-static uint32_t named(struct grouping *grouping, const char *name)
-{
-    uint64_t key = mt_hash_text(MT_HASH_SEED, name);
-    uint32_t known = mt_address_map_get(&grouping->by_name, key);
-    if (known)
-        return known;
-    if (mt_grow(&grouping->group, &grouping->capacity, grouping->n + 1, sizeof *grouping->group) ||
-        mt_address_map_put(&grouping->by_name, key, (uint32_t)grouping->n + 1))
-        return 0;
-    grouping->group[grouping->n] = (struct group){.name = strdup(name)};
-    grouping->has_no_memory |= !grouping->group[grouping->n].name;
-    return (uint32_t)++grouping->n;
-}
-
+/* Return the number + 1 of the group; 0: no memory. */
 static uint32_t number_of(struct grouping *grouping, const struct mt_life *life)
 {
     char name[MT_LIFE_TEXT];
@@ -110,11 +96,13 @@ static uint32_t number_of(struct grouping *grouping, const struct mt_life *life)
     uint32_t known = mt_address_map_get(&grouping->by_source, source);
     if (known)
         return known;
+    uint32_t number;
     name_of(grouping, life, name);
-    uint32_t number = named(grouping, name);
-    if (!number || mt_address_map_put(&grouping->by_source, source, number))
+    if (mt_texts_add(&grouping->names, name, &number) ||
+        mt_grow(&grouping->group, &grouping->capacity, number + 1, sizeof *grouping->group) ||
+        mt_address_map_put(&grouping->by_source, source, number + 1))
         return 0;
-    return number;
+    return number + 1;
 }
 
 static int by_weight(const void *left, const void *right)
@@ -140,23 +128,24 @@ static void weigh(struct grouping *grouping, const struct mt_lives *lives)
 /* Set the places in the stack: the largest first, one place for all others. Return the names. */
 static json_t *place(struct grouping *grouping)
 {
-    struct group **order = malloc((grouping->n + 1) * sizeof *order);
+    struct group **order = malloc((grouping->names.n + 1) * sizeof *order);
     json_t *names = json_array();
     if (!order)
         return NULL;
-    for (size_t i = 0; i < grouping->n; i++)
+    for (size_t i = 0; i < grouping->names.n; i++)
         order[i] = &grouping->group[i];
-    if (grouping->n)
-        qsort(order, grouping->n, sizeof(struct group *), by_weight);
-    bool has_others = grouping->n > MT_CATEGORY_COUNT;
-    size_t shown = has_others ? MT_CATEGORY_COUNT - 1 : grouping->n;
-    for (size_t i = 0; i < grouping->n; i++) {
+    if (grouping->names.n)
+        qsort(order, grouping->names.n, sizeof(struct group *), by_weight);
+    bool has_others = grouping->names.n > MT_CATEGORY_COUNT;
+    size_t shown = has_others ? MT_CATEGORY_COUNT - 1 : grouping->names.n;
+    for (size_t i = 0; i < grouping->names.n; i++) {
         order[i]->place = (uint8_t)(i < shown ? i : shown);
         if (i < shown)
-            json_array_append_new(names, mt_json_text(order[i]->name));
+            json_array_append_new(names,
+                                  mt_json_text(grouping->names.text[order[i] - grouping->group]));
     }
     char others[64];
-    snprintf(others, sizeof others, "%zu others", grouping->n - shown);
+    snprintf(others, sizeof others, "%zu others", grouping->names.n - shown);
     if (has_others)
         json_array_append_new(names, json_string(others));
     free(order);
@@ -165,10 +154,8 @@ static json_t *place(struct grouping *grouping)
 
 static void clear(struct grouping *grouping)
 {
-    for (size_t i = 0; i < grouping->n; i++)
-        free(grouping->group[i].name);
+    mt_texts_clear(&grouping->names);
     free(grouping->group);
-    mt_address_map_clear(&grouping->by_name);
     mt_address_map_clear(&grouping->by_source);
 }
 

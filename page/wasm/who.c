@@ -5,6 +5,8 @@
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
+#include "analyzer/views/sums.h"
+#include "analyzer/views/texts.h"
 #include "course.h"
 #include "life-names.h"
 
@@ -14,7 +16,7 @@
 #define FRAMES_MAX 1024u
 
 struct node {
-    char *name, *place;
+    uint32_t name, place; /* texts */
     uint64_t bytes, blocks;
     uint64_t category[MT_CATEGORY_COUNT];
     uint32_t first, next; /* child, sibling; 0: none */
@@ -24,30 +26,33 @@ struct tree {
     const struct mt_replay *replay;
     struct node *node; /* 1: the root */
     size_t n, capacity;
+    struct mt_texts texts;
     struct mt_address_map by_key;
     bool has_no_memory;
 };
 
-/* Return the child with this name and place; create it if missing. Two texts with one 64-bit hash
- * would share a node. */
+/* Return the child with this name and place; create it if missing. Two children with one 64-bit
+ * hash would share a node. */
 static uint32_t child(struct tree *tree, uint32_t parent, const char *name, const char *place)
 {
-    uint64_t key = mt_hash_text(mt_hash_text(MT_HASH_SEED + parent, name), place);
+    struct node node = {0};
+    bool is_named = !mt_texts_add(&tree->texts, name, &node.name) &&
+                    !mt_texts_add(&tree->texts, place, &node.place);
+    const uint32_t inputs[] = {parent, node.name, node.place};
+    uint64_t key = mt_hash(MT_HASH_SEED, inputs, sizeof inputs);
     uint32_t known = mt_address_map_get(&tree->by_key, key);
     if (known)
         return known;
-    if (mt_grow(&tree->node, &tree->capacity, tree->n + 1, sizeof *tree->node) ||
+    if (!is_named || mt_grow(&tree->node, &tree->capacity, tree->n + 1, sizeof *tree->node) ||
         mt_address_map_put(&tree->by_key, key, (uint32_t)tree->n)) {
         tree->has_no_memory = true;
         return parent;
     }
-    struct node *node = &tree->node[tree->n];
-    *node = (struct node){.name = strdup(name), .place = strdup(place)};
-    tree->has_no_memory |= !node->name || !node->place;
     if (parent) {
-        node->next = tree->node[parent].first;
+        node.next = tree->node[parent].first;
         tree->node[parent].first = (uint32_t)tree->n;
     }
+    tree->node[tree->n] = node;
     return (uint32_t)tree->n++;
 }
 
@@ -245,8 +250,8 @@ static json_t *children_json(const struct tree *tree, const struct node *node, u
 static json_t *to_json(const struct tree *tree, uint32_t at, uint64_t least)
 {
     const struct node *node = &tree->node[at];
-    return node_json(node->name, node->place, node->bytes, node->blocks, main_category(node),
-                     children_json(tree, node, least));
+    return node_json(tree->texts.text[node->name], tree->texts.text[node->place], node->bytes,
+                     node->blocks, main_category(node), children_json(tree, node, least));
 }
 
 struct growing {
@@ -262,10 +267,7 @@ static void take(void *data, const struct mt_life *life)
 
 static void clear(struct tree *tree)
 {
-    for (size_t i = 1; i < tree->n; i++) {
-        free(tree->node[i].name);
-        free(tree->node[i].place);
-    }
+    mt_texts_clear(&tree->texts);
     free(tree->node);
     mt_address_map_clear(&tree->by_key);
 }
@@ -284,83 +286,52 @@ json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
     return result;
 }
 
-static json_t *guess_of(const struct mt_replay *replay, const struct mt_life *life)
-{
-    const struct mt_rule *rule = mt_rule_at(replay->question.rules, life->rule);
-    return mt_rule_guesses(rule) ? json_string(rule->name) : json_null();
-}
-
-/* A call site: keyed by line, operator and category. */
-struct row {
-    const struct mt_life *life; /* its largest */
-    uint64_t bytes, blocks;
-};
+/* Call sites, as those of reports (sites.h). */
+enum { CATEGORY, LINE, OPERATOR, KEYS };
 
 struct table {
-    struct tree tree; /* for its texts */
-    struct row *row;
-    size_t n, capacity;
+    const struct mt_lives *lives;
+    const struct mt_replay *replay;
+    struct mt_texts lines;
+    struct mt_sums sums; /* whose stack is a life's number */
+    bool has_no_memory;
 };
-
-static uint64_t key_of(const struct tree *tree, const struct mt_life *life)
-{
-    char line[MT_LIFE_TEXT];
-    mt_life_line(definitions(tree), life, line);
-    uint64_t seed = (uint64_t)life->category << 40 | life->node_name;
-    return mt_hash_text(MT_HASH_SEED ^ seed, line);
-}
 
 static void add_row(void *data, const struct mt_life *life)
 {
     struct table *table = data;
-    uint64_t key = key_of(&table->tree, life);
-    uint32_t at = mt_address_map_get(&table->tree.by_key, key);
-    if (!at) {
-        if (mt_grow(&table->row, &table->capacity, table->n + 1, sizeof *table->row) ||
-            mt_address_map_put(&table->tree.by_key, key, (uint32_t)table->n + 1)) {
-            table->tree.has_no_memory = true;
-            return;
-        }
-        at = (uint32_t)++table->n;
-        table->row[at - 1] = (struct row){.life = life};
-    }
-    struct row *row = &table->row[at - 1];
-    row->bytes += life->size;
-    row->blocks++;
-    if (life->size > row->life->size)
-        row->life = life;
+    char line[MT_LIFE_TEXT];
+    const struct mt_rule *rule = mt_rule_at(table->replay->question.rules, life->rule);
+    struct mt_sum block = {.key = {[CATEGORY] = life->category, [OPERATOR] = life->node_name},
+                           .stack = (uint32_t)mt_life_number(table->lives, life),
+                           .guess = mt_rule_guesses(rule) ? rule->name : NULL};
+    mt_life_line(table->replay->definitions, life, line);
+    table->has_no_memory |= mt_texts_add(&table->lines, line, &block.key[LINE]) ||
+                            mt_sums_add(&table->sums, life->size, &block);
 }
 
-static int larger_row(const void *a, const void *b)
+static json_t *row_json(const struct table *table, const struct mt_sum *sum)
 {
-    uint64_t x = ((const struct row *)a)->bytes, y = ((const struct row *)b)->bytes;
-    return (x < y) - (x > y);
-}
-
-static json_t *row_json(const struct table *table, const struct mt_lives *lives,
-                        const struct row *row)
-{
-    char line[MT_LIFE_TEXT], operator[MT_LIFE_TEXT];
-    mt_life_line(definitions(&table->tree), row->life, line);
-    mt_life_operator(definitions(&table->tree), row->life, operator);
-    return json_pack("{s:I, s:I, s:i, s:s, s:s, s:o, s:I}", "bytes", (json_int_t)row->bytes,
-                     "blocks", (json_int_t)row->blocks, "category", (int)row->life->category,
-                     "line", line, "operator", row->life->node_name ? operator: "", "guess",
-                     guess_of(table->tree.replay, row->life), "life",
-                     (json_int_t)mt_life_number(lives, row->life));
+    char operator[MT_LIFE_TEXT];
+    const struct mt_life *life = mt_life(table->lives, sum->stack);
+    mt_life_operator(table->replay->definitions, life, operator);
+    return json_pack("{s:I, s:I, s:i, s:s, s:s, s:o, s:I}", "bytes", (json_int_t)sum->bytes,
+                     "blocks", (json_int_t)sum->blocks, "category", (int)sum->key[CATEGORY], "line",
+                     table->lines.text[sum->key[LINE]], "operator", life->node_name ? operator: "",
+                     "guess", sum->guess ? json_string(sum->guess) : json_null(), "life",
+                     (json_int_t)sum->stack);
 }
 
 json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,
                      const struct mt_who_question *question)
 {
-    struct table table = {.tree = {.replay = replay}};
+    struct table table = {.lives = lives, .replay = replay};
     each(lives, question, add_row, &table);
-    if (table.n)
-        qsort(table.row, table.n, sizeof *table.row, larger_row);
-    json_t *array = table.tree.has_no_memory ? NULL : json_array();
-    for (size_t i = 0; i < table.n && array; i++)
-        json_array_append_new(array, row_json(&table, lives, &table.row[i]));
-    free(table.row);
-    mt_address_map_clear(&table.tree.by_key);
+    mt_sums_sort(&table.sums);
+    json_t *array = table.has_no_memory ? NULL : json_array();
+    for (size_t i = 0; i < table.sums.n && array; i++)
+        json_array_append_new(array, row_json(&table, &table.sums.sum[i]));
+    mt_sums_clear(&table.sums);
+    mt_texts_clear(&table.lines);
     return array;
 }
