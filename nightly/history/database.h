@@ -7,8 +7,9 @@
 
 /* Open a database as sqlite3_open_v2 does, without a mutex. Only tables are read, and views and
  * queries' own tables (WITH) of these names, which NULL ends: another one, or a trigger, is
- * SQLITE_AUTH. A value has 64 MiB at most, and
- * a query's steps count as work (mt_work_is_too_much): beyond, it is SQLITE_INTERRUPT. */
+ * SQLITE_AUTH. A value has 64 MiB at most,
+ * temporary tables are in memory, and a query's steps count as work (mt_work_is_too_much): beyond,
+ * it is SQLITE_INTERRUPT. */
 int mt_database_open(sqlite3 **database, const char *name, int flags, const char *const *inner);
 
 #endif

@@ -22,6 +22,7 @@ faults = []
 def limit():
     resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
 
 
 def refuses(what, *words):
@@ -46,6 +47,29 @@ def main():
     )
     refuses("import of a view", "import", "-o", "made.mtap", "view.sqlite")
     refuses("join of a view", "export", "-f", "perfetto", "--with", "view.sqlite", "-o", "made", "training.mtap")
+    # What is computed when it is read: 300 rows of 60 MB each, to be sorted, in a file of 16 KB.
+    rows = (
+        "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS(bytes) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+    )
+    database(
+        "zeroblob.sqlite",
+        f"CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS({COLUMNS.replace('start INTEGER, ', '')}, start AS (bytes))",
+        f"{rows} LIMIT 300) SELECT i FROM n",
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET sql = replace(sql, 'AS (bytes)', 'AS (zeroblob(60000000))')",
+    )
+    refuses("import of computed values", "import", "-o", "made.mtap", "zeroblob.sqlite")
+    refuses(
+        "join of computed values",
+        "export",
+        "-f",
+        "perfetto",
+        "--with",
+        "zeroblob.sqlite",
+        "-o",
+        "made",
+        "training.mtap",
+    )
     if os.path.exists("made.mtap") or os.path.exists("made"):
         faults.append("something was made")
 
