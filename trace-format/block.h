@@ -11,7 +11,8 @@
 #define MT_FILE_MAGIC "\x89MTAP\r\n\x1a"
 #define MT_FILE_MAGIC_SIZE 8u
 
-/* Whether there is a file at the path that is neither a trace nor empty, nor named as a trace
+/* Return whether there is a file at the path that is neither a trace nor empty, nor named as a
+ * trace
  * (.mtap). */
 bool mt_is_other_file(const char *path);
 
@@ -53,7 +54,7 @@ void mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE],
 int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
                         struct mt_block_header *header);
 
-/* Whether the header's checksum is right for the header and its payload. */
+/* Return whether the header's checksum is right for the header and its payload. */
 int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
                    size_t size, const struct mt_crc *crc);
 

@@ -54,7 +54,7 @@ static inline uint64_t eight(const unsigned char *at)
     return word;
 }
 
-/* Whether each of n bytes is below a limit, which is at most 128. */
+/* Return whether each of n bytes is below a limit, which is at most 128. */
 static bool are_below(const unsigned char *at, unsigned n, unsigned limit)
 {
     const uint64_t ones = 0x0101010101010101u;
@@ -66,13 +66,13 @@ static bool are_below(const unsigned char *at, unsigned n, unsigned limit)
     return !(any & ones * 128);
 }
 
-/* Whether the next n values have one byte each, as in most columns. */
+/* Return whether the next n values have one byte each, as in most columns. */
 static int all_are_bytes(struct mt_cursor cursor, unsigned n)
 {
     return (size_t)(cursor.end - cursor.at) >= n && are_below(cursor.at, n, 128);
 }
 
-/* Whether n values lie within a column at any length. */
+/* Return whether n values lie within a column at any length. */
 static bool is_roomy(struct mt_cursor cursor, unsigned n)
 {
     return (size_t)(cursor.end - cursor.at) >= (size_t)n * MT_VARINT_SIZE;

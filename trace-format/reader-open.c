@@ -239,7 +239,7 @@ static struct mt_reader *open_older(const struct mt_reader *reader, const char *
     return NULL;
 }
 
-/* Whether the trace was closed, or another segment took its place, while we looked for its
+/* Return whether the trace was closed, or another segment took its place, while we looked for its
  * author. */
 static bool has_gone_on(const struct mt_reader *reader, const char *path)
 {

@@ -50,7 +50,7 @@ struct mt_reader {
 /* Open a file by itself: like mt_reader_open, without its state, tail and older segment. */
 int mt_reader_open_alone(struct mt_reader **out, const char *path, struct mt_trace_error *error);
 
-/* Whether its author still runs, by its tail as far as known. */
+/* Return whether its author still runs, by its tail as far as known. */
 enum mt_author_sign mt_reader_look_for_author(const struct mt_reader *reader);
 
 /* Read the tail of a trace that is not closed, and so find how the recording ended. Return 0 or a

@@ -247,7 +247,8 @@ static int next_of_block(struct mt_reader *reader, struct mt_batch *batch,
     return 1;
 }
 
-/* Whether a growing file has more. The last read may have reached into an incomplete block. */
+/* Return whether a growing file has more. The last read may have reached into an incomplete block.
+ */
 static bool has_more(const struct mt_reader *reader)
 {
     return reader->offset + MT_BLOCK_HEADER_SIZE <= reader->limit &&

@@ -78,7 +78,7 @@ size_t mt_safe_next(const char *text, bool *is_safe)
     return length ? length : *text != 0;
 }
 
-/* Whether programs that read lines take this for a space before the first word. */
+/* Return whether programs that read lines take this for a space before the first word. */
 static bool is_space(uint32_t number)
 {
     return number <= ' ' || number == 0xa0 || number == 0x1680 ||

@@ -333,7 +333,7 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
     return !read_header(&after) && after.header.turn == source->header.turn;
 }
 
-/* Whether the tail has a newer version. Nothing else of such a tail may be read. */
+/* Return whether the tail has a newer version. Nothing else of such a tail may be read. */
 static bool is_newer(int fd)
 {
     struct mt_tail_header header;

@@ -56,8 +56,9 @@ void mt_oom_cause(const struct mt_oom_story *story, char *out, size_t size)
                  mt_size_text(c, story->on_card));
 }
 
-/* Whether advice comes before other advice: what was replayed to serve the request, then what is
- * modelled to come further, then the order in which it stands, which is that of its cost. */
+/* Return whether advice comes before other advice: what was replayed to serve the request, then
+ * what is modelled to come further, then the order in which it stands, which is that of its cost.
+ */
 static bool is_better(const struct mt_advice *one, const struct mt_advice *other)
 {
     if (one->is_replayed != other->is_replayed)

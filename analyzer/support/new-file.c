@@ -36,8 +36,9 @@ static int make_folders(char folder[PATH_MAX])
     return 0;
 }
 
-/* Whether another user may have put it there for us to write through. A link: in any folder that
- * others may write; something else: where everybody may, and files are their owners' (/tmp). */
+/* Return whether another user may have put it there for us to write through. A link: in any folder
+ * that others may write; something else: where everybody may, and files are their owners' (/tmp).
+ */
 static bool is_planted(const struct stat *status, const struct stat *folder)
 {
     if (!status->st_uid || status->st_uid == geteuid() || status->st_uid == folder->st_uid)

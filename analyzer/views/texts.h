@@ -14,7 +14,7 @@ struct mt_texts {
     size_t n_slots;            /* a power of two */
 };
 
-/* Adds a text unless it is there; what is not UTF-8 in it becomes U+FFFD. *index is its place. 0 or
+/* Add a text unless it is there; what is not UTF-8 in it becomes U+FFFD. *index is its place. 0 or
  * -ENOMEM. */
 int mt_texts_add(struct mt_texts *texts, const char *text, uint32_t *index);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Puts bytes before what is there; NULL: zeros. */
+/* Put bytes before what is there; NULL: zeros. */
 static void push(struct mt_flat *flat, const void *bytes, size_t size)
 {
     if (flat->has_no_memory)

@@ -22,7 +22,7 @@ struct mt_sink {
     unsigned char room[MT_SINK_ROOM];
 };
 
-/* Writes out what is there. Returns sink->rc. */
+/* Write out what is there. Return sink->rc. */
 int mt_sink_flush(struct mt_sink *sink);
 
 /* More bytes than there is room for. */

@@ -284,7 +284,7 @@ static void add_fields(struct mt_nsight *nsight, const struct table *table, sqli
     }
 }
 
-/* Fills a row; false: it is none to be shown. */
+/* Fill a row; false: it is none to be shown. */
 static bool fill(struct mt_nsight *nsight, const struct table *table, sqlite3_stmt *columns,
                  struct mt_nsight_row *row)
 {
@@ -311,7 +311,7 @@ static bool fill(struct mt_nsight *nsight, const struct table *table, sqlite3_st
     return true;
 }
 
-/* Writes "SELECT start, [end], ..." of the columns that the file has. 0: it has no such table. */
+/* Write "SELECT start, [end], ..." of the columns that the file has. 0: it has no such table. */
 static size_t write_sql(const struct mt_nsight *nsight, const struct table *table, char *sql,
                         size_t size)
 {

@@ -52,7 +52,7 @@ static inline uint32_t mt_nsight_tid(uint64_t global)
 
 struct mt_nsight;
 
-/* Opens a file. 0, or a negative errno with what is wrong in error (-EINVAL), a text of that size.
+/* Open a file. 0, or a negative errno with what is wrong in error (-EINVAL), a text of that size.
  * To be closed in any case. */
 int mt_nsight_open(struct mt_nsight **nsight, const char *path, char *error, size_t size);
 void mt_nsight_close(struct mt_nsight *nsight);

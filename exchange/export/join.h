@@ -10,7 +10,7 @@
  * ends it. */
 typedef int mt_join_taker(void *data, const json_t *event, uint64_t base_ns);
 
-/* Reads the file twice: names first, then events. 0, what a taker returned, or a negative errno
+/* Read the file twice: names first, then events. 0, what a taker returned, or a negative errno
  * (-EINVAL: it is no such JSON). */
 int mt_join_json(const char *path, mt_join_taker *learn, mt_join_taker *take, void *data);
 

@@ -37,7 +37,7 @@ static int make_memos(struct mt_viz *viz)
                : 0;
 }
 
-/* How many entries there are, for the newest of them. */
+/* Return how many entries there are, for the newest of them. */
 static int count(struct mt_viz *viz, struct mt_export_error *error)
 {
     struct mt_pickle *pickle = viz->pickle;

@@ -105,7 +105,7 @@ static struct place *row_place(struct joining *joining, const struct mt_nsight_r
     return place;
 }
 
-/* Whether a slice is after what is open there, or within it. */
+/* Return whether a slice is after what is open there, or within it. */
 static bool fits(struct lane *lane, int64_t start, int64_t end)
 {
     while (lane->n && lane->end[lane->n - 1] <= start)

@@ -32,7 +32,7 @@ enum { FLAG_CLEARED = 1, FLAG_NEEDS = 2, UNIT_BYTES = 3 };
 
 #define MOST_TEXTS 65536u /* that a sequence defines */
 
-/* Writes the packet out. */
+/* Write the packet out. */
 static void put_packet(struct mt_perfetto *to)
 {
     unsigned char head[11] = {TRACE_PACKET << 3 | MT_PROTO_BYTES}, *at = head + 1;

@@ -52,7 +52,7 @@ void mt_perfetto_phases(struct mt_perfetto_process *process);
 int mt_perfetto_events(struct mt_perfetto_process *process, const char *path,
                        struct mt_export_error *error);
 
-/* Whether a time may be that of a run that was recorded at near_ns: no run is as long. */
+/* Return whether a time may be that of a run that was recorded at near_ns: no run is as long. */
 static inline bool mt_perfetto_is_near(uint64_t near_ns, uint64_t time_ns)
 {
     uint64_t far = UINT64_C(30) * 24 * 3600 * 1000000000;

@@ -116,7 +116,7 @@ static struct mt_viz_request *request_at(const struct mt_viz *viz, uint64_t addr
     return place ? &viz->requests[place - 1] : NULL;
 }
 
-/* Whether a block lies in segments that are known; an expandable one has many pieces. */
+/* Return whether a block lies in segments that are known; an expandable one has many pieces. */
 static bool is_in_segment(const struct mt_viz *viz, uint64_t address, uint64_t size)
 {
     size_t at = find_segment(viz, address);

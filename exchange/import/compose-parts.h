@@ -31,7 +31,7 @@ struct mt_composer {
     int rc;
 };
 
-/* Writes an event of a kind, in the second pass. */
+/* Write an event of a kind, in the second pass. */
 void mt_compose_write(struct mt_composer *self, enum mt_kind kind, unsigned device, uint32_t thread,
                       uint32_t stack, const uint64_t arg[MT_EVENT_ARGS]);
 

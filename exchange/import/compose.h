@@ -18,7 +18,7 @@ struct mt_import_summary {
     bool lacks_times, lacks_stacks, lacks_segments, cut_devices, is_profile;
 };
 
-/* Writes the events. 0 or a negative errno. */
+/* Write the events. 0 or a negative errno. */
 int mt_compose(struct mt_records *records, struct mt_import_summary *summary);
 
 #endif

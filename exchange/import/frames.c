@@ -115,7 +115,7 @@ static int number_of(struct mt_records *records, const struct mt_whence *whence,
     return 0;
 }
 
-/* Adds a frame of the list, from the outermost on. */
+/* Add a frame of the list, from the outermost on. */
 static void add_frame(struct mt_records *records, struct mt_whence *whence, uint64_t frame)
 {
     if (frame >= records->n_frames)

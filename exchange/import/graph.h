@@ -72,7 +72,7 @@ struct mt_object {
 };
 
 struct mt_graph;
-/* Takes a complete dictionary of n keys and values: *made is what takes its place. 0 or a negative
+/* Take a complete dictionary of n keys and values: *made is what takes its place. 0 or a negative
  * errno. */
 typedef int mt_dict_taker(void *data, struct mt_graph *graph, const mt_cell *items, size_t n,
                           mt_cell *made);

@@ -10,7 +10,7 @@ struct mt_import_error {
                        or no memory */
 };
 
-/* Reads the file and writes the trace. folder: for a file that has no name, meanwhile. 0, or a
+/* Read the file and write the trace. folder: for a file that has no name, meanwhile. 0, or a
  * negative errno with *error filled. */
 int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_summary *summary,
               struct mt_import_error *error);

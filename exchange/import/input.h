@@ -17,7 +17,7 @@ struct mt_input {
     int rc;          /* of reading: 0 or a negative errno */
 };
 
-/* Reads more: false at the end. */
+/* Read more: false at the end. */
 bool mt_input_fill(struct mt_input *input);
 
 static inline uint64_t mt_input_offset(const struct mt_input *input)

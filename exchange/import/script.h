@@ -20,7 +20,7 @@ struct mt_script {
     int rc; /* the first thing that went wrong; everything after it does nothing */
 };
 
-/* Begins a trace. 0 or a negative errno, also in script->rc; to be closed in any case. */
+/* Begin a trace. 0 or a negative errno, also in script->rc; to be closed in any case. */
 int mt_script_open(struct mt_script *script, FILE *out);
 void mt_script_info(struct mt_script *script, const char *key, const char *value);
 /* The unix time of the trace's begin, in ns; what no clock says is left out. */
@@ -34,7 +34,7 @@ uint32_t mt_script_frame(struct mt_script *script, uint32_t function, uint32_t f
 /* parent: the caller's stack, 0: none. */
 uint32_t mt_script_stack(struct mt_script *script, uint32_t parent, uint32_t frame);
 
-/* Writes an event: no definitions after the first one. */
+/* Write an event: no definitions after the first one. */
 void mt_script_event(struct mt_script *script, const struct mt_event *event);
 
 /* The recording is complete. 0 or a negative errno. */

@@ -21,7 +21,7 @@ struct mt_spool {
     int rc;
 };
 
-/* Begins at the first event, also again. 0 or a negative errno. To be ended in any case; of zeros
+/* Begin at the first event, also again. 0 or a negative errno. To be ended in any case; of zeros
  * it is not begun. */
 int mt_spool_begin(struct mt_spool *spool, struct mt_records *records);
 void mt_spool_end(struct mt_spool *spool);

@@ -37,7 +37,7 @@ static int fail(struct row_stream *self, int rc, const char *text)
     return rc;
 }
 
-/* Reads the next batch; a released array where there is none. 0 or an errno. */
+/* Read the next batch; a released array where there is none. 0 or an errno. */
 static int read_batch(struct row_stream *self, struct ArrowArray *out)
 {
     struct mt_columns columns = {0};

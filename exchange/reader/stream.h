@@ -14,7 +14,7 @@ struct mt_stream_question {
     bool takes_damaged;
 };
 
-/* Makes a stream of the traces, one after the other, and reads its first batch, so that what is
+/* Make a stream of the traces, one after the other, and read its first batch, so that what is
  * wrong is known here. Paths are copied. 0, or a negative errno with a line in `error`. To be
  * released by its owner, at any time and by any thread; it has nothing to do with whoever made it.
  */

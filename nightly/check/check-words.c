@@ -94,7 +94,7 @@ static void add_line(char out[MT_FINDING_TEXT], const struct mt_digest_site *sit
         add(out, " (%s)", site->operator_name);
 }
 
-/* Whether the blamed line has more than half of the growth since the baseline. */
+/* Return whether the blamed line has more than half of the growth since the baseline. */
 static bool is_most_of_growth(const struct mt_finding *finding)
 {
     return finding->n_baselines && finding->value > finding->base &&

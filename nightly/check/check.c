@@ -152,7 +152,7 @@ static char *name_each(const struct mt_limit *limit, const struct mt_digest_site
     return n < 0 ? NULL : name;
 }
 
-/* Whether another limit of this kind names the site. */
+/* Return whether another limit of this kind names the site. */
 static bool is_named_elsewhere(const struct mt_budget *budget, enum mt_subject subject,
                                const struct mt_digest_site *site)
 {

@@ -69,7 +69,7 @@ struct mt_blame mt_blame_find(const struct mt_limit *limit, const char *pattern,
 uint64_t mt_measure(const struct mt_limit *limit, const char *pattern,
                     const struct mt_digest_device *device);
 
-/* Whether a limit covers a call site. */
+/* Return whether a limit covers a call site. */
 bool mt_limit_has_site(const struct mt_limit *limit, const char *pattern,
                        const struct mt_digest_site *site);
 

@@ -59,7 +59,7 @@ static void put_limit(const struct proposal *p, const char *begin, const char *k
             mt_amount_text(measured, MT_BYTES, most));
 }
 
-/* Whether all runs were too short to show growth. */
+/* Return whether all runs were too short to show growth. */
 static bool is_too_short(const struct proposal *p)
 {
     for (size_t i = 0; i < p->n; i++)

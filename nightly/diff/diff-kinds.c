@@ -32,9 +32,9 @@ static double each(uint64_t number, const struct mt_digest_device *device)
     return part(number, device->iterations ? device->iterations : 1);
 }
 
-/* Whether the line requests as much as before, as far as we can tell: as often per iteration, and
- * blocks of the same size. If one side has none at its peak, it may have had as much at another
- * moment. */
+/* Return whether the line requests as much as before, as far as we can tell: as often per
+ * iteration, and blocks of the same size. If one side has none at its peak, it may have had as much
+ * at another moment. */
 static int asks_for_the_same(const struct mt_diff_device *device, const struct mt_diff_site *site)
 {
     int as_often =
@@ -47,7 +47,7 @@ static int asks_for_the_same(const struct mt_diff_device *device, const struct m
            about(part(site->bytes.old, site->blocks.old), part(site->bytes.now, site->blocks.now));
 }
 
-/* Whether its blocks live through more changes of phase. */
+/* Return whether its blocks live through more changes of phase. */
 static int lives_longer(const struct mt_diff_site *site)
 {
     double old = part(site->phases.old, site->allocations.old);

@@ -22,7 +22,7 @@ int mt_diff_json(const struct mt_diff *diff, FILE *out);
 /* "category;outermost frame;...;innermost frame OLD NEW", a line a stack, of all devices. */
 void mt_diff_flame(const struct mt_diff *diff, FILE *out);
 
-/* Whether to show a site: it has changed or has another name. */
+/* Return whether to show a site: it has changed or has another name. */
 bool mt_diff_is_shown(const struct mt_diff_site *site);
 
 /* Fill in the rows of a device's table of totals, at most MT_DIFF_TOTALS. Return how many. */

@@ -247,7 +247,7 @@ static void print_run(const struct page *page, const char *before, const struct 
     fprintf(page->out, "%-8s%s%s\n", before, safe, more);
 }
 
-/* Whether a side has no such device: then there is nothing to compare. */
+/* Return whether a side has no such device: then there is nothing to compare. */
 static bool is_missing(const struct mt_digest_device *device)
 {
     return device->device == MT_NO_DEVICE && !device->allocated;

@@ -101,8 +101,8 @@ static int take_back_equal(struct mt_diff_device *device)
     return 0;
 }
 
-/* Whether slack may explain a change: as many blocks as before, on average too large for the small
- * pool, and a change too small for another request. */
+/* Return whether slack may explain a change: as many blocks as before, on average too large for the
+ * small pool, and a change too small for another request. */
 static bool may_be_slack(const struct mt_diff_site *site)
 {
     uint64_t blocks = site->blocks.now;

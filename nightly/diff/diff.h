@@ -111,7 +111,7 @@ void mt_diff_clear(struct mt_diff *diff);
 /* Return the device whose peak has changed most; if none has, the highest one. NULL: no device. */
 const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff);
 
-/* Whether anything has changed, noise aside. */
+/* Return whether anything has changed, noise aside. */
 bool mt_diff_is_same(const struct mt_diff_device *device);
 
 /* Return the phase (enum mt_phase) in which the runs should be compared but were not, because it

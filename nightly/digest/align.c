@@ -113,7 +113,7 @@ static size_t count_common(const struct mt_function *a, const struct mt_function
     return common;
 }
 
-/* Whether so many places are equal that the names need not be alike. */
+/* Return whether so many places are equal that the names need not be alike. */
 static bool is_telling(size_t common, size_t most)
 {
     return common >= 3 && common * 4 >= most * 3;

@@ -76,7 +76,7 @@ static int by_share(const void *left, const void *right)
                   ((const struct mt_digest_share *)right)->name);
 }
 
-/* Takes over the name, even on failure. */
+/* Take over the name, even on failure. */
 static int add_share(struct mt_digest_shares *shares, size_t capacity, char *name, uint64_t bytes,
                      uint64_t blocks)
 {

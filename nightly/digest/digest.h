@@ -116,7 +116,7 @@ void mt_digest_place_clear(struct mt_digest_place *place);
 /* For qsort: by file, function, line, operator. */
 int mt_digest_place_order(const void *left, const void *right);
 
-/* Whether there were enough iterations to show growth. */
+/* Return whether there were enough iterations to show growth. */
 static inline bool mt_digest_has_growth(const struct mt_digest_device *device)
 {
     return device->iterations >= MT_GROWTH_ITERATIONS;

@@ -176,8 +176,8 @@ static double criterion_of_steps(const struct search *search, size_t first, size
     return criterion(left, n, 1 + 2 * (changes->n_steps - first));
 }
 
-/* Whether steps alone explain a stretch better, and then keep them: several steps in one direction
- * look like a drift. */
+/* Return whether steps alone explain a stretch better, and then keep them: several steps in one
+ * direction look like a drift. */
 static bool are_steps(struct search *search, size_t from, size_t n, double of_drift)
 {
     size_t first = search->changes->n_steps;

@@ -93,7 +93,7 @@ int mt_history_runs(struct mt_store *store, const struct mt_run_filter *filter,
 void mt_run_clear(struct mt_run *run);
 void mt_runs_clear(struct mt_runs *runs);
 
-/* Whether a run can be compared: it is whole or of an allowed end, and has all events. */
+/* Return whether a run can be compared: it is whole or of an allowed end, and has all events. */
 bool mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed);
 
 /* The program's name, without folders. */

@@ -272,7 +272,7 @@ static int open_unchanging(struct mt_store *store)
     return open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, 0);
 }
 
-/* Whether SQLite could not create the files beside the database. */
+/* Return whether SQLite could not create the files beside the database. */
 static bool has_no_room(int code)
 {
     code &= 0xff;

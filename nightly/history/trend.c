@@ -41,7 +41,7 @@ static int find_changes(struct mt_trend *trend)
     return rc;
 }
 
-/* Whether the step of a series belongs to a night: noise may move it by one. */
+/* Return whether the step of a series belongs to a night: noise may move it by one. */
 static bool is_of(const struct mt_trend_step *night, const struct mt_step *step, bool is_exact)
 {
     return night->at == step->at ||

@@ -111,7 +111,7 @@ static void drop_unproven(struct mt_oom_story *story)
     story->n_advice = n;
 }
 
-/* Whether the run's settings have it: with it they are the same. */
+/* Return whether the run's settings have it: with it they are the same. */
 static bool is_in_force(const struct mt_trial *trial, const char *setting)
 {
     struct mt_alloc_conf_error error;
@@ -150,7 +150,7 @@ static int try_settings(struct adviser *adviser)
     return rc;
 }
 
-/* Whether the run comes as far as is known with it. */
+/* Return whether the run comes as far as is known with it. */
 static bool is_enough(const struct mt_judge *judge, const struct mt_advice *advice)
 {
     return advice->served == MT_SERVED_YES && (!judge->rest || advice->reach >= judge->rest->known);
@@ -258,7 +258,7 @@ static int find_card(struct adviser *adviser)
     return rc == -ENOMEM ? rc : 0;
 }
 
-/* Whether the request is served if the program may take the whole card. */
+/* Return whether the request is served if the program may take the whole card. */
 static int try_without_limit(struct adviser *adviser)
 {
     struct mt_trial trial = adviser->judge.trial;

@@ -31,7 +31,7 @@ struct mt_advisor {
     bool is_too_long;
 };
 
-/* Asks the question's replay to tell the advisor, which stays where it is. 0 or -ENOMEM. */
+/* Ask the question's replay to tell the advisor, which stays where it is. 0 or -ENOMEM. */
 int mt_advisor_watch(struct mt_advisor *advisor, struct mt_question *question);
 
 /* Judges the story's advice, adds settings that help, and finds how much larger a card would do.

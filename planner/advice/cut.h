@@ -9,8 +9,8 @@
 #include "planner/changes/rest.h"
 #include "planner/requests/gather.h"
 
-/* Whether nothing was allocated after the last request that failed: what the program asked for next
- * is not in the trace. */
+/* Return whether nothing was allocated after the last request that failed: what the program asked
+ * for next is not in the trace. */
 bool mt_is_cut(const struct mt_asked *asked);
 
 struct mt_cut_run {

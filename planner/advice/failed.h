@@ -6,10 +6,10 @@
 #include "planner/changes/recording.h"
 #include "planner/requests/gather.h"
 
-/* Whether the request at that place failed. */
+/* Return whether the request at that place failed. */
 bool mt_failed(const struct mt_asked *asked, size_t place);
 
-/* How many requests came up to the last one that failed, with it; 0: none failed. */
+/* Return how many requests came up to the last one that failed, with it; 0: none failed. */
 size_t mt_failed_last(const struct mt_asked *asked);
 
 /* Add a request that failed, of so many bytes, to the recorded blocks, for changes to edit. What it

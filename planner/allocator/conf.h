@@ -35,7 +35,7 @@ struct mt_alloc_conf_error {
 
 void mt_alloc_conf_init(struct mt_alloc_conf *conf);
 /*
- * Reads what the variable would hold, by the rules of the release (an empty text changes nothing).
+ * Read what the variable would hold, by the rules of the release (an empty text changes nothing).
  * 0, or -EINVAL where PyTorch would refuse it (or ignore a word of it) with *error set; *conf is
  * then unchanged.
  */

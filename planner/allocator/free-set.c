@@ -190,7 +190,7 @@ bool mt_free_set_put(struct mt_free_set *set, struct mt_free_key key, struct mt_
     return true;
 }
 
-/* Joins a chunk with the one behind it, where they leave half of one empty. */
+/* Join a chunk with the one behind it, where they leave half of one empty. */
 static void join(struct mt_free_set *set, unsigned at)
 {
     struct mt_free_chunk *low = set->chunk[at], *high;

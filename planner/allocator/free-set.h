@@ -27,7 +27,7 @@ struct mt_free_at {
     unsigned chunk, entry;
 };
 
-/* Frees the memory; the set is empty then. A set of zeros is an empty one. */
+/* Free the memory; the set is empty then. A set of zeros is an empty one. */
 void mt_free_set_clear(struct mt_free_set *set);
 /* The first entry that is not below the key. */
 struct mt_free_at mt_free_set_from(const struct mt_free_set *set, struct mt_free_key key);

@@ -121,7 +121,7 @@ struct mt_alloc_stream *mt_side_stream(struct mt_allocator *allocator, struct mt
 /* Into the free or the unmapped ones of its stream, and out of them. */
 void mt_block_put(struct mt_allocator *allocator, struct mt_alloc_block *block);
 void mt_block_take(struct mt_alloc_block *block);
-/* Joins `other`, a neighbour or NULL, into `block` where both can be had; the size that was joined.
+/* Join `other`, a neighbour or NULL, into `block` where both can be had; the size that was joined.
  */
 uint64_t mt_block_join(struct mt_allocator *allocator, struct mt_alloc_block *block,
                        struct mt_alloc_block *other);
@@ -169,7 +169,7 @@ void mt_process_waits(struct mt_allocator *allocator);
 void mt_process_captured(struct mt_allocator *allocator);
 /* And with its end, what no stream outside of it uses. */
 void mt_end_capture(struct mt_allocator *allocator, const struct mt_alloc_pool *pool);
-/* Waits for all; pool: NULL, or the blocks of that one only. */
+/* Wait for all; pool: NULL, or the blocks of that one only. */
 void mt_end_waits(struct mt_allocator *allocator, const struct mt_alloc_pool *pool);
 /* A capture holds waits and releases back. */
 static inline bool mt_is_held_back(const struct mt_allocator *allocator)

@@ -103,7 +103,7 @@ static bool find_hard(struct mt_allocator *allocator, struct mt_wanted *wanted)
            (!allocator->falls_back_early && fall_back(allocator, wanted));
 }
 
-/* Returns whether there was memory. */
+/* Return whether there was memory. */
 static bool allocate(struct mt_allocator *allocator, const struct mt_request *request)
 {
     struct mt_alloc_pool *pool = mt_pool(allocator, request->pool);

@@ -64,7 +64,7 @@ int mt_allocator_feed_watched(struct mt_allocator *allocator, const struct mt_re
 /* Now; and each number's highest value so far (inactive_split: at any moment). */
 const struct mt_allocator_state *mt_allocator_now(const struct mt_allocator *allocator);
 const struct mt_allocator_state *mt_allocator_peak(const struct mt_allocator *allocator);
-/* How many requests were fed. */
+/* Return how many requests were fed. */
 uint64_t mt_allocator_fed(const struct mt_allocator *allocator);
 
 /* The first request that ran out of memory. */

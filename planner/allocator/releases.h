@@ -32,10 +32,10 @@ enum mt_torch_change {
     MT_N_TORCH_CHANGES
 };
 
-/* Whether the release has the change. Releases that are not in the table are as the one before
- * them. */
+/* Return whether the release has the change. Releases that are not in the table are as the one
+ * before them. */
 bool mt_torch_has(struct mt_torch_release release, enum mt_torch_change change);
-/* Reads "2.6", "2.6.0+cu124" or "2.15.0a0": false if the text begins with no such two numbers. */
+/* Read "2.6", "2.6.0+cu124" or "2.15.0a0": false if the text begins with no such two numbers. */
 bool mt_torch_read_release(const char *text, struct mt_torch_release *release);
 /* Return the newest variable from which the release reads its settings. */
 const char *mt_torch_variable(struct mt_torch_release release);

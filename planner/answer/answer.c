@@ -174,7 +174,8 @@ static int try_changes(struct search *search)
     return rc;
 }
 
-/* Whether something that costs no more fits for certain: then a combination is not worth a try. */
+/* Return whether something that costs no more fits for certain: then a combination is not worth a
+ * try. */
 static bool is_beaten(const struct search *search, const char *change)
 {
     const struct mt_plan_answer *answer = search->answer;
@@ -267,8 +268,8 @@ static int try_pairs(struct search *search)
     return rc;
 }
 
-/* How much more of the card the nearest way needs: of settings alone, what an endless card would
- * have had; of changes, the smallest card that does. */
+/* Return how much more of the card the nearest way needs: of settings alone, what an endless card
+ * would have had; of changes, the smallest card that does. */
 static int find_missing(struct search *search)
 {
     struct mt_plan_answer *answer = search->answer;

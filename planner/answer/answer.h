@@ -53,7 +53,8 @@ int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
                    const struct mt_modelled_changes *changes);
 void mt_answer_clear(struct mt_plan_answer *answer);
 
-/* Whether the job fits, or something makes it fit for certain; true where the card is not known. */
+/* Return whether the job fits, or something makes it fit for certain; true where the card is not
+ * known. */
 bool mt_answer_is_found(const struct mt_plan_answer *answer);
 
 /* Write the answer, which stands first on a page. names_device: there are others. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the path begins with the pattern, in which a "*" stands for one part: bytes of the
+/* Return whether the path begins with the pattern, in which a "*" stands for one part: bytes of the
  * module's own path; 0: it does not. */
 static size_t match(const char *pattern, const char *path)
 {
@@ -168,7 +168,7 @@ static void recompute_added(struct checkpoint *checkpoint)
     }
 }
 
-/* Whether the call runs under torch.utils.checkpoint as it is. */
+/* Return whether the call runs under torch.utils.checkpoint as it is. */
 static bool is_in_force(const struct mt_recording *recording, const struct mt_module_call *call)
 {
     size_t i = mt_first_made(recording, call->forward);

@@ -296,7 +296,7 @@ static const char *name_of(const struct mt_recording *recording, uint32_t name)
     return name ? mt_string(recording->definitions, name) : "";
 }
 
-/* Whether the node multiplies by what a norm divides by. */
+/* Return whether the node multiplies by what a norm divides by. */
 static bool is_scaled_by_norm(const struct mt_recording *recording,
                               const struct mt_recorded_node *node)
 {

@@ -25,8 +25,8 @@ static uint64_t *parameter_sizes(const struct mt_recording *recording, size_t *n
     return sizes;
 }
 
-/* Whether the batch says how large it is. What is as large as a parameter may be one's, in another
- * form.
+/* Return whether the batch says how large it is. What is as large as a parameter may be one's, in
+ * another form.
  */
 static bool is_of_batch(const struct mt_recorded_block *block, const uint64_t *sizes, size_t n)
 {
@@ -91,8 +91,8 @@ static bool is_part_of(const char *path, const char *whole)
     return !strncmp(path, whole, size) && (!size || !path[size] || path[size] == '.');
 }
 
-/* Whether the block has as many elements as scores; of one whose type is not known any width may
- * be. */
+/* Return whether the block has as many elements as scores; of one whose type is not known any width
+ * may be. */
 static bool is_as_scores(const struct scores *scores, const struct mt_recording *recording,
                          const struct mt_recorded_block *block)
 {

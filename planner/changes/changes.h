@@ -78,19 +78,19 @@ struct mt_modelled_changes {
  * or its argument makes no sense; -ENOENT: change->why_not. */
 int mt_change_apply(struct mt_edits *edits, const char *name, struct mt_modelled *change);
 
-/* Whether two changes rebuild different things, so that they are modelled together. */
+/* Return whether two changes rebuild different things, so that they are modelled together. */
 bool mt_changes_go_together(const char *one, const char *other);
 
 /* One change. As mt_modelled_add, and but for its savings. */
 int mt_modelled_of(struct mt_modelled *change, const struct mt_recording *recording,
                    const char *name);
 
-/* Adds the change of that name. 0; -ENOMEM; -EINVAL: there is none of that name, or its argument
+/* Add the change of that name. 0; -ENOMEM; -EINVAL: there is none of that name, or its argument
  * makes no sense. To be cleared in any case. */
 int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recording *recording,
                     const char *name);
 
-/* Adds all that make sense for the program, unasked. 0 or -ENOMEM. */
+/* Add all that make sense for the program, unasked. 0 or -ENOMEM. */
 int mt_modelled_add_usual(struct mt_modelled_changes *changes,
                           const struct mt_recording *recording);
 /* Bytes less at the peak for each operator that runs again in one step; 0: none does, or none is

@@ -23,11 +23,11 @@ int mt_change_zero_grad(struct mt_edits *edits, const char *argument, struct mt_
 int mt_change_keep_nothing(struct mt_edits *edits, const char *argument,
                            struct mt_modelled *change);
 
-/* Whether the block is of the model, of its optimizer or of a library: another batch leaves it
- * alone. */
+/* Return whether the block is of the model, of its optimizer or of a library: another batch leaves
+ * it alone. */
 bool mt_is_of_model(const struct mt_recorded_block *block);
 
-/* Whether the block outlives the first step that ends after its allocation. */
+/* Return whether the block outlives the first step that ends after its allocation. */
 bool mt_outlives_step(const struct mt_recording *recording, const struct mt_recorded_block *block);
 
 /* A whole number from 1 up; 0: it is none. */
@@ -36,11 +36,11 @@ uint64_t mt_change_number(const char *argument);
 /* A part of one, "0.5" or "1/2"; 0: it is none. */
 double mt_change_part(const char *argument);
 
-/* Takes the optimizer's state and what its steps make off the device. */
+/* Take the optimizer's state and what its steps make off the device. */
 void mt_drop_optimizer(struct mt_edits *edits);
 void mt_drop_block(struct mt_edits *edits, size_t block);
 
-/* Keeps parameters, gradients and state in the host's memory, as FSDP2 does. As
+/* Keep parameters, gradients and state in the host's memory, as FSDP2 does. As
  * mt_change_kind.apply. */
 int mt_offload_parameters(struct mt_edits *edits, struct mt_modelled *change);
 
@@ -82,7 +82,7 @@ struct mt_call_lines {
 /* 0 or -ENOMEM; to be cleared in any case. */
 int mt_call_lines_find(struct mt_call_lines *lines, const struct mt_module_calls *calls,
                        const struct mt_recording *recording);
-/* Whether the line of the call is none of them, and there are any. */
+/* Return whether the line of the call is none of them, and there are any. */
 bool mt_call_evaluates(const struct mt_call_lines *lines, const struct mt_recording *recording,
                        const struct mt_module_call *call);
 void mt_call_lines_clear(struct mt_call_lines *lines);
@@ -94,7 +94,7 @@ size_t mt_first_made(const struct mt_recording *recording, uint64_t event);
 /* The event that made what the call returns, by its last output; 0: not known. */
 uint64_t mt_call_output(const struct mt_recording *recording, const struct mt_module_call *call);
 
-/* Whether the stack is within torch.utils.checkpoint. */
+/* Return whether the stack is within torch.utils.checkpoint. */
 bool mt_is_checkpointed(const struct mt_recording *recording, uint32_t stack);
 
 /* Modules that were called, "layers.*.mlp": every number is a "*". The likeliest to be

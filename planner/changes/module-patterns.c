@@ -23,7 +23,7 @@ static bool is_number(const char *part, size_t size)
     return size && strspn(part, "0123456789") >= size;
 }
 
-/* Adds the bytes to the module's pattern and to those of the modules around it. */
+/* Add the bytes to the module's pattern and to those of the modules around it. */
 static int add(struct list *list, const char *path, bool is_call, uint64_t bytes, uint64_t blocks)
 {
     char text[sizeof list->of->text];

@@ -87,10 +87,10 @@ struct mt_recording {
     int rc; /* -ENOMEM: the recording lacks blocks */
 };
 
-/* Asks the question's replay to fill in the recording, which is zeros and stays where it is. */
+/* Ask the question's replay to fill in the recording, which is zeros and stays where it is. */
 void mt_recording_watch(struct mt_recording *recording, struct mt_question *question);
 
-/* Keeps what is of that device. 0 or -ENOMEM. */
+/* Keep what is of that device. 0 or -ENOMEM. */
 int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *replay, int device);
 /* After blocks were added. */
 void mt_recording_sort(struct mt_recording *recording);
@@ -116,10 +116,12 @@ static inline const struct mt_turn *mt_turns_end(const struct mt_recording *reco
     return recording->turn ? recording->turn + recording->n_turns : NULL;
 }
 
-/* Whether it was there at the end of the last optimizer's step; without steps, of the trace. */
+/* Return whether it was there at the end of the last optimizer's step; without steps, of the trace.
+ */
 bool mt_is_kept(const struct mt_recording *recording, const struct mt_recorded_block *block);
 
-/* Whether it is a parameter that is trained; bytes of one of its elements, 4 where not known. */
+/* Return whether it is a parameter that is trained; bytes of one of its elements, 4 where not
+ * known. */
 bool mt_is_trained(const struct mt_recorded_block *block);
 unsigned mt_recorded_width(const struct mt_recorded_block *block);
 

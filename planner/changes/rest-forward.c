@@ -17,7 +17,7 @@ static size_t count_blocks(const struct mt_resting *resting, const struct mt_mod
     return mt_first_made(resting->recording, call->forward_end) - first_block(resting, call);
 }
 
-/* Whether the first n blocks of two calls are of the same sizes. */
+/* Return whether the first n blocks of two calls are of the same sizes. */
 static bool are_equal(const struct mt_resting *resting, const struct mt_module_call *one,
                       const struct mt_module_call *other, size_t n)
 {

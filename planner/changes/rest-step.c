@@ -18,8 +18,8 @@ static unsigned common(unsigned a, unsigned b)
     return b ? common(b, a % b) : a;
 }
 
-/* How many blocks of a size come together, in the order in which they were made: the last ones may
- * be more still. */
+/* Return how many blocks of a size come together, in the order in which they were made: the last
+ * ones may be more still. */
 static unsigned count_together(const struct mt_resting *resting)
 {
     const struct mt_recording *recording = resting->recording;

@@ -16,7 +16,7 @@ struct mt_gaps { /* one of zeros is empty */
 
 /* Where the piece begins. */
 uint64_t mt_gaps_take(struct mt_gaps *gaps, uint64_t size);
-/* Gives a piece back that was taken. 0 or -ENOMEM. */
+/* Give a piece back that was taken. 0 or -ENOMEM. */
 int mt_gaps_give(struct mt_gaps *gaps, uint64_t begin, uint64_t end);
 void mt_gaps_clear(struct mt_gaps *gaps);
 

@@ -17,7 +17,7 @@ void mt_plan_head_text(const struct mt_analysis *analysis, FILE *out, const stru
 void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
                   FILE *out, const struct mt_style *style);
 
-/* Writes {"schema": "memtap.plan/1", ...}; memtap-plan(1) has its members. changes and answer: the
+/* Write {"schema": "memtap.plan/1", ...}; memtap-plan(1) has its members. changes and answer: the
  * members of that name, which it takes over; NULL: there are none. 0, -EIO or -ENOMEM. */
 int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
                  json_t *changes, json_t *answer, FILE *out);
@@ -25,7 +25,7 @@ int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis
 /* The plan of the device with the highest peak. */
 const struct mt_plan *mt_plan_main(const struct mt_plan *plans, size_t n);
 
-/* Whether some setting fits on every device. */
+/* Return whether some setting fits on every device. */
 bool mt_plan_fits(const struct mt_plan *plans, size_t n);
 
 /* Where in the run an event is: "in the forward of iteration 2 of 2". Returns out. */

@@ -79,7 +79,7 @@ struct mt_plan_question {
     struct mt_plan_card card; /* total 0: the recorded one */
 };
 
-/* Replays all. 0; -ENOMEM; or -EINVAL where a wanted setting is wrong: *wrong is its index, and
+/* Replay all. 0; -ENOMEM; or -EINVAL where a wanted setting is wrong: *wrong is its index, and
  * error says why. To be cleared in any case. */
 int mt_plan_make(struct mt_plan *plan, const struct mt_asked *asked,
                  const struct mt_plan_question *question, size_t *wrong,

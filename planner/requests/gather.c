@@ -347,7 +347,7 @@ static uint64_t besides_cuda(const struct mt_sample *sample)
     return used > sample->cuda_bytes ? used - sample->cuda_bytes : 0;
 }
 
-/* Takes off the bytes that the sample has twice, by another one. */
+/* Take off the bytes that the sample has twice, by another one. */
 static void settle(struct mt_sample *sample, const struct mt_sample *other)
 {
     if (!mt_sample_has_bytes_twice(sample, other))
@@ -376,7 +376,7 @@ static void settle_samples(struct mt_sample *sample, size_t n)
         settle(&sample[i], &sample[i - 1]);
 }
 
-/* Adds what the samples told to what CUDA's calls did. */
+/* Add what the samples told to what CUDA's calls did. */
 static void finish_others(struct mt_asking *asking)
 {
     struct mt_asked *asked = &asking->asked;

@@ -55,7 +55,8 @@ void mt_gathering_destroy(struct mt_gathering *gathering);
 /* For struct mt_watcher: data is the gathering. 0 or -ENOMEM. */
 int mt_gather(void *gathering, const struct mt_replay *replay, const struct mt_event *event);
 
-/* How many allocations of a device's slot, up to now, were of other streams than the default one.
+/* Return how many allocations of a device's slot, up to now, were of other streams than the default
+ * one.
  */
 size_t mt_gathering_beside(const struct mt_gathering *gathering, unsigned slot);
 

@@ -67,7 +67,7 @@ struct mt_gathering {
     size_t results_capacity;
 };
 
-/* Adds a request. 0 or -ENOMEM. */
+/* Add a request. 0 or -ENOMEM. */
 int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
                   struct mt_request request);
 

@@ -22,7 +22,7 @@ struct mt_recorded_setup {
 void mt_recorded_setup(struct mt_recorded_setup *setup, const struct mt_definitions *definitions);
 void mt_setup_of(struct mt_recorded_setup *setup, const char *torch, const char *conf);
 
-/* Whether both were read. */
+/* Return whether both were read. */
 static inline bool mt_setup_is_known(const struct mt_recorded_setup *setup)
 {
     return setup->knows_release && !*setup->problem.text;

@@ -40,7 +40,7 @@ static __attribute__((noinline, cold)) bool is_of_call(void)
     return call;
 }
 
-/* Whether the thread is in a call that is, or will be, an event of its own. */
+/* Return whether the thread is in a call that is, or will be, an event of its own. */
 static inline bool is_inside(void)
 {
     return (mt_inside_may_be(&mt_cuda_calls) && is_of_call()) ||

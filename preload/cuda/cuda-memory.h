@@ -41,7 +41,7 @@ static inline struct mt_cuda_call mt_cuda_call_of(enum mt_cuda_api api,
 
 extern _Thread_local struct mt_inside mt_cuda_calls __attribute__((tls_model("initial-exec")));
 
-/* Whether the caller is in a call of this thread's. */
+/* Return whether the caller is in a call of this thread's. */
 bool mt_cuda_is_inside(void);
 
 /* The subscription under which CUPTI reported the begin of this thread's call (cupti.h), 0: none;
@@ -59,8 +59,8 @@ static inline void mt_cuda_leave(const struct mt_call_mark *mark)
     __attribute__((cleanup(mt_cuda_leave))) struct mt_call_mark mt_cuda_mark;                      \
     mt_inside_begin(&mt_cuda_calls, &mt_cuda_mark)
 
-/* Whether a call failed with this result because the program can use no device, and nothing was
- * recorded before: then there is nothing to record. The functions below ask this themselves. */
+/* Return whether a call failed with this result because the program can use no device, and nothing
+ * was recorded before: then there is nothing to record. The functions below ask this themselves. */
 int mt_cuda_failed(const char *function, unsigned result);
 
 /* address: points to the memory's address, or its handle, by the call's space. Nothing is there if

@@ -67,9 +67,9 @@ static bool is_wish(const char *wish)
     return value && !strcmp(value, wish);
 }
 
-/* Whether our hooks see the program's calls: its images are linked to the driver or the runtime, or
- * it has looked functions up through us. Otherwise it found the driver by a way that we do not
- * stand in. */
+/* Return whether our hooks see the program's calls: its images are linked to the driver or the
+ * runtime, or it has looked functions up through us. Otherwise it found the driver by a way that we
+ * do not stand in. */
 static int see_hooks(bool was_looked_up)
 {
     return mt_is_preloaded() &&

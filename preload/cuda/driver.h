@@ -52,7 +52,7 @@ extern struct mt_driver_functions mt_driver;
 
 void mt_driver_resolve(enum mt_driver_hook hook);
 
-/* Whether our hooks saw a look-up of the program or the runtime. */
+/* Return whether our hooks saw a look-up of the program or the runtime. */
 bool mt_driver_was_looked_up(void);
 
 /* The driver's cuCtxGetDevice, or NULL. */

@@ -232,7 +232,7 @@ unsigned mt_hook_cuda_stream_destroy(void *stream)
     return ASK(runtime, cuda_stream_destroy, stream);
 }
 
-/* Frees all memory of the process on the caller's device. */
+/* Free all memory of the process on the caller's device. */
 unsigned mt_hook_cuda_device_reset(void)
 {
     const struct mt_cudart *runtime = RUNTIME();

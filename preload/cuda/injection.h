@@ -15,7 +15,7 @@
 /* Write the path of a file beside libmemtap.so, or its own if name is NULL. Return 0 or -ENOENT. */
 int mt_own_path(char out[PATH_MAX], const char *name);
 
-/* Whether we were preloaded, so that programs' calls come to our hooks. */
+/* Return whether we were preloaded, so that programs' calls come to our hooks. */
 bool mt_is_preloaded(void);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* Whether a call failed because of this, before anything was recorded. Report the process's first
- * such call to memtap run. Any thread; keeps errno. */
+/* Return whether a call failed because of this, before anything was recorded. Report the process's
+ * first such call to memtap run. Any thread; keeps errno. */
 bool mt_has_no_device(const char *function, unsigned result);
 
 #endif

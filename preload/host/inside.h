@@ -61,7 +61,7 @@ static inline void mt_inside_end(struct mt_inside *inside, const struct mt_call_
         mt_inside_end_slow(inside, mark);
 }
 
-/* Whether there is anything to find. */
+/* Return whether there is anything to find. */
 static inline bool mt_inside_may_be(const struct mt_inside *inside)
 {
     return MT_UNLIKELY(inside->only != 0);

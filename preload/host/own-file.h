@@ -21,7 +21,7 @@ struct mt_own_file {
  * flags for open(2). Return 0 or a negative errno. */
 int mt_own_file_create(struct mt_own_file *file, const char *path, int flags);
 
-/* Whether the descriptor still refers to the file. */
+/* Return whether the descriptor still refers to the file. */
 bool mt_own_file_is_ours(const struct mt_own_file *file);
 
 /* Where an open file is now. */
@@ -34,10 +34,10 @@ enum mt_file_place {
 };
 enum mt_file_place mt_own_file_place(const struct mt_own_file *file, const char *path);
 
-/* Whether it has so many bytes: nobody else has written to it, or cut it short. */
+/* Return whether it has so many bytes: nobody else has written to it, or cut it short. */
 bool mt_own_file_has_size(const struct mt_own_file *file, uint64_t size);
 
-/* Whether the file has this name. */
+/* Return whether the file has this name. */
 bool mt_own_file_is_at(const struct mt_own_file *file, const char *path);
 
 /* Remove the name if it is still the file's. */

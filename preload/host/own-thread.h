@@ -14,7 +14,7 @@ extern _Atomic bool mt_is_restricted;
  * (ulimit -s), or too large for the address space. Return 0 or an error number. */
 int mt_own_thread(void *(*run)(void *));
 
-/* Whether the kernel has any in this process. */
+/* Return whether the kernel has any in this process. */
 bool mt_own_threads_exist(void);
 
 /* Wait until the kernel has no thread of ours any more, for at most 1 s. They have been told to

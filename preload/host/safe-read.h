@@ -29,7 +29,7 @@ int mt_safe_read_words(const uint64_t *address, uint64_t *out, unsigned n);
 /* Write size bytes. Return 0, or -EFAULT if they cannot be written. */
 int mt_safe_write(void *address, const void *bytes, size_t size);
 
-/* Whether safe reads work just now: they may need two free descriptors. */
+/* Return whether safe reads work just now: they may need two free descriptors. */
 bool mt_can_read_safely(void);
 
 #endif

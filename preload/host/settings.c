@@ -10,7 +10,7 @@ struct mt_settings mt_settings;
 
 #define MOST_SHOWN 100 /* bytes shown of a wrong value */
 
-/* Whether the value can be used. If not, tell the user why. */
+/* Return whether the value can be used. If not, tell the user why. */
 static bool is_right(const struct mt_setting *setting, const char *value)
 {
     char wrong[128];

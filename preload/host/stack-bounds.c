@@ -94,7 +94,7 @@ static bool is_own(const struct mt_stack_bounds *bounds, uintptr_t address)
     return holds((struct range){bounds->low, bounds->top}, address);
 }
 
-/* Whether an address is on the calling thread's own stack. */
+/* Return whether an address is on the calling thread's own stack. */
 static bool find_own(struct mt_stack_bounds *bounds, uintptr_t address)
 {
     bool may_be = !bounds->top || (address < bounds->low && bounds->low - address < MOST_GROWTH);

@@ -16,7 +16,8 @@ struct mt_live_physical {
     struct mt_event last; /* the event that gave or took a handle */
 };
 
-/* Whether the event makes physical memory; whether it gives existing memory another handle. */
+/* Return whether the event makes physical memory; whether it gives existing memory another handle.
+ */
 int mt_live_makes_physical(const struct mt_event *event);
 int mt_live_gives_handle(const struct mt_event *event);
 

@@ -29,7 +29,7 @@ static struct mt_live_storage **place_of(const struct mt_live_storages *storages
     return &storages->place[(event->RESIZE.storage >> 4 ^ event->RESIZE.storage >> 18) % PLACES];
 }
 
-/* Whether a label belongs to the tensor, whatever memory it has. */
+/* Return whether a label belongs to the tensor, whatever memory it has. */
 static bool is_lasting(const struct mt_event *label)
 {
     return label->kind == MT_LEAF || label->kind == MT_SET_DATA ||

@@ -27,7 +27,7 @@ void *mt_find_anywhere(const char *symbol);
 /* Report that no library has the function and end the process, as the loader does. */
 void mt_end_without(const char *symbol);
 
-/* Whether an address lies in libmemtap.so. */
+/* Return whether an address lies in libmemtap.so. */
 bool mt_is_ours(const void *address);
 
 /* Return a function or object of a loaded library (never this one), searching `library` first

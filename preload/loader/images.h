@@ -30,10 +30,10 @@ int mt_image_find(uintptr_t address, struct mt_image *out);
 /* The same by the loader's list, as with an old glibc. */
 int mt_image_find_in_list(uintptr_t address, struct mt_image *out);
 
-/* Whether it is still loaded at the same place. */
+/* Return whether it is still loaded at the same place. */
 bool mt_image_is_loaded(const struct mt_image *image);
 
-/* Whether some image is linked to a library whose SONAME begins so. */
+/* Return whether some image is linked to a library whose SONAME begins so. */
 int mt_images_need(const char *beginning);
 
 #define MT_BUILD_ID_TEXT 65

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether dlopen must not be called. dlsym and dladdr may. */
+/* Return whether dlopen must not be called. dlsym and dladdr may. */
 bool mt_loader_is_broken(void);
 
 /* dlopen; NULL also if it must not be called. */

@@ -185,7 +185,7 @@ static bool needs_gradient(const void *impl)
     return !get || get(impl);
 }
 
-/* Whether this is the class Tensor itself, not a derived one. */
+/* Return whether this is the class Tensor itself, not a derived one. */
 static bool is_plain_class(uint64_t type, uint64_t object)
 {
     static _Atomic uint64_t known;

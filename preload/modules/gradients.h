@@ -25,11 +25,11 @@ void mt_gradient_is_known(struct mt_thread *self, const void *leaf, const void *
 /* Record the changed gradients. Call if self->n_gradients is not 0. */
 void mt_gradients_look(struct mt_thread *self);
 
-/* Whether the tensor is a leaf's gradient, among those seen last. */
+/* Return whether the tensor is a leaf's gradient, among those seen last. */
 bool mt_is_gradient(const void *impl);
 
-/* Whether a live tensor cannot be a parameter of a module or an optimizer: it needs no gradient,
- * and its class is Python's plain Tensor. */
+/* Return whether a live tensor cannot be a parameter of a module or an optimizer: it needs no
+ * gradient, and its class is Python's plain Tensor. */
 bool mt_is_no_parameter(const void *impl);
 
 /* For a forked child. */

@@ -27,7 +27,7 @@ int mt_module_children(const struct mt_python_layout *layout, uint64_t object, b
 /* Find out what can be proven of this Python's modules. */
 void mt_module_proof_start(const struct mt_python_layout *layout);
 
-/* Whether this object, a module with three dicts, can be proven. */
+/* Return whether this object, a module with three dicts, can be proven. */
 bool mt_module_is_provable(const struct mt_python_layout *layout, uint64_t object,
                            const uint64_t dict[3]);
 

@@ -122,8 +122,8 @@ static uint32_t add(uint32_t class)
     return id;
 }
 
-/* Whether this is one of the replicas that DataParallel makes for a call. All modules share a few
- * strs as attribute names, so read each name once. */
+/* Return whether this is one of the replicas that DataParallel makes for a call. All modules share
+ * a few strs as attribute names, so read each name once. */
 static bool is_replica(const struct mt_python_layout *layout, struct mt_py_dict *attributes)
 {
     static uint64_t others[1024];

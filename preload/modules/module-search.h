@@ -33,10 +33,11 @@ uint32_t mt_module_searches_cut(void);
 /* For a forked child. */
 void mt_module_search_reset(void);
 
-/* Whether the object's memory is a module's, by the attributes that torch.nn.Module makes. */
+/* Return whether the object's memory is a module's, by the attributes that torch.nn.Module makes.
+ */
 bool mt_module_is_sound(const struct mt_python_layout *layout, uint64_t object);
 
-/* Whether it is a module of torch.jit.script, which is laid out differently. */
+/* Return whether it is a module of torch.jit.script, which is laid out differently. */
 bool mt_module_is_scripted(const struct mt_python_layout *layout, uint64_t object);
 
 #endif

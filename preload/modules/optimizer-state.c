@@ -254,9 +254,9 @@ static void earn(struct mt_thread *self, uint64_t new_entries)
                                   memory_order_relaxed);
 }
 
-/* Whether to go through an optimizer now. Tensors may be replaced while the dict's entries stay, so
- * go through it again, ever more rarely. If this would take too much of the program's time, wait
- * for a later step. */
+/* Return whether to go through an optimizer now. Tensors may be replaced while the dict's entries
+ * stay, so go through it again, ever more rarely. If this would take too much of the program's
+ * time, wait for a later step. */
 static bool is_due(struct mt_thread *self, uint64_t optimizer)
 {
     uint64_t n;

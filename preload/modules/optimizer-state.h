@@ -15,7 +15,8 @@
 /* From now on, read optimizers by this layout. */
 void mt_optimizers_start(const struct mt_python_layout *layout);
 
-/* Whether frames of this code are an optimizer's step, with the optimizer as first argument. */
+/* Return whether frames of this code are an optimizer's step, with the optimizer as first argument.
+ */
 bool mt_optimizer_is_step(uint64_t code, uint64_t object);
 
 /* The thread's i-th known frame is a step; it may have been before. */

@@ -17,9 +17,9 @@
 /* From now on, read modules by this layout. */
 void mt_modules_start(const struct mt_python_layout *layout);
 
-/* Whether frames of this code work for a module, their first argument; object is such an argument.
- * The first one shows whether modules can be read at all. Call with the intern lock, like all below
- * but mt_module_find. */
+/* Return whether frames of this code work for a module, their first argument; object is such an
+ * argument. The first one shows whether modules can be read at all. Call with the intern lock, like
+ * all below but mt_module_find. */
 bool mt_module_is_caller(uint64_t code, uint64_t object);
 
 /* The module from within which another is called; zeros: none. */

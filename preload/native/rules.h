@@ -54,8 +54,8 @@ struct mt_kept_rule {
     int32_t cfa;
 };
 
-/* Whether a rule is one of almost all code: a frame of a known size, the caller's frame pointer in
- * it or untouched. */
+/* Return whether a rule is one of almost all code: a frame of a known size, the caller's frame
+ * pointer in it or untouched. */
 static inline bool mt_frame_rule_is_plain(struct mt_kept_rule rule)
 {
     _Static_assert(MT_BP_SAME == 0 && MT_BP_AT_CFA == 1, "the lowest bit tells which");

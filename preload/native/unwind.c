@@ -15,7 +15,7 @@ static uintptr_t word_at(uintptr_t address)
     return *(const uintptr_t *)address;
 }
 
-/* Whether the word at an address lies in the rest of the stack. */
+/* Return whether the word at an address lies in the rest of the stack. */
 static bool is_left(uintptr_t address, uintptr_t sp, uintptr_t top)
 {
     return address >= sp && address <= top - WORD;
@@ -30,7 +30,8 @@ struct way {
     struct mt_stack_bounds *bounds;
 };
 
-/* Whether a CFA lies in the stack, of which more may be readable than was asked for at first. */
+/* Return whether a CFA lies in the stack, of which more may be readable than was asked for at
+ * first. */
 static bool reaches(struct way *way, uintptr_t cfa)
 {
     if (cfa <= way->top)

@@ -69,7 +69,8 @@ static bool is_capital(char letter)
     return letter >= 'A' && letter <= 'Z';
 }
 
-/* Whether only we have the function. A program may ask this to see whether there is CUDA at all. */
+/* Return whether only we have the function. A program may ask this to see whether there is CUDA at
+ * all. */
 static bool is_only_ours(const char *symbol)
 {
     return mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, symbol)) && !mt_find_real(symbol, NULL);

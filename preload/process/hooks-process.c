@@ -46,8 +46,8 @@ void mt_hook_abort(void)
     end_process(127);
 }
 
-/* Whether the signal would end a process by default, and this process has neither blocked nor
- * handled it. */
+/* Return whether the signal would end a process by default, and this process has neither blocked
+ * nor handled it. */
 static int ends_us(int number)
 {
     struct sigaction action;

@@ -349,7 +349,7 @@ int mt_py_product(const struct mt_python_layout *layout, uint64_t object, uint64
     return 0;
 }
 
-/* Whether this is a type of tensors: all derive from one type of PyTorch's C++ part. */
+/* Return whether this is a type of tensors: all derive from one type of PyTorch's C++ part. */
 static bool is_tensor_type(uint64_t type)
 {
     static _Atomic uint64_t known[8];
@@ -385,7 +385,7 @@ struct mt_py_tensor mt_py_tensor(uint64_t object)
     return tensor;
 }
 
-/* Whether the class is one of PyTorch's own two, which wrap nothing. */
+/* Return whether the class is one of PyTorch's own two, which wrap nothing. */
 static bool is_plain(uint64_t object)
 {
     char class[16];

@@ -22,7 +22,7 @@ void mt_guard_set(unsigned number, void *pages, size_t size);
 /* Note that pages are lost, and end the recording. */
 void mt_guard_lose(void);
 
-/* Whether pages were lost: what was read or written since is worth nothing. */
+/* Return whether pages were lost: what was read or written since is worth nothing. */
 bool mt_guard_has_lost(void);
 
 /* For a forked child. */

@@ -39,7 +39,7 @@ struct mt_intern_position {
  * or 0: none. The text stays valid. Not for the adding threads. */
 int mt_intern_read(struct mt_intern_position *position, struct mt_definition *out);
 
-/* Whether something got no id; write its sorts in words. Any thread. */
+/* Return whether something got no id; write its sorts in words. Any thread. */
 int mt_intern_full(char *out, size_t size);
 
 /* Forget everything; for a forked child. */

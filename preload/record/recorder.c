@@ -186,8 +186,8 @@ static void look_around(void)
             mt_parts[i].find();
 }
 
-/* Whether this is a child of a fork that our handlers did not see; true once, for its first thread
- * here. */
+/* Return whether this is a child of a fork that our handlers did not see; true once, for its first
+ * thread here. */
 static bool is_unseen_child(void)
 {
     pid_t parent = atomic_load(&recorder_pid);
@@ -276,7 +276,7 @@ void mt_thread_leave(struct mt_thread *self)
     mt_leave(self);
 }
 
-/* Whether the hook that the thread is in is over. */
+/* Return whether the hook that the thread is in is over. */
 static bool is_over(const struct mt_thread *self)
 {
     uintptr_t sp = mt_stack_pointer();

@@ -159,7 +159,7 @@ int mt_tail_exists(void)
     return tail.header && !atomic_load_explicit(&tail.is_left, memory_order_acquire);
 }
 
-/* Whether the file says what we wrote there. */
+/* Return whether the file says what we wrote there. */
 static bool is_as_written(void)
 {
     const struct mt_tail_header *header = tail.header;

@@ -16,7 +16,7 @@
 /* Make the tail of a trace. On failure, mt_tail_status says why. Writer only. */
 void mt_tail_open(const char *trace_path, uint64_t start_ns);
 
-/* Whether there is a tail. */
+/* Return whether there is a tail. */
 int mt_tail_exists(void);
 
 /* Return "yes", or "no: " or "partly: " with the reason. */
@@ -36,8 +36,8 @@ void mt_tail_note_apart(unsigned index, uint64_t events);
 /* Give the slot back, before the ring is unmapped. */
 void mt_tail_give_ring(struct mt_own_ring *ring, int slot);
 
-/* Whether the file says what this process wrote there, and the same for the ring of a thread;
- * always, if there is none. Writer only. */
+/* Return whether the file says what this process wrote there, and the same for the ring of a
+ * thread; always, if there is none. Writer only. */
 bool mt_tail_is_ours(void);
 bool mt_tail_ring_is_ours(struct mt_own_ring *ring, int slot, uint32_t thread);
 

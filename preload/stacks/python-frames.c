@@ -47,8 +47,8 @@ static bool has_argument(uint64_t frame)
            mt_py_int(mt_py_frame_code(layout, frame), layout->code_arguments) > 0;
 }
 
-/* Whether a known frame, which still exists, does the same for the same object. is_sure: no code
- * object was freed since. */
+/* Return whether a known frame, which still exists, does the same for the same object. is_sure: no
+ * code object was freed since. */
 static inline bool is_same(const struct mt_python_layout *at, const struct mt_known_frame *known,
                            bool is_sure)
 {
@@ -178,7 +178,7 @@ static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_mo
     return n;
 }
 
-/* Whether a frame works for its first argument, a module other than its caller's. */
+/* Return whether a frame works for its first argument, a module other than its caller's. */
 static int enters_module(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     uint64_t frame = self->known[i].frame;

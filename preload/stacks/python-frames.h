@@ -15,7 +15,7 @@ int mt_frames_start(const struct mt_python_layout *layout, void *code_type);
 /* Return the id of the stack that ends with this frame; 0: none. */
 uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost);
 
-/* Whether the frame is a Python function's, not C code's. */
+/* Return whether the frame is a Python function's, not C code's. */
 static inline bool mt_is_python_frame(const struct mt_python_layout *layout, uint64_t frame)
 {
     enum { OWNED_BY_C_STACK = 3 }; /* from 3.12 on */

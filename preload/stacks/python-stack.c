@@ -108,7 +108,7 @@ static bool has_type(uint64_t object, const void *type)
     return !read_word(object, MT_OBJECT_TYPE, &found) && found == (uint64_t)(uintptr_t)type;
 }
 
-/* Whether the frame's instruction lies in its code object. */
+/* Return whether the frame's instruction lies in its code object. */
 static bool is_sound_instruction(uint64_t frame, uint64_t code)
 {
     const struct mt_python_layout *layout = python.layout;

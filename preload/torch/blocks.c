@@ -35,8 +35,8 @@ static struct site {
 } sites[SITES];
 static struct mt_held learning;
 
-/* Whether the page of an address can be read: each system call asks about a whole area, because
- * records come and go in many pages of the heap. */
+/* Return whether the page of an address can be read: each system call asks about a whole area,
+ * because records come and go in many pages of the heap. */
 static bool is_page_readable(uint64_t at)
 {
     uint64_t area = at / MT_BLOCK_AREA, page = at / PAGE;
@@ -79,7 +79,7 @@ static bool is_linked(uint64_t at, const uint64_t *record, unsigned word)
                      back == at);
 }
 
-/* Learns where the size is from the first record that says everything. */
+/* Learn where the size is from the first record that says everything. */
 static bool is_record(uint64_t at, const uint64_t *record, bool is_free, uint64_t address,
                       uint64_t bytes)
 {

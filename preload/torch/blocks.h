@@ -85,7 +85,8 @@ const uint64_t *mt_block_known_anywhere(bool is_free, struct mt_caller caller);
 uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, uint64_t size,
                        uint64_t record[MT_BLOCK_WORDS]);
 
-/* Whether a record, whose size is at this word, is of a block that was handed out just now. */
+/* Return whether a record, whose size is at this word, is of a block that was handed out just now.
+ */
 MT_UNSANITIZED static inline bool mt_block_is_handed_out(const uint64_t *record, unsigned word,
                                                          uint64_t address, uint64_t bytes)
 {
@@ -116,7 +117,7 @@ void mt_blocks_have_waited(const uint64_t *record, const uint64_t *address, bool
 /* The private pool that has this pool of blocks: its address, 0: none has it. */
 uint64_t mt_block_private_pool(uint64_t pool);
 
-/* Whether any record was found. */
+/* Return whether any record was found. */
 bool mt_blocks_are_found(void);
 
 /* For a forked child. */

@@ -35,8 +35,8 @@ extern struct mt_real_functions mt_real;
 
 void mt_resolve(enum mt_hook hook);
 
-/* Whether PyTorch is there, and which of the hooked functions were not found in it when the first
- * of them was called: their names, a space before each, in `missing`. */
+/* Return whether PyTorch is there, and which of the hooked functions were not found in it when the
+ * first of them was called: their names, a space before each, in `missing`. */
 int mt_missing_in_torch(char *missing, size_t size);
 
 #endif

@@ -150,7 +150,7 @@ MT_UNSANITIZED static __attribute__((noinline)) void alloc_other(struct mt_threa
     }
 }
 
-/* Whether the thread's last alloc was of the same, and of a pool that all share. */
+/* Return whether the thread's last alloc was of the same, and of a pool that all share. */
 static inline bool is_as_before(const struct mt_thread *self, int device, uint64_t stream,
                                 uint64_t pool)
 {

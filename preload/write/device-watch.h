@@ -54,7 +54,7 @@ void mt_watch_forget(void);
 /* Take a last sample of all devices, if that takes at most 0.5 s; then ask NVML no more. */
 void mt_watch_finish(void);
 
-/* Whether there is a thread that asks. Writer only. */
+/* Return whether there is a thread that asks. Writer only. */
 bool mt_watch_has_thread(void);
 
 /* For a forked child, which has no such thread. */

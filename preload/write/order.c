@@ -33,7 +33,7 @@ static void barrier_in_all_threads(void)
         mt_clock_pause(1000);
 }
 
-/* Whether everything begun before the barrier is published. If not, the thread has lost its
+/* Return whether everything begun before the barrier is published. If not, the thread has lost its
  * processor in the middle, or is stopped. */
 static bool is_published(struct mt_own_ring *ring)
 {
@@ -80,8 +80,8 @@ static int list_threads(struct mt_order *order)
     return 0;
 }
 
-/* Whether there is an event at a place that the thread may have put there: others may write to the
- * tail. */
+/* Return whether there is an event at a place that the thread may have put there: others may write
+ * to the tail. */
 static bool is_event(const struct mt_source *source, uint64_t at, uint64_t last_ns)
 {
     const uint64_t *word = source->thread->ring.shared.word;
@@ -91,7 +91,7 @@ static bool is_event(const struct mt_source *source, uint64_t at, uint64_t last_
            time_ns + MOST_BACK_NS >= last_ns && time_ns <= source->until_ns + MOST_BACK_NS;
 }
 
-/* Whether there are only events from a place to the end. Takes from the looks left. */
+/* Return whether there are only events from a place to the end. Takes from the looks left. */
 static bool is_sound(const struct mt_source *source, uint64_t at, uint64_t *looks)
 {
     const uint64_t *word = source->thread->ring.shared.word;
@@ -188,7 +188,7 @@ static int choose(struct mt_order *order)
     return first < order->horizon_ns;
 }
 
-/* Whether the chosen source's next event is older than any other's. */
+/* Return whether the chosen source's next event is older than any other's. */
 static bool is_still_first(const struct mt_order *order)
 {
     if (order->current == SAMPLES)

@@ -79,7 +79,7 @@ static int names_rank(const char *pattern)
     return 0;
 }
 
-/* Whether the path is a directory, a device or a pipe. */
+/* Return whether the path is a directory, a device or a pipe. */
 static bool is_special(const char *path)
 {
     struct stat status;

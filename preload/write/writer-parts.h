@@ -74,8 +74,8 @@ void mt_writer_keep_all(int rc);
 /* Begin a segment if this one is large enough. All taken events are in it. */
 void mt_writer_turn_segment(void);
 
-/* Whether all of the program's threads have ended: the process would have ended, too, but for
- * us. */
+/* Return whether all of the program's threads have ended: the process would have ended, too, but
+ * for us. */
 bool mt_writer_is_alone(void);
 
 #endif

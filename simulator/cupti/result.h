@@ -6,7 +6,7 @@
 
 #include "core/device/trace.h"
 
-/* Returns the code and keeps it as the thread's last error if it is one. */
+/* Return the code and keep it as the thread's last error if it is one. */
 CUptiResult cupti_result(CUptiResult code);
 
 #endif

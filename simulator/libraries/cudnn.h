@@ -35,7 +35,7 @@ struct cudnn_rnn_data {
 
 /* The bytes of an element of a type. */
 size_t cudnn_type_size(int type);
-/* Makes it a dense tensor of that shape. */
+/* Make it a dense tensor of that shape. */
 void cudnn_shape(struct cudnn_tensor *tensor, int type, int dimensions, const int *sizes);
 
 int cudnnCreateRNNDescriptor(struct cudnn_rnn **out);

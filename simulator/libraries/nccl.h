@@ -119,7 +119,7 @@ void nccl_forget(struct nccl_comm *comm);
 
 /* Runs an operation, or keeps it for the end of the thread's group. Takes its own copy. */
 enum nccl_result nccl_submit(const struct nccl_operation *operation);
-/* Waits for the ranks of a new communicator, or at the end of the group. */
+/* Wait for the ranks of a new communicator, or at the end of the group. */
 enum nccl_result nccl_join(struct nccl_comm *comm);
 /* Gather every rank's `size` bytes, in rank order, at once, even in a group. */
 enum nccl_result nccl_gather_now(struct nccl_comm *comm, const void *mine, size_t size, void *all);

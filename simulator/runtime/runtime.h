@@ -31,7 +31,7 @@
 /* The simulated versions: a runtime of the last CUDA 12 works on the same driver. */
 enum { SIM_DRIVER_VERSION = 13020, SIM_RUNTIME_VERSION = SIM_CUDA < 13 ? 12080 : 13020 };
 
-/* Returns the code and keeps it as the thread's last error if it is one. */
+/* Return the code and keep it as the thread's last error if it is one. */
 static inline cudaError_t runtime_result(cudaError_t code)
 {
     if (SIM_UNLIKELY(code != cudaSuccess))

@@ -110,7 +110,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
     }
 }
 
-/* Whether the format takes what was given. */
+/* Return whether the format takes what was given. */
 static int check(const struct mt_command *command, const struct arguments *arguments)
 {
     static const struct {

@@ -19,8 +19,8 @@
 
 enum { NOTHING_FITS = 1 };
 
-/* Whether the simulated device is there, and PyTorch can use it, is found in a child: it changes
- * the environment. 0, or an exit code after a message. */
+/* Return whether the simulated device is there, and PyTorch can use it, is found in a child: it
+ * changes the environment. 0, or an exit code after a message. */
 static int try_simulation(const struct mt_command *command, const struct mt_job *job)
 {
     const struct mt_simulation simulation = {.gpu = job->card[0].gpu->name};

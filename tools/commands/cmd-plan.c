@@ -78,7 +78,7 @@ static int make_plans(const struct mt_analysis *analysis, const struct plan_argu
     return 0;
 }
 
-/* Fills in what was asked for, or what makes sense. 0, -ENOMEM, or an exit code after a message. */
+/* Fill in what was asked for, or what makes sense. 0, -ENOMEM, or an exit code after a message. */
 static int model_changes(const struct mt_analysis *analysis, const struct plan_arguments *arguments,
                          const struct mt_plan *plan, struct mt_cut_run *cut,
                          struct mt_modelled_changes *changes)

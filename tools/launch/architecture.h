@@ -8,8 +8,8 @@
  * it is neither or cannot be read. */
 int mt_match_machine(const char *path);
 
-/* Whether a file is a program for another C library than ours, musl's: its loader cannot load
- * memtap's library, and ends the program. */
+/* Return whether a file is a program for another C library than ours, musl's: its loader cannot
+ * load memtap's library, and ends the program. */
 bool mt_is_of_musl(const char *path);
 
 #endif

@@ -6,7 +6,7 @@
 #define EVENTS_AT_ONCE 1000000u
 #define HEADER 32u /* a shorter file has only just been created */
 
-/* Whether the trace may still appear: no file, or no header yet. */
+/* Return whether the trace may still appear: no file, or no header yet. */
 static bool is_to_come(int rc, const struct mt_trace_error *fault)
 {
     return rc == -ENOENT || fault->fault == MT_FAULT_EMPTY ||

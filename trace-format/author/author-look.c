@@ -27,7 +27,7 @@ static enum life life_of(const struct mt_author *author, const char *path)
     return (stat.state == 'Z' && stat.threads <= 1) || stat.state == 'X' ? DEAD : ALIVE;
 }
 
-/* Whether a process has the author's number in its own, innermost namespace. */
+/* Return whether a process has the author's number in its own, innermost namespace. */
 static bool has_number(const struct mt_author *author, const char *number)
 {
     char path[64], text[4096];

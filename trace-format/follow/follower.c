@@ -54,7 +54,7 @@ int mt_follower_open(struct mt_follower **out, const char *path, struct mt_trace
     return 0;
 }
 
-/* Whether another segment has the trace's name now: this one is complete. */
+/* Return whether another segment has the trace's name now: this one is complete. */
 static bool is_older_now(const struct mt_follower *follower)
 {
     struct stat ours, there;

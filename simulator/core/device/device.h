@@ -67,7 +67,7 @@ static inline int sim_enter(void)
 SIM_API int sim_primary_up(int device);
 /* Take it down. `forget` drops the context's objects; it must not make or end contexts. */
 void sim_primary_end(int device, void (*forget)(int device));
-/* Takes `bytes` (whole pages) of a device, or gives them back. -ENOMEM: beyond its capacity. */
+/* Take `bytes` (whole pages) of a device, or give them back. -ENOMEM: beyond its capacity. */
 SIM_API int sim_take(struct sim_device *device, uint64_t bytes);
 SIM_API void sim_give(struct sim_device *device, uint64_t bytes);
 

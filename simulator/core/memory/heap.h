@@ -17,7 +17,7 @@ struct sim_heap {
 
 /* Take `size` bytes, a multiple of 512, at *address. NULL: no more addresses. */
 struct sim_block *sim_heap_take(struct sim_heap *heap, size_t size, uintptr_t *address);
-/* Gives them back, cleared. */
+/* Give them back, cleared. */
 void sim_heap_give(struct sim_heap *heap, struct sim_block *block);
 
 #endif

@@ -7,7 +7,7 @@
 
 void sim_range_lock(void);
 void sim_range_unlock(void);
-/* Adds a range and gives it its id. -EEXIST: it overlaps another; -ENOMEM. */
+/* Add a range and give it its id. -EEXIST: it overlaps another; -ENOMEM. */
 int sim_range_add(struct sim_range range);
 /* Return the range that holds the address, or NULL. Valid until the table changes. */
 struct sim_range *sim_range_at(uintptr_t address);

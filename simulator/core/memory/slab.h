@@ -12,9 +12,9 @@ enum { SIM_SMALL = 1 << 20 }; /* sizes below this are small */
 
 struct sim_slab;
 
-/* Takes `size` bytes from a slab of the device, or from a new one. -ENOMEM. */
+/* Take `size` bytes from a slab of the device, or from a new one. -ENOMEM. */
 int sim_slab_take(int device, size_t size, struct sim_slab **slab, uintptr_t *address);
-/* Gives them back, cleared; an empty slab goes back to the device. */
+/* Give them back, cleared; an empty slab goes back to the device. */
 void sim_slab_give(struct sim_slab *slab, uintptr_t address, size_t size);
 
 /* Return the slab's page, and the file behind it: -1: none, or the stored one. */
