@@ -13,8 +13,6 @@ SLOWEST = 10
 NO_GPU = re.compile(r"there is no GPU|finds a GPU")
 # What tools/test cannot bring: a test's name, and why it may be skipped.
 MAY_SKIP = {
-    "imports of MEMTAP_TEST_PYTHONS": "other releases of PyTorch: MEMTAP_TEST_PYTHONS names them",
-    "torch wheels": "other releases of PyTorch: MEMTAP_TEST_PYTHONS names them",
     "counts": "its table is of Debian's compiler",
     "overlay": "a container may not mount",
 }
