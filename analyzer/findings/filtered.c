@@ -3,6 +3,7 @@
 #include "analyzer/classify/modules.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/support/glob.h"
+#include "analyzer/support/search.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -57,8 +58,6 @@ struct order {
     const struct mt_definitions *definitions;
 };
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 static int compare_places(const struct mt_definitions *definitions, uint32_t a, uint32_t b)
 {
     char left[512], right[512];
@@ -71,10 +70,10 @@ static int compare_sites(const void *left, const void *right, void *data)
 {
     const struct mt_site *a = left, *b = right;
     const struct order *order = data;
-    int rc = order->by == MT_SORT_BLOCKS ? COMPARE(b->blocks, a->blocks)
+    int rc = order->by == MT_SORT_BLOCKS ? MT_COMPARE(b->blocks, a->blocks)
              : order->by == MT_SORT_NAME ? compare_places(order->definitions, a->stack, b->stack)
                                          : 0;
-    rc = rc ? rc : COMPARE(b->bytes, a->bytes);
+    rc = rc ? rc : MT_COMPARE(b->bytes, a->bytes);
     return rc ? rc : a < b ? -1 : a > b;
 }
 
@@ -92,8 +91,9 @@ static int compare_groups(const void *left, const void *right, void *data)
 {
     const struct mt_group *a = left, *b = right;
     const struct order *order = data;
-    int rc = order->by == MT_SORT_BLOCKS ? COMPARE(b->blocks, a->blocks) : strcmp(a->name, b->name);
-    rc = rc ? rc : COMPARE(b->bytes, a->bytes);
+    int rc =
+        order->by == MT_SORT_BLOCKS ? MT_COMPARE(b->blocks, a->blocks) : strcmp(a->name, b->name);
+    rc = rc ? rc : MT_COMPARE(b->bytes, a->bytes);
     return rc ? rc : a < b ? -1 : a > b;
 }
 
@@ -113,13 +113,13 @@ static int compare_blocks(const void *left, const void *right, void *data)
     const struct order *order = data;
     int rc = 0;
     if (order->by == MT_SORT_BYTES)
-        rc = COMPARE(b->size, a->size);
+        rc = MT_COMPARE(b->size, a->size);
     else if (order->by == MT_SORT_AGE)
-        rc = COMPARE(mt_block_time(a), mt_block_time(b));
+        rc = MT_COMPARE(mt_block_time(a), mt_block_time(b));
     else if (order->by == MT_SORT_NAME)
         rc = compare_places(order->definitions, mt_line_stack(order->definitions, a),
                             mt_line_stack(order->definitions, b));
-    return rc ? rc : COMPARE(a->address, b->address);
+    return rc ? rc : MT_COMPARE(a->address, b->address);
 }
 
 struct mt_verdict *mt_filtered_rows(const struct mt_device *device, const struct mt_filter *filter,

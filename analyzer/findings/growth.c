@@ -2,10 +2,9 @@
 #include "growth.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 
 #define LEAST_ITERATIONS 3u
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 struct remnant {
     uint32_t place, line, iteration; /* place: mt_stack_place of line */
     const struct mt_verdict *verdict;
@@ -13,8 +12,8 @@ struct remnant {
 
 static int by_place(const struct remnant *a, const struct remnant *b)
 {
-    int order = COMPARE(a->place, b->place);
-    return order ? order : COMPARE(a->verdict->rule->category, b->verdict->rule->category);
+    int order = MT_COMPARE(a->place, b->place);
+    return order ? order : MT_COMPARE(a->verdict->rule->category, b->verdict->rule->category);
 }
 
 static int by_place_and_iteration(const void *left, const void *right)
@@ -22,17 +21,17 @@ static int by_place_and_iteration(const void *left, const void *right)
     const struct remnant *a = left, *b = right;
     int order = by_place(a, b);
     if (!order)
-        order = COMPARE(a->iteration, b->iteration);
-    return order ? order : COMPARE(a->line, b->line);
+        order = MT_COMPARE(a->iteration, b->iteration);
+    return order ? order : MT_COMPARE(a->line, b->line);
 }
 
 static int by_bytes(const void *left, const void *right)
 {
     const struct mt_growth_site *a = left, *b = right;
-    int order = COMPARE(b->bytes, a->bytes);
+    int order = MT_COMPARE(b->bytes, a->bytes);
     if (!order)
-        order = COMPARE(a->line, b->line);
-    return order ? order : COMPARE(a->category, b->category);
+        order = MT_COMPARE(a->line, b->line);
+    return order ? order : MT_COMPARE(a->category, b->category);
 }
 
 /* Collect the blocks of earlier iterations, sorted by line and category. */

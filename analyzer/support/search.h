@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binary search in what is in order. */
+/* Order, and binary search in what is in order. */
 #ifndef MT_SEARCH_H
 #define MT_SEARCH_H
 
@@ -19,5 +19,8 @@
         }                                                                                          \
         mt_low;                                                                                    \
     })
+
+/* Return what a comparison of two numbers returns for qsort. */
+#define MT_COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sums.h"
+#include "analyzer/support/search.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define FEWEST 1024u
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 static int by_key(const void *left, const void *right)
 {
     const struct mt_sum *a = left, *b = right;
     for (unsigned i = 0; i < MT_SUM_KEYS; i++)
         if (a->key[i] != b->key[i])
-            return COMPARE(a->key[i], b->key[i]);
+            return MT_COMPARE(a->key[i], b->key[i]);
     return 0;
 }
 
@@ -22,14 +21,14 @@ static int by_largest(const void *left, const void *right)
     const struct mt_sum *a = left, *b = right;
     int order = by_key(a, b);
     if (!order)
-        order = COMPARE(b->largest, a->largest);
-    return order ? order : COMPARE(a->stack, b->stack);
+        order = MT_COMPARE(b->largest, a->largest);
+    return order ? order : MT_COMPARE(a->stack, b->stack);
 }
 
 static int by_size(const void *left, const void *right)
 {
     const struct mt_sum *a = left, *b = right;
-    int order = COMPARE(b->bytes, a->bytes);
+    int order = MT_COMPARE(b->bytes, a->bytes);
     return order ? order : by_key(a, b);
 }
 

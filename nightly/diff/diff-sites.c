@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 /* A site of one run, or a place, which has neither category nor module. */
 struct entry {
     enum mt_category category;
@@ -24,10 +22,10 @@ struct entry {
 static int by_key(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
-    int order = COMPARE(a->line, b->line);
+    int order = MT_COMPARE(a->line, b->line);
     if (!order)
         order = strcmp(a->operator_name, b->operator_name);
-    return order ? order : COMPARE(a->category, b->category);
+    return order ? order : MT_COMPARE(a->category, b->category);
 }
 
 static int by_key_and_module(const void *left, const void *right)
@@ -36,7 +34,7 @@ static int by_key_and_module(const void *left, const void *right)
     int order = by_key(left, right);
     if (!order)
         order = strcmp(a->module, b->module);
-    return order ? order : COMPARE(a->run, b->run);
+    return order ? order : MT_COMPARE(a->run, b->run);
 }
 
 struct entries {

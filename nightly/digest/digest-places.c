@@ -16,10 +16,28 @@ int mt_digest_place_order(const void *left, const void *right)
     return order ? order : strcmp(a->operator_name, b->operator_name);
 }
 
+void mt_digest_places_merge(struct mt_digest_device *to)
+{
+    size_t n = 0;
+    if (to->n_places)
+        qsort(to->place, to->n_places, sizeof *to->place, mt_digest_place_order);
+    for (size_t i = 0; i < to->n_places; i++) {
+        struct mt_digest_place *place = &to->place[i];
+        if (n && !mt_digest_place_order(&to->place[n - 1], place)) {
+            to->place[n - 1].allocations += place->allocations;
+            to->place[n - 1].most_bytes += place->most_bytes;
+            to->place[n - 1].phases += place->phases;
+            mt_digest_place_clear(place);
+        } else {
+            to->place[n++] = *place;
+        }
+    }
+    to->n_places = n;
+}
+
 int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,
                    const struct mt_places *places)
 {
-    size_t n = 0;
     to->place = calloc(places->n + 1, sizeof *to->place);
     for (size_t i = 0; to->place && i < places->n; i++) {
         const struct mt_place *from = &places->place[i];
@@ -33,18 +51,7 @@ int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,
     }
     if (!to->place)
         return -ENOMEM;
-    qsort(to->place, to->n_places, sizeof *to->place, mt_digest_place_order);
-    for (size_t i = 0; i < to->n_places; i++) {
-        if (n && !mt_digest_place_order(&to->place[n - 1], &to->place[i])) {
-            to->place[n - 1].allocations += to->place[i].allocations;
-            to->place[n - 1].most_bytes += to->place[i].most_bytes;
-            to->place[n - 1].phases += to->place[i].phases;
-            mt_digest_place_clear(&to->place[i]);
-        } else {
-            to->place[n++] = to->place[i];
-        }
-    }
-    to->n_places = n;
+    mt_digest_places_merge(to);
     return 0;
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/search.h"
 #include "taker.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Blocks at the peak of one category, whole stack and operator. */
 enum { CATEGORY, STACK, MODULE, OPERATOR, KEYS };
@@ -30,7 +29,7 @@ static int name_site(const struct mt_taker *taker, const struct mt_sum *entry,
 static int same_site(const void *left, const void *right)
 {
     const struct mt_digest_site *a = left, *b = right;
-    int order = COMPARE(a->category, b->category);
+    int order = MT_COMPARE(a->category, b->category);
     if (!order)
         order = strcmp(a->file, b->file);
     if (!order)
@@ -39,7 +38,7 @@ static int same_site(const void *left, const void *right)
         order = strcmp(a->operator_name, b->operator_name);
     if (!order)
         order = strcmp(a->module, b->module);
-    return order ? order : COMPARE(a->line, b->line);
+    return order ? order : MT_COMPARE(a->line, b->line);
 }
 
 /* Of sites with one name the largest comes first: its stack stands for all. */
@@ -48,7 +47,7 @@ static int by_site(const void *left, const void *right)
     const struct mt_digest_site *a = left, *b = right;
     int order = same_site(a, b);
     if (!order)
-        order = COMPARE(b->bytes, a->bytes);
+        order = MT_COMPARE(b->bytes, a->bytes);
     return order ? order : strcmp(a->stack, b->stack);
 }
 

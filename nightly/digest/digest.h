@@ -113,6 +113,9 @@ void mt_digest_attach(struct mt_digest *digest, enum mt_phase phase, struct mt_d
 void mt_digest_site_clear(struct mt_digest_site *site);
 void mt_digest_place_clear(struct mt_digest_place *place);
 
+/* Sort the places, and make one of those with the same line and operator. */
+void mt_digest_places_merge(struct mt_digest_device *to);
+
 /* For qsort: by file, function, line, operator. */
 int mt_digest_place_order(const void *left, const void *right);
 

@@ -68,25 +68,6 @@ static void add_place(struct mt_store *store, struct mt_digest_device *device,
                                       .most_bytes = site->bytes};
 }
 
-/* Sort the places, and make one of those with the same line and operator. */
-static void merge_places(struct mt_digest_device *device)
-{
-    size_t n = 0;
-    if (device->n_places)
-        qsort(device->place, device->n_places, sizeof *device->place, mt_digest_place_order);
-    for (size_t i = 0; i < device->n_places; i++) {
-        struct mt_digest_place *place = &device->place[i];
-        if (n && !mt_digest_place_order(&device->place[n - 1], place)) {
-            device->place[n - 1].allocations += place->allocations;
-            device->place[n - 1].most_bytes += place->most_bytes;
-            mt_digest_place_clear(place);
-        } else {
-            device->place[n++] = *place;
-        }
-    }
-    device->n_places = n;
-}
-
 static void read_sites(struct mt_store *store, int64_t id, struct mt_digest_device *device)
 {
     size_t sites = 0, places = 0;
@@ -111,7 +92,7 @@ static void read_sites(struct mt_store *store, int64_t id, struct mt_digest_devi
             add_place(store, device, site);
     }
     if (!store->failed)
-        merge_places(device);
+        mt_digest_places_merge(device);
 }
 
 /* --- a run as digests, one a trace ----------------------------------------------------------- */
