@@ -136,7 +136,8 @@ enum mt_about {
       F(address, DELTA) F(parameter, DELTA) F(name, PLAIN) F(elements, PLAIN))                     \
     /* An optimizer begins a step: the stack is in it. */                                          \
     M(STEP, 33, "step", OTHER, )                                                                   \
-    /* A torch.nn module has the tensor among its buffers; or, parameter being 1, its parameters. */ \
+    /* A torch.nn module has the tensor among its buffers; or, parameter being 1, its parameters; or, \
+     * being 2, the module or one of its parameters keeps it in another attribute. */              \
     M(MEMBER, 34, "member", LABEL,                                                                 \
       F(address, DELTA) F(parameter, PLAIN))                                                       \
     /* A storage (its own address) gives its memory at address back, size 0; or has got some again, \

@@ -117,6 +117,19 @@ static int made_like(const struct mt_rule_context *context, const struct mt_bloc
            mt_address_map_get(context->lines, mt_line_of(context->definitions, block)) == evidence;
 }
 
+/* Return whether a graph's output that the program made lives on, when its graph is long over. */
+static bool may_be_detached(const struct mt_block *block)
+{
+    return saw(block, MT_SAW_GRAPH_OUTPUT) && !saw(block, MT_SAW_SAVED) && made_outside(block) &&
+           mt_block_ended(block)->backwards > block->birth->when.backwards + 1;
+}
+
+static bool may_be_wrapped_copy(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    return context->trains_copies && saw(block, MT_SAW_PARAMETER) && saw(block, MT_SAW_STEPPED) &&
+           !saw(block, MT_SAW_MODULES_PARAMETER);
+}
+
 static int went_to_another(const struct mt_block *block)
 {
     return saw(block, MT_SAW_END) && born(block, MT_PHASE_BACKWARD) &&
@@ -137,6 +150,10 @@ bool mt_is_kept_by_backward(const struct mt_block *block)
         return (condition);                                                                        \
     }
 
+/* A library may wrap the copies that an optimizer updates, too. No module has them. A graph has
+ * none of them, or copies one each back into its parameter. */
+RULE(is_wrapped_copy,
+     may_be_wrapped_copy(context, block) && (!saw(block, MT_SAW_LEAF) || copy_kind(context, block)))
 RULE(is_parameter, saw(block, MT_SAW_PARAMETER))
 RULE(is_buffer, saw(block, MT_SAW_BUFFER))
 RULE(is_gradient, saw(block, MT_SAW_GRADIENT))
@@ -150,6 +167,10 @@ RULE(is_modules_buffer, saw(block, MT_SAW_MODULES_BUFFER))
 RULE(made_like_buffer, made_like(context, block, MT_SAW_MODULES_BUFFER))
 RULE(made_like_state, made_like(context, block, MT_SAW_STATE))
 RULE(made_like_gradient, made_like(context, block, MT_SAW_GRADIENT))
+/* DeepSpeed makes a graph of its copies while it begins, and never again. */
+RULE(is_copy_of_zero, context->trains_copies &&saw(block, MT_SAW_STEPPED) &&
+                          !saw(block, MT_SAW_MODULES_PARAMETER) &&
+                          made_under(context, block, MT_MARK_ZERO_PARAMETERS))
 RULE(is_stepped, saw(block, MT_SAW_STEPPED) && saw(block, MT_SAW_LEAF))
 /* Copies of parameters that are elsewhere, in higher precision: one each, a flat one of several, or
  * a rank's part. They are not leaves of the graph. ZeRO's authors and Megatron's count them so. */
@@ -190,6 +211,8 @@ RULE(is_master, copy_kind(context, block) == MT_WIDER_COPY)
  * optimizer's state. */
 RULE(is_average, copy_kind(context, block) && context->saw_steps)
 RULE(is_own_state, copy_kind(context, block))
+/* param.clone().detach(): the clone was an output of a graph. */
+RULE(is_detached_average, may_be_detached(block) && context->saw_steps && copy_kind(context, block))
 RULE(was_gathered, is_unlabelled(block) && made_under(context, block, MT_MARK_GATHER))
 RULE(is_of_zero, is_unlabelled(block) && made_under(context, block, MT_MARK_ZERO_PARAMETERS))
 RULE(is_gradient_of_zero,
@@ -212,6 +235,9 @@ RULE(is_scratch, is_from(context, block, MT_MARK_SCRATCH))
 RULE(is_hooked_gradient, saw(block, MT_SAW_LEAF_HOOK) && is_unlabelled(block))
 RULE(in_backward,
      born(block, MT_PHASE_BACKWARD) && died_in_phase(block) && !saw(block, MT_SAW_SAVED))
+/* A tensor that a module keeps from iteration to iteration, or is still to when the trace ends. */
+RULE(is_kept_attribute, saw(block, MT_SAW_ATTRIBUTE_LATER))
+RULE(is_attribute, saw(block, MT_SAW_ATTRIBUTE) && made_outside(block) && !saw(block, MT_SAW_END))
 /* Activations are saved before the next backward, and freed by it. */
 RULE(saved_for_several,
      saw(block, MT_SAW_SAVED_LATER) && !block->node_name && made_to_be_saved(context, block))
@@ -262,6 +288,8 @@ RULE(is_input, made_outside(block) && saw_forward_begin(block))
 RULE(always, 1)
 
 const struct mt_rule mt_rules[] = {
+    {"an optimizer updates it in place of a module's parameters", MT_CATEGORY_OPTIMIZER_STATE,
+     MT_LIKELY, is_wrapped_copy},
     {"wrapped in nn.Parameter", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_parameter},
     {"wrapped in nn.Buffer", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_buffer},
     {"kept as a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_CERTAIN, is_gradient},
@@ -272,6 +300,8 @@ const struct mt_rule mt_rules[] = {
     {"made by NCCL for itself", MT_CATEGORY_COMMUNICATION, MT_LIKELY, made_by_nccl},
     {"made by cuBLAS, cuDNN or a similar library for itself", MT_CATEGORY_WORKSPACE, MT_LIKELY,
      made_by_library},
+    {"made by DeepSpeed's ZeRO, an optimizer updates it in place of parameters",
+     MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY, is_copy_of_zero},
     {"leaf that an optimizer updates", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_stepped},
     {"an optimizer updates it in place of parameters", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      is_stepped_copy},
@@ -299,6 +329,8 @@ const struct mt_rule mt_rules[] = {
     {"moved with its module", MT_CATEGORY_PARAMETERS, MT_LIKELY, was_moved_unlabelled},
     {"made in a module's constructor", MT_CATEGORY_PARAMETERS, MT_LIKELY,
      was_constructed_unlabelled},
+    {"one for every parameter, detached from its graph", MT_CATEGORY_PARAMETERS, MT_GUESS,
+     is_detached_average},
     {"has a grad_fn", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, has_grad_fn},
     {"made in an optimizer step, outlived it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      survived_step},
@@ -328,6 +360,8 @@ const struct mt_rule mt_rules[] = {
     {"freed by the hook of a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_LIKELY,
      is_hooked_gradient},
     {"made in backward, not kept", MT_CATEGORY_TEMPORARIES, MT_LIKELY, in_backward},
+    {"kept by a module as an attribute", MT_CATEGORY_BUFFERS, MT_LIKELY, is_kept_attribute},
+    {"an attribute of a module, never freed", MT_CATEGORY_BUFFERS, MT_GUESS, is_attribute},
     {"made in forward, saved for several backwards", MT_CATEGORY_BUFFERS, MT_LIKELY,
      saved_for_several},
     {"made in forward, live in several backwards", MT_CATEGORY_BUFFERS, MT_GUESS,
@@ -356,58 +390,13 @@ const size_t mt_n_rules = sizeof mt_rules / sizeof *mt_rules;
 
 bool mt_rule_is_master(const struct mt_rule *rule)
 {
-    return rule->holds == is_master || rule->holds == is_stepped_copy;
+    return rule->holds == is_master || rule->holds == is_stepped_copy ||
+           rule->holds == is_wrapped_copy || rule->holds == is_copy_of_zero;
 }
 
 bool mt_rule_is_average(const struct mt_rule *rule)
 {
-    return rule->holds == is_average;
-}
-
-const char *mt_certainty_name(enum mt_certainty certainty)
-{
-    static const char *const names[] = {
-        [MT_CERTAIN] = "certain", [MT_LIKELY] = "likely", [MT_GUESS] = "guess"};
-    return names[certainty];
-}
-
-const struct mt_rule *mt_classify(const struct mt_rule_context *context,
-                                  const struct mt_block *block)
-{
-    const struct mt_rule *rule = mt_rules;
-    for (size_t i = 0, n = mt_user_rules_count(context->user); i < n; i++)
-        if (mt_user_rule_holds(context->user, i, context, block))
-            return mt_user_rule(context->user, i);
-    while (!rule->holds(context, block))
-        rule++;
-    return rule;
-}
-
-size_t mt_rules_count(const struct mt_user_rules *user)
-{
-    return mt_user_rules_count(user) + mt_n_rules;
-}
-
-const struct mt_rule *mt_rule_at(const struct mt_user_rules *user, size_t index)
-{
-    size_t n = mt_user_rules_count(user);
-    return index < n ? mt_user_rule(user, index) : &mt_rules[index - n];
-}
-
-size_t mt_rule_index(const struct mt_user_rules *user, const struct mt_rule *rule)
-{
-    size_t n = mt_user_rules_count(user);
-    for (size_t i = 0; i < n; i++)
-        if (mt_user_rule(user, i) == rule)
-            return i;
-    return n + (size_t)(rule - mt_rules);
-}
-
-int mt_rule_holds(const struct mt_rule_context *context, size_t index, const struct mt_block *block)
-{
-    size_t n = mt_user_rules_count(context->user);
-    return index < n ? mt_user_rule_holds(context->user, index, context, block)
-                     : mt_rules[index - n].holds(context, block);
+    return rule->holds == is_average || rule->holds == is_detached_average;
 }
 
 static bool is_parameter_block(const struct mt_verdict *verdict)
@@ -453,8 +442,11 @@ static void look_at_makers(struct mt_rule_context *context, const struct mt_verd
                            size_t n)
 {
     uint32_t first = 0;
-    context->is_distributed = false;
+    context->is_distributed = context->trains_copies = false;
     for (size_t i = 0; i < n; i++) {
+        const struct mt_block *block = verdicts[i].block;
+        context->trains_copies |= saw(block, MT_SAW_MODULES_PARAMETER) && saw(block, MT_SAW_LEAF) &&
+                                  !saw(block, MT_SAW_STEPPED);
         context->is_distributed |= made_under(context, verdicts[i].block, MT_MARK_COMMUNICATION);
         uint32_t line = made_in(context, verdicts[i].block, MT_MARK_MODULE_APPLY)
                             ? apply_line(context, verdicts[i].block)
@@ -463,6 +455,12 @@ static void look_at_makers(struct mt_rule_context *context, const struct mt_verd
             first = line;
     }
     context->first_apply_line = first;
+}
+
+static bool may_be_copy(const struct mt_rule_context *context, const struct mt_verdict *verdict)
+{
+    return verdict->rule->certainty == MT_GUESS || verdict->rule->holds == is_kept_attribute ||
+           may_be_wrapped_copy(context, verdict->block) || may_be_detached(verdict->block);
 }
 
 /* Classify twice: the first verdicts show the parameters, which the rules for copies need. Only
@@ -480,11 +478,13 @@ int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts
     for (size_t i = 0; i < n; i++)
         some_trained |= is_parameter_block(&verdicts[i]) && is_trained(verdicts[i].block);
     for (size_t i = 0; i < n && !rc; i++) {
-        if (is_parameter_block(&verdicts[i]) && (is_trained(verdicts[i].block) || !some_trained))
-            rc = mt_equal_sets_add_parameter(&context->copies, verdicts[i].block);
+        const struct mt_block *block = verdicts[i].block;
+        if (is_parameter_block(&verdicts[i]) && (is_trained(block) || !some_trained) &&
+            !may_be_wrapped_copy(context, block))
+            rc = mt_equal_sets_add_parameter(&context->copies, block);
     }
     for (size_t i = 0; i < n && !rc; i++)
-        if (made_outside(verdicts[i].block) && verdicts[i].rule->certainty == MT_GUESS)
+        if (made_outside(verdicts[i].block) && may_be_copy(context, &verdicts[i]))
             rc = mt_equal_sets_add(&context->copies, verdicts[i].block,
                                    python_stack(context, verdicts[i].block));
     if (!rc)

@@ -18,17 +18,18 @@
 /* Facts for the rules besides the block. */
 struct mt_rule_context {
     const struct mt_definitions *definitions;
-    const struct mt_ranges *ranges;        /* ranges around allocations */
-    const struct mt_address_map *lines;    /* the tracker's */
-    int saw_parameters;                    /* the trace labels parameters, */
-    int saw_gradients;                     /* gradients, */
-    int saw_stepped;                       /* and tensors that optimizers update */
-    int saw_steps;                         /* an optimizer of PyTorch's kind ran */
-    int lacks_parameters;                  /* no other rule finds parameters at the moment */
-    int lacks_gradients;                   /* backward keeps none: their memory is older */
-    uint64_t parameter_bytes;              /* of all parameters, if they lack gradients */
-    bool is_distributed;                   /* DDP or FSDP made a live block */
-    uint32_t first_apply_line;             /* of Module._apply: moves parameters; 0: not seen */
+    const struct mt_ranges *ranges;     /* ranges around allocations */
+    const struct mt_address_map *lines; /* the tracker's */
+    int saw_parameters;                 /* the trace labels parameters, */
+    int saw_gradients;                  /* gradients, */
+    int saw_stepped;                    /* and tensors that optimizers update */
+    int saw_steps;                      /* an optimizer of PyTorch's kind ran */
+    int lacks_parameters;               /* no other rule finds parameters at the moment */
+    int lacks_gradients;                /* backward keeps none: their memory is older */
+    uint64_t parameter_bytes;           /* of all parameters, if they lack gradients */
+    bool trains_copies;                 /* no optimizer updates a trained parameter of a module */
+    bool is_distributed;                /* DDP or FSDP made a live block */
+    uint32_t first_apply_line;          /* of Module._apply: moves parameters; 0: not seen */
     const struct mt_equal_sets *gradients; /* sizes of gradients, by lifetimes */
     struct mt_equal_sets copies;
     const struct mt_user_rules *user; /* NULL: none */

@@ -267,6 +267,32 @@ static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
     return saw_line(tracker, block, MT_SAW_STATE);
 }
 
+/* A batch that a module keeps is replaced by the next; a table stays. Where nothing is trained,
+ * calls count. */
+static bool is_kept(const struct mt_tracker *tracker, const struct mt_block *block)
+{
+    const struct mt_when *birth = &block->birth->when;
+    return tracker->now.backwards ? tracker->now.backwards > birth->backwards + 1
+                                  : tracker->now.calls > birth->calls + 1;
+}
+
+/* kind: MT_MEMBER's. */
+static int saw_member(struct mt_tracker *tracker, struct mt_block *block, uint64_t kind)
+{
+    switch (kind) {
+    case 0:
+        block->evidence |= MT_SAW_MODULES_BUFFER;
+        return saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
+    case 1:
+        block->evidence |= MT_SAW_PARAMETER | MT_SAW_MODULES_PARAMETER;
+        return 0;
+    default:
+        block->evidence |= MT_SAW_ATTRIBUTE;
+        block->evidence |= is_kept(tracker, block) ? MT_SAW_ATTRIBUTE_LATER : 0;
+        return 0;
+    }
+}
+
 /* Add the evidence of a label on the tensor at `address`, which may be a view into its block. */
 static int label(struct mt_tracker *tracker, const struct mt_event *event, uint64_t address,
                  uint32_t stack)
@@ -308,9 +334,7 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
         rc = saw_state(tracker, block, event);
         break;
     case MT_MEMBER:
-        block->evidence |= event->MEMBER.parameter ? MT_SAW_PARAMETER : MT_SAW_MODULES_BUFFER;
-        if (!event->MEMBER.parameter)
-            rc = saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
+        rc = saw_member(tracker, block, event->MEMBER.parameter);
         break;
     case MT_PART:
         saw_dtype(block, event->PART.dtype);

@@ -40,6 +40,9 @@ static inline unsigned mt_device_slot(int device)
     E(LEAF_HOOK, "freed by a hook that ran after a leaf received its gradient")                    \
     E(STATE, "in an optimizer's state")                                                            \
     E(MODULES_BUFFER, "among a module's buffers")                                                  \
+    E(MODULES_PARAMETER, "among a module's parameters")                                            \
+    E(ATTRIBUTE, "kept as an attribute by a module or one of its parameters")                      \
+    E(ATTRIBUTE_LATER, "kept so in later iterations than its own")                                 \
     E(STEPPED, "an optimizer updates it")                                                          \
     E(WORKSPACE, "handed to cuBLAS, cuDNN or a similar library")                                   \
     E(LEAF_OF_GRAPH, "output of a graph, detached to begin another")                               \

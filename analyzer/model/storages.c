@@ -5,7 +5,8 @@
 /* Evidence on a tensor itself, not on one of its blocks. */
 #define LASTING                                                                                    \
     (MT_SAW_PARAMETER | MT_SAW_BUFFER | MT_SAW_SET_DATA | MT_SAW_LEAF | MT_SAW_LEAF_AGAIN |        \
-     MT_SAW_LEAF_OF_GRAPH | MT_SAW_STEPPED | MT_SAW_STATE | MT_SAW_MODULES_BUFFER)
+     MT_SAW_LEAF_OF_GRAPH | MT_SAW_STEPPED | MT_SAW_STATE | MT_SAW_MODULES_BUFFER |                \
+     MT_SAW_MODULES_PARAMETER)
 
 void mt_storages_clear(struct mt_storages *storages)
 {

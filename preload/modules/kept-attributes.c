@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kept-attributes.h"
-#include "preload/python/python-objects.h"
+#include "preload/record/look.h"
 
 #include <string.h>
 
@@ -8,8 +8,12 @@
 #define MOST_ITEMS 4096u /* of a list */
 #define MOST_DEPTH 3u    /* lists in lists */
 #define PARTS 8u         /* of a tensor */
+#define MOST_THINGS 256u /* to look at for one module, */
+#define MOST_NESTING 1u  /* objects in objects, */
+#define KNOWN 256u       /* objects looked into in this pass, */
+#define TYPES 64u        /* and types of which nothing has attributes */
 
-enum sort { GRADIENT, PARAMETER };
+enum sort { GRADIENT, PARAMETER, ATTRIBUTE };
 
 static const struct {
     const char *name;
@@ -28,15 +32,23 @@ static const struct {
     {"averaged_gradients", MT_KEEPER_OPTIMIZER, GRADIENT, NULL},
 };
 
+/* Only one thread at a time goes through modules. Types may be gone, and others be at their
+ * address: then a tensor is missed. */
+static struct {
+    uint64_t object[KNOWN], type[TYPES];
+} known;
+
+#define N_NAMES (sizeof names / sizeof *names)
+
 struct look {
     struct mt_thread *self;
     const struct mt_python_layout *layout;
     enum sort sort;
-    unsigned left;             /* objects that it may still look at */
+    unsigned left, nesting;    /* objects that it may still look at; that it is in */
     uint64_t parameter, whole; /* of the parts; whole 0: not known */
 };
 
-static void record(const struct look *look, uint64_t object)
+static unsigned record(const struct look *look, uint64_t object)
 {
     struct mt_py_tensor part[PARTS];
     unsigned n = mt_py_tensor_parts(look->layout, object, part, PARTS);
@@ -45,12 +57,14 @@ static void record(const struct look *look, uint64_t object)
         if (look->sort == GRADIENT)
             mt_record(look->self, MT_GRADIENT, part[i].place.device, 0, MT_ARGS(address));
         else
-            mt_record(look->self, MT_MEMBER, part[i].place.device, 0, MT_ARGS(address, 1));
+            mt_record(look->self, MT_MEMBER, part[i].place.device, 0,
+                      MT_ARGS(address, look->sort == PARAMETER ? 1 : 2));
         if (look->sort == PARAMETER && look->whole)
             mt_record(look->self, MT_PART, part[i].place.device, 0,
                       MT_ARGS(address, look->parameter + i, i ? 0 : look->whole,
                               mt_impl_dtype_carefully(part[i].impl)));
     }
+    return n;
 }
 
 static void look_into(struct look *look, uint64_t object, unsigned depth);
@@ -66,13 +80,44 @@ static void look_into_dict(struct look *look, uint64_t object, unsigned depth)
             look_into(look, entry.value, depth + 1);
 }
 
+/* Look into an object that is neither a tensor nor a container, unless this pass has before: a
+ * configuration is every module's. */
+static void look_into_object(struct look *look, uint64_t object, uint64_t *type, unsigned depth)
+{
+    struct mt_py_dict attributes;
+    struct mt_py_entry entry;
+    struct mt_py_proof unused;
+    uint64_t found, *seen = &known.object[(object >> 4 ^ object >> 12) % KNOWN];
+    if (mt_py_tensor(object).impl || *seen == object)
+        return;
+    *seen = object;
+    if (mt_py_attributes(look->layout, object, &attributes, &unused)) {
+        if (!mt_py_read(object + MT_OBJECT_TYPE, &found))
+            *type = found;
+        return;
+    }
+    look->nesting++;
+    for (unsigned i = 0; i < attributes.n && look->left && !mt_py_dict_at(&attributes, i, &entry);
+         i++)
+        if (entry.value)
+            look_into(look, entry.value, depth + 1);
+    look->nesting--;
+}
+
 static void look_into(struct look *look, uint64_t object, unsigned depth)
 {
-    enum mt_py_sort sort = mt_py_sort(object);
-    uint64_t item, n;
+    uint64_t item, n, type, *has_none = NULL;
     if (depth > MOST_DEPTH || !look->left)
         return;
     look->left--;
+    if (look->sort == ATTRIBUTE) {
+        if (mt_py_read(object + MT_OBJECT_TYPE, &type))
+            return;
+        has_none = &known.type[(type >> 4 ^ type >> 10) % TYPES];
+        if (*has_none == type)
+            return;
+    }
+    enum mt_py_sort sort = mt_py_sort(object);
     if (sort == MT_PY_DICT) {
         look_into_dict(look, object, depth);
     } else if (sort == MT_PY_LIST || sort == MT_PY_TUPLE) {
@@ -80,8 +125,8 @@ static void look_into(struct look *look, uint64_t object, unsigned depth)
         for (uint64_t i = 0; i < n && look->left; i++)
             if (!mt_py_read(items + i * sizeof item, &item))
                 look_into(look, item, depth + 1);
-    } else {
-        record(look, object);
+    } else if (!record(look, object) && has_none && look->nesting <= MOST_NESTING) {
+        look_into_object(look, object, has_none, depth);
     }
 }
 
@@ -112,12 +157,48 @@ void mt_kept_attributes_look(struct mt_thread *self, const struct mt_python_layo
             return;
         if (!entry.value || mt_py_text(layout, entry.key, text, sizeof text))
             continue;
-        for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
-            struct look look = {self, layout, names[j].sort, MOST_ITEMS, object, 0};
-            if (names[j].keeper != keeper || strcmp(names[j].name, text))
-                continue;
-            look.whole = whole_of(layout, object, names[j].whole);
-            look_into(&look, entry.value, 0);
-        }
+        struct look look = {.self = self, .layout = layout, .parameter = object};
+        size_t j = 0;
+        while (j < N_NAMES && (names[j].keeper != keeper || strcmp(names[j].name, text)))
+            j++;
+        if (j == N_NAMES && keeper != MT_KEEPER_PARAMETER)
+            continue;
+        look.sort = j < N_NAMES ? names[j].sort : ATTRIBUTE;
+        look.left = j < N_NAMES ? MOST_ITEMS : MOST_THINGS;
+        look.whole = j < N_NAMES ? whole_of(layout, object, names[j].whole) : 0;
+        look_into(&look, entry.value, 0);
     }
+}
+
+/* The own attributes of torch.nn.Module come first. */
+static unsigned first_other(struct mt_py_dict *attributes, uint64_t last_own)
+{
+    struct mt_py_entry entry;
+    unsigned i = attributes->n;
+    while (i && !mt_py_dict_at(attributes, i - 1, &entry) && entry.key != last_own)
+        i--;
+    return i;
+}
+
+void mt_module_attributes_look(struct mt_thread *self, const struct mt_python_layout *layout,
+                               struct mt_py_dict *attributes, uint64_t last_own)
+{
+    struct look look = {.self = self, .layout = layout, .sort = ATTRIBUTE, .left = MOST_THINGS};
+    struct mt_py_entry entry;
+    uint64_t value[MT_LOOK_AHEAD];
+    unsigned i = first_other(attributes, last_own), n = 1;
+    while (n && look.left) {
+        for (n = 0; n < MT_LOOK_AHEAD && i < attributes->n && !mt_py_dict_at(attributes, i, &entry);
+             i++)
+            if (entry.value)
+                value[n++] = entry.value;
+        mt_look_expect(value, n);
+        for (unsigned j = 0; j < n; j++)
+            look_into(&look, value[j], 0);
+    }
+}
+
+void mt_module_attributes_begin(void)
+{
+    memset(known.object, 0, sizeof known.object);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensors that libraries keep as plain attributes under names of their own: gradients of Megatron's
+ * Tensors that modules and parameters keep as plain attributes: tables, masks, constants of
+ * quantization; and those that libraries keep under names of their own: gradients of Megatron's
  * parameters (main_grad), parts of parameters and gradients in DeepSpeed's ZeRO. Read like modules
  * and optimizers, by reads that cannot crash.
  */
 #ifndef MT_PRELOAD_KEPT_ATTRIBUTES_H
 #define MT_PRELOAD_KEPT_ATTRIBUTES_H
 
+#include "preload/python/python-objects.h"
 #include "preload/python/python-versions.h"
 #include "preload/record/recorder.h"
 
@@ -16,8 +18,16 @@ enum mt_keeper {
     MT_KEEPER_OPTIMIZER = 2, /* one that wraps another as its `optimizer` */
 };
 
-/* Record such tensors of the object. */
+/* Record the tensors of the object that libraries keep, and other attributes' of a parameter. */
 void mt_kept_attributes_look(struct mt_thread *self, const struct mt_python_layout *layout,
                              uint64_t object, enum mt_keeper keeper);
+
+/* Record the tensors that a module keeps as attributes, in lists, dicts and objects, too.
+ * Attributes up to the key last_own are torch.nn.Module's own. */
+void mt_module_attributes_look(struct mt_thread *self, const struct mt_python_layout *layout,
+                               struct mt_py_dict *attributes, uint64_t last_own);
+
+/* Begin another pass over modules: what was looked into may have changed. */
+void mt_module_attributes_begin(void);
 
 #endif

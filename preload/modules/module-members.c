@@ -71,7 +71,7 @@ static void record_parts(struct mt_thread *self, uint64_t parameter,
                   MT_ARGS(part[i].place.address, parameter + i, i ? 0 : whole, part[i].dtype));
 }
 
-/* Record a dict of members. Parameters that are plain tensors were recorded when they were made. */
+/* Record a dict of members. */
 static void record_members(struct mt_thread *self, struct mt_py_dict *dict, bool are_parameters)
 {
     struct mt_py_entry entry;
@@ -81,9 +81,8 @@ static void record_members(struct mt_thread *self, struct mt_py_dict *dict, bool
         if (are_parameters)
             mt_kept_attributes_look(self, members.layout, entry.value, MT_KEEPER_PARAMETER);
         for (unsigned j = 0; j < n; j++)
-            if (!are_parameters || part[j].is_wrapped)
-                mt_record(self, MT_MEMBER, part[j].place.device, 0,
-                          MT_ARGS(part[j].place.address, (uint64_t)are_parameters));
+            mt_record(self, MT_MEMBER, part[j].place.device, 0,
+                      MT_ARGS(part[j].place.address, (uint64_t)are_parameters));
         if (are_parameters && n && part[0].is_wrapped)
             record_parts(self, entry.value, part, n);
     }
@@ -133,6 +132,7 @@ static unsigned go_through(struct mt_thread *self, uint64_t module, unsigned mos
     uint64_t found[ATTRIBUTES];
     unsigned n = 1, at = 0, expected = 1;
     members.todo[0] = module;
+    mt_module_attributes_begin();
     for (; at < n && at < most; at++) {
         if (at == expected)
             expected = at + expect(&members.todo[at], n - at);
@@ -148,6 +148,8 @@ static unsigned go_through(struct mt_thread *self, uint64_t module, unsigned mos
             record_members(self, &dict, 1);
         if (!mt_py_dict_open(members.layout, found[MODULES], &dict))
             n = add_parts(&dict, n);
+        if (found[MODULES])
+            mt_module_attributes_look(self, members.layout, &attributes, members.key[MODULES]);
     }
     if (at < n || n == MOST)
         atomic_fetch_add_explicit(&members.cut, 1, memory_order_relaxed);

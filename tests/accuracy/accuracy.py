@@ -18,6 +18,8 @@ from program_list import MORE, NEED_LABELS, OWN, PROGRAMS, VARIANTS  # noqa: E40
 
 TABLES = "<!-- from here on written by tests/accuracy/accuracy.py --document -->"
 OBSERVE = HERE / "observe.py"
+# What no object of the program's need have.
+UNSEEN = {"workspace", "other", "temporaries", "communication"}
 # With labels and without: the least part that has to be right over all programs, and of each.
 LEAST = {"labels": (0.9995, 0.995), "no labels": (0.95, 0.95)}
 
@@ -27,6 +29,12 @@ class Table:
 
     def __init__(self):
         self.bytes = {}
+        self.rest = {}  # live bytes that the observer cannot name, by what memtap says
+
+    def known(self):
+        """The part of the live bytes that the observer can name."""
+        whole = sum(self.bytes.values())
+        return whole / (whole + sum(self.rest.values())) if whole else 0
 
     def add(self, truth, verdict, size):
         self.bytes[truth, verdict] = self.bytes.get((truth, verdict), 0) + size
@@ -34,6 +42,8 @@ class Table:
     def merge(self, other):
         for (truth, verdict), size in other.bytes.items():
             self.add(truth, verdict, size)
+        for verdict, size in other.rest.items():
+            self.rest[verdict] = self.rest.get(verdict, 0) + size
 
     def right(self):
         """The part of the bytes that is right."""
@@ -58,15 +68,17 @@ def live_blocks(trace, time_ns, *options):
                    for block in device["blocks"]), key=lambda block: block["address"])
 
 
+def block_at(blocks, address):
+    at = bisect_right(blocks, address, key=lambda block: block["address"]) - 1
+    return blocks[at] if at >= 0 and address < blocks[at]["address"] + blocks[at]["size"] else None
+
+
 def compare(table, truth, blocks, tell):
-    starts = [block["address"] for block in blocks]
     for category, storages in truth.items():
         for address, size in storages:
-            at = bisect_right(starts, address) - 1
-            inside = at >= 0 and address < starts[at] + blocks[at]["size"]
-            verdict = blocks[at]["category"] if inside else "no block"
-            table.add(category, verdict, size)
-            tell(category, size, blocks[at] if inside else None)
+            block = block_at(blocks, address)
+            table.add(category, block["category"] if block else "no block", size)
+            tell(category, size, block)
 
 
 def lacks(modules):
@@ -130,6 +142,13 @@ def measure(forks, name, folder, show, rules, everything):
             blocks = live_blocks(trace, min(line["time_ns"] - start, length),
                                  *(["--no-labels"] if kind == "no labels" else []))
             compare(table, line["truth"], blocks, tell)
+            for address, size, is_tensor in line.get("rest", ()):
+                block = block_at(blocks, address)
+                verdict = block["category"] if block else "no block"
+                table.rest[verdict] = table.rest.get(verdict, 0) + size
+                if kind == show and verdict not in UNSEEN:
+                    key = line["moment"], "tensors unknown" if is_tensor else "unknown", verdict, block["rule"] if block else ""
+                    misses.setdefault(key, []).append((size, hex(address)))
     for (moment, truth, verdict, rule), sizes in misses.items():
         print(f"  {name} after {moment}: {sum(size for size, _ in sizes)} bytes in {len(sizes)} tensors of {truth} "
               f"are called {verdict}: {rule} ({sizes[0][1]})")
@@ -198,6 +217,9 @@ def main():
                 sums[kind].merge(table)
                 parts.setdefault(name, {})[kind] = table.right()
                 print(f"accuracy_{name}_{kind.replace(' ', '_')} {table.right():.5f} part", flush=True)
+                if arguments.misses == kind:
+                    print(f"  {name}: the observer names {table.known():.3%} of the live bytes; of the rest memtap says", {
+                        verdict: size for verdict, size in sorted(table.rest.items())}, flush=True)
                 if kind == "labels" or name not in NEED_LABELS:
                     check(table.right() >= LEAST[kind][1], f"{name}, {kind}: {table.right():.3%} right")
     for kind, table in sums.items():

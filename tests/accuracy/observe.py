@@ -11,6 +11,7 @@ import runpy
 import sys
 import time
 import weakref
+from bisect import bisect_left
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torch"))
 import allocator_choice
@@ -19,7 +20,8 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from wrappers import Wrappers
 
-MOST = 6  # moments of a kind that are looked at
+MOST = 6  # moments of a kind that are looked at,
+EACH_HOOK = 5  # and of hooks in backward only some
 
 log = None
 lines = []
@@ -29,6 +31,7 @@ calls = {}    # of modules
 inputs = []  # weak references to what root modules were called with
 outputs = {}  # what they gave back without a graph, and may be called with next: id -> reference
 depth = 0    # of module calls
+hooks = 0    # of leaves, called so far
 looking = False
 
 
@@ -120,12 +123,12 @@ def saved_in_graph(roots):
 
 
 def program_locals():
-    """The variables of the program's own functions that run now."""
+    """The variables of the functions that run now, the program's own and those of libraries other than PyTorch."""
     frame = sys._getframe()
     while frame:
         file = frame.f_code.co_filename
-        if "-packages" not in file and file != __file__ and not file.startswith("<frozen"):
-            if frame.f_globals.get("__name__") == "__main__" and os.path.exists(file):
+        if "-packages/torch/" not in file and file != __file__ and os.path.exists(file):
+            if frame.f_globals.get("__name__") == "__main__" or "-packages" in file or "/site/" in file:
                 variables = frame.f_locals
                 yield list(variables.values())
                 if variables is not frame.f_globals and isinstance(variables, dict):
@@ -148,17 +151,18 @@ class Kept:
         self.lasts |= self.calls() > self.first
 
 
-def look(moment, roots, variables=()):
+def look(moment, roots, variables=(), gradients=()):
     global looking
     seen[moment] = seen.get(moment, 0) + 1
     if seen[moment] > MOST or looking:
         return
     looking = True
     try:
-        truth, tables = find_truth(list(roots), list(variables))
+        truth, tables = find_truth(list(roots), list(variables), list(gradients))
     finally:
         looking = False
-    lines.append(({"moment": moment, "time_ns": time.monotonic_ns(), "truth": truth.storages}, tables))
+    lines.append(({"moment": moment, "time_ns": time.monotonic_ns(), "truth": truth.storages,
+                   "rest": list(truth.rest)}, tables))
 
 
 def write():
@@ -175,10 +179,25 @@ def write():
 
 
 def things_kept(module):
-    """The values of a module's own attributes, and of those of its helpers."""
-    for name, value in list(module.__dict__.items()):
-        if name not in ("_parameters", "_buffers", "_modules") and not isinstance(value, torch.nn.Module):
-            yield dict(value.__dict__) if type(value).__module__ == "__main__" and hasattr(value, "__dict__") else value
+    """The values of a module's own attributes and its parameters', and of those of their helpers."""
+    values = [value for name, value in list(module.__dict__.items())
+              if name not in ("_parameters", "_buffers", "_modules") and not isinstance(value, torch.nn.Module)]
+    values += [value for parameter in module._parameters.values() if parameter is not None
+               for value in getattr(parameter, "__dict__", {}).values()]
+    for value in values:
+        yield value
+        yield from things_of(value)
+
+
+def things_of(value, nesting=0):
+    """The attributes of an object of the program's or a library's, such as constants of quantization."""
+    if isinstance(value, (torch.Tensor, torch.nn.Module, torch.optim.Optimizer, type)) or nesting > 1:
+        return
+    if type(value).__module__.split(".")[0] in ("builtins", "torch") or not hasattr(value, "__dict__"):
+        return
+    for thing in list(value.__dict__.values()):
+        yield thing
+        yield from things_of(thing, nesting + 1)
 
 
 def find_tables(claimed, modules, caches):
@@ -213,17 +232,17 @@ def is_result(tensor):
         tensor._base is None or has_node(tensor._base))
 
 
-def shadows(variables, shapes):
+def shadows(variables, shapes, nesting=0):
     """One tensor for each parameter, of their shapes."""
     for value in variables:
-        if type(value).__module__ == "__main__" and hasattr(value, "__dict__"):
-            yield from shadows(value.__dict__.values(), shapes)
+        if type(value).__module__.split(".")[0] not in ("builtins", "torch", "collections") and hasattr(value, "__dict__") and nesting < 2:
+            yield from shadows(list(value.__dict__.values()), shapes, nesting + 1)
         tensors = list(tensors_in(value)) if isinstance(value, (list, tuple, dict)) else []
         if len(shapes) > 1 and sorted(tuple(t.shape) for t in tensors) == shapes:
             yield from tensors
 
 
-def find_truth(roots, more_variables):
+def find_truth(roots, more_variables, gradients):
     truth = Truth()
     saved = list(saved_in_graph(roots))
     objects = gc.get_objects()
@@ -246,10 +265,12 @@ def find_truth(roots, more_variables):
     truth.claim("inputs", (t for t in (ref() for ref in inputs) if t is not None), results)
     truth.claim("gradients", (p.grad for p in parameters + stepped))
     truth.claim("gradients", wrappers.find_gradients())
+    truth.claim("gradients", gradients)
     # What an optimizer works on in place of modules' parameters: copies of these, one for each, flat ones, or a
     # rank's part of these. What has none to stand for, is a parameter itself.
     shapes = sorted(tuple(p.shape) for p in {id(p): p for p in parameters}.values())
-    others = [p for p in stepped if not isinstance(p, torch.nn.Parameter)]
+    members = {id(p) for p in parameters}
+    others = [p for p in stepped if id(p) not in members]
     truth.claim("optimizer_state", (p for p in others if shapes and id(p) not in used))
     truth.claim("parameters", stepped)
     truth.claim("optimizer_state", (t for o in optimizers for t in tensors_in(dict(o.state))))
@@ -264,8 +285,22 @@ def find_truth(roots, more_variables):
     truth.claim("inputs", (t for t in mine if t.grad_fn is None and not was_output(t) and
                            is_data(t)), results)
     truth.claim("activations", roots)
+    truth.claim("activations", (t for t in mine if is_result(t)))
     truth.claim("activations", saved)
+    truth.rest = find_rest(truth.claimed | {address for address, _, _ in tables})
     return truth, tables
+
+
+def find_rest(claimed):
+    """What PyTorch's allocator has given to others: [address, bytes], and whether Python has a tensor there."""
+    starts, seen_by_python = sorted(claimed), set()
+    for o in gc.get_objects():
+        if issubclass(type(o), torch.Tensor) and is_on_device(o) and o.layout == torch.strided:
+            seen_by_python.add(o.untyped_storage().data_ptr())
+    for address, size in active_blocks().items():
+        at = bisect_left(starts, address)
+        if at == len(starts) or starts[at] >= address + size:
+            yield address, size, address in seen_by_python
 
 
 def is_data(tensor):
@@ -320,6 +355,24 @@ def watch_buckets():
         setattr(DDP, name, watched(getattr(DDP, name)))
 
 
+def watch_hooks():
+    """The hooks of leaves' gradients, at their beginning."""
+    def watched(plain):
+        def register(self, hook):
+            def call(given):
+                global hooks
+                if self.is_cuda and self.is_leaf:
+                    hooks += 1
+                    if hooks % EACH_HOOK == 1:
+                        look("hook", [], gradients=[given])
+                return hook(given)
+            return plain(self, call)
+        return register
+
+    for name in ("register_hook", "register_post_accumulate_grad_hook"):
+        setattr(torch.Tensor, name, watched(getattr(torch.Tensor, name)))
+
+
 def watch_backward():
     plain = torch.autograd.backward
 
@@ -350,6 +403,7 @@ def main():
     watch_modules()
     watch_backward()
     watch_buckets()
+    watch_hooks()
     register_optimizer_step_post_hook(lambda *_: look("step", []))
     gc.freeze()  # what PyTorch itself has: 100,000s of objects that need not be looked at
     sys.argv = sys.argv[2:]

@@ -24,6 +24,9 @@ PROGRAMS = {
     "physics": (OWN / "physics.py", [], []),
     "replay": (OWN / "replay.py", [], []),
     "step-in-backward": (OWN / "step_in_backward.py", [], []),
+    "tables-given": (OWN / "tables.py", ["given"], []),
+    "quantized-state": (OWN / "quantized.py", ["state"], []),
+    "masters-wrapped": (OWN / "masters.py", ["wrapped"], []),
     "replaced-buffers": (OWN / "replaced_buffers.py", [], []),
     "quantized": (OWN / "quantized.py", [], []),
     "state-offload": (OWN / "state_offload.py", [], []),
@@ -125,6 +128,10 @@ MORE = {
     "tables-dict": (OWN / "tables.py", ["dict"], []),
     "tables-cached": (OWN / "tables.py", ["cached"], []),
     "tables-grown": (OWN / "tables.py", ["grown"], []),
+    "tables-constructed": (OWN / "tables.py", ["constructed"], []),
+    "tables-constructed-infer": (OWN / "tables.py", ["constructed", "infer"], []),
+    "tables-given-infer": (OWN / "tables.py", ["given", "infer"], []),
+    "in-backward-lomo": (OWN / "in_backward.py", ["lomo"], []),
     "tables-helper": (OWN / "tables.py", ["helper"], []),
     "tables-buffer-infer": (OWN / "tables.py", ["buffer", "infer"], []),
     "tables-attribute-infer": (OWN / "tables.py", ["attribute", "infer"], []),
@@ -133,6 +140,11 @@ MORE = {
     "adversaries-average": (OWN / "adversaries.py", ["average"], []),
     "adversaries-accumulated": (OWN / "adversaries.py", ["accumulated"], []),
     "contrast": (OWN / "contrast.py", [], []),
+    **{f"public-{name}": (OWN / "trainers.py", [name], modules) for name, modules in {
+        "trl": ["trl", "peft"], "torchtune": ["torchtune"], "megatron": ["megatron.core"], "lightning": ["lightning"],
+        "monai": ["monai"], "pyg": ["torch_geometric"], "accelerate": ["accelerate", "transformers"],
+        "deepspeed": ["deepspeed"], "diffusers": ["diffusers"], "timm": ["timm"],
+        "quantized": ["bitsandbytes", "peft", "transformers"]}.items()},
     "sharpness": (OWN / "sharpness.py", [], []),
 }
 # PyTorch without its own allocator, whose blocks CUDA's are then, and with one that maps pieces.
@@ -155,4 +167,6 @@ VARIANTS = {
 }
 # What makes these hard is what only labels tell: buffers, state, flat parameters, masters and inputs that are made as
 # others make something else. Without, they count in what has to be right over all programs only.
-NEED_LABELS = {"quantized", "state-offload", "flat-main", "flat-both", "replay"}
+NEED_LABELS = {"quantized", "quantized-state", "state-offload", "flat-main", "flat-both", "replay",
+               "tables-constructed-infer", "tables-given-infer", "public-deepspeed", "public-megatron",
+               "fsdp1-micro-8-full", "fsdp2-micro-8-full"}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers that step in backward: in_backward.py each (one for each parameter) | layer (one for each layer,
-when its last gradient is there) | applied (torch.distributed's) | own (no optimizer: the hook does it)."""
+when its last gradient is there) | applied (torch.distributed's) | own (no optimizer: the hook does it) |
+lomo (no optimizer: a hook of each gradient updates those that came before)."""
 import sys
 
 import torch
@@ -54,7 +55,19 @@ def own():
         parameter.register_post_accumulate_grad_hook(step)
 
 
-kept = {"each": each, "layer": layer, "applied": applied, "own": own}[WAY]()
+def lomo():
+    def step(gradient):
+        with torch.no_grad():
+            for parameter in model.parameters():
+                if parameter.grad is not None:
+                    parameter.sub_(parameter.grad.clamp(-1, 1).to(torch.float32), alpha=1e-3)
+                    parameter.grad = None
+        return gradient
+    for parameter in model.parameters():
+        parameter.register_hook(step)
+
+
+kept = {"lomo": lomo, "each": each, "layer": layer, "applied": applied, "own": own}[WAY]()
 for iteration in range(4):
     images = torch.randn(512, 1024, device="cuda")
     labels = torch.randint(1000, (512,), device="cuda")

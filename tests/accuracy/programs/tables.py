@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables that a model makes in its first forward and keeps: tables.py buffer (registered) | attribute | dict (by
-length) | cached (functools.lru_cache) | grown (made anew for longer texts) | helper (an object that is no module)
-[infer]."""
+length) | cached (functools.lru_cache) | grown (made anew for longer texts) | helper (an object that is no module) |
+constructed (in the constructor) | given (by the program, one table for all layers) [infer]."""
 import functools
 import sys
 
@@ -43,6 +43,8 @@ class Attention(nn.Module):
         self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
         self.tables, self.helper, self.length = {}, Tables(), 0
         self.cos = None
+        if WAY == "constructed":
+            self.find_tables(512, "cuda")
 
     def find_tables(self, length, device):
         width = WIDTH // HEADS
@@ -50,6 +52,8 @@ class Attention(nn.Module):
             return cached_tables(length, width, device)
         if WAY == "helper":
             return self.helper.get(length, width, device)
+        if WAY == "given":
+            return self.given["tables"]
         if WAY == "dict":
             if length not in self.tables:
                 self.tables[length] = (*make_rotary(length, width, device), make_mask(length, device))
@@ -57,7 +61,7 @@ class Attention(nn.Module):
         if length > self.length:
             self.length = length
             cos, sin, mask = (*make_rotary(length, width, device), make_mask(length, device))
-            if WAY == "attribute":
+            if WAY in ("attribute", "constructed"):
                 self.cos, self.sin, self.mask = cos, sin, mask
             else:
                 if "cos" in self.__dict__:
@@ -76,6 +80,10 @@ class Attention(nn.Module):
 
 def main():
     model = nn.Sequential(*(Attention() for _ in range(3))).cuda()
+    if WAY == "given":
+        given = {"tables": (*make_rotary(512, WIDTH // HEADS, "cuda"), make_mask(512, "cuda"))}
+        for layer in model:
+            layer.given = given
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     for length in (256, 384, 256, 384, 384, 256) if WAY in ("grown", "dict") else 4 * (512,):
         x = torch.randn(4, length, WIDTH, device="cuda")
