@@ -80,7 +80,7 @@ def stub(name, behaviour, where):
             result = word[8:]
         elif word.startswith("text="):
             result = f'(long)"{word[5:].replace("_", " ")}"'
-        elif word in ("success", "note", "refuses"):
+        elif word in ("success", "note", "refuses", "unsupported"):
             kind = word
         elif not word.startswith("since="):
             sys.exit(f'{where}: what is "{word}"?')
@@ -88,6 +88,8 @@ def stub(name, behaviour, where):
         return f"SIM_NOTE({name})"
     if kind == "refuses":
         return f"SIM_REFUSE({name})"
+    if kind == "unsupported":
+        return f"SIM_UNSUPPORTED({name})"
     if not effects and result == "0":
         return f"SIM_SUCCESS({name})"
     return f"SIM_ENTRY({name}, {result}, {' '.join(effects)})"

@@ -52,12 +52,15 @@
     }
 
 /* Not modelled, and going on makes no sense: print the name once and return the library's error. */
-#define SIM_REFUSE(name)                                                                           \
+#define SIM_REFUSE(name) SIM_SAY_NO(name, sim_note_refusal)
+/* The same where programs ask what a card can do: print the name if CUDASIM_VERBOSE is set. */
+#define SIM_UNSUPPORTED(name) SIM_SAY_NO(name, sim_note_unsupported)
+#define SIM_SAY_NO(name, say)                                                                      \
     long name(void);                                                                               \
     long name(void)                                                                                \
     {                                                                                              \
         static _Atomic int told;                                                                   \
-        sim_note_refusal(#name, &told);                                                            \
+        say(#name, &told);                                                                         \
         return SIM_REFUSE_CODE;                                                                    \
     }
 

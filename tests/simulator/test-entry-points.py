@@ -11,9 +11,17 @@ import re
 import subprocess
 import sys
 
-# Declared for programs of old toolkits only.
-OLD = {'cuGraphInstantiate_v2', 'cuTexRefSetAddress2D_v2'}
+# Declared for programs of old toolkits only; a template.
+OLD = {'cuGraphInstantiate_v2', 'cuTexRefSetAddress2D_v2', 'nvrtcGetTypeName'}
 OWN = re.compile(r'lib(cudasim|c|m|dl|pthread)\.so(\.\d+)?\Z|ld-linux-x86-64\.so\.2\Z')
+
+# The libraries' headers, which are not everywhere: names begin with the library's.
+HEADERS = {
+    'cublas': ('cublas_api.h', 'cublasXt.h'), 'cublasLt': ('cublasLt.h',), 'cufft': ('cufft.h', 'cufftXt.h'),
+    'cudnn': ('cudnn_ops.h', 'cudnn_adv.h', 'cudnn_cnn.h', 'cudnn_graph.h', 'cudnn_backend.h'),
+    'curand': ('curand.h',), 'cusolver': ('cusolverDn.h', 'cusolverRf.h', 'cusolverSp.h', 'cusolver_common.h'),
+    'cusparse': ('cusparse.h',), 'cusparseLt': ('cusparseLt.h',), 'nvrtc': ('nvrtc.h',), 'nvml': ('nvml.h',),
+}
 
 # The newest headers that the lists were compared with.
 KNOWN_VERSION = 13020
@@ -72,9 +80,22 @@ def declared(include):
                         if not re.search(r'_(ptsz|ptds)\Z', name)}
 
 
+def declared_by_libraries(include):
+    """The same of the libraries over CUDA, whose headers mark functions in many ways."""
+    for library, headers in HEADERS.items():
+        paths = [path for path in (os.path.join(include, header) for header in headers) if os.path.exists(path)]
+        text = re.sub(r'/\*.*?\*/|//[^\n]*', '', ''.join(open(path).read() for path in paths), flags=re.S)
+        renamed = dict(re.findall(r'^ *# *define +(\w+) +(\w+) *$', text, re.M))
+        text = re.sub(r'^ *#(?:[^\n\\]|\\\n|\\.)*$', '', text, flags=re.M)
+        text = re.sub(r'static\s+inline.*?\n}|typedef[^;{]*;', '', text, flags=re.S)
+        names = re.findall(rf'\b({library}[A-Z]\w*)\s*\([^;{{}}]*\)\s*;', text)
+        if paths:
+            yield {'nvml': 'nvidia-ml'}.get(library, library), {renamed.get(name, name) for name in names}
+
+
 def missing(include, lists):
     faults = []
-    for library, names in declared(include):
+    for library, names in (*declared(include), *declared_by_libraries(include)):
         listed = {name for entries in lists if entries.fields['library'] == library
                   for name in entries.entries}
         assert len(names) > 20, f'{library}: the headers were not understood'

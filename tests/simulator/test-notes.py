@@ -33,6 +33,22 @@ class Notes(unittest.TestCase):
         self.assertEqual(done.stderr, 'cudasim: cudaGraphConditionalHandleCreate is not modelled; '
                                       'it returned "not supported"\n')
 
+    def test_every_declared_name_exists(self):
+        """Names of NVIDIA's headers: what is asked for a card's abilities is named on wish only."""
+        names = ('libcublas.so.13 cublasHgemm', 'libcublas.so.13 cublasGetStatusName',
+                 'libcublasLt.so.13 cublasLtCreate', 'libcublasLt.so.13 cublasLtMatrixTransform',
+                 'libcufft.so.12 cufftGetVersion', 'libnvrtc.so.13 nvrtcGetNumSupportedArchs',
+                 'libcuda.so.1 cuEventDestroy', 'libcuda.so.1 cuMemAdvise', 'libcusolver.so.12 cusolverRfCreate',
+                 'libcusparse.so.12 cusparseAxpby', 'libcudnn.so.9 cudnnAddTensor',
+                 'libnvidia-ml.so.1 nvmlDeviceGetPcieThroughput')
+        code = f'for name in {names}: library, _, name = name.partition(" "); getattr(ctypes.CDLL(library), name); ' \
+               'print(ctypes.CDLL("libnvidia-ml.so.1").nvmlDeviceGetPcieThroughput())'
+        done = run(sys.executable, '-c', 'import ctypes\n' + code.replace('; print', '\nprint'))
+        self.assertEqual((done.stdout, done.stderr), ('3\n', ''))
+        verbose = run('env', 'CUDASIM_VERBOSE=1', sys.executable, '-c',
+                      'import ctypes; ctypes.CDLL("libnvidia-ml.so.1").nvmlDeviceGetPcieThroughput()')
+        self.assertIn('nvmlDeviceGetPcieThroughput is not modelled', verbose.stderr)
+
     def test_an_unknown_card_is_named(self):
         done = run(sys.executable, '-c', 'import os; os.environ["CUDASIM_GPU"] = "gtx1"; ' + CALL +
                    'cudart.cudaFree(None)')

@@ -21,6 +21,8 @@ SIM_API void *sim_new_handle(void);
 /* Say once on stderr that an entry point is not modelled; *told belongs to it. */
 SIM_API void sim_note_success(const char *name, _Atomic int *told);
 SIM_API void sim_note_refusal(const char *name, _Atomic int *told);
+/* The same if CUDASIM_VERBOSE is set. */
+SIM_API void sim_note_unsupported(const char *name, _Atomic int *told);
 /* Print a line on stderr if CUDASIM_VERBOSE is set. */
 SIM_API void sim_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Return a number from the environment (decimal), `otherwise` if it is not set or invalid. */

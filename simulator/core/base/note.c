@@ -23,6 +23,12 @@ void sim_note_refusal(const char *name, _Atomic int *told)
     note(name, "returned \"not supported\"", told);
 }
 
+void sim_note_unsupported(const char *name, _Atomic int *told)
+{
+    if (!atomic_exchange_explicit(told, 1, memory_order_relaxed))
+        sim_verbose("%s is not modelled; it returned \"not supported\"", name);
+}
+
 void sim_verbose(const char *format, ...)
 {
     static _Atomic int wanted; /* 0 not known, 1 no, 2 yes */
