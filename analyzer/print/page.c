@@ -160,9 +160,12 @@ static void print_guesses(const struct mt_page *page, const struct mt_device *de
         }
         if (!best)
             return;
-        char size[MT_SIZE_TEXT];
-        fprintf(page->out, "%s  guessed: %s of %s, %s\n", shown ? "" : "\n",
-                mt_size_text(size, most), mt_categories[best->category].label, best->name);
+        char size[MT_SIZE_TEXT], text[160];
+        int used = snprintf(text, sizeof text, "  guessed: %s of %s,", mt_size_text(size, most),
+                            mt_categories[best->category].label);
+        bool is_long = (size_t)used + 1 + strlen(best->name) > page->width;
+        fprintf(page->out, "%s%s%s%s\n", shown ? "" : "\n", text, is_long ? "\n    " : " ",
+                best->name);
         below = most;
         last = at;
     }

@@ -18,20 +18,19 @@ static enum mt_category largest(const struct mt_job_rank *rank)
 
 static void print_line(const struct mt_job_rank *rank, FILE *out, const struct mt_style *style)
 {
-    char size[MT_SIZE_TEXT], time[MT_SIZE_TEXT], of[MT_SIZE_TEXT], host[64];
-    mt_safe_text(host, sizeof host, rank->host, 12, MT_CUT_END, style);
+    char size[MT_SIZE_TEXT], of[MT_SIZE_TEXT], host[64];
+    mt_safe_text(host, sizeof host, rank->host, 11, MT_CUT_END, style);
     if (rank->rank >= 0)
-        fprintf(out, "%6ld  %-12s", rank->rank, host);
+        fprintf(out, "%4ld  %-11s", rank->rank, host);
     else
-        fprintf(out, "%6s  %-12s", "?", host);
+        fprintf(out, "%4s  %-11s", "?", host);
     if (!rank->has_device) {
         fputs("  no device memory was allocated\n", out);
         return;
     }
     enum mt_category most = largest(rank);
-    fprintf(out, " %6d %11s %11s  %-14s %s %s\n", rank->device, mt_size_text(size, rank->allocated),
-            mt_time_text(time, rank->time_ns), rank->phase, mt_size_text(of, rank->category[most]),
-            mt_categories[most].label);
+    fprintf(out, " %6d %11s  %-14s %s %s\n", rank->device, mt_size_text(size, rank->allocated),
+            rank->phase, mt_size_text(of, rank->category[most]), mt_categories[most].label);
 }
 
 /* Print the end of a process that did not end normally, before everything else. */
@@ -51,9 +50,10 @@ static void print_ended(const struct mt_job_rank *rank, FILE *out, const struct 
 }
 
 /* Compare with the median rank: a mean would hide an outlier. */
-static void print_imbalance(const struct mt_job_rank *ranks, size_t n, FILE *out)
+static void print_imbalance(const struct mt_job_rank *ranks, size_t n, FILE *out,
+                            const struct mt_style *style)
 {
-    char above[MT_SIZE_TEXT], middle[MT_SIZE_TEXT], most[MT_SIZE_TEXT];
+    char text[256], more[96] = "", above[MT_SIZE_TEXT], middle[MT_SIZE_TEXT], most[MT_SIZE_TEXT];
     struct mt_imbalance imbalance;
     if (mt_imbalance_find(&imbalance, ranks, n, mt_job_highest(ranks, n)))
         return;
@@ -61,13 +61,14 @@ static void print_imbalance(const struct mt_job_rank *ranks, size_t n, FILE *out
         fputs("\nAll ranks have the same peak.\n", out);
         return;
     }
-    fprintf(out, "\nThe highest peak is %s above the median rank's %s",
-            mt_size_text(above, imbalance.above), mt_size_text(middle, imbalance.median));
     if (imbalance.category[imbalance.most] > 0)
-        fprintf(out, ", with %s more\n%s",
-                mt_size_text(most, (uint64_t)imbalance.category[imbalance.most]),
-                mt_categories[imbalance.most].label);
-    fputs(".\n", out);
+        snprintf(more, sizeof more, ", with %s more %s",
+                 mt_size_text(most, (uint64_t)imbalance.category[imbalance.most]),
+                 mt_categories[imbalance.most].label);
+    snprintf(text, sizeof text, "The highest peak is %s above the median rank's %s%s.",
+             mt_size_text(above, imbalance.above), mt_size_text(middle, imbalance.median), more);
+    putc('\n', out);
+    mt_put_wrapped(out, text, 80, style);
 }
 
 void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_analysis *highest,
@@ -77,11 +78,11 @@ void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_anal
     for (size_t i = 0; i < n; i++)
         print_ended(&ranks[i], out, style);
     mt_page_headline(&page);
-    fprintf(out, "%zu processes of one job\n\n%6s  %-12s %6s %11s %11s  %-14s %s\n", n, "rank",
-            "host", "device", "peak", "at", "in", "mostly");
+    fprintf(out, "%zu processes of one job\n\n%4s  %-11s %6s %11s  %-14s %s\n", n, "rank", "host",
+            "device", "peak", "in", "mostly");
     for (size_t i = 0; i < n; i++)
         print_line(&ranks[i], out, style);
-    print_imbalance(ranks, n, out);
+    print_imbalance(ranks, n, out, style);
     fputs("\nThe process with the highest peak:\n\n", out);
     mt_page_ended(&page);
     mt_report_details(highest, out, style);

@@ -143,7 +143,7 @@ json_t *mt_json_host(const struct mt_analysis *analysis)
 
 static const char *const titles[] = {
     [MT_IDLE_NEVER] = "  never copied or set (is it needed?)",
-    [MT_IDLE_AFTER] = "  copied or set before, but not later (is it freed late?)",
+    [MT_IDLE_AFTER] = "  copied or set before, not later (freed late?)",
     [MT_IDLE_UNTIL] = "  copied or set later only (is it allocated early?)",
 };
 

@@ -175,6 +175,13 @@ static void print_groups(const struct mt_page *page, const struct mt_device *dev
         print_rest(page, device->groups.n - n);
 }
 
+/* Return where a line's guess begins: below the line, or left of it if it is long. */
+static int guess_column(const struct mt_page *page, const char *guess)
+{
+    size_t length = strlen("guess: ") + strlen(guess), room = page->width - BEFORE_PLACE;
+    return (int)(BEFORE_PLACE - (length > room ? length - room : 0));
+}
+
 static void print_sites(const struct mt_page *page, const struct mt_device *device)
 {
     char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT];
@@ -193,7 +200,7 @@ static void print_sites(const struct mt_page *page, const struct mt_device *devi
         putc(' ', page->out);
         print_site_place(page, site);
         if (site->guess)
-            fprintf(page->out, "%*sguess: %s\n", (int)BEFORE_PLACE, "", site->guess);
+            fprintf(page->out, "%*sguess: %s\n", guess_column(page, site->guess), "", site->guess);
     }
     if (n < device->sites.n)
         print_rest(page, device->sites.n - n);

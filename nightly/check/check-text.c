@@ -42,13 +42,19 @@ const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,
     return out;
 }
 
+/* Break between words: a finding is a sentence, and a log or a terminal has 80 columns. */
+static void put(FILE *out, const char *text)
+{
+    mt_put_wrapped(out, text, 80, &(struct mt_style){.utf8 = 1});
+}
+
 static void print_broken(const struct mt_finding *finding, FILE *out)
 {
-    char text[MT_FINDING_TEXT], next[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT + 1100];
+    char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT + 1100], next[MT_FINDING_TEXT];
     char safe[MT_LINE];
-    snprintf(line, sizeof line, "%s: %s", finding->run->path, mt_finding_text(text, finding));
-    fprintf(out, "%s", mt_printable(safe, line));
-    fprintf(out, "; next: %s\n", mt_printable(safe, mt_finding_next(next, finding)));
+    snprintf(line, sizeof line, "%s: %s;", finding->run->path, mt_finding_text(text, finding));
+    put(out, mt_printable(safe, line));
+    fprintf(out, "  next: %s\n", mt_printable(safe, mt_finding_next(next, finding)));
 }
 
 /* Print a limit that holds, with its allowance. */
@@ -57,7 +63,7 @@ static void print_allowed(const struct mt_finding *finding, FILE *out)
     char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT], safe[MT_LINE];
     snprintf(line, sizeof line, "%s: %s: %s", finding->run->path, mt_finding_text(text, finding),
              finding->allowance->reason);
-    fprintf(out, "%s\n", mt_printable(safe, line));
+    put(out, mt_printable(safe, line));
 }
 
 /* Print an allowed end. */
@@ -66,7 +72,7 @@ static void print_end(const struct mt_finding *finding, FILE *out)
     char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT], safe[MT_LINE];
     snprintf(line, sizeof line, "%s: %s (allowed)", finding->run->path,
              mt_finding_text(text, finding));
-    fprintf(out, "%s\n", mt_printable(safe, line));
+    put(out, mt_printable(safe, line));
 }
 
 static const struct mt_finding *find_unknown(const struct mt_check *check)
@@ -89,19 +95,20 @@ static size_t count_held(const struct mt_check *check)
 
 static void print_sum(const struct mt_check *check, FILE *out)
 {
-    char text[MT_FINDING_TEXT], safe[MT_LINE];
+    char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT + 100] = "", safe[MT_LINE];
     const struct mt_finding *nearest = mt_check_nearest(check), *unknown = find_unknown(check);
-    size_t held = count_held(check);
+    size_t held = count_held(check), used = 0;
     if (check->broken)
-        fprintf(out, "%zu of %zu limits broken", check->broken, check->n);
+        used = (size_t)snprintf(line, sizeof line, "%zu of %zu limits broken", check->broken,
+                                check->n);
     else if (held)
-        fprintf(out, "%zu limit%s; the nearest: %s", held, held > 1 ? "s hold" : " holds",
-                mt_printable(safe, mt_finding_text(text, nearest)));
+        used = (size_t)snprintf(line, sizeof line, "%zu limit%s; the nearest: %s", held,
+                                held > 1 ? "s hold" : " holds", mt_finding_text(text, nearest));
     if (unknown)
-        fprintf(out, "%s%s", check->broken || held ? "; " : "",
-                mt_printable(safe, mt_finding_text(text, unknown)));
+        snprintf(line + used, sizeof line - used, "%s%s", used ? "; " : "",
+                 mt_finding_text(text, unknown));
     if (check->n)
-        putc('\n', out);
+        put(out, mt_printable(safe, line));
 }
 
 int mt_check_text(const struct mt_check *check, FILE *out)
@@ -116,9 +123,8 @@ int mt_check_text(const struct mt_check *check, FILE *out)
             print_allowed(&check->finding[i], out);
     for (size_t i = 0; i < check->budget->n_allowances; i++)
         if (check->budget->allowance[i].has_expired)
-            fprintf(out, "%s\n",
-                    mt_printable(
-                        safe, mt_expired_text(line, check->budget, &check->budget->allowance[i])));
+            put(out, mt_printable(
+                         safe, mt_expired_text(line, check->budget, &check->budget->allowance[i])));
     print_sum(check, out);
     return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The analyzer (page.c), with types. One trace is open at a time.
 import type { DiffReport, Difference } from "./diff-report";
+import { marks } from "./format";
 import { Json, Objects } from "./objects";
 import { Summary, summary } from "./summary";
 import { Files, Wasi } from "./wasi";
@@ -8,14 +9,15 @@ import { Files, Wasi } from "./wasi";
 export const WHO = ["python", "native", "callers", "module", "operator", "line"] as const;
 export type Who = (typeof WHO)[number];
 
-/** The timeline's ways to stack; the index is mt_group_kind's value. */
-export const STACKS = ["category", "module", "type", "line", "operator"] as const;
+/** The timeline's ways to stack; the index is mt_group_kind's value. "block" draws each block in its category's colour. */
+export const STACKS = ["category", "module", "type", "line", "operator", "block"] as const;
 export type Stack = (typeof STACKS)[number];
 
 export interface Category { name: string; label: string; }
 export interface Device {
   slot: number; device: number; moments: number;
   begin_ns: number; end_ns: number; peak: number; reserved: number;
+  memory: number; // of the card; 0: unknown
 }
 export interface Span { moment: number; time_ns: number; phase: string; iteration: number; most: number; }
 export interface Oom { slot: number; moment: number; time_ns: number; requested: number; went_on: boolean; }
@@ -26,13 +28,18 @@ export interface Row {
   bytes: number; blocks: number; category: number; line: string; operator: string;
   guess: string | null; life: number;
 }
-export interface Frame { function: string; file: string; line: number; }
+/** is_own: of the program, and not of a library. */
+export interface Frame { function: string; file: string; line: number; is_own: boolean; }
 export interface Life {
   bytes: number; address: string; born: number; born_ns: number; born_event: number;
   ended: number | null; ended_ns: number | null; category: number; rule: string; certainty: string;
-  phase: string; dtype: string; name: string | null; operator: string | null; module: string;
+  line: string; phase: string; dtype: string; name: string | null; operator: string | null; module: string;
   stack: Frame[]; forward_stack: Frame[];
 }
+/** What happened from one moment to another; left: bytes allocated in between that are still there. */
+export interface Between { allocated: number; allocations: number; freed: number; frees: number; left: number; }
+/** A place on the axis of events. */
+export interface Tick { event: number; moment: number; }
 /** A trace's facts, fetched once. Bytes and ns. */
 export interface Trace {
   name: string; fault: string; headline: string[]; text: string; report: { [key: string]: Json }; categories: Category[];
@@ -82,7 +89,11 @@ export interface Exports {
   moment_at(slot: number, time: number, x: number): number;
   moment_ns(slot: number, moment: number): number;
   moment_event(slot: number, moment: number): number;
-  who(slot: number, by: number, at: number, since: number, category: number): number;
+  moment_of_event(slot: number, event: number): number;
+  between(slot: number, since: number, at: number): number;
+  temporary(slot: number, at: number, since: number, category: number): number;
+  same(slot: number, life: number, at: number, since: number): number;
+  who(slot: number, by: number, at: number, since: number, category: number, isFolded: number): number;
   table(slot: number, at: number, since: number, category: number): number;
   life(number: number): number;
   stack_by(kind: number): number;
@@ -200,7 +211,7 @@ export class Analyzer {
 
   /** Choose the bands' groups from now on; return the groups' names. */
   stackBy(stack: Stack) {
-    return this.take<string[]>(this.exports.stack_by(STACKS.indexOf(stack)));
+    return this.take<string[]>(this.exports.stack_by(stack === "block" ? 0 : STACKS.indexOf(stack)));
   }
 
   strips(range: Range, least: number, category: number): Strips {
@@ -225,8 +236,34 @@ export class Analyzer {
     return this.exports.moment_ns(slot, moment);
   }
 
-  who(slot: number, by: Who, at: number, since: number, category: number) {
-    return this.take<Node>(this.exports.who(slot, WHO.indexOf(by), at, since, category));
+  /** Return round event numbers of a range of moments, and their moments. */
+  ticks(slot: number, from: number, to: number, n: number): Tick[] {
+    const event = (moment: number) => this.exports.moment_event(slot, moment);
+    return marks(event(Math.floor(from)), event(Math.max(Math.ceil(to) - 1, 0)), n)
+      .map((one) => ({ event: Math.round(one), moment: this.exports.moment_of_event(slot, one) }));
+  }
+
+  between(slot: number, since: number, at: number): Between {
+    const place = this.exports.between(slot, since, at);
+    if (!place) throw new Error("out of memory");
+    const [allocated, allocations, freed, frees, left] = this.doubles(place, 5) as unknown as [number, number, number, number, number];
+    return { allocated, allocations, freed, frees, left };
+  }
+
+  who(slot: number, by: Who, at: number, since: number, category: number, is_folded: boolean) {
+    return this.take<Node>(this.exports.who(slot, WHO.indexOf(by), at, since, category, +is_folded));
+  }
+
+  /** Blocks that were freed before the next allocation, by line. */
+  temporary(slot: number, at: number, since: number, category: number) {
+    return this.take<Row[]>(this.exports.temporary(slot, at, since, category));
+  }
+
+  /** Return the numbers of all blocks in the table's row of a block, the largest first. */
+  same(slot: number, life: number, at: number, since: number): number[] {
+    const n = this.exports.same(slot, life, at, since);
+    if (n < 0) throw new Error("out of memory");
+    return [...this.doubles(this.exports.numbers(), n)];
   }
 
   table(slot: number, at: number, since: number, category: number) {

@@ -6,7 +6,7 @@ import { gestures as listen } from "./gestures";
 import { State, Store, whole } from "./state";
 
 /** One of the page's colours (style.css). */
-export function ink(name: "ink" | "soft" | "quiet" | "mark" | "bad" | "accent" | "more" | "less"): string {
+export function ink(name: "paper" | "ink" | "soft" | "quiet" | "mark" | "bad" | "accent" | "more" | "less"): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
 }
 
@@ -95,10 +95,12 @@ export function pan(store: Store, device: Device, part: number) {
 }
 
 /** Listen to wheel, drag, two fingers and click on a chart. */
-export function gestures(chart: Chart, store: Store, device: () => Device, click: (event: PointerEvent) => void) {
+export function gestures(chart: Chart, store: Store, device: () => Device, click: (event: PointerEvent) => void,
+                         select: (from: number, to: number, is_done: boolean) => void) {
   listen(chart.canvas, {
     zoom: (factor, pixel) => zoom(store, device(), factor, chart.at(store.state, pixel)),
     pan: (pixels) => pan(store, device(), -pixels / chart.width),
     click,
+    select,
   });
 }

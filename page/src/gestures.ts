@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translates wheel, drag, two fingers and click on a canvas into changes of its x axis.
+// Translates wheel, drag, two fingers and click on a canvas into changes of its x axis. The wheel alone scrolls the page.
 
 export interface Meant {
   /** Zoom by a factor (below 1: in) around a place, in pixels of the canvas. */
@@ -7,17 +7,27 @@ export interface Meant {
   /** Move the shown range; positive pixels show earlier moments. */
   pan(pixels: number): void;
   click(event: PointerEvent): void;
+  /** Choose from a place to another, which may be to the left; is_done: the button is up. Absent: a drag moves the range. */
+  select?(from: number, to: number, is_done: boolean): void;
 }
 
 const LEAST = 4; // pixels; a shorter move is a click
 
+const MOST_TURN = 40; // a wheel's notch may be 120, a touch pad's step 1
+
+export function wheelFactor(event: WheelEvent): number {
+  return Math.exp(Math.min(Math.max(event.deltaY, -MOST_TURN), MOST_TURN) * 0.01);
+}
+
 export function gestures(canvas: HTMLCanvasElement, meant: Meant) {
   const down = new Map<number, number>(); // places of pointers
-  let moved = 0, first = 0;
+  let moved = 0, first = 0, is_selecting = false;
   canvas.addEventListener("wheel", (event) => {
+    const is_sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    if (!is_sideways && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
-    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) meant.pan(-event.deltaX);
-    else meant.zoom(Math.exp(event.deltaY * (event.ctrlKey ? 0.01 : 0.0025)), event.offsetX);
+    if (is_sideways) meant.pan(-event.deltaX);
+    else meant.zoom(wheelFactor(event), event.offsetX);
   }, { passive: false });
   canvas.addEventListener("pointerdown", (event) => {
     try {
@@ -43,6 +53,11 @@ export function gestures(canvas: HTMLCanvasElement, meant: Meant) {
     if (moved < LEAST) return;
     down.set(event.pointerId, event.offsetX);
     const other = [...down].find(([id]) => id !== event.pointerId);
+    if (!other && meant.select && event.pointerType !== "touch") {
+      is_selecting = true;
+      meant.select(first, event.offsetX, false);
+      return;
+    }
     if (!other) {
       meant.pan(event.offsetX - before);
       return;
@@ -53,6 +68,8 @@ export function gestures(canvas: HTMLCanvasElement, meant: Meant) {
   });
   const up = (event: PointerEvent) => {
     const was_down = down.delete(event.pointerId);
+    if (was_down && is_selecting) meant.select!(first, event.offsetX, true);
+    is_selecting = false;
     if (was_down && !down.size && moved < LEAST && event.type === "pointerup") meant.click(event);
   };
   canvas.addEventListener("pointerup", up);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: finds the traces that it carries or is given, opens one, and joins the views.
 import type { Client } from "./client";
-import type { Bands, Device, Stack, Trace } from "./analyzer";
+import type { Device, Stack, Trace } from "./analyzer";
 import { STACKS } from "./analyzer";
 import { byId, make, plain } from "./dom";
-import { part, plural, size } from "./format";
+import { plural } from "./format";
 import { bounded, go, pan, zoom } from "./chart";
 import { LiveRun } from "./live";
 import { pictureButtons } from "./picture";
@@ -14,14 +14,13 @@ import { Several } from "./several";
 import { Change, State, Store, TABS, Tab, address, read, whole } from "./state";
 import { tip } from "./tip";
 import { AddressMap } from "./views/address-map";
-import { Blocks } from "./views/blocks";
 import { Details } from "./views/details";
 import { Legend } from "./views/legend";
 import { Minimap } from "./views/minimap";
 import { showNumbers } from "./views/numbers";
 import { TableView } from "./views/table";
 import { Timeline } from "./views/timeline";
-import { showVerdict } from "./views/verdict";
+import { outOfMemory, showVerdict } from "./views/verdict";
 import { WhoView } from "./views/who";
 import { help } from "./views/help";
 import { Workers } from "./workers";
@@ -31,7 +30,7 @@ declare global {
 }
 
 const TAB_LABELS: { [tab in Tab]: string } = {
-  blocks: "Blocks over time", map: "Address map", who: "Who", table: "Table", report: "Report",
+  who: "Who", table: "Table", map: "Address map", temporary: "Short-lived", report: "Report",
 };
 
 function fail(why: string) {
@@ -47,7 +46,6 @@ class Page {
   readonly store: Store;
   private readonly timeline: Timeline;
   private readonly minimap: Minimap;
-  private readonly blocks: Blocks;
   private readonly map: AddressMap;
   private readonly views: { [tab in Tab]: { update(): void } | null };
   private readonly legend: Legend;
@@ -61,39 +59,45 @@ class Page {
               fragment: string) {
     const find = () => this.device();
     this.store = new Store(read(fragment, trace));
-    this.timeline = new Timeline(byId("timeline"), client, this.store, trace, find, (event, column, bands) =>
-      tip(event, this.columnText(column, bands)), tip);
+    this.legend = new Legend(byId("legend"), byId("moment"), client, this.store, trace, find);
+    this.timeline = new Timeline(byId("timeline"), client, this.store, trace, find, (group) => this.legend.label(group),
+      (groups) => this.legend.setDrawn(groups));
     this.minimap = new Minimap(byId("minimap"), client, this.store, find, trace);
-    this.blocks = new Blocks(byId("blocks"), client, this.store, trace, find, () => this.timeline.most, this.timeline.first,
-      (event, found) => tip(event, found ? `${size(found.bytes)}\nclick for its stack` : ""));
     this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, (event, text) => tip(event, text), over);
-    this.legend = new Legend(byId("legend"), byId("moment"), client, this.store, trace);
     this.details = new Details(byId("details"), client, this.store, trace);
-    byId("panel-report").append(make("pre", { tabindex: 0 }, trace.text));
+    byId("panel-report").append(make("pre", { tabindex: 0 }, outOfMemory(trace)?.text ?? "", trace.text));
+    const found = (text: string) => (byId("found").textContent = text);
     this.views = {
-      blocks: this.blocks,
       map: this.map,
-      who: new WhoView(byId("panel-who"), client, this.store, trace),
-      table: new TableView(byId("panel-table"), client, this.store, trace),
+      who: new WhoView(byId("panel-who"), client, this.store, trace, found),
+      table: new TableView(byId("panel-table"), client, this.store, trace, found, "table"),
+      temporary: new TableView(byId("panel-temporary"), client, this.store, trace, found, "temporary"),
       report: null,
     };
     this.bar();
     this.tabs();
     this.keys();
     this.store.listen((state, changed) => this.changed(state, changed));
-    for (const id of ["timeline", "blocks"])
-      byId(id).addEventListener("pointerleave", () => (byId("tip").hidden = true));
     window.addEventListener("resize", () => this.all(), { signal: over });
     window.addEventListener("hashchange", () => {
       if (!byId("views").hidden) this.store.set(read(address(), trace));
     }, { signal: over });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.all(), { signal: over });
     onPrint(() => {
-      for (const view of [this.timeline, this.minimap, this.blocks, this.map]) view.draw();
+      for (const view of [this.timeline, this.minimap, this.map]) view.draw();
     }, over);
     byId<HTMLDetailsElement>("numbers").addEventListener("toggle", () => this.numbers());
     this.drawn = this.timeline.first;
-    void this.stack();
+    void this.stack().then(() => this.begin());
+  }
+
+  /** Show the largest block of the chosen moment's largest line, if the link names no block. */
+  private async begin() {
+    const { slot, at, since, category, life } = this.store.state;
+    if (life >= 0) return;
+    await this.drawn;
+    const [row] = await this.client.table(slot, at, since, category);
+    if (row && this.store.state.life < 0) this.details.show(row.life);
   }
 
   /** Tell the analyzer what to stack if that has changed, and show all views. */
@@ -116,7 +120,7 @@ class Page {
     const all = whole(was, state.is_time), had_all = state.from <= all.from && state.to >= all.to;
     this.store.set({ ...(had_all ? whole(device, state.is_time) : {}), ...(state.at === was.peak ? { at: device.peak } : {}) });
     this.timeline.grew();
-    byId("panel-report").querySelector("pre")!.textContent = this.trace.text;
+    byId("panel-report").querySelector("pre")!.textContent = (outOfMemory(this.trace)?.text ?? "") + this.trace.text;
     void this.stack();
     this.numbers();
   }
@@ -125,15 +129,18 @@ class Page {
     return this.trace.devices.find((one) => one.slot === this.store.state.slot)!;
   }
 
-  private columnText(column: number, bands: Bands): string {
-    const at = column * bands.fields, n = this.trace.categories.length;
-    const bytes = [...bands.numbers.slice(at, at + n)], sum = bytes.reduce((a, b) => a + b, 0);
-    const label = (i: number) =>
-      this.store.state.stack === "category" ? this.trace.categories[i]!.label : plain(this.legend.groups[i] ?? "");
-    const lines = bytes.map((one, i) => [one, label(i)] as const).filter(([one]) => one)
-      .sort((a, b) => b[0] - a[0]).slice(0, 6).map(([one, name]) => `${size(one)} ${name}, ${part(one, sum)}`);
-    const least = bands.numbers[at + n + 2]!;
-    return [`${size(sum)} allocated` + (least < sum ? ` (down to ${size(least)} in this column)` : ""), ...lines].join("\n");
+  /** Zoom around the chosen moment if it is shown, else around the middle. */
+  private async zoom(factor: number) {
+    const { state } = this.store, { from, to } = state;
+    const at = state.is_time ? await this.client.momentNs(state.slot, state.at) : state.at + 0.5;
+    zoom(this.store, this.device(), factor, at >= from && at <= to ? at : undefined);
+  }
+
+  /** Show the moments between the two chosen ones. */
+  private async zoomIn() {
+    const { slot, is_time, since, at } = this.store.state;
+    const place = async (moment: number) => (is_time ? this.client.momentNs(slot, moment) : moment);
+    if (since && since < at) this.store.set(bounded(this.device(), is_time, await place(since), await place(at + 1)));
   }
 
   private bar() {
@@ -153,7 +160,7 @@ class Page {
     byId("bar").append(...(trace.devices.length > 1 ? [devices] : []), axis, stack,
       button("Whole run", "show all (0)", () => store.set(whole(this.device(), store.state.is_time))),
       button("Peak", "go to the peak (p)", () => store.set({ at: this.device().peak })),
-      search,
+      search, make("span", { id: "found", class: "said", role: "status" }),
       ...pictureButtons(),
       button("?", "keys and hints", () => byId<HTMLDialogElement>("help").showModal()));
   }
@@ -164,7 +171,6 @@ class Page {
       ? (await this.client.moment(state.slot, true, x)).moment : this.client.momentNs(state.slot, Math.floor(x));
     const range = bounded(device, !state.is_time, await other(state.from), await other(state.to));
     this.store.set({ is_time: !state.is_time, ...range });
-    byId("axis").textContent = this.store.state.is_time ? "by time" : "by event";
   }
 
   private tabs() {
@@ -197,7 +203,7 @@ class Page {
     const device = () => this.device(), store = this.store;
     const step = (by: number) => go(store, device(), by);
     const actions: { [key: string]: () => void } = {
-      w: () => zoom(store, device(), 0.7), s: () => zoom(store, device(), 1 / 0.7),
+      w: () => void this.zoom(0.7), s: () => void this.zoom(1 / 0.7), z: () => void this.zoomIn(),
       a: () => pan(store, device(), -0.15), d: () => pan(store, device(), 0.15),
       ArrowLeft: () => step(-1), ArrowRight: () => step(1),
       PageUp: () => step(-100), PageDown: () => step(100),
@@ -210,10 +216,10 @@ class Page {
     TABS.forEach((tab, i) => (actions[String(i + 1)] = () => store.set({ tab })));
     document.addEventListener("keydown", (event) => {
       const target = event.target as HTMLElement;
-      const types = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
+      const types = (target instanceof HTMLInputElement && target.type !== "checkbox") || target instanceof HTMLSelectElement;
       if (byId("views").hidden || event.ctrlKey || event.metaKey || event.altKey || byId<HTMLDialogElement>("help").open) return;
       if (types && event.key !== "Escape") return;
-      if (event.key === " " && target instanceof HTMLButtonElement) return; // it presses the button
+      if (event.key === " " && (target instanceof HTMLButtonElement || target instanceof HTMLInputElement)) return; // it presses it
       const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
       if (!action) return;
       event.preventDefault();
@@ -237,18 +243,24 @@ class Page {
 
   private changed(state: State, changed: Set<keyof State>) {
     const has = (...keys: (keyof State)[]) => keys.some((key) => changed.has(key));
-    if (has("stack")) void this.stack();
+    if (has("stack")) {
+      byId<HTMLSelectElement>("stack").value = state.stack;
+      void this.stack();
+    }
+    if (has("is_time")) byId("axis").textContent = state.is_time ? "by time" : "by event";
     if (has("tab")) this.showTab(state.tab);
-    if (has("slot", "is_time", "from", "to")) this.timeline.update();
-    else if (has("at", "since", "category")) this.timeline.draw();
+    if (has("slot", "is_time", "from", "to") || (state.stack === "block" && has("category"))) this.timeline.update();
+    else if (has("at", "since", "category", "search", "life")) this.timeline.draw();
     if (has("slot", "is_time")) this.minimap.update();
     else if (has("from", "to")) this.minimap.draw();
-    if (has("slot", "at", "category")) this.legend.update();
+    if (has("slot", "at", "since", "category")) this.legend.update();
     if (has("life")) this.details.update();
     if (has("search")) byId<HTMLInputElement>("search").value = state.search;
-    const range = has("slot", "is_time", "from", "to", "category"), list = has("slot", "at", "since", "category", "by");
-    if (has("tab") || (state.tab === "blocks" ? range : list)) this.views[state.tab]?.update();
-    else if (state.tab === "blocks" && has("life")) this.blocks.draw();
+    const range = has("slot", "is_time", "from", "to", "category"), list = has("slot", "at", "since", "category", "by", "is_whole");
+    if (has("tab") || list || (state.tab === "temporary" && range)) {
+      byId("found").textContent = "";
+      this.views[state.tab]?.update();
+    }
     if (has("search", "life")) (this.views[state.tab] as { draw?: () => void } | null)?.draw?.();
     if (range) this.numbers();
   }
@@ -287,6 +299,7 @@ async function open(client: Client, run: Run, fragment: string) {
   byId("headline").replaceChildren();
   byId("title").textContent = plain(run.label);
   const trace = await client.open(run.file, await run.files(), run.is_running), over = new AbortController();
+  trace.name = run.label; // several files may have one name
   has_opened = true;
   byId("views").hidden = !trace.devices.length; // drawing needs a visible place
   const page = trace.devices.length ? new Page(client, trace, over.signal, fragment) : null;
@@ -306,6 +319,7 @@ async function refresh(client: Client, run: Run) {
     return;
   }
   const { trace: before, page } = shown, old = { ...before };
+  trace.name = run.label;
   Object.assign(before, trace);
   head(before, page.store);
   window.memtap = { ...window.memtap, report: () => before.report };

@@ -16,11 +16,21 @@ const LOOKS: { [name: string]: [colour: string, pattern: Pattern] } = {
   other: ["#b8bec6", "none"],
 };
 
-/** Names for groups other than categories, by their place in the stack. */
-const NAMES = Object.keys(LOOKS);
+/** Groups other than categories have colours that no category has; the last place is that of all others. */
+const GROUPS = ["#7b4fa3", "#2a9d8f", "#c2557f", "#8ab17d", "#4d6fb3", "#b5838d", "#6b705c", "#e9a6c1", "#5fa8d3", "#a98467"];
+GROUPS.forEach((one, i) => (LOOKS[`group ${i}`] = [one, i % 2 ? "dots" : "none"]));
 
 export function groupName(place: number): string {
-  return NAMES[place % NAMES.length]!;
+  return place < GROUPS.length ? `group ${place}` : "other";
+}
+
+export const SHADES = 4;
+
+/** Return a block's colour: its category's in one of four shades, so that neighbours can be told apart. */
+export function shade(name: string, block: number): string {
+  const by = [0, 0.16, 0.32, -0.14][block % SHADES]!, to = by < 0 ? 0 : 255;
+  const part = (at: number) => Math.round(parseInt(colour(name).slice(at, at + 2), 16) * (1 - Math.abs(by)) + to * Math.abs(by));
+  return `rgb(${part(1)},${part(3)},${part(5)})`;
 }
 
 type Pattern = "none" | "dots" | "lines" | "falling" | "cross";

@@ -2,7 +2,7 @@
 // The state of the views. The address's fragment has it, so that a link shows the same.
 import { Device, STACKS, Stack, Trace, WHO, Who } from "./analyzer";
 
-export const TABS = ["blocks", "map", "who", "table", "report"] as const;
+export const TABS = ["who", "table", "map", "temporary", "report"] as const;
 export type Tab = (typeof TABS)[number];
 
 export interface State {
@@ -20,6 +20,8 @@ export interface State {
   by: Who;
   /** what the timeline stacks */
   stack: Stack;
+  /** stacks with the frames of libraries, too */
+  is_whole: boolean;
   tab: Tab;
   /** a block's number, or -1 */
   life: number;
@@ -116,8 +118,10 @@ export function read(fragment: string, trace: Trace): State {
     since: Math.round(number(given.get("since"), 0, device.moments - 1, 0)),
     category: Math.round(number(given.get("category"), 0, nCategories - 1, -1)),
     by: one(given.get("by"), WHO, "python"),
-    stack: one(given.get("stack"), STACKS, "category"),
-    tab: one(given.get("tab"), TABS, "blocks"),
+    // links of earlier pages have the blocks in a tab of their own
+    stack: one(given.get("tab") === "blocks" ? "block" : given.get("stack"), STACKS, "category"),
+    is_whole: given.get("is_whole") === "1",
+    tab: one(given.get("tab"), TABS, "who"),
     life: Math.round(number(given.get("life"), 0, Number.MAX_SAFE_INTEGER, -1)),
     search: (given.get("search") ?? "").slice(0, 200),
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run's summary, shown beside others of its job. A rank's trace is read only for this.
-import type { Analyzer, Bands, Category, Trace } from "./analyzer";
+import type { Analyzer, Bands, Category, Device, Span, Trace } from "./analyzer";
 
 export interface Summary {
   rank: number; // -1: unknown
@@ -21,13 +21,20 @@ export interface Summary {
   fault: string; // where the trace becomes invalid; "": nowhere
   /** begin of the recording, ns since 1970; 0: unknown */
   began: number;
-  begin_ns: number; // first and last moment, since began
+  begin_ns: number; // first and last shown moment, since began: without a long start-up below the peak
   end_ns: number;
   bands: Bands | null;
 }
 
 interface Peak {
   device: number; allocated: number; phase?: string; iteration?: number; categories: { [name: string]: number };
+}
+
+/** Return the time at which a rank's chart begins: a little before the first iteration, unless the peak is earlier. */
+function shown(device: Device, spans: Span[]): number {
+  const first = spans.find((one) => one.iteration > 0);
+  if (!first || first.moment > device.peak) return device.begin_ns;
+  return Math.max(device.begin_ns, first.time_ns - 0.05 * (device.end_ns - first.time_ns));
 }
 
 export function summary(analyzer: Analyzer, trace: Trace, columns: number): Summary {
@@ -38,6 +45,7 @@ export function summary(analyzer: Analyzer, trace: Trace, columns: number): Summ
   };
   const { peak, process, ended } = report;
   const main = peak && trace.devices.find((one) => one.device === peak.device);
+  const begin = main ? shown(main, trace.spans[main.slot] ?? []) : 0;
   const growth = peak && report.devices.find((one) => one.device === peak.device)?.growth;
   return {
     rank: trace.rank, process, names: trace.categories, fault: trace.fault,
@@ -48,8 +56,8 @@ export function summary(analyzer: Analyzer, trace: Trace, columns: number): Summ
     growth: growth?.per_iteration ?? 0,
     how: ended.how, ended: ended.text, ooms: ended.out_of_memory,
     began: Number(process["start_realtime_ns"] ?? 0),
-    begin_ns: main?.begin_ns ?? 0, end_ns: main?.end_ns ?? 0,
-    bands: main ? analyzer.bands({ slot: main.slot, is_time: true, from: main.begin_ns,
-                                   to: Math.max(main.end_ns, main.begin_ns + 1), columns }) : null,
+    begin_ns: begin, end_ns: main?.end_ns ?? 0,
+    bands: main ? analyzer.bands({ slot: main.slot, is_time: true, from: begin,
+                                   to: Math.max(main.end_ns, begin + 1), columns }) : null,
   };
 }

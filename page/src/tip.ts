@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-import { byId } from "./dom";
+import { byId, make } from "./dom";
 
-/** Show a text beside the pointer; "": none. */
-export function tip(event: PointerEvent, text: string) {
-  const place = byId("tip");
-  place.hidden = !text;
-  place.textContent = text;
-  place.style.left = `${Math.min(event.clientX + 14, window.innerWidth - place.offsetWidth - 8)}px`;
-  place.style.top = `${Math.min(event.clientY + 14, window.innerHeight - place.offsetHeight - 8)}px`;
+/** A line of a tip: a text, or one behind a swatch of that colour. */
+export type Line = string | { colour: string; text: string };
+
+function hide() {
+  byId("tip").hidden = true;
 }
+
+/** Show lines beside the pointer; none: hide. A scroll, a key or another place takes them away. */
+export function tip(event: PointerEvent, lines: string | Line[]) {
+  const place = byId("tip"), list = typeof lines === "string" ? [lines] : lines;
+  place.hidden = !list.some((line) => line !== "");
+  if (place.hidden) return;
+  place.replaceChildren(...list.map((line) => typeof line === "string" ? make("div", {}, line)
+    : make("div", {}, make("span", { class: "swatch", style: `--colour:${line.colour}` }), line.text)));
+  const left = Math.min(event.clientX + 14, window.innerWidth - place.offsetWidth - 8);
+  place.style.left = `${Math.max(left, 4)}px`;
+  place.style.top = `${Math.max(Math.min(event.clientY + 14, window.innerHeight - place.offsetHeight - 8), 4)}px`;
+}
+
+for (const end of ["scroll", "keydown", "blur"]) window.addEventListener(end, hide, { capture: true, passive: true });
+document.addEventListener("pointerdown", (event) => event.pointerType === "touch" && hide(), true);

@@ -12,10 +12,10 @@
 #include "course.h"
 #include "export.h"
 #include "groups.h"
+#include "life-json.h"
 #include "named-ranges.h"
 #include "strips.h"
 #include "trace-format/cuda-apis.h"
-#include "trace-format/dtypes.h"
 #include "who.h"
 
 #include <errno.h>
@@ -209,12 +209,13 @@ EXPORT("devices") json_t *mt_web_devices(void)
         if (!course->n)
             continue;
         json_array_append_new(
-            array, json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:I}", "slot", (int)slot, "device",
-                             (int)slot - 1, "moments", (json_int_t)course->n, "begin_ns",
+            array, json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "slot", (int)slot,
+                             "device", (int)slot - 1, "moments", (json_int_t)course->n, "begin_ns",
                              (json_int_t)mt_moment_ns(&page.lives, course, 0), "end_ns",
                              (json_int_t)mt_moment_ns(&page.lives, course, course->n - 1), "peak",
                              (json_int_t)peak_moment(slot), "reserved",
-                             (json_int_t)page.analysis.replay.most_reserved[slot]));
+                             (json_int_t)page.analysis.replay.most_reserved[slot], "memory",
+                             (json_int_t)page.analysis.replay.sample[slot].total));
     }
     return array;
 }
@@ -376,6 +377,32 @@ EXPORT("moment_event") double mt_web_moment_event(unsigned slot, double moment)
     return moment < 0 || moment >= (double)course->n ? 0 : course->event[(size_t)moment];
 }
 
+/* Return the first moment not before an event of the trace. */
+EXPORT("moment_of_event") double mt_web_moment_of_event(unsigned slot, double event)
+{
+    return (double)mt_moment_at_event(&page.lives.course[slot], event < 0 ? 0 : (uint64_t)event);
+}
+
+/* Return five numbers of the moments since .. at: bytes and count of allocations, of frees, and the
+ * allocated bytes that are still there. NULL: no memory. */
+EXPORT("between") const double *mt_web_between(unsigned slot, double since, double at)
+{
+    const struct mt_course *course = &page.lives.course[slot];
+    if (mt_grow(&page.numbers, &page.numbers_capacity, 5, sizeof *page.numbers))
+        return NULL;
+    double *out = page.numbers;
+    memset(out, 0, 5 * sizeof *out);
+    for (size_t i = since < 0 ? 0 : (size_t)since; i < course->n && (double)i <= at; i++) {
+        const struct mt_life *life = mt_life_at(&page.lives, course, i);
+        unsigned field = mt_is_end(course, i) ? 2 : 0;
+        out[field] += (double)life->size;
+        out[field + 1]++;
+        if (!field && (life->ended == MT_LIFE_GOES_ON || (double)life->ended > at))
+            out[4] += (double)life->size;
+    }
+    return out;
+}
+
 static struct mt_who_question question_of(unsigned slot, int by, double at, double since,
                                           int category)
 {
@@ -386,9 +413,11 @@ static struct mt_who_question question_of(unsigned slot, int by, double at, doub
                                     .category = category};
 }
 
-EXPORT("who") json_t *mt_web_who(unsigned slot, int by, double at, double since, int category)
+EXPORT("who")
+json_t *mt_web_who(unsigned slot, int by, double at, double since, int category, bool is_folded)
 {
     struct mt_who_question question = question_of(slot, by, at, since, category);
+    question.is_folded = is_folded != 0;
     return mt_who(&page.lives, &page.analysis.replay, &question);
 }
 
@@ -398,17 +427,29 @@ EXPORT("table") json_t *mt_web_table(unsigned slot, double at, double since, int
     return mt_who_table(&page.lives, &page.analysis.replay, &question);
 }
 
-static json_t *frames_json(uint32_t stack)
+EXPORT("temporary")
+json_t *mt_web_temporary(unsigned slot, double at, double since, int category)
 {
-    const struct mt_definitions *d = page.analysis.replay.definitions;
-    json_t *array = json_array();
-    for (uint32_t at = stack; at && mt_stack(d, at)->depth; at = mt_stack(d, at)->parent) {
-        const struct mt_frame *frame = mt_named_frame(d, mt_stack(d, at)->frame);
-        json_array_append_new(
-            array, json_pack("{s:o, s:o, s:i}", "function", mt_json_text(frame->function), "file",
-                             mt_json_text(frame->file), "line", (int)frame->line));
-    }
-    return array;
+    struct mt_who_question question = question_of(slot, 0, at, since, category);
+    return mt_who_temporary(&page.lives, &page.analysis.replay, &question);
+}
+
+/* Return the count of blocks in the table's row of a block; negative: no memory. `numbers` has
+ * their lives. */
+EXPORT("same") long mt_web_same(unsigned slot, double number, double at, double since)
+{
+    struct mt_who_question question = question_of(slot, 0, at, since, -1);
+    double *found = NULL;
+    if (number < 0 || number >= (double)page.lives.n)
+        return 0;
+    const struct mt_life *life = mt_life(&page.lives, (size_t)number);
+    long n = mt_who_same(&page.lives, &page.analysis.replay, &question, life, &found);
+    if (n >= 0 && mt_grow(&page.numbers, &page.numbers_capacity, (size_t)n + 1, sizeof *found))
+        n = -ENOMEM;
+    if (n > 0)
+        memcpy(page.numbers, found, (size_t)n * sizeof *found);
+    free(found);
+    return n;
 }
 
 /* Return all facts about a block. */
@@ -416,32 +457,7 @@ EXPORT("life") json_t *mt_web_life(double number)
 {
     if (number < 0 || number >= (double)page.lives.n)
         return json_null();
-    const struct mt_life *life = mt_life(&page.lives, (size_t)number);
-    const struct mt_replay *replay = &page.analysis.replay;
-    const struct mt_definitions *d = replay->definitions;
-    const struct mt_rule *rule = mt_rule_at(replay->question.rules, life->rule);
-    const struct mt_course *course = &page.lives.course[life->slot];
-    char address[32];
-    snprintf(address, sizeof address, "0x%llx", (unsigned long long)life->address);
-    json_t *object = json_pack(
-        "{s:I, s:s, s:I, s:i, s:s, s:s, s:s, s:s}", "bytes", (json_int_t)life->size, "address",
-        address, "born", (json_int_t)life->born, "category", (int)life->category, "rule",
-        rule->name, "certainty", mt_certainty_name(rule->certainty), "phase",
-        mt_phase_names[life->phase].label, "dtype", life->dtype ? mt_dtype_name(life->dtype) : "");
-    json_object_set_new(object, "born_ns", json_integer((json_int_t)life->born_ns));
-    json_object_set_new(object, "born_event", json_integer(course->event[life->born]));
-    json_object_set_new(object, "ended",
-                        life->ended == MT_LIFE_GOES_ON ? json_null()
-                                                       : json_integer((json_int_t)life->ended));
-    json_object_set_new(object, "ended_ns",
-                        life->ended == MT_LIFE_GOES_ON ? json_null()
-                                                       : json_integer((json_int_t)life->ended_ns));
-    json_object_set_new(object, "name", mt_json_name(d, life->name));
-    json_object_set_new(object, "operator", mt_json_type_name(d, life->node_name));
-    json_object_set_new(object, "module", mt_json_text(mt_stack_module(d, life->module)));
-    json_object_set_new(object, "stack", frames_json(life->stack));
-    json_object_set_new(object, "forward_stack", frames_json(life->forward_stack));
-    return object;
+    return mt_life_json(&page.lives, &page.analysis.replay, mt_life(&page.lives, (size_t)number));
 }
 
 /* {"purpose"}: the purpose of a segment. */

@@ -10,7 +10,9 @@
 #include "course.h"
 #include "life-names.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FRAMES_MAX 1024u
@@ -86,18 +88,21 @@ static void place_of(char out[MT_LIFE_TEXT], const struct mt_frame *frame)
         snprintf(out, MT_LIFE_TEXT, "%s", slash ? slash + 1 : frame->file);
 }
 
-/* Write a stack's frames, outermost first: only Python's, unless there are none. */
-static size_t frames_of(const struct tree *tree, uint32_t stack, bool with_native,
+/* Write a stack's frames, outermost first: only Python's, unless there are none; folded: of these
+ * only the program's own, unless there are none. */
+static size_t frames_of(const struct tree *tree, uint32_t stack, bool with_native, bool is_folded,
                         uint32_t out[FRAMES_MAX])
 {
     const struct mt_definitions *d = definitions(tree);
     size_t n = 0, from = FRAMES_MAX;
     bool has_python = mt_stack(d, stack)->python != 0;
+    is_folded &= mt_stack(d, stack)->user != 0;
     for (uint32_t at = stack; at && from; at = mt_stack(d, at)->parent) {
         const struct mt_stack *one = mt_stack(d, at);
         if (!one->depth)
             break;
-        if (with_native || !has_python || !mt_frame(d, one->frame)->is_native)
+        if (is_folded ? one->user == at
+                      : with_native || !has_python || !mt_frame(d, one->frame)->is_native)
             out[--from] = one->frame;
     }
     n = FRAMES_MAX - from;
@@ -110,13 +115,14 @@ static void short_name(const struct tree *tree, uint32_t node_name, char out[MT_
     mt_short_type_name(mt_string(definitions(tree), node_name), out, MT_LIFE_TEXT);
 }
 
-static void by_stack(struct tree *tree, const struct mt_life *life, enum mt_who_by by)
+static void by_stack(struct tree *tree, const struct mt_life *life, enum mt_who_by by,
+                     bool is_folded)
 {
     uint32_t frames[FRAMES_MAX], at = 1;
     char place[MT_LIFE_TEXT];
     /* backward's memory belongs to the line of the forward operation */
     uint32_t stack = life->forward_stack ? life->forward_stack : life->stack;
-    size_t n = frames_of(tree, stack, by == MT_WHO_NATIVE, frames);
+    size_t n = frames_of(tree, stack, by == MT_WHO_NATIVE, is_folded, frames);
     if (life->node_name && by == MT_WHO_CALLERS) {
         short_name(tree, life->node_name, place);
         at = descend(tree, at, place, "backward", life);
@@ -160,8 +166,10 @@ static void by_line(struct tree *tree, const struct mt_life *life, enum mt_who_b
     descend(tree, at, line, "", life);
 }
 
-static void add_life(struct tree *tree, const struct mt_life *life, enum mt_who_by by)
+static void add_life(struct tree *tree, const struct mt_life *life,
+                     const struct mt_who_question *question)
 {
+    enum mt_who_by by = question->by;
     count(tree, 1, life);
     switch (by) {
     case MT_WHO_MODULE:
@@ -172,7 +180,7 @@ static void add_life(struct tree *tree, const struct mt_life *life, enum mt_who_
         by_line(tree, life, by);
         return;
     default:
-        by_stack(tree, life, by);
+        by_stack(tree, life, by, question->is_folded);
     }
 }
 
@@ -256,13 +264,13 @@ static json_t *to_json(const struct tree *tree, uint32_t at, uint64_t least)
 
 struct growing {
     struct tree *tree;
-    enum mt_who_by by;
+    const struct mt_who_question *question;
 };
 
 static void take(void *data, const struct mt_life *life)
 {
     struct growing *growing = data;
-    add_life(growing->tree, life, growing->by);
+    add_life(growing->tree, life, growing->question);
 }
 
 static void clear(struct tree *tree)
@@ -276,7 +284,7 @@ json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
                const struct mt_who_question *question)
 {
     struct tree tree = {.replay = replay, .n = 1};
-    struct growing growing = {&tree, question->by};
+    struct growing growing = {&tree, question};
     if (mt_grow(&tree.node, &tree.capacity, 2, sizeof *tree.node))
         return NULL;
     child(&tree, 0, "all", "");
@@ -322,16 +330,88 @@ static json_t *row_json(const struct table *table, const struct mt_sum *sum)
                      (json_int_t)sum->stack);
 }
 
+static json_t *table_json(struct table *table)
+{
+    mt_sums_sort(&table->sums);
+    json_t *array = table->has_no_memory ? NULL : json_array();
+    for (size_t i = 0; i < table->sums.n && array; i++)
+        json_array_append_new(array, row_json(table, &table->sums.sum[i]));
+    mt_sums_clear(&table->sums);
+    mt_texts_clear(&table->lines);
+    return array;
+}
+
 json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,
                      const struct mt_who_question *question)
 {
     struct table table = {.lives = lives, .replay = replay};
     each(lives, question, add_row, &table);
-    mt_sums_sort(&table.sums);
-    json_t *array = table.has_no_memory ? NULL : json_array();
-    for (size_t i = 0; i < table.sums.n && array; i++)
-        json_array_append_new(array, row_json(&table, &table.sums.sum[i]));
-    mt_sums_clear(&table.sums);
-    mt_texts_clear(&table.lines);
-    return array;
+    return table_json(&table);
+}
+
+json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_replay *replay,
+                         const struct mt_who_question *question)
+{
+    struct table table = {.lives = lives, .replay = replay};
+    const struct mt_course *course = &lives->course[question->slot];
+    size_t next = SIZE_MAX; /* the first allocation after i */
+    for (size_t i = question->at < course->n ? question->at + 1 : course->n;
+         i-- > question->since;) {
+        if (mt_is_end(course, i))
+            continue;
+        const struct mt_life *life = mt_life_at(lives, course, i);
+        if (life->ended != MT_LIFE_GOES_ON && life->ended < next &&
+            (question->category < 0 || life->category == question->category))
+            add_row(&table, life);
+        next = i;
+    }
+    return table_json(&table);
+}
+
+struct same {
+    const struct mt_definitions *definitions;
+    const struct mt_life *of, **life;
+    char line[MT_LIFE_TEXT];
+    size_t n, capacity;
+    bool has_no_memory;
+};
+
+static void add_same(void *data, const struct mt_life *life)
+{
+    struct same *same = data;
+    char line[MT_LIFE_TEXT];
+    if (life->category != same->of->category || life->node_name != same->of->node_name)
+        return;
+    mt_life_line(same->definitions, life, line);
+    if (strcmp(line, same->line) != 0)
+        return;
+    if (mt_grow(&same->life, &same->capacity, same->n + 1, sizeof *same->life))
+        same->has_no_memory = true;
+    else
+        same->life[same->n++] = life;
+}
+
+static int larger_life(const void *a, const void *b)
+{
+    const struct mt_life *x = *(const struct mt_life *const *)a;
+    const struct mt_life *y = *(const struct mt_life *const *)b;
+    return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
+                              : (x->born > y->born) - (x->born < y->born);
+}
+
+long mt_who_same(const struct mt_lives *lives, const struct mt_replay *replay,
+                 const struct mt_who_question *question, const struct mt_life *life,
+                 double **numbers)
+{
+    struct same same = {.definitions = replay->definitions, .of = life};
+    mt_life_line(same.definitions, life, same.line);
+    each(lives, question, add_same, &same);
+    if (same.n)
+        qsort(same.life, same.n, sizeof *same.life, larger_life);
+    *numbers = malloc((same.n + 1) * sizeof **numbers);
+    same.has_no_memory |= !*numbers;
+    for (size_t i = 0; i < same.n && *numbers; i++)
+        (*numbers)[i] = mt_life_number(lives, same.life[i]);
+    free(same.life);
+    return same.has_no_memory ? -ENOMEM : (long)same.n;
 }

@@ -5,6 +5,8 @@
 
 #include "lives.h"
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 /* W(enumerator, name) */
@@ -29,12 +31,24 @@ struct mt_who_question {
     enum mt_who_by by;
     size_t at, since; /* moments */
     int category;     /* only this one; -1: all */
+    bool is_folded;   /* stacks show the program's own frames only, if they have any */
 };
 
 /* {"name", "place", "bytes", "blocks", "category", "children": [...]}. Children are sorted, the
  * largest first; those below a thousandth of the whole are joined as "others". NULL: no memory. */
 json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
                const struct mt_who_question *question);
+
+/* As mt_who_table, of blocks that were freed before the next allocation (memray calls them
+ * temporary), between `since` and `at`; bytes: the sum of all. */
+json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_replay *replay,
+                         const struct mt_who_question *question);
+
+/* Find the blocks of a table's row by one of them, the largest first. Return their count, or
+ * -ENOMEM; `numbers` (malloc'ed) has their lives' numbers. */
+long mt_who_same(const struct mt_lives *lives, const struct mt_replay *replay,
+                 const struct mt_who_question *question, const struct mt_life *life,
+                 double **numbers);
 
 /* [{"bytes", "blocks", "category", "line", "operator", "name", "guess", "life"}], the largest
  * first: as the report's table of call sites. NULL: no memory. */

@@ -176,8 +176,7 @@ static void print_settings(const struct mt_plan *plan, FILE *out, const struct m
     uint64_t base = recorded ? recorded->peak_reserved : plan->asked->peak_reserved;
     size_t shown = 0, left = 0;
     bool lacks_graphs = false;
-    fputs("\n   reserved      change      unused  fits  setting (*: recorded; +N: N more alike)\n",
-          out);
+    fputs("\n   reserved      change      unused  fits  setting (*: recorded; +N: N alike)\n", out);
     for (size_t i = 0; i < plan->n; i++) {
         const struct mt_plan_setting *setting = &plan->setting[i];
         bool is_alike = before && are_alike(before, setting);

@@ -158,10 +158,11 @@ def rules(folder, found):
         junit(folder / f"{trace}.junit", each["limits"])
         github(folder / f"{trace}.github", each)
         gitlab(folder / f"{trace}.gitlab", each["limits"])
-        lines = (folder / f"{trace}.text").read_text().splitlines()
+        told = " ".join((folder / f"{trace}.text").read_text().split())
         for limit in each["limits"]:
             if not limit["holds"]:
-                check(f"{trace}: {limit['text']}; next: {limit['next']}" in lines, f"{trace}: {limit['text']}")
+                words = " ".join(f"{trace}: {limit['text']}; next: {limit['next']}".split())
+                check(words in told, f"{trace}: {limit['text']}")
 
 
 # --- others ------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_outputs.py MAKE-TRACES MEMTAP: what each command does with the file that it is to write: a device or a
 pipe stays one, a link that another user planted is not followed, an older file is replaced whole and keeps
-its mode, a missing folder is made, and a command that fails leaves everything as it was."""
+its mode, a missing folder is made, and a command that fails leaves everything as it was. What people read has lines of 80 columns."""
 
 import os
 import pickle
@@ -210,11 +210,36 @@ def make_snapshot():
         pickle.dump({"segments": [segment], "device_traces": [[entry]], "allocator_settings": {}}, file)
 
 
+COLUMNS = 80
+PAIRS = [
+    ["diff", "training.mtap", "keeping.mtap"],
+    ["diff", "keeping.mtap", "layers.mtap"],
+    ["check", "training.mtap", "--against", "keeping.mtap"],
+    ["check", "oom.mtap", "--against", "training.mtap"],
+    ["check", "killed.mtap", "--against", "layers.mtap"],
+    ["report", "rank0.mtap", "rank1.mtap"],
+    ["fleet", "nights"],
+]
+
+
+def keeps_columns(folder):
+    """No line into a pipe is longer than 80 columns, but lines to paste, and those with a word of the trace (hostile.mtap's)."""
+    env = {**os.environ, "COLUMNS": str(COLUMNS), "LC_ALL": "C.UTF-8"}
+    traces = sorted(name for name in os.listdir(folder) if name.endswith(".mtap") and name != "hostile.mtap")
+    each = [[*words, trace] for trace in traces for words in (["report"], ["oom"], ["plan"], ["top", "--once"])]
+    for words in [*each, *PAIRS]:
+        out = subprocess.run([memtap, *words], cwd=folder, env=env, capture_output=True, text=True, check=False).stdout
+        for line in out.splitlines():
+            is_pasted = "export PYTORCH" in line or line.startswith("  next: memtap ")
+            check(f"{words}: {len(line)} columns", len(line) <= COLUMNS or is_pasted, line)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         subprocess.run([make_traces], check=True, stdout=subprocess.DEVNULL)
         make_snapshot()
+        keeps_columns(folder)
         has_page = run(["view", "-o", "{}", "training.mtap"], os.path.join(folder, "page.html"))[0] == 0
         number = 0
         for words in commands(has_page):

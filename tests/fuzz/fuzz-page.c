@@ -28,7 +28,11 @@ int mt_web_map(unsigned slot, double moment);
 double mt_web_moment_at(unsigned slot, bool is_time, double x);
 double mt_web_moment_ns(unsigned slot, double moment);
 double mt_web_moment_event(unsigned slot, double moment);
-json_t *mt_web_who(unsigned slot, int by, double at, double since, int category);
+double mt_web_moment_of_event(unsigned slot, double event);
+const double *mt_web_between(unsigned slot, double since, double at);
+json_t *mt_web_who(unsigned slot, int by, double at, double since, int category, bool is_folded);
+json_t *mt_web_temporary(unsigned slot, double at, double since, int category);
+long mt_web_same(unsigned slot, double number, double at, double since);
 json_t *mt_web_table(unsigned slot, double at, double since, int category);
 json_t *mt_web_life(double number);
 json_t *mt_web_area(double number);
@@ -55,7 +59,11 @@ static void look(const struct mt_made_trace *trace, const json_t *device)
     mt_web_moment_at(slot, is_time, from + (to - from) * choices[2] / 255);
     mt_web_moment_ns(slot, moment);
     mt_web_moment_event(slot, moment);
-    json_decref(mt_web_who(slot, choices[1] % 16, moment, since, category));
+    mt_web_moment_of_event(slot, choices[2]);
+    if (!mt_web_between(slot, since, moment) || mt_web_same(slot, choices[1], moment, since) < 0)
+        abort();
+    json_decref(mt_web_who(slot, choices[1] % 16, moment, since, category, choices[4] & 2));
+    json_decref(mt_web_temporary(slot, moment, since, category));
     json_decref(mt_web_table(slot, moment, since, category));
 }
 

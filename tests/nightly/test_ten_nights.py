@@ -57,7 +57,7 @@ def one_night(work, night):
         shutil.copy(trace, good)
     equal(f"the budget's answer in night {night}",
           memtap(work, "check", trace, "--budget", "budget.toml").returncode, done.returncode)
-    return done.returncode, done.stdout + done.stderr
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
 def main():

@@ -31,7 +31,7 @@ const frames = (page) => page.evaluate((moving) => new Promise((resolve) => {
     }
     const pan = Math.floor(turn++ / 30) % 2; // zoom in, pull, zoom out, pull
     canvas.dispatchEvent(new WheelEvent("wheel", { clientX: box.x + box.width / 2, clientY: box.y + 50, cancelable: true,
-      deltaX: pan ? 20 : 0, deltaY: pan ? 0 : Math.floor(turn / 60) % 2 ? 30 : -30 }));
+      ctrlKey: !pan, deltaX: pan ? 20 : 0, deltaY: pan ? 0 : Math.floor(turn / 60) % 2 ? 30 : -30 }));
     requestAnimationFrame(step);
   };
   requestAnimationFrame(step);
@@ -40,7 +40,7 @@ const frames = (page) => page.evaluate((moving) => new Promise((resolve) => {
 /** From a click on the blocks to what is known of the block; NaN where no block is. */
 async function click(page, part) {
   await page.evaluate(() => {
-    const canvas = document.getElementById("blocks");
+    const canvas = document.getElementById("timeline");
     window.answer = new Promise((resolve) => canvas.addEventListener("pointerup", () => {
       const begin = performance.now();
       const seen = new MutationObserver(() => {
@@ -51,9 +51,9 @@ async function click(page, part) {
       setTimeout(() => resolve(NaN), 1000);
     }, { once: true, capture: true }));
   });
-  await page.locator("#blocks").scrollIntoViewIfNeeded();
-  const box = await page.locator("#blocks").boundingBox();
-  await page.mouse.click(box.x + 80 + (box.width - 100) * part, box.y + box.height - 20);
+  await page.locator("#timeline").scrollIntoViewIfNeeded();
+  const box = await page.locator("#timeline").boundingBox();
+  await page.mouse.click(box.x + 80 + (box.width - 100) * part, box.y + box.height - 64);
   return page.evaluate(() => window.answer);
 }
 
@@ -75,6 +75,7 @@ async function measure(file) {
   const result = { first_ms: performance.now() - begin };
   await page.waitForTimeout(300);
   result.frames = await frames(page);
+  await page.selectOption("#stack", "block");
   await page.keyboard.press("0");
   for (let i = 0; i < 16; i++) await page.keyboard.press("w"); // to where blocks are no thinner than a pixel
   await page.waitForTimeout(1500);

@@ -87,7 +87,7 @@ const range = async (page, low, high) => {
 };
 
 async function fingers() {
-  for (const [file, selector] of [[run, "#timeline"], [run, "#blocks"], [two, "#two-timelines"]]) {
+  for (const [file, selector] of [[run, "#timeline"], [two, "#two-timelines"]]) {
     const page = await show(file, "", { hasTouch: true });
     await page.locator(selector).scrollIntoViewIfNeeded();
     const box = await page.locator(selector).boundingBox(), client = await page.context().newCDPSession(page);
@@ -113,6 +113,35 @@ async function fingers() {
   }
 }
 
+const VIEWS = { who: "tab=who", table: "tab=table", map: "tab=map", temporary: "tab=temporary", report: "tab=report",
+  blocks: "tab=who&stack=block", lines: "tab=table&stack=line&since=3" };
+const WIDTHS = [390, 900, 1400];
+
+/** Each view in both schemes at three widths is no wider than the screen; MEMTAP_PICTURES=FOLDER keeps pictures to look at. */
+async function sizes() {
+  const out = join(folder, "oom.html"), pictures = process.env.MEMTAP_PICTURES;
+  execFileSync(memtap, ["view", "-o", out, at("oom")]);
+  const pages = [...Object.entries(VIEWS).map(([name, fragment]) => [name, run, fragment]), ["oom", out, "tab=who"], ["difference", two, ""], ["ranks", ranks, ""]];
+  let page = null, file = "";
+  for (const [name, path, fragment] of pages) {
+    if (path !== file) {
+      await page?.close();
+      page = await show(path, `#${fragment}`);
+      file = path;
+    } else await page.evaluate((hash) => (location.hash = hash), fragment);
+    for (const width of WIDTHS)
+      for (const colorScheme of ["light", "dark"]) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ colorScheme });
+        await page.waitForTimeout(pictures ? 500 : 80);
+        const [is, wide] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+        check(is <= wide, `${name} at ${width}: ${is} wide`);
+        if (pictures) await page.screenshot({ path: join(pictures, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+      }
+  }
+  await page.close();
+}
+
 async function themes() {
   for (const colorScheme of ["light", "dark"]) {
     const page = await show(two, "", { colorScheme });
@@ -125,4 +154,4 @@ async function themes() {
   }
 }
 
-await main([pictures, prints, fingers, themes]);
+await main([pictures, prints, fingers, themes, sizes]);

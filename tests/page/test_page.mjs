@@ -31,21 +31,21 @@ async function views(trace) {
   const page = await show(out);
   await page.waitForTimeout(500);
   check(await inked(page, "#timeline") > 0.05, "the timeline is drawn");
-  check(await inked(page, "#blocks") > 0.05, "the blocks are drawn");
   const peak = report(trace).devices[0].peak.allocated;
   const moment = await page.textContent("#moment");
   check(moment.includes("allocated"), `the moment is said: ${moment}`);
-  await page.keyboard.press("3");
+  await page.waitForSelector("#details dl"); // of the largest line, before anybody chose one
   await page.waitForSelector(".icicle .box");
   check((await page.getAttribute(".icicle .box", "title")).includes("100.0 %"), "the icicle's first box is all");
-  await page.keyboard.press("4");
+  await page.keyboard.press("2");
   await page.waitForSelector("table.sites tbody tr");
-  const sum = await page.evaluate(() => [...document.querySelectorAll("table.sites tbody tr td:first-child")]
+  const sum = await page.evaluate(() => [...document.querySelectorAll("#panel-table tbody tr td:first-child")]
     .reduce((all, one) => all + Number(one.title.split(" ")[0]), 0));
   check(sum === peak, `the table's bytes at the peak are the report's: ${sum}, ${peak}`);
   await page.keyboard.press("/");
   await page.keyboard.type("no such line");
   await page.waitForFunction(() => !document.querySelector("table.sites tbody tr"));
+  check((await page.textContent("#found")).startsWith("0 lines of "), "a search says how many it finds");
   await page.keyboard.press("Escape");
   await page.waitForSelector("table.sites tbody tr");
   await page.focus("table.sites tbody tr");
@@ -92,6 +92,150 @@ async function stacks(trace) {
     await page.waitForSelector(one === "category" ? "#legend button" : "#legend .group");
     check(await page.textContent("#moment") === said, `stacked by ${one}, the moment says: ${await page.textContent("#moment")}`);
   }
+  await page.close();
+}
+
+/** What is written on the timeline, with its place. */
+const written = (page) => page.evaluate(() => new Promise((resolve) => {
+  const { fillText } = CanvasRenderingContext2D.prototype, found = [];
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    if (this.canvas.id === "timeline") found.push({ text, x, y });
+    return fillText.apply(this, arguments);
+  };
+  dispatchEvent(new Event("resize"));
+  setTimeout(() => {
+    CanvasRenderingContext2D.prototype.fillText = fillText;
+    resolve(found);
+  }, 500);
+}));
+
+const given = async (page, ...names) => {
+  await page.waitForTimeout(250); // the link is written a little later
+  const all = new URLSearchParams((await page.evaluate(() => location.hash)).slice(1));
+  return names.map((name) => Number(all.get(name) ?? 0));
+};
+
+/** The axis counts events as the words do; a drag chooses a range, the wheel scrolls, keys zoom around the chosen moment. */
+async function gestures(trace) {
+  const out = join(folder, "gestures.html");
+  make(out, trace);
+  const page = await show(out, "#tab=who");
+  await page.waitForSelector(".icicle .box");
+  const texts = await written(page), peak = report(trace).devices[0].peak.event;
+  const ticks = texts.filter((one) => /^[\d,]+$/.test(one.text)).map((one) => [Number(one.text.replace(/,/g, "")), one.x]);
+  const line = texts.find((one) => one.text === "peak").x;
+  check(ticks.length > 1 && texts.some((one) => one.text === "event"), `the axis has events: ${JSON.stringify(ticks)}`);
+  for (const [event, x] of ticks)
+    check(event < peak ? x < line + 6 : x > line - 12, `event ${event} at ${x}, the peak, event ${peak}, at ${line}`);
+  check(texts.some((one) => one.text.startsWith("reserved ")), "the line of what is reserved has a label");
+
+  const box = await page.locator("#timeline").boundingBox(), y = box.y + 60, at = (part) => box.x + 80 + (box.width - 100) * part;
+  await page.mouse.move(at(0.3), y);
+  await page.mouse.down();
+  await page.mouse.move(at(0.5), y, { steps: 3 });
+  await page.mouse.move(at(0.75), y, { steps: 3 });
+  await page.mouse.up();
+  await page.waitForFunction(() => !document.getElementById("range").hidden && document.getElementById("range").textContent.includes("freed"));
+  const [since, until] = await given(page, "since", "at"), said = await page.textContent("#range");
+  check(since > 0 && until > since, `a drag chooses a range: ${since} to ${until}`);
+  const left = / ([\d.]+ \S+) of what was allocated is left/.exec(said)?.[1];
+  await page.waitForFunction((text) => document.querySelector(".crumb").textContent === `all: ${text}`, left, { timeout: 5000 }).catch(() => undefined);
+  check(await page.textContent(".crumb") === `all: ${left}`, `who lists what the range left: ${said}, ${await page.textContent(".crumb")}`);
+  await page.keyboard.press("z");
+  const [from, to] = await given(page, "from", "to");
+  check(from <= since && to > until && to - from < 12 + until - since, `z shows the range: ${from} to ${to}`);
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.getElementById("range").hidden);
+
+  await page.keyboard.press("0");
+  await page.setViewportSize({ width: 1280, height: 400 });
+  await page.mouse.move(at(0.5), y);
+  const before = await given(page, "from", "to");
+  await page.mouse.wheel(0, 120);
+  await page.waitForFunction(() => scrollY > 0);
+  check(String(await given(page, "from", "to")) === String(before), "the wheel scrolls the page");
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -120);
+  await page.keyboard.up("Control");
+  const [low, high] = await given(page, "from", "to");
+  check(high - low < before[1] - before[0], `with Ctrl it zooms: ${low} to ${high}`);
+  await page.keyboard.press("0");
+  await page.keyboard.press("p");
+  for (let i = 0; i < 8; i++) await page.keyboard.press("w");
+  const [begin, end, chosen] = await given(page, "from", "to", "at");
+  check(begin <= chosen && chosen < end && end - begin < before[1] - before[0], `the peak stays in view: ${chosen} in ${begin} to ${end}`);
+  await page.close();
+}
+
+/** Each block is drawn and told; its line's other blocks, its editor, callers and callees, short-lived blocks. */
+async function blocks(trace) {
+  const out = join(folder, "blocks.html");
+  make(out, trace);
+  const page = await show(out, "#tab=blocks"); // a link of earlier pages
+  check(await page.inputValue("#stack") === "block", "blocks are a way to stack");
+  await page.waitForTimeout(400);
+  const box = await page.locator("#timeline").boundingBox();
+  let told = "";
+  for (let i = 1; i < 12 && !told.includes("lives"); i++) {
+    await page.mouse.move(box.x + 80 + ((box.width - 100) * i) / 12, box.y + box.height - 60);
+    await page.waitForTimeout(150);
+    told = await page.textContent("#tip");
+  }
+  check(/lives|not freed/.test(told) && /\.py:\d+/.test(told), `a block's tip has its line and life: ${told}`);
+  check(await page.evaluate(() => document.querySelector("#tip .swatch") !== null), "and its colour");
+  await page.mouse.move(5, 5);
+  check(await page.evaluate(() => document.getElementById("tip").hidden), "the tip goes away");
+  await page.selectOption("#details select", "VS Code");
+  await page.waitForSelector('#details a[href^="vscode://file/home/user/"]');
+  await page.selectOption("#details select", "no editor");
+  await page.keyboard.press("1");
+  await page.waitForSelector(".icicle .box");
+  const folded = await page.locator(".icicle .box").count();
+  check(!(await page.textContent(".icicle")).includes("_call_impl"), "frames of libraries are folded");
+  await page.locator(".icicle .box").nth(2).click();
+  await page.click('button:text-is("Sandwich")');
+  await page.waitForFunction(() => [...document.querySelectorAll(".icicle .box")].some((one) => Number(one.dataset.depth) < 0));
+  await page.click('#panel-who label:has-text("library frames") input');
+  await page.waitForFunction((n) => document.querySelectorAll(".icicle .box").length > n, folded);
+  await page.keyboard.press("/");
+  await page.keyboard.type("main");
+  await page.waitForFunction(() => /^\d+ box.* found: /.test(document.getElementById("found").textContent));
+  check(await page.locator(".icicle .box.dim").count() > 0, "what a search does not find is dimmed");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("4");
+  await page.waitForFunction(() => /freed before the next allocation/.test(document.getElementById("panel-temporary").textContent));
+  await page.close();
+}
+
+/** A line's blocks can be gone through. */
+async function others(trace) {
+  const out = join(folder, "others.html");
+  make(out, trace);
+  const page = await show(out, "#tab=table");
+  await page.waitForSelector("#panel-table tbody tr");
+  const several = await page.evaluate(() => [...document.querySelectorAll("#panel-table tbody tr")]
+    .findIndex((one) => Number(one.children[1].textContent) > 1));
+  await page.locator("#panel-table tbody tr").nth(several).click();
+  await page.waitForFunction(() => document.querySelector("#details .steps")?.textContent.includes("1 of "));
+  await page.click('#details button[title^="a smaller"]');
+  await page.waitForFunction(() => document.querySelector("#details .steps").textContent.includes("2 of "));
+  await page.close();
+}
+
+/** The page of a run that ran out begins as memtap oom does. */
+async function outOfMemory(trace) {
+  const out = join(folder, "oom.html"), html = join(folder, "oom-html.html");
+  make(out, trace);
+  execFileSync(memtap, ["oom", "--html", html, trace]);
+  check(readFileSync(out).equals(readFileSync(html)), "memtap oom --html writes the same page");
+  const story = execFileSync(memtap, ["oom", trace], { encoding: "utf8" }), [first] = story.split("\n\n");
+  const page = await show(out, "#tab=report");
+  const lines = await page.evaluate(() => [...document.querySelectorAll("#headline p")].map((one) => one.textContent));
+  const words = first.replace(/\n {2,}/g, " ").split("\n");
+  words.forEach((line, i) => check(lines[i]?.startsWith(line), `the page says "${line}": ${lines[i]}`));
+  check(words.length > 2, `three lines: ${words}`);
+  check((await page.textContent("#panel-report pre")).startsWith(story.slice(0, 300)), "the report begins with the story");
   await page.close();
 }
 
@@ -171,6 +315,10 @@ await main([
   numbers,
   () => views(training),
   () => stacks(training),
+  () => gestures(training),
+  () => blocks(training),
+  () => others(join(folder, "layers.mtap")),
+  () => outOfMemory(join(folder, "oom.mtap")),
   () => stacks(join(folder, "phases.mtap")),
   () => map(join(folder, "fragmented.mtap")),
   () => verdict("oom", "the moment before", "who"),

@@ -12,41 +12,20 @@
 
 static struct mt_advisor advisor;
 
-/* Write the page, with the story as text for a browser that cannot draw it. 0 or -ENOMEM; an exit
- * code. */
-static int save(const struct mt_oom_story *story, const struct mt_analysis *analysis,
-                const struct mt_trace_arguments *arguments)
-{
-    char made[PATH_MAX], *text = NULL;
-    size_t size;
-    const struct mt_style style = {.utf8 = 1};
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory)
-        return -ENOMEM;
-    mt_oom_text(story, analysis, memory, &style);
-    int code = fclose(memory) ? -ENOMEM
-                              : mt_save_page(arguments->html,
-                                             &(struct mt_page_content){.paths = arguments->paths,
-                                                                       .n = 1,
-                                                                       .title = "Out of memory",
-                                                                       .text = text},
-                                             made);
-    free(text);
-    return code;
-}
-
 static int print(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
 {
     struct mt_oom_story story;
     struct mt_style style = mt_terminal_style();
     int rc = mt_oom_explain(&story, analysis);
+    char made[PATH_MAX];
     if (rc == -ENOENT)
         return mt_fail("%s: the program never ran out of memory; see memtap report",
                        arguments->path);
-    if (!rc)
+    if (!rc && !arguments->html)
         rc = mt_advise(&advisor, analysis, &story);
-    if (!rc && arguments->html)
-        rc = save(&story, analysis, arguments);
+    if (!rc && arguments->html) /* the page of a run that ran out has the story */
+        rc = mt_save_page(arguments->html,
+                          &(struct mt_page_content){.paths = arguments->paths, .n = 1}, made);
     else if (!rc && arguments->format == MT_FORMAT_JSON)
         rc = mt_oom_json(&story, analysis, stdout) == -ENOMEM ? -ENOMEM : 0;
     else if (!rc)

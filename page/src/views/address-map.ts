@@ -76,10 +76,10 @@ export class AddressMap {
         } }, make("option", { value: "address" }, "by address"), make("option", { value: "free" }, "most free bytes first"))),
         this.said),
       this.canvas,
-      make("table", { class: "segments" },
+      make("div", { class: "wide" }, make("table", { class: "segments" },
         make("caption", {}, "segments with most free bytes: what keeps them from going back to CUDA"),
         make("thead", {}, make("tr", {}, ...["address", "size", "used", "free", "largest free piece", "blocks", "largest block", "asked for by"]
-          .map((text, i) => make("th", { scope: "col", class: i && i < 6 ? "number" : "" }, text)))), this.body));
+          .map((text, i) => make("th", { scope: "col", class: i && i < 6 ? "number" : "" }, text)))), this.body)));
     this.fetch = latest(async () => {
       const { slot, at } = store.state;
       this.map = await client.map(slot, at);

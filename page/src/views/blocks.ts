@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every block as a strip: its life is the width, its bytes are the height. Blocks too thin to be
+// Every block as a strip in the timeline: its life is the width, its bytes are the height. Blocks too thin to be
 // seen are one band a category above the strips; zooming in turns them into strips.
 import type { Device, Range, Strips, Trace } from "../analyzer";
 import { STRIP } from "../analyzer";
-import { Chart, LEFT, gestures, ink } from "../chart";
+import { Chart, LEFT, ink } from "../chart";
 import { Client, latest } from "../client";
-import { fill } from "../palette";
+import { SHADES, fill, shade } from "../palette";
 import { Store, whole } from "../state";
 
 const THINNEST = 0.8; // CSS pixels of a strip if more than FEW moments are shown
@@ -16,45 +16,35 @@ const REST_MS = 120; // without a move, before another range's strips are reques
 export interface Found { life: number; bytes: number; }
 
 export class Blocks {
-  private readonly chart: Chart;
   private strips: Strips | null = null;
   private range: Range | null = null; // of the strips
+  private category = -1; // of the strips
   private timer = 0;
-  private most = 1;
   private readonly fetch: () => void;
 
-  constructor(canvas: HTMLCanvasElement, client: Client, private readonly store: Store,
-              private readonly trace: Trace, device: () => Device, height: () => number, drawn: Promise<void>,
-              hover: (event: PointerEvent, found: Found | null) => void) {
-    this.chart = new Chart(canvas, 6);
+  /** chart: the timeline's, which is `most()` bytes high and is drawn anew by `redraw` */
+  constructor(private readonly chart: Chart, client: Client, private readonly store: Store,
+              private readonly trace: Trace, device: () => Device, private readonly most: () => number, redraw: () => void) {
     this.fetch = latest(async () => {
-      await drawn; // the timeline knows the height
       const { slot, is_time, from, to, category } = store.state;
       const columns = Math.min(this.chart.columns(), 1400);
       const all = whole(device(), is_time), range = { slot, is_time, from, to, columns };
       const is_few = (device().moments * (to - from)) / (all.to - all.from) <= FEW;
       const strips = is_few ? await client.strips(range, 0, category) : null;
       this.strips = strips && strips.numbers.length <= MOST_STRIPS * STRIP ? strips
-        : await client.strips(range, (height() / this.chart.height) * THINNEST, category);
+        : await client.strips(range, (this.most() / this.chart.height) * THINNEST, category);
       this.range = range;
-      this.draw();
-    });
-    gestures(this.chart, store, device, (event) => {
-      const found = this.find(event.offsetX, event.offsetY);
-      if (found) store.set({ life: found.life });
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      hover(event, this.find(event.offsetX, event.offsetY));
+      this.category = category;
+      redraw();
     });
   }
 
   /** During a move, move the drawn strips; after it, request the new range's strips. */
   update() {
-    if (!this.chart.fit()) return;
-    const { slot, is_time } = this.store.state, is_same = this.range?.slot === slot && this.range.is_time === is_time;
+    const { slot, is_time, category } = this.store.state;
+    const is_same = this.range?.slot === slot && this.range.is_time === is_time && this.category === category;
     clearTimeout(this.timer);
     if (is_same) {
-      this.draw();
       this.timer = window.setTimeout(() => this.fetch(), REST_MS);
     } else {
       this.strips = null;
@@ -68,12 +58,12 @@ export class Blocks {
     return this.chart.pixel(this.store.state, from + (column / columns) * (to - from));
   }
 
-  private find(x: number, y: number): Found | null {
-    if (!this.strips) return null;
+  find(x: number, y: number): Found | null {
+    if (!this.strips || y > this.chart.height) return null;
     const { numbers } = this.strips;
     const { from, to, columns } = this.range!;
     const column = ((this.chart.at(this.store.state, x) - from) / (to - from)) * columns;
-    const bytes = (1 - y / this.chart.height) * this.most;
+    const bytes = (1 - y / this.chart.height) * this.most();
     for (let i = 0; i < numbers.length; i += STRIP)
       if (numbers[i]! <= column && column < numbers[i + 1]! && numbers[i + 2]! <= bytes &&
           bytes < numbers[i + 2]! + numbers[i + 4]!)
@@ -81,16 +71,10 @@ export class Blocks {
     return null;
   }
 
-  draw() {
-    const strips = this.strips, chart = this.chart;
-    if (!strips || !chart.fit()) return;
-    const { context } = chart;
-    this.most = 1;
-    const n = this.trace.categories.length;
-    for (let i = 0; i < this.range!.columns; i++)
-      this.most = Math.max(this.most, strips.rest.subarray(i * n, i * n + n).reduce((a, b) => a + b, strips.below[i]!));
-    this.most *= 1.04;
-    const y = chart.begin(this.most);
+  /** Draw the strips there are, moved to the shown range; return whether there are any. */
+  draw(y: (bytes: number) => number): boolean {
+    const { strips, chart } = this, { context } = chart;
+    if (!strips) return false;
     context.save();
     context.beginPath();
     context.rect(LEFT, 0, chart.width, chart.height);
@@ -99,20 +83,22 @@ export class Blocks {
     this.drawRest(strips, y);
     this.drawChosen(strips, y);
     context.restore();
+    return true;
   }
 
   private drawStrips({ numbers }: Strips, y: (bytes: number) => number) {
-    const { context } = this.chart, chart = this.chart;
-    for (let c = 0; c < this.trace.categories.length; c++) {
-      context.fillStyle = fill(this.trace.categories[c]!.name);
-      for (let i = 0; i < numbers.length; i += STRIP) {
-        if (numbers[i + 5] !== c) continue;
-        const top = y(numbers[i + 2]! + numbers[i + 4]!), height = (numbers[i + 4]! / this.most) * chart.height;
-        const edge = height > 3 ? 0.5 : 0;
-        const left = this.x(numbers[i]!);
-        context.fillRect(left, top + edge, this.x(numbers[i + 1]!) - left, Math.max(height - edge, 0.5));
+    const { context } = this.chart, chart = this.chart, most = this.most();
+    for (let c = 0; c < this.trace.categories.length; c++)
+      for (let k = 0; k < SHADES; k++) {
+        context.fillStyle = shade(this.trace.categories[c]!.name, k);
+        for (let i = 0; i < numbers.length; i += STRIP) {
+          if (numbers[i + 5] !== c || numbers[i + 3]! % SHADES !== k) continue;
+          const top = y(numbers[i + 2]! + numbers[i + 4]!), height = (numbers[i + 4]! / most) * chart.height;
+          const edge = height > 3 ? 0.5 : 0;
+          const left = this.x(numbers[i]!);
+          context.fillRect(left, top + edge, this.x(numbers[i + 1]!) - left, Math.max(height - edge, 0.5));
+        }
       }
-    }
   }
 
   private drawChosen({ numbers }: Strips, y: (bytes: number) => number) {
@@ -123,7 +109,7 @@ export class Blocks {
     for (let i = 0; i < numbers.length; i += STRIP)
       if (numbers[i + 3] === life)
         context.strokeRect(this.x(numbers[i]!), y(numbers[i + 2]! + numbers[i + 4]!),
-          Math.max(2, this.x(numbers[i + 1]!) - this.x(numbers[i]!)), Math.max(2, (numbers[i + 4]! / this.most) * height));
+          Math.max(2, this.x(numbers[i + 1]!) - this.x(numbers[i]!)), Math.max(2, (numbers[i + 4]! / this.most()) * height));
     context.lineWidth = 1;
   }
 

@@ -1,46 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// All facts about the chosen block.
+// All facts about the chosen block, or about the largest block of the largest line if none is chosen.
 import type { Frame, Life, Trace } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain } from "../dom";
-import { size, time } from "../format";
+import { editorChoice, place } from "../editor";
+import { count, size, time } from "../format";
 import { colour } from "../palette";
 import { Store } from "../state";
-
-/** Return the file's folder, name and line. */
-function place(frame: Frame): string {
-  const name = frame.file.split("/").slice(-2).join("/");
-  return frame.line ? `${name}:${frame.line}` : name;
-}
 
 function frames(title: string, list: Frame[]): HTMLElement[] {
   if (!list.length) return [];
   return [make("h3", {}, title), make("ol", { class: "frames" }, ...list.map((frame) =>
-    make("li", { title: plain(frame.file) }, make("b", {}, plain(frame.function)), ` ${plain(place(frame))}`)))];
+    make("li", { title: plain(frame.file), class: frame.is_own ? "own" : "" }, make("b", {}, plain(frame.function)), " ", place(frame))))];
 }
 
 export class Details {
   private readonly fetch: () => void;
+  private suggested = -1; // shown until a block is chosen
 
   constructor(private readonly place: HTMLElement, client: Client, private readonly store: Store,
               private readonly trace: Trace) {
     this.fetch = latest(async () => {
-      const number = store.state.life;
-      this.draw(number < 0 ? null : await client.life(number));
+      const { slot, life, at, since } = store.state, number = life >= 0 ? life : this.suggested;
+      if (number < 0) this.draw(null, number, []);
+      else this.draw(await client.life(number), number, await client.same(slot, number, at, since));
     });
+  }
+
+  /** Show a block although none is chosen. */
+  show(number: number) {
+    this.suggested = number;
+    this.fetch();
   }
 
   update() {
     this.fetch();
   }
 
-  private draw(life: Life | null) {
+  private draw(life: Life | null, number: number, same: number[]) {
     if (!life) {
       this.place.replaceChildren(make("p", { class: "none" }, "Choose a block or a line to see all that is known of it."));
       return;
     }
     const category = this.trace.categories[life.category]!;
     const facts: [string, string][] = [
+      ["line", life.line],
       ["size", `${size(life.bytes)} (${life.bytes.toLocaleString("en-US")} bytes)`],
       ["why", `${life.rule} (${life.certainty})`],
       ["allocated", `${time(life.born_ns)}, event ${life.born_event.toLocaleString("en-US")}, in ${life.phase}`],
@@ -50,10 +54,23 @@ export class Details {
       ["operator", life.operator ?? ""], ["module", life.module],
     ];
     this.place.replaceChildren(
+      ...(this.store.state.life < 0 ? [make("p", { class: "none" }, "The largest block of the largest line at the chosen moment:")] : []),
       make("h2", {}, make("span", { class: "swatch", style: `--colour:${colour(category.name)}` }), category.label),
       make("dl", {}, ...facts.filter(([, text]) => text).flatMap(([name, text]) =>
         [make("dt", {}, name), make("dd", {}, plain(text))])),
+      ...this.others(number, same),
       make("button", { click: () => this.store.set({ at: life.born }) }, "Go to its allocation"),
-      ...frames("Allocated by", life.stack), ...frames("In backward of", life.forward_stack));
+      ...frames("Allocated by", life.stack), ...frames("In backward of", life.forward_stack),
+      make("p", {}, editorChoice(() => this.fetch())));
+  }
+
+  /** The other blocks of its line and category at the chosen moment. */
+  private others(number: number, same: number[]): HTMLElement[] {
+    const at = same.indexOf(number);
+    if (same.length < 2 || at < 0) return [];
+    const step = (label: string, title: string, to: number) =>
+      make("button", { title, click: () => this.store.set({ life: same[(to + same.length) % same.length]! }) }, label);
+    return [make("p", { class: "steps" }, step("◀", "a larger block of this line", at - 1), ` ${count(at + 1)} of ${count(same.length)} of this line `,
+      step("▶", "a smaller block of this line", at + 1))];
   }
 }

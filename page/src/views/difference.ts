@@ -185,7 +185,7 @@ export class DifferenceView {
       make("div", { class: "bar" },
         make("button", { title: "all iterations (0)", click: () => chart?.show(0, Infinity) }, "Whole run"),
         ...pictureButtons())),
-      make("div", {}, totals(device, known))), ...this.sites(device, sides), ...this.shares(device));
+      make("div", { class: "wide" }, totals(device, known))), ...this.sites(device, sides), ...this.shares(device));
     let chart: DifferenceChart | null = null;
     if (!sides[0] || !sides[1]) {
       canvas.replaceWith(make("p", { class: "none" }, "One of the runs has no memory to draw."));
@@ -264,8 +264,11 @@ export class DifferenceView {
     const row = same.find((one) => one.operator.includes(site.operator ?? "")) ?? same[0];
     const out = new URLSearchParams({ slot: String(side.device.slot), at: String(at) });
     if (category >= 0) out.set("category", String(category));
-    out.set("tab", row ? "blocks" : "table");
-    if (row) out.set("life", String(row.life));
+    out.set("tab", "table");
+    if (row) {
+      out.set("stack", "block");
+      out.set("life", String(row.life));
+    }
     out.set("search", lineOf(of_line).split(" ")[0]!);
     await this.openRun(run, String(out));
   }

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline's groups with their bytes at the chosen moment; a click on a category filters all views.
-import type { Trace } from "../analyzer";
+// The timeline's groups with their bytes at the chosen moment; a click on a category filters all views. Below them,
+// what happened since the other chosen moment.
+import type { Device, Trace } from "../analyzer";
+import { bounded } from "../chart";
 import { Client, latest } from "../client";
-import { make, plain } from "../dom";
-import { count, part, size, time } from "../format";
+import { byId, make, plain } from "../dom";
+import { change, count, part, plural, size, time } from "../format";
 import { colour, groupName } from "../palette";
 import { Store } from "../state";
 
 export class Legend {
   private readonly fetch: () => void;
+  private drawn = new Set<number>(); // groups in the shown range
   groups: string[] = []; // the timeline's
 
-  constructor(place: HTMLElement, moment: HTMLElement, client: Client, store: Store, trace: Trace) {
+  constructor(private readonly place: HTMLElement, moment: HTMLElement, private readonly client: Client, private readonly store: Store,
+              private readonly trace: Trace, private readonly device: () => Device) {
     this.fetch = latest(async () => {
-      const { slot, at, category: chosen } = store.state;
-      const bands = await client.bands({ slot, is_time: false, from: at, to: at + 1, columns: 1 });
-      const where = await client.moment(slot, false, at);
+      const { slot, at } = store.state;
+      const [bands, where] = await Promise.all([
+        client.bands({ slot, is_time: false, from: at, to: at + 1, columns: 1 }), client.moment(slot, false, at)]);
       const bytes = [...bands.numbers.slice(0, trace.categories.length)];
       const sum = bytes.reduce((a, b) => a + b, 0), reserved = bands.numbers[trace.categories.length + 1]!;
       const spans = trace.spans[slot] ?? [];
@@ -23,20 +27,56 @@ export class Legend {
       moment.textContent = `${size(sum)} allocated` + (reserved ? `, ${size(reserved)} reserved` : "") +
         ` at ${time(where.time_ns)}, event ${count(where.event)}` +
         (span ? `, ${span.phase}${span.iteration ? ` of iteration ${span.iteration}` : ""}` : "");
-      const isCategory = store.state.stack === "category";
-      const order = bytes.map((_, i) => i).filter((i) => bytes[i] || (isCategory && i === chosen))
-        .sort((a, b) => bytes[b]! - bytes[a]!);
-      place.replaceChildren(...order.map((i) => {
-        const label = isCategory ? trace.categories[i]!.label : plain(this.groups[i] ?? "");
-        const name = isCategory ? trace.categories[i]!.name : groupName(i);
-        const text = [make("span", { class: "swatch", style: `--colour:${colour(name)}` }), `${label} `,
-          make("b", {}, size(bytes[i]!)), ` ${part(bytes[i]!, sum)}`];
-        return isCategory ? make("button", {
-          class: "category", "aria-pressed": String(chosen === i), title: `show ${chosen === i ? "all categories" : `${label} only`}`,
-          click: () => store.set({ category: store.state.category === i ? -1 : i }),
-        }, ...text) : make("span", { class: "group" }, ...text);
-      }));
+      this.list(bytes, sum);
+      await this.range();
     });
+  }
+
+  label(group: number): string {
+    const { stack } = this.store.state;
+    return stack === "category" || stack === "block" ? this.trace.categories[group]?.label ?? "" : plain(this.groups[group] ?? "");
+  }
+
+  /** Set the groups in the shown range: those without bytes at the chosen moment are listed, too. */
+  setDrawn(groups: Set<number>) {
+    if (groups.size === this.drawn.size && [...groups].every((one) => this.drawn.has(one))) return;
+    this.drawn = groups;
+    this.fetch();
+  }
+
+  private list(bytes: number[], sum: number) {
+    const { store, trace } = this, { stack, category: chosen } = store.state;
+    const isCategory = stack === "category" || stack === "block", others = isCategory ? -1 : trace.categories.length - 1;
+    const order = bytes.map((_, i) => i).filter((i) => bytes[i] || this.drawn.has(i) || (isCategory && i === chosen))
+      .sort((a, b) => Number(a === others) - Number(b === others) || bytes[b]! - bytes[a]!);
+    this.place.replaceChildren(...order.map((i) => {
+      const label = this.label(i), name = isCategory ? trace.categories[i]!.name : groupName(i);
+      const text = [make("span", { class: "swatch", style: `--colour:${colour(name)}` }), make("span", { class: "label" }, label), " ",
+        make("b", {}, size(bytes[i]!)), ` ${part(bytes[i]!, sum)}`];
+      const look = bytes[i] ? "" : " absent", hint = bytes[i] ? "" : "none of it is allocated at the chosen moment";
+      return isCategory ? make("button", {
+        class: `category${look}`, "aria-pressed": String(chosen === i), title: hint || `show ${chosen === i ? "all categories" : `${label} only`}`,
+        click: () => store.set({ category: store.state.category === i ? -1 : i }),
+      }, ...text) : make("span", { class: `group${look}`, title: hint }, ...text);
+    }));
+  }
+
+  /** Tell what happened between the two chosen moments. */
+  private async range() {
+    const { slot, since, at, is_time } = this.store.state, place = byId("range");
+    place.hidden = !since || since >= at;
+    if (place.hidden) return;
+    const [what, from, to] = await Promise.all([this.client.between(slot, since, at), this.client.moment(slot, false, since),
+      this.client.moment(slot, false, at)]);
+    if (this.store.state.since !== since || this.store.state.at !== at) return;
+    const ends = is_time ? [from.time_ns, to.time_ns] as const : [since, at + 1] as const;
+    place.replaceChildren(`From event ${count(from.event)} to ${count(to.event)}, ${time(to.time_ns - from.time_ns)}: `,
+      make("b", {}, `${size(what.allocated)} allocated`), ` (${plural(what.allocations, "block")}), `,
+      make("b", {}, `${size(what.freed)} freed`), ` (${count(what.frees)}), together `, make("b", {}, change(what.allocated - what.freed)),
+      `. ${size(what.left)} of what was allocated is left: Who and Table list it. `,
+      make("button", { class: "link", title: "show these moments only (z)", click: () =>
+        this.store.set(bounded(this.device(), is_time, ...ends)) }, "Zoom in"), " ",
+      make("button", { class: "link", title: "list all that is live again (Esc)", click: () => this.store.set({ since: 0 }) }, "Undo"));
   }
 
   update() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole run, small, with the shown part marked; drag to go elsewhere.
+// The whole run, small, with the shown part marked; drag to go elsewhere, turn the wheel to zoom.
 import type { Device, Trace } from "../analyzer";
-import { LEFT, RIGHT, bounded, ink } from "../chart";
+import { LEFT, RIGHT, bounded, ink, zoom } from "../chart";
 import { Client, latest } from "../client";
+import { wheelFactor } from "../gestures";
 import { sumAt } from "../stack";
 import { Store, whole } from "../state";
 
@@ -20,9 +21,12 @@ export class Minimap {
       this.totals = Float64Array.from({ length: COLUMNS }, (_, i) => sumAt(bands, i * bands.fields, trace.categories.length));
       this.draw();
     });
-    const go = (event: PointerEvent) => {
+    const at = (event: MouseEvent) => {
       const box = canvas.getBoundingClientRect(), all = whole(device(), store.state.is_time);
-      const x = all.from + ((event.offsetX - LEFT) / (box.width - LEFT - RIGHT)) * (all.to - all.from);
+      return all.from + ((event.offsetX - LEFT) / (box.width - LEFT - RIGHT)) * (all.to - all.from);
+    };
+    const go = (event: PointerEvent) => {
+      const x = at(event);
       const half = (store.state.to - store.state.from) / 2;
       store.set(bounded(device(), store.state.is_time, x - half, x + half));
     };
@@ -31,6 +35,10 @@ export class Minimap {
       go(event);
     });
     canvas.addEventListener("pointermove", (event) => event.buttons && go(event));
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      zoom(store, device(), wheelFactor(event), at(event));
+    }, { passive: false });
   }
 
   update() {

@@ -213,7 +213,7 @@ export class RanksView {
       canvas.onpointermove = (event) => {
         const column = Math.floor(((event.offsetX - left) / (right - left)) * columns);
         const bytes = column < 0 || column >= columns ? 0 : one.names.reduce((sum, _, c) => sum + one.bands!.numbers[column * one.bands!.fields + c]!, 0);
-        tip(event, `${time(((event.offsetX / place.width) * (to - from)))} after ${is_common ? "the first rank's" : "its"} first allocation\n${size(bytes)} allocated`);
+        tip(event, `${time(((event.offsetX / place.width) * (to - from)))} after ${is_common ? "the first rank's" : "its"} begin in this chart\n${size(bytes)} allocated`);
       };
       canvas.onpointerleave = (event) => tip(event, "");
     });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The call sites of the chosen moment as a table: searched, sorted, and copied as CSV.
+// Call sites as a table: searched, sorted, and copied as CSV. Of the chosen moment; or of short-lived blocks,
+// which were freed before the next allocation, in the shown range.
 import type { Row, Trace } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain, save } from "../dom";
@@ -21,7 +22,8 @@ export class TableView {
   private readonly columns: Column[];
   private readonly fetch: () => void;
 
-  constructor(place: HTMLElement, client: Client, private readonly store: Store, private readonly trace: Trace) {
+  constructor(place: HTMLElement, client: Client, private readonly store: Store, private readonly trace: Trace,
+              private readonly told: (text: string) => void, private readonly what: "table" | "temporary") {
     const category = (row: Row) => trace.categories[row.category]!.label;
     this.columns = [
       { title: "bytes", is_number: true, text: (row) => size(row.bytes), key: (row) => -row.bytes },
@@ -32,11 +34,16 @@ export class TableView {
     ];
     const csv = make("button", { click: () => save("memtap.csv", "text/csv", this.csv()) }, "Save as CSV");
     place.append(make("div", { class: "bar" }, csv, this.said),
-      make("table", { class: "sites" }, make("caption", { class: "hidden" }, "Call sites of the chosen moment"),
-        make("thead", {}, this.head), this.body));
+      make("div", { class: "wide" }, make("table", { class: "sites" },
+        make("caption", { class: "hidden" }, what === "table" ? "Call sites of the chosen moment" : "Call sites of short-lived blocks"),
+        make("thead", {}, this.head), this.body)));
     this.fetch = latest(async () => {
-      const { slot, at, since, category: one } = store.state;
-      this.rows = await client.table(slot, at, since, one);
+      const { slot, at, since, category: one, is_time, from, to } = store.state;
+      if (what === "table") this.rows = await client.table(slot, at, since, one);
+      else {
+        const moment = async (x: number) => (is_time ? (await client.moment(slot, true, x)).moment : Math.floor(x));
+        this.rows = await client.temporary(slot, await moment(to), Math.max(await moment(from), 0), one);
+      }
       this.draw();
     });
     this.drawHead();
@@ -72,9 +79,12 @@ export class TableView {
   draw() {
     const rows = this.found(), whole = this.rows.reduce((sum, row) => sum + row.bytes, 0);
     const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
-    this.said.textContent = `${plural(rows.length, "call site")}, ${size(bytes)}` +
+    const is_live = this.what === "table", blocks = rows.reduce((sum, row) => sum + row.blocks, 0);
+    this.said.textContent = (is_live ? `${plural(rows.length, "call site")}, ${size(bytes)}`
+      : `${plural(blocks, "block")} in the shown range ${blocks === 1 ? "was" : "were"} freed before the next allocation: ${plural(rows.length, "call site")}, ${size(bytes)} in all`) +
       (rows.length < this.rows.length ? ` of ${size(whole)}` : "") +
       (rows.length > MOST ? `; the first ${MOST} are shown, a search finds the others` : "");
+    this.told(this.store.state.search ? `${plural(rows.length, "line")} of ${this.rows.length} found: ${size(bytes)}` : "");
     this.body.replaceChildren(...rows.slice(0, MOST).map((row) =>
       make("tr", { tabindex: 0, class: row.life === this.store.state.life ? "chosen" : "",
                    click: () => this.store.set({ life: row.life }),

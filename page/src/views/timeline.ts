@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocated bytes over time, stacked by category; reserved above; iterations and phases below.
-import type { Bands, Device, Span, Trace } from "../analyzer";
+// Allocated bytes over time, stacked by category or another group, or block by block; reserved above;
+// iterations and phases below.
+import type { Bands, Device, Span, Tick, Trace } from "../analyzer";
 import { Chart, LEFT, gestures, ink } from "../chart";
 import { Client, latest } from "../client";
-import { marks, size, time } from "../format";
-import { groupName } from "../palette";
+import { plain } from "../dom";
+import { count, marks, size, time } from "../format";
+import { colour, groupName } from "../palette";
 import { Look, drawStack, highest } from "../stack";
 import { Store } from "../state";
+import { Line, tip } from "../tip";
+import { Blocks } from "./blocks";
 import { RangeLanes } from "./range-lanes";
 
 export const PHASES: { [label: string]: string } = {
@@ -15,30 +19,38 @@ export const PHASES: { [label: string]: string } = {
 
 const FAR = 4;
 const BOTTOM = 44; // CSS pixels: phases, iterations, the axis
+const BESIDE = 60; // that a label takes beside its line
 
 export class Timeline {
   private readonly chart: Chart;
+  private readonly blocks: Blocks;
   private bands: Bands | null = null;
+  private ticks: Tick[] = [];
   private readonly fetch: () => void;
   private readonly lanes: RangeLanes;
   private slot = -1; // the device whose ranges are in the lanes
-  most = 1; // bytes at the top of the chart
+  private most = 1; // bytes at the top of the chart
+  private chosen: [number, number] | null = null; // pixels, while a range is dragged
+  private over = 0; // the block under the pointer; counts up so that a late answer is dropped
+  private drawing = 0;
   /** fulfilled when something was drawn, or when there is no place to draw */
   readonly first: Promise<void>;
   private isDrawn = () => {};
 
-  constructor(canvas: HTMLCanvasElement, private readonly client: Client, private readonly store: Store,
+  /** text: what a column has, and what groups are drawn; called after each fetch */
+  constructor(private readonly canvas: HTMLCanvasElement, private readonly client: Client, private readonly store: Store,
               private readonly trace: Trace, private readonly device: () => Device,
-              hover: (event: PointerEvent, column: number, bands: Bands) => void,
-              say: (event: PointerEvent, text: string) => void) {
+              private readonly label: (group: number) => string, private readonly drawn: (groups: Set<number>) => void) {
     this.chart = new Chart(canvas, BOTTOM);
     this.lanes = new RangeLanes(this.chart, store);
+    this.blocks = new Blocks(this.chart, client, store, trace, device, () => this.most, () => this.draw());
     this.first = new Promise((resolve) => (this.isDrawn = resolve));
     this.fetch = latest(async () => {
       const { slot, is_time, from, to } = this.store.state;
-      const [bands, ranges] = await Promise.all([
+      const [bands, ranges, ticks] = await Promise.all([
         client.bands({ slot, is_time, from, to, columns: this.chart.columns() }),
         this.slot === slot ? null : client.ranges(slot),
+        is_time ? [] : client.ticks(slot, from, to, Math.max(2, this.chart.width / 80)),
       ]);
       if (ranges) {
         this.slot = slot;
@@ -46,16 +58,32 @@ export class Timeline {
         this.chart.bottom = BOTTOM + this.lanes.height;
       }
       this.bands = bands;
+      this.ticks = ticks;
       this.draw();
       this.isDrawn();
+      this.tell();
+      if (this.isBlocks()) this.blocks.update();
     });
-    gestures(this.chart, store, device, (event) => void this.choose(event));
-    canvas.addEventListener("pointermove", (event) => {
-      const column = this.column(event.offsetX);
-      const range = this.lanes.at(event.offsetX, event.offsetY - this.chart.height - BOTTOM);
-      if (range) say(event, range);
-      else if (this.bands && column >= 0) hover(event, column, this.bands);
+    gestures(this.chart, store, device, (event) => void this.choose(event), (from, to, is_done) => void this.select(from, to, is_done));
+    const hover = (event: PointerEvent) => this.hover(event);
+    canvas.addEventListener("pointermove", (event) => event.buttons || hover(event));
+    canvas.addEventListener("pointerup", (event) => event.pointerType === "touch" && hover(event));
+    canvas.addEventListener("pointerleave", (event) => {
+      this.over++;
+      if (event.pointerType !== "touch") tip(event, "");
     });
+  }
+
+  private isBlocks(): boolean {
+    return this.store.state.stack === "block";
+  }
+
+  /** Say which groups occur in the shown range. */
+  private tell() {
+    const { numbers, fields } = this.bands!, groups = new Set<number>(), n = this.trace.categories.length;
+    for (let at = 0; at < numbers.length; at += fields)
+      for (let c = 0; c < n; c++) if (numbers[at + c]) groups.add(c);
+    this.drawn(groups);
   }
 
   /** The trace has more: request the ranges again. */
@@ -69,14 +97,67 @@ export class Timeline {
     return at >= 0 && at < columns ? at : -1;
   }
 
+  private async hover(event: PointerEvent) {
+    const column = this.column(event.offsetX), over = ++this.over;
+    const range = this.lanes.at(event.offsetX, event.offsetY - this.chart.height - BOTTOM);
+    if (range) tip(event, range);
+    else if (!this.bands || column < 0) tip(event, "");
+    else {
+      const block = this.isBlocks() ? this.blocks.find(event.offsetX, event.offsetY) : null;
+      if (!block) {
+        tip(event, this.columnLines(column, this.bands));
+        return;
+      }
+      const life = await this.client.life(block.life);
+      if (over !== this.over) return;
+      const category = this.trace.categories[life.category]!;
+      tip(event, [{ colour: colour(category.name), text: `${size(life.bytes)} ${category.label}` }, plain(life.line), plain(life.module),
+        life.ended_ns === null ? `allocated at ${time(life.born_ns)}, not freed` : `lives ${time(life.ended_ns - life.born_ns)}, from ${time(life.born_ns)}`]
+        .filter((one) => one !== ""));
+    }
+  }
+
+  private columnLines(column: number, bands: Bands): Line[] {
+    const at = column * bands.fields, n = this.trace.categories.length;
+    const bytes = [...bands.numbers.slice(at, at + n)], sum = bytes.reduce((a, b) => a + b, 0);
+    const lines = bytes.map((one, i) => [one, i] as const).filter(([one]) => one).sort((a, b) => b[0] - a[0]).slice(0, 6)
+      .map(([one, i]) => ({ colour: colour(this.looks()[i]!.name), text: `${size(one)} ${this.label(i)}` }));
+    const least = bands.numbers[at + n + 2]!, reserved = bands.numbers[at + n + 1]!;
+    return [`${size(sum)} allocated` + (least < sum ? ` (down to ${size(least)} in this column)` : ""),
+      ...(reserved ? [`${size(reserved)} reserved`] : []), ...lines];
+  }
+
   private async choose(event: PointerEvent) {
     const column = this.column(event.offsetX);
     if (!this.bands || column < 0) return;
-    const moment = this.bands.numbers[column * this.bands.fields + this.trace.categories.length]!;
-    this.store.set(event.shiftKey ? { since: Math.max(0, moment) } : { at: Math.max(0, moment) });
+    const found = this.isBlocks() ? this.blocks.find(event.offsetX, event.offsetY) : null;
+    const moment = Math.max(0, this.bands.numbers[column * this.bands.fields + this.trace.categories.length]!);
+    this.store.set(event.shiftKey ? { since: moment } : { at: moment, ...(found ? { life: found.life } : {}) });
+  }
+
+  /** Choose the moments between two places: lists show what was allocated there and is left. */
+  private async select(from: number, to: number, is_done: boolean) {
+    const { state } = this.store, { width } = this.chart;
+    const inside = (pixel: number) => Math.min(Math.max(pixel, LEFT), LEFT + width - 1);
+    const ends = [inside(Math.min(from, to)), inside(Math.max(from, to))] as const;
+    this.chosen = is_done ? null : [...ends];
+    if (!is_done) {
+      this.later();
+      return;
+    }
+    const [since, at] = await Promise.all(ends.map(async (pixel) =>
+      Math.max(0, (await this.client.moment(state.slot, state.is_time, this.chart.at(state, pixel))).moment)));
+    this.store.set({ since: since!, at: at! });
+    this.draw();
+  }
+
+  private later() {
+    cancelAnimationFrame(this.drawing);
+    this.drawing = requestAnimationFrame(() => this.draw());
   }
 
   update() {
+    this.canvas.classList.toggle("tall", this.isBlocks());
     if (this.chart.fit()) this.fetch();
     else this.isDrawn();
   }
@@ -87,27 +168,47 @@ export class Timeline {
     if (!bands || !chart.fit()) return;
     const { context } = chart, n = this.trace.categories.length;
     const columns = bands.numbers.length / bands.fields, step = chart.width / columns;
-    const most = highest(bands, n);
+    const most = highest(bands, n), card = this.device().memory;
     let reserved = 0;
     for (let i = 0; i < columns; i++) reserved = Math.max(reserved, bands.numbers[i * bands.fields + n + 1]!);
     const is_far = reserved > FAR * most; // its line would leave no room for the rest
-    this.most = (is_far ? most : Math.max(most, reserved)) * 1.04 || 1;
+    const has_card = !is_far && card > 0 && card < 1.5 * Math.max(most, reserved);
+    this.most = (is_far ? most : Math.max(most, reserved, has_card ? card : 0)) * 1.06 || 1;
     const y = chart.begin(this.most);
-    drawStack(context, bands, this.looks(), { left: LEFT, top: 0, width: chart.width, height: chart.height }, step, this.most);
+    if (!this.isBlocks() || !this.blocks.draw(y))
+      drawStack(context, bands, this.looks(), { left: LEFT, top: 0, width: chart.width, height: chart.height }, step, this.most);
     if (reserved) this.line(columns, step, (i) => y(bands.numbers[i * bands.fields + n + 1]!));
-    if (is_far) {
-      context.fillStyle = ink("ink");
-      context.textAlign = "right";
-      context.fillText(`reserved is above the chart: up to ${size(reserved)}`, LEFT + chart.width - 4, 8);
+    if (has_card) {
+      context.fillStyle = ink("bad");
+      context.fillRect(LEFT, Math.round(y(card)), chart.width, 1);
     }
     this.bandsBelow();
     this.lanes.draw(this.chart.height + BOTTOM);
-    this.cursors();
+    const labels = () => {
+      if (is_far) this.beside(`reserved is above the chart: up to ${size(reserved)}`, 8);
+      else if (reserved) this.beside(`reserved ${size(reserved)}`, y(reserved) + (has_card && y(reserved) - y(card) < 26 ? 9 : -7));
+      if (has_card) this.beside(`the card has ${size(card)}`, y(card) > 14 ? y(card) - 7 : y(card) + 9);
+    };
+    labels(); // at once, and again above the cursors, which are drawn when their places are known
+    void this.cursors().then((is_shown) => is_shown && labels());
+  }
+
+  /** Write a label at the left, on the paper's colour, so that no line goes through it. */
+  private beside(text: string, y: number) {
+    const { context, width } = this.chart, wide = context.measureText(text).width;
+    context.fillStyle = ink("paper");
+    context.globalAlpha = 0.8;
+    context.fillRect(LEFT + 4, y - 7, wide + 6, 13);
+    context.globalAlpha = 1;
+    context.fillStyle = ink("ink");
+    context.textAlign = "left";
+    context.fillText(text, LEFT + 7, y, width);
   }
 
   private looks(): Look[] {
-    const { stack, category } = this.store.state;
-    return this.trace.categories.map(({ name }, c) => stack !== "category" ? { name: groupName(c) }
+    const { stack, category, search } = this.store.state, wanted = search.toLowerCase();
+    return this.trace.categories.map(({ name }, c) => stack !== "category" && stack !== "block"
+      ? { name: groupName(c), alpha: wanted && !this.label(c).toLowerCase().includes(wanted) ? 0.2 : 1 }
       : { name, alpha: category >= 0 && category !== c ? 0.25 : 1 });
   }
 
@@ -136,7 +237,7 @@ export class Timeline {
     const right = LEFT + width;
     context.save();
     context.beginPath();
-    context.rect(LEFT - 30, 0, width + 40, height + this.chart.bottom);
+    context.rect(0, 0, LEFT + width + 10, height + this.chart.bottom);
     context.clip();
     context.textAlign = "left";
     let lastLabel = -Infinity, lastNumber = -1;
@@ -152,30 +253,46 @@ export class Timeline {
       }
       if (span.iteration !== lastNumber && this.x(span) >= LEFT && from - lastLabel > 46) {
         context.fillStyle = text;
-        context.fillText(span.iteration ? `#${span.iteration}` : "start", from + 2, height + 24);
+        context.fillText(span.iteration ? `#${span.iteration}` : "start", from + 4, height + 24);
         context.fillRect(from, height + 18, 1, 10);
         lastLabel = from;
       }
       lastNumber = span.iteration;
     });
-    const { from, to, is_time } = this.store.state;
-    context.textAlign = "center";
-    context.fillStyle = text;
-    for (const mark of marks(from, to, 8)) {
-      const label = is_time ? time(mark) : Math.round(mark).toLocaleString("en-US");
-      const x = this.chart.pixel(this.store.state, mark), half = context.measureText(label).width / 2;
-      context.fillText(label, Math.min(x, right + 10 - half), height + 37);
-    }
+    this.axis(height, right);
     context.restore();
   }
 
-  /** Draw the peak, out of memory, the chosen moment and the lists' first moment. */
-  private cursors() {
-    const { state } = this.store, device = this.device();
-    const draw = async (moment: number, colour: string, label: string, dash: number[]) => {
-      const x = state.is_time ? await this.client.momentNs(state.slot, moment) : moment + 0.5;
-      const { context, height, width } = this.chart, pixel = this.chart.pixel(state, x);
-      if (pixel < LEFT || pixel > LEFT + width) return;
+  /** Write the events' numbers in the trace, as the words above count them, or the time. */
+  private axis(height: number, right: number) {
+    const { context } = this.chart, { from, to, is_time } = this.store.state;
+    context.fillStyle = ink("quiet");
+    context.textAlign = "right";
+    context.fillText(is_time ? "time" : "event", LEFT - 14, height + 37);
+    context.fillStyle = ink("ink");
+    context.textAlign = "center";
+    const labels: [number, string][] = is_time ? marks(from, to, Math.max(2, this.chart.width / 80)).map((ns) => [ns, time(ns)])
+      : this.ticks.map(({ event, moment }) => [moment, count(event)]);
+    let last = -Infinity;
+    for (const [at, label] of labels) {
+      const half = context.measureText(label).width / 2, x = this.chart.pixel(this.store.state, at);
+      const place = Math.max(Math.min(x, right + 10 - half), LEFT - 8 + half);
+      if (x < LEFT - 1 || x > right + 1 || place - half < last + 8) continue;
+      context.fillRect(x, height + 28, 1, 3);
+      context.fillText(label, place, height + 37);
+      last = place + half;
+    }
+  }
+
+  /** Draw the peak, out of memory, the chosen moment and the lists' first moment; return whether they are still right. */
+  private async cursors(): Promise<boolean> {
+    const { state } = this.store, device = this.device(), { context, height, width } = this.chart;
+    if (this.chosen) this.region(...this.chosen);
+    const place = async (moment: number) =>
+      this.chart.pixel(state, state.is_time ? await this.client.momentNs(state.slot, moment) : moment + 0.5);
+    const draw = async (moment: number, colour: string, label: string, dash: number[], top = 1) => {
+      const pixel = await place(moment);
+      if (state !== this.store.state || pixel < LEFT || pixel > LEFT + width) return;
       context.strokeStyle = context.fillStyle = colour;
       context.setLineDash(dash);
       context.beginPath();
@@ -183,15 +300,36 @@ export class Timeline {
       context.lineTo(pixel, height);
       context.stroke();
       context.setLineDash([]);
-      context.textAlign = pixel > LEFT + width - 60 ? "right" : "left";
-      context.fillText(label, pixel + (pixel > LEFT + width - 60 ? -4 : 4), 8);
+      const is_right = pixel > LEFT + width - BESIDE, wide = context.measureText(label).width;
+      if (!label) return;
+      context.fillStyle = ink("paper");
+      context.fillRect(is_right ? pixel - wide - 7 : pixel + 2, top, wide + 5, 13);
+      context.fillStyle = colour;
+      context.textAlign = is_right ? "right" : "left";
+      context.fillText(label, pixel + (is_right ? -4 : 4), top + 7);
     };
-    if (device.peak !== state.at) void draw(device.peak, ink("mark"), "peak", [2, 3]);
+    const work: Promise<void>[] = [];
+    if (state.since && state.since < state.at && !this.chosen)
+      work.push(Promise.all([place(state.since), place(state.at)]).then(([from, to]) => {
+        if (state === this.store.state) this.region(Math.max(from!, LEFT), Math.min(to!, LEFT + width));
+      }));
+    if (device.peak !== state.at) work.push(draw(device.peak, ink("mark"), "peak", [2, 3]));
     const ooms = this.trace.ooms.filter((oom) => oom.slot === state.slot);
     ooms.forEach((oom, i) => // only the last has the label: they may be close together
-      void draw(Math.max(0, oom.moment - 1), ink("bad"), i === ooms.length - 1 ? "out of memory" : "", []));
-    if (state.since) void draw(state.since, ink("mark"), "since", [6, 3]);
+      work.push(draw(Math.max(0, oom.moment - 1), ink("bad"), i === ooms.length - 1 ? "out of memory" : "", [])));
+    if (state.since) work.push(draw(state.since, ink("accent"), "from", [6, 3], 30));
     const isOom = ooms.some((oom) => oom.moment - 1 === state.at);
-    void draw(state.at, ink("accent"), state.at === device.peak ? "peak" : isOom ? "" : "here", []);
+    work.push(draw(state.at, ink("accent"), state.at === device.peak ? "peak" : isOom ? "" : state.since ? "to" : "here", []));
+    await Promise.all(work);
+    return state === this.store.state;
+  }
+
+  private region(from: number, to: number) {
+    const { context, height } = this.chart;
+    if (to <= from) return;
+    context.fillStyle = ink("accent");
+    context.globalAlpha = 0.14;
+    context.fillRect(from, 0, to - from, height);
+    context.globalAlpha = 1;
   }
 }

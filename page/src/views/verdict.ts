@@ -16,7 +16,7 @@ function secondIteration(device: Device, trace: Trace): number {
 }
 
 const WAYS: Way[] = [
-  { begins: /^Memory ran out/, label: "the moment before", to: (device, trace) => {
+  { begins: /^(Memory ran out|Out of memory)/, label: "the moment before", to: (device, trace) => {
     const oom = trace.ooms.filter((one) => one.slot === device.slot).pop();
     return { tab: "who", at: Math.max((oom?.moment ?? device.moments) - 1, 0) };
   } },
@@ -27,8 +27,18 @@ const WAYS: Way[] = [
   { begins: / that PyTorch reserved is free/, label: "where it is free", to: (device) => ({ tab: "map", at: device.peak }) },
 ];
 
+/** Return what memtap oom says of a carried trace that ran out: in lines for the top, and whole. */
+export function outOfMemory(trace: Trace): { lines: string[]; text: string } | null {
+  const found = [...document.querySelectorAll<HTMLElement>("#texts pre[data-oom]")].find((one) => one.dataset["oom"] === trace.name);
+  if (!found) return null;
+  const text = found.textContent ?? "", head = text.split("\n\n")[0]!;
+  return { lines: head.replace(/\n {2,}/g, " ").split("\n").filter((line) => line), text: `${text}\n` };
+}
+
 export function showVerdict(place: HTMLElement, trace: Trace, store: Store | null) {
-  place.replaceChildren(...trace.headline.map((line) => {
+  const story = trace.headline.some((line) => line.startsWith("Ended: out of memory")) ? outOfMemory(trace) : null;
+  const rest = story ? trace.headline.filter((line) => !/^Memory ran out/.test(line)) : trace.headline;
+  place.replaceChildren(...[...(story?.lines ?? []), ...rest].map((line) => {
     const way = store && WAYS.find((one) => one.begins.test(line));
     return make("p", {}, plain(line), ...(way ? [" ", make("button", { class: "link", click: () => {
       const device = mainDevice(trace); // the sentences describe this device

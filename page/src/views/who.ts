@@ -7,31 +7,44 @@ import { Client, latest } from "../client";
 import { make, plain } from "../dom";
 import { part, plural, size } from "../format";
 import { colour } from "../palette";
+import { sandwich } from "../sandwich";
 import { Store } from "../state";
 
 const LABELS: { [by in Who]: string } = {
-  python: "Python stack", native: "Python and native stack", callers: "Callers (innermost first)",
+  python: "Python stack", native: "Python and native stack", callers: "Inverted: innermost first",
   module: "Module", operator: "Operator", line: "Category and line",
 };
+const STACKS: Who[] = ["python", "native", "callers"];
 const ROW = 22, LEAST = 3; // CSS pixels
 
 export class WhoView {
   private tree: Node | null = null;
   private path: Node[] = []; // from the root to the box that fills the width
+  private is_sandwich = false; // the path's end with all its callers and all it calls
   private readonly boxes = make("div", { class: "icicle", role: "tree", "aria-label": "who holds memory" });
   private readonly crumbs = make("div", { class: "crumbs" });
+  private readonly both = make("button", { title: "the chosen frame wherever it is: its callers above, what it calls below",
+    click: () => {
+      this.is_sandwich = !this.is_sandwich;
+      this.draw();
+    } }, "Sandwich");
   private readonly fetch: () => void;
 
   constructor(private readonly place: HTMLElement, client: Client, private readonly store: Store,
-              private readonly trace: Trace) {
+              private readonly trace: Trace, private readonly found: (text: string) => void) {
     const choice = make("select", { "aria-label": "put together by",
       change: (event: Event) => store.set({ by: (event.target as HTMLSelectElement).value as Who }) });
     for (const by of WHO) choice.append(make("option", { value: by, selected: by === store.state.by }, LABELS[by]));
-    place.append(make("div", { class: "bar" }, make("label", {}, "by ", choice), this.crumbs), this.boxes);
+    const whole = make("input", { type: "checkbox", checked: store.state.is_whole, change: (event: Event) =>
+      store.set({ is_whole: (event.target as HTMLInputElement).checked }) });
+    const label = make("label", { title: "frames of PyTorch and other libraries between your own" }, whole, " library frames");
+    place.append(make("div", { class: "bar" }, make("label", {}, "by ", choice), label, this.both, this.crumbs), this.boxes);
     this.fetch = latest(async () => {
-      const { slot, by, at, since, category } = store.state;
-      this.tree = await client.who(slot, by, at, since, category);
+      const { slot, by, at, since, category, is_whole } = store.state, is_stack = STACKS.includes(by);
+      label.hidden = !is_stack || by === "native";
+      this.tree = await client.who(slot, by, at, since, category, !is_whole && by !== "native");
       this.path = [this.tree];
+      this.is_sandwich = false;
       this.draw();
     });
     let width = 0; // drawing may add a scroll bar, which changes the width
@@ -41,6 +54,7 @@ export class WhoView {
     }).observe(place);
     store.listen((state, changed) => {
       if (changed.has("by")) choice.value = state.by;
+      if (changed.has("is_whole")) whole.checked = state.is_whole;
     });
   }
 
@@ -52,48 +66,82 @@ export class WhoView {
     if (!this.tree) return;
     const width = this.place.clientWidth - 4, top = this.path[this.path.length - 1]!;
     this.boxes.replaceChildren();
+    this.both.hidden = !STACKS.includes(this.store.state.by) || this.path.length < 2;
+    this.both.setAttribute("aria-pressed", String(this.is_sandwich));
     this.crumbs.replaceChildren(...this.path.map((node, i) =>
-      make("button", { class: "crumb", click: () => this.go(this.path.slice(0, i + 1)) },
+      make("button", { class: "crumb", title: plain(node.name), click: () => this.go(this.path.slice(0, i + 1)) },
         i ? plain(node.name) : `all: ${size(node.bytes)}`)));
+    this.count();
     if (!top.bytes) {
       this.boxes.append(make("p", { class: "none" }, "Nothing is allocated here."));
       return;
     }
     const rows: HTMLElement[] = [];
-    let deepest = 0;
-    const put = (node: Node, path: Node[], left: number, pixels: number, depth: number) => {
-      if (pixels < LEAST || depth > 200) return;
-      deepest = Math.max(deepest, depth);
-      rows.push(this.box(node, path, left, pixels, depth, top.bytes));
+    const put = (node: Node, path: Node[] | null, left: number, pixels: number, depth: number, whole: number, down: 1 | -1): number => {
+      if (pixels < LEAST || Math.abs(depth) > 200) return depth - down;
+      let deepest = depth;
+      rows.push(this.box(node, path, left, pixels, depth, whole));
       let at = left;
       for (const child of node.children) {
-        const wide = (child.bytes / top.bytes) * width;
-        put(child, [...path, child], at, wide, depth + 1);
+        const wide = (child.bytes / whole) * width;
+        const end = put(child, path && [...path, child], at, wide, depth + down, whole, down);
+        deepest = down > 0 ? Math.max(deepest, end) : Math.min(deepest, end);
         at += wide;
       }
+      return deepest;
     };
-    put(top, this.path, 0, width, 0);
-    this.boxes.style.height = `${(deepest + 1) * ROW}px`;
+    let highest = 0, deepest: number;
+    if (this.is_sandwich) {
+      const { callers, callees } = sandwich(this.tree, top);
+      for (let at = 0, i = 0; i < callers.children.length; i++) {
+        const wide = (callers.children[i]!.bytes / callers.bytes) * width;
+        highest = Math.min(highest, put(callers.children[i]!, null, at, wide, -1, callers.bytes, -1));
+        at += wide;
+      }
+      deepest = put(callees, null, 0, width, 0, callees.bytes, 1);
+    } else deepest = put(top, this.path, 0, width, 0, top.bytes, 1);
+    for (const row of rows) row.style.top = `${(Number(row.dataset["depth"]) - highest) * ROW}px`;
+    this.boxes.style.height = `${(deepest - highest + 1) * ROW}px`;
     this.boxes.append(...rows);
+  }
+
+  private matches(node: Node): boolean {
+    const search = this.store.state.search.toLowerCase();
+    return search !== "" && `${node.name} ${node.place}`.toLowerCase().includes(search);
+  }
+
+  /** Say how many frames the search finds, and their bytes; a frame within a found one counts once. */
+  private count() {
+    let n = 0, bytes = 0;
+    const go = (node: Node, is_inside: boolean) => {
+      const is_found = this.matches(node);
+      n += Number(is_found);
+      if (is_found && !is_inside) bytes += node.bytes;
+      for (const child of node.children) go(child, is_inside || is_found);
+    };
+    go(this.tree!, false);
+    this.found(this.store.state.search ? `${plural(n, "box", "boxes")} found${n ? `: ${size(bytes)}, ${part(bytes, this.tree!.bytes)}` : ""}` : "");
   }
 
   private go(path: Node[]) {
     this.path = path;
+    this.is_sandwich = false;
     this.draw();
     this.boxes.querySelector<HTMLElement>("button")?.focus();
   }
 
-  private box(node: Node, path: Node[], left: number, pixels: number, depth: number, whole: number) {
-    const name = plain(node.name) || "(no name)", search = this.store.state.search.toLowerCase();
-    const is_found = search !== "" && `${node.name} ${node.place}`.toLowerCase().includes(search);
-    const title = `${name}${node.place ? `\n${plain(node.place)}` : ""}\n${size(node.bytes)}, ` +
+  /** path: null: a click leads nowhere */
+  private box(node: Node, path: Node[] | null, left: number, pixels: number, depth: number, whole: number) {
+    const name = plain(node.name) || "(no name)", place = plain(node.place);
+    const is_found = this.matches(node), is_dim = this.store.state.search !== "" && !is_found;
+    const title = `${name}${place ? `\n${place}` : ""}\n${size(node.bytes)}, ` +
       `${part(node.bytes, this.tree!.bytes)} of all, ${plural(node.blocks, "block")}`;
     return make("button", {
-      class: `box${is_found ? " found" : ""}`, role: "treeitem", title,
-      "aria-level": depth + 1,
-      style: `left:${left}px;top:${depth * ROW}px;width:${Math.max(pixels - 1, 1)}px;` +
+      class: `box${is_found ? " found" : is_dim ? " dim" : ""}`, role: "treeitem", title,
+      "aria-level": Math.abs(depth) + 1, "data-depth": depth,
+      style: `left:${left}px;width:${Math.max(pixels - 1, 1)}px;` +
         `--colour:${colour(this.trace.categories[node.category]!.name)}`,
-      click: () => this.go(path),
-    }, pixels > 40 ? `${name} ${pixels > 160 ? `${size(node.bytes)} ${part(node.bytes, whole)}` : ""}` : "");
+      click: () => path && this.go(path),
+    }, pixels > 40 ? `${name}${place && pixels > 110 ? ` ${place}` : ""} ${pixels > 220 ? `${size(node.bytes)} ${part(node.bytes, whole)}` : ""}` : "");
   }
 }

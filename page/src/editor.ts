@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links from a frame to its line in an editor, once the user has named one. The browser keeps the setting.
+import type { Frame } from "./analyzer";
+import { make, plain } from "./dom";
+
+const KEY = "memtap-editor";
+const EDITORS: { [name: string]: (path: string, line: number) => string } = {
+  "no editor": () => "",
+  "VS Code": (path, line) => `vscode://file${path}:${line}`,
+  "Cursor": (path, line) => `cursor://file${path}:${line}`,
+  "PyCharm": (path, line) => `pycharm://open?file=${path}&line=${line}`,
+};
+let kept = "no editor"; // a page of a file or in a frame may not store
+
+function chosen(): string {
+  try {
+    kept = localStorage.getItem(KEY) ?? kept;
+  } catch {
+    // not allowed
+  }
+  return EDITORS[kept] ? kept : "no editor";
+}
+
+/** The choice of an editor. */
+export function editorChoice(changed: () => void): HTMLElement {
+  return make("label", { title: "a click on a frame opens its line there" }, "open lines in ", make("select", { change: (event: Event) => {
+    kept = (event.target as HTMLSelectElement).value;
+    try {
+      localStorage.setItem(KEY, kept);
+    } catch {
+      // kept for this page only
+    }
+    changed();
+  } }, ...Object.keys(EDITORS).map((name) => make("option", { value: name, selected: name === chosen() }, name))));
+}
+
+/** Return a frame's folder, file and line; a link if there is an editor. Only an absolute path leads anywhere. */
+export function place(frame: Frame): HTMLElement {
+  const name = plain(frame.file.split("/").slice(-2).join("/")), text = frame.line ? `${name}:${frame.line}` : name;
+  const url = frame.file.startsWith("/") && frame.line ? EDITORS[chosen()]!(encodeURI(frame.file), frame.line) : "";
+  return url ? make("a", { href: url }, text) : make("span", {}, text);
+}

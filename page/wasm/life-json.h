@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MT_PAGE_LIFE_JSON_H
+#define MT_PAGE_LIFE_JSON_H
+
+#include "lives.h"
+
+#include <jansson.h>
+
+/* Return all that is known of a block, with its stacks. */
+json_t *mt_life_json(const struct mt_lives *lives, const struct mt_replay *replay,
+                     const struct mt_life *life);
+
+#endif
