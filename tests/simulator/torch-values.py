@@ -2,8 +2,11 @@
 """Ordinary lines that depend on small values: each gives the same on the device as on the host.
 Prints one line for each that does not, then how many there are."""
 import sys
+import tempfile
 
 import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint
 from torch import nn
 
 LINES = {}
@@ -269,6 +272,27 @@ def converted(device):
 def kept_half(device):
     x = torch.tensor([1.5, 2.5], dtype=torch.bfloat16, device=device)
     return (x * 2).float(), x.sum().item()
+
+
+@line
+def objects_of_a_group(device):
+    """Collectives of objects read their sizes from the device; so does a checkpoint's plan."""
+    backend = "nccl" if device == "cuda" else "gloo"
+    dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        gathered, sent = [None], [("b", 5)]
+        dist.all_gather_object(gathered, {"text": "y" * 500})
+        dist.broadcast_object_list(sent, src=0)
+        weight = torch.arange(8.0, device=device)
+        save, load = (getattr(dist.checkpoint, name, None) for name in ("save", "load"))
+        if save and load:  # from 2.3 on
+            with tempfile.TemporaryDirectory() as folder:
+                save({"weight": weight}, checkpoint_id=folder)
+                weight.zero_()
+                load({"weight": weight}, checkpoint_id=folder)
+        return gathered, sent, weight
+    finally:
+        dist.destroy_process_group()
 
 
 def plain(value):
