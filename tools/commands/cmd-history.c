@@ -122,12 +122,10 @@ static int read_option(const struct mt_command *command, int letter, const char 
         filter->since_unix_ns = read_since(value);
         return filter->since_unix_ns ? 0 : wrong(command, value, "day (2026-11-20) or time (30d)");
     case LAST:
-        filter->last = read_count(value);
-        return filter->last ? 0 : wrong(command, value, "number of runs");
+        return mt_read_number(command, "last", value, 1, INT32_MAX, &filter->last);
     case KEEP_LAST:
-        arguments->keep_last = read_count(value);
         arguments->has_keep_last = true;
-        return arguments->keep_last ? 0 : wrong(command, value, "number of runs");
+        return mt_read_number(command, "keep-last", value, 1, INT32_MAX, &arguments->keep_last);
     case OLDER_THAN:
         arguments->older_than_ns = read_age(value);
         return arguments->older_than_ns ? 0 : wrong(command, value, "time; use 90d, 12w or 6h");

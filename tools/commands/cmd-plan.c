@@ -211,10 +211,9 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
 static int read_device(const struct mt_command *command, const char *value,
                        struct mt_question *question)
 {
-    char *end;
-    long number = strtol(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || number > INT16_MAX)
-        return mt_fail_usage(command, "'%s' is not a device number", value);
+    uint64_t number;
+    if (mt_read_number(command, "device", value, 0, INT16_MAX, &number))
+        return MT_EXIT_BAD;
     question->one_device = 1;
     question->device = (int)number;
     return 0;

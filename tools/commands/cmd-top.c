@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "tools/input/live-traces.h"
 #include "tools/terminal/terminal.h"
+#include "tools/terminal/values.h"
 #include "tools/top/draw.h"
 #include "tools/top/screen.h"
 #include "tools/top/watch.h"
@@ -304,15 +305,10 @@ static int run(struct session *session, bool is_text)
 
 static int read_interval(const struct mt_command *command, const char *value, int *milliseconds)
 {
-    char *end;
-    double seconds = strtod(value, &end);
-    if (end == value || *end || !(seconds >= 0.1 && seconds <= 3600)) {
-        mt_fail_usage(command, "--interval is a number of seconds from 0.1 to 3600, not '%s'",
-                      value);
-        return -1;
-    }
+    double seconds = 0;
+    int rc = mt_read_time(command, "interval", value, 0.1, 3600, &seconds);
     *milliseconds = (int)(seconds * 1000);
-    return 0;
+    return rc;
 }
 
 /* Rank 2 before rank 10. */

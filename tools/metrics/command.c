@@ -33,16 +33,6 @@ struct arguments {
     struct mt_trace_list traces;
 };
 
-static int read_every(const struct mt_command *command, const char *value, double *seconds)
-{
-    char *end;
-    *seconds = strtod(value, &end);
-    if (end != value && !*end && *seconds >= 0.1 && *seconds <= 86400)
-        return 0;
-    return mt_fail_usage(command, "--every is a number of seconds from 0.1 to 86400, not '%s'",
-                         value);
-}
-
 static int read_option(const struct mt_command *command, int letter, const char *value,
                        struct arguments *arguments)
 {
@@ -55,7 +45,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
         return 0;
     case EVERY:
         arguments->has_every = true;
-        return read_every(command, value, &arguments->every_s);
+        return mt_read_time(command, "every", value, 0.1, 86400, &arguments->every_s);
     default:
         return mt_read_rules(value, &arguments->rules) ? MT_EXIT_BAD : 0;
     }

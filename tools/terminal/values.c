@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +69,7 @@ int mt_read_size(const struct mt_command *command, const char *option, const cha
 }
 
 int mt_read_time(const struct mt_command *command, const char *option, const char *value,
-                 double *seconds)
+                 double least, double most, double *seconds)
 {
     static const struct {
         const char *name;
@@ -79,9 +78,13 @@ int mt_read_time(const struct mt_command *command, const char *option, const cha
     char *end = NULL;
     *seconds = isdigit((unsigned char)*value) ? strtod(value, &end) : 0;
     for (size_t i = 0; end && i < sizeof units / sizeof *units; i++)
-        if (!strcmp(end, units[i].name) && isfinite(*seconds) && *seconds > 0) {
+        if (!strcmp(end, units[i].name)) {
             *seconds *= units[i].seconds;
-            return 0;
+            if (*seconds >= least && *seconds <= most)
+                return 0;
         }
-    return mt_fail_usage(command, "--%s %s: not a time, such as 90s or 20m", option, value);
+    if (most >= ENDLESS)
+        return mt_fail_usage(command, "--%s %s: not a time, such as 90s or 20m", option, value);
+    return mt_fail_usage(command, "--%s %s: not a time from %gs to %gs, such as 5s or 2m", option,
+                         value, least, most);
 }

@@ -37,8 +37,8 @@ int mt_read_number(const struct mt_command *command, const char *option, const c
 int mt_read_size(const struct mt_command *command, const char *option, const char *value,
                  uint64_t *bytes);
 
-/* Read a time above 0: 1.5, 90s, 20m, 2h. */
+/* Read a time between two bounds in seconds: 1.5, 90s, 20m, 2h. As above. */
 int mt_read_time(const struct mt_command *command, const char *option, const char *value,
-                 double *seconds);
+                 double least, double most, double *seconds);
 
 #endif

@@ -196,7 +196,7 @@ static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int
         job->steps = MT_ALL_STEPS;
         return strcmp(value, "all") ? read_count(typed, "steps", value, &job->steps) : 0;
     case TIMEOUT:
-        return mt_read_time(typed->command, "timeout", value, &job->timeout_s);
+        return mt_read_time(typed->command, "timeout", value, 0.001, 1e9, &job->timeout_s);
     case 'j':
         return read_count(typed, "jobs", value, &arguments->jobs);
     case PROCESSES:
