@@ -7,7 +7,8 @@
 
 static FILE *out;
 static struct mt_encoder *encoder;
-static uint64_t time_ns;
+static uint64_t time_ns, step_ns = 1000;
+static uint32_t thread = 1;
 
 static void need(int rc)
 {
@@ -43,7 +44,8 @@ static void end_definitions(void)
 static void event(enum mt_kind kind, uint32_t stack, uint64_t arg0, uint64_t arg1)
 {
     static uint64_t allocated;
-    struct mt_event event = {.time_ns = time_ns += 1000, .kind = kind, .thread = 1, .stack = stack};
+    struct mt_event event = {
+        .time_ns = time_ns += step_ns, .kind = kind, .thread = thread, .stack = stack};
     event.arg[0] = arg0;
     event.arg[1] = arg1;
     if (kind == MT_ALLOC)
@@ -265,6 +267,19 @@ static void turns(void)
     }
 }
 
+/* Each event is another thread's, and centuries after the one before. */
+static void threads(void)
+{
+    one_frame();
+    stack(1, 0, 1);
+    end_definitions();
+    step_ns = UINT64_C(1) << 40;
+    for (thread = 1; thread <= 1000000; thread++)
+        event(thread & 1 ? MT_ALLOC : MT_FREE, 1, 4096, 512);
+    thread = 1;
+    step_ns = 1000;
+}
+
 int main(void)
 {
     static const struct {
@@ -274,7 +289,7 @@ int main(void)
                  {"names.mtap", names},   {"keys.mtap", keys},           {"shared.mtap", shared},
                  {"chain.mtap", chain},   {"meeting.mtap", meeting},     {"modules.mtap", modules},
                  {"ranges.mtap", ranges}, {"recursion.mtap", recursion}, {"pairs.mtap", pairs},
-                 {"asked.mtap", asked},   {"turns.mtap", turns}};
+                 {"asked.mtap", asked},   {"turns.mtap", turns},         {"threads.mtap", threads}};
     for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
         unsigned char header[MT_FILE_HEADER_SIZE];
         struct mt_end end = {0};
