@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces in the formats of other tools. Each format stands in a file of its own; formats.c has
+ * Traces in the formats of other tools. Each format stands in a file of its own; below is
  * their table. Everything is written as it is read: only what is live is held.
  */
 #ifndef MT_EXPORT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns as an Arrow array: each array owns its buffers, and a parent the structures of its
- * children. */
+/* Columns as an Arrow array, a table as its schema. Each owns its buffers or its metadata, and a
+ * parent the structures of its children. Names, formats and meanings are constants. */
 #include "columns-arrow.h"
 
 #include <errno.h>
@@ -98,5 +98,119 @@ int mt_columns_take(struct mt_columns *columns, struct ArrowArray *out)
     if (rc && owned)
         release_array(out);
     mt_columns_clear(columns);
+    return rc;
+}
+
+/* Names, formats and meanings are constants; what a schema owns are its children and its metadata.
+ */
+struct owned_schema {
+    struct ArrowSchema **children; /* NULL: none */
+    char *metadata;
+};
+
+static void release_schema(struct ArrowSchema *schema)
+{
+    struct owned_schema *owned = schema->private_data;
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        if (schema->children[i]->release)
+            schema->children[i]->release(schema->children[i]);
+        free(schema->children[i]);
+    }
+    if (schema->dictionary) {
+        if (schema->dictionary->release)
+            schema->dictionary->release(schema->dictionary);
+        free(schema->dictionary);
+    }
+    free(owned->children);
+    free(owned->metadata);
+    free(owned);
+    schema->release = NULL;
+}
+
+static char *put_number(char *at, size_t number)
+{
+    int32_t value = (int32_t)number;
+    memcpy(at, &value, sizeof value);
+    return at + sizeof value;
+}
+
+static char *put_text(char *at, const char *text)
+{
+    size_t size = strlen(text);
+    at = put_number(at, size);
+    memcpy(at, text, size);
+    return at + size;
+}
+
+/* Keys and values, as the specification has them: the number of pairs, then each length and text.
+ */
+static char *make_metadata(const char *const pair[][2], size_t n)
+{
+    size_t size = 4;
+    for (size_t i = 0; i < n; i++)
+        size += 8 + strlen(pair[i][0]) + strlen(pair[i][1]);
+    char *metadata = malloc(size), *at = metadata;
+    if (!metadata)
+        return NULL;
+    at = put_number(at, n);
+    for (size_t i = 0; i < n; i++)
+        at = put_text(put_text(at, pair[i][0]), pair[i][1]);
+    return metadata;
+}
+
+static struct owned_schema *new_schema(struct ArrowSchema *out, const char *format,
+                                       const char *name)
+{
+    struct owned_schema *owned = calloc(1, sizeof *owned);
+    memset(out, 0, sizeof *out);
+    if (!owned)
+        return NULL;
+    out->format = format;
+    out->name = name;
+    out->private_data = owned;
+    out->release = release_schema;
+    return owned;
+}
+
+static int make_column(const struct mt_table_column *column, struct ArrowSchema *out)
+{
+    static const char *const formats[] = {[MT_COLUMN_INT16] = "s",
+                                          [MT_COLUMN_INT32] = "i",
+                                          [MT_COLUMN_INT64] = "l",
+                                          [MT_COLUMN_TEXT] = "i"};
+    const char *const pairs[][2] = {{"meaning", column->meaning}, {"unit", column->unit}};
+    struct owned_schema *owned = new_schema(out, formats[column->type], column->name);
+    if (!owned)
+        return -ENOMEM;
+    out->flags = column->has_nulls ? ARROW_FLAG_NULLABLE : 0;
+    out->metadata = owned->metadata = make_metadata(pairs, *column->unit ? 2 : 1);
+    if (!out->metadata)
+        return -ENOMEM;
+    if (column->type != MT_COLUMN_TEXT)
+        return 0;
+    out->dictionary = calloc(1, sizeof *out->dictionary);
+    return out->dictionary && new_schema(out->dictionary, "u", "") ? 0 : -ENOMEM;
+}
+
+int mt_columns_schema(const struct mt_table *table, struct ArrowSchema *out)
+{
+    const char *const pairs[][2] = {{"memtap.table", table->name}, {"meaning", table->meaning}};
+    struct owned_schema *owned = new_schema(out, "+s", "");
+    if (!owned)
+        return -ENOMEM;
+    out->metadata = owned->metadata = make_metadata(pairs, 2);
+    out->children = owned->children = calloc(table->n_columns, sizeof *out->children);
+    int rc = out->metadata && out->children ? 0 : -ENOMEM;
+    for (size_t i = 0; i < table->n_columns && !rc; i++) {
+        out->children[i] = calloc(1, sizeof **out->children);
+        if (!out->children[i]) {
+            rc = -ENOMEM;
+            break;
+        }
+        out->n_children++;
+        rc = make_column(&table->column[i], out->children[i]);
+    }
+    if (rc)
+        release_schema(out);
     return rc;
 }

@@ -103,18 +103,6 @@ static inline void mt_rows_put_phase(struct mt_columns *columns, unsigned column
 void mt_rows_put_frame(struct mt_columns *columns, unsigned first,
                        const struct mt_definitions *definitions, uint32_t frame);
 
-/* A block as a row of the table of blocks. */
-struct mt_block_row {
-    const struct mt_replay *replay;
-    const struct mt_verdict *verdict;
-    const struct mt_spans *spans; /* with numbers */
-    bool of_cuda, has_end;
-    uint64_t end_ns, end_event;
-    const struct mt_device *at; /* whose moment is asked for; NULL: the whole run is */
-};
-void mt_rows_put_block(const struct mt_rows *rows, struct mt_columns *columns,
-                       const struct mt_block_row *row);
-
 /* The tables, each. 0 or a negative errno. */
 typedef int mt_rows_maker(struct mt_rows **out, const char *path, struct mt_trace_error *error);
 mt_rows_maker mt_rows_events, mt_rows_stacks, mt_rows_lives, mt_rows_blocks, mt_rows_categories,

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "export.h"
-
-const struct mt_export_format mt_export_formats[] = {
-#define MT_EXPORT_ROW(name, is_binary, takes, writer) {#name, is_binary, takes, writer},
-    MT_EXPORT_FORMATS(MT_EXPORT_ROW)
-#undef MT_EXPORT_ROW
-        {0}};
