@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd-history.h"
+#include "commands.h"
 #include "nightly/history/history.h"
 #include "nightly/history/trace-copy.h"
 #include "steps.h"
+#include "tools/input/history-location.h"
 #include "tools/input/revision.h"
 
 #include <errno.h>

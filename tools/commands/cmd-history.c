@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memtap history: list, show, trend and prune; add is in cmd-history-add.c. */
-#include "cmd-history.h"
 #include "commands.h"
 #include "nightly/history/trace-copy.h"
 #include "nightly/history/trend.h"
 #include "steps.h"
 #include "tools/input/allow-ended.h"
+#include "tools/input/history-location.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/terminal/terminal.h"
 

@@ -36,7 +36,10 @@ int mt_run_completion(const struct mt_command *command, int argc, char **argv);
 int mt_run_fleet(const struct mt_command *command, int argc, char **argv);
 int mt_run_lib(const struct mt_command *command, int argc, char **argv);
 
+int mt_run_history_add(const struct mt_command *command, int argc, char **argv);
+
 extern const struct mt_command mt_history_verbs[];
+extern const struct mt_option mt_history_add_options[];
 extern const struct mt_option mt_budget_options[];
 extern const struct mt_option mt_compact_options[];
 extern const struct mt_option mt_diff_options[];
