@@ -22,8 +22,14 @@ export class Details {
               private readonly trace: Trace) {
     this.fetch = latest(async () => {
       const { slot, life, at, since } = store.state, number = life >= 0 ? life : this.suggested;
-      if (number < 0) this.draw(null, number, []);
-      else this.draw(await client.life(number), number, await client.same(slot, number, at, since));
+      if (number < 0) {
+        this.draw(null, number, []);
+        return;
+      }
+      const facts = await client.life(number);
+      this.draw(facts, number, []); // at once: its line's other blocks are looked for among all
+      const same = await client.same(slot, number, at, since);
+      if (same.length > 1) this.draw(facts, number, same);
     });
   }
 
