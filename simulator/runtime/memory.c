@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <string.h>
 
 #include "api/calls.h"
 #include "core/memory/vmm.h"
+#include "core/process/module.h"
 #include "runtime.h"
 
 /* Clear the answer and bring up the context. */
@@ -133,19 +135,46 @@ FORWARD(cudaIpcGetMemHandle, v4010, cuIpcGetMemHandle, (cudaIpcMemHandle_t * out
 FORWARD(cudaIpcOpenMemHandle, v4010, cuIpcOpenMemHandle,
         (void **out, cudaIpcMemHandle_t handle, unsigned int flags), (out, handle, flags))
 FORWARD(cudaIpcCloseMemHandle, v4010, cuIpcCloseMemHandle, (void *at), (at))
-FORWARD(cudaLibraryLoadData, v12060, cuLibraryLoadData,
-        (cudaLibrary_t * out, const void *code, enum cudaJitOption *options, void **values,
-         unsigned int count, enum cudaLibraryOption *library_options, void **library_values,
-         unsigned int library_count),
-        (out, code, options, values, count, library_options, library_values, library_count))
-FORWARD(cudaLibraryLoadFromFile, v12060, cuLibraryLoadFromFile,
-        (cudaLibrary_t * out, const char *path, enum cudaJitOption *options, void **values,
-         unsigned int count, enum cudaLibraryOption *library_options, void **library_values,
-         unsigned int library_count),
-        (out, path, options, values, count, library_options, library_values, library_count))
-FORWARD(cudaLibraryUnload, v12060, cuLibraryUnload, (cudaLibrary_t library), (library))
 FORWARD(cudaGraphLaunch, v10000, cuGraphLaunch, (cudaGraphExec_t graph, cudaStream_t stream),
         (graph, stream))
+
+/* --- libraries of kernels: not by the driver, whose hooks would count the code again -----------
+ */
+
+static cudaError_t loaded(int error)
+{
+    return error == -ENOENT ? runtime_result(cudaErrorFileNotFound) : runtime_error(error);
+}
+
+cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
+                                enum cudaJitOption *options, void **values, unsigned int count,
+                                enum cudaLibraryOption *library_options, void **library_values,
+                                unsigned int library_count)
+{
+    return RUNTIME_CALL(
+        cudaLibraryLoadData_v12060,
+        (library, code, options, values, count, library_options, library_values, library_count),
+        loaded(sim_module_load(code, (struct sim_module **)library)));
+}
+
+cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *path,
+                                    enum cudaJitOption *options, void **values, unsigned int count,
+                                    enum cudaLibraryOption *library_options, void **library_values,
+                                    unsigned int library_count)
+{
+    return RUNTIME_CALL(
+        cudaLibraryLoadFromFile_v12060,
+        (library, path, options, values, count, library_options, library_values, library_count),
+        loaded(sim_module_load_file(path, (struct sim_module **)library)));
+}
+
+cudaError_t cudaLibraryUnload(cudaLibrary_t library)
+{
+    return RUNTIME_CALL(cudaLibraryUnload_v12060, (library),
+                        runtime_result(sim_module_unload((struct sim_module *)library)
+                                           ? cudaErrorInvalidResourceHandle
+                                           : cudaSuccess));
+}
 
 /* A handle of another process, by value: its bytes are the driver's. */
 cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *out, cudaIpcEventHandle_t handle)
