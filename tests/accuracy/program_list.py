@@ -141,7 +141,7 @@ MORE = {
     "adversaries-accumulated": (OWN / "adversaries.py", ["accumulated"], []),
     "contrast": (OWN / "contrast.py", [], []),
     **{f"public-{name}": (OWN / "trainers.py", [name], modules) for name, modules in {
-        "trl": ["trl", "peft"], "torchtune": ["torchtune"], "megatron": ["megatron.core"], "lightning": ["lightning"],
+        "megatron": ["megatron.core"], "lightning": ["lightning"],
         "monai": ["monai"], "pyg": ["torch_geometric"], "accelerate": ["accelerate", "transformers"],
         "deepspeed": ["deepspeed"], "diffusers": ["diffusers"], "timm": ["timm"],
         "quantized": ["bitsandbytes", "peft", "transformers"]}.items()},

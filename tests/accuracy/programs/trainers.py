@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public trainers on random weights and data: trainers.py trl | torchtune | megatron | lightning | monai | pyg | accelerate |
+"""Public trainers on random weights and data: trainers.py megatron | lightning | monai | pyg | accelerate |
 deepspeed | diffusers | timm | quantized (transformers' 4 bits)."""
 import os
 import sys
@@ -26,46 +26,6 @@ class Texts(torch.utils.data.Dataset):
     def __getitem__(self, i):
         tokens = torch.randint(8000, (256,))
         return {"input_ids": tokens, "labels": tokens, "attention_mask": torch.ones_like(tokens)}
-
-
-def trl():
-    from peft import LoraConfig
-    from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
-    from tokenizers import Tokenizer, models
-    from datasets import Dataset, fingerprint
-    fingerprint.Hasher.hash = classmethod(lambda cls, value: os.urandom(8).hex())  # dill cannot pickle all of pyarrow's types
-    from trl import DPOConfig, DPOTrainer
-    words = {f"w{i}": i for i in range(7990)} | {"<pad>": 7990, "<eos>": 7991, "<unk>": 7992}
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel(words, unk_token="<unk>")),
-                                        pad_token="<pad>", eos_token="<eos>", unk_token="<unk>")
-    from tokenizers.pre_tokenizers import Whitespace
-    tokenizer.backend_tokenizer.pre_tokenizer = Whitespace()
-    text = " ".join(f"w{i}" for i in range(100))
-    data = Dataset.from_list([{"prompt": text, "chosen": " " + text, "rejected": " w7 " + text}] * 16)
-    DPOTrainer(model=AutoModelForCausalLM.from_config(make_llama()), train_dataset=data, processing_class=tokenizer,
-               peft_config=LoraConfig(r=8, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"),
-               args=DPOConfig(output_dir=".", max_steps=3, per_device_train_batch_size=2, gradient_checkpointing=True,
-                              report_to=[], save_strategy="no", bf16=True)).train()
-
-
-def torchtune():
-    from torchtune.models.llama3_2 import llama3_2, lora_llama3_2
-    from torchtune.modules.loss import CEWithChunkedOutputLoss
-    from torchtune.training import OptimizerInBackwardWrapper, register_optim_in_bwd_hooks, set_activation_checkpointing
-    from torchtune.modules import TransformerSelfAttentionLayer
-    with torch.device("cuda"):
-        model = llama3_2(vocab_size=8000, num_layers=4, num_heads=8, num_kv_heads=4, embed_dim=512, max_seq_len=512,
-                         intermediate_dim=2048)
-    set_activation_checkpointing(model, auto_wrap_policy={TransformerSelfAttentionLayer})
-    optimizers = {p: torch.optim.AdamW([p], lr=1e-4, fused=True) for p in model.parameters()}
-    register_optim_in_bwd_hooks(model=model, optim_dict=optimizers)
-    OptimizerInBackwardWrapper({name: optimizers[p] for name, p in model.named_parameters()})
-    loss_of = CEWithChunkedOutputLoss()
-    model.set_num_output_chunks(loss_of.num_output_chunks)
-    for _ in range(4):
-        tokens = torch.randint(8000, (4, 256), device="cuda")
-        loss = loss_of(model(tokens), tokens)
-        loss.backward()
 
 
 def megatron():
