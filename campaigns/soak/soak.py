@@ -213,7 +213,9 @@ class Soak:
         if code and shutil.disk_usage(trace.parent).free < 1 << 20:
             return  # there is no room for it
         code_then, out, _ = self.memtap("info", "--format", "json", trace)
-        if code or code_then or json.loads(out)["events"] != before["events"] or not json.loads(out)["complete"]:
+        then = json.loads(out) if not code_then else {}
+        is_whole = then and (then["complete"] or then["ended"]["how"] == "stopped")  # a full disk: it lacks the program's end
+        if code or not is_whole or then["events"] != before["events"]:
             self.wrong(f"recover {trace.name}: exit code {code}: {error}; {before['events']} events before; "
                        f"info then: {out[:300]}", rank)
         self.counts["recovered"] += 1
