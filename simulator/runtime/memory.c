@@ -5,6 +5,8 @@
 #include "api/calls.h"
 #include "core/memory/vmm.h"
 #include "core/process/module.h"
+#include "core/streams/capture.h"
+#include "core/streams/graph.h"
 #include "runtime.h"
 
 /* Clear the answer and bring up the context. */
@@ -135,8 +137,6 @@ FORWARD(cudaIpcGetMemHandle, v4010, cuIpcGetMemHandle, (cudaIpcMemHandle_t * out
 FORWARD(cudaIpcOpenMemHandle, v4010, cuIpcOpenMemHandle,
         (void **out, cudaIpcMemHandle_t handle, unsigned int flags), (out, handle, flags))
 FORWARD(cudaIpcCloseMemHandle, v4010, cuIpcCloseMemHandle, (void *at), (at))
-FORWARD(cudaGraphLaunch, v10000, cuGraphLaunch, (cudaGraphExec_t graph, cudaStream_t stream),
-        (graph, stream))
 
 /* --- libraries of kernels: not by the driver, whose hooks would count the code again -----------
  */
@@ -174,6 +174,23 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library)
                         runtime_result(sim_module_unload((struct sim_module *)library)
                                            ? cudaErrorInvalidResourceHandle
                                            : cudaSuccess));
+}
+
+/* Profilers note a launch by either interface: so that it is one, call no driver. */
+static cudaError_t launch(struct sim_graph *graph, cudaStream_t stream)
+{
+    struct sim_work work = {.type = SIM_NODE_GRAPH, .graph = graph};
+    int error = graph ? sim_capture_add(sim_stream(stream), &work) : -EINVAL;
+
+    error = error == -ENOENT ? sim_graph_launch(graph) : error;
+    return error == -ECANCELED ? runtime_result(cudaErrorStreamCaptureInvalidated)
+                               : runtime_error(error);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
+{
+    return RUNTIME_CALL(cudaGraphLaunch_v10000, (graph, stream),
+                        launch((struct sim_graph *)graph, stream));
 }
 
 /* A handle of another process, by value: its bytes are the driver's. */
