@@ -295,8 +295,8 @@ def find_rest(claimed):
     """What PyTorch's allocator has given to others: [address, bytes], and whether Python has a tensor there."""
     starts, seen_by_python = sorted(claimed), set()
     for o in gc.get_objects():
-        if issubclass(type(o), torch.Tensor) and is_on_device(o) and o.layout == torch.strided:
-            seen_by_python.add(o.untyped_storage().data_ptr())
+        if issubclass(type(o), torch.Tensor) and is_on_device(o):
+            seen_by_python.update(part.untyped_storage().data_ptr() for part in parts(o))
     for address, size in active_blocks().items():
         at = bisect_left(starts, address)
         if at == len(starts) or starts[at] >= address + size:
