@@ -126,6 +126,8 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     const struct mt_advice *other = first ? best_of(story, first) : NULL;
     if (first)
         put_remedy(out, "Do:", story, first, style);
+    else if (story->oom->of_cuda)
+        put(out, "Do: request less, or free some of what is listed below first", style);
     else
         put(out, "Do: nothing that was tried is known to serve the request; memtap plan tries more",
             style);

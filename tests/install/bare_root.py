@@ -26,7 +26,10 @@ cd "$(mktemp -d)"
 {memtap} report t.mtap | grep -q '10.00 MiB allocated'
 {memtap} view -o view.html t.mtap
 {memtap} report --html report.html t.mtap >/dev/null
-for page in view.html report.html; do
+{memtap} diff --html diff.html t.mtap t.mtap >/dev/null
+! {memtap} run --quiet --simulate h100 -o oom.mtap -- python3 /src/tests/install/uses_cuda.py 200 2>/dev/null
+{memtap} oom --html oom.html oom.mtap >/dev/null
+for page in view.html report.html diff.html oom.html; do
     [ "$(stat -c %s $page)" -gt 200000 ] && grep -q '<title>' $page
 done
 """
