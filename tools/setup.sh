@@ -299,7 +299,8 @@ finish_background() {
     trap - EXIT
 }
 
-# Python compiles what it imports when it is first imported: a tenth of all that.
+# Python compiles what it imports when it is first imported, a tenth of all that, and has to keep it.
+unset PYTHONDONTWRITEBYTECODE
 pip_install=(.venv/bin/python -m pip install --no-compile)
 
 fill_venv() {
