@@ -332,6 +332,9 @@ def watch_modules():
 
 
 def active_blocks():
+    """{address: bytes} of what PyTorch's own allocator has given; other allocators do not tell."""
+    if torch.cuda.get_allocator_backend() != "native":
+        return {}
     return {block["address"]: block["requested_size"] for segment in torch.cuda.memory_snapshot()
             for block in segment["blocks"] if block["state"] == "active_allocated"}
 

@@ -169,4 +169,4 @@ VARIANTS = {
 # others make something else. Without, they count in what has to be right over all programs only.
 NEED_LABELS = {"quantized", "quantized-state", "state-offload", "flat-main", "flat-both", "replay",
                "tables-constructed-infer", "tables-given-infer", "public-deepspeed", "public-megatron",
-               "fsdp1-micro-8-full", "fsdp2-micro-8-full"}
+               "fsdp1-micro-8-full", "fsdp2-micro-8-full", "gan", "gan-plugged"}
