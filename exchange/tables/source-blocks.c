@@ -88,8 +88,10 @@ static int by_address(const void *address, const void *verdict)
 /* Return the place of the device's verdict on a block; n_verdicts: it has none. */
 static size_t place_of(const struct mt_device *device, const struct mt_block *block)
 {
-    const struct mt_verdict *found = bsearch(&block->address, device->verdicts, device->n_verdicts,
-                                             sizeof *device->verdicts, by_address);
+    const struct mt_verdict *found = NULL;
+    if (device->n_verdicts)
+        found = bsearch(&block->address, device->verdicts, device->n_verdicts,
+                        sizeof *device->verdicts, by_address);
     return found && found->block == block ? (size_t)(found - device->verdicts) : device->n_verdicts;
 }
 

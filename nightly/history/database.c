@@ -37,6 +37,8 @@ int mt_database_open(sqlite3 **database, const char *name, int flags, const char
     /* What is sorted stays in the memory that the process may take: a column of zeroblob(60000000)
      * in 300 rows wrote gigabytes into the folder for temporary files. */
     rc = sqlite3_exec(*database, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
+    if (mt_room())
+        sqlite3_hard_heap_limit64((sqlite3_int64)mt_room());
     sqlite3_set_authorizer(*database, allow, (void *)inner);
     sqlite3_progress_handler(*database, LOOK_EACH, count, NULL);
     return rc;
