@@ -259,7 +259,8 @@ static void tell_trace(struct telling *telling, const char *trace, uint64_t cpu_
     struct mt_ended ended;
     struct mt_trace_error error = {0};
     const char *name = mt_short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
-    mt_every_trace_add(&telling->every, name);
+    if (!telling->is_night)
+        mt_every_trace_add(&telling->every, name);
     if (look(trace, &survey, &ended, &error)) {
         mt_say("%s: %s", name, error.text);
         return;
@@ -368,8 +369,7 @@ static int record(char **program, bool is_quiet, bool is_night)
     mt_ends_stop(telling.ends);
     unsigned traces = mt_roster_each(&roster, finish_trace, &telling);
     mt_ends_destroy(telling.ends);
-    if (!is_night)
-        mt_every_trace_tell(&telling.every);
+    mt_every_trace_tell(&telling.every);
     if (!traces && !is_quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
         tell_none(&roster, program[0], code != 0);
     mt_roster_destroy(&roster);
