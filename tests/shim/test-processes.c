@@ -211,8 +211,8 @@ static const struct {
 } limits[] = {{"filter", "the program restricts its system calls (seccomp)"},
               {"strict", "the program restricts its system calls (seccomp)"},
               {"user", "the program makes a user namespace"}};
-#ifdef __SANITIZE_THREAD__
-#define N_LIMITS 0 /* its own thread goes on after them, and with it the process */
+#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
+#define N_LIMITS 0 /* the sanitizer's runtime makes system calls of its own after them */
 #else
 #define N_LIMITS (sizeof limits / sizeof *limits)
 #endif
