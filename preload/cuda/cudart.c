@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cudart.h"
-#include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
 #include "preload/loader/find-real.h"
 #include "preload/loader/loaded.h"
@@ -190,8 +189,7 @@ unsigned mt_cudart_way_of(const char *symbol, const void *found)
     unsigned way = find_way(symbol, found);
     if (way || !is_cudart(found))
         return way;
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     struct mt_cudart runtime = runtime_with(found);
     add_way(add_runtime(&runtime));
     return find_way(symbol, found);
@@ -200,8 +198,7 @@ unsigned mt_cudart_way_of(const char *symbol, const void *found)
 /* Find and keep a new caller's runtime. Return its index + 1, or 0. */
 static uint32_t meet(const struct mt_key *caller)
 {
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     struct mt_cudart runtime = find_runtime((const void *)(uintptr_t)caller->a);
     uint32_t index = add_runtime(&runtime);
     mt_expect_fork();

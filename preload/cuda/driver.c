@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver.h"
-#include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
 #include "preload/loader/find-real.h"
 #include "preload/loader/loaded.h"
@@ -52,8 +51,7 @@ static void *for_linked(const struct row *row, void *found)
  * calls the kept one or is called by it. */
 static void *keep(const struct row *row, void *found)
 {
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     void *kept = atomic_load_explicit(row->real, memory_order_acquire);
     if (!kept) {
         hold_library_of(found);
@@ -67,8 +65,7 @@ static void *keep(const struct row *row, void *found)
 
 void mt_driver_resolve(enum mt_driver_hook hook)
 {
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     void *found = mt_real_dlsym(RTLD_NEXT, rows[hook].symbol); /* the next one after us */
     if (!found)
         found = mt_find_real(rows[hook].symbol, "libcuda.so.1");

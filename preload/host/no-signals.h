@@ -5,6 +5,7 @@
 #ifndef MT_PRELOAD_NO_SIGNALS_H
 #define MT_PRELOAD_NO_SIGNALS_H
 
+#include "no-cancel.h"
 #include "own-thread.h"
 
 #include <pthread.h>
@@ -32,8 +33,10 @@ static inline void mt_signals_restore(const sigset_t *before)
         pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* A declaration: no handler of the program runs in this thread up to the end of the block. */
-#define MT_NO_SIGNALS()                                                                            \
+/* A declaration: no handler of the program runs in this thread, and nobody cancels it, up to the
+ * end of the block. */
+#define MT_UNINTERRUPTED()                                                                         \
+    MT_NO_CANCEL();                                                                                \
     __attribute__((cleanup(mt_signals_restore), unused)) const sigset_t signals_before_ =          \
         mt_signals_block()
 

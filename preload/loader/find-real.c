@@ -2,7 +2,6 @@
 #include "find-real.h"
 #include "loaded.h"
 #include "preload/host/message.h"
-#include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
 #include "trace-format/likely.h"
 
@@ -110,8 +109,7 @@ void *mt_find_anywhere(const char *symbol)
 
 void *mt_find_real(const char *symbol, const char *library)
 {
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     void *found = library ? find_in(symbol, library) : NULL;
     if (found && !mt_is_ours(found))
         return found;

@@ -69,15 +69,19 @@ static unsigned record(const struct look *look, uint64_t object)
 
 static void look_into(struct look *look, uint64_t object, unsigned depth);
 
+static void look_into_values(struct look *look, struct mt_py_dict *dict, unsigned depth)
+{
+    struct mt_py_entry entry;
+    for (unsigned i = 0; i < dict->n && look->left && !mt_py_dict_at(dict, i, &entry); i++)
+        if (entry.value)
+            look_into(look, entry.value, depth + 1);
+}
+
 static void look_into_dict(struct look *look, uint64_t object, unsigned depth)
 {
     struct mt_py_dict dict;
-    struct mt_py_entry entry;
-    if (mt_py_dict_open(look->layout, object, &dict))
-        return;
-    for (unsigned i = 0; i < dict.n && look->left && !mt_py_dict_at(&dict, i, &entry); i++)
-        if (entry.value)
-            look_into(look, entry.value, depth + 1);
+    if (!mt_py_dict_open(look->layout, object, &dict))
+        look_into_values(look, &dict, depth);
 }
 
 /* Look into an object that is neither a tensor nor a container, unless this pass has before: a
@@ -85,7 +89,6 @@ static void look_into_dict(struct look *look, uint64_t object, unsigned depth)
 static void look_into_object(struct look *look, uint64_t object, uint64_t *type, unsigned depth)
 {
     struct mt_py_dict attributes;
-    struct mt_py_entry entry;
     struct mt_py_proof unused;
     uint64_t found, *seen = &known.object[(object >> 4 ^ object >> 12) % KNOWN];
     if (mt_py_tensor(object).impl || *seen == object)
@@ -97,10 +100,7 @@ static void look_into_object(struct look *look, uint64_t object, uint64_t *type,
         return;
     }
     look->nesting++;
-    for (unsigned i = 0; i < attributes.n && look->left && !mt_py_dict_at(&attributes, i, &entry);
-         i++)
-        if (entry.value)
-            look_into(look, entry.value, depth + 1);
+    look_into_values(look, &attributes, depth);
     look->nesting--;
 }
 

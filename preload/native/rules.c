@@ -2,7 +2,6 @@
 #include "rules.h"
 #include "function-parts.h"
 #include "preload/host/memory.h"
-#include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
 #include "preload/loader/find-real.h"
 #include "preload/record/cache.h"
@@ -148,8 +147,7 @@ static struct mt_frame_rule_slot *slot_for(uintptr_t back)
 
 static void keep(const struct mt_image *image, uintptr_t back, const struct mt_frame_rule *rule)
 {
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     uint32_t how;
     memcpy(&how, rule, sizeof how);
     if (!lock())
@@ -193,8 +191,7 @@ struct mt_frame_rule mt_frame_rule_make(uintptr_t back)
 
 void mt_frame_rules_check_images(void)
 {
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     if (!atomic_load(&mt_frame_rules) || !lock())
         return;
     for (uint32_t i = 0; i < state.n_watched; i++) {

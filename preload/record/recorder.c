@@ -204,8 +204,7 @@ static bool is_unseen_child(void)
 /* Nothing of the program interrupts this. */
 static void begin(void)
 {
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     is_busy = true;
     if (is_unseen_child())
         forget_parent();
@@ -237,8 +236,7 @@ static void lose(struct mt_thread *self, uint64_t events)
 
 static struct mt_thread *make_thread(void)
 {
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     int saved = errno;
     is_busy = true;
     struct mt_thread *self = mt_threads_add((pid_t)syscall(SYS_gettid));

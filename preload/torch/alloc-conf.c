@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "alloc-conf.h"
-#include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
 #include "preload/record/intern.h"
 
@@ -23,8 +22,7 @@ static void record(struct mt_thread *self, const char *text)
 
 void mt_alloc_conf_set(struct mt_thread *self, const char *text)
 {
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     if (strnlen(text, MT_ALLOC_CONF_SIZE) == MT_ALLOC_CONF_SIZE ||
         atomic_flag_test_and_set_explicit(&latest.is_busy, memory_order_acquire))
         return;
@@ -39,8 +37,7 @@ void mt_alloc_conf_tell(struct mt_thread *self)
 {
     if (!latest.is_to_tell)
         return;
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     if (atomic_flag_test_and_set_explicit(&latest.is_busy, memory_order_acquire))
         return;
     if (latest.is_to_tell)

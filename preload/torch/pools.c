@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/hooks/pools.h"
-#include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
 #include "preload/record/recorder.h"
 
@@ -44,8 +43,7 @@ unsigned mt_pools_first_capture(struct mt_pool_id pool, unsigned number)
     struct mt_thread *self = is_same(pool, none) ? NULL : mt_enter();
     if (!self)
         return number;
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     pthread_mutex_lock(&graphs.lock);
     unsigned first = first_in(pool, number);
     pthread_mutex_unlock(&graphs.lock);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "real.h"
 #include "preload/host/hot.h"
-#include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
 
 #include <stdbool.h>
@@ -31,8 +30,7 @@ static void keep(enum mt_hook hook, void *found)
  * so that none has to take the loader's lock under the allocator's. */
 void mt_resolve(enum mt_hook hook)
 {
-    MT_NO_CANCEL();
-    MT_NO_SIGNALS();
+    MT_UNINTERRUPTED();
     for (enum mt_hook i = 0; i < MT_HOOK_COUNT; i++)
         if (!is_resolved(i))
             keep(i, mt_find_next(hooks[i].symbol, hooks[i].library));
