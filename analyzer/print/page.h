@@ -25,7 +25,7 @@ static inline const struct mt_filter *mt_page_filter(const struct mt_page *page)
     return &page->analysis->replay.question.filter;
 }
 
-/* How the run ended, unless it ended normally. */
+/* Print how the run ended, unless it ended normally. */
 void mt_page_ended(const struct mt_page *page);
 
 /* The sentences of mt_headline, wrapped, and an empty line. */

@@ -15,12 +15,13 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
 void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
                     const struct mt_style *style);
 
-/* What ran out and where, and why: each a sentence without its end. The first has foreign text. */
+/* Write what ran out and where, and why: each a sentence without its end. The first has foreign
+ * text. */
 void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis *analysis,
                      char *out, size_t size);
 void mt_oom_cause(const struct mt_oom_story *story, char *out, size_t size);
 
-/* How advice that serves the request was tried, and how far the run comes with it. */
+/* Write how advice that serves the request was tried, and how far the run comes with it. */
 void mt_oom_reach_text(char *out, size_t size, const struct mt_oom_story *story,
                        const struct mt_advice *advice);
 

@@ -167,7 +167,7 @@ static void print_private(const struct mt_page *page, const struct mt_private_po
     }
 }
 
-/* What the run would have requested next. */
+/* Print what the run would have requested next. */
 static void print_rest(const struct mt_page *page, const struct mt_oom_rest *rest)
 {
     char a[MT_SIZE_TEXT];

@@ -60,7 +60,7 @@ void mt_nsight_close(struct mt_nsight *nsight);
 /* The unix time in ns that the file's times are since; 0: the file does not say. */
 uint64_t mt_nsight_start(const struct mt_nsight *nsight);
 
-/* What a process or a thread is called; "": nothing. Valid until the next call. */
+/* Name a process or a thread; "": it has no name. Valid until the next call. */
 const char *mt_nsight_process_name(struct mt_nsight *nsight, uint64_t global);
 const char *mt_nsight_thread_name(struct mt_nsight *nsight, uint64_t global);
 

@@ -158,7 +158,7 @@ static void put_mapping(struct pprof *to)
     mt_proto_end(&to->proto, begin);
 }
 
-/* What samples refer to. */
+/* Write what samples refer to. */
 static void put_definitions(struct pprof *to)
 {
     struct mt_proto *proto = &to->proto;

@@ -16,7 +16,7 @@ static struct mt_viz_thread *thread_of(struct mt_viz *viz, uint32_t id)
     return thread;
 }
 
-/* What all entries have; false: this one is not written. */
+/* Write what all entries have. Return false if this one is to be left out. */
 static bool begin_entry(struct mt_viz *viz, const char *action, const char *address_key,
                         uint64_t address, uint64_t size, uint64_t stream,
                         const struct mt_event *event)

@@ -47,7 +47,7 @@ void mt_compose_node(struct mt_composer *self, unsigned device, uint32_t thread,
     self->running = node;
 }
 
-/* What the request said: its stream and pool, where they change, and how much less it was. */
+/* Write what the request said: its stream and pool, where they change, and how much less it was. */
 static void write_request(struct mt_composer *self, const struct mt_import_extent *block,
                           uint32_t thread)
 {

@@ -186,7 +186,7 @@ static int add_to_list(struct mt_graph *graph, struct mt_object *list, mt_cell c
     return add_item(graph, list, cell);
 }
 
-/* Where the values begin that an opcode is about: above the last mark, or the last n. */
+/* Find where the values begin that an opcode is about: above the last mark, or the last n. */
 static int find_values(struct mt_graph *graph, bool above_mark, size_t n, size_t *first)
 {
     size_t at = graph->n;

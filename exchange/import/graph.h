@@ -116,7 +116,7 @@ int mt_graph_pop_mark(struct mt_graph *graph);
 int mt_graph_put(struct mt_graph *graph, size_t place);
 int mt_graph_get(struct mt_graph *graph, size_t place);
 
-/* What a cell is now: what its place in the memo has, if it is shared. */
+/* Return what a cell is now: what its place in the memo has, if it is shared. */
 mt_cell mt_graph_follow(const struct mt_graph *graph, mt_cell cell);
 
 /* The object of a list; NULL: the cell is none. */

@@ -61,7 +61,7 @@ static size_t put_utf8(char *out, uint32_t c)
     return n;
 }
 
-/* What stands after a backslash. */
+/* Read what stands after a backslash. */
 static int escaped(struct json *json, size_t *size)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";

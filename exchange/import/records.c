@@ -144,7 +144,7 @@ static int lane_of(struct mt_records *records, const struct dict *dict, enum key
     return 0;
 }
 
-/* What the program called it; what other tools write there comes with a category. */
+/* Find what the program called it; what other tools write there comes with a category. */
 static uint32_t name_of(struct mt_records *records, const struct dict *dict)
 {
     const char *name = text(records, dict, KEY_METADATA);
@@ -282,7 +282,7 @@ static uint32_t kib(int64_t bytes)
     return bytes > 0 && bytes >> 10 <= UINT32_MAX ? (uint32_t)(bytes >> 10) : 0;
 }
 
-/* What PyTorch's total was before the device's first event. */
+/* Compute PyTorch's total before the device's first event. */
 static void see_before(struct mt_records *records, unsigned device, int64_t milli)
 {
     int64_t bytes = records->args.allocated - records->args.bytes;

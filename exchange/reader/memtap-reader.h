@@ -20,9 +20,9 @@ extern "C" {
 #define MEMTAP_READER_ABI 1
 int memtap_reader_abi(void);
 
-/* What a trace says of its process, as lines "key=value" (control characters and backslashes as \n,
- * \xHH): first memtap's own, "trace.state", "trace.version", "trace.bytes"; a text to be freed with
- * free(); NULL: see error. Reads the trace's beginning only. */
+/* Return what a trace says of its process, as lines "key=value" (control characters and backslashes
+ * as \n, \xHH): first memtap's own, "trace.state", "trace.version", "trace.bytes"; a text to be
+ * freed with free(); NULL: see error. Read the trace's beginning only. */
 char *memtap_reader_about(const char *path, char *error, size_t size);
 
 /* The name of a table, 0 and on; NULL: there are no more. */

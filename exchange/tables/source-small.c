@@ -84,7 +84,7 @@ static void put_process(const struct mt_moment_rows *self, struct mt_columns *co
     put_number(columns, MT_RANKS_STARTED_UNIX_NS, mt_info(d, "start_realtime_ns"));
 }
 
-/* How near the device is to being full, and what grows. */
+/* Write how near the device is to being full, and what grows. */
 static void put_room(const struct mt_replay *replay, struct mt_columns *columns,
                      const struct mt_device *device)
 {

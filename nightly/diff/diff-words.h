@@ -25,15 +25,15 @@ void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site);
 /* One sentence: "peak +1.20 GiB (+3.1 %): activations +1.10 GiB at train.py:42 forward". */
 void mt_diff_verdict(char *out, size_t size, const struct mt_diff *diff);
 
-/* Which moments are compared, in two lines of a sentence; "": the peaks. */
+/* Name the moments that are compared, in two lines of a sentence; "": the peaks. */
 void mt_compared_text(char *out, size_t size, const struct mt_diff_device *device);
 
 /* "backward of iteration 3". */
 void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device);
 
-/* What makes a comparison doubtful (other programs, devices or sizes of jobs; damaged traces, lost
- * events), and what else differs (settings, versions). Each line ends with a newline; "": nothing.
- * Return a new text; NULL: no memory. */
+/* List what makes a comparison doubtful (other programs, devices or sizes of jobs; damaged traces,
+ * lost events), and what else differs (settings, versions). Each line ends with a newline; "":
+ * nothing. Return a new text; NULL: no memory. */
 char *mt_diff_doubts(const struct mt_diff *diff);
 char *mt_diff_changes(const struct mt_diff *diff);
 

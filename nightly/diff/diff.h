@@ -22,7 +22,7 @@ static inline int64_t mt_change_of(const struct mt_change *change)
     return (int64_t)(change->now - change->old);
 }
 
-/* How large a change is, whichever way it goes. */
+/* Return how large a change is, whichever way it goes. */
 static inline uint64_t mt_magnitude(int64_t bytes)
 {
     return bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;

@@ -32,7 +32,7 @@ static size_t columns(const struct mt_trend *trend)
     return trend->runs.n < COLUMNS ? trend->runs.n : COLUMNS;
 }
 
-/* Where there are more runs than columns, each has several. */
+/* Return the first run of a column: where there are more runs than columns, each has several. */
 static size_t first_of(const struct mt_trend *trend, size_t column)
 {
     return column * trend->runs.n / columns(trend);

@@ -46,7 +46,7 @@ static void put(struct item *item, size_t *n, uint64_t event, struct mt_request 
     ++*n;
 }
 
-/* What comes after the cut, in its order. */
+/* List what comes after the cut, in its order. */
 static size_t list(struct item *item, const struct mt_cut_run *cut,
                    const struct mt_recording *recording, const struct mt_asked *asked, size_t own)
 {

@@ -35,8 +35,8 @@ struct mt_judgement {
     uint64_t operators;        /* that are run again */
 };
 
-/* What memtap reads the trace's requests with. 0; -ENOENT where the release is not known, -EINVAL
- * where it refuses the recorded settings. */
+/* Set up what the trace's requests are judged with. 0; -ENOENT where the release is not known,
+ * -EINVAL where it refuses the recorded settings. */
 int mt_judge_settings(struct mt_judge *judge, const struct mt_definitions *definitions);
 
 /* Instead of the recorded ones. 0 or -ENOMEM. */

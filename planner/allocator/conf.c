@@ -337,7 +337,7 @@ static int read_roundup(struct words *words, struct mt_alloc_conf *conf)
     return 0;
 }
 
-/* What is about host memory or locks is not modelled: the value is passed over. */
+/* Pass the value over: what is about host memory or locks is not modelled. */
 static int pass_over(struct words *words, struct mt_alloc_conf *conf)
 {
     int error = separator(words, ":");

@@ -50,7 +50,7 @@ uint64_t mt_segment_size(const struct mt_allocator *allocator, uint64_t size)
     return (size + MT_ROUND_LARGE - 1) / MT_ROUND_LARGE * MT_ROUND_LARGE;
 }
 
-/* What the block can grow to, by mapping the addresses behind it. */
+/* Return what the block can grow to, by mapping the addresses behind it. */
 static uint64_t expandable_size(const struct mt_alloc_block *block)
 {
     const struct mt_alloc_block *after = block->after;

@@ -162,7 +162,7 @@ void mt_drop_uses(struct mt_alloc_block *block);
 void mt_wait_for_streams(struct mt_allocator *allocator, struct mt_alloc_block *block);
 /* The caller's free is complete. */
 void mt_wait_complete(struct mt_allocator *allocator, struct mt_alloc_block *block);
-/* What is complete becomes free. */
+/* Free the blocks whose waits are complete. */
 void mt_process_waits(struct mt_allocator *allocator);
 /* graph_capture_record_stream_reuse: within a capture, what is complete becomes free all the same.
  */

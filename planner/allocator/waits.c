@@ -69,7 +69,7 @@ static bool is_used_outside(const struct mt_alloc_block *block)
     return use;
 }
 
-/* What a capture held back waits now: for the streams that were recorded outside of the capture. */
+/* Let what a capture held back wait now, for the streams that were recorded outside of it. */
 static void wait_at_last(struct mt_allocator *allocator)
 {
     for (size_t i = 0; i < allocator->deferred.count; i++) {

@@ -138,7 +138,7 @@ static const char *heading(const struct mt_plan_answer *answer)
                : "It does not fit as it is. Each of these makes it fit, the cheapest first:";
 }
 
-/* How far "fits" goes, where the trace ends as memory ran out. */
+/* Write how far "fits" goes, where the trace ends as memory ran out. */
 static void put_through(FILE *out, const struct mt_rest *rest, const struct mt_style *style)
 {
     char text[240], of[96];

@@ -85,7 +85,7 @@ static int read_conf(const struct mt_plan *plan, const char *text, struct mt_all
     return mt_alloc_conf_read(conf, plan->release, text, &error);
 }
 
-/* What is not replayed exactly is tried on other cards, too. */
+/* Judge a setting. Try what is not replayed exactly on other cards, too. */
 static int judge_setting(struct search *search, const struct mt_plan_setting *setting,
                          struct mt_judgement *judgement)
 {
@@ -123,7 +123,7 @@ static int try_settings(struct search *search)
     return rc;
 }
 
-/* What is nearest needs fewest live bytes. */
+/* Keep the nearest change: it needs fewest live bytes. */
 static void see_nearest(struct search *search, const char *change, uint64_t peak)
 {
     if (search->least && peak >= search->least)
@@ -311,8 +311,8 @@ static unsigned group_of(const struct mt_way *way)
     return way->served == MT_SERVED_YES ? group : group + 4;
 }
 
-/* What fits for certain comes before what may; what costs nothing, then settings, changes,
- * combinations. */
+/* Compare for qsort: what fits for certain comes before what may; what costs nothing, then
+ * settings, changes, combinations. */
 static int cheaper(const void *left, const void *right)
 {
     const struct mt_way *a = left, *b = right;

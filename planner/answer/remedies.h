@@ -18,7 +18,7 @@ struct mt_remedy {
     const char *price; /* after what it costs; %s is the part of forward that runs again */
 };
 
-/* What makes the change, by its name; never NULL. Rows are from the cheapest. */
+/* Return what makes the change, by its name; never NULL. Rows are from the cheapest. */
 const struct mt_remedy *mt_remedy_of(const char *change);
 
 /* Of a combination's parts the dearest. */
@@ -27,7 +27,7 @@ enum mt_cost mt_remedy_cost(const char *changes);
 /* A number that is larger for what is dearer. */
 unsigned mt_remedy_rank(const char *changes);
 
-/* What to write into the program for one change. */
+/* Write what to put into the program for one change. */
 void mt_remedy_text(char *out, size_t size, const char *change);
 
 /* The part of a combination at `changes`, into out: where the next one begins; NULL: it was the

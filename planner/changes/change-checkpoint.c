@@ -81,7 +81,7 @@ size_t mt_first_node(const struct mt_recording *recording, uint64_t event)
     return MT_LEADING(i, recording->n_nodes, recording->node[i].made < event);
 }
 
-/* What it returns is not its own to give up: the output that was made last. */
+/* Return the output that was made last: what a call returns is not its own to give up. */
 uint64_t mt_call_output(const struct mt_recording *recording, const struct mt_module_call *call)
 {
     size_t low = mt_first_node(recording, call->forward_end);

@@ -13,7 +13,7 @@ static const struct mt_recorded_step *step_after(const struct mt_recording *reco
     return low < recording->n_steps && recording->step[low].end ? &recording->step[low] : NULL;
 }
 
-/* When backward begins after the event; MT_EVER: it does not. */
+/* Return when backward begins after the event; MT_EVER: it does not. */
 static uint64_t backward_after(const struct mt_recording *recording, uint64_t event)
 {
     const struct mt_turn *turn = mt_turn_after(recording, event);

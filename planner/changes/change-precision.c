@@ -102,7 +102,7 @@ static bool is_wide(const struct autocast *autocast, const struct mt_recorded_bl
     return is_float32(block) && !autocast->is_16[place(autocast, block)];
 }
 
-/* What the node saved tells its type; -1: nothing does. */
+/* Return whether what the node saved has 16 bits; -1: nothing tells its type. */
 static int saved_in_16(const struct autocast *autocast, const struct mt_recorded_node *node,
                        const struct mt_recorded_block *output)
 {
@@ -188,7 +188,7 @@ static void save(struct autocast *autocast, const struct mt_recorded_node *node)
     }
 }
 
-/* What only copies are saved of ends when they are made. */
+/* End a block when copies of it are made, of which alone something is saved. */
 static void end_copied(struct autocast *autocast, size_t i)
 {
     const struct mt_recorded_block *block = &autocast->recording->block[i];
@@ -281,9 +281,9 @@ static int autocast_all(struct mt_edits *edits)
     return rc ? rc : edits->rc;
 }
 
-/* What programs are used to make of 32 bits by themselves (.float(), dtype=torch.float32): norms
- * that are written out, softmax, losses. Where floats have 32 bits anyway, the trace does not tell.
- */
+/* Return whether programs are used to make it of 32 bits by themselves (.float(),
+ * dtype=torch.float32): norms that are written out, softmax, losses. Where floats have 32 bits
+ * anyway, the trace does not tell. */
 static bool is_doubtful(const char *name)
 {
     return strstr(name, "PowBackward") || strstr(name, "RsqrtBackward") ||

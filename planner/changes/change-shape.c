@@ -117,8 +117,8 @@ static bool is_by_rows(const char *name)
     return false;
 }
 
-/* What a node's output is by what went in: products of batches make scores of rows, and rows of
- * scores; others keep the growth of what they saved. */
+/* Return how a node's output grows, by what went in: products of batches make scores of rows, and
+ * rows of scores; others keep the growth of what they saved. */
 static enum growth growth_of(const struct scores *scores, const struct mt_recording *recording,
                              const struct mt_recorded_node *node, bool is_as_large)
 {
@@ -195,7 +195,7 @@ static double part_of(struct mt_edits *edits, const struct scores *scores, size_
                : part;
 }
 
-/* Which guess it is that the block is of the batch; 0: none. */
+/* Return which guess it is that the block is of the batch; 0: none. */
 static unsigned guess_of(const struct mt_recording *recording,
                          const struct mt_recorded_block *block)
 {

@@ -169,7 +169,7 @@ static void shard_gradient(const struct sharding *sharding, size_t i,
     sharding->edits->block[i].end = at + 1;
 }
 
-/* What is added to a gradient of its size that is a part by now is scattered, too, before. */
+/* Scatter what is added to a gradient of its size that is a part by now, too, before. */
 static void shard_addend(const struct sharding *sharding, size_t i,
                          const struct mt_address_map *scattered)
 {

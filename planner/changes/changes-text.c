@@ -59,7 +59,7 @@ static bool is_checkpoint(const struct mt_modelled_changes *changes,
            mt_saved_per_operator(changes, change);
 }
 
-/* What saves most for what runs again comes first. */
+/* Print the checkpoints: first what saves most for what runs again. */
 static void put_checkpoints(FILE *out, const struct mt_modelled_changes *changes,
                             const struct mt_style *style)
 {
@@ -91,7 +91,7 @@ static void put_checkpoints(FILE *out, const struct mt_modelled_changes *changes
     }
 }
 
-/* What the run would have reached had memory not run out is itself modelled. */
+/* Write that what the run would have reached had memory not run out is itself modelled. */
 static void put_rest(FILE *out, const struct mt_rest *rest, const struct mt_style *style)
 {
     char text[400], of[96];

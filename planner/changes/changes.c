@@ -228,7 +228,8 @@ int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recordi
     return 0;
 }
 
-/* What cannot be modelled is not worth a word where nobody asked; nor is what saves nothing. */
+/* Try a change. What cannot be modelled is not worth a word where nobody asked; nor is what saves
+ * nothing. */
 static int try(struct mt_modelled_changes *changes, const struct mt_recording *recording,
                const char *name)
 {

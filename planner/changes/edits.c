@@ -55,7 +55,7 @@ struct rise {
     int64_t bytes;
 };
 
-/* What ends makes room for what begins at the same moment. */
+/* Compare for qsort: what ends makes room for what begins at the same moment. */
 static int by_moment(const void *left, const void *right)
 {
     const struct rise *a = left, *b = right;

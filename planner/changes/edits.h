@@ -63,7 +63,7 @@ uint64_t mt_edited_bytes(const struct mt_edits *edits, const struct mt_recorded_
 /* The most bytes that are live at one time, and when. 0 or -ENOMEM. */
 int mt_edits_peak(const struct mt_edits *edits, uint64_t *bytes, uint64_t *moment);
 
-/* What a tensor of so many bytes takes: PyTorch rounds blocks. */
+/* Return what a tensor of so many bytes takes: PyTorch rounds blocks. */
 static inline uint64_t mt_block_of(uint64_t bytes)
 {
     return (bytes + 511) & ~UINT64_C(511);

@@ -28,7 +28,7 @@ static void *one_more(struct mt_recording *recording, void *array, size_t *n, si
     one_more(recording, &(recording)->array, &(recording)->n, &(recording)->array##s_capacity,     \
              sizeof *(recording)->array)
 
-/* Whose module the program is at work for: in backward, that of the node's forward line. */
+/* Note for whose module the program is at work: in backward, that of the node's forward line. */
 static void see_turn(struct mt_recording *recording, const struct mt_replay *replay,
                      const struct mt_event *event)
 {
@@ -95,7 +95,7 @@ static void see_save(struct mt_recording *recording, const struct mt_replay *rep
     }
 }
 
-/* What was saved since the node before it, it saved for itself. */
+/* Give a node what was saved since the node before it: it saved that for itself. */
 static void see_node(struct mt_recording *recording, const struct mt_replay *replay,
                      const struct mt_event *event)
 {
@@ -116,8 +116,8 @@ static void see_node(struct mt_recording *recording, const struct mt_replay *rep
         recording->rc = -ENOMEM;
 }
 
-/* What accumulates gradients is not told when it is made, and lies where another node was before.
- */
+/* Return whether it is another node. A trace does not tell when one is made that accumulates
+ * gradients, and it lies where another was before. */
 static bool is_another(const struct mt_replay *replay, const struct mt_recorded_node *node,
                        uint32_t name)
 {

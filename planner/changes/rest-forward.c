@@ -181,7 +181,7 @@ static int copy_call(struct mt_resting *resting, const struct mt_module_call *li
     return rc;
 }
 
-/* What the open call has made lives as long as in the one that it is like. */
+/* Let what the open call has made live as long as in the one that it is like. */
 static void align(struct mt_resting *resting, const struct mt_module_call *open,
                   const struct mt_module_call *like, size_t done, uint64_t offset)
 {
@@ -280,9 +280,9 @@ static uint64_t elements_of(const struct mt_recorded_block *block)
     return mt_recorded_elements(block);
 }
 
-/* What a language model makes its loss of: as many rows as a layer's output has, and a column for
- * each row of the parameter after the layers that has as many elements as the one before them; or
- * of that one where none comes after. */
+/* Find what a language model makes its loss of: as many rows as a layer's output has, and a column
+ * for each row of the parameter after the layers that has as many elements as the one before them;
+ * or of that one where none comes after. */
 static void find_logits(struct mt_resting *resting, const struct mt_module_call *like)
 {
     const struct mt_recording *recording = resting->recording;
@@ -347,7 +347,7 @@ static int add_loss(struct mt_resting *resting)
     return 0;
 }
 
-/* What a layer makes again if it is checkpointed: nothing of it is saved but where it began. */
+/* Return what a layer makes again if it is checkpointed: only where it began is saved. */
 static uint64_t made_again(const struct mt_resting *resting, const struct mt_module_call *like)
 {
     const struct mt_recording *recording = resting->recording;

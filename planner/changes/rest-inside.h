@@ -34,8 +34,8 @@ int mt_rest_turn(struct mt_resting *resting, uint32_t module, enum mt_phase phas
  */
 int mt_rest_forward(struct mt_resting *resting);
 
-/* What was done from one event to another comes again, later by offset; blocks that were made
- * before `own` are those of then. 0 or -ENOMEM. */
+/* Repeat what was done from one event to another, later by offset; blocks that were made before
+ * `own` are those of then. 0 or -ENOMEM. */
 int mt_rest_copy_turns(struct mt_resting *resting, uint64_t from, uint64_t to, uint64_t offset);
 int mt_rest_copy_nodes(struct mt_resting *resting, uint64_t from, uint64_t to, uint64_t own,
                        uint64_t offset);

@@ -73,7 +73,7 @@ int mt_rest_sizes_of(struct mt_rest_sizes *sizes, const struct mt_resting *resti
     return sizes->size ? 0 : -ENOMEM;
 }
 
-/* What is taken has its lowest bit set: sizes are multiples of 512. */
+/* Take a block of this size, and mark it by its lowest bit: sizes are multiples of 512. */
 bool mt_rest_sizes_take(struct mt_rest_sizes *sizes, uint64_t size)
 {
     size_t low = MT_LEADING(i, sizes->n, (sizes->size[i] & ~UINT64_C(1)) < size);
@@ -85,7 +85,8 @@ bool mt_rest_sizes_take(struct mt_rest_sizes *sizes, uint64_t size)
     return false;
 }
 
-/* What ran out of memory unwinds then; had it been served, it would have lived on. */
+/* Cut the recording off where memory ran out, and the program unwinds; had the request been served,
+ * it would have lived on. */
 static void cut_off(struct mt_recording *recording, uint64_t cut)
 {
     for (size_t i = 0; i < recording->n; i++)
@@ -219,8 +220,7 @@ static int make_again(struct mt_resting *resting)
     return 0;
 }
 
-/* What was made since the event and nobody saved goes when its phase ends: variables of functions.
- */
+/* End what was made since the event and nobody saved when its phase ends: variables. */
 static void end_unsaved(struct mt_resting *resting, uint64_t since)
 {
     struct mt_recording *recording = resting->recording;
@@ -243,7 +243,8 @@ static uint32_t module_of(const struct mt_resting *resting, const struct mt_modu
     return 0;
 }
 
-/* What ran out of memory in backward may be the gradient of the newest block that is saved. */
+/* Return the first gradient: what ran out of memory in backward may be the gradient of the newest
+ * block that is saved. */
 static size_t first_gradient(struct mt_resting *resting, uint64_t size)
 {
     const struct mt_recorded_block *failed = mt_recorded_at(resting->recording, resting->rest->cut);

@@ -29,7 +29,7 @@ struct mt_rest {
 int mt_rest_add(struct mt_rest *rest, struct mt_recording *recording, uint64_t cut,
                 enum mt_phase phase);
 
-/* Where it comes from, in a line: "12 equal layers, 5 of them seen"; "": nothing is modelled. */
+/* Write where it comes from: "12 equal layers, 5 of them seen"; "": nothing is modelled. */
 void mt_rest_text(char *out, size_t size, const struct mt_rest *rest);
 
 #endif

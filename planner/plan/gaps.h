@@ -14,7 +14,7 @@ struct mt_gaps { /* one of zeros is empty */
     uint64_t top; /* bytes */
 };
 
-/* Where the piece begins. */
+/* Return where the piece begins. */
 uint64_t mt_gaps_take(struct mt_gaps *gaps, uint64_t size);
 /* Give a piece back that was taken. 0 or -ENOMEM. */
 int mt_gaps_give(struct mt_gaps *gaps, uint64_t begin, uint64_t end);

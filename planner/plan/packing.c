@@ -121,7 +121,8 @@ static uint64_t place_small(struct life *lives, const size_t *of, size_t n)
     return most;
 }
 
-/* Where the large ones are so few that each small one counts, all are placed by size. */
+/* Return what packing needs. Where the large ones are so few that each small one counts, place all
+ * by size. */
 uint64_t mt_packing(const struct mt_asked *asked)
 {
     size_t blocks = most_blocks(asked), room = asked->allocs + asked->ooms + 1;

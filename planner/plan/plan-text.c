@@ -30,7 +30,7 @@ static const char *times_text(char out[MT_SIZE_TEXT], uint64_t n)
     return out;
 }
 
-/* What the answers stand on. */
+/* Print what the answers stand on. */
 static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], text[900];
@@ -257,7 +257,7 @@ static void print_time(const struct mt_plan *plan, FILE *out, const struct mt_st
     putc('\n', out);
 }
 
-/* Where the recorded setting, or the best, runs out of memory. */
+/* Print where the recorded setting, or the best, runs out of memory. */
 static void print_oom(const struct mt_plan *plan, const struct mt_plan_setting *setting,
                       const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
 {
@@ -284,7 +284,7 @@ static void print_oom(const struct mt_plan *plan, const struct mt_plan_setting *
                 mt_size_text(left, setting->oom.card_free));
 }
 
-/* What the trace does not have. */
+/* Print what the trace does not have. */
 static void print_end(const struct mt_plan *plan, const struct mt_analysis *analysis, FILE *out,
                       const struct mt_style *style)
 {

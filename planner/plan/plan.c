@@ -203,7 +203,7 @@ static uint64_t live_peak(const struct mt_asked *asked)
     return most;
 }
 
-/* What a setting needs, holds the recorded lives, too. */
+/* Return the least that a card must have: what a setting needs, holds the recorded lives, too. */
 static uint64_t least(const struct mt_plan *plan, uint64_t packing)
 {
     for (size_t i = 0; i < plan->n; i++)

@@ -159,7 +159,7 @@ static int pool_of(struct mt_asking *asking, const struct mt_gather_at *at, uint
     return mt_gather_ask(asking, &(struct mt_gather_at){.event = at->event}, create);
 }
 
-/* What the thread asks for: bytes, of a block that has `size`. */
+/* Return the bytes that the thread asks for, of a block that has `size`. */
 static uint64_t requested(struct mt_asking *asking, const struct mt_gather_thread *thread,
                           const struct mt_event *event, uint64_t size)
 {
@@ -245,8 +245,8 @@ static int on_oom(struct mt_gathering *g, struct mt_asking *asking, struct mt_ga
                : give_back_number(asking, number);
 }
 
-/* What the device itself says is taken, beyond what CUDA's calls told: contexts, other processes. 0
- * or -ENOMEM. */
+/* Note what the device itself says is taken, beyond what CUDA's calls told: contexts, other
+ * processes. 0 or -ENOMEM. */
 static int on_sample(struct mt_asking *asking, const struct mt_replay *replay,
                      const struct mt_event *event)
 {
@@ -359,9 +359,9 @@ static void settle(struct mt_sample *sample, const struct mt_sample *other)
 }
 
 /*
- * What this process has besides CUDA's allocations does not shrink while no object of CUDA's goes,
- * so that all later samples settle it. Where NVML does not tell this process from others, only the
- * next one does. Nothing comes after the last ones: those before settle them.
+ * Settle samples by later ones. What this process has besides CUDA's allocations does not shrink
+ * while no object of CUDA's goes, so all later samples count. Where NVML does not tell this process
+ * from others, only the next one does. Nothing comes after the last ones: those before settle them.
  */
 static void settle_samples(struct mt_sample *sample, size_t n)
 {

@@ -71,7 +71,7 @@ struct mt_gathering {
 int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
                   struct mt_request request);
 
-/* What else a program does to the allocator: empty_cache, limits, settings. 0 or -ENOMEM. */
+/* Note what else a program does to the allocator: empty_cache, limits, settings. 0 or -ENOMEM. */
 int mt_gather_other(struct mt_gathering *g, const struct mt_replay *replay,
                     const struct mt_event *event);
 

@@ -132,7 +132,7 @@ struct mt_thread *mt_enter_slow(void) __attribute__((cold));
 /* Count events that this thread has lost outside of mt_enter and mt_leave. */
 void mt_lose_events(uint64_t events) __attribute__((cold));
 
-/* What the thread is inside of is over, without having ended: count its event, give back what it
+/* End what the thread is inside of, which did not end by itself: count its event, give back what it
  * holds, and forget what it knows, which may be half written. */
 void mt_thread_leave(struct mt_thread *thread) __attribute__((cold));
 

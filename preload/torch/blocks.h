@@ -110,7 +110,7 @@ MT_UNSANITIZED static inline bool mt_block_is_taken_back(const uint64_t *record,
 
 #define MT_BLOCKS_AT_ONCE 5u
 
-/* Whether blocks that waited, of these addresses and records, wait no more: n of them, at most
+/* Note that blocks that waited, of these addresses and records, wait no more: n of them, at most
  * MT_BLOCKS_AT_ONCE. A record may be gone. */
 void mt_blocks_have_waited(const uint64_t *record, const uint64_t *address, bool *has, unsigned n);
 

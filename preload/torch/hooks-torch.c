@@ -15,8 +15,8 @@
 #include "requests.h"
 #include "totals.h"
 
-/* What the allocator says of a CUDA device: it begins the recording. Called under its lock: no GIL,
- * no CUDA, no waiting. */
+/* Record what the allocator says of a CUDA device: it begins the recording. Called under its lock:
+ * no GIL, no CUDA, no waiting. */
 static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device device,
                                            const uint64_t arguments[static MT_EVENT_ARGS],
                                            struct mt_caller caller)

@@ -60,7 +60,7 @@ static __attribute__((noinline)) void tell_unused(struct mt_thread *self, int de
     mt_record(self, MT_REQUEST, device, 0, MT_ARGS(unused));
 }
 
-/* What of the oldest waits no more: whether all these do. */
+/* Record those of the oldest that wait no more. Return whether these were all of them. */
 static bool look_at_oldest(struct mt_thread *self, int device)
 {
     uint64_t record[MT_BLOCKS_AT_ONCE], address[MT_BLOCKS_AT_ONCE];

@@ -52,7 +52,8 @@ static bool is_group(const uint64_t *group, uint64_t now)
     return group[0] == now && group[1] >= now && group[1] < MOST_BYTES;
 }
 
-/* Where active's group is from allocated's; 0: none. What is active is allocated, or waits. */
+/* Return how far active's group is from allocated's; 0: none. What is active is allocated, or
+ * waits. */
 static unsigned active_of(const uint64_t *at, uint64_t allocated, uint64_t reserved)
 {
     static const unsigned places[] = {ACTIVE_AT, ACTIVE_LATER};

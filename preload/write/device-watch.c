@@ -66,8 +66,9 @@ static void keep(int device, const struct mt_device_memory *memory, uint64_t tim
 
 _Atomic uint32_t mt_watch_state;
 
-/* What CUDA gives between the answer and its time would stand before the sample in the trace, and
- * not be in it: the device is asked again. Return whether the last answer is without such. */
+/* Ask the device, and again where CUDA gave memory between the answer and its time: that would
+ * stand before the sample in the trace, and not be in it. Return whether the last answer is without
+ * such. */
 static bool ask_device(int device, struct mt_device_memory *memory, uint64_t *time_ns,
                        bool *is_noted)
 {

@@ -19,7 +19,7 @@ struct sim_replaced {
 void sim_replace_kernels(void);
 /* By the operator's entry, which is replaced. */
 struct sim_replaced *sim_find_replaced(const char *entry);
-/* What the dispatcher calls instead (values.c). */
+/* Stand in for a kernel: the dispatcher calls it instead (values.c). */
 void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t keys,
                      struct sim_values *stack);
 /* Tensors of more bytes are not computed. */

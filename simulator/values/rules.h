@@ -31,7 +31,8 @@ struct sim_rule_state {
 };
 
 unsigned sim_rules_of(const char *entry);
-/* What the operator asks for, if its argument is not known. within: another operator calls it. */
+/* Return what the operator asks for, if its argument is not known. within: another operator calls
+ * it. */
 enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
                                const struct sim_value * arguments, bool within);
 void sim_rule_before(const struct sim_replaced *operator, const struct sim_value * arguments,

@@ -15,7 +15,7 @@ const struct mt_option mt_import_options[] = {
     {0},
 };
 
-/* What the trace cannot say, and why. */
+/* Tell what the trace cannot say, and why. */
 static void tell(const char *output, const struct mt_import_summary *summary)
 {
     char count[MT_SIZE_TEXT], other[MT_SIZE_TEXT];

@@ -228,7 +228,7 @@ static int look(const char *trace, struct mt_survey *survey, struct mt_ended *en
     return rc;
 }
 
-/* What memtap oom would say first of a program that ended so. */
+/* Print what memtap oom would say first of a program that ended so. */
 static void tell_oom(const char *trace, const char *name)
 {
     const struct mt_question question = {.moment.kind = MT_AT_OOM};

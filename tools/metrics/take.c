@@ -30,7 +30,7 @@ static void take_run(struct mt_figures *figures, const struct mt_replay *replay,
     figures->length_ns = mt_survey_length_ns(&replay->survey);
 }
 
-/* What both ways have in the replay itself. The spans are numbered. */
+/* Take what both ways have in the replay itself. The spans are numbered. */
 static void take_device(struct mt_device_figures *device, const struct mt_replay *replay,
                         unsigned slot)
 {
