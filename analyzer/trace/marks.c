@@ -101,25 +101,28 @@ static bool is_no_optimizer(const char *file)
     return false;
 }
 
+/* Return whether a path below the packages' folder is PyTorch's. */
+static bool is_framework(const char *path)
+{
+    static const char *const framework[] = {"torch/", "torchgen/", "functorch/"};
+    for (size_t i = 0; i < sizeof framework / sizeof *framework; i++)
+        if (!strncmp(path, framework[i], strlen(framework[i])))
+            return true;
+    return false;
+}
+
 /* Return the owner of code. "<string>" and similar are the user's, "<frozen importlib>" is
- * Python's. */
+ * Python's. torch.profiler names files below their folder of sys.path. */
 static uint32_t owner(const char *file)
 {
     static const char *const packages[] = {"/site-packages/", "/dist-packages/"};
-    static const char *const framework[] = {"torch/", "torchgen/", "functorch/"};
     for (size_t i = 0; i < sizeof packages / sizeof *packages; i++) {
         const char *at = strstr(file, packages[i]);
-        if (!at)
-            continue;
-        at += strlen(packages[i]);
-        for (size_t j = 0; j < sizeof framework / sizeof *framework; j++)
-            if (!strncmp(at, framework[j], strlen(framework[j])))
-                return MT_MARK_FRAMEWORK;
-        return MT_MARK_LIBRARY;
+        if (at)
+            return is_framework(at + strlen(packages[i])) ? MT_MARK_FRAMEWORK : MT_MARK_LIBRARY;
     }
-    if (!strncmp(file, "<frozen", 7) || strstr(file, "/lib/python3"))
-        return MT_MARK_FRAMEWORK;
-    return 0;
+    bool is_pythons = !strncmp(file, "<frozen", 7) || strstr(file, "/lib/python3");
+    return is_pythons || is_framework(file) ? MT_MARK_FRAMEWORK : 0;
 }
 
 /* Return whether code is generated: by torch.compile, torch.fx or dataclasses. The line that called

@@ -232,8 +232,11 @@ static int run(struct mt_composer *self)
             do_notes(self, event.time_us);
         if (time > self->time_ns)
             self->time_ns = time;
-        if (!self->records->is_snapshot)
+        if (!self->records->is_snapshot) {
             know_reserved(self, &event);
+            fail(self, mt_profile_whence(self->records, event.whence,
+                                         event.time_us * 1000 + event.nano, &event.whence));
+        }
         do_event(self, &event);
     }
     if (!rc)

@@ -90,7 +90,8 @@ int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_
     return records->script->rc;
 }
 
-static int number_of(struct mt_records *records, const struct mt_whence *whence, uint32_t *number)
+int mt_records_whence_number(struct mt_records *records, const struct mt_whence *whence,
+                             uint32_t *number)
 {
     uint32_t origin = whence->stack;
     if (whence->forward) { /* numbers above all stacks' */
@@ -184,7 +185,7 @@ int mt_records_whence_forward(struct mt_records *records, mt_cell frames, mt_cel
         return rc;
     struct mt_whence whence = records->whence[*number];
     whence.forward = stack;
-    return number_of(records, &whence, number);
+    return mt_records_whence_number(records, &whence, number);
 }
 
 int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *number)
@@ -212,7 +213,7 @@ int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *numb
     whence.is_empty = !list->n && !list->count;
     records->has_frames |= !whence.is_empty;
     whence.is_autograd &= !whence.stack; /* else it is Python's own thread: on the CPU */
-    int rc = number_of(records, &whence, number);
+    int rc = mt_records_whence_number(records, &whence, number);
     if (!rc)
         mt_graph_replace(&records->graph, frames, mt_cell_make(MT_CELL_PLACE, *number));
     return rc ? rc : records->script->rc;

@@ -23,7 +23,9 @@
     K(DEVICE_ID, "Device Id") K(DEVICE_TYPE, "Device Type") K(ALLOCATED, "Total Allocated")        \
     K(RESERVED, "Total Reserved") K(BASE_TIME, "baseTimeNanoseconds") K(STREAM, "stream")          \
     K(POOL, "pool_id") K(SEGMENT_POOL, "segment_pool_id") K(FORWARD, "forward_frames")             \
-    K(METADATA, "user_metadata") K(CATEGORY, "category") K(SETTINGS, "PYTORCH_CUDA_ALLOC_CONF")
+    K(METADATA, "user_metadata") K(CATEGORY, "category") K(SETTINGS, "PYTORCH_CUDA_ALLOC_CONF")         \
+    K(CAT, "cat") K(PHASE, "ph") K(THREAD, "tid") K(DURATION, "dur") K(ID, "id")                   \
+    K(CALL_FROM, "CallFrom")
 /* clang-format on */
 
 #define MOST_LANES 1000000u /* streams and pools together */
@@ -69,13 +71,17 @@ static uint64_t size_of(const struct dict *dict, enum key key)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-static const char *text(const struct mt_records *records, const struct dict *dict, enum key key)
+static const char *text_at(const struct mt_records *records, mt_cell cell)
 {
-    mt_cell cell = has(dict, key) ? dict->value[key] : 0;
     uint64_t index = (uint64_t)mt_cell_value(cell);
     return mt_cell_tag(cell) == MT_CELL_TEXT && index < records->graph.texts.n
                ? records->graph.texts.text[index]
                : "";
+}
+
+static const char *text(const struct mt_records *records, const struct dict *dict, enum key key)
+{
+    return text_at(records, has(dict, key) ? dict->value[key] : 0);
 }
 
 static enum mt_action action_of(const char *text)
@@ -293,13 +299,52 @@ static void see_before(struct mt_records *records, unsigned device, int64_t mill
     records->before[device].bytes = bytes > 0 ? (uint64_t)bytes : 0;
 }
 
+/* Thousandths of what the file counts in; 0: more than fit. */
+static int64_t thousandths(const struct dict *dict, enum key key)
+{
+    mt_cell cell = has(dict, key) ? dict->value[key] : 0;
+    int64_t whole = number(dict, key), most = INT64_MAX / 4000;
+    return mt_cell_tag(cell) == MT_CELL_MILLI ? mt_cell_value(cell)
+           : whole > most || whole < -most    ? 0
+                                              : whole * 1000;
+}
+
+/* A call of Python, a node of backward, or a link between the two, of the profiler. */
+static int take_span(struct mt_records *records, const struct dict *dict)
+{
+    static const char node[] = "autograd::engine::evaluate_function: ";
+    const char *category = text(records, dict, KEY_CAT), *name = text(records, dict, KEY_NAME);
+    const char *from = strrchr(text_at(records, records->call_from), ':');
+    int64_t begin = thousandths(dict, KEY_TS), most = thousandths(dict, KEY_DURATION);
+    struct mt_ran span = {.begin = begin,
+                          .end = begin + (most > 0 ? most : 0),
+                          .thread = (uint32_t)number(dict, KEY_THREAD),
+                          .name = *name ? (uint32_t)mt_cell_value(dict->value[KEY_NAME]) : 0,
+                          .from = from ? (uint32_t)strtoul(from + 1, NULL, 10) : 0,
+                          .kind = MT_RAN_CALL};
+    records->call_from = 0;
+    if (!strcmp(category, "fwdbwd"))
+        return mt_profile_link(
+            &records->profile,
+            &(struct mt_call_link){.id = number(dict, KEY_ID),
+                                   .time = begin,
+                                   .thread = span.thread,
+                                   .is_end = !strcmp(text(records, dict, KEY_PHASE), "f")});
+    if (!strncmp(name, node, sizeof node - 1)) {
+        span.kind = MT_RAN_NODE;
+        if (mt_texts_add(&records->graph.texts, name + sizeof node - 1, &span.name))
+            return -ENOMEM;
+    } else if (strcmp(category, "python_function") != 0) {
+        return 0;
+    }
+    return mt_profile_ran(&records->profile, &span);
+}
+
 /* The profiler's "[memory]", whose args came before it: an allocation, or one of less than 0 bytes.
  */
 static int take_instant(struct mt_records *records, const struct dict *dict, mt_cell *made)
 {
-    mt_cell ts = dict->value[KEY_TS];
-    int64_t milli =
-        mt_cell_tag(ts) == MT_CELL_MILLI ? mt_cell_value(ts) : number(dict, KEY_TS) * 1000;
+    int64_t milli = thousandths(dict, KEY_TS);
     if (records->args.device_type != 1 || records->args.device < 0 ||
         records->args.device >= (int64_t)MT_IMPORT_DEVICES)
         return 0; /* the host's, or not known */
@@ -308,6 +353,7 @@ static int take_instant(struct mt_records *records, const struct dict *dict, mt_
                                     .size = (uint64_t)(bytes < 0 ? -bytes : bytes),
                                     .time_us = milli / 1000,
                                     .nano = (uint32_t)(milli % 1000 + 1000) % 1000,
+                                    .whence = (uint32_t)number(dict, KEY_THREAD),
                                     .has_time = 1,
                                     .device = (uint16_t)records->args.device,
                                     .action =
@@ -357,11 +403,15 @@ static int take(struct mt_records *records, const struct dict *dict, mt_cell *ma
                  text(records, dict, KEY_SETTINGS));
     if (has(dict, KEY_STAGE) && has(dict, KEY_TIME))
         return take_note(records, dict, made);
+    if (has(dict, KEY_CALL_FROM))
+        records->call_from = dict->value[KEY_CALL_FROM];
     if (has(dict, KEY_BYTES) && has(dict, KEY_ADDR_OF))
         take_args(records, dict);
     else if (has(dict, KEY_TS) && records->args.is_there &&
              !strcmp(text(records, dict, KEY_NAME), "[memory]"))
         return take_instant(records, dict, made);
+    else if (has(dict, KEY_TS) && has(dict, KEY_CAT))
+        return take_span(records, dict);
     else if (has(dict, KEY_SEGMENTS) || has(dict, KEY_TRACES)) {
         records->is_snapshot = true;
         if (has(dict, KEY_TRACES))
@@ -426,6 +476,7 @@ void mt_records_clear(struct mt_records *records)
     free(records->frame);
     free(records->frame_node);
     free(records->lane);
+    mt_profile_clear(&records->profile);
     mt_address_map_clear(&records->lane_of);
     mt_address_map_clear(&records->forward_of);
     mt_address_map_clear(&records->origin_of);

@@ -8,6 +8,7 @@
 #define MT_IMPORT_RECORDS_H
 
 #include "graph.h"
+#include "profile.h"
 #include "script.h"
 
 enum mt_action {
@@ -36,7 +37,7 @@ struct mt_whence {
 struct mt_import_event {
     uint64_t address, size; /* as requested */
     int64_t time_us;
-    uint32_t whence; /* number in records->whence */
+    uint32_t whence; /* number in records->whence; in a profile's spool: its thread */
     __extension__ union {
         __extension__ struct { /* of a snapshot */
             uint32_t lane;     /* number in records->lane */
@@ -136,6 +137,8 @@ struct mt_records {
         bool is_there;
         int64_t address, bytes, device, allocated, reserved, device_type;
     } args;
+    mt_cell call_from; /* of the last call's args: "net.py:3"; 0: none */
+    struct mt_profile profile;
 };
 
 /* Begins; folder: where events may lie meanwhile. 0 or a negative errno; to be cleared in any case.
@@ -153,6 +156,10 @@ int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *numb
 /* The same, with a list of lines of a traceback ("  File \"net.py\", line 3, in forward"), or 0. */
 int mt_records_whence_forward(struct mt_records *records, mt_cell frames, mt_cell forward,
                               uint32_t *number);
+
+/* A whence becomes a number. 0 or -ENOMEM. */
+int mt_records_whence_number(struct mt_records *records, const struct mt_whence *whence,
+                             uint32_t *number);
 
 /* Frames: a dictionary's cells become a number. */
 int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_cell line,

@@ -165,6 +165,33 @@ def check_requests():
         assert "max_split_size_mb:64" in run("info", "t.mtap").stdout
 
 
+def call(name, begin, end, came_from=None, thread=1, category="python_function"):
+    more = {"CallFrom": came_from} if came_from else {}
+    return {"ph": "X", "cat": category, "name": name, "pid": 9, "tid": thread, "ts": begin, "dur": end - begin, "args": {**more, "Ev Idx": 1}}
+
+
+def check_profile_stacks():
+    """with_stack=True: calls are in no order of their nesting; a node of backward has the line of the operator that a link begins at."""
+    link = {"cat": "fwdbwd", "name": "fwdbwd", "id": 3, "pid": 9}
+    given = [(12.5, 4096, BASE, 1), (15, 512, BASE + MIB, 1), (22.5, 1024, BASE + 2 * MIB, 2), (26, 2048, BASE + 3 * MIB, 2), (40, 8192, BASE + 4 * MIB, 1)]
+    memory = [{"ph": "i", "name": "[memory]", "ts": ts, "pid": 9, "tid": thread, "args": {
+        "Bytes": size, "Addr": address, "Device Id": 0, "Device Type": 1, "Total Allocated": 1 << 20, "Total Reserved": 2 * MIB}}
+        for ts, size, address, thread in given]
+    calls = [call("<built-in function linear>", 12, 13, "torch/nn/functional.py:7"), call("torch/nn/functional.py(4): linear", 11.5, 14, "net.py:11"),
+             call("net.py(10): forward", 11, 20, "train.py:30"), call("train.py(1): <module>", 10, 30), call("net.py(20): later", 31, 32, "train.py:31"),
+             call("autograd::engine::evaluate_function: AddmmBackward0", 22, 25, thread=2, category="cpu_op"),
+             call("aten::mm", 22.25, 24, thread=2, category="cpu_op"),
+             {**link, "ph": "f", "tid": 2, "ts": 22.125, "bp": "e"}, {**link, "ph": "s", "tid": 1, "ts": 12.25}]
+    events, said = imported(json.dumps({"traceEvents": [*memory, *calls]}).encode(), "p.json")
+    assert "no segments" in said and "no stacks" not in said, said
+    table = json.loads(run("blocks", "-f", "json", "--at", "end", "t.mtap").stdout)
+    found = {block["size"]: [[(frame["file"], frame["line"]) for frame in table["stacks"].get(str(block[stack]), [])]
+                             for stack in ("stack", "forward_stack")] + [block["operator"]] for block in table["devices"][0]["blocks"]}
+    forward = [("torch/nn/functional.py", 7), ("net.py", 11), ("train.py", 30)]
+    assert found == {4096: [forward, [], None], 512: [[("net.py", 10), ("train.py", 30)], [], None],
+                     1024: [[], forward, "AddmmBackward0"], 2048: [[], [], None], 8192: [[], [], None]}, found
+
+
 def check_others():
     memory = [{"ph": "i", "name": "[memory]", "ts": ts, "args": {"Bytes": size, "Addr": address, "Device Id": device, "Device Type": kind,
                                                                 "Total Allocated": 1, "Total Reserved": 1}}
@@ -265,6 +292,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_older()
     check_expandable()
     check_requests()
+    check_profile_stacks()
     check_others()
     check_hostile()
     check_command()

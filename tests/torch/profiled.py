@@ -6,7 +6,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 model = torch.nn.Linear(2000, 2000).cuda()
-with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+with profile(activities=[ProfilerActivity.CPU], profile_memory=True, with_stack=True) as profiler:
     for step in range(3):
         torch.cuda.nvtx.range_push("a step")
         model(torch.randn(64, 2000, device="cuda")).sum().backward()

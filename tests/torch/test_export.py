@@ -2,6 +2,7 @@
 """memtap export --format memory_viz against the snapshot that PyTorch's own recorder took of the same run: entry by
 entry, segment by segment, block by block; torch.cuda._memory_viz reads it. And what torch.profiler recorded, joined by
 --format perfetto --with."""
+import csv
 import gzip
 import json
 import pickle
@@ -101,6 +102,13 @@ def run(setting):
         harness.must_run([*harness.alone(), PYTHON, HERE / "viz_loader.py", ours, newest, peak])
 
 
+def sources(trace):
+    """(size, operator of backward, the program's line) of each request, in their order."""
+    rows = csv.DictReader(harness.must_run([MEMTAP, "export", "-f", "csv", trace]).stdout.splitlines())
+    return [(row["size"], row["operator"], Path(row["file"]).name, row["line"])
+            for row in sorted(rows, key=lambda row: int(row["event"])) if row["level"] == "pytorch"]
+
+
 def run_profiled():
     """Memory stands under what torch.profiler saw: the gradient of the weight appears while backward runs."""
     print("torch.profiler:")
@@ -126,6 +134,9 @@ def run_profiled():
         of_profile, own = (json.loads(harness.must_run([MEMTAP, "report", "-f", "json", path]).stdout)["peak"] for path in (made, trace))
         unused = [peak["reserved"] - peak["allocated"] for peak in (of_profile, own)]
         equal("the profile's unused cache at its peak, in KiB", unused[0] >> 10, unused[1] >> 10)
+        lines = [sources(path) for path in (made, trace)]
+        check(len(lines[0]) > 10, f"the profile has requests: {lines[0]}")
+        equal("lines of the profile, of its calls", lines[0], lines[1][-len(lines[0]):])
         other = Path(work) / "other.json"
         other.write_text('{"traceEvents": [{"ph": "X", "name": "x", "pid": 1, "tid": 1, "ts": 5, "dur": 1}]}')
         told = harness.must_run([MEMTAP, "export", "-f", "perfetto", "--with", other, "-o", picture, trace], ends=2).stderr

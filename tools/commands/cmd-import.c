@@ -42,11 +42,13 @@ static void tell(const char *output, const struct mt_import_summary *summary)
         bool holds;
         const char *text;
     } notes[] = {
-        {summary->lacks_stacks, "the file has no stacks, so no block has a line"},
+        {summary->lacks_stacks,
+         summary->is_profile
+             ? "the file has no stacks (torch.profiler's with_stack=True), so no block has a line"
+             : "the file has no stacks, so no block has a line"},
         {summary->lacks_times,
          "some events have no time; their order is kept, a microsecond apart"},
-        {summary->is_profile,
-         "torch.profiler tells no segments and no lines of memory; reserved bytes are its totals"},
+        {summary->is_profile, "torch.profiler tells no segments; reserved bytes are its totals"},
         {summary->cut_devices, "there are more than 64 devices; the first ones are in the trace"},
     };
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
