@@ -217,14 +217,14 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         free(analysis->devices[i].own_shown);
         mt_sites_clear(&analysis->devices[i].sites);
         mt_groups_clear(&analysis->devices[i].groups);
-        mt_origins_clear(&analysis->devices[i].leaks);
+        mt_sums_clear(&analysis->devices[i].leaks);
         mt_idle_clear(&analysis->devices[i].idle);
         mt_segments_clear(&analysis->devices[i].segments);
         mt_growth_clear(&analysis->devices[i].growth);
         mt_equal_sets_clear(&analysis->devices[i].context.copies);
     }
     free(analysis->devices);
-    mt_origins_clear(&analysis->host);
+    mt_sums_clear(&analysis->host);
     mt_replay_clear(&analysis->replay);
     memset(analysis, 0, sizeof *analysis);
 }

@@ -49,7 +49,7 @@ struct mt_device {
     struct mt_segments segments; /* PyTorch's; none if of_cuda */
     struct mt_balance balance;
     struct mt_private_pools private_pools; /* none if of_cuda */
-    struct mt_origins leaks;               /* if of_cuda */
+    struct mt_sums leaks;                  /* if of_cuda */
     struct mt_idle idle;                   /* the same */
     struct mt_pins pins;                   /* in both pools */
     struct mt_precision precision;
@@ -60,7 +60,7 @@ struct mt_analysis {
     struct mt_replay replay;
     struct mt_device *devices; /* devices on which memory was ever allocated, by index */
     size_t n_devices;
-    struct mt_origins host;      /* live page-locked host memory at the moment */
+    struct mt_sums host;         /* live page-locked host memory at the moment */
     bool has_no_step;            /* the wanted iteration is not in the trace */
     struct mt_trace_error fault; /* where the trace becomes invalid; MT_FAULT_NONE: nowhere */
 };

@@ -47,16 +47,16 @@ int mt_idle_find(struct mt_idle *idle, const struct mt_replay *replay, uint64_t 
     for (size_t i = 0; idle->is_known && i < n; i++) {
         const struct mt_block *block = verdicts[i].block;
         enum mt_idle_kind kind = kind_of(replay, block, moment_ns);
-        if (kind < MT_IDLE_KINDS && mt_origins_add(&idle->kind[kind], block->stack, block->size))
+        if (kind < MT_IDLE_KINDS && mt_sums_count(&idle->kind[kind], block->stack, block->size))
             return -ENOMEM;
     }
     for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
-        mt_origins_sort(&idle->kind[kind]);
+        mt_sums_sort(&idle->kind[kind]);
     return 0;
 }
 
 void mt_idle_clear(struct mt_idle *idle)
 {
     for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
-        mt_origins_clear(&idle->kind[kind]);
+        mt_sums_clear(&idle->kind[kind]);
 }

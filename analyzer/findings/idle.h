@@ -21,7 +21,7 @@ enum mt_idle_kind {
 struct mt_idle {
     bool is_known;      /* copies or sets were seen, and all of them were recorded */
     const char *unseen; /* the calls that may have copied without being recorded; NULL: none */
-    struct mt_origins kind[MT_IDLE_KINDS];
+    struct mt_sums kind[MT_IDLE_KINDS];
 };
 
 /* "never", "after", "until". */

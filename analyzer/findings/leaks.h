@@ -9,7 +9,7 @@
 #include "analyzer/replay/replay.h"
 
 /* Nothing if the program was killed, or has PyTorch, whose tensors live to the end. Return 0 or
- * -ENOMEM. Call mt_origins_clear in any case. */
-int mt_leaks_find(struct mt_origins *leaks, const struct mt_replay *replay, unsigned slot);
+ * -ENOMEM. Call mt_sums_clear in any case. */
+int mt_leaks_find(struct mt_sums *leaks, const struct mt_replay *replay, unsigned slot);
 
 #endif

@@ -170,7 +170,7 @@ static json_t *idle(const struct mt_definitions *definitions, const struct mt_id
     json_t *object = json_object();
     for (enum mt_idle_kind kind = 0; kind < MT_IDLE_KINDS; kind++)
         json_object_set_new(object, mt_idle_name(kind),
-                            mt_json_origins(definitions, &idle->kind[kind]));
+                            mt_json_sums(definitions, &idle->kind[kind]));
     return object;
 }
 
@@ -188,7 +188,7 @@ static json_t *devices(const struct mt_analysis *analysis)
             call_sites(analysis->replay.definitions, device, &analysis->replay.question.filter));
         if (device->of_cuda && analysis->replay.survey.complete)
             json_object_set_new(object, "not_freed",
-                                mt_json_origins(analysis->replay.definitions, &device->leaks));
+                                mt_json_sums(analysis->replay.definitions, &device->leaks));
         if (device->idle.is_known)
             json_object_set_new(object, "idle", idle(analysis->replay.definitions, &device->idle));
         json_object_set_new(object, "ranges",

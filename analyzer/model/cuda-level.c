@@ -15,8 +15,8 @@ void mt_cuda_clear(struct mt_cuda_level *level)
     mt_heap_clear(&level->imported);
     mt_physical_clear(&level->physical);
     mt_touches_clear(&level->touches);
-    mt_origins_clear(&level->twice);
-    mt_origins_clear(&level->by_others);
+    mt_sums_clear(&level->twice);
+    mt_sums_clear(&level->by_others);
     mt_address_map_clear(&level->freed);
     free(level->gone);
     memset(level, 0, sizeof *level);
@@ -175,7 +175,7 @@ static int remember(struct mt_cuda_level *level, const struct mt_block *block)
             return -ENOMEM;
         place = (uint32_t)++level->n_gone;
     }
-    level->gone[place - 1] = (struct mt_origin){.bytes = block->size, .stack = block->stack};
+    level->gone[place - 1] = (struct mt_gone){.bytes = block->size, .stack = block->stack};
     return 0;
 }
 
@@ -187,8 +187,8 @@ static int on_bad_free(struct mt_cuda_level *level, uint64_t address)
         if (level->recent[i].address == address)
             level->recent[i].kind = 0;
     if (place)
-        return mt_origins_add(&level->twice, level->gone[place - 1].stack,
-                              level->gone[place - 1].bytes);
+        return mt_sums_count(&level->twice, level->gone[place - 1].stack,
+                             level->gone[place - 1].bytes);
     level->unknown++;
     return 0;
 }
@@ -244,7 +244,7 @@ static int on_free(struct mt_cuda_level *level, const struct mt_event *event,
     if (!block)
         return on_bad_free(level, event->address);
     if (remember(level, block) || (block->birth->thread != event->thread &&
-                                   mt_origins_add(&level->by_others, block->stack, block->size)))
+                                   mt_sums_count(&level->by_others, block->stack, block->size)))
         return -ENOMEM;
     return end_freed(level, block, change);
 }

@@ -6,10 +6,11 @@
 #ifndef MT_CUDA_LEVEL_H
 #define MT_CUDA_LEVEL_H
 
+#include "analyzer/support/address-map.h"
 #include "heap.h"
 #include "moment.h"
-#include "origins.h"
 #include "physical.h"
+#include "sums.h"
 #include "touches.h"
 
 #define MT_CUDA_RECENT 16u
@@ -27,10 +28,13 @@ struct mt_cuda_level {
     uint64_t unknown;  /* frees of unknown memory */
     /* Allocations that were freed twice; allocations that another thread freed than the one that
      * made them. */
-    struct mt_origins twice, by_others;
+    struct mt_sums twice, by_others;
     /* The last free at each address without memory now: its place in gone, plus 1. */
     struct mt_address_map freed;
-    struct mt_origin *gone;
+    struct mt_gone {
+        uint64_t bytes;
+        uint32_t stack;
+    } *gone;
     size_t n_gone, gone_capacity;
 };
 

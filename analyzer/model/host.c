@@ -75,16 +75,16 @@ void mt_host_take(struct mt_host *host)
     mt_heap_remember(&host->heap, SLOT);
 }
 
-int mt_host_find(struct mt_origins *origins, const struct mt_host *host,
+int mt_host_find(struct mt_sums *sums, const struct mt_host *host,
                  const struct mt_definitions *definitions)
 {
-    *origins = (struct mt_origins){0};
+    *sums = (struct mt_sums){0};
     for (uint32_t i = 1; i < host->heap.n_records; i++) {
         const struct mt_block *block = mt_heap_record(&host->heap, i);
         if (mt_heap_is_remembered(&host->heap, block) &&
-            mt_origins_add(origins, mt_line_stack(definitions, block), block->size))
+            mt_sums_count(sums, mt_line_stack(definitions, block), block->size))
             return -ENOMEM;
     }
-    mt_origins_sort(origins);
+    mt_sums_sort(sums);
     return 0;
 }

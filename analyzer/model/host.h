@@ -10,7 +10,7 @@
 
 #include "analyzer/trace/definitions.h"
 #include "heap.h"
-#include "origins.h"
+#include "sums.h"
 
 struct mt_host {
     struct mt_heap heap; /* all of it on slot 0 */
@@ -30,7 +30,7 @@ void mt_host_take(struct mt_host *host);
 
 /* Find the blocks at the moment, by the lines that requested them; the largest first. 0 or
  * -ENOMEM. */
-int mt_host_find(struct mt_origins *origins, const struct mt_host *host,
+int mt_host_find(struct mt_sums *sums, const struct mt_host *host,
                  const struct mt_definitions *definitions);
 
 #endif

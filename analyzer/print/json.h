@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analyzer/model/origins.h"
 #include "analyzer/model/ranges.h"
+#include "analyzer/model/sums.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/ended.h"
 
@@ -25,7 +25,7 @@ json_t *mt_json_number(uint64_t number);
 json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack);
 
 /* {"bytes", "blocks", "sites": [{"bytes", "blocks", "line", "callers"}]} */
-json_t *mt_json_origins(const struct mt_definitions *definitions, const struct mt_origins *origins);
+json_t *mt_json_sums(const struct mt_definitions *definitions, const struct mt_sums *sums);
 
 /* A device's number, null if unknown. */
 json_t *mt_json_device(int device);

@@ -6,7 +6,7 @@
 #define MT_PAGE_H
 
 #include "analyzer/findings/analysis.h"
-#include "analyzer/model/origins.h"
+#include "analyzer/model/sums.h"
 #include "analyzer/support/text.h"
 
 struct mt_page {
@@ -38,7 +38,7 @@ void mt_page_uncomputed(const struct mt_page *page);
 void mt_page_head(const struct mt_page *page);
 
 /* A list of the places of allocations, without places of fewer bytes than `least`. */
-void mt_page_origins(const struct mt_page *page, const struct mt_origins *origins, uint64_t least);
+void mt_page_sums(const struct mt_page *page, const struct mt_sums *sums, uint64_t least);
 
 /* A bar for each category that has bytes. */
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device);

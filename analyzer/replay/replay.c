@@ -436,8 +436,8 @@ static int finish(struct mt_replay *replay)
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         number_iterations(replay, slot);
     mt_ranges_finish(&replay->tracker.ranges);
-    mt_origins_sort(&replay->cuda.twice);
-    mt_origins_sort(&replay->cuda.by_others);
+    mt_sums_sort(&replay->cuda.twice);
+    mt_sums_sort(&replay->cuda.by_others);
     return rc;
 }
 

@@ -155,57 +155,57 @@ static int take_oom(struct mt_replay *replay, unsigned slot, const uint64_t *num
     return 0;
 }
 
-static int get_origin(const struct mt_origins *origins, size_t i, uint64_t *number)
+static int get_sum(const struct mt_sums *sums, size_t i, uint64_t *number)
 {
-    if (i >= origins->n)
+    if (i >= sums->n)
         return 0;
-    number[0] = origins->origin[i].stack;
-    number[1] = origins->origin[i].bytes;
-    number[2] = origins->origin[i].blocks;
+    number[0] = sums->sum[i].stack;
+    number[1] = sums->sum[i].bytes;
+    number[2] = sums->sum[i].blocks;
     return 1;
 }
 
-static int take_origin(struct mt_origins *origins, const uint64_t *number)
+static int take_sum(struct mt_sums *sums, const uint64_t *number)
 {
-    if (mt_origins_add(origins, (uint32_t)number[0], number[1]))
+    if (mt_sums_count(sums, (uint32_t)number[0], number[1]))
         return -ENOMEM;
-    origins->origin[origins->n - 1].blocks += number[2] - 1;
-    origins->blocks += number[2] - 1;
+    sums->sum[sums->n - 1].blocks += number[2] - 1;
+    sums->blocks += number[2] - 1;
     return 0;
 }
 
 static int get_twice(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
-    return !slot && get_origin(&replay->cuda.twice, i, number);
+    return !slot && get_sum(&replay->cuda.twice, i, number);
 }
 
 static int take_twice(struct mt_replay *replay, unsigned slot, const uint64_t *number)
 {
     (void)slot;
-    return take_origin(&replay->cuda.twice, number);
+    return take_sum(&replay->cuda.twice, number);
 }
 
 static int get_by_others(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
-    return !slot && get_origin(&replay->cuda.by_others, i, number);
+    return !slot && get_sum(&replay->cuda.by_others, i, number);
 }
 
 static int take_by_others(struct mt_replay *replay, unsigned slot, const uint64_t *number)
 {
     (void)slot;
-    return take_origin(&replay->cuda.by_others, number);
+    return take_sum(&replay->cuda.by_others, number);
 }
 
 static void clear_twice(struct mt_replay *replay, unsigned slot)
 {
     (void)slot;
-    mt_origins_clear(&replay->cuda.twice);
+    mt_sums_clear(&replay->cuda.twice);
 }
 
 static void clear_by_others(struct mt_replay *replay, unsigned slot)
 {
     (void)slot;
-    mt_origins_clear(&replay->cuda.by_others);
+    mt_sums_clear(&replay->cuda.by_others);
 }
 
 /* The place of a list in copies of older format versions: one info record, one for each device, or

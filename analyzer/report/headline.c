@@ -100,18 +100,18 @@ static void say_growth(const struct mt_analysis *analysis, const struct mt_devic
 static void say_leaks(const struct mt_analysis *analysis, const struct mt_device *device, FILE *out)
 {
     char bytes[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
-    const struct mt_origins *leaks = &device->leaks;
+    const struct mt_sums *leaks = &device->leaks;
     if (!leaks->blocks)
         return;
     fprintf(out, "%s in %s allocation%s was not freed at the end",
             mt_size_text(bytes, leaks->bytes), mt_count_text(count, leaks->blocks),
             leaks->blocks == 1 ? "" : "s");
-    if (leaks->n && leaks->origin[0].stack) {
-        fputs(leaks->n == 1                               ? ", from "
-              : leaks->origin[0].bytes > leaks->bytes / 2 ? ", most of it from "
-                                                          : ", the largest share from ",
+    if (leaks->n && leaks->sum[0].stack) {
+        fputs(leaks->n == 1                            ? ", from "
+              : leaks->sum[0].bytes > leaks->bytes / 2 ? ", most of it from "
+                                                       : ", the largest share from ",
               out);
-        put_line(out, analysis->replay.definitions, leaks->origin[0].stack);
+        put_line(out, analysis->replay.definitions, leaks->sum[0].stack);
     }
     fputs("; memtap stacks --at end shows it.\n", out);
 }

@@ -7,7 +7,7 @@
 #define MT_PROPERTIES_H
 
 #include "analyzer/classify/classify.h"
-#include "sums.h"
+#include "analyzer/model/sums.h"
 
 /* Those with a text, each once: P(enumerator, name, a group's name where there is no text). */
 /* clang-format off */

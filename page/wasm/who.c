@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "who.h"
 #include "analyzer/classify/classify.h"
+#include "analyzer/model/sums.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
-#include "analyzer/views/sums.h"
 #include "analyzer/views/texts.h"
 #include "course.h"
 #include "life-names.h"

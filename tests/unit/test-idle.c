@@ -167,7 +167,7 @@ START_TEST(a_second_free_is_told_with_its_allocation)
     ck_assert_uint_eq(cuda->unknown, 1);
     ck_assert_uint_eq(cuda->twice.bytes, MT_MIB);
     ck_assert_uint_eq(cuda->twice.blocks, 1);
-    ck_assert_str_eq(mt_stack_frame(analysis.replay.definitions, cuda->twice.origin[0].stack)->file,
+    ck_assert_str_eq(mt_stack_frame(analysis.replay.definitions, cuda->twice.sum[0].stack)->file,
                      "/src/main.c");
     ck_assert_uint_eq(mt_analysis_main_device(&analysis)->leaks.blocks, 0);
 }
@@ -193,11 +193,11 @@ START_TEST(leaks_are_told_by_whole_stacks)
     allocate(B, MT_MIB);
     mt_build_on(builder, 0, 1, other);
     allocate(C, 4 * MT_MIB);
-    const struct mt_origins *leaks = &analyze()->leaks;
+    const struct mt_sums *leaks = &analyze()->leaks;
     ck_assert_uint_eq(leaks->n, 2);
-    ck_assert_uint_eq(leaks->origin[0].stack, other);
-    ck_assert_uint_eq(leaks->origin[1].stack, one);
-    ck_assert_uint_eq(leaks->origin[1].blocks, 2);
+    ck_assert_uint_eq(leaks->sum[0].stack, other);
+    ck_assert_uint_eq(leaks->sum[1].stack, one);
+    ck_assert_uint_eq(leaks->sum[1].blocks, 2);
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define FEWEST 1024u
+
 static int by_key(const void *left, const void *right)
 {
     const struct mt_sum *a = left, *b = right;
@@ -79,6 +80,8 @@ int mt_sums_add(struct mt_sums *sums, uint64_t bytes, const struct mt_sum *block
     *sum = *block;
     sum->bytes = sum->largest = bytes;
     sum->blocks = 1;
+    sums->bytes += bytes;
+    sums->blocks++;
     sum->largest_guess = block->guess ? bytes : 0;
     return 0;
 }

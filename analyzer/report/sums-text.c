@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of origins, for people and as JSON: leaks and invalid frees, page-locked memory of the
- * host, idle memory. */
+/* Lists of allocations by their stack, for people and as JSON: leaks and invalid frees, page-locked
+ * memory of the host, idle memory. */
 #include "analyzer/print/json.h"
 #include "analyzer/print/page.h"
 #include "report.h"
@@ -29,21 +29,21 @@ static void print_callers(const struct mt_page *page, uint32_t stack)
     fprintf(page->out, "%*sfrom %s\n", (int)BEFORE_PLACE, "", place);
 }
 
-void mt_page_origins(const struct mt_page *page, const struct mt_origins *origins, uint64_t least)
+void mt_page_sums(const struct mt_page *page, const struct mt_sums *sums, uint64_t least)
 {
     char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT], place[1024];
     const struct mt_filter *filter = mt_page_filter(page);
-    size_t n = origins->n;
+    size_t n = sums->n;
     least = least > filter->least ? least : filter->least;
-    while (n && origins->origin[n - 1].bytes < least) /* the largest come first */
+    while (n && sums->sum[n - 1].bytes < least) /* the largest come first */
         n--;
     size_t rows = mt_filter_rows(filter, n, SHOWN);
     for (size_t i = 0; i < rows; i++) {
-        const struct mt_origin *origin = &origins->origin[i];
-        uint32_t begin = mt_stack_line(page->definitions, origin->stack);
+        const struct mt_sum *sum = &sums->sum[i];
+        uint32_t begin = mt_stack_line(page->definitions, sum->stack);
         mt_page_place(page, begin, place, sizeof place, page->width - BEFORE_PLACE);
-        fprintf(page->out, "%11s %8s  %s\n", mt_size_text(size, origin->bytes),
-                mt_count_text(count, origin->blocks), place);
+        fprintf(page->out, "%11s %8s  %s\n", mt_size_text(size, sum->bytes),
+                mt_count_text(count, sum->blocks), place);
         print_callers(page, begin);
     }
     if (n > rows)
@@ -58,39 +58,37 @@ static json_t *callers_json(const struct mt_definitions *definitions, uint32_t s
     return array;
 }
 
-json_t *mt_json_origins(const struct mt_definitions *definitions, const struct mt_origins *origins)
+json_t *mt_json_sums(const struct mt_definitions *definitions, const struct mt_sums *sums)
 {
     json_t *sites = json_array();
-    for (size_t i = 0; i < origins->n; i++) {
-        const struct mt_origin *origin = &origins->origin[i];
-        uint32_t begin = mt_stack_line(definitions, origin->stack);
+    for (size_t i = 0; i < sums->n; i++) {
+        const struct mt_sum *sum = &sums->sum[i];
+        uint32_t begin = mt_stack_line(definitions, sum->stack);
         json_array_append_new(
             sites,
-            json_pack("{s:o, s:o, s:o, s:o}", "bytes", mt_json_number(origin->bytes), "blocks",
-                      mt_json_number(origin->blocks), "line", mt_json_frame(definitions, begin),
+            json_pack("{s:o, s:o, s:o, s:o}", "bytes", mt_json_number(sum->bytes), "blocks",
+                      mt_json_number(sum->blocks), "line", mt_json_frame(definitions, begin),
                       "callers", callers_json(definitions, mt_stack(definitions, begin)->parent)));
     }
-    return json_pack("{s:o, s:o, s:o}", "bytes", mt_json_number(origins->bytes), "blocks",
-                     mt_json_number(origins->blocks), "sites", sites);
+    return json_pack("{s:o, s:o, s:o}", "bytes", mt_json_number(sums->bytes), "blocks",
+                     mt_json_number(sums->blocks), "sites", sites);
 }
 
 /* Print "WHAT: 2.00 MiB in 3 allocations". */
-static void print_sum(const struct mt_page *page, const char *what,
-                      const struct mt_origins *origins)
+static void print_sum(const struct mt_page *page, const char *what, const struct mt_sums *sums)
 {
     char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
-    fprintf(page->out, "%s: %s in %s allocation%s", what, mt_size_text(size, origins->bytes),
-            mt_count_text(count, origins->blocks), origins->blocks == 1 ? "" : "s");
+    fprintf(page->out, "%s: %s in %s allocation%s", what, mt_size_text(size, sums->bytes),
+            mt_count_text(count, sums->blocks), sums->blocks == 1 ? "" : "s");
 }
 
-static void print_list(const struct mt_page *page, const char *what,
-                       const struct mt_origins *origins)
+static void print_list(const struct mt_page *page, const char *what, const struct mt_sums *sums)
 {
-    if (!origins->blocks)
+    if (!sums->blocks)
         return;
-    print_sum(page, what, origins);
+    print_sum(page, what, sums);
     putc('\n', page->out);
-    mt_page_origins(page, origins, 0);
+    mt_page_sums(page, sums, 0);
 }
 
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device)
@@ -116,24 +114,24 @@ void mt_page_frees(const struct mt_page *page)
 void mt_page_host(const struct mt_page *page)
 {
     const struct mt_host *host = &page->analysis->replay.host;
-    const struct mt_origins *origins = &page->analysis->host;
+    const struct mt_sums *sums = &page->analysis->host;
     char most[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
     if (host->most < PAGE_BYTES)
         return; /* PyTorch's item() has one number there */
-    print_sum(page, "\nPage-locked host memory", origins);
+    print_sum(page, "\nPage-locked host memory", sums);
     if (host->is_taken)
         fprintf(page->out, ",\nat most %s at %s\n", mt_size_text(most, host->most),
                 mt_time_text(time, host->most_ns));
     else
         fprintf(page->out, " at %s,\nits peak; %s at the end\n", mt_time_text(time, host->most_ns),
                 mt_size_text(most, host->heap.total[0].bytes));
-    mt_page_origins(page, origins, PAGE_BYTES);
+    mt_page_sums(page, sums, PAGE_BYTES);
 }
 
 json_t *mt_json_host(const struct mt_analysis *analysis)
 {
     const struct mt_host *host = &analysis->replay.host;
-    json_t *object = mt_json_origins(analysis->replay.definitions, &analysis->host);
+    json_t *object = mt_json_sums(analysis->replay.definitions, &analysis->host);
     json_object_set_new(object, "most", mt_json_number(host->most));
     json_object_set_new(object, "most_time_ns", mt_json_number(host->most_ns));
     json_object_set_new(object, "most_event", mt_json_number(host->most_event));

@@ -22,11 +22,18 @@ struct mt_sum {
 /* Sums of zeros are empty. */
 struct mt_sums {
     struct mt_sum *sum;
-    size_t n, capacity; /* n: also of sums that mt_sums_sort puts together */
+    size_t n, capacity;     /* n: also of sums that mt_sums_sort puts together */
+    uint64_t bytes, blocks; /* in all */
 };
 
 /* Add a block: its key, stack and guess. 0 or -ENOMEM. */
 int mt_sums_add(struct mt_sums *sums, uint64_t bytes, const struct mt_sum *block);
+
+/* Add a block by its stack alone. */
+static inline int mt_sums_count(struct mt_sums *sums, uint32_t stack, uint64_t bytes)
+{
+    return mt_sums_add(sums, bytes, &(struct mt_sum){.key = {stack}, .stack = stack});
+}
 
 /* Put equal keys together, the largest sum first, then by key. Call before looking at the sums. */
 void mt_sums_sort(struct mt_sums *sums);
