@@ -64,8 +64,7 @@ const char *mt_nearest_text(const struct mt_nearest *nearest, const char *before
     return out;
 }
 
-/* "outside, forward, backward or optimizer" */
-static void list_choices(char *out, size_t size, const char *choices)
+void mt_list_choices(char *out, size_t size, const char *choices)
 {
     size_t used = 0;
     for (const char *at = choices, *end; *at && used < size; at = end + (*end == ' ')) {
@@ -83,7 +82,7 @@ const char *mt_unknown_text(char out[MT_UNKNOWN_TEXT], const char *what, const c
     snprintf(copy, sizeof copy, "%s", choices);
     for (char *word; (word = strsep(&rest, " "));)
         mt_nearest_offer(&nearest, word);
-    list_choices(list, sizeof list, choices);
+    mt_list_choices(list, sizeof list, choices);
     int n = snprintf(out, MT_UNKNOWN_TEXT, "unknown %s '%.*s'", what,
                      length < 40 ? (int)length : 40, typed);
     if (nearest.found)

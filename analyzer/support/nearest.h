@@ -21,6 +21,9 @@ void mt_nearest_offer(struct mt_nearest *nearest, const char *word);
 const char *mt_nearest_text(const struct mt_nearest *nearest, const char *before, char *out,
                             size_t size);
 
+/* Write words with blanks between them as a person does: "outside, forward or optimizer". */
+void mt_list_choices(char *out, size_t size, const char *choices);
+
 /* Write what every command says of a word that is none of a list's (blanks between them): "unknown
  * phase 'forwrd'; did you mean 'forward'?", or which there are, if none is near. Returns out. */
 const char *mt_unknown_text(char out[MT_UNKNOWN_TEXT], const char *what, const char *typed,

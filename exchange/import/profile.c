@@ -57,9 +57,10 @@ static bool is_alike(const struct mt_ran *span, uint32_t thread, enum mt_ran_kin
 
 /* What runs in a thread at that time, the innermost one; NULL: nothing. */
 static struct mt_ran *running(const struct mt_profile *profile, uint32_t thread,
-                               enum mt_ran_kind kind, int64_t time)
+                              enum mt_ran_kind kind, int64_t time)
 {
-    const struct mt_ran key = {.thread = thread, .kind = (uint8_t)kind, .begin = time, .end = INT64_MIN};
+    const struct mt_ran key = {
+        .thread = thread, .kind = (uint8_t)kind, .begin = time, .end = INT64_MIN};
     size_t n = MT_LEADING(i, profile->n, by_begin(&profile->span[i], &key) <= 0);
     struct mt_ran *span = n ? &profile->span[n - 1] : NULL;
     if (!span || !is_alike(span, thread, kind))
@@ -73,7 +74,8 @@ static void find_parents(struct mt_profile *profile)
 {
     for (size_t i = 1; i < profile->n; i++) {
         struct mt_ran *span = &profile->span[i];
-        uint32_t parent = is_alike(&profile->span[i - 1], span->thread, span->kind) ? (uint32_t)i : 0;
+        uint32_t parent =
+            is_alike(&profile->span[i - 1], span->thread, span->kind) ? (uint32_t)i : 0;
         while (parent && profile->span[parent - 1].end <= span->begin)
             parent = profile->span[parent - 1].parent;
         span->parent = parent;

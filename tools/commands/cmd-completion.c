@@ -57,13 +57,15 @@ static const char *sort_of(const struct mt_option *option)
 
 static void list_option(const struct mt_command *command, const struct mt_option *option)
 {
+    char help[MT_HELP_TEXT];
     char letter[] = {'-', mt_is_short(option->letter) ? (char)option->letter : '\0', '\0'};
     printf("option\t%s\t--%s\t%s\t%s\t", command->name, option->name, letter, sort_of(option));
     print_choices(option->choices);
     putchar('\t');
     print_text(option->value);
     putchar('\t');
-    print_text(option->help);
+    mt_option_help(option, help);
+    print_text(help);
     putchar('\n');
 }
 

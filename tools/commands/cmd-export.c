@@ -16,13 +16,13 @@ enum { AT = 256, FROM, TO, NEWEST, TABLE, WITH, DEVICE, NO_LABELS, RULES };
 
 /* clang-format off */
 const struct mt_option mt_export_options[] = {
-    {'f', "format", "FORMAT", "memory_viz, perfetto, pprof, speedscope, folded, csv,\narrow, arrow_stream or parquet (-o names a folder)", MT_EXPORT_NAMES},
+    {'f', "format", "FORMAT", "{}; parquet: -o names a folder", MT_EXPORT_NAMES},
     {'o', "output", "FILE", "write there (default: standard output)"},
     {AT, "at", "MOMENT", "what is live then: peak, end, oom, a time such as 1.5s,\nevent:N, begin:N or step:N", "peak end oom"},
     {FROM, "from", "TIME", "leave out what ended before this time"},
     {TO, "to", "TIME", "leave out what began after this time"},
     {NEWEST, "newest", "N", "memory_viz: the newest N events at most"},
-    {TABLE, "table", "NAME", "csv, arrow: blocks (the default), events, stacks, categories,\nphases, ranks, samples or growth", MT_TABLE_NAMES},
+    {TABLE, "table", "NAME", "csv, arrow: {}; the default is blocks", MT_TABLE_NAMES},
     {WITH, "with", "FILE", "perfetto: join what torch.profiler or Nsight Systems\nrecorded of the same run"},
     {DEVICE, "device", "N", "only CUDA's device N"},
     {NO_LABELS, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's\nlabels"},

@@ -53,7 +53,7 @@ const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) o
 const struct mt_option mt_report_options[] = {
     FORMAT_OPTION("text (the default) or json", "text json"),
     {BY, "by", "WHAT",
-     "group by this instead of call sites: category, certainty,\ndtype, file, function, module, name, operator, phase,\nrange, rule or stack",
+     "group by this instead of call sites: {}",
      MT_PROPERTY_NAMES},
     HTML_OPTION, RANK_OPTION, QUESTION_OPTIONS, TOP_OPTION,
     {SORT, "sort", "WHAT", "sort tables by bytes (the default), blocks or name", "bytes blocks name"},

@@ -27,7 +27,7 @@ struct mt_option {
     int letter; /* what mt_options_next returns; a printable one is the short form as well */
     const char *name;
     const char *value;   /* "FILE"; NULL: no value */
-    const char *help;    /* one or more lines */
+    const char *help;    /* one or more lines; "{}" in it: the choices */
     const char *choices; /* values separated by spaces; NULL: a file, or anything */
 };
 
@@ -51,6 +51,10 @@ int mt_options_next(const struct mt_command *command, int argc, char **argv, con
 
 /* Return the option with this letter, which the command has. */
 const struct mt_option *mt_option_of(const struct mt_command *command, int letter);
+
+/* Write an option's help with its choices. */
+#define MT_HELP_TEXT 1024
+void mt_option_help(const struct mt_option *option, char out[MT_HELP_TEXT]);
 
 /* Print --help's page. */
 void mt_print_help(const struct mt_command *command);

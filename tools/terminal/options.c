@@ -10,6 +10,7 @@
 
 #define MOST_OPTIONS 24
 #define HELP_COLUMN 26
+#define HELP_WIDTH 64
 
 enum { HELP = 1 }; /* --help; -h is added to the short options */
 
@@ -97,18 +98,39 @@ const struct mt_option *mt_option_of(const struct mt_command *command, int lette
     return option;
 }
 
+void mt_option_help(const struct mt_option *option, char out[MT_HELP_TEXT])
+{
+    char choices[MT_HELP_TEXT] = "";
+    size_t n = strlen(option->help);
+    const char *place = strstr(option->help, "{}");
+    if (place)
+        mt_list_choices(choices, sizeof choices, option->choices);
+    snprintf(out, MT_HELP_TEXT, "%.*s%s%s", (int)(place ? place - option->help : (long)n),
+             option->help, choices, place ? place + 2 : "");
+}
+
+/* Return how much of the text stands on one line. */
+static int line_length(const char *text)
+{
+    int n = (int)strcspn(text, "\n"), most = n;
+    for (n = n < HELP_WIDTH ? n : HELP_WIDTH; n < most && n && text[n] != ' ';)
+        n--;
+    return n ? n : most;
+}
+
 static void print_option(const struct mt_option *option)
 {
-    char left[64], shown[4] = "";
+    char left[64], shown[4] = "", help[MT_HELP_TEXT];
     if (mt_is_short(option->letter))
         snprintf(shown, sizeof shown, "-%c,", option->letter);
     int n = snprintf(left, sizeof left, "  %-3s --%s%s%s", shown, option->name,
                      option->value ? " " : "", option->value ? option->value : "");
     printf("%s%*s", left, n < HELP_COLUMN ? HELP_COLUMN - n : 1, "");
-    for (const char *line = option->help; line;) {
-        const char *end = strchr(line, '\n');
-        printf("%.*s\n", (int)(end ? end - line : (long)strlen(line)), line);
-        line = end ? end + 1 : NULL;
+    mt_option_help(option, help);
+    for (const char *line = help; line;) {
+        int length = line_length(line);
+        printf("%.*s\n", length, line);
+        line = line[length] ? line + length + 1 : NULL;
         if (line)
             printf("%*s", HELP_COLUMN, "");
     }
