@@ -104,6 +104,19 @@ int mt_percent_parse(const char *text, uint64_t *hundredths)
     return rc ? rc : multiply(&decimal, 100, hundredths);
 }
 
+int mt_time_parse(const char *text, uint64_t *ns)
+{
+    struct decimal decimal;
+    int rc = scan_decimal(&text, &decimal);
+    uint64_t seconds = !*text || !strcmp(text, "s") ? 1
+                       : !strcmp(text, "m")         ? 60
+                       : !strcmp(text, "h")         ? 3600
+                                                    : 0;
+    if (!rc && !seconds)
+        rc = -EINVAL;
+    return rc ? rc : multiply(&decimal, seconds * UINT64_C(1000000000), ns);
+}
+
 const char *mt_size_wrong(const char *text, int rc, char *out, size_t size)
 {
     struct decimal decimal;

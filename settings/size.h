@@ -20,6 +20,9 @@ int mt_size_parse(const char *text, uint64_t *bytes);
 /* Likewise a percentage, "5 %" or "12.25%", in hundredths of a percent. */
 int mt_percent_parse(const char *text, uint64_t *hundredths);
 
+/* Likewise a time, "90", "90s", "1.5m" or "2h", in nanoseconds. */
+int mt_time_parse(const char *text, uint64_t *ns);
+
 /* Write what is wrong with a text that is no size, in words that follow it: "is not a size; did you
  * mean '24G'?". rc: what mt_size_parse returned. Returns out. */
 const char *mt_size_wrong(const char *text, int rc, char *out, size_t size);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 const struct mt_setting mt_setting_table[MT_SETTINGS_COUNT] = {
-#define ROW(name, letter, variable, otherwise, kind, choices, value, meaning)                      \
-    {#name, variable, otherwise, MT_SETTING_##kind, choices},
+#define ROW(id, name, letter, variable, otherwise, kind, choices, value, meaning)                  \
+    {name, variable, otherwise, MT_SETTING_##kind, choices},
     MT_SETTINGS(ROW)};
 
 #define LEAST_KEPT (1u << 20)
@@ -67,6 +67,31 @@ static int check_mode(const char *value, char *wrong, size_t size)
     return -EINVAL;
 }
 
+uint64_t mt_setting_time(const char *value)
+{
+    uint64_t ns = 0;
+    mt_time_parse(value, &ns);
+    return ns;
+}
+
+uint64_t mt_setting_count(const char *value)
+{
+    size_t n = strspn(value, "0123456789");
+    return n && n < 19 && !value[n] ? mt_setting_size(value) : 0;
+}
+
+static int check_limit(const struct mt_setting *setting, const char *value, char *wrong,
+                       size_t size)
+{
+    bool is_time = setting->kind == MT_SETTING_TIME;
+    if (!strcmp(value, "none") || (is_time ? mt_setting_time(value) : mt_setting_count(value)))
+        return 0;
+    snprintf(wrong, size,
+             is_time ? "is not a time; give one such as 90s, 10m or 1.5h, or none"
+                     : "is not a number from 1 on, or none");
+    return -EINVAL;
+}
+
 static int check_pattern(const char *value, char *wrong, size_t size)
 {
     for (const char *at = value; (at = strchr(at, '%')); at += 2)
@@ -113,6 +138,9 @@ int mt_setting_check(const struct mt_setting *setting, const char *value, char *
         return check_size(value, wrong, size);
     case MT_SETTING_MODE:
         return check_mode(value, wrong, size);
+    case MT_SETTING_TIME:
+    case MT_SETTING_COUNT:
+        return check_limit(setting, value, wrong, size);
     case MT_SETTING_PATTERN:
         return check_pattern(value, wrong, size);
     case MT_SETTING_PATH:

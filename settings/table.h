@@ -16,33 +16,40 @@ enum mt_setting_kind {
     MT_SETTING_CHOICE,  /* one of its choices */
     MT_SETTING_LEVEL,
     MT_SETTING_SIZE,
-    MT_SETTING_MODE, /* of a file's permissions, in octal, or umask */
+    MT_SETTING_MODE,  /* of a file's permissions, in octal, or umask */
+    MT_SETTING_TIME,  /* 90s, 10m, 1.5h, or none */
+    MT_SETTING_COUNT, /* a number from 1 on, or none */
 };
 
-/* S(name, option's letter (0: none), variable, default, kind, choices, option's value (NULL: none,
- * it sets the variable to 1), meaning). The name is the option's. */
+/* S(id, option's name, its letter (0: none), variable, default, kind, choices, option's value
+ * (NULL: none, it sets the variable to 1), meaning). */
 /* clang-format off */
 #define MT_OUTPUT_SETTING(S)                                                                       \
-    S(output, 'o', "MEMTAP_OUTPUT", "memtap-%e-%p.mtap", PATTERN, NULL, "FILE",                    \
+    S(output, "output", 'o', "MEMTAP_OUTPUT", "memtap-%e-%p.mtap", PATTERN, NULL, "FILE",                    \
       "write the trace there (memtap-%e-%p.mtap); %p: process id,\n"                                 \
       "%e: program, %h: host, %r: rank, %%: a percent sign")
 #define MT_MORE_SETTINGS(S)                                                                        \
-    S(stacks, 0, "MEMTAP_STACKS", "python", CHOICE, "python native both none", "WHICH",            \
+    S(stacks, "stacks", 0, "MEMTAP_STACKS", "python", CHOICE, "python native both none", "WHICH",            \
       "record these stacks: python (default), native, both, none")                          \
-    S(keep, 'k', "MEMTAP_KEEP", "all", SIZE, NULL, "SIZE",                                         \
+    S(keep, "keep", 'k', "MEMTAP_KEEP", "all", SIZE, NULL, "SIZE",                                         \
       "keep the newest events only, at least SIZE (512M), and\n"                       \
       "what was live before them; the default is all")                                             \
-    S(cupti, 0, "MEMTAP_CUPTI", "auto", CHOICE, "auto on off", "WHEN",                             \
+    S(cupti, "cupti", 0, "MEMTAP_CUPTI", "auto", CHOICE, "auto on off", "WHEN",                             \
       "record CUDA's calls by CUPTI: auto (the default: where\n"                           \
       "hooks cannot see them), on or off")                                                      \
-    S(level, 0, "MEMTAP_LEVEL", "1", LEVEL, NULL, "N",                                             \
+    S(level, "level", 0, "MEMTAP_LEVEL", "1", LEVEL, NULL, "N",                                             \
       "compress the trace at this zstd level, 1 (default) to 19")                               \
-    S(mode, 0, "MEMTAP_MODE", "umask", MODE, NULL, "MODE",                                         \
+    S(mode, "mode", 0, "MEMTAP_MODE", "umask", MODE, NULL, "MODE",                                         \
       "permissions of traces, as of chmod (640); the default is\n"                               \
       "what the umask leaves of 666")                                                              \
-    S(quiet, 'q', "MEMTAP_QUIET", "0", CHOICE, "0 1", NULL,                                        \
+    S(limit_time, "limit-time", 0, "MEMTAP_LIMIT_TIME", "none", TIME, NULL, "TIME",                \
+      "end the program so long (90s, 10m) after its first event,\n"                              \
+      "and say where it was")                                                                      \
+    S(limit_events, "limit-events", 0, "MEMTAP_LIMIT_EVENTS", "none", COUNT, NULL, "N",            \
+      "end the program after N events, and say where it was")                                      \
+    S(quiet, "quiet", 'q', "MEMTAP_QUIET", "0", CHOICE, "0 1", NULL,                                        \
       "print no line at the end")                                                                        \
-    S(verbose, 'v', "MEMTAP_VERBOSE", "0", CHOICE, "0 1", NULL,                                    \
+    S(verbose, "verbose", 'v', "MEMTAP_VERBOSE", "0", CHOICE, "0 1", NULL,                                    \
       "print at the end what memtap could record and what not")
 
 /* The options of commands that record. */
@@ -53,7 +60,7 @@ enum mt_setting_kind {
 /* And one that memtap run sets itself. */
 #define MT_SETTINGS(S)                                                                             \
     MT_OPTION_SETTINGS(S)                                                                          \
-    S(roster, 0, "MEMTAP_ROSTER", "", PATH, NULL, "FILE",                                          \
+    S(roster, "roster", 0, "MEMTAP_ROSTER", "", PATH, NULL, "FILE",                                          \
       "append each trace's path to this file")
 /* clang-format on */
 
@@ -80,5 +87,11 @@ int mt_setting_mode(const char *value);
 
 /* Return the bytes of a valid MT_SETTING_SIZE; 0: all. */
 uint64_t mt_setting_size(const char *value);
+
+/* Return the nanoseconds of an MT_SETTING_TIME; 0: none, or not valid. */
+uint64_t mt_setting_time(const char *value);
+
+/* Return an MT_SETTING_COUNT; 0: none, or not valid. */
+uint64_t mt_setting_count(const char *value);
 
 #endif

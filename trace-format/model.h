@@ -172,9 +172,10 @@ enum mt_about {
     M(ALLOC_CONF, 43, "alloc_conf", OTHER,                                                         \
       F(conf, PLAIN))                                                                              \
     /* On a simulated card the program asked for a value that was not computed. what: 1 the size of a \
-     * result, 2 a condition, 3 an integer for the program's own use. */                           \
+     * result, 2 a condition, 3 an integer for the program's own use, 4 a real number for it.      \
+     * count: how many such events this one stands for; 0: one. */                                 \
     M(UNKNOWN_VALUE, 44, "unknown_value", OTHER,                                                   \
-      F(what, PLAIN))
+      F(what, PLAIN) F(count, PLAIN))
 /* clang-format on */
 
 enum mt_kind {

@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER = 3 }; /* an event's `what`; else it is a size or a condition */
+enum { NUMBER = 3, REAL = 4 }; /* an event's `what`; else it is a size or a condition */
 
 int mt_uncomputed_add(struct mt_uncomputed *unknown, const struct mt_definitions *definitions,
                       const struct mt_event *event)
 {
     uint32_t stack = mt_stack_line(definitions, event->stack);
     uint32_t place = mt_stack_place(definitions, stack);
-    bool is_number = event->UNKNOWN_VALUE.what == NUMBER;
+    uint64_t what = event->UNKNOWN_VALUE.what, count = event->UNKNOWN_VALUE.count;
+    count += !count;
     size_t i = 0;
     while (i < unknown->n && mt_stack_place(definitions, unknown->line[i].stack) != place)
         i++;
@@ -24,10 +25,11 @@ int mt_uncomputed_add(struct mt_uncomputed *unknown, const struct mt_definitions
             return -ENOMEM;
         unknown->line[unknown->n++] = (struct mt_uncomputed_line){.stack = stack};
     }
-    unknown->line[i].sizes += !is_number;
-    unknown->line[i].numbers += is_number;
-    unknown->sizes += !is_number;
-    unknown->numbers += is_number;
+    struct mt_uncomputed_line *line = &unknown->line[i];
+    *(what == REAL ? &line->reals : what == NUMBER ? &line->numbers : &line->sizes) += count;
+    *(what == REAL     ? &unknown->reals
+      : what == NUMBER ? &unknown->numbers
+                       : &unknown->sizes) += count;
     return 0;
 }
 

@@ -10,11 +10,12 @@ struct mt_uncomputed {
     /* Of a line: a stack whose innermost frame is it; 0: unknown. */
     struct mt_uncomputed_line {
         uint32_t stack;
-        uint64_t sizes, numbers;
+        uint64_t sizes, numbers, reals;
     } *line;
     size_t n, room;
     uint64_t sizes;   /* sizes and conditions */
     uint64_t numbers; /* integers that the program read */
+    uint64_t reals;   /* real numbers that it read: most are losses, which are only printed */
 };
 
 /* Take an event of kind MT_UNKNOWN_VALUE. 0 or -ENOMEM. Clear with mt_uncomputed_clear. */

@@ -45,4 +45,6 @@ void mt_settings_read(void)
     mt_settings.zstd_level = atoi(mt_settings.level);
     mt_settings.file_mode = mt_setting_mode(mt_settings.mode);
     mt_settings.keep_bytes = mt_setting_size(mt_settings.keep);
+    mt_settings.most_ns = mt_setting_time(mt_settings.limit_time);
+    mt_settings.most_events = mt_setting_count(mt_settings.limit_events);
 }

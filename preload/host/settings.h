@@ -14,8 +14,9 @@ struct mt_settings {
 #undef MT_SETTING_MEMBER
     int python_stacks, native_stacks; /* "both" sets both */
     int zstd_level;
-    int file_mode;       /* permissions of traces; 0: what the umask leaves */
-    uint64_t keep_bytes; /* 0: all */
+    int file_mode;                 /* permissions of traces; 0: what the umask leaves */
+    uint64_t keep_bytes;           /* 0: all */
+    uint64_t most_ns, most_events; /* of the run; 0: any */
     bool is_quiet, is_verbose;
 };
 

@@ -129,5 +129,7 @@ int mt_live_each(struct mt_live *live, int (*each)(const struct mt_event *event)
             list_block(&list, block);
     int rc = tell(live, &list);
     free(list.event);
+    for (size_t i = 0; !rc && i < live->n_unknown; i++)
+        rc = each(&live->unknown[i]);
     return rc ? rc : mt_live_ranges_each(&live->ranges, each);
 }

@@ -8,9 +8,10 @@
 #include "live-storages.h"
 #include "live.h"
 
-#define MT_LIVE_MOST_NOTES 12u   /* of a block; later ones are not kept, */
-#define MT_LIVE_MOST_PARTS 1024u /* except parts of parameters: a flat one has many */
-#define MT_LIVE_MOST_RUNNING 64u /* nested nodes of a thread */
+#define MT_LIVE_MOST_NOTES 12u     /* of a block; later ones are not kept, */
+#define MT_LIVE_MOST_PARTS 1024u   /* except parts of parameters: a flat one has many */
+#define MT_LIVE_MOST_RUNNING 64u   /* nested nodes of a thread */
+#define MT_LIVE_MOST_UNKNOWN 1024u /* places with values that were not computed */
 #define MT_LIVE_DEVICES 64u
 #define MT_LIVE_THREADS 1024u
 
@@ -48,6 +49,8 @@ struct mt_live {
     struct mt_live_block *freed;     /* by the last cudaFree, which may still fail */
     struct mt_live_ranges ranges;
     struct mt_live_storages storages;
+    struct mt_event *unknown; /* each stands for all of its place and sort */
+    size_t n_unknown;
     struct {
         uint64_t allocated, reserved;
     } total[MT_LIVE_DEVICES];

@@ -73,6 +73,7 @@ void mt_live_destroy(struct mt_live *live)
     free(live->by_granule.bucket);
     free(live->running);
     free(live->nodes);
+    free(live->unknown);
     mt_live_ranges_clear(&live->ranges);
     mt_live_storages_clear(&live->storages);
     free(live);
@@ -414,6 +415,39 @@ static void note_totals(struct mt_live *live, const struct mt_event *event)
     live->total[slot].reserved = event->ALLOC.reserved;
 }
 
+/* Return the event that stands for all of a place and sort; NULL: there is none yet. */
+static struct mt_event *unknown_of(struct mt_live *live, const struct mt_event *event)
+{
+    for (size_t i = 0; i < live->n_unknown; i++)
+        if (live->unknown[i].stack == event->stack &&
+            live->unknown[i].UNKNOWN_VALUE.what == event->UNKNOWN_VALUE.what)
+            return &live->unknown[i];
+    return NULL;
+}
+
+/* Count the values that were not computed, by place and sort. Those of ever more places have none.
+ */
+static int count_unknown(struct mt_live *live, struct mt_event event)
+{
+    uint64_t count = event.UNKNOWN_VALUE.count + !event.UNKNOWN_VALUE.count;
+    struct mt_event *known = unknown_of(live, &event);
+    if (!known && live->n_unknown >= MT_LIVE_MOST_UNKNOWN) {
+        event.stack = 0;
+        known = unknown_of(live, &event);
+    }
+    if (!known) {
+        known = realloc(live->unknown, (live->n_unknown + 1) * sizeof *known);
+        if (!known)
+            return -ENOMEM;
+        live->unknown = known;
+        known += live->n_unknown++;
+        *known = event;
+        known->UNKNOWN_VALUE.count = 0;
+    }
+    known->UNKNOWN_VALUE.count += count;
+    return 0;
+}
+
 int mt_live_event(struct mt_live *live, const struct mt_event *event)
 {
     if (event->kind == MT_ALLOC || event->kind == MT_FREE)
@@ -444,6 +478,8 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     case MT_NODE_END:
         end_node(live, event);
         return 0;
+    case MT_UNKNOWN_VALUE:
+        return count_unknown(live, *event);
     case MT_LOST:
         running_on(live, event->thread)->depth = 0; /* its ends may have been lost */
         return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "writer.h"
 #include "device-watch.h"
+#include "limits.h"
 #include "preload/host/message.h"
 #include "preload/host/own-malloc.h"
 #include "preload/host/own-thread.h"
@@ -133,6 +134,7 @@ static void write_event(const struct mt_event *event)
         return; /* it was closed a moment ago */
     mt_writer.events++;
     mt_watch_note(event);
+    mt_limits_event(event, mt_writer.events);
     if (event->kind == MT_LOST)
         mt_writer.lost += event->LOST.count;
     int rc = mt_writer.live ? mt_live_event(mt_writer.live, event) : 0;
@@ -298,6 +300,7 @@ static void *run(void *unused)
         if (wait_for_work(is_first) && mt_writer_is_alone())
             break; /* the C library calls exit when we have ended, too */
         drain(0);
+        mt_limits_check(mt_now() - mt_writer.start_ns, mt_writer.events);
     }
     drain(0);
     mt_watch_finish();
@@ -375,6 +378,7 @@ void mt_writer_reset(void)
     mt_output_close(&mt_writer.output);
     mt_tail_reset();
     memset(&mt_writer, 0, sizeof mt_writer);
+    mt_limits_reset();
     mt_wake_forget();
     pthread_mutex_init(&mt_writer.working, NULL);
 }

@@ -106,13 +106,13 @@ enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
     if (operator->rules & SIM_READS)
         type = sim_dtype(arguments[0].object);
     else if (operator->rules & SIM_COPIES && !is_device(&arguments[0]) && is_device(&arguments[1]))
-        type = sim_dtype(arguments[1].object) <= TYPE_LONG ? TYPE_LONG : 0xff;
+        type = sim_dtype(arguments[1].object) <= TYPE_LONG ? TYPE_LONG : TYPE_LONG + 1;
     else
         return SIM_ASKS_NOTHING;
     if (type == TYPE_BOOL)
         return SIM_ASKS_CONDITION;
     if (type > TYPE_LONG)
-        return SIM_ASKS_NOTHING;
+        return SIM_ASKS_REAL;
     return within ? SIM_ASKS_SIZE : SIM_ASKS_NUMBER;
 }
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 OPTION = re.compile(r"--[a-z][a-z-]*")
-SETTING = re.compile(r"""S\(\w+, (?:0|'\w'), "(MEMTAP_\w+)", "([^"]*)\"""")
+SETTING = re.compile(r"""S\(\w+, "[\w-]+", (?:0|'\w'), "(MEMTAP_\w+)", "([^"]*)\"""")
 memtap, source = sys.argv[1], pathlib.Path(sys.argv[2])
 folder = source / "man"
 faults = []

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """No answer is too small in silence: where sizes hang on values that were not computed, every
 command says so first, with the line, and those that judge refuse."""
+import json
 from pathlib import Path
 
 import harness
@@ -24,8 +25,12 @@ def main():
             text = said(harness.run([harness.MEMTAP, command, path]))
             check(text.startswith(LINE), f"{command} begins with {text[:200]}")
         equal("numbers", [event["what"] for event in harness.Trace(path).of("unknown_value")],
-              [1] * 17 + [3])
-        check("1 integer read at unknown_values.py:29" in said(harness.run([harness.MEMTAP, "report", path])),
+              [4] + [1] * 17 + [4, 3])
+        told = json.loads(harness.must_run([harness.MEMTAP, "report", "--format", "json", path]).stdout)
+        equal("JSON", [told["not_computed"][what] for what in ("sizes", "integers", "reals")], [17, 1, 2])
+        line = told["not_computed"]["lines"][1]
+        equal("line in JSON", [line["line"]["line"], line["sizes"]], [14, 17])
+        check("1 integer read at unknown_values.py:36" in said(harness.run([harness.MEMTAP, "report", path])),
               "the integer is not told")
         compact = Path(work) / "compact.mtap"
         harness.must_run([harness.MEMTAP, "compact", "-o", compact, path])
@@ -40,6 +45,12 @@ def main():
         check(LINE in done.stderr and not done.stdout, done.stderr + done.stdout)
         done = harness.must_run([*fit, "--allow-unknown", "--", PYTHON, PROGRAM, "{n}"])
         check(LINE in done.stderr and "yes" in done.stdout, done.stderr + done.stdout)
+
+        done = harness.must_run([*harness.recorded(Path(work) / "waits.mtap", "--limit-events", 30000), PYTHON, PROGRAM, "waits"],
+                                ends=128 + 15)
+        check("unknown_values.py:21 loss_of has read a value that was not computed in 1000 equal turns" in done.stderr,
+              done.stderr)
+        check("the run is over --limit-events 30000, at unknown_values.py:" in done.stderr, done.stderr)
 
         harness.must_run([*harness.recorded(known), PYTHON, PROGRAM, "small"])
         equal("events of the small one", harness.Trace(known).of("unknown_value"), [])

@@ -5,7 +5,7 @@ import sys
 
 import torch
 
-SIZE = {"large": 1000000, "small": 1000}[sys.argv[1]]
+SIZE = {"large": 1000000, "waits": 1000000, "small": 1000}[sys.argv[1]]
 # What a program only logs, and checks for infinities, are no sizes.
 
 
@@ -21,8 +21,15 @@ def loss_of(values):
     return loss.item()
 
 
+def wait():
+    while loss_of(values) < 1:
+        pass
+
+
 values = torch.rand(SIZE, device="cuda")
 loss_of(values)
+if sys.argv[1] == "waits":
+    wait()
 for _ in range(17):
     part = selected(values)
 print(len(part), loss_of(values))

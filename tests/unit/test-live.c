@@ -164,6 +164,29 @@ START_TEST(storages_survive)
 }
 END_TEST
 
+/* What was not computed is counted as often, at the same place, also where it happened before the
+ * cut. */
+START_TEST(unknown_values_survive)
+{
+    enum { SIZES = 5, REALS = 3 };
+    char path[] = "/tmp/memtap-live-XXXXXX";
+    struct mt_builder *builder = mt_builder_create();
+    for (unsigned i = 0; i < SIZES + REALS; i++)
+        mt_build_event(builder, MT_UNKNOWN_VALUE, i < SIZES ? 1 : 4, 0, 0);
+    close(mkstemp(path));
+    mt_builder_write(builder, path);
+    mt_builder_destroy(builder);
+    for (size_t forgotten = 0; forgotten < SIZES + REALS; forgotten++) {
+        struct mt_analysis analysis = analyze(path, forgotten);
+        ck_assert_uint_eq(analysis.replay.uncomputed.sizes, SIZES);
+        ck_assert_uint_eq(analysis.replay.uncomputed.reals, REALS);
+        ck_assert_uint_eq(analysis.replay.uncomputed.numbers, 0);
+        mt_analysis_destroy(&analysis);
+    }
+    unlink(path);
+}
+END_TEST
+
 START_TEST(labels_find_their_blocks)
 {
     const uint64_t big = (uint64_t)9 << 40, far = (uint64_t)40 << 30;
@@ -298,6 +321,7 @@ int main(void)
     tcase_add_test(tests, categories_survive);
     tcase_add_test(tests, open_ranges_survive);
     tcase_add_test(tests, storages_survive);
+    tcase_add_test(tests, unknown_values_survive);
     tcase_add_test(tests, labels_find_their_blocks);
     tcase_add_test(tests, many_blocks_come_and_go);
     tcase_add_test(tests, physical_memory_survives);

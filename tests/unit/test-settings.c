@@ -59,6 +59,17 @@ static const struct {
     {MT_ID_mode, "888", 0},
     {MT_ID_mode, "rw", 0},
     {MT_ID_mode, "77777777777777777777", 0},
+    {MT_ID_limit_time, "none", 1},
+    {MT_ID_limit_time, "90", 1},
+    {MT_ID_limit_time, "1.5h", 1},
+    {MT_ID_limit_time, "0s", 0},
+    {MT_ID_limit_time, "5d", 0},
+    {MT_ID_limit_time, "99999999999h", 0},
+    {MT_ID_limit_events, "none", 1},
+    {MT_ID_limit_events, "1000000", 1},
+    {MT_ID_limit_events, "0", 0},
+    {MT_ID_limit_events, "1e6", 0},
+    {MT_ID_limit_events, "99999999999999999999", 0},
     {MT_ID_keep, "all", 1},
     {MT_ID_keep, "1M", 1},
     {MT_ID_keep, "1048576", 1},
@@ -82,6 +93,17 @@ static const struct {
     {MT_ID_keep, "9999999T", 0},
     {MT_ID_keep, "99999999999999999999999", 0},
 };
+
+START_TEST(times_are_read)
+{
+    const uint64_t second = 1000000000;
+    ck_assert_uint_eq(mt_setting_time("90"), 90 * second);
+    ck_assert_uint_eq(mt_setting_time("1.5m"), 90 * second);
+    ck_assert_uint_eq(mt_setting_time("0.001s"), second / 1000);
+    ck_assert_uint_eq(mt_setting_time("2h"), 7200 * second);
+    ck_assert_uint_eq(mt_setting_time("none"), 0);
+}
+END_TEST
 
 START_TEST(sizes_are_read)
 {
@@ -227,6 +249,7 @@ int main(void)
                         sizeof values / sizeof *values);
     tcase_add_test(tests, defaults_are_right);
     tcase_add_test(tests, sizes_are_bytes);
+    tcase_add_test(tests, times_are_read);
     tcase_add_test(tests, sizes_are_read);
     tcase_add_test(tests, junk_is_no_size);
     tcase_add_test(tests, wrong_sizes_are_told_in_one_way);

@@ -7,8 +7,8 @@
 #include "tools/terminal/command.h"
 
 /* The settings' options. One without a short form has a number below all letters. */
-#define MT_SETTING_OPTION(name, letter, variable, otherwise, kind, choices, value, meaning)        \
-    {(letter) ? (letter) : 2 + MT_ID_##name, #name, value, meaning, (value) ? (choices) : NULL},
+#define MT_SETTING_OPTION(id, name, letter, variable, otherwise, kind, choices, value, meaning)    \
+    {(letter) ? (letter) : 2 + MT_ID_##id, name, value, meaning, (value) ? (choices) : NULL},
 
 /* clang-format off */
 #define MT_VALUES_OPTION 30 /* no setting's number, and below all letters */

@@ -10,6 +10,7 @@ enum sim_unknown {
     SIM_ASKS_SIZE,      /* of a result: nonzero, unique, ... */
     SIM_ASKS_CONDITION, /* yes or no, for a branch of the program */
     SIM_ASKS_NUMBER,    /* an integer, for whatever the program does with it */
+    SIM_ASKS_REAL,      /* a real number, likewise */
 };
 
 /*

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "limits.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "preload/record/intern.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PLACES 64u
+#define EQUAL_TURNS 1000u     /* of a loop, before it is named */
+#define GRACE_NS 10000000000u /* from SIGTERM to SIGKILL */
+#define PLACE_SIZE 512
+
+enum { SIZE = 1 }; /* an unknown_value's `what` that no loop waits for */
+
+static struct {
+    struct place {
+        uint32_t stack;
+        uint64_t at, gap; /* the number of its last event; of all events since the one before */
+        unsigned turns;   /* as long as each other */
+    } place[PLACES];      /* by the stack */
+    uint32_t stack;       /* of the newest event that has one */
+    bool has_said, is_over;
+    uint64_t over_ns;
+} limits;
+
+/* --- where --------------------------------------------------------------------------------- */
+
+static bool find(enum mt_definition_kind kind, enum mt_definition_kind or, uint32_t id,
+                 struct mt_definition *out)
+{
+    struct mt_intern_position position = {0};
+    while (mt_intern_read(&position, out))
+        if ((out->kind == kind || out->kind == or) && out->id == id)
+            return true;
+    return false;
+}
+
+static bool is_of_program(const char *path)
+{
+    return *path != '<' && !strstr(path, "/site-packages/") && !strstr(path, "/dist-packages/") &&
+           !strstr(path, "/lib/python");
+}
+
+static void copy_text(char *out, size_t size, uint32_t string)
+{
+    size_t n;
+    const char *text = mt_intern_text(string, &n);
+    snprintf(out, size, "%.*s", (int)n, text);
+}
+
+/* Write "net.py:42 forward": the innermost frame of the program's own files; where there is none,
+ * the innermost one of all. "": there is none. */
+static void write_place(char out[PLACE_SIZE], uint32_t stack)
+{
+    struct mt_definition step, frame;
+    *out = '\0';
+    while (stack && find(MT_DEF_STACK, MT_DEF_STACK, stack, &step)) {
+        char path[PLACE_SIZE], function[PLACE_SIZE / 2];
+        stack = step.stack.parent;
+        if (!find(MT_DEF_FRAME, MT_DEF_CALL, step.stack.frame, &frame))
+            continue;
+        copy_text(path, sizeof path, frame.frame.file);
+        copy_text(function, sizeof function, frame.frame.function);
+        const char *slash = strrchr(path, '/');
+        if (!*out || is_of_program(path))
+            snprintf(out, PLACE_SIZE, "%.200s:%u %s", slash ? slash + 1 : path, frame.frame.line,
+                     function);
+        if (is_of_program(path))
+            return;
+    }
+}
+
+/* --- loops --------------------------------------------------------------------------------- */
+
+static void say_waiting(uint32_t stack)
+{
+    char place[PLACE_SIZE];
+    limits.has_said = true;
+    write_place(place, stack);
+    mt_message("%s has read a value that was not computed in %u equal turns; a loop that waits for "
+               "it never ends: --limit-time and --limit-events end it",
+               *place ? place : "an unknown line", EQUAL_TURNS);
+}
+
+void mt_limits_event(const struct mt_event *event, uint64_t number)
+{
+    if (event->stack)
+        limits.stack = event->stack;
+    if (event->kind != MT_UNKNOWN_VALUE || event->UNKNOWN_VALUE.what == SIZE || limits.has_said)
+        return;
+    struct place *place = &limits.place[event->stack % PLACES];
+    bool is_same = place->stack == event->stack && number - place->at == place->gap;
+    place->turns = is_same ? place->turns + 1 : 0;
+    place->stack = event->stack;
+    place->gap = number - place->at;
+    place->at = number;
+    if (place->turns == EQUAL_TURNS)
+        say_waiting(event->stack);
+}
+
+/* --- limits -------------------------------------------------------------------------------- */
+
+/* Not by kill, which the program calls, and we hear of. */
+static void send_signal(int number)
+{
+    syscall(SYS_kill, getpid(), number);
+}
+
+static void end_program(const char *limit, const char *value)
+{
+    char place[PLACE_SIZE];
+    write_place(place, limits.stack);
+    mt_message("the run is over %s %s%s%s; ending the program", limit, value,
+               *place ? ", at " : "", place);
+    send_signal(SIGTERM);
+}
+
+void mt_limits_check(uint64_t ns, uint64_t events)
+{
+    bool is_long = mt_settings.most_ns && ns >= mt_settings.most_ns;
+    bool is_large = mt_settings.most_events && events >= mt_settings.most_events;
+    if (limits.is_over && ns - limits.over_ns > GRACE_NS)
+        send_signal(SIGKILL);
+    if (limits.is_over || (!is_long && !is_large))
+        return;
+    limits.is_over = true;
+    limits.over_ns = ns;
+    if (is_long)
+        end_program("--limit-time", mt_settings.limit_time);
+    else
+        end_program("--limit-events", mt_settings.limit_events);
+}
+
+void mt_limits_reset(void)
+{
+    memset(&limits, 0, sizeof limits);
+}
