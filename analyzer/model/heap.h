@@ -63,7 +63,7 @@ enum {
 #undef MT_EVIDENCE_BIT
         MT_EVIDENCE_COUNT
 };
-_Static_assert(MT_EVIDENCE_COUNT <= 24, "mt_block.evidence has room for them");
+_Static_assert(MT_EVIDENCE_COUNT <= 26, "mt_block.evidence has room for them");
 
 enum mt_evidence {
 #define MT_EVIDENCE_MASK(id, text) MT_SAW_##id = 1 << MT_EVIDENCE_##id,
@@ -92,18 +92,18 @@ struct mt_block {
         uint32_t moment; /* live: moments remembered on its device before it was made */
         uint32_t next;   /* in the list of free or kept records */
     };
-    uint32_t evidence : 24; /* enum mt_evidence */
-    uint32_t api : 8;       /* CUDA's level: enum mt_cuda_api */
-    uint64_t elements : 40; /* of the largest labelled parameter in it; 0: unknown */
-    uint64_t dtype : 6;     /* of a tensor in it, by its first label with one; 0: unknown */
-    uint64_t state : 2;     /* enum mt_block_state */
     int16_t device;
+    uint16_t api : 8;       /* CUDA's level: enum mt_cuda_api */
+    uint16_t dtype : 6;     /* of a tensor in it, by its first label with one; 0: unknown */
+    uint16_t state : 2;     /* enum mt_block_state */
+    uint64_t evidence : 26; /* enum mt_evidence */
+    uint64_t elements : 38; /* of the largest labelled parameter in it; 0: unknown */
 };
 
 _Static_assert(sizeof(struct mt_block) <= 80, "a live block is to cost less than 96 bytes in all");
 _Static_assert(MT_DTYPE_LIMIT <= 1 << 6 && MT_API_LIMIT <= 1 << 8, "these have places");
 
-#define MT_BLOCK_ELEMENTS (UINT64_C(1) << 40) /* no tensor has as many */
+#define MT_BLOCK_ELEMENTS (UINT64_C(1) << 38) /* no tensor has as many */
 
 enum mt_block_state { MT_BLOCK_UNUSED, MT_BLOCK_LIVE, MT_BLOCK_KEPT };
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blocks.h"
-#include "analyzer/classify/modules.h"
 #include "analyzer/findings/filtered.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/print/json.h"
-#include "trace-format/dtypes.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -78,37 +76,40 @@ static int print_stacks(const struct mt_definitions *d, const unsigned char *is_
     return rc ? rc : ferror(out) ? -EIO : 0;
 }
 
-static json_t *text_or_null(const char *text)
-{
-    return *text ? mt_json_text(text) : json_null();
-}
-
 static json_t *number_or_null(uint32_t id)
 {
     return id ? json_integer(id) : json_null();
 }
 
+static void put_text(json_t *object, const char *key, const struct mt_naming *naming,
+                     enum mt_property property, const struct mt_verdict *verdict)
+{
+    char room[MT_PROPERTY_TEXT];
+    const char *text =
+        mt_property_text(naming, property, mt_property(naming, property, verdict), room);
+    json_object_set_new(object, key, text ? mt_json_text(text) : json_null());
+}
+
 static json_t *block_object(const struct mt_analysis *analysis, const struct mt_device *device,
                             const struct mt_verdict *verdict)
 {
-    const struct mt_definitions *d = analysis->replay.definitions;
+    const struct mt_naming naming = mt_replay_naming(&analysis->replay);
     const struct mt_block *block = verdict->block;
-    json_t *object = json_pack(
-        "{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "address", mt_json_number(block->address),
-        "size", mt_json_number(block->size), "category",
-        mt_categories[verdict->rule->category].name, "rule", verdict->rule->name, "time_ns",
-        mt_json_number(mt_block_time(block)), "age_ns", mt_json_number(mt_block_age(device, block)),
-        "stack", number_or_null(block->stack), "forward_stack",
-        number_or_null(block->forward_stack), "operator", mt_json_type_name(d, block->node_name));
-    json_object_set_new(object, "certainty",
-                        json_string(mt_certainty_name(verdict->rule->certainty)));
-    json_object_set_new(object, "dtype",
-                        block->dtype ? json_string(mt_dtype_name(block->dtype)) : json_null());
-    json_object_set_new(object, "module",
-                        text_or_null(mt_stack_module(d, mt_block_module(d, verdict))));
-    json_object_set_new(object, "name", mt_json_name(d, block->name));
+    json_t *object = json_pack("{s:o, s:o}", "address", mt_json_number(block->address), "size",
+                               mt_json_number(block->size));
+    put_text(object, "category", &naming, MT_BY_CATEGORY, verdict);
+    put_text(object, "rule", &naming, MT_BY_RULE, verdict);
+    json_object_set_new(object, "time_ns", mt_json_number(mt_block_time(block)));
+    json_object_set_new(object, "age_ns", mt_json_number(mt_block_age(device, block)));
+    json_object_set_new(object, "stack", number_or_null(block->stack));
+    json_object_set_new(object, "forward_stack", number_or_null(block->forward_stack));
+    put_text(object, "operator", &naming, MT_BY_OPERATOR, verdict);
+    put_text(object, "certainty", &naming, MT_BY_CERTAINTY, verdict);
+    put_text(object, "dtype", &naming, MT_BY_DTYPE, verdict);
+    put_text(object, "module", &naming, MT_BY_MODULE, verdict);
+    put_text(object, "name", &naming, MT_BY_NAME, verdict);
     json_object_set_new(object, "range",
-                        mt_json_range(d, &analysis->replay.tracker.ranges, block->range));
+                        mt_json_range(naming.definitions, naming.ranges, block->range));
     return object;
 }
 
