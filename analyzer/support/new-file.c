@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "new-file.h"
+#include "room.h"
+#include "text.h"
+#include "write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -164,13 +167,22 @@ int mt_new_file_open(struct mt_new_file *file, const char *path, unsigned how)
     return rc;
 }
 
-FILE *mt_new_file_stream(const struct mt_new_file *file)
+static ssize_t write_bounded(void *cookie, const char *bytes, size_t size)
 {
-    int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
-    FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
-    if (!out && copy >= 0)
-        close(copy);
-    return out;
+    struct mt_new_file *file = cookie;
+    file->is_full = file->is_full || size > mt_room_of_output() - file->written;
+    int rc = file->is_full ? MT_OUTPUT_FULL : mt_write_all(file->fd, bytes, size);
+    if (rc) {
+        errno = -rc;
+        return 0;
+    }
+    file->written += size;
+    return (ssize_t)size;
+}
+
+FILE *mt_new_file_stream(struct mt_new_file *file)
+{
+    return fopencookie(file, "w", (cookie_io_functions_t){.write = write_bounded});
 }
 
 static int link_to(const struct mt_new_file *file, const char *name)
@@ -229,6 +241,8 @@ int mt_new_file_close(struct mt_new_file *file, FILE *out, int rc)
         rc = -errno;
     if (!rc && has_failed)
         rc = -EIO;
+    if (file->is_full)
+        rc = MT_OUTPUT_FULL;
     if (!rc)
         return mt_new_file_keep(file);
     mt_new_file_drop(file);
@@ -258,6 +272,14 @@ int mt_check_output(const char *path)
 
 const char *mt_output_error(int rc)
 {
+    static char text[120];
+    char size[MT_SIZE_TEXT];
+    if (rc == MT_OUTPUT_FULL) {
+        snprintf(text, sizeof text,
+                 "it would be longer than %s; memtap --most-output SIZE ... allows more",
+                 mt_size_text(size, mt_room_of_output()));
+        return text;
+    }
     return rc == -ELOOP ? "another user owns it, in a folder that others may write; remove it, or "
                           "give another file"
                         : strerror(-rc);

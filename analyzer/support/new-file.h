@@ -17,8 +17,10 @@
 #ifndef MT_NEW_FILE_H
 #define MT_NEW_FILE_H
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -33,13 +35,18 @@ struct mt_new_file {
     unsigned how;             /* enum mt_new_file_how */
     bool is_direct;           /* the path is a pipe or a device: nothing is renamed */
     int fd;
+    uint64_t written; /* bytes, by way of the stream */
+    bool is_full;     /* the stream was given more than memtap's limit (room.h) */
 };
 
 /* Return 0 or a negative errno. */
 int mt_new_file_open(struct mt_new_file *file, const char *path, unsigned how);
 
-/* Return a stream to the file, to be closed by its user or by mt_new_file_close; NULL: errno. */
-FILE *mt_new_file_stream(const struct mt_new_file *file);
+/* What a file that would be longer than the limit ends with, for mt_output_error. */
+#define MT_OUTPUT_FULL (-EMSGSIZE)
+
+/* Return a stream to the file, to be closed by mt_new_file_close; NULL: errno. */
+FILE *mt_new_file_stream(struct mt_new_file *file);
 
 /* Give the complete file its name; or discard it. Both close it. */
 int mt_new_file_keep(struct mt_new_file *file);

@@ -18,10 +18,11 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_limited;
-static uint64_t asked_memory, asked_events, input;
+static uint64_t asked_memory, asked_events, asked_output, input;
 static rlim_t before_limit = RLIM_INFINITY; /* the process's own */
 static uint64_t machine;                    /* as it was before we limit the process ourselves */
 static atomic_uint_fast64_t memory, work;   /* the limits; memory 0: none */
+static atomic_uint_fast64_t output = UINT64_MAX; /* likewise */
 static atomic_uint_fast64_t done;
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -79,14 +80,16 @@ static void set(void)
     uint64_t mib = input >> 20;
     memory = asked_memory ? asked_memory : least(machine, MT_ROOM_A_MIB * (mib ? mib : 1));
     work = asked_events ? asked_events * STEPS_AN_EVENT : STEPS + input * STEPS_A_BYTE;
+    output = asked_output ? asked_output : MT_ROOM_OUTPUT + input * MT_ROOM_OUTPUT_A_BYTE;
     limit_process();
 }
 
-void mt_room_begin(uint64_t bytes, uint64_t events)
+void mt_room_begin(uint64_t bytes, uint64_t events, uint64_t output_bytes)
 {
     struct rlimit data;
     asked_memory = bytes;
     asked_events = events;
+    asked_output = output_bytes;
     machine = mt_room_of_machine();
     if (!is_limited && !getrlimit(RLIMIT_DATA, &data))
         before_limit = data.rlim_cur;
@@ -135,6 +138,11 @@ void mt_room_input(const char *path)
 uint64_t mt_room(void)
 {
     return memory / 2;
+}
+
+uint64_t mt_room_of_output(void)
+{
+    return output;
 }
 
 bool mt_work_is_too_much(uint64_t steps)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The limits of memory and work, one of each for the process. A small file may stand for anything,
- * so who reads checks from time to time whether a limit is reached, and stops there. The limits
- * grow with the bytes that are read: what recordings need stays far below.
+ * The limits of memory, work and output, one of each for the process. A small file may stand for
+ * anything, so who reads or writes checks from time to time whether a limit is reached, and stops
+ * there. The limits grow with the bytes that are read: what recordings need stays far below.
  */
 #ifndef MT_ROOM_H
 #define MT_ROOM_H
@@ -17,12 +17,16 @@
 #define MT_ROOM_A_MIB (UINT64_C(256) << 20)
 #endif
 
+/* Bytes of output, and for each byte of files. Traces of PyTorch have at most 123 in any format. */
+#define MT_ROOM_OUTPUT (UINT64_C(64) << 20)
+#define MT_ROOM_OUTPUT_A_BYTE 512u
+
 /* Return half of the machine's memory, or of the limit of a control group or of the process. */
 uint64_t mt_room_of_machine(void);
 
 /* Set limits; before, there are none. memory: bytes that the process may take; 0: as mt_room_input
- * allows. events: those that may be expanded; 0: likewise. */
-void mt_room_begin(uint64_t memory, uint64_t events);
+ * allows. events: those that may be expanded; output: bytes of one; 0: likewise. */
+void mt_room_begin(uint64_t memory, uint64_t events, uint64_t output);
 
 /* Give the process the limit back that it had before mt_room_begin: it becomes another program. */
 void mt_room_leave(void);
@@ -35,6 +39,10 @@ void mt_room_input(const char *path);
 /* Return the bytes that reading may take, 0: no limit. It is half of the process's: sorting and
  * printing the results need memory, too. */
 uint64_t mt_room(void);
+
+/* Return the bytes that one output may have (stdout, or a file); UINT64_MAX: no limit. Any thread.
+ */
+uint64_t mt_room_of_output(void);
 
 /* Return whether reading has reached the limit. Takes some microseconds. */
 bool mt_room_is_full(void);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sink.h"
+#include "analyzer/support/new-file.h"
+#include "analyzer/support/room.h"
 #include "analyzer/support/write.h"
 #include "trace-format/safe-text.h"
 
@@ -8,6 +10,8 @@
 
 static int write_out(const struct mt_sink *sink, const void *bytes, size_t size)
 {
+    if (sink->done + size > mt_room_of_output())
+        return MT_OUTPUT_FULL;
     if (!sink->file)
         return mt_write_all(sink->fd, bytes, size);
     return fwrite(bytes, 1, size, sink->file) == size ? 0 : -EIO;

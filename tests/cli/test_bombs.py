@@ -40,6 +40,7 @@ COMMANDS = [
     ["history", "add", "--db", "{}.db"],
     ["plan"],
     ["export", "-f", "perfetto", "-o", "{}.perfetto"],
+    ["export", "-f", "csv", "-o", "{}.csv"],
 ]
 faults, figures = [], []
 
@@ -78,6 +79,11 @@ def run(folder, bomb, command):
     if any(not line.startswith("memtap") for line in lines) or len(lines) > 3 or (size == OUTPUT and not is_told):
         faults.append(f"{where}: {errors[:600]}")
     os.unlink(out.name)
+    made = os.path.join(folder, words[words.index("-o") + 1]) if "-o" in words else ""
+    if os.path.exists(made):
+        if os.path.getsize(made) > OUTPUT:
+            faults.append(f"{where}: a file of {os.path.getsize(made) >> 10} KiB")
+        os.unlink(made)
     return errors
 
 
@@ -96,6 +102,15 @@ def check_events(folder):
     code, errors = report("--most-events", "30000000")
     if code or errors:
         faults.append(f"--most-events 30000000 report pairs.mtap: {code}: {errors}")
+    done = subprocess.run(
+        [memtap, "--most-events", "30000000", "--most-memory", "64 MiB", "oom", "pairs.mtap"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.stderr.count("\n") != 1 or "never ran out" not in done.stderr:
+        faults.append(f"oom pairs.mtap keeps requests although nothing ran out: {done.stderr}")
     for wrong in ("0", "-1", "many", "1x", "99999999999999999999"):
         code, errors = report("--most-events", wrong)
         if code != 2 or "not a number of events" not in errors:
@@ -117,6 +132,8 @@ def main():
         ("shared.mtap", "stacks -f folded"),
         ("shared.mtap", "stacks -f json"),
         ("live.mtap", "dump"),
+        ("live.mtap", "export -f csv -o {}.csv"),
+        ("names.mtap", "diff --flame {}.flame {}"),
     ):
         if bomb in bombs and "--most-" not in errors[bomb, command]:
             faults.append(f"{command} {bomb} does not say that it stopped: {errors[bomb, command]}")

@@ -27,7 +27,8 @@ START_TEST(memory_grows_with_the_files)
     char path[32], other[32];
     int fd, second;
     uint64_t machine = mt_room_of_machine();
-    mt_room_begin(0, 0);
+    mt_room_begin(0, 0, 0);
+    ck_assert_uint_eq(mt_room_of_output(), MT_ROOM_OUTPUT);
     ck_assert_uint_eq(mt_room(), least(machine, MT_ROOM_A_MIB) / 2);
     make_file(path, &fd, 6 * MIB);
     for (unsigned i = 0; i < 5; i++) /* as a command that reads it several times */
@@ -39,6 +40,7 @@ START_TEST(memory_grows_with_the_files)
     ck_assert(!ftruncate(fd, 8 * (off_t)MIB));
     mt_room_input(path);
     ck_assert_uint_eq(mt_room(), least(machine, 9 * MT_ROOM_A_MIB) / 2);
+    ck_assert_uint_eq(mt_room_of_output(), MT_ROOM_OUTPUT + 9 * MIB * MT_ROOM_OUTPUT_A_BYTE);
     ck_assert(!mt_room_is_full());
     close(fd);
     close(second);
@@ -48,7 +50,9 @@ END_TEST
 START_TEST(work_has_an_end)
 {
     ck_assert(!mt_work_is_too_much(UINT64_C(1) << 40)); /* nobody has set limits */
-    mt_room_begin(512 * MIB, 1000);
+    ck_assert_uint_eq(mt_room_of_output(), UINT64_MAX);
+    mt_room_begin(512 * MIB, 1000, 10);
+    ck_assert_uint_eq(mt_room_of_output(), 10);
     ck_assert_uint_eq(mt_room(), 256 * MIB);
     ck_assert(!mt_work_is_too_much(64 * 1000));
     ck_assert(mt_work_is_too_much(1));

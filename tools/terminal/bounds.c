@@ -16,8 +16,7 @@
 #define LEAST_MEMORY (64u << 20)
 
 static struct {
-    uint64_t memory, output; /* bytes; 0: choose by the machine and the traces */
-    uint64_t events;         /* 0: choose by the traces */
+    uint64_t memory, output, events; /* bytes, and their number; 0: choose by the traces */
     uint64_t written;
 } limits;
 
@@ -88,7 +87,7 @@ static void tell_and_end(void)
     int n = snprintf(line, sizeof line,
                      "memtap: the output ends here, at %s; memtap --most-output SIZE ... lets it "
                      "be longer\n",
-                     mt_size_text(size, limits.output));
+                     mt_size_text(size, mt_room_of_output()));
     if (write(STDERR_FILENO, line, (size_t)n) == n)
         _exit(MT_EXIT_BAD);
     _exit(MT_EXIT_BAD);
@@ -97,7 +96,7 @@ static void tell_and_end(void)
 static ssize_t write_counted(void *unused, const char *bytes, size_t size)
 {
     (void)unused;
-    uint64_t room = limits.output - limits.written;
+    uint64_t room = mt_room_of_output() - limits.written;
     size_t done = write_all(bytes, size < room ? size : (size_t)room);
     limits.written += done;
     if (done == room && size > room)
@@ -117,12 +116,9 @@ static void count_output(void)
 
 void mt_bounds_begin(void)
 {
-    uint64_t machine = mt_room_of_machine();
     if (limits.memory && limits.memory < LEAST_MEMORY)
         limits.memory = LEAST_MEMORY;
-    if (!limits.output)
-        limits.output = machine;
-    mt_room_begin(limits.memory, limits.events);
+    mt_room_begin(limits.memory, limits.events, limits.output);
     mt_reader_most_records(limits.events);
     count_output();
 }
