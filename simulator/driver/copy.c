@@ -36,63 +36,23 @@ static struct sim_copy3d bytes(void *to, const void *from, size_t size,
     return sim_copy_rows(to, size, from, size, size, 1, direction);
 }
 
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size)
-{
-    struct sim_copy3d copy = bytes(driver_pointer(to), driver_pointer(from), size, SIM_BY_ADDRESS);
-
-    return driver_copy_now(&copy);
-}
-
-CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
-{
-    struct sim_copy3d copy = bytes(driver_pointer(to), driver_pointer(from), size, SIM_BY_ADDRESS);
-
-    return driver_copy(&copy, stream);
-}
-
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size)
-{
-    struct sim_copy3d copy = bytes(driver_pointer(to), from, size, SIM_HOST_TO_DEVICE);
-
-    return driver_copy_now(&copy);
-}
-
-CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size, CUstream stream)
-{
-    struct sim_copy3d copy = bytes(driver_pointer(to), from, size, SIM_HOST_TO_DEVICE);
-
-    return driver_copy(&copy, stream);
-}
-
-CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size)
-{
-    struct sim_copy3d copy = bytes(to, driver_pointer(from), size, SIM_DEVICE_TO_HOST);
-
-    return driver_copy_now(&copy);
-}
-
-CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size, CUstream stream)
-{
-    struct sim_copy3d copy = bytes(to, driver_pointer(from), size, SIM_DEVICE_TO_HOST);
-
-    return driver_copy(&copy, stream);
-}
-
-CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t size)
-{
-    struct sim_copy3d copy =
-        bytes(driver_pointer(to), driver_pointer(from), size, SIM_DEVICE_TO_DEVICE);
-
-    return driver_copy_now(&copy);
-}
-
-CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream)
-{
-    struct sim_copy3d copy =
-        bytes(driver_pointer(to), driver_pointer(from), size, SIM_DEVICE_TO_DEVICE);
-
-    return driver_copy(&copy, stream);
-}
+/* A copy at once and one on a stream; to and from: the two addresses, as the core has them. */
+#define COPIES(name, to_type, from_type, to_address, from_address, direction)                      \
+    CUresult name(to_type to, from_type from, size_t size)                                         \
+    {                                                                                              \
+        struct sim_copy3d copy = bytes(to_address, from_address, size, direction);                 \
+        return driver_copy_now(&copy);                                                             \
+    }                                                                                              \
+    CUresult name##Async(to_type to, from_type from, size_t size, CUstream stream)                 \
+    {                                                                                              \
+        struct sim_copy3d copy = bytes(to_address, from_address, size, direction);                 \
+        return driver_copy(&copy, stream);                                                         \
+    }
+COPIES(cuMemcpy, CUdeviceptr, CUdeviceptr, driver_pointer(to), driver_pointer(from), SIM_BY_ADDRESS)
+COPIES(cuMemcpyHtoD, CUdeviceptr, const void *, driver_pointer(to), from, SIM_HOST_TO_DEVICE)
+COPIES(cuMemcpyDtoH, void *, CUdeviceptr, to, driver_pointer(from), SIM_DEVICE_TO_HOST)
+COPIES(cuMemcpyDtoD, CUdeviceptr, CUdeviceptr, driver_pointer(to), driver_pointer(from),
+       SIM_DEVICE_TO_DEVICE)
 
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                       CUcontext from_context, size_t size)
@@ -133,68 +93,26 @@ static CUresult set(CUdeviceptr to, size_t pitch, unsigned value, size_t element
     return driver_result(error);
 }
 
-CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count)
-{
-    return set(to, 0, value, 1, count, 1, NULL);
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
-{
-    return set(to, 0, value, 1, count, 1, stream);
-}
-
-CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
-                      size_t height)
-{
-    return set(to, pitch, value, 1, width, height, NULL);
-}
-
-CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
-                           size_t height, CUstream stream)
-{
-    return set(to, pitch, value, 1, width, height, stream);
-}
-
-CUresult cuMemsetD16(CUdeviceptr to, unsigned short value, size_t count)
-{
-    return set(to, 0, value, 2, count, 1, NULL);
-}
-
-CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream)
-{
-    return set(to, 0, value, 2, count, 1, stream);
-}
-
-CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
-                       size_t height)
-{
-    return set(to, pitch, value, 2, width, height, NULL);
-}
-
-CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
-                            size_t height, CUstream stream)
-{
-    return set(to, pitch, value, 2, width, height, stream);
-}
-
-CUresult cuMemsetD32(CUdeviceptr to, unsigned int value, size_t count)
-{
-    return set(to, 0, value, 4, count, 1, NULL);
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream)
-{
-    return set(to, 0, value, 4, count, 1, stream);
-}
-
-CUresult cuMemsetD2D32(CUdeviceptr to, size_t pitch, unsigned int value, size_t width,
-                       size_t height)
-{
-    return set(to, pitch, value, 4, width, height, NULL);
-}
-
-CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int value, size_t width,
-                            size_t height, CUstream stream)
-{
-    return set(to, pitch, value, 4, width, height, stream);
-}
+/* The fills of elements of so many bits: of some or of rows, at once or on a stream. */
+#define FILLS(bits, type)                                                                          \
+    CUresult cuMemsetD##bits(CUdeviceptr to, type value, size_t count)                             \
+    {                                                                                              \
+        return set(to, 0, value, (bits) / 8, count, 1, NULL);                                      \
+    }                                                                                              \
+    CUresult cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t count, CUstream stream)     \
+    {                                                                                              \
+        return set(to, 0, value, (bits) / 8, count, 1, stream);                                    \
+    }                                                                                              \
+    CUresult cuMemsetD2D##bits(CUdeviceptr to, size_t pitch, type value, size_t width,             \
+                               size_t height)                                                      \
+    {                                                                                              \
+        return set(to, pitch, value, (bits) / 8, width, height, NULL);                             \
+    }                                                                                              \
+    CUresult cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value, size_t width,      \
+                                      size_t height, CUstream stream)                              \
+    {                                                                                              \
+        return set(to, pitch, value, (bits) / 8, width, height, stream);                           \
+    }
+FILLS(8, unsigned char)
+FILLS(16, unsigned short)
+FILLS(32, unsigned int)

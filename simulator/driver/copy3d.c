@@ -41,58 +41,31 @@ static enum sim_direction direction_of(CUmemorytype to, CUmemorytype from)
      .depth = (depth_),                                                                            \
      .direction = direction_of((p)->dstMemoryType, (p)->srcMemoryType)}
 
-static struct sim_copy3d copy_of_2d(const CUDA_MEMCPY2D *parameters)
-{
-    return (struct sim_copy3d)COPY(parameters, 0, 0, parameters->Height, parameters->Height, 1);
-}
+#define COPY_2D(p) COPY(p, 0, 0, (p)->Height, (p)->Height, 1)
+#define COPY_3D(p) COPY(p, (p)->dstZ, (p)->srcZ, (p)->dstHeight, (p)->srcHeight, (p)->Depth)
 
-CUresult cuMemcpy2D(const CUDA_MEMCPY2D *parameters)
-{
-    struct sim_copy3d copy = copy_of_2d(parameters);
-
-    return driver_copy_now(&copy);
-}
+/* A copy at once and one on a stream. */
+#define COPIES(name, type, form)                                                                   \
+    CUresult name(const type *parameters)                                                          \
+    {                                                                                              \
+        struct sim_copy3d copy = form(parameters);                                                 \
+                                                                                                   \
+        return driver_copy_now(&copy);                                                             \
+    }                                                                                              \
+                                                                                                   \
+    CUresult name##Async(const type *parameters, CUstream stream)                                  \
+    {                                                                                              \
+        struct sim_copy3d copy = form(parameters);                                                 \
+                                                                                                   \
+        return driver_copy(&copy, stream);                                                         \
+    }
+COPIES(cuMemcpy2D, CUDA_MEMCPY2D, COPY_2D)
+COPIES(cuMemcpy3D, CUDA_MEMCPY3D, COPY_3D)
+COPIES(cuMemcpy3DPeer, CUDA_MEMCPY3D_PEER, COPY_3D)
 
 CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *parameters)
 {
     return cuMemcpy2D(parameters);
-}
-
-CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *parameters, CUstream stream)
-{
-    struct sim_copy3d copy = copy_of_2d(parameters);
-
-    return driver_copy(&copy, stream);
-}
-
-#define COPY_3D(p) COPY(p, (p)->dstZ, (p)->srcZ, (p)->dstHeight, (p)->srcHeight, (p)->Depth)
-
-CUresult cuMemcpy3D(const CUDA_MEMCPY3D *parameters)
-{
-    struct sim_copy3d copy = COPY_3D(parameters);
-
-    return driver_copy_now(&copy);
-}
-
-CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *parameters, CUstream stream)
-{
-    struct sim_copy3d copy = COPY_3D(parameters);
-
-    return driver_copy(&copy, stream);
-}
-
-CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *parameters)
-{
-    struct sim_copy3d copy = COPY_3D(parameters);
-
-    return driver_copy_now(&copy);
-}
-
-CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *parameters, CUstream stream)
-{
-    struct sim_copy3d copy = COPY_3D(parameters);
-
-    return driver_copy(&copy, stream);
 }
 
 /* --- rows of one-dimensional arrays ------------------------------------------------------- */

@@ -55,6 +55,37 @@ CUresult cuGraphDestroyNode(CUgraphNode node)
     return CUDA_SUCCESS;
 }
 
+#define UNUSED __attribute__((unused))
+
+/* How nodes of a kind are made, changed, and changed in an executable graph. set: sets the work by
+ * the parameters, 0 or a negative errno. Behind it: what two of the three have besides. */
+#define NODES(Kind, type, set, ...)                                                                \
+    CUresult cuGraphAdd##Kind##Node(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,    \
+                                    size_t count, const type *parameters, ##__VA_ARGS__)           \
+    {                                                                                              \
+        struct sim_work work;                                                                      \
+        int error = set(work, parameters);                                                         \
+                                                                                                   \
+        return error ? driver_result(error) : add_node(out, graph, before, count, &work);          \
+    }                                                                                              \
+                                                                                                   \
+    CUresult cuGraph##Kind##NodeSetParams(CUgraphNode node, const type *parameters)                \
+    {                                                                                              \
+        struct sim_work work;                                                                      \
+        int error = set(work, parameters);                                                         \
+                                                                                                   \
+        return error ? driver_result(error) : change_node(node, &work);                            \
+    }                                                                                              \
+                                                                                                   \
+    CUresult cuGraphExec##Kind##NodeSetParams(CUgraphExec executable, CUgraphNode node,            \
+                                              const type *parameters, ##__VA_ARGS__)               \
+    {                                                                                              \
+        struct sim_work work;                                                                      \
+        int error = set(work, parameters);                                                         \
+                                                                                                   \
+        return error ? driver_result(error) : change_executable(executable, node, &work);          \
+    }
+
 /* --- kernels ----------------------------------------------------------------------------- */
 
 #define WORK_OF_KERNEL(k)                                                                          \
@@ -69,28 +100,8 @@ CUresult cuGraphDestroyNode(CUgraphNode node)
         }                                                                                          \
     }
 
-CUresult cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                              size_t count, const CUDA_KERNEL_NODE_PARAMS *kernel)
-{
-    struct sim_work work = WORK_OF_KERNEL(kernel);
-
-    return add_node(out, graph, before, count, &work);
-}
-
-CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *kernel)
-{
-    struct sim_work work = WORK_OF_KERNEL(kernel);
-
-    return change_node(node, &work);
-}
-
-CUresult cuGraphExecKernelNodeSetParams(CUgraphExec executable, CUgraphNode node,
-                                        const CUDA_KERNEL_NODE_PARAMS *kernel)
-{
-    struct sim_work work = WORK_OF_KERNEL(kernel);
-
-    return change_executable(executable, node, &work);
-}
+#define KERNEL_WORK(work, k) ((work) = (struct sim_work)WORK_OF_KERNEL(k), 0)
+NODES(Kernel, CUDA_KERNEL_NODE_PARAMS, KERNEL_WORK)
 
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *kernel)
 {
@@ -116,33 +127,8 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *k
 
 /* --- copies ------------------------------------------------------------------------------ */
 
-CUresult cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                              size_t count, const CUDA_MEMCPY3D *copy, CUcontext context)
-{
-    struct sim_work work;
-    int error = work_of_copy(&work, copy);
-
-    (void)context;
-    return error ? driver_result(error) : add_node(out, graph, before, count, &work);
-}
-
-CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *copy)
-{
-    struct sim_work work;
-    int error = work_of_copy(&work, copy);
-
-    return error ? driver_result(error) : change_node(node, &work);
-}
-
-CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec executable, CUgraphNode node,
-                                        const CUDA_MEMCPY3D *copy, CUcontext context)
-{
-    struct sim_work work;
-    int error = work_of_copy(&work, copy);
-
-    (void)context;
-    return error ? driver_result(error) : change_executable(executable, node, &work);
-}
+#define COPY_WORK(work, c) work_of_copy(&(work), c)
+NODES(Memcpy, CUDA_MEMCPY3D, COPY_WORK, CUcontext context UNUSED)
 
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D *copy)
 {
@@ -173,34 +159,9 @@ static bool is_fill(const struct sim_work *work)
     return work->fill.element == 1 || work->fill.element == 2 || work->fill.element == 4;
 }
 
-CUresult cuGraphAddMemsetNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                              size_t count, const CUDA_MEMSET_NODE_PARAMS *fill, CUcontext context)
-{
-    struct sim_work work = WORK_OF_FILL(fill);
-
-    (void)context;
-    if (!is_fill(&work))
-        return CUDA_ERROR_INVALID_VALUE;
-    return add_node(out, graph, before, count, &work);
-}
-
-CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *fill)
-{
-    struct sim_work work = WORK_OF_FILL(fill);
-
-    return is_fill(&work) ? change_node(node, &work) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec executable, CUgraphNode node,
-                                        const CUDA_MEMSET_NODE_PARAMS *fill, CUcontext context)
-{
-    struct sim_work work = WORK_OF_FILL(fill);
-
-    (void)context;
-    if (!is_fill(&work))
-        return CUDA_ERROR_INVALID_VALUE;
-    return change_executable(executable, node, &work);
-}
+#define FILL_WORK(work, f)                                                                         \
+    ((work) = (struct sim_work)WORK_OF_FILL(f), is_fill(&(work)) ? 0 : -EINVAL)
+NODES(Memset, CUDA_MEMSET_NODE_PARAMS, FILL_WORK, CUcontext context UNUSED)
 
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *fill)
 {
@@ -224,28 +185,8 @@ CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *f
         .type = SIM_NODE_HOST, .host = {(h)->fn, (h)->userData }                                   \
     }
 
-CUresult cuGraphAddHostNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                            size_t count, const CUDA_HOST_NODE_PARAMS *call)
-{
-    struct sim_work work = WORK_OF_HOST(call);
-
-    return add_node(out, graph, before, count, &work);
-}
-
-CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *call)
-{
-    struct sim_work work = WORK_OF_HOST(call);
-
-    return change_node(node, &work);
-}
-
-CUresult cuGraphExecHostNodeSetParams(CUgraphExec executable, CUgraphNode node,
-                                      const CUDA_HOST_NODE_PARAMS *call)
-{
-    struct sim_work work = WORK_OF_HOST(call);
-
-    return change_executable(executable, node, &work);
-}
+#define HOST_WORK(work, h) ((work) = (struct sim_work)WORK_OF_HOST(h), 0)
+NODES(Host, CUDA_HOST_NODE_PARAMS, HOST_WORK)
 
 CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *call)
 {
@@ -355,16 +296,13 @@ static int work_of_parameters(struct sim_work *work, const CUgraphNodeParams *pa
     *work = (struct sim_work){.type = (enum sim_node_type)parameters->type};
     switch (work->type) {
     case SIM_NODE_KERNEL:
-        *work = (struct sim_work)WORK_OF_KERNEL(&parameters->kernel);
-        return 0;
+        return KERNEL_WORK(*work, &parameters->kernel);
     case SIM_NODE_COPY:
         return work_of_copy(work, &parameters->memcpy.copyParams);
     case SIM_NODE_FILL:
-        *work = (struct sim_work)WORK_OF_FILL(&parameters->memset);
-        return is_fill(work) ? 0 : -EINVAL;
+        return FILL_WORK(*work, &parameters->memset);
     case SIM_NODE_HOST:
-        *work = (struct sim_work)WORK_OF_HOST(&parameters->host);
-        return 0;
+        return HOST_WORK(*work, &parameters->host);
     case SIM_NODE_GRAPH:
         work->graph = graph_of(parameters->graph.graph);
         return work->graph ? 0 : -EINVAL;
