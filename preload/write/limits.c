@@ -116,8 +116,8 @@ static void end_program(const char *limit, const char *value)
 {
     char place[PLACE_SIZE];
     write_place(place, limits.stack);
-    mt_message("the run is over %s %s%s%s; ending the program", limit, value,
-               *place ? ", at " : "", place);
+    mt_message("the run is over %s %s%s%s; ending the program", limit, value, *place ? ", at " : "",
+               place);
     send_signal(SIGTERM);
 }
 
