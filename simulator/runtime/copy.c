@@ -169,25 +169,20 @@ static cudaError_t copy_box(CUDA_MEMCPY3D form, enum cudaMemcpyKind kind, bool w
     return waits ? DRIVER(cuMemcpy3D, &form) : DRIVER(cuMemcpy3DAsync, &form, stream);
 }
 
-cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *copy)
-{
-    return copy_box((CUDA_MEMCPY3D)BOX(copy), copy->kind, true, NULL);
-}
-
-cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *copy, cudaStream_t stream)
-{
-    return copy_box((CUDA_MEMCPY3D)BOX(copy), copy->kind, false, stream);
-}
-
-cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *copy)
-{
-    return copy_box((CUDA_MEMCPY3D)BOX(copy), cudaMemcpyDeviceToDevice, true, NULL);
-}
-
-cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *copy, cudaStream_t stream)
-{
-    return copy_box((CUDA_MEMCPY3D)BOX(copy), cudaMemcpyDeviceToDevice, false, stream);
-}
+/* A copy at once and one on a stream, with the parameters that follow. */
+#define COPIES(name, form, kind, ...)                                                              \
+    cudaError_t name(__VA_ARGS__)                                                                  \
+    {                                                                                              \
+        return copy_box(form, kind, true, NULL);                                                   \
+    }                                                                                              \
+                                                                                                   \
+    cudaError_t name##Async(__VA_ARGS__, cudaStream_t stream)                                      \
+    {                                                                                              \
+        return copy_box(form, kind, false, stream);                                                \
+    }
+COPIES(cudaMemcpy3D, ((CUDA_MEMCPY3D)BOX(copy)), copy->kind, const struct cudaMemcpy3DParms *copy)
+COPIES(cudaMemcpy3DPeer, ((CUDA_MEMCPY3D)BOX(copy)), cudaMemcpyDeviceToDevice,
+       const struct cudaMemcpy3DPeerParms *copy)
 
 /* --- rows: offsets are bytes and rows ------------------------------------------------------ */
 
@@ -196,46 +191,15 @@ cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *copy, cuda
 #define ROWS(to, from)                                                                             \
     ((CUDA_MEMCPY3D){to, from, .WidthInBytes = width, .Height = height, .Depth = 1})
 
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                         size_t width, size_t height, enum cudaMemcpyKind kind)
-{
-    return copy_box(ROWS(MEMORY(dst, to, to_pitch), MEMORY(src, from, from_pitch)), kind, true,
-                    NULL);
-}
-
-cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                              size_t width, size_t height, enum cudaMemcpyKind kind,
-                              cudaStream_t stream)
-{
-    return copy_box(ROWS(MEMORY(dst, to, to_pitch), MEMORY(src, from, from_pitch)), kind, false,
-                    stream);
-}
-
-cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch,
-                                size_t width, size_t height, enum cudaMemcpyKind kind)
-{
-    return copy_box(ROWS(ARRAY(dst, to, x, y), MEMORY(src, from, pitch)), kind, true, NULL);
-}
-
-cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void *from,
-                                     size_t pitch, size_t width, size_t height,
-                                     enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    return copy_box(ROWS(ARRAY(dst, to, x, y), MEMORY(src, from, pitch)), kind, false, stream);
-}
-
-cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from, size_t x,
-                                  size_t y, size_t width, size_t height, enum cudaMemcpyKind kind)
-{
-    return copy_box(ROWS(MEMORY(dst, to, pitch), ARRAY(src, from, x, y)), kind, true, NULL);
-}
-
-cudaError_t cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t from, size_t x,
-                                       size_t y, size_t width, size_t height,
-                                       enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    return copy_box(ROWS(MEMORY(dst, to, pitch), ARRAY(src, from, x, y)), kind, false, stream);
-}
+COPIES(cudaMemcpy2D, ROWS(MEMORY(dst, to, to_pitch), MEMORY(src, from, from_pitch)), kind, void *to,
+       size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+       enum cudaMemcpyKind kind)
+COPIES(cudaMemcpy2DToArray, ROWS(ARRAY(dst, to, x, y), MEMORY(src, from, pitch)), kind,
+       cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width,
+       size_t height, enum cudaMemcpyKind kind)
+COPIES(cudaMemcpy2DFromArray, ROWS(MEMORY(dst, to, pitch), ARRAY(src, from, x, y)), kind, void *to,
+       size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height,
+       enum cudaMemcpyKind kind)
 
 cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
                                      cudaArray_const_t from, size_t from_x, size_t from_y,
