@@ -75,6 +75,8 @@ def program_faults(path, newest, carried):
     for folder in re.findall(r"(?:RPATH|RUNPATH).*\[(.*)\]", dynamic):
         if folder.rstrip("/") != "$ORIGIN":
             yield f"{path.name} looks for libraries in {folder}"
+    if not re.search(r"Type: +DYN", readelf("-h", path)):
+        yield f"{path.name} is not position independent"
     symbols = readelf("-V", path)
     for version in sorted({one for one in versions(symbols) if one > newest}):
         yield f"{path.name} needs GLIBC_{'.'.join(map(str, version))}"

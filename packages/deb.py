@@ -57,7 +57,6 @@ memtap: embedded-library *
 # Stand-ins for CUDA's libraries, whose functions only call those of libcudasim.so.
 memtap: library-not-linked-against-libc *
 memtap: shared-library-lacks-prerequisites *
-memtap: hardening-no-pie *
 # It is not one of Debian's own packages: no bug of Debian's asks for it, and $DEBEMAIL says who made it.
 memtap: initial-upload-closes-no-bugs *
 memtap: bogus-mail-host *

@@ -48,6 +48,7 @@ strip = ['true']
 pkg-config = 'pkg-config'
 
 [built-in options]
+b_pie = true
 c_args = flags
 cpp_args = flags
 c_link_args = link + ['-L{host}', '-lhost-unwinder']

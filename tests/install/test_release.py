@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_release.py SOURCE TEST...: what tools/release makes. The same commit in two folders gives the same wheel and the same Debian
-package; the wheel passes its check, installs, records and explains a program, and passes each TEST: a script and its arguments after
-the command, with commas between them, `command` and `library` for the wheel's own. The check and the hashes find what is damaged.
-Skipped (77) where this is not Debian 12, whose libraries the wheel carries. Minutes, so it is for `meson test --setup all`."""
+package, in which lintian, where it is there, finds nothing; the wheel passes its check, installs, records and explains a program, and
+passes each TEST: a script and its arguments after the command, with commas between them, `command` and `library` for the wheel's own.
+The check and the hashes find what is damaged. Skipped (77) where this is not Debian 12, whose libraries the wheel carries. Minutes, so
+it is for `meson test --setup all`."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,6 +63,7 @@ def check_faults(tree, wheel, folder):
         ("is not what RECORD says", lambda name, data: data + b"\n" if name.endswith("/METADATA") else data),
         ("differ", lambda name, data: data.replace(b"2_28", b"2_17") if name.endswith("/WHEEL") else data),
         ("there is no memtap-", lambda name, data: None if name.endswith(".cdx.json") else data),
+        ("is not position independent", lambda name, data: data[:16] + b"\2" + data[17:] if name.endswith("/memtap") else data),
         ("needs lib", lambda name, data: data.replace(b"libm.so.6\0", b"libx.so.6\0") if name.endswith("/memtap") else data),
     ):
         rewrite(wheel, bad, change)
@@ -95,6 +98,9 @@ with tempfile.TemporaryDirectory() as name:
     for one, other in zip(first, second):
         assert one.read_bytes() == other.read_bytes(), one.name
     wheel = next(path for path in first if path.suffix == ".whl")
+    if shutil.which("lintian"):
+        said = run("lintian", "--allow-root", *(path for path in first if path.suffix == ".deb"))
+        assert not said, said
     run(sys.executable, "-m", "venv", work / "venv")
     run(work / "venv/bin/python", "-m", "pip", "install", "--no-index", wheel)
     check_works(work / "venv/bin/memtap", work / "venv/bin/python", work)
