@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """fetch.py TOOLS [--tests]: fetches into the folder TOOLS what the page is made of: zig (clang, lld and wasi-libc) and node from PyPI,
 zstd's C source, npm's packages. With --tests also npm's packages of the page's tests, into TOOLS/tests.
-fetch.py --why LOG: says what of a log's known reasons made a command fail; exit code 1 where there is none.
 
 It fetches what is missing, checks hashes, needs no root, and writes nowhere else. Where it fails, one line says why."""
 
@@ -22,30 +21,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 TESTS = HERE.parent / "tests/page"
 WHEELS, SOURCES = HERE / "requirements.txt", HERE / "requirements-source.txt"
 NO_NETWORK = "there is no network"
-# What tools print, and what it means to somebody who waits for the page.
-REASONS = (
-    (r"No space left on device|ENOSPC|Disk quota exceeded", "the disk is full", "free 1 GB"),
-    (r"DO NOT MATCH THE HASHES|EINTEGRITY", "a download is damaged, or is not what memtap was tried with", "try again"),
-    (r"No module named pip\b", "this Python has no pip", "install it (Debian: apt-get install python3-pip)"),
-    (
-        r"ProxyError|Tunnel connection failed|ERR_PROXY|tunneling socket|ECONNREFUSED.*proxy",
-        "the proxy refuses",
-        "check https_proxy",
-    ),
-    (
-        r"CERTIFICATE_VERIFY_FAILED|SSLError|SELF_SIGNED|UNABLE_TO_GET_ISSUER",
-        "the certificate of the network's host is not known here",
-        "set PIP_CERT and NODE_EXTRA_CA_CERTS",
-    ),
-    (r"Permission denied|EACCES|Read-only file system|EROFS", "a folder cannot be written", "see the log"),
-    (
-        r"NewConnectionError|NameResolutionError|Failed to establish|ENOTFOUND|EAI_AGAIN|ECONN|ETIMEDOUT|Timeout|timed out"
-        r"|Temporary failure resolving|Could not resolve",
-        NO_NETWORK,
-        "connect it, or name its proxy in https_proxy,",
-    ),
-    (r"from versions: none", "pip's index does not answer, or lacks it", "check the network and pip's configuration"),
-)
+# What tools print, what it means to somebody who waits, what to do; tools/setup.sh reads it before there is a Python.
+REASONS = [line.split("\t") for line in (HERE / "reasons.txt").read_text().splitlines()]
 
 
 class Failed(Exception):
@@ -213,9 +190,6 @@ def for_tests(tools):
 
 def main():
     tools, *more = sys.argv[1:]
-    if tools == "--why":
-        known = reason_of(more[0])
-        sys.exit(print(f"{known[0]}; {known[1]} and run this again") if known else 1)
     try:
         for_tests(tools) if more else fetch(pathlib.Path(tools))
     except Failed as problem:

@@ -35,12 +35,24 @@ die() {
     exit 1
 }
 
+# why LOG: the reason that a log has, of those that are known, and what to do. (Without Python: it may be what is missing.)
+why() {
+    local pattern what remedy
+    while IFS=$'\t' read -r pattern what remedy; do
+        if grep -qE "$pattern" "$1"; then
+            echo "$what; $remedy and run this again"
+            return
+        fi
+    done <page/reasons.txt
+    return 1
+}
+
 # fail LOG COMMAND...: one line where the log has a reason that is known, else the log's end.
 fail() {
     local log=$1 why
     shift
-    if why=$(python3 page/fetch.py --why "$log" 2>/dev/null); then
-        die "$why ($log has the output of: $1 ${2:-} ${3:-} ...)"
+    if why=$(why "$log"); then
+        die "$why ($log has all of it)"
     fi
     tail -n 60 "$log" >&2
     die "this failed: $*" "Its whole output is in $log."
@@ -93,11 +105,13 @@ install_missing() {
     fi
     read -ra packages <<<"$(names 1)"
     say "Installing system packages: ${packages[*]}"
+    apt_get() { "${root[@]}" "${apt[@]}" "$@" >>.cache/apt.log 2>&1 </dev/null; }
+    : >.cache/apt.log
     # A fresh machine has no package lists, an old one has outdated ones.
-    if ! compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null ||
-        ! "${root[@]}" "${apt[@]}" install "${packages[@]}" >.cache/apt.log 2>&1 </dev/null; then
-        quietly apt-update "${root[@]}" "${apt[@]}" update
-        quietly apt "${root[@]}" "${apt[@]}" install "${packages[@]}"
+    if ! compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || ! apt_get install "${packages[@]}"; then
+        : >.cache/apt.log
+        apt_get update || true # a list that is not needed may fail; why one failed is in the log
+        apt_get install "${packages[@]}" || fail .cache/apt.log apt-get install "${packages[@]}"
     fi
 }
 
