@@ -83,17 +83,28 @@ names() {
     echo "${found[*]}"
 }
 
+# Return the command that installs the missing; exit code 1 where no package manager is known.
+how() {
+    if command -v apt-get >/dev/null; then
+        echo "apt-get install --no-install-recommends $(names 1)"
+    elif command -v zypper >/dev/null; then
+        echo "zypper install $(names 4)"
+    elif command -v pacman >/dev/null; then
+        echo "pacman -S $(names 3)"
+    elif command -v dnf >/dev/null; then
+        echo "dnf install $(names 2)"
+    else
+        return 1
+    fi
+}
+
 # Install the missing with apt-get; where that cannot be, name the command that can.
 install_missing() {
     [ ${#missing[@]} -gt 0 ] || return 0
-    local root=(env DEBIAN_FRONTEND=noninteractive) packages how=
+    local root=(env DEBIAN_FRONTEND=noninteractive) packages how
     mkdir -p .cache
     local apt=(apt-get -y --no-install-recommends -o DPkg::Lock::Timeout=300)
-    if command -v dnf >/dev/null; then how="dnf install $(names 2)"; fi
-    if command -v pacman >/dev/null; then how="pacman -S $(names 3)"; fi
-    if command -v zypper >/dev/null; then how="zypper install $(names 4)"; fi
-    if command -v apt-get >/dev/null; then how="apt-get install --no-install-recommends $(names 1)"; fi
-    [ -n "$how" ] || die "missing are what Debian calls $(names 1); install them and run $0 again"
+    how=$(how) || die "missing are what Debian calls $(names 1); install them and run $0 again"
     if ! command -v apt-get >/dev/null; then
         die "packages are missing; as root, run: $how"
     fi
@@ -121,8 +132,9 @@ has_pip() { python3 -m pip --version; }
 
 may_install() { command -v apt-get && { [ "$(id -u)" -eq 0 ] || command -v sudo; }; }
 
-install_build_packages() {
-    local missing=()
+# Set missing to the packages that a build lacks.
+find_missing() {
+    missing=()
     # What an earlier call fetched.
     PATH=$PATH:$PWD/.cache/bin
     need python3 command -v python3
@@ -139,8 +151,22 @@ install_build_packages() {
     need zlib1g-dev/zlib-devel/zlib/zlib-devel pkg-config --exists zlib
     need libmd-dev/libmd-devel/libmd/libmd-devel pkg-config --exists libmd
     need libsqlite3-dev/sqlite-devel/sqlite/sqlite3-devel pkg-config --exists sqlite3
-    need check/check-devel/check/check-devel pkg-config --exists check
     need libbz2-dev/bzip2-devel/bzip2/libbz2-devel test -e /usr/include/bzlib.h
+}
+
+# Return in a line what a build lacks and how to have it, for pip's build, which installs none of it.
+say_missing() {
+    local missing how
+    find_missing
+    [ ${#missing[@]} -gt 0 ] || return 1
+    how=$(how) && how="run tools/build, which installs them, or as root: $how" || how="install what Debian calls $(names 1)"
+    echo "memtap: packages are missing; $how"
+}
+
+install_build_packages() {
+    local missing
+    find_missing
+    need check/check-devel/check/check-devel pkg-config --exists check
     if may_install >/dev/null; then
         need meson has_meson
         need ninja-build command -v ninja

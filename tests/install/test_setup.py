@@ -78,7 +78,7 @@ def check_reasons(folder):
 
 def check_build(folder):
     """tools/build in a copy, with a PATH of a few commands: those that packages would bring are missing."""
-    for part in ("tools", "page"):
+    for part in ("tools", "page", "packages"):
         shutil.copytree(source / part, folder / part)
     commands = folder / "commands"
     commands.mkdir()
@@ -96,13 +96,27 @@ def check_build(folder):
         (commands / name).write_text(f"#!{shutil.which('sh')}\n{text}\n")
         (commands / name).chmod(0o755)
 
+    def pip():
+        """What the build backend says where meson-python finds no compiler."""
+        stubs = folder / "stubs"
+        stubs.mkdir(exist_ok=True)
+        hooks = "build_sdist = get_requires_for_build_editable = get_requires_for_build_sdist = get_requires_for_build_wheel = build_wheel"
+        (stubs / "mesonpy.py").write_text(f"def build_wheel(folder):\n    raise SystemExit(1)\n{hooks}\n")
+        (stubs / "pyproject_metadata.py").touch()
+        done = subprocess.run([sys.executable, "-c", "import build_backend; build_backend.build_wheel('.')"], cwd=folder,
+                              env={"PATH": str(commands), "PYTHONPATH": f"{stubs}:{folder}/packages"}, capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and not done.stderr, done
+        return done.stdout
+
     check("no package manager", build(), "Debian calls", "gcc", "libdw-dev", "run")
+    check("pip without one", pip(), "packages are missing", "install what Debian calls", "gcc")
     for name, words in ("dnf", "dnf install"), ("pacman", "pacman -S"), ("zypper", "zypper install"):
         command(name, "exit 1")
         check(name, build(), "as root, run:", words, {"dnf": "elfutils-devel", "pacman": "elfutils", "zypper": "libdw-devel"}[name])
         (commands / name).unlink()
     command("apt-get", "exit 1")
     command("id", "echo 1000")
+    check("pip", pip(), "packages are missing", "run tools/build", "as root: apt-get install", "libjansson-dev")
     check("neither root nor sudo", build(), "as root, run: apt-get install", "libjansson-dev")
     for name in ("apt-get", "id"):
         (commands / name).unlink()
