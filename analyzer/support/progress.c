@@ -8,7 +8,7 @@
 #define FIRST_NS 1000000000u
 #define EACH_NS 100000000u
 
-static uint64_t now_ns(void)
+uint64_t mt_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -19,12 +19,12 @@ void mt_progress_begin(struct mt_progress *progress)
 {
     *progress = (struct mt_progress){.is_wanted = isatty(STDERR_FILENO)};
     if (progress->is_wanted)
-        progress->next_ns = now_ns() + FIRST_NS;
+        progress->next_ns = mt_now_ns() + FIRST_NS;
 }
 
 void mt_progress_reach(struct mt_progress *progress, const struct mt_batch *batch)
 {
-    uint64_t now = progress->is_wanted ? now_ns() : 0;
+    uint64_t now = progress->is_wanted ? mt_now_ns() : 0;
     if (!progress->is_wanted || now < progress->next_ns || !batch->file_size)
         return;
     /* A trace that is being written may have grown. */

@@ -13,6 +13,9 @@ struct mt_progress {
     uint64_t next_ns; /* when the line is due: CLOCK_MONOTONIC */
 };
 
+/* Return CLOCK_MONOTONIC. */
+uint64_t mt_now_ns(void);
+
 void mt_progress_begin(struct mt_progress *progress);
 void mt_progress_reach(struct mt_progress *progress, const struct mt_batch *batch);
 void mt_progress_end(struct mt_progress *progress);

@@ -90,16 +90,6 @@ static int compact(const char *trace, const char *output)
 
 int mt_run_compact(const struct mt_command *command, int argc, char **argv)
 {
-    const char *value, *output = NULL;
-    int operand, letter;
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        output = value;
-    if (letter < 0)
-        return MT_EXIT_BAD;
-    if (operand == argc)
-        return mt_fail_usage(command, "no trace given");
-    if (operand + 1 < argc)
-        return mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time",
-                             argv[operand + 1]);
-    return compact(argv[operand], output);
+    const char *output, *trace = mt_read_operand(command, argc, argv, "trace", &output);
+    return trace ? compact(trace, output) : MT_EXIT_BAD;
 }

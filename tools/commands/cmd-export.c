@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { AT = 256, FROM, TO, NEWEST, TABLE, WITH, DEVICE, NO_LABELS, RULES };
@@ -141,17 +140,6 @@ static int check(const struct mt_command *command, const struct arguments *argum
     return 0;
 }
 
-/* A file would take the place of a trace that it is made of. */
-static int check_output(const struct arguments *arguments)
-{
-    struct stat output, trace;
-    for (size_t i = 0; arguments->output && i < arguments->traces.n; i++)
-        if (!stat(arguments->output, &output) && !stat(arguments->traces.path[i], &trace) &&
-            output.st_dev == trace.st_dev && output.st_ino == trace.st_ino)
-            return mt_fail("%s: is the trace itself; give another file to -o", arguments->output);
-    return 0;
-}
-
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
                           struct arguments *arguments)
 {
@@ -179,7 +167,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
                              arguments->format->name);
     arguments->export.paths = arguments->traces.path;
     arguments->export.n_paths = arguments->traces.n;
-    return check_output(arguments);
+    return mt_trace_list_refuse(&arguments->traces, arguments->output);
 }
 
 static int tell(const struct arguments *arguments, int rc, const struct mt_export_error *error)

@@ -94,22 +94,13 @@ static int choose_name(char name[PATH_MAX], const char *path)
 
 int mt_run_import(const struct mt_command *command, int argc, char **argv)
 {
-    const char *value, *output = NULL;
+    const char *output, *path = mt_read_operand(command, argc, argv, "file", &output);
     char name[PATH_MAX];
-    int operand, letter;
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        output = value;
-    if (letter < 0)
+    if (!path)
         return MT_EXIT_BAD;
-    if (operand == argc)
-        return mt_fail_usage(command, "no file given");
-    if (operand + 1 < argc)
-        return mt_fail_usage(command, "unexpected argument '%s'; give one file at a time",
-                             argv[operand + 1]);
     if (output && !strcmp(output, "-"))
         return mt_fail_usage(command,
                              "a trace is not written to standard output; give a file to -o");
-    const char *path = argv[operand];
     if (!output) {
         if (choose_name(name, path))
             return mt_fail("%s: its name is too long; give one to -o", path);

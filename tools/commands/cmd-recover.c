@@ -274,17 +274,6 @@ static int recover(struct recovery *recovery)
 int mt_run_recover(const struct mt_command *command, int argc, char **argv)
 {
     struct recovery recovery = {0};
-    const char *value;
-    int operand, letter;
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        recovery.output = value;
-    if (letter < 0)
-        return MT_EXIT_BAD;
-    if (operand == argc)
-        return mt_fail_usage(command, "no trace given");
-    if (operand + 1 < argc)
-        return mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time",
-                             argv[operand + 1]);
-    recovery.path = argv[operand];
-    return recover(&recovery);
+    recovery.path = mt_read_operand(command, argc, argv, "trace", &recovery.output);
+    return recovery.path ? recover(&recovery) : MT_EXIT_BAD;
 }

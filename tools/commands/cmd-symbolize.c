@@ -18,28 +18,6 @@ const struct mt_option mt_symbolize_options[] = {
     {0},
 };
 
-struct arguments {
-    const char *trace, *output; /* output NULL: the trace itself */
-};
-
-static int read_arguments(const struct mt_command *command, int argc, char **argv,
-                          struct arguments *arguments)
-{
-    const char *value;
-    int operand, letter;
-    *arguments = (struct arguments){NULL, NULL};
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        arguments->output = value;
-    if (letter < 0)
-        return MT_EXIT_BAD;
-    if (operand == argc)
-        return mt_fail_usage(command, "no trace given");
-    if (operand + 1 < argc)
-        return mt_fail_usage(command, "more than one trace given: %s", argv[operand + 1]);
-    arguments->trace = argv[operand];
-    return 0;
-}
-
 static void tell(const struct mt_symbolized *result)
 {
     char frames[MT_SIZE_TEXT], named[MT_SIZE_TEXT], before[MT_SIZE_TEXT];
@@ -99,12 +77,11 @@ static int symbolize(const char *trace, const char *final, bool is_in_place)
 
 int mt_run_symbolize(const struct mt_command *command, int argc, char **argv)
 {
-    struct arguments arguments;
     char real[PATH_MAX];
-    int rc = read_arguments(command, argc, argv, &arguments);
-    if (rc)
-        return rc;
-    if (arguments.output)
-        return symbolize(arguments.trace, arguments.output, 0);
-    return symbolize(arguments.trace, realpath(arguments.trace, real) ? real : arguments.trace, 1);
+    const char *output, *trace = mt_read_operand(command, argc, argv, "trace", &output);
+    if (!trace)
+        return MT_EXIT_BAD;
+    if (output)
+        return symbolize(trace, output, 0);
+    return symbolize(trace, realpath(trace, real) ? real : trace, 1);
 }

@@ -123,3 +123,13 @@ void mt_trace_list_clear(struct mt_trace_list *list)
     free(list->path);
     *list = (struct mt_trace_list){0};
 }
+
+int mt_trace_list_refuse(const struct mt_trace_list *list, const char *output)
+{
+    struct stat written, trace;
+    for (size_t i = 0; output && i < list->n; i++)
+        if (!stat(output, &written) && !stat(list->path[i], &trace) &&
+            written.st_dev == trace.st_dev && written.st_ino == trace.st_ino)
+            return mt_fail("%s: is the trace itself; give another file to -o", output);
+    return 0;
+}

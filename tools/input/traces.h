@@ -19,6 +19,10 @@ int mt_trace_list_add(struct mt_trace_list *list, char *const *operands, int n);
  * -1 after a message. */
 int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder);
 
+/* Refuse an output (NULL: none) that would take the place of a trace that it is made of. Return 0,
+ * or MT_EXIT_BAD after a message. */
+int mt_trace_list_refuse(const struct mt_trace_list *list, const char *output);
+
 bool mt_is_folder(const char *path);
 
 void mt_trace_list_clear(struct mt_trace_list *list);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include "analyzer/support/new-file.h"
+#include "analyzer/support/progress.h"
 #include "follow-all.h"
 #include "openmetrics.h"
 #include "tools/input/live-traces.h"
@@ -9,7 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,16 +56,11 @@ static int read_option(const struct mt_command *command, int letter, const char 
 static int check_traces(const struct arguments *arguments)
 {
     char *const *path = arguments->traces.path;
-    struct stat output, trace;
-    for (size_t i = 0; i < arguments->traces.n; i++) {
+    for (size_t i = 0; i < arguments->traces.n; i++)
         for (size_t j = 0; j < i; j++)
             if (!strcmp(path[i], path[j]))
                 return mt_fail("%s: is given twice; give each trace once", path[i]);
-        if (arguments->output && !stat(arguments->output, &output) && !stat(path[i], &trace) &&
-            output.st_dev == trace.st_dev && output.st_ino == trace.st_ino)
-            return mt_fail("%s: is the trace itself; give another file to -o", arguments->output);
-    }
-    return 0;
+    return mt_trace_list_refuse(&arguments->traces, arguments->output);
 }
 
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
@@ -168,9 +163,7 @@ static int show_now(const struct arguments *arguments, struct mt_followed *trace
 
 static double now_s(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return (double)mt_now_ns() / 1e9;
 }
 
 static void wait_s(double seconds)

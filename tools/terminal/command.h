@@ -49,6 +49,11 @@ struct mt_command {
 int mt_options_next(const struct mt_command *command, int argc, char **argv, const char **value,
                     int *operand);
 
+/* Read a command line of one operand and perhaps -o FILE (*output; NULL: none). Return the operand,
+ * or NULL after a message. what: the operand, in a word. */
+const char *mt_read_operand(const struct mt_command *command, int argc, char **argv,
+                            const char *what, const char **output);
+
 /* Return the option with this letter, which the command has. */
 const struct mt_option *mt_option_of(const struct mt_command *command, int letter);
 

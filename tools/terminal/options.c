@@ -90,6 +90,24 @@ int mt_options_next(const struct mt_command *command, int argc, char **argv, con
     return letter;
 }
 
+const char *mt_read_operand(const struct mt_command *command, int argc, char **argv,
+                            const char *what, const char **output)
+{
+    const char *value;
+    int operand, letter;
+    *output = NULL;
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
+        *output = value;
+    if (!letter && operand + 1 == argc)
+        return argv[operand];
+    if (!letter && operand == argc)
+        mt_fail_usage(command, "no %s given", what);
+    else if (!letter)
+        mt_fail_usage(command, "unexpected argument '%s'; give one %s at a time", argv[operand + 1],
+                      what);
+    return NULL;
+}
+
 const struct mt_option *mt_option_of(const struct mt_command *command, int letter)
 {
     const struct mt_option *option = command->options;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attempt.h"
+#include "analyzer/support/progress.h"
 #include "command.h"
 #include "output.h"
 #include "processes.h"
@@ -52,16 +53,9 @@ struct kept {
     uint64_t begin_ns, full_ns, failed_ns, memory_ns;
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static double since_s(uint64_t begin_ns)
 {
-    return (double)(now_ns() - begin_ns) / 1e9;
+    return (double)(mt_now_ns() - begin_ns) / 1e9;
 }
 
 /* --- the folder ------------------------------------------------------------------------------- */
@@ -103,7 +97,7 @@ static void note_end(struct kept *kept, pid_t pid, int status)
         kept->running--;
         if (code && !kept->code) {
             kept->code = code;
-            kept->failed_ns = now_ns();
+            kept->failed_ns = mt_now_ns();
         }
     }
 }
@@ -120,7 +114,7 @@ static void measure_memory(struct kept *kept)
 {
     if (since_s(kept->memory_ns) < MEMORY_EACH_S)
         return;
-    kept->memory_ns = now_ns();
+    kept->memory_ns = mt_now_ns();
     kept->outcome->host_now = mt_processes_memory();
     if (kept->outcome->host_now > kept->outcome->host)
         kept->outcome->host = kept->outcome->host_now;
@@ -148,7 +142,7 @@ static bool poll_once(struct kept *kept)
         return false;
     }
     if (state->is_full && !kept->full_ns)
-        kept->full_ns = now_ns();
+        kept->full_ns = mt_now_ns();
     outcome->was_stopped = !kept->full_ns && state->n_known && state->n_known == state->traces &&
                            state->n_known >= kept->processes;
     if (is_over || !has_more(kept))
@@ -204,7 +198,7 @@ static void conclude(struct kept *kept)
         kept->state.went_on || (outcome->end == MT_FIT_FULL && !kept->running && !kept->code);
     mt_run_watch_finish(kept->watch, kept->job->card[kept->attempt->card].gpu->context, outcome,
                         kept->attempt->asked);
-    outcome->wall_ns = now_ns() - kept->begin_ns;
+    outcome->wall_ns = mt_now_ns() - kept->begin_ns;
 }
 
 /* --- the keeper --------------------------------------------------------------------------------
@@ -262,7 +256,7 @@ static void keep(const struct mt_attempt *attempt, const struct mt_job *job, pid
     struct kept kept = {.attempt = attempt, .job = job, .outcome = attempt->outcome, .printed = -1};
     prepare(parent);
     name_folder(&kept);
-    kept.begin_ns = now_ns();
+    kept.begin_ns = mt_now_ns();
     if (begin(&kept))
         kept.outcome->end = MT_FIT_BROKEN;
     else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "processes.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/progress.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -126,21 +127,15 @@ static size_t kill_some(const pid_t *spared, size_t n_spared)
     return rc ? 1 : all.n;
 }
 
-static double clock_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 void mt_processes_end(const pid_t *spared, size_t n_spared, double grace_s)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    double begin_s = clock_s(), waited_s = 0;
+    uint64_t begin_ns = mt_now_ns();
+    double waited_s = 0;
     while (waited_s < grace_s + KILL_S && kill_some(spared, waited_s < grace_s ? n_spared : 0)) {
         nanosleep(&pause, NULL);
         while (waitpid(-1, NULL, WNOHANG) > 0)
             continue;
-        waited_s = clock_s() - begin_s;
+        waited_s = (double)(mt_now_ns() - begin_ns) / 1e9;
     }
 }

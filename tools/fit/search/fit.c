@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fit.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/progress.h"
 #include "analyzer/support/room.h"
 #include "next.h"
 
@@ -175,8 +176,7 @@ static int begin(struct mt_fit *fit)
 int mt_fit_make(struct mt_fit *fit)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    struct timespec from, to;
-    clock_gettime(CLOCK_MONOTONIC, &from);
+    uint64_t begin_ns = mt_now_ns();
     int rc = begin(fit);
     while (!rc && !signal_seen) {
         rc = start_some(fit);
@@ -187,8 +187,7 @@ int mt_fit_make(struct mt_fit *fit)
     }
     fit->signal = signal_seen;
     end_all(fit);
-    clock_gettime(CLOCK_MONOTONIC, &to);
-    fit->seconds = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+    fit->seconds = (double)(mt_now_ns() - begin_ns) / 1e9;
     return rc ? rc : fit->signal ? -EINTR : 0;
 }
 
