@@ -53,11 +53,12 @@ class Build:
 
 
 class Loop:
-    """A process of the training loop, recorded by a build, that takes steps when it is told to."""
+    """A process of the training loop, recorded by a build, that takes steps when it is told to. simulate: the command
+    that gives it its device, the same for both builds, which computes no values, as a real device takes none of the processor's time."""
 
-    def __init__(self, build, trace):
+    def __init__(self, build, simulate, trace):
         script = 'LD_PRELOAD="$1:$LD_PRELOAD" exec "$2" "$3" --in-turns'
-        words = [build.memtap, "simulate", "--gpu", harness.GPU, "--", "sh", "-c", script, "sh", build.library, harness.PYTHON, LOOP]
+        words = [*simulate, "sh", "-c", script, "sh", build.library, harness.PYTHON, LOOP]
         self.process = subprocess.Popen([str(word) for word in words], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env={**os.environ, "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1"})
         self.times = []
@@ -80,10 +81,10 @@ class Loop:
         self.process.wait()
 
 
-def run_loop(builds, folder, *_):
+def run_loop(builds, folder, _, programs):
     """One series: the median ratio of its turns, and bytes an event."""
     traces = [folder / f"loop-{i}.mtap" for i in range(2)]
-    loops = [Loop(build, trace) for build, trace in zip(builds, traces)]
+    loops = [Loop(build, programs["simulate"], trace) for build, trace in zip(builds, traces)]
     in_turn = loops[:]
     for _ in range(LOOP_TURNS):
         for each in in_turn:
@@ -96,12 +97,12 @@ def run_loop(builds, folder, *_):
     return medians, statistics.median(new / old for old, new in zip(loops[0].times, loops[1].times))
 
 
-def bytes_an_event(builds, folder, *_):
+def bytes_an_event(builds, folder, _, programs):
     """Of a run of its own, of a few steps."""
     sizes = []
     for i, build in enumerate(builds):
         trace = folder / f"bytes-{i}.mtap"
-        loop = Loop(build, trace)
+        loop = Loop(build, programs["simulate"], trace)
         loop.take(20)
         loop.end()
         said = json.loads(harness.must_run([build.memtap, "info", "--format", "json", trace]).stdout)
@@ -178,7 +179,7 @@ def interval(values):
 
 
 def programs_of(new, folder, names):
-    """The programs that make the events, of the new build, and the traces that commands read."""
+    """The programs that make the events and the simulated device, of the new build, and the traces that commands read."""
     bench = new.folder / "tests/bench"
     found = {"native": bench / "native-loop", "threads": bench / "threads-loop", "driver": bench / "driver-loop",
              "pairs": bench / "pair-loop", "libraries": f"{new.folder / 'tests/shim'}:{bench}",
@@ -186,7 +187,8 @@ def programs_of(new, folder, names):
     for name, events in (("MANY", MANY), ("LINES", 1_000_000)):
         if {"replay", "diff", "export"} & names:
             subprocess.run([new.folder / "tests/golden/make-trace", found[name], str(events)], check=True)
-    return {name: str(path) for name, path in found.items()}
+    simulate = [new.memtap, "simulate", "--values", "0", "--gpu", harness.GPU, "--"]
+    return {**{name: str(path) for name, path in found.items()}, "simulate": simulate}
 
 
 def main():
