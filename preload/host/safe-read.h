@@ -23,7 +23,7 @@ struct iovec;
 size_t mt_safe_read_many(const struct iovec *from, const struct iovec *to, unsigned n);
 
 /* Read n words from anywhere, MT_SAFE_WORDS in one system call. Return 0 or -EFAULT. */
-#define MT_SAFE_WORDS 16u
+#define MT_SAFE_WORDS 64u
 int mt_safe_read_words(const uint64_t *address, uint64_t *out, unsigned n);
 
 /* Write size bytes. Return 0, or -EFAULT if they cannot be written. */

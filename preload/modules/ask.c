@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ask.h"
-#include "gradients.h"
 #include "module-members.h"
 #include "optimizer-state.h"
 

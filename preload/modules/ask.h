@@ -12,6 +12,7 @@
 #ifndef MT_PRELOAD_ASK_H
 #define MT_PRELOAD_ASK_H
 
+#include "gradients.h"
 #include "preload/record/recorder.h"
 #include "trace-format/likely.h"
 
@@ -21,6 +22,14 @@ void mt_ask_slow(struct mt_thread *self) __attribute__((cold));
 static inline void mt_ask(struct mt_thread *self)
 {
     if (MT_UNLIKELY(self->has_to_ask))
+        mt_ask_slow(self);
+}
+
+/* The same at a free. Taking a gradient off a leaf (zero_grad) frees its data, and there is nothing
+ * to read until other leaves have lost theirs, too: many are read in one system call. */
+static inline void mt_ask_at_free(struct mt_thread *self, uint64_t address)
+{
+    if (MT_UNLIKELY(self->has_to_ask) && !mt_is_replaced_gradient(self, address))
         mt_ask_slow(self);
 }
 

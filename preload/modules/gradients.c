@@ -107,6 +107,7 @@ void mt_gradient_changes(struct mt_thread *self, const void *leaf, const void *s
     new.leaf = to_number(leaf);
     memcpy(&new.meta, to_pointer(place_of_meta(leaf)), sizeof new.meta);
     memcpy(&new.before, slot, sizeof new.before);
+    new.replaced = mt_impl_place(to_pointer(new.before)).address;
     if (new.slot - new.meta >= META_SIZE)
         return; /* another layout */
     if (self->n_gradients == MT_GRADIENTS)

@@ -54,11 +54,12 @@ struct mt_running_step {
 };
 
 /* A leaf's gradient that may change, or has changed since the thread's last event (gradients.h). */
-#define MT_GRADIENTS 8u
+#define MT_GRADIENTS 32u
 struct mt_gradient {
     uint64_t leaf, meta; /* addresses: of its TensorImpl, of its autograd data, */
     uint64_t slot;       /* and, within that, of the gradient */
-    uint64_t before;     /* its old value */
+    uint64_t before;     /* its old value, */
+    uint64_t replaced;   /* and the address of that one's data; 0: none */
     unsigned looks;      /* looks at it since */
 };
 

@@ -30,7 +30,10 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device d
     if (!self)
         return;
     uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_thread_stack(self);
-    mt_ask(self);
+    if (kind == MT_FREE)
+        mt_ask_at_free(self, arguments[0]);
+    else
+        mt_ask(self);
     if (kind == MT_OOM)
         mt_optimizers_look(self); /* what there is of the state counts */
     else if (kind == MT_FREE)
