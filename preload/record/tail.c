@@ -258,6 +258,12 @@ static int map_ring(struct mt_own_ring *ring, uint64_t slot)
     return -ENOMEM;
 }
 
+void mt_tail_clear_ring(struct mt_own_ring *ring)
+{
+    struct mt_ring *shared = &ring->shared;
+    shared->put = shared->lost = shared->safe[0] = shared->safe[1] = 0;
+}
+
 int mt_tail_take_ring(struct mt_own_ring *ring, int *slot)
 {
     *slot = -1;
@@ -276,8 +282,7 @@ int mt_tail_take_ring(struct mt_own_ring *ring, int *slot)
     else
         atomic_store_explicit(&tail.header->slots, tail.slots = (uint32_t)found + 1,
                               memory_order_release);
-    struct mt_ring *shared = &ring->shared;
-    shared->put = shared->lost = shared->safe[0] = shared->safe[1] = 0; /* from earlier use */
+    mt_tail_clear_ring(ring);
     ring->is_apart = false;
     *slot = found;
     return 0;

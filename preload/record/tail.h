@@ -27,6 +27,9 @@ const char *mt_tail_status(void);
  * gone. Callers hold one lock. */
 int mt_tail_take_ring(struct mt_own_ring *ring, int *slot);
 
+/* Forget what an earlier thread wrote to a ring in the file, before another one has it. */
+void mt_tail_clear_ring(struct mt_own_ring *ring);
+
 /* Count events of rings that are apart (is_apart), by an atomic addition. Any thread. */
 void mt_tail_count_apart(uint64_t events);
 

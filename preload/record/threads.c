@@ -5,9 +5,9 @@
 #include "tail.h"
 #include "wake.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -17,18 +17,75 @@
  * for each request would fill the disk. */
 #define MOST_RETIRED 16
 
+/* Ended threads' memory that is kept, with its place in the tail, for the next ones: mapping it and
+ * touching its pages anew takes most of a thread's first event. */
+#define MOST_SPARE (2 * MOST_RETIRED)
+
 static struct {
     pthread_mutex_t lock;
     struct mt_thread *first;
     struct mt_thread **end; /* where to append the next one */
     uint32_t last_id;
+    struct mt_thread *spare; /* a list */
+    unsigned n_spare;
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* With the lock held. */
-static int prepare(struct mt_thread *thread, pid_t os_thread)
+/* Below, with the lock held. */
+
+static void clear(struct mt_thread *thread, size_t from, size_t to)
 {
-    if (mt_tail_take_ring(&thread->ring, &thread->slot))
-        return -ENOMEM;
+    memset((char *)thread + from, 0, to - from);
+}
+
+/* Return an ended thread's memory; NULL: none. What it foresaw of code holds for any thread, and
+ * its known frames are not looked at before they are written. */
+static struct mt_thread *take_spare(void)
+{
+    struct mt_thread *thread = threads.spare;
+    if (!thread)
+        return NULL;
+    int slot = thread->slot;
+    threads.spare = thread->next;
+    threads.n_spare--;
+    clear(thread, sizeof thread->ring.shared, offsetof(struct mt_thread, foresight));
+    clear(thread, offsetof(struct mt_thread, request), offsetof(struct mt_thread, known[1]));
+    thread->slot = slot;
+    mt_tail_clear_ring(&thread->ring);
+    return thread;
+}
+
+static bool keep_spare(struct mt_thread *thread)
+{
+    if (thread->slot < 0 || thread->ring.is_damaged || threads.n_spare == MOST_SPARE)
+        return false;
+    atomic_store_explicit(&thread->ring.shared.thread, 0, memory_order_release);
+    thread->next = threads.spare;
+    threads.spare = thread;
+    threads.n_spare++;
+    return true;
+}
+
+static void free_spare(void)
+{
+    for (struct mt_thread *thread; (thread = threads.spare);) {
+        threads.spare = thread->next;
+        mt_tail_give_ring(&thread->ring, thread->slot);
+        mt_unmap(thread, sizeof *thread);
+    }
+    threads.n_spare = 0;
+}
+
+static struct mt_thread *make(void)
+{
+    struct mt_thread *thread = mt_map(sizeof *thread);
+    if (!thread || !mt_tail_take_ring(&thread->ring, &thread->slot))
+        return thread;
+    mt_unmap(thread, sizeof *thread);
+    return NULL;
+}
+
+static void begin(struct mt_thread *thread, pid_t os_thread)
+{
     if (threads.first)
         atomic_store(&mt_clock_is_shared, 1);
     thread->id = ++threads.last_id;
@@ -37,24 +94,21 @@ static int prepare(struct mt_thread *thread, pid_t os_thread)
     thread->ring.shared.os_thread = thread->os_thread;
     memcpy(thread->ring.shared.name, thread->name, sizeof thread->name);
     atomic_store_explicit(&thread->ring.shared.thread, thread->id, memory_order_release);
-    return 0;
 }
 
 struct mt_thread *mt_threads_add(pid_t os_thread)
 {
-    struct mt_thread *thread = mt_map(sizeof *thread);
-    if (!thread)
-        return NULL;
     pthread_mutex_lock(&threads.lock);
-    if (prepare(thread, os_thread)) {
-        pthread_mutex_unlock(&threads.lock);
-        mt_unmap(thread, sizeof *thread);
-        return NULL;
+    struct mt_thread *thread = take_spare();
+    if (!thread)
+        thread = make();
+    if (thread) {
+        begin(thread, os_thread);
+        if (!threads.first)
+            threads.end = &threads.first;
+        *threads.end = thread;
+        threads.end = &thread->next;
     }
-    if (!threads.first)
-        threads.end = &threads.first;
-    *threads.end = thread;
-    threads.end = &thread->next;
     pthread_mutex_unlock(&threads.lock);
     return thread;
 }
@@ -94,6 +148,8 @@ int mt_threads_check_tail(void)
     int rc = is_ours ? 0 : mt_tail_leave();
     for (struct mt_thread *thread = threads.first; thread && !is_ours && !rc; thread = thread->next)
         rc = mt_tail_leave_ring(&thread->ring, &thread->slot);
+    if (!is_ours)
+        free_spare();
     pthread_mutex_unlock(&threads.lock);
     return rc ? rc : !is_ours;
 }
@@ -107,18 +163,27 @@ void mt_threads_drop(struct mt_thread *thread)
     *at = thread->next;
     if (threads.end == &thread->next)
         threads.end = at;
-    mt_tail_give_ring(&thread->ring, thread->slot);
+    bool is_kept = keep_spare(thread);
+    if (!is_kept)
+        mt_tail_give_ring(&thread->ring, thread->slot);
     pthread_mutex_unlock(&threads.lock);
-    mt_unmap(thread, sizeof *thread);
+    if (!is_kept)
+        mt_unmap(thread, sizeof *thread);
+}
+
+static void unmap_all(struct mt_thread *first)
+{
+    for (struct mt_thread *thread = first, *next; thread; thread = next) {
+        next = thread->next;
+        mt_unmap(thread, sizeof *thread);
+    }
 }
 
 void mt_threads_reset(void)
 {
     pthread_mutex_init(&threads.lock, NULL);
-    for (struct mt_thread *thread = threads.first, *next; thread; thread = next) {
-        next = thread->next;
-        mt_unmap(thread, sizeof *thread);
-    }
-    threads.first = NULL;
-    threads.last_id = 0;
+    unmap_all(threads.first);
+    unmap_all(threads.spare);
+    threads.first = threads.spare = NULL;
+    threads.last_id = threads.n_spare = 0;
 }

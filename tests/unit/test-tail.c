@@ -341,6 +341,29 @@ START_TEST(a_slot_is_used_again)
 }
 END_TEST
 
+/* Its pages are there already; what it knew is not. */
+START_TEST(an_ended_threads_memory_is_the_next_ones)
+{
+    make_trace();
+    mt_tail_open(path, mt_now());
+    struct mt_thread *thread = mt_threads_add(1);
+    thread->known[3].frame = 1234;
+    thread->n_known = 3;
+    mt_record(thread, MT_FREE, 0, 0, MT_ARGS(1));
+    mt_threads_drop(thread);
+    ck_assert_uint_eq(thread->ring.shared.thread, 0);
+    ck_assert_ptr_eq(mt_threads_add(2), thread);
+    ck_assert_uint_eq(thread->known[3].frame, 1234);
+    ck_assert_uint_eq(thread->n_known, 0);
+    ck_assert_uint_eq(thread->id, 2);
+    ck_assert_uint_eq(thread->ring.shared.thread, 2);
+    ck_assert_uint_eq(thread->ring.shared.put, 0);
+    ck_assert_uint_eq(mt_ring_used(&thread->ring), 0);
+    mt_tail_remove();
+    remove_trace();
+}
+END_TEST
+
 START_TEST(without_room_there_is_none)
 {
     struct rlimit limit = {MT_TAIL_RINGS + 1000, MT_TAIL_RINGS + 1000};
@@ -372,6 +395,7 @@ int main(void)
     tcase_add_test(tests, definitions_and_events_are_safe_at_once);
     tcase_add_test(tests, a_journal_that_is_full_leaves_out);
     tcase_add_test(tests, a_slot_is_used_again);
+    tcase_add_test(tests, an_ended_threads_memory_is_the_next_ones);
     tcase_add_loop_test(tests, without_room_there_is_none, 0, 2);
     return RUN_TESTS(tests);
 }
