@@ -44,7 +44,7 @@ def all_tests(work):
     print(out)
     equal("the outcomes", outcomes, WANTED)
     for name, words in {"test_over": ["peak: 32.00 MiB, 16.00 MiB (100.0 %) over the limit of 16.00 MiB",
-                                      "test_memory.py:12 take"],
+                                      "test_memory.py:13 take"],
                         "test_sizes[large[two]]": ["peak: 128.00 MiB"],
                         "test_own_reason": ["assert 8388608 == 7"],
                         "test_killed": ["SIGABRT"],
@@ -66,7 +66,8 @@ def all_tests(work):
 
 def against(work):
     """A test that takes more than the last time fails, also without a limit."""
-    test = "def test_it():\n    import torch\n    torch.empty({} * 2 ** 20, dtype=torch.uint8, device='cuda')\n"
+    test = "import test_memory\ndef test_it():\n    test_memory.take({})\n"
+    shutil.copy(HERE / "plugin_tests.py", work / "test_memory.py")
     options = ["-p", "memtap.pytest_plugin", "--memtap", "--memtap-simulate", GPU, "--memtap-against"]
     (work / "pytest.ini").write_text("[pytest]\nmemtap_paths = test_*.py\n")
     for mib, old, new, ends, word in [(16, "none", "before", 0, "nothing of it in none"),
@@ -88,8 +89,8 @@ def spellings(work):
         path.mkdir(parents=True)
     (project / "pytest.ini").write_text("[pytest]\nmemtap_peak = 2 MiB\n")
     (project / "tests" / "test_it.py").write_text(
-        "import pytest\n@pytest.mark.memtap\ndef test_tests():\n"
-        "    import torch\n    torch.empty(8 * 2 ** 20, dtype=torch.uint8, device='cuda')\n")
+        "import plugin_tests, pytest\n@pytest.mark.memtap\ndef test_tests():\n    plugin_tests.take(8)\n")
+    shutil.copy(HERE / "plugin_tests.py", project / "tests")
     (other / "pyproject.toml").write_text("")
     (other / "memtap").write_text(f'#!/bin/sh\nexec {MEMTAP} "$@"\n')
     (other / "memtap").chmod(0o755)

@@ -23,6 +23,7 @@ arguments.add_argument("paths", nargs=3)
 options = arguments.parse_args()
 memtap, shim, alloc_threads = (os.path.abspath(path) for path in options.paths)
 copied = str(pathlib.Path(__file__).with_name("copied-program.py"))
+CALLS = 400_000 if options.kills > 4 else 100_000  # at most, before a kill
 faults = []
 print(f"seed {options.seed}", flush=True)
 chance = random.Random(options.seed)
@@ -92,7 +93,7 @@ def last_turns(trace):
 def kill_bounded(number, folder):
     """A trace that is kept short: what its end must have, before and after it was recovered."""
     program = start(folder, [alloc_threads, "2", "100000000"], MEMTAP_KEEP="256K", ALLOC_COPIES="1" if number % 2 else "")
-    wanted, until = chance.randrange(1, 400000), time.monotonic() + 60
+    wanted, until = chance.randrange(1, CALLS), time.monotonic() + 60
     while sum(counted(folder)) < wanted and time.monotonic() < until:
         time.sleep(0.001)
     use(folder, "recover").communicate()
@@ -153,7 +154,7 @@ def kill_at_random(number, folder):
     command = ([sys.executable, "-S", copied, way] if is_copy
                else [alloc_threads, str(1 + number % 3), "100000000"])
     program = start(folder, command, ALLOC_COPIES="1" if number % 4 == 1 else "")
-    wanted = chance.randrange(200, 3000) if is_copy else chance.randrange(1, 400000)
+    wanted = chance.randrange(200, 3000) if is_copy else chance.randrange(1, CALLS)
     until = time.monotonic() + 60
     while sum(counted(folder)) < wanted and time.monotonic() < until:
         time.sleep(0.001)
