@@ -8,9 +8,13 @@
 #include "core/streams/capture.h"
 #include "driver.h"
 
-/* Return the bytes of one channel, 0 if the format is not a plain one. */
+/* Return the bytes of one channel; 0: the format is none that arrays have here. */
 static unsigned bytes_of(CUarray_format format)
 {
+    if (format >= CU_AD_FORMAT_UNORM_INT8X1 && format <= CU_AD_FORMAT_SNORM_INT16X4)
+        return (format - CU_AD_FORMAT_UNORM_INT8X1) % 6 < 3 ? 1 : 2;
+    if (format >= CU_AD_FORMAT_BC1_UNORM && format <= CU_AD_FORMAT_BC7_UNORM_SRGB)
+        return format == CU_AD_FORMAT_BC6H_UF16 || format == CU_AD_FORMAT_BC6H_SF16 ? 2 : 1;
     switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
     case CU_AD_FORMAT_SIGNED_INT8:
@@ -30,17 +34,13 @@ static unsigned bytes_of(CUarray_format format)
 
 static struct sim_array shape_of(const CUDA_ARRAY3D_DESCRIPTOR *known)
 {
-    struct sim_array shape = {.width = known->Width,
+    return (struct sim_array){.width = known->Width,
                               .height = known->Height,
                               .depth = known->Depth,
                               .element = bytes_of(known->Format) * known->NumChannels,
                               .flags = known->Flags,
                               .format = (int)known->Format,
                               .channels = (int)known->NumChannels};
-
-    for (unsigned i = 0; i < known->NumChannels && i < 4; i++)
-        shape.bits[i] = (int)bytes_of(known->Format) * 8;
-    return shape;
 }
 
 static CUresult create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *known)

@@ -1,98 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays and their handles. */
+/* Arrays: each call is the driver's, whose formats have other names. */
 #include "core/memory/array.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "api/calls.h"
-#include "core/streams/capture.h"
 #include "runtime.h"
 
-static struct sim_array *array_of(cudaArray_const_t handle)
+/* The driver's formats of plain channels, by the runtime's kind and by 8, 16 and 32 bits. */
+static const CUarray_format plain[3][3] = {
+    [cudaChannelFormatKindSigned] = {CU_AD_FORMAT_SIGNED_INT8, CU_AD_FORMAT_SIGNED_INT16,
+                                     CU_AD_FORMAT_SIGNED_INT32},
+    [cudaChannelFormatKindUnsigned] = {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT16,
+                                       CU_AD_FORMAT_UNSIGNED_INT32},
+    [cudaChannelFormatKindFloat] = {0, CU_AD_FORMAT_HALF, CU_AD_FORMAT_FLOAT},
+};
+
+/* Normalized and compressed formats, which both interfaces number in one order. */
+static const struct {
+    int kind, format, count;
+} runs[] = {{cudaChannelFormatKindUnsignedNormalized8X1, CU_AD_FORMAT_UNORM_INT8X1, 12},
+            {cudaChannelFormatKindUnsignedBlockCompressed1, CU_AD_FORMAT_BC1_UNORM, 14}};
+
+/* Return the driver's format; 0: there is none. */
+static CUarray_format format_of(const struct cudaChannelFormatDesc *texel)
 {
-    return (struct sim_array *)(uintptr_t)handle;
+    int kind = (int)texel->f;
+
+    if (kind <= cudaChannelFormatKindFloat)
+        return texel->x == 8 || texel->x == 16 || texel->x == 32 ? plain[kind][texel->x >> 4] : 0;
+    for (int i = 0; i < 2; i++)
+        if (kind >= runs[i].kind && kind < runs[i].kind + runs[i].count)
+            return (CUarray_format)(runs[i].format + kind - runs[i].kind);
+    return 0;
 }
 
-static struct sim_array shape_of(const struct cudaChannelFormatDesc *format,
-                                 struct cudaExtent extent, unsigned flags)
+static enum cudaChannelFormatKind kind_of(int format)
 {
-    struct sim_array shape = {.width = extent.width,
-                              .height = extent.height,
-                              .depth = extent.depth,
-                              .flags = flags,
-                              .format = (int)format->f,
-                              .bits = {format->x, format->y, format->z, format->w}};
-
-    for (int i = 0; i < 4; i++)
-        if (shape.bits[i] > 0) {
-            shape.channels++;
-            shape.element += (unsigned)shape.bits[i] / 8;
-        }
-    return shape;
+    for (int kind = 0; kind <= cudaChannelFormatKindFloat; kind++)
+        for (int i = 0; i < 3; i++)
+            if ((int)plain[kind][i] == format)
+                return (enum cudaChannelFormatKind)kind;
+    for (int i = 0; i < 2; i++)
+        if (format >= runs[i].format && format < runs[i].format + runs[i].count)
+            return (enum cudaChannelFormatKind)(runs[i].kind + format - runs[i].format);
+    return cudaChannelFormatKindNone;
 }
 
-static cudaError_t create(cudaArray_t *out, const struct cudaChannelFormatDesc *format,
-                          struct cudaExtent extent, unsigned flags)
+/* Make an array, or with levels a mipmapped one, by the driver. */
+static cudaError_t create(void *out, const struct cudaChannelFormatDesc *texel,
+                          struct cudaExtent extent, unsigned flags, unsigned levels)
 {
-    struct sim_array shape, *array;
-    int error = sim_enter();
+    CUDA_ARRAY3D_DESCRIPTOR shape = {
+        .Width = extent.width, .Height = extent.height, .Depth = extent.depth, .Flags = flags};
+    int error = runtime_up();
 
-    if (!error && (!out || !format))
-        error = -EINVAL;
     if (error)
-        return runtime_error(error);
-    if (sim_capture_forbids())
-        return runtime_result(cudaErrorStreamCaptureUnsupported);
-    shape = shape_of(format, extent, flags);
-    error = sim_array_create(&shape, &array);
-    if (!error)
-        *out = (cudaArray_t)array;
-    return runtime_error(error);
+        return (cudaError_t)error;
+    if (!out || !texel)
+        return runtime_result(cudaErrorInvalidValue);
+    shape.Format = format_of(texel);
+    shape.NumChannels =
+        (unsigned)((texel->x > 0) + (texel->y > 0) + (texel->z > 0) + (texel->w > 0));
+    if (!shape.Format)
+        return runtime_result(cudaErrorInvalidChannelDescriptor);
+    return levels ? DRIVER(cuMipmappedArrayCreate, out, &shape, levels)
+                  : DRIVER(cuArray3DCreate, out, &shape);
 }
 
 cudaError_t cudaMallocArray(cudaArray_t *out, const struct cudaChannelFormatDesc *format,
                             size_t width, size_t height, unsigned int flags)
 {
     return RUNTIME_CALL(cudaMallocArray_v3020, (out, format, width, height, flags),
-                        create(out, format, (struct cudaExtent){width, height, 0}, flags));
+                        create(out, format, (struct cudaExtent){width, height, 0}, flags, 0));
 }
 
 cudaError_t cudaMalloc3DArray(cudaArray_t *out, const struct cudaChannelFormatDesc *format,
                               struct cudaExtent extent, unsigned int flags)
 {
     return RUNTIME_CALL(cudaMalloc3DArray_v3020, (out, format, extent, flags),
-                        create(out, format, extent, flags));
-}
-
-static cudaError_t destroy(cudaArray_t array)
-{
-    return runtime_error(array ? sim_array_destroy(array_of(array)) : 0);
+                        create(out, format, extent, flags, 0));
 }
 
 cudaError_t cudaFreeArray(cudaArray_t array)
 {
-    return RUNTIME_CALL(cudaFreeArray_v3020, (array), destroy(array));
-}
-
-static cudaError_t create_mipmaps(cudaMipmappedArray_t *out,
-                                  const struct cudaChannelFormatDesc *format,
-                                  struct cudaExtent extent, unsigned levels, unsigned flags)
-{
-    struct sim_mipmaps *mipmaps;
-    struct sim_array shape;
-    int error = sim_enter();
-
-    if (!error && (!out || !format))
-        error = -EINVAL;
-    if (error)
-        return runtime_error(error);
-    shape = shape_of(format, extent, flags);
-    error = sim_mipmaps_create(&shape, levels, &mipmaps);
-    if (!error)
-        *out = (cudaMipmappedArray_t)mipmaps;
-    return runtime_error(error);
+    return RUNTIME_CALL(cudaFreeArray_v3020, (array),
+                        array ? DRIVER(cuArrayDestroy, (CUarray)array) : cudaSuccess);
 }
 
 cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *out,
@@ -101,35 +92,32 @@ cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *out,
                                      unsigned int flags)
 {
     return RUNTIME_CALL(cudaMallocMipmappedArray_v5000, (out, format, extent, levels, flags),
-                        create_mipmaps(out, format, extent, levels, flags));
+                        levels ? create(out, format, extent, flags, levels)
+                               : runtime_result(cudaErrorInvalidValue));
 }
 
 cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t mipmaps)
 {
     return RUNTIME_CALL(cudaFreeMipmappedArray_v5000, (mipmaps),
-                        runtime_error(sim_mipmaps_destroy((struct sim_mipmaps *)mipmaps)));
+                        DRIVER(cuMipmappedArrayDestroy, (CUmipmappedArray)mipmaps));
 }
 
-cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *out, cudaMipmappedArray_const_t handle,
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *out, cudaMipmappedArray_const_t mipmaps,
                                        unsigned int level)
 {
-    struct sim_mipmaps *mipmaps = (struct sim_mipmaps *)(uintptr_t)handle;
-
-    if (!out || !mipmaps || level >= mipmaps->count)
-        return runtime_result(cudaErrorInvalidValue);
-    *out = (cudaArray_t)&mipmaps->levels[level];
-    return cudaSuccess;
+    return DRIVER(cuMipmappedArrayGetLevel, (CUarray *)out, (CUmipmappedArray)(uintptr_t)mipmaps,
+                  level);
 }
 
 cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *format, cudaArray_const_t handle)
 {
-    const struct sim_array *array = array_of(handle);
+    const struct sim_array *array = (const struct sim_array *)handle;
 
     if (!format || !array)
         return runtime_result(cudaErrorInvalidValue);
-    *format =
-        (struct cudaChannelFormatDesc){array->bits[0], array->bits[1], array->bits[2],
-                                       array->bits[3], (enum cudaChannelFormatKind)array->format};
+    int bits = (int)array->element * 8 / array->channels, n = array->channels;
+    *format = (struct cudaChannelFormatDesc){bits, n > 1 ? bits : 0, n > 2 ? bits : 0,
+                                             n > 3 ? bits : 0, kind_of(array->format)};
     return cudaSuccess;
 }
 
@@ -140,29 +128,25 @@ struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
 }
 
 cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *format, struct cudaExtent *extent,
-                             unsigned int *flags, cudaArray_t handle)
+                             unsigned int *flags, cudaArray_t array)
 {
-    const struct sim_array *array = array_of(handle);
+    CUDA_ARRAY3D_DESCRIPTOR shape;
+    cudaError_t error = DRIVER(cuArray3DGetDescriptor, &shape, (CUarray)array);
 
-    if (!array)
-        return runtime_result(cudaErrorInvalidResourceHandle);
+    if (error)
+        return error;
     if (format)
-        cudaGetChannelDesc(format, handle);
+        cudaGetChannelDesc(format, array);
     if (extent)
-        *extent = (struct cudaExtent){array->width, array->height, array->depth};
+        *extent = (struct cudaExtent){shape.Width, shape.Height, shape.Depth};
     if (flags)
-        *flags = array->flags;
+        *flags = shape.Flags;
     return cudaSuccess;
 }
 
 cudaError_t cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *requirements,
                                            cudaArray_t array, int device)
 {
-    (void)device;
-    if (!requirements || !array)
-        return runtime_result(cudaErrorInvalidValue);
-    memset(requirements, 0, sizeof(*requirements));
-    requirements->size = sim_array_size(array_of(array));
-    requirements->alignment = SIM_PAGE;
-    return cudaSuccess;
+    return DRIVER(cuArrayGetMemoryRequirements,
+                  (CUDA_ARRAY_MEMORY_REQUIREMENTS *)(void *)requirements, (CUarray)array, device);
 }

@@ -64,6 +64,9 @@ START_TEST(arrays_hold_what_is_copied_to_them)
 {
     struct cudaChannelFormatDesc format = {32, 32, 0, 0, cudaChannelFormatKindFloat}, known;
     float host[4][6][2], back[2][3][2];
+    struct cudaChannelFormatDesc odd = {24, 0, 0, 0, cudaChannelFormatKindFloat};
+    struct cudaChannelFormatDesc norm = {16, 16, 0, 0, cudaChannelFormatKindSignedNormalized16X2};
+    CUDA_ARRAY3D_DESCRIPTOR shape;
     struct cudaExtent extent;
     unsigned flags;
     cudaArray_t array;
@@ -77,6 +80,11 @@ START_TEST(arrays_hold_what_is_copied_to_them)
     ck_assert_uint_lt(available(), before);
     ck_cuda(cudaArrayGetInfo(&known, &extent, &flags, array));
     ck_assert_int_eq(known.y, 32);
+    ck_assert_int_eq(known.z, 0);
+    ck_assert_int_eq(known.f, cudaChannelFormatKindFloat);
+    ck_cu(cuArray3DGetDescriptor(&shape, (CUarray)array)); /* the driver knows it, too */
+    ck_assert_int_eq(shape.Format, CU_AD_FORMAT_FLOAT);
+    ck_assert_uint_eq(shape.NumChannels, 2);
     ck_assert_uint_eq(extent.width, 6);
     ck_assert_uint_eq(extent.height, 4);
     ck_cuda(cudaMemcpy2DToArray(array, 0, 0, host, sizeof(host[0]), sizeof(host[0]), 4,
@@ -88,7 +96,12 @@ START_TEST(arrays_hold_what_is_copied_to_them)
     ck_assert_int_eq(cudaMemcpy2DFromArray(back, 24, array, 32, 2, 24, 2, cudaMemcpyDeviceToHost),
                      cudaErrorInvalidValue); /* beyond its edge */
     ck_cuda(cudaFreeArray(array));
+    ck_cuda(cudaMallocArray(&array, &norm, 6, 4, 0));
+    ck_cuda(cudaGetChannelDesc(&known, array));
+    ck_assert_mem_eq(&known, &norm, sizeof(norm));
+    ck_cu(cuArrayDestroy((CUarray)array));
     ck_assert_uint_eq(available(), before);
+    ck_assert_int_eq(cudaMallocArray(&array, &odd, 6, 4, 0), cudaErrorInvalidChannelDescriptor);
 }
 END_TEST
 

@@ -12,7 +12,6 @@ struct sim_array {
     unsigned element;            /* bytes */
     unsigned flags;
     int format, channels; /* the driver's numbers */
-    int bits[4];          /* the runtime's, of each channel */
     size_t pitch;         /* bytes of a row */
     char *memory;
     bool inner; /* a level: the mipmapped array frees it */
