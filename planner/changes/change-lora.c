@@ -14,6 +14,7 @@ struct lora {
     struct mt_edits *edits;
     uint64_t rank;
     double states;   /* bytes of state for a byte of parameters */
+    double adapters; /* bytes of them */
     bool *is_linear; /* by block */
 };
 
@@ -70,12 +71,39 @@ static void add_adapters(struct lora *lora)
         double width = (double)mt_edited_bytes(lora->edits, block) / (side * side);
         uint64_t bytes = (uint64_t)(side * (double)lora->rank * width);
         uint64_t begin = mt_moment_of(block->begin), end = mt_moment_of(block->end);
+        lora->adapters += 2 * (double)bytes;
         for (unsigned j = 0; j < 2; j++) {
             mt_edits_add(lora->edits, begin, end, bytes);
             mt_edits_add(lora->edits, step, end, (uint64_t)((double)bytes * lora->states));
-            mt_edits_add(lora->edits, step, end, bytes); /* its gradient */
         }
     }
+}
+
+/* The first layer's weight is not saved: nobody asks for the gradient of its input. */
+static bool is_adapted(const struct lora *lora, const struct mt_recorded_node *node)
+{
+    const struct mt_recording *recording = lora->edits->recording;
+    return is_product(recording, node->name) &&
+           mt_layer_size(mt_recorded_module(recording, node->module));
+}
+
+/* Return what lies between the two products of an adapter: a row for each of its input's, with a
+ * value a rank; 0: weight or input was not saved. */
+static uint64_t between(const struct lora *lora, const struct mt_recorded_node *node,
+                        const struct mt_recorded_block *output)
+{
+    const struct mt_recording *recording = lora->edits->recording;
+    double weight = 0, input = 0, width = mt_recorded_width(output);
+    for (uint32_t i = 0; i < node->n_saves; i++) {
+        const struct mt_recorded_block *saved =
+            mt_recorded_at(recording, recording->save[node->first_save + i]);
+        if (saved && lora->is_linear[saved - recording->block])
+            weight = (double)mt_recorded_elements(saved);
+        else if (saved)
+            input = (double)saved->size / mt_recorded_width(saved);
+    }
+    double rows = weight > 0 ? sqrt(input * ((double)output->size / width) / weight) : 0;
+    return (uint64_t)(rows * (double)lora->rank * width);
 }
 
 /* The adapter's product is as large as the layer's own, and is added to it; so is its gradient. */
@@ -85,21 +113,94 @@ static void add_products(struct lora *lora)
     for (size_t i = 0; i < recording->n_nodes; i++) {
         const struct mt_recorded_node *node = &recording->node[i];
         const struct mt_recorded_block *output = mt_recorded_at(recording, node->output);
-        bool is_adapted = false;
-        for (uint32_t j = 0; output && j < node->n_saves; j++) {
-            const struct mt_recorded_block *block =
-                mt_recorded_at(recording, recording->save[node->first_save + j]);
-            is_adapted |= block && lora->is_linear[block - recording->block];
-        }
-        if (!is_adapted || !is_product(recording, node->name))
+        if (!output || !is_adapted(lora, node))
             continue;
         uint64_t made = mt_moment_of(node->made),
-                 size = lora->edits->block[output - recording->block].size;
-        mt_edits_add(lora->edits, made + 1, made + 3, size);
-        mt_edits_add(lora->edits, made + 2, made + 3, size);
+                 now = lora->edits->block[output - recording->block].size;
+        mt_edits_add_as(lora->edits, MT_ADDED_SAVED, made,
+                        mt_moment_of(node->end ? node->end : node->made + 1),
+                        between(lora, node, output) * now / output->size);
+        mt_edits_add(lora->edits, made + 1, made + 3, now);
+        mt_edits_add(lora->edits, made + 2, made + 3, now);
         if (node->begin)
             mt_edits_add(lora->edits, mt_moment_of(node->begin) - 3, mt_moment_of(node->begin) - 1,
-                         size);
+                         now);
+    }
+}
+
+/* Return whether the node saves what it multiplies with a weight only for the weight's gradient. */
+static bool is_for_weight(const struct lora *lora, const struct mt_recorded_node *node)
+{
+    const struct mt_recording *recording = lora->edits->recording;
+    bool has_weight = false;
+    if (!is_product(recording, node->name) &&
+        !strstr(mt_string(recording->definitions, node->name), "MulBackward"))
+        return false;
+    for (uint32_t i = 0; i < node->n_saves; i++) {
+        const struct mt_recorded_block *saved =
+            mt_recorded_at(recording, recording->save[node->first_save + i]);
+        has_weight |= saved && mt_is_trained(saved);
+    }
+    return has_weight;
+}
+
+enum { IS_SAVED = 1, IS_LEFT = 2 };
+
+/* Mark what nodes go on to save, and what they leave: those before the first adapter of a forward,
+ * of which no gradient is asked, all; others what only the gradient of a frozen weight needs. */
+static void find_saved(const struct lora *lora, unsigned char *saves)
+{
+    const struct mt_recording *recording = lora->edits->recording;
+    uint64_t backward = MT_EVER; /* of this forward */
+    bool is_reached = false;
+    for (size_t i = 0; i < recording->n_nodes; i++) {
+        const struct mt_recorded_node *node = &recording->node[i];
+        bool adapts = is_adapted(lora, node);
+        if (node->made > backward) {
+            backward = MT_EVER;
+            is_reached = false;
+        }
+        if (node->begin && node->begin < backward)
+            backward = node->begin;
+        is_reached |= adapts;
+        unsigned char mark =
+            !is_reached || (!adapts && is_for_weight(lora, node)) ? IS_LEFT : IS_SAVED;
+        for (uint32_t j = 0; j < node->n_saves; j++) {
+            const struct mt_recorded_block *saved =
+                mt_recorded_at(recording, recording->save[node->first_save + j]);
+            if (saved)
+                saves[saved - recording->block] |= mark;
+        }
+    }
+}
+
+/* End what nothing saves any more. 0 or -ENOMEM. */
+static int end_unsaved(struct lora *lora)
+{
+    const struct mt_recording *recording = lora->edits->recording;
+    unsigned char *saves = calloc(recording->n + 1, 1);
+    if (!saves)
+        return -ENOMEM;
+    find_saved(lora, saves);
+    for (size_t i = 0; i < recording->n; i++)
+        if (saves[i] == IS_LEFT)
+            mt_end_unsaved(lora->edits, i);
+    free(saves);
+    return 0;
+}
+
+/* Add the adapters' gradients: they come and go as those of what is frozen now. */
+static void add_gradients(struct lora *lora)
+{
+    const struct mt_recording *recording = lora->edits->recording;
+    double trained = 0;
+    for (size_t i = 0; i < recording->n; i++)
+        trained += mt_is_trained(&recording->block[i]) ? (double)lora->edits->block[i].size : 0;
+    for (size_t i = 0; trained > 0 && i < recording->n; i++) {
+        struct mt_edit gradient = lora->edits->block[i]; /* adding moves them */
+        if (recording->block[i].category == MT_CATEGORY_GRADIENTS)
+            mt_edits_add(lora->edits, gradient.begin, gradient.end,
+                         (uint64_t)((double)gradient.size * lora->adapters / trained));
     }
 }
 
@@ -122,14 +223,16 @@ int mt_change_lora(struct mt_edits *edits, const char *argument, struct mt_model
         return -ENOMEM;
     find_linear(&lora);
     lora.states = states_of(recording);
+    int rc = end_unsaved(&lora);
+    add_adapters(&lora);
+    add_gradients(&lora);
     for (size_t i = 0; i < recording->n; i++) {
         found |= lora.is_linear[i];
         if (is_of_training(&recording->block[i]))
             mt_drop_block(edits, i);
     }
-    add_adapters(&lora);
     add_products(&lora);
     free(lora.is_linear);
     change->why_not = found ? NULL : "no linear layers were seen in numbered modules";
-    return found ? edits->rc : -ENOENT;
+    return rc ? rc : found ? edits->rc : -ENOENT;
 }

@@ -30,6 +30,16 @@ static const struct optimizer {
 /* A vector has no rows and columns; models have none of as many elements. */
 #define FACTORED_LEAST 65536u
 
+void mt_end_unsaved(struct mt_edits *edits, size_t block)
+{
+    const struct mt_recorded_block *recorded = &edits->recording->block[block];
+    if (!recorded->saved || recorded->category != MT_CATEGORY_ACTIVATIONS)
+        return;
+    const struct mt_turn *turn = mt_turn_after(edits->recording, recorded->saved);
+    if (turn && mt_moment_of(turn->event) < edits->block[block].end)
+        edits->block[block].end = mt_moment_of(turn->event);
+}
+
 void mt_drop_block(struct mt_edits *edits, size_t block)
 {
     edits->block[block].size = 0;

@@ -188,17 +188,6 @@ static void save(struct autocast *autocast, const struct mt_recorded_node *node)
     }
 }
 
-/* End a block when copies of it are made, of which alone something is saved. */
-static void end_copied(struct autocast *autocast, size_t i)
-{
-    const struct mt_recorded_block *block = &autocast->recording->block[i];
-    if (!block->saved || autocast->is_kept[i] || block->category != MT_CATEGORY_ACTIVATIONS)
-        return;
-    const struct mt_turn *turn = mt_turn_after(autocast->recording, block->saved);
-    if (turn && mt_moment_of(turn->event) < autocast->edits->block[i].end)
-        autocast->edits->block[i].end = mt_moment_of(turn->event);
-}
-
 static int by_run(const void *left, const void *right)
 {
     const struct mt_recorded_node *a = *(const struct mt_recorded_node *const *)left;
@@ -214,6 +203,25 @@ static const struct mt_recorded_node *maker_of(const struct autocast *autocast,
     return low && autocast->ran[low - 1]->end > block->begin ? autocast->ran[low - 1] : NULL;
 }
 
+/* Return whether the node made it as the gradient of what it saved in 32 bits, which came to it as
+ * a copy: the gradient has 32 bits again, too. What the node saved in both types does not tell. */
+static bool is_of_wide(const struct autocast *autocast, const struct mt_recorded_node *node,
+                       const struct mt_recorded_block *block)
+{
+    bool is_wide_one = false;
+    for (uint32_t i = 0; i < node->n_saves; i++) {
+        const struct mt_recorded_block *saved =
+            mt_recorded_at(autocast->recording, autocast->recording->save[node->first_save + i]);
+        if (!saved || saved->category == MT_CATEGORY_PARAMETERS || !is_float32(saved) ||
+            !are_alike(saved->size, block->size))
+            continue;
+        if (!is_wide(autocast, saved))
+            return false;
+        is_wide_one = true;
+    }
+    return is_wide_one;
+}
+
 /* Gradients have the type of what they are gradients of; a parameter's is widened at once. */
 static bool is_narrow_in_backward(struct autocast *autocast, const struct mt_recorded_block *block)
 {
@@ -221,8 +229,12 @@ static bool is_narrow_in_backward(struct autocast *autocast, const struct mt_rec
         block->category == MT_CATEGORY_GRADIENTS || block->is_addend)
         return false;
     enum runs runs = runs_of(autocast, block->made_in);
-    const struct mt_recorded_node *node =
-        runs != RUNS_IN_16 && runs != RUNS_IN_32 ? maker_of(autocast, block) : NULL;
+    const struct mt_recorded_node *node = runs != RUNS_IN_32 ? maker_of(autocast, block) : NULL;
+    if (runs == RUNS_IN_16 && node && is_of_wide(autocast, node, block)) {
+        uint64_t begin = mt_moment_of(block->begin);
+        mt_edits_add(autocast->edits, begin, begin + 2, block->size / 2);
+        return false;
+    }
     const struct mt_recorded_block *output =
         node ? mt_recorded_at(autocast->recording, node->output) : NULL;
     return runs == RUNS_IN_16 || (output && autocast->is_16[place(autocast, output)]);
@@ -238,8 +250,23 @@ static void narrow(struct autocast *autocast)
             mt_edits_add(autocast->edits, begin, begin + 2, autocast->edits->block[i].size / 2);
         if (autocast->is_16[i] || is_narrow_in_backward(autocast, block))
             autocast->edits->block[i].size = mt_block_of(autocast->edits->block[i].size / 2);
-        end_copied(autocast, i);
+        if (!autocast->is_kept[i]) /* only copies of it are saved */
+            mt_end_unsaved(autocast->edits, i);
     }
+}
+
+/* Suppose that what forward made for others has their type. */
+static int follow(struct autocast *autocast)
+{
+    struct mt_edits *edits = autocast->edits;
+    bool *is_made = mt_made_in_forward(autocast->recording);
+    for (size_t i = 0; is_made && i < autocast->recording->n; i++)
+        if (is_made[i] && is_float32(&autocast->recording->block[i])) {
+            edits->guesses |= MT_GUESS_MADE;
+            autocast->is_16[i] = !(edits->without & MT_GUESS_MADE);
+        }
+    free(is_made);
+    return is_made ? 0 : -ENOMEM;
 }
 
 static void apply_autocast(struct autocast *autocast)
@@ -271,6 +298,8 @@ static int autocast_all(struct mt_edits *edits)
             ? mt_by_id_make(&autocast.runs, mt_definitions_string_limit(recording->definitions),
                             sizeof(uint8_t))
             : -ENOMEM;
+    if (!rc)
+        rc = follow(&autocast);
     if (!rc)
         apply_autocast(&autocast);
     free(autocast.is_16);

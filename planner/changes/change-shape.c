@@ -211,22 +211,25 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
     size_t n;
     uint64_t *sizes = parameter_sizes(recording, &n);
     int rc = sizes ? 0 : -ENOMEM;
+    bool *is_made = rc ? NULL : mt_made_in_forward(recording);
+    rc = rc || is_made ? rc : -ENOMEM;
     if (!rc && is_sequence)
         rc = read_scores(&scores, recording);
     for (size_t i = 0; !rc && i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
         if (!is_of_batch(block, sizes, n))
             continue;
-        unsigned guess = guess_of(recording, block);
+        unsigned guess = guess_of(recording, block) | (is_made[i] ? MT_GUESS_MADE : 0);
         edits->guesses |= guess;
-        if (!(guess & edits->without))
-            edits->block[i].size =
-                mt_scaled(edits->block[i].size, part_of(edits, &scores, i, part));
+        double stays = guess & edits->without ? (is_sequence && is_made[i] ? part * part : 1)
+                                              : part_of(edits, &scores, i, part);
+        edits->block[i].size = mt_scaled(edits->block[i].size, stays);
     }
     free(sizes);
     free(scores.of);
     free(scores.growth);
     free(scores.seen);
+    free(is_made);
     return rc;
 }
 

@@ -35,17 +35,18 @@ static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes
                             const struct mt_style *style)
 {
     for (const struct mt_change_kind *kind = mt_change_kinds; kind->name; kind++) {
-        size_t i = 0;
-        while (i < changes->n && !is_of(&changes->change[i], kind))
-            i++;
-        if (i == changes->n)
+        unsigned error = 0;
+        for (size_t i = 0; i < changes->n; i++)
+            if (is_of(&changes->change[i], kind) && kind->error + changes->change[i].unused > error)
+                error = kind->error + changes->change[i].unused;
+        if (!error)
             continue;
         char text[320];
         if (changes->rest)
             snprintf(text, sizeof text, "  %s: %s", kind->name, kind->assumes);
         else
-            snprintf(text, sizeof text, "  %s, within %u.%u %%: %s", kind->name, kind->error / 10,
-                     kind->error % 10, kind->assumes);
+            snprintf(text, sizeof text, "  %s, within %u.%u %%: %s", kind->name, error / 10,
+                     error % 10, kind->assumes);
         mt_put_wrapped(out, text, 80, style);
     }
 }

@@ -169,10 +169,13 @@ static int apply(struct mt_modelled *change, const char *name, const struct mt_r
         rc = mt_change_apply(&edits, name, change);
     if (!rc)
         rc = mt_edits_peak(&edits, &change->peak, &moment);
-    if (!rc)
+    if (!rc && change->peak) {
         change->moment = moment >> MT_WITHIN_BITS;
+        change->unused = (unsigned)(mt_edits_unused(&edits, moment) * 1000 / change->peak);
+        change->error += change->unused;
+    }
     change->saves = rc ? 0 : (int64_t)(*before - change->peak);
-    unsigned doubts = edits.guesses & (MT_GUESS_SCORES | MT_GUESS_FLOATS);
+    unsigned doubts = edits.guesses & (MT_GUESS_SCORES | MT_GUESS_FLOATS | MT_GUESS_MADE);
     mt_edits_clear(&edits);
     return rc || !doubts ? rc : apply_otherwise(change, name, recording, doubts);
 }

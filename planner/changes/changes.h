@@ -54,7 +54,8 @@ struct mt_modelled {
     char name[MT_CHANGE_NAME]; /* "zero3:8" */
     const struct mt_change_kind
         *kind[MT_CHANGE_PARTS]; /* of its parts, in their order; NULL: no more */
-    unsigned error;             /* per thousand of the peak: the sum of its parts' */
+    unsigned error;             /* per thousand of the peak: the sum of its parts', and: */
+    unsigned unused;            /* per thousand: of what nobody asked for, mt_edits_unused */
     uint64_t other_peak;        /* the same if what was guessed is not so; 0: as good as the same */
     uint64_t peak;              /* bytes allocated at the highest moment, with the change */
     int64_t saves;              /* bytes less than recorded; negative: it takes more */

@@ -50,6 +50,18 @@ void mt_edits_add_as(struct mt_edits *edits, enum mt_added as, uint64_t begin, u
         (struct mt_edit){.begin = begin, .end = end, .size = mt_block_of(bytes), .as = as};
 }
 
+uint64_t mt_edits_unused(const struct mt_edits *edits, uint64_t moment)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < edits->recording->n; i++) {
+        const struct mt_recorded_block *block = &edits->recording->block[i];
+        const struct mt_edit *edit = &edits->block[i];
+        if (block->unused && edit->begin <= moment && edit->end > moment)
+            bytes += (double)block->unused * (double)edit->size / (double)block->size;
+    }
+    return (uint64_t)bytes;
+}
+
 struct rise {
     uint64_t moment;
     int64_t bytes;

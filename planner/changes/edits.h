@@ -36,6 +36,7 @@ enum mt_guess {
     MT_GUESS_INPUTS = 2,  /* so are inputs */
     MT_GUESS_SCORES = 8,  /* what is as large as scores of attention, is scores */
     MT_GUESS_FLOATS = 16, /* nothing is made of 32 bits again by the program itself */
+    MT_GUESS_MADE = 32,   /* what forward makes of no parameter is of the batch: masks, biases */
     MT_GUESS_CALLS = 4,   /* calls from lines whose calls had no backward are checkpointed, too */
 };
 
@@ -62,6 +63,10 @@ uint64_t mt_edited_bytes(const struct mt_edits *edits, const struct mt_recorded_
 
 /* The most bytes that are live at one time, and when. 0 or -ENOMEM. */
 int mt_edits_peak(const struct mt_edits *edits, uint64_t *bytes, uint64_t *moment);
+
+/* Return how much of what is live at the moment the recorded run did not ask for: PyTorch leaves
+ * more or less unused by what is free then. */
+uint64_t mt_edits_unused(const struct mt_edits *edits, uint64_t moment);
 
 /* Return what a tensor of so many bytes takes: PyTorch rounds blocks. */
 static inline uint64_t mt_block_of(uint64_t bytes)

@@ -40,6 +40,14 @@ double mt_change_part(const char *argument);
 void mt_drop_optimizer(struct mt_edits *edits);
 void mt_drop_block(struct mt_edits *edits, size_t block);
 
+/* Return, by block, whether forward made it of no parameter, elsewhere than the node that saves it:
+ * masks and biases of positions are of no batch, may grow with the square of the sequence, and may
+ * have the type of what they are for; those of inputs have not. NULL: no memory. To be freed. */
+bool *mt_made_in_forward(const struct mt_recording *recording);
+
+/* End an activation that was saved, and is so no more: when its module is done with it. */
+void mt_end_unsaved(struct mt_edits *edits, size_t block);
+
 /* Keep parameters, gradients and state in the host's memory, as FSDP2 does. As
  * mt_change_kind.apply. */
 int mt_offload_parameters(struct mt_edits *edits, struct mt_modelled *change);

@@ -5,6 +5,23 @@
 #include <ctype.h>
 #include <string.h>
 
+bool *mt_made_in_forward(const struct mt_recording *recording)
+{
+    bool *is_made = calloc(recording->n + 1, sizeof *is_made);
+    for (size_t i = 0; is_made && i < recording->n_nodes; i++) {
+        const struct mt_recorded_node *node = &recording->node[i];
+        const struct mt_recorded_block *output = mt_recorded_at(recording, node->output);
+        for (uint32_t j = 0; output && j < node->n_saves; j++) {
+            const struct mt_recorded_block *saved =
+                mt_recorded_at(recording, recording->save[node->first_save + j]);
+            if (saved && !saved->output_of && saved->phase == MT_PHASE_FORWARD && saved->maker &&
+                saved->category == MT_CATEGORY_ACTIVATIONS && saved->stack != output->stack)
+                is_made[saved - recording->block] = true;
+        }
+    }
+    return is_made;
+}
+
 size_t mt_layer_size(const char *path)
 {
     for (const char *part = path; *part;) {

@@ -146,6 +146,24 @@ static void see_run(struct mt_recording *recording, const struct mt_replay *repl
     node->is_running = true;
 }
 
+/* A request comes before its block. */
+static void see_request(struct mt_recording *recording, const struct mt_event *event)
+{
+    uint64_t bytes = event->REQUEST.unused;
+    if (mt_address_map_put(&recording->asked, (uint64_t)event->thread + 1,
+                           bytes < UINT32_MAX ? (uint32_t)bytes : 0))
+        recording->rc = -ENOMEM;
+}
+
+static void see_unused(struct mt_recording *recording, const struct mt_replay *replay,
+                       const struct mt_event *event)
+{
+    uint32_t bytes = mt_address_map_take(&recording->asked, (uint64_t)event->thread + 1);
+    struct mt_recorded_unused *unused = bytes ? ONE_MORE(recording, unused, n_unused) : NULL;
+    if (unused)
+        *unused = (struct mt_recorded_unused){replay->events, bytes};
+}
+
 static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_recording *recording = data;
@@ -161,7 +179,12 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
     case MT_NODE_END:
         see_run(recording, replay, event);
         break;
+    case MT_REQUEST:
+        see_request(recording, event);
+        return recording->rc;
     case MT_ALLOC:
+        see_unused(recording, replay, event);
+        break;
     case MT_FREE:
         break;
     default:
@@ -240,6 +263,11 @@ int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *
         if (output && recording->node[i].name && !output->output_of)
             output->output_of = recording->node[i].name;
     }
+    for (size_t i = 0; i < recording->n_unused; i++) {
+        struct mt_recorded_block *block = mt_recorded_at(recording, recording->unused[i].event);
+        if (block && recording->unused[i].bytes < block->size)
+            block->unused = recording->unused[i].bytes;
+    }
     for (size_t i = 0; i < recording->n_steps; i++)
         if (!recording->step[i].end)
             recording->step[i].end = replay->events;
@@ -257,6 +285,8 @@ void mt_recording_clear(struct mt_recording *recording)
     free(recording->save);
     free(recording->turn);
     free(recording->step);
+    free(recording->unused);
+    mt_address_map_clear(&recording->asked);
     free(recording->saved_at);
     mt_address_map_clear(&recording->nodes);
     mt_address_map_clear(&recording->saved);

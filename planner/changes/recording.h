@@ -26,6 +26,7 @@ struct mt_recorded_block {
     uint64_t begin, end; /* numbers of events; MT_EVER: it outlives the trace */
     uint64_t size;       /* bytes */
     uint64_t elements;   /* of its parameter; 0: not known */
+    uint64_t unused;     /* bytes that were not asked for: PyTorch did not split what was left */
     uint64_t saved;      /* the last event in forward that saved it; 0: none */
     uint32_t module;     /* frame of the torch.nn module that it belongs to; 0: not known */
     uint32_t maker;      /* frame of the module at work when it was made; 0: none */
@@ -58,6 +59,11 @@ struct mt_turn {
     uint8_t phase;   /* enum mt_phase */
 };
 
+/* What was not asked for of the block that the event made. */
+struct mt_recorded_unused {
+    uint64_t event, bytes;
+};
+
 struct mt_recorded_step {
     uint64_t begin, end; /* events */
 };
@@ -78,6 +84,9 @@ struct mt_recording {
     size_t n_turns, turns_capacity;
     struct mt_recorded_step *step;
     size_t n_steps, steps_capacity;
+    struct mt_recorded_unused *unused;
+    size_t n_unused, unuseds_capacity;
+    struct mt_address_map asked; /* thread -> bytes that its next request leaves unused */
     struct mt_address_map nodes; /* address -> 1 + place, those that live */
     struct mt_address_map saved; /* address of a block -> its last save's place in saved_at */
     uint64_t *saved_at;

@@ -3,8 +3,8 @@
 program stand together: it is recorded once."""
 CASES = []
 # In tools/test: one of each of the more intricate kinds.
-QUICK = {("perceptron", "zero3:8"), ("perceptron", "lora:32"), ("conv", "checkpoint:layers.*"),
-         ("scores", "precision:autocast")}
+QUICK = {("perceptron", "zero3:8"), ("conv", "checkpoint:layers.*"), ("written", "precision:autocast"), ("written", "lora:16"),
+         ("written", "batch:1/2")}
 
 
 def of(base, *changes):
@@ -83,6 +83,10 @@ of("scores",
    ("precision:autocast", "--autocast"),
    ("checkpoint:layers.*.attention", "--checkpoint layers.*.attention"),
    ("zero2:8", "--zero2 8"))
+of("written",
+   ("precision:autocast", "--autocast"),
+   ("lora:16", "--lora 16"),
+   ("batch:1/2", "--batch-part 1/2"))
 of("experts",
    ("optimizer:adafactor", "--optimizer adafactor"),
    ("zero3:8", "--zero3 8"),

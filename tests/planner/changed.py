@@ -167,6 +167,8 @@ def main():
     parser.add_argument("--longest", type=int, help="positions that the model has")
     parser.add_argument("--batch-part", type=Fraction, default=1, help="of its own batch, such as 1/2")
     parser.add_argument("--sequence-part", type=Fraction, default=1, help="of its own length; positions stay")
+    parser.add_argument("--lengths", type=lambda text: [Fraction(part) for part in text.split(",")], default=[Fraction(1)],
+                        help="parts of it, one after the other")
     for number in "lora", "peft", "zero1", "zero2", "zero3", "ddp", "offload-parameters":
         parser.add_argument("--" + number, type=int)
     for flag in "autocast", "bf16", "save-on-cpu":
@@ -177,9 +179,9 @@ def main():
     model, optimizer = build(args, args.longest or length)
     size, length = max(1, int(size * args.batch_part)), int(length * args.sequence_part)
     saved = torch.autograd.graph.save_on_cpu() if args.save_on_cpu else torch.enable_grad()
-    for _ in range(args.steps):
+    for step in range(args.steps):
         for _ in range(args.accumulate):
-            data = models.batch(args.model, size, length)
+            data = models.batch(args.model, size, int(length * args.lengths[step % len(args.lengths)]))
             if args.bf16 and data.is_floating_point():
                 data = data.bfloat16()
             with torch.autocast("cuda", torch.bfloat16, enabled=args.autocast), saved:

@@ -27,6 +27,59 @@ class Attention(nn.Module):
         return self.out(y.transpose(1, 2).reshape(batch, length, width))
 
 
+class Scores(nn.Module):
+    """Attention that is written out. kind: masked (a causal buffer), decay (a factor of heads and positions, made in each forward),
+    float (softmax in 32 bits), added (baddbmm), biased (by heads and positions, for PyTorch's fused operator), linear (keys times values)."""
+
+    def __init__(self, width, heads, kind, longest):
+        super().__init__()
+        self.heads, self.kind = heads, kind
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        if kind == "masked":
+            self.register_buffer("mask", torch.ones(longest, longest, dtype=torch.bool).tril())
+
+    def attend(self, q, k, v):
+        length, part = q.shape[-2], q.shape[-1] ** -0.5
+        if self.kind == "linear":
+            return q.softmax(dim=-1) @ (k.transpose(-2, -1).softmax(dim=-1) @ v)
+        if self.kind == "biased":
+            away = torch.arange(length, device=q.device)
+            heads = torch.arange(1.0, self.heads + 1, device=q.device).to(q.dtype)
+            bias = (away[None, :] - away[:, None]).to(q.dtype) * heads[:, None, None]
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=bias.expand(len(q), -1, -1, -1))
+        if self.kind == "added":
+            flat = [x.reshape(-1, *x.shape[2:]) for x in (q, k, v)]
+            bias = torch.zeros(len(flat[0]), length, length, device=q.device, dtype=q.dtype)
+            scores = torch.baddbmm(bias, flat[0], flat[1].transpose(1, 2), alpha=part)
+            return torch.bmm(scores.softmax(dim=-1), flat[2]).view_as(q)
+        scores = (q @ k.transpose(-2, -1)) * part
+        if self.kind == "masked":
+            scores = scores.masked_fill(~self.mask[:length, :length], float("-inf"))
+        if self.kind == "decay":
+            factors = torch.full((self.heads, length, length), 0.9, device=q.device, dtype=q.dtype)
+            scores = scores * factors
+        if self.kind == "float":
+            return scores.softmax(dim=-1, dtype=torch.float32).to(q.dtype) @ v
+        return scores.softmax(dim=-1) @ v
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (y.view(batch, length, self.heads, -1).transpose(1, 2) for y in self.qkv(x).chunk(3, dim=-1))
+        return self.out(self.attend(q, k, v).transpose(1, 2).reshape(batch, length, width))
+
+
+class FloatNorm(nn.Module):
+    """A norm that is written out, in 32 bits."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        wide = x.float()
+        return self.weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+
 class Gelu(nn.Module):
     def __init__(self, width, dropout=0.0):
         super().__init__()
@@ -166,6 +219,8 @@ MODELS = {
     "scores": (TEXT, 4, 512, lambda length: Language(
         (Block(512, Attention(512, 8, fused=False, dropout=0.1), Gelu(512, 0.1), nn.LayerNorm) for _ in range(8)),
         512, VOCABULARY, length)),
+    "written": (TEXT, 2, 2048, lambda length: Language(
+        (Block(512, Scores(512, 16, "decay", length), Swiglu(512), FloatNorm) for _ in range(4)), 512, VOCABULARY, length, FloatNorm)),
     "experts": (TEXT, 8, 512, lambda length: Language(
         (Block(512, Attention(512, 8), Experts(512, 8), nn.LayerNorm) for _ in range(8)), 512, VOCABULARY, length)),
     "vit": (IMAGE, 32, 224, lambda length: Encoder(8, 768)),
