@@ -4,14 +4,6 @@
 #include "analyzer/report/report.h"
 #include "parts.h"
 
-static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
-{
-    json_t *array = json_array();
-    for (; mt_stack(definitions, stack)->depth; stack = mt_stack(definitions, stack)->parent)
-        json_array_append_new(array, mt_json_frame(definitions, stack));
-    return array;
-}
-
 static json_t *operator_of(const struct mt_definitions *definitions, const struct mt_oom *oom)
 {
     return mt_json_type_name(definitions, oom->node_name);
@@ -63,9 +55,9 @@ static json_t *all(const struct mt_analysis *analysis)
             array, json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "device",
                              mt_json_device(oom->device), "time_ns", mt_json_number(oom->time_ns),
                              "requested", mt_json_number(oom->wanted), "went_on", oom->went_on,
-                             "stack", frames(replay->definitions, oom->stack), "operator",
+                             "stack", mt_json_frames(replay->definitions, oom->stack), "operator",
                              operator_of(replay->definitions, oom), "forward_stack",
-                             frames(replay->definitions, oom->forward_stack)));
+                             mt_json_frames(replay->definitions, oom->forward_stack)));
     }
     return array;
 }
@@ -84,11 +76,11 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
         story->knows_pieces ? mt_json_number(pool->largest_free) : json_null(),
         "would_fit_expandable", (int)story->would_fit_expandable, "missed_by",
         mt_json_number(story->missed_by), "categories", mt_categories_json(story->device), "stack",
-        frames(d, oom->stack));
+        mt_json_frames(d, oom->stack));
     if (!object)
         return mt_json_print(out, NULL, 0);
     json_object_set_new(object, "operator", operator_of(d, oom));
-    json_object_set_new(object, "forward_stack", frames(d, oom->forward_stack));
+    json_object_set_new(object, "forward_stack", mt_json_frames(d, oom->forward_stack));
     json_object_set_new(object, "free_on_card", mt_json_number(story->on_card));
     json_object_set_new(object, "limit", story->limit ? mt_json_number(story->limit) : json_null());
     json_object_set_new(object, "fits_without_limit",

@@ -140,14 +140,6 @@ static json_t *call_sites(const struct mt_definitions *definitions, const struct
     return array;
 }
 
-static json_t *frames(const struct mt_definitions *definitions, uint32_t stack)
-{
-    json_t *array = json_array();
-    for (; mt_stack(definitions, stack)->depth; stack = mt_stack(definitions, stack)->parent)
-        json_array_append_new(array, mt_json_frame(definitions, stack));
-    return array;
-}
-
 static json_t *groups(const struct mt_definitions *definitions, const struct mt_device *device,
                       enum mt_property by, const struct mt_filter *filter)
 {
@@ -159,7 +151,7 @@ static json_t *groups(const struct mt_definitions *definitions, const struct mt_
             json_pack("{s:o, s:o, s:o}", "name", mt_json_text(group->name), "bytes",
                       mt_json_number(group->bytes), "blocks", mt_json_number(group->blocks));
         if (by == MT_BY_STACK)
-            json_object_set_new(object, "frames", frames(definitions, group->stack));
+            json_object_set_new(object, "frames", mt_json_frames(definitions, group->stack));
         json_array_append_new(array, object);
     }
     return json_pack("{s:s, s:o}", "by", mt_group_by_name(by), "groups", array);

@@ -40,6 +40,14 @@ json_t *mt_json_device(int device)
     return device == MT_NO_DEVICE ? json_null() : json_integer(device);
 }
 
+json_t *mt_json_frames(const struct mt_definitions *definitions, uint32_t stack)
+{
+    json_t *array = json_array();
+    for (; mt_stack(definitions, stack)->depth; stack = mt_stack(definitions, stack)->parent)
+        json_array_append_new(array, mt_json_frame(definitions, stack));
+    return array;
+}
+
 json_t *mt_json_type_name(const struct mt_definitions *definitions, uint32_t node_name)
 {
     char name[256];

@@ -24,6 +24,9 @@ json_t *mt_json_number(uint64_t number);
 /* {"function": ..., "file": ..., "line": ...}, null if the stack is unknown. */
 json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack);
 
+/* A stack's frames, the innermost first. */
+json_t *mt_json_frames(const struct mt_definitions *definitions, uint32_t stack);
+
 /* {"bytes", "blocks", "sites": [{"bytes", "blocks", "line", "callers"}]} */
 json_t *mt_json_sums(const struct mt_definitions *definitions, const struct mt_sums *sums);
 

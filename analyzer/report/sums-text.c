@@ -50,14 +50,6 @@ void mt_page_sums(const struct mt_page *page, const struct mt_sums *sums, uint64
         fprintf(page->out, "%20s  and %s smaller ones\n", "", mt_count_text(count, n - rows));
 }
 
-static json_t *callers_json(const struct mt_definitions *definitions, uint32_t stack)
-{
-    json_t *array = json_array();
-    for (; stack; stack = mt_stack(definitions, stack)->parent)
-        json_array_append_new(array, mt_json_frame(definitions, stack));
-    return array;
-}
-
 json_t *mt_json_sums(const struct mt_definitions *definitions, const struct mt_sums *sums)
 {
     json_t *sites = json_array();
@@ -65,10 +57,10 @@ json_t *mt_json_sums(const struct mt_definitions *definitions, const struct mt_s
         const struct mt_sum *sum = &sums->sum[i];
         uint32_t begin = mt_stack_line(definitions, sum->stack);
         json_array_append_new(
-            sites,
-            json_pack("{s:o, s:o, s:o, s:o}", "bytes", mt_json_number(sum->bytes), "blocks",
-                      mt_json_number(sum->blocks), "line", mt_json_frame(definitions, begin),
-                      "callers", callers_json(definitions, mt_stack(definitions, begin)->parent)));
+            sites, json_pack("{s:o, s:o, s:o, s:o}", "bytes", mt_json_number(sum->bytes), "blocks",
+                             mt_json_number(sum->blocks), "line", mt_json_frame(definitions, begin),
+                             "callers",
+                             mt_json_frames(definitions, mt_stack(definitions, begin)->parent)));
     }
     return json_pack("{s:o, s:o, s:o}", "bytes", mt_json_number(sums->bytes), "blocks",
                      mt_json_number(sums->blocks), "sites", sites);

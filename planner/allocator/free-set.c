@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "free-set.h"
+#include "analyzer/support/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,36 +34,12 @@ void mt_free_set_clear(struct mt_free_set *set)
 /* The first chunk whose last entry is not below the key; the number of chunks where all are. */
 static unsigned chunk_of(const struct mt_free_set *set, const struct mt_free_key *key)
 {
-    unsigned low = 0, count = set->count;
-
-    while (count) {
-        unsigned half = count / 2;
-
-        if (is_below(&set->last[low + half], key)) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return low;
+    return (unsigned)MT_LEADING(i, set->count, is_below(&set->last[i], key));
 }
 
 static unsigned entry_of(const struct mt_free_chunk *chunk, const struct mt_free_key *key)
 {
-    unsigned low = 0, count = chunk->count;
-
-    while (count) {
-        unsigned half = count / 2;
-
-        if (is_below(&chunk->entry[low + half].key, key)) {
-            low += half + 1;
-            count -= half + 1;
-        } else {
-            count = half;
-        }
-    }
-    return low;
+    return (unsigned)MT_LEADING(i, chunk->count, is_below(&chunk->entry[i].key, key));
 }
 
 struct mt_free_at mt_free_set_from(const struct mt_free_set *set, struct mt_free_key key)
