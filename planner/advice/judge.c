@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "judge.h"
+#include "analyzer/support/to-integer.h"
 #include "planner/changes/changes.h"
 #include "planner/requests/recorded-conf.h"
 
@@ -69,7 +70,7 @@ int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,
     struct mt_trial trial = judge->trial;
     *judgement = (struct mt_judgement){.is_replayed = judge->is_exact && !conf->async};
     trial.conf = *conf;
-    uint64_t off = judgement->is_replayed ? 0 : (uint64_t)((double)judge->card * MODEL_ERROR);
+    uint64_t off = judgement->is_replayed ? 0 : mt_to_uint64((double)judge->card * MODEL_ERROR);
     return try(judge, &trial, off, judgement);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expandable segments: addresses for more than the card has, and memory mapped behind parts of
  * them. */
+#include "analyzer/support/to-integer.h"
 #include "inside.h"
 
 /* Memory is mapped in handles of this size. */
@@ -31,7 +32,7 @@ static uint64_t addresses_of(const struct mt_allocator *allocator, const struct 
     uint64_t size = conf->expandable_reserve;
 
     if (conf->expandable_reserve_fraction > 0)
-        size = (uint64_t)(conf->expandable_reserve_fraction * (double)allocator->total);
+        size = mt_to_uint64(conf->expandable_reserve_fraction * (double)allocator->total);
     size = size < usual ? size : usual;
     return (size + handle - 1) / handle * handle;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model.h"
 #include "analyzer/support/room.h"
+#include "analyzer/support/to-integer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -153,7 +154,7 @@ static int free_block(struct mt_allocator *allocator, struct mt_alloc_block *blo
 static void set_limit(struct mt_allocator *allocator, double fraction)
 {
     allocator->has_limit = fraction < 1 || !mt_torch_has(allocator->release, MT_FRACTION_1_IS_NONE);
-    allocator->limit = (uint64_t)(fraction * (double)allocator->total);
+    allocator->limit = mt_to_uint64(fraction * (double)allocator->total);
 }
 
 static int set_fraction(struct mt_allocator *allocator, uint64_t bits)

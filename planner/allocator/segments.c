@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What CUDA is asked for, and what is given back to it. */
+#include "analyzer/support/to-integer.h"
 #include "inside.h"
 
 static uint64_t whole_pages(uint64_t size)
@@ -45,7 +46,7 @@ bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted
 
     return conf->throw_on_oom &&
            is_above(allocator, wanted,
-                    (uint64_t)(conf->memory_fraction * (double)allocator->total)) &&
+                    mt_to_uint64(conf->memory_fraction * (double)allocator->total)) &&
            !(allocator->has_limit && is_above(allocator, wanted, allocator->limit));
 }
 
@@ -128,7 +129,7 @@ void mt_collect_garbage(struct mt_allocator *allocator)
 {
     struct mt_alloc_side *side = &allocator->pool[0]->large;
     uint64_t start =
-        (uint64_t)(allocator->conf.garbage_collection_threshold * (double)allocator->limit);
+        mt_to_uint64(allocator->conf.garbage_collection_threshold * (double)allocator->limit);
     uint64_t wanted, collected = 0, last = 1;
     struct ages ages = {0, 0};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "answer.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/to-integer.h"
 #include "remedies.h"
 
 #include <errno.h>
@@ -105,7 +106,7 @@ static int try_settings(struct search *search)
 {
     struct mt_plan_answer *answer = search->answer;
     const struct mt_plan *plan = answer->plan;
-    uint64_t more = (uint64_t)((double)plan->card.total * MORE_ROOM);
+    uint64_t more = mt_to_uint64((double)plan->card.total * MORE_ROOM);
     int rc = 0;
     for (size_t i = 0; !rc && i < plan->n && answer->n < SETTINGS_MOST; i++) {
         const struct mt_plan_setting *setting = &plan->setting[i];

@@ -2,6 +2,7 @@
 /*
  * LoRA: adapters beside the linear layers of all layers that are numbered; nothing else is trained.
  */
+#include "analyzer/support/to-integer.h"
 #include "kinds.h"
 
 #include <math.h>
@@ -69,12 +70,12 @@ static void add_adapters(struct lora *lora)
             continue;
         double side = sqrt((double)mt_recorded_elements(block));
         double width = (double)mt_edited_bytes(lora->edits, block) / (side * side);
-        uint64_t bytes = (uint64_t)(side * (double)lora->rank * width);
+        uint64_t bytes = mt_to_uint64(side * (double)lora->rank * width);
         uint64_t begin = mt_moment_of(block->begin), end = mt_moment_of(block->end);
         lora->adapters += 2 * (double)bytes;
         for (unsigned j = 0; j < 2; j++) {
             mt_edits_add(lora->edits, begin, end, bytes);
-            mt_edits_add(lora->edits, step, end, (uint64_t)((double)bytes * lora->states));
+            mt_edits_add(lora->edits, step, end, mt_to_uint64((double)bytes * lora->states));
         }
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Another optimizer: its state for each trained parameter, and what its step needs in passing. */
 #include "analyzer/support/search.h"
+#include "analyzer/support/to-integer.h"
 #include "kinds.h"
 
 #include <math.h>
@@ -88,7 +89,7 @@ static void add_state(struct mt_edits *edits, const struct optimizer *optimizer,
         }
         for (unsigned i = 0; i < 2; i++) /* rows and columns of a square */
             mt_edits_add_as(edits, MT_ADDED_STATE, from, to,
-                            (uint64_t)(sqrt((double)elements) * (double)size / (double)elements));
+                            mt_to_uint64(sqrt((double)elements) * (double)size / (double)elements));
     }
 }
 

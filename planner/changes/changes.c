@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/to-integer.h"
 #include "kinds.h"
 
 #include <stdlib.h>
@@ -211,8 +212,8 @@ uint64_t mt_saved_per_operator(const struct mt_modelled_changes *changes,
                                const struct mt_modelled *change)
 {
     return change->operators && change->saves > 0
-               ? (uint64_t)((double)change->saves * (double)changes->steps /
-                            (double)change->operators)
+               ? mt_to_uint64((double)change->saves * (double)changes->steps /
+                              (double)change->operators)
                : 0;
 }
 

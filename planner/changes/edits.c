@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "edits.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/to-integer.h"
 
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ uint64_t mt_edited_bytes(const struct mt_edits *edits, const struct mt_recorded_
     uint64_t now = edits->block[parameter - edits->recording->block].size;
     return now == parameter->size
                ? bytes
-               : (uint64_t)((double)bytes * (double)now / (double)parameter->size);
+               : mt_to_uint64((double)bytes * (double)now / (double)parameter->size);
 }
 
 void mt_edits_add_as(struct mt_edits *edits, enum mt_added as, uint64_t begin, uint64_t end,

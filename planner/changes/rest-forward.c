@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rest of a forward: layers that are as those before, and the loss of a language model. */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/to-integer.h"
 #include "rest-inside.h"
 
 #include <errno.h>
@@ -315,8 +316,8 @@ static void find_logits(struct mt_resting *resting, const struct mt_module_call 
         return;
     resting->head = after != SIZE_MAX ? after : before;
     resting->logits = mt_block_of(
-        (uint64_t)((double)output->size / (double)width *
-                   ((double)elements_of(&recording->block[resting->head]) / (double)width)));
+        mt_to_uint64((double)output->size / (double)width *
+                     ((double)elements_of(&recording->block[resting->head]) / (double)width)));
 }
 
 /* As large, after the last layer. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program does to the allocator without asking for memory, or giving it back. */
+#include "analyzer/support/to-integer.h"
 #include "inside.h"
 #include "recorded-conf.h"
 
@@ -62,7 +63,7 @@ int mt_gather_other(struct mt_gathering *g, const struct mt_replay *replay,
 static double fraction_for(uint64_t limit, uint64_t card)
 {
     double fraction = (double)limit / (double)card;
-    while (fraction < 1 && (uint64_t)(fraction * (double)card) < limit)
+    while (fraction < 1 && mt_to_uint64(fraction * (double)card) < limit)
         fraction = nextafter(fraction, 2);
     return fraction < 1 && limit ? fraction : 1;
 }
@@ -76,7 +77,7 @@ void mt_gather_finish_limits(const struct mt_gathering *g, struct mt_asked *aske
             continue;
         uint64_t limit = request->size;
         bool is_own =
-            g->own_fraction < 1 && limit == (uint64_t)(g->own_fraction * (double)asked->card);
+            g->own_fraction < 1 && limit == mt_to_uint64(g->own_fraction * (double)asked->card);
         if (!asked->card || is_own)
             request->kind = MT_REQUEST_MARK;
         else
