@@ -3,6 +3,7 @@
 #include "analyzer/print/json.h"
 #include "analyzer/trace/marks.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 
@@ -228,6 +229,7 @@ int mt_stacks_folded(const struct mt_analysis *analysis, FILE *out)
                     sums.sum[j].guess ? " (guess)" : "");
             rc = fold(analysis->replay.definitions, sums.sum[j].key[STACK], out);
             fprintf(out, " %" PRIu64 "\n", sums.sum[j].bytes);
+            rc = rc ? rc : ferror(out) ? -EIO : 0;
         }
         mt_sums_clear(&sums);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,13 @@ void mt_put_text(FILE *out, const char *text, enum mt_text_for place)
             fprintf(out, places[place].format, *text);
     }
     fwrite(from, 1, (size_t)(text - from), out);
+}
+
+/* A stream that found no memory before takes nothing now. */
+int mt_close_memory(FILE *out)
+{
+    int last = putc('\0', out);
+    return fclose(out) || last == EOF ? -ENOMEM : 0;
 }
 
 void mt_colour(FILE *out, const struct mt_style *style, unsigned colour)

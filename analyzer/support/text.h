@@ -65,6 +65,10 @@ enum mt_text_for {
  * characters with a meaning are escaped. The caller writes the text around it (quotation marks). */
 void mt_put_text(FILE *out, const char *text, enum mt_text_for place);
 
+/* Close a stream of open_memstream, whose text then has one more 0 in its size. Return 0 or
+ * -ENOMEM: the text is not whole, which glibc tells nobody. */
+int mt_close_memory(FILE *out);
+
 /* Switch to a colour of the 256 and back (colour 0); write nothing if the style has no colours. */
 void mt_colour(FILE *out, const struct mt_style *style, unsigned colour);
 

@@ -24,7 +24,7 @@ static int quote(struct quoted *quoted, const struct mt_texts *texts)
         putc('"', out);
         quoted->begin[i + 1] = (size_t)ftell(out);
     }
-    return !out || fclose(out) || !quoted->begin ? -ENOMEM : 0;
+    return !out || mt_close_memory(out) || !quoted->begin ? -ENOMEM : 0;
 }
 
 static void put_rows(struct mt_sink *sink, const struct mt_columns *columns,

@@ -7,42 +7,51 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 struct folding {
     struct mt_sink *sink;
+    char before[64]; /* each line of the trace */
+    bool is_in_line;
     size_t n; /* traces so far */
     bool is_alone;
 };
 
-static void put_lines(const struct folding *folding, const char *text, long rank)
+static void begin(struct folding *folding, long rank)
 {
-    char before[64] = "";
+    *folding->before = '\0';
     if (!folding->is_alone && rank >= 0)
-        snprintf(before, sizeof before, "rank %ld;", rank);
+        snprintf(folding->before, sizeof folding->before, "rank %ld;", rank);
     else if (!folding->is_alone)
-        snprintf(before, sizeof before, "trace %zu;", folding->n);
-    for (const char *end; *text; text = end) {
-        end = strchr(text, '\n') + 1; /* each line has one */
-        mt_sink_text(folding->sink, before);
-        mt_sink_put(folding->sink, text, (size_t)(end - text));
+        snprintf(folding->before, sizeof folding->before, "trace %zu;", folding->n);
+}
+
+static ssize_t put(void *cookie, const char *bytes, size_t size)
+{
+    struct folding *folding = cookie;
+    for (size_t done = 0; done < size;) {
+        const char *end = memchr(bytes + done, '\n', size - done);
+        size_t n = (end ? (size_t)(end - bytes) + 1 : size) - done;
+        if (!folding->is_in_line)
+            mt_sink_text(folding->sink, folding->before);
+        mt_sink_put(folding->sink, bytes + done, n);
+        folding->is_in_line = !end;
+        done += n;
     }
+    errno = -folding->sink->rc;
+    return folding->sink->rc ? 0 : (ssize_t)size;
 }
 
 static int fold(void *data, const struct mt_analysis *analysis, const char *path)
 {
     struct folding *folding = data;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = fopencookie(folding, "w", (cookie_io_functions_t){.write = put});
     (void)path;
-    int rc = out ? mt_stacks_folded(analysis, out) : -ENOMEM;
-    if (out && fclose(out) && !rc)
-        rc = -ENOMEM;
     folding->n++;
-    if (!rc)
-        put_lines(folding, text, mt_rank(analysis));
-    free(text);
+    begin(folding, mt_rank(analysis));
+    int rc = out ? mt_stacks_folded(analysis, out) : -ENOMEM;
+    if (out)
+        fclose(out); /* what failed stands in the sink */
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pprof's profile.proto, gzipped: what is live at a moment, by stack, with labels. */
 #include "analyzer/findings/job.h"
+#include "analyzer/support/by-id.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/views/texts.h"
 #include "exchange/encode/proto.h"
@@ -31,6 +32,7 @@ struct pprof {
     struct mt_texts strings;   /* the first is "" */
     struct mt_texts functions; /* "name place, file place" */
     struct mt_texts locations; /* "function place, line" */
+    struct mt_by_id found;     /* of this trace, frames' ids in locations */
     uint32_t program;          /* a string; 0: none yet */
     int rc;
 };
@@ -67,6 +69,15 @@ static uint32_t location(struct pprof *to, const struct mt_frame *frame)
     uint32_t function = place(to, &to->functions, key);
     snprintf(key, sizeof key, "%u %u", function + 1, frame->line);
     return place(to, &to->locations, key) + 1;
+}
+
+/* The same of a trace's frame, whose texts are looked up once. */
+static uint32_t location_of(struct pprof *to, const struct mt_definitions *d, uint32_t frame)
+{
+    uint32_t *found = mt_by_id(&to->found, frame);
+    if (!*found || !mt_by_id_has(&to->found, frame))
+        *found = location(to, mt_named_frame(d, frame));
+    return *found;
 }
 
 static void label(struct pprof *to, const char *key, const char *text)
@@ -106,7 +117,7 @@ static void put_sample(struct pprof *to, const struct mt_analysis *analysis,
                         location(to, &(struct mt_frame){.function = "(no stack)", .file = "?"}));
     for (uint32_t stack = key[MT_SHARE_STACK]; mt_stack(d, stack)->depth;
          stack = mt_stack(d, stack)->parent)
-        mt_proto_varint(&to->proto, location(to, mt_named_frame(d, mt_stack(d, stack)->frame)));
+        mt_proto_varint(&to->proto, location_of(to, d, mt_stack(d, stack)->frame));
     mt_proto_end(&to->proto, ids);
     size_t values = mt_proto_begin(&to->proto, SAMPLE_VALUE);
     mt_proto_varint(&to->proto, share->blocks);
@@ -128,6 +139,10 @@ static int show(void *data, const struct mt_analysis *analysis, const char *path
     (void)path;
     if (!to->program)
         to->program = string(to, command && *command ? command : "memtap");
+    mt_by_id_clear(&to->found);
+    if (mt_by_id_make(&to->found, mt_definitions_frame_limit(analysis->replay.definitions),
+                      sizeof(uint32_t)))
+        to->rc = -ENOMEM;
     for (size_t i = 0; i < analysis->n_devices && !to->rc; i++) {
         struct mt_sums shares;
         to->rc = mt_live_shares(&shares, analysis, &analysis->devices[i]);
@@ -224,5 +239,6 @@ int mt_export_pprof(const struct mt_export *export, struct mt_sink *sink,
     mt_texts_clear(&to.strings);
     mt_texts_clear(&to.functions);
     mt_texts_clear(&to.locations);
+    mt_by_id_clear(&to.found);
     return rc;
 }

@@ -2,6 +2,7 @@
 /* speedscope's JSON: for each device of each trace a profile whose samples are stacks, and weights
  * bytes. */
 #include "analyzer/findings/job.h"
+#include "analyzer/support/by-id.h"
 #include "analyzer/support/text.h"
 #include "analyzer/views/texts.h"
 #include "shares.h"
@@ -14,6 +15,7 @@ struct speedscope {
     struct mt_sink *sink;
     struct mt_sink *frame;  /* room for one */
     struct mt_texts frames; /* each as its JSON */
+    struct mt_by_id found;  /* of this trace, frames' ids in frames + 1 */
     bool has_profile;
 };
 
@@ -37,6 +39,23 @@ static int place_frame(struct speedscope *to, const char *name, const char *file
     return mt_texts_add(&to->frames, (const char *)sink->room, place);
 }
 
+/* The same of a trace's frame, whose texts are looked up once. */
+static int place_of(struct speedscope *to, const struct mt_definitions *d, uint32_t id,
+                    uint32_t *place)
+{
+    uint32_t *found = mt_by_id(&to->found, id);
+    if (!*found || !mt_by_id_has(&to->found, id)) {
+        const struct mt_frame *frame = mt_named_frame(d, id);
+        int rc = place_frame(to, frame->function, strcmp(frame->file, "?") ? frame->file : NULL,
+                             frame->line, place);
+        if (rc)
+            return rc;
+        *found = *place + 1;
+    }
+    *place = *found - 1;
+    return 0;
+}
+
 /* From the outermost frame on, which is the category. */
 static int put_stack(struct speedscope *to, const struct mt_definitions *d,
                      const struct mt_sum *share)
@@ -47,9 +66,7 @@ static int put_stack(struct speedscope *to, const struct mt_definitions *d,
                                   places)
                     : -ENOMEM;
     for (uint32_t i = depth; i > 0 && !rc; i--, stack = mt_stack(d, stack)->parent) {
-        const struct mt_frame *frame = mt_named_frame(d, mt_stack(d, stack)->frame);
-        rc = place_frame(to, frame->function, strcmp(frame->file, "?") ? frame->file : NULL,
-                         frame->line, &place);
+        rc = place_of(to, d, mt_stack(d, stack)->frame, &place);
         places[i] = place;
     }
     for (uint32_t i = 0; i <= depth && !rc; i++) {
@@ -106,9 +123,12 @@ static int put_device(struct speedscope *to, const struct mt_analysis *analysis,
 
 static int show(void *data, const struct mt_analysis *analysis, const char *path)
 {
-    int rc = 0;
+    struct speedscope *to = data;
+    mt_by_id_clear(&to->found);
+    int rc = mt_by_id_make(&to->found, mt_definitions_frame_limit(analysis->replay.definitions),
+                           sizeof(uint32_t));
     for (size_t i = 0; i < analysis->n_devices && !rc; i++)
-        rc = put_device(data, analysis, &analysis->devices[i], path);
+        rc = put_device(to, analysis, &analysis->devices[i], path);
     return rc;
 }
 
@@ -128,6 +148,7 @@ int mt_export_speedscope(const struct mt_export *export, struct mt_sink *sink,
     }
     mt_sink_text(sink, "]}}\n");
     mt_texts_clear(&to.frames);
+    mt_by_id_clear(&to.found);
     free(to.frame);
     return rc;
 }

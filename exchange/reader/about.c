@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace's beginning says of its process, as text. */
+#include "analyzer/support/text.h"
 #include "memtap-reader.h"
 #include "trace-format/reader.h"
 
@@ -64,7 +65,7 @@ __attribute__((visibility("default"))) char *memtap_reader_about(const char *pat
             put_trace(out, reader);
             rc = put_infos(out, reader, &wrong);
         }
-        if (!out || fclose(out))
+        if (!out || mt_close_memory(out))
             rc = -ENOMEM;
         mt_reader_close(reader);
     }

@@ -129,7 +129,7 @@ static char *written(const struct mt_diff *diff, void (*write)(FILE *, const str
         return NULL;
     if (diff->n_old && diff->n_new)
         write(out, diff);
-    if (!fclose(out))
+    if (!mt_close_memory(out))
         return text;
     free(text);
     return NULL;

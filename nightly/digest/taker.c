@@ -75,8 +75,8 @@ char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t s
         return NULL;
     fputs(first, out);
     int rc = write_frames(out, taker, stack, with_lines);
-    if (!fclose(out) && !rc) {
-        *taker->text += size;
+    if (!mt_close_memory(out) && !rc) {
+        *taker->text += size - 1;
         return text;
     }
     free(text);

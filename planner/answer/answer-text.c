@@ -23,7 +23,7 @@ static void put_below(FILE *out, const char *label, const char *text, const stru
     if (!memory)
         return;
     mt_put_wrapped(memory, text, WIDTH - INDENT, style);
-    if (!fclose(memory))
+    if (!mt_close_memory(memory))
         for (char *line = lines, *end; (end = strchr(line, '\n')); line = end + 1) {
             fprintf(out, "%*s%.*s\n", (int)INDENT, line == lines ? label : "", (int)(end - line),
                     line);

@@ -41,6 +41,8 @@ COMMANDS = [
     ["plan"],
     ["export", "-f", "perfetto", "-o", "{}.perfetto"],
     ["export", "-f", "csv", "-o", "{}.csv"],
+    ["export", "-f", "speedscope", "-o", "{}.speedscope"],
+    ["export", "-f", "folded", "-o", "{}.folded"],
 ]
 STOPS = [  # and says so
     ("live.mtap", "report"),
@@ -48,8 +50,8 @@ STOPS = [  # and says so
     ("shared.mtap", "stacks -f folded"),
     ("shared.mtap", "stacks -f json"),
     ("live.mtap", "dump"),
-    ("live.mtap", "export -f csv -o {}.csv"),
-    ("names.mtap", "diff --flame {}.flame {}"),
+    ("recursion.mtap", "export -f folded -o {}.folded"),
+    ("recursion.mtap", "export -f speedscope -o {}.speedscope"),
 ]
 faults, figures = [], []
 
