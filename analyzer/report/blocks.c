@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define PLACE_WIDTH 40
-#define BEFORE_PLACE 97 /* columns of a row */
+#define BEFORE_PLACE 103 /* columns of a row */
 #define MOST_PLACE 200
 
 static void print_row(const struct mt_analysis *analysis, const struct mt_device *device,
@@ -31,10 +31,13 @@ static void print_row(const struct mt_analysis *analysis, const struct mt_device
     fprintf(out, "%-15s", category->label);
     mt_colour(out, style, 0);
     fprintf(out, " %9s  ", mt_time_text(lived, mt_block_age(device, verdict->block)));
-    const char *guess = mt_guess_of(verdict);
-    snprintf(rule, sizeof rule, "%s%s", guess ? "guess: " : "", verdict->rule->name);
+    snprintf(rule, sizeof rule, "%s%s",
+             mt_guess_of(verdict)                    ? "guess: "
+             : verdict->rule->certainty == MT_LIKELY ? "likely: "
+                                                     : "",
+             verdict->rule->name);
     mt_safe_text(place, sizeof place, rule, 0, MT_CUT_END, style);
-    fprintf(out, "%-40s  %s\n", place, shown);
+    fprintf(out, "%-46s  %s\n", place, shown);
 }
 
 void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
@@ -49,7 +52,7 @@ void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct
         struct mt_verdict *rows = mt_filtered_rows(device, &analysis->replay.question.filter,
                                                    analysis->replay.definitions, &n);
         if (n)
-            fprintf(out, "%-14s %11s  %-15s %9s  %-40s  %s\n", "address", "bytes", "category",
+            fprintf(out, "%-14s %11s  %-15s %9s  %-46s  %s\n", "address", "bytes", "category",
                     "age", "rule", "line");
         for (size_t j = 0; rows && j < n; j++)
             print_row(analysis, device, &rows[j], out, style);
