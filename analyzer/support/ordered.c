@@ -33,15 +33,7 @@ static uint64_t address_at(const struct mt_ordered_piece *piece, struct mt_order
 static unsigned entries_below(const struct mt_ordered_piece *piece, struct mt_ordered_keys keys,
                               uint64_t address)
 {
-    unsigned low = 0, high = piece->used;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (address_at(piece, keys, middle) <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (unsigned)MT_LEADING(i, piece->used, address_at(piece, keys, (unsigned)i) <= address);
 }
 
 /* Make an empty piece at an index. */

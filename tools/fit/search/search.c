@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "search.h"
+#include "analyzer/support/search.h"
 
 #include <math.h>
 
@@ -144,15 +145,9 @@ bool mt_search_wants_hole(struct mt_card_search *search, size_t *position)
 
 size_t mt_position_below(const struct mt_job *job, double border)
 {
-    size_t low = 0, high = mt_job_positions(job);
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if ((double)mt_job_searched_value(job, middle) < border)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t below =
+        MT_LEADING(i, mt_job_positions(job), (double)mt_job_searched_value(job, i) < border);
+    return below ? below - 1 : 0;
 }
 
 /* Return the last position that should fit if of PyTorch's cache this part has to be there. */
