@@ -5,6 +5,9 @@ LIBRARIES: the path of what they are linked with; --write makes the table anew.
 
 instructions    an event costs the program's own thread, by two runs of different lengths under callgrind
 locked          instructions with a lock prefix, exchanges with memory and fences, in the functions that take part in every event
+code lines,
+data lines      of 64 bytes that a pair of an allocation and a free touches: each has to come back into a cache that the
+                program has filled with its own
 written bytes   that the loader maps writable for libmemtap.so in each process
 
 Another compiler gives other numbers: then the test is skipped."""
@@ -14,9 +17,11 @@ import csv
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("counts.csv")
@@ -26,21 +31,26 @@ LOOPS = {  # stacks, program, arguments before the number, numbers of two runs, 
     "driver, native stack": ("native", "driver-loop", [], (10000, 40000), 1),
     "runtime, native stack": ("native", "native-loop", [], (10000, 40000), 1),
 }
+PAIRS = 1009  # whose lines are looked at: nothing else runs so often
+LINE = 64
 LOCKED = re.compile(r"\t(lock |mfence|xchg .*\()")
+
+
+def run(options, folder, loop, number, *valgrind):
+    stacks, program, words, _, _ = LOOPS[loop]
+    # Addresses decide which places of a cache two stacks share.
+    fixed = ["setarch", "-R"] if subprocess.run(["setarch", "-R", "true"], stderr=subprocess.DEVNULL).returncode == 0 else []
+    environment = {**os.environ, "LD_PRELOAD": options.shim, "LD_LIBRARY_PATH": options.libraries, "MEMTAP_QUIET": "1",
+                   "MEMTAP_OUTPUT": f"{folder}/{program}-{number}.mtap", "MEMTAP_STACKS": stacks}
+    subprocess.run([*fixed, "valgrind", "-q", "--fair-sched=yes", *valgrind, f"{options.programs}/{program}", *words, str(number)],
+                   env=environment, check=True, timeout=120, stdout=subprocess.DEVNULL)
 
 
 def profile_of(options, folder, loop, number):
     """The callgrind profile of the program's first thread."""
-    stacks, program, words, _, _ = LOOPS[loop]
+    _, program, words, _, _ = LOOPS[loop]
     out = Path(folder, f"{program}-{number}")
-    # Addresses decide which places of a cache two stacks share.
-    fixed = ["setarch", "-R"] if subprocess.run(["setarch", "-R", "true"], stderr=subprocess.DEVNULL).returncode == 0 else []
-    command = [*fixed, "valgrind", "-q", "--tool=callgrind", "--fair-sched=yes", "--separate-threads=yes",
-               f"--callgrind-out-file={out}"]
-    environment = {**os.environ, "LD_PRELOAD": options.shim, "LD_LIBRARY_PATH": options.libraries, "MEMTAP_QUIET": "1",
-                   "MEMTAP_OUTPUT": f"{out}.mtap", "MEMTAP_STACKS": stacks}
-    subprocess.run([*command, f"{options.programs}/{program}", *words, str(number)], env=environment, check=True, timeout=120,
-                   stdout=subprocess.DEVNULL)
+    run(options, folder, loop, number, "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={out}")
     # threads-loop's first thread only waits for its second one.
     thread = "02" if words else "01"
     return Path(f"{out}-{thread}").read_text()
@@ -87,6 +97,26 @@ def locked_in(shim, functions):
     return count
 
 
+def lines_of_a_pair(options, folder):
+    """Lines of code and of data between two turns of the loop; medians."""
+    log = Path(folder, "accesses")
+    run(options, folder, "allocation or free", 2 * PAIRS, "--tool=lackey", "--trace-mem=yes", f"--log-file={log}")
+    accesses = [line for line in log.read_text().splitlines() if line[2:3] == " "]  # "I  04889d49,4" or " L 04889d49,4"
+    often = Counter(line for line in accesses if line[0] == "I")
+    mark = next(line for line in accesses if often[line] == PAIRS)
+    begins = [i for i, line in enumerate(accesses) if line == mark]
+    found = {"code": [], "data": []}
+    for begin, end in zip(begins, begins[1:]):
+        lines = {"code": set(), "data": set()}
+        for access in accesses[begin:end]:
+            address, size = access[3:].split(",")
+            at = int(address, 16)
+            lines["code" if access[0] == "I" else "data"] |= {at // LINE, (at + int(size) - 1) // LINE}
+        for kind, touched in lines.items():
+            found[kind].append(len(touched))
+    return {kind: statistics.median(counts) for kind, counts in found.items()}
+
+
 def written_bytes(shim):
     said = subprocess.run(["readelf", "-lW", shim], check=True, capture_output=True, text=True).stdout
     return sum(int(words[5], 16) for words in map(str.split, said.splitlines()) if words[:1] == ["LOAD"] and "W" in "".join(words[6:-1]))
@@ -98,6 +128,8 @@ def measure(options):
             profiles = [profile_of(options, folder, loop, number) for number in (few, many)]
             yield loop, "instructions", round((total(profiles[1]) - total(profiles[0])) / (many - few) / events, 1)
             yield loop, "locked", locked_in(options.shim, functions_of_every_event(profiles[1], many * events))
+        for kind, lines in lines_of_a_pair(options, folder).items():
+            yield "a pair", f"{kind} lines", lines
     yield "libmemtap.so", "written bytes", written_bytes(options.shim)
 
 
