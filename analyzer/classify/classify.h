@@ -33,6 +33,7 @@ struct mt_rule_context {
     const struct mt_equal_sets *gradients; /* sizes of gradients, by lifetimes */
     struct mt_equal_sets copies;
     const struct mt_user_rules *user; /* NULL: none */
+    struct mt_rule_memo *memo;        /* theirs; NULL: none */
 };
 
 enum mt_certainty {

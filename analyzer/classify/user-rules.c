@@ -12,6 +12,9 @@
 #include <stdio.h>
 
 #define TEXT_LIMIT (1u << 20)
+#define MEMO_MOST (UINT64_C(16) << 20) /* bytes; rules beyond are matched each time */
+
+enum { UNKNOWN, FAILS, MEETS }; /* of a stack and a rule */
 
 enum condition_kind {
     IS_FILE,
@@ -350,12 +353,52 @@ static int frame_meets(const struct user_rule *rule, const struct mt_frame *fram
     return 1;
 }
 
-static int stack_meets(const struct user_rule *rule, const struct mt_definitions *d, uint32_t stack)
+/* Return what is known of a stack and a rule, to be changed; NULL: there is no room for it. */
+static unsigned char *known(const struct mt_user_rules *rules, size_t index,
+                            const struct mt_rule_context *context, uint32_t stack)
 {
-    for (; mt_stack(d, stack)->depth; stack = mt_stack(d, stack)->parent)
-        if (frame_meets(rule, mt_named_frame(d, mt_stack(d, stack)->frame)))
-            return 1;
-    return 0;
+    struct mt_rule_memo *memo = context->memo;
+    size_t limit = mt_definitions_stack_limit(context->definitions);
+    if (!memo || index * limit >= MEMO_MOST)
+        return NULL;
+    if (!memo->by_rule) {
+        memo->n = rules->n;
+        memo->by_rule = calloc(memo->n, sizeof *memo->by_rule);
+    }
+    return memo->by_rule && index < memo->n ? mt_by_id_reach(&memo->by_rule[index], stack, limit, 1)
+                                            : NULL;
+}
+
+/* Look at each stack of a trace once for a rule: up to one that is known, which then goes for all
+ * below it. */
+static bool stack_meets(const struct mt_user_rules *rules, size_t index,
+                        const struct mt_rule_context *context, uint32_t stack)
+{
+    const struct user_rule *rule = &rules->rule[index];
+    const struct mt_definitions *d = context->definitions;
+    unsigned char found = UNKNOWN, *place;
+    uint32_t top = stack;
+    for (; !found && mt_stack(d, top)->depth; top = mt_stack(d, top)->parent) {
+        place = known(rules, index, context, top);
+        found = place && *place                                                 ? *place
+                : frame_meets(rule, mt_named_frame(d, mt_stack(d, top)->frame)) ? MEETS
+                                                                                : UNKNOWN;
+    }
+    found = found ? found : FAILS;
+    for (; stack != top; stack = mt_stack(d, stack)->parent) {
+        place = known(rules, index, context, stack);
+        if (place)
+            *place = found;
+    }
+    return found == MEETS;
+}
+
+void mt_rule_memo_clear(struct mt_rule_memo *memo)
+{
+    for (size_t i = 0; i < memo->n && memo->by_rule; i++)
+        mt_by_id_clear(&memo->by_rule[i]);
+    free(memo->by_rule);
+    *memo = (struct mt_rule_memo){0};
 }
 
 /* Return whether any range that was open around the block's allocation meets the condition. */
@@ -402,7 +445,6 @@ static int block_meets(const struct condition *condition, const struct mt_rule_c
 int mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,
                        const struct mt_rule_context *context, const struct mt_block *block)
 {
-    const struct mt_definitions *d = context->definitions;
     const struct user_rule *rule = &rules->rule[index];
     int of_frames = 0;
     for (size_t i = 0; i < rule->n; i++) {
@@ -410,6 +452,6 @@ int mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,
         if (!block_meets(&rule->condition[i], context, block))
             return 0;
     }
-    return !of_frames || stack_meets(rule, d, block->stack) ||
-           stack_meets(rule, d, block->forward_stack);
+    return !of_frames || stack_meets(rules, index, context, block->stack) ||
+           stack_meets(rules, index, context, block->forward_stack);
 }

@@ -6,12 +6,20 @@
 #define MT_USER_RULES_H
 
 #include "analyzer/model/heap.h"
+#include "analyzer/support/by-id.h"
 #include "analyzer/support/categories.h"
 #include "analyzer/trace/definitions.h"
 
 struct mt_rule;
 struct mt_rule_context;
 struct mt_user_rules;
+
+/* What each rule's conditions on frames gave, by stack, of one trace. Of zeros: nothing yet. */
+struct mt_rule_memo {
+    struct mt_by_id *by_rule; /* bytes */
+    size_t n;
+};
+void mt_rule_memo_clear(struct mt_rule_memo *memo);
 
 struct mt_rules_error {
     unsigned line, column; /* from 1; 0: the whole file */

@@ -455,7 +455,8 @@ int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_
                                                .ranges = &replay->tracker.ranges,
                                                .lines = &replay->tracker.lines,
                                                .gradients = &replay->gradients,
-                                               .user = question->rules};
+                                               .user = question->rules,
+                                               .memo = &replay->memo};
     replay->tracker.definitions = replay->definitions;
     replay->tracker.heap = &replay->blocks;
     replay->tracker.cuda = &replay->cuda.heap;
@@ -494,6 +495,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_cuda_objects_clear(&replay->objects);
     mt_summaries_clear(&replay->summaries);
     mt_uncomputed_clear(&replay->uncomputed);
+    mt_rule_memo_clear(&replay->memo);
     mt_definitions_destroy(replay->definitions);
     memset(replay, 0, sizeof *replay);
 }

@@ -134,6 +134,7 @@ struct mt_replay {
     uint64_t events;                /* so far */
     uint64_t time_ns;               /* of the last one */
     struct mt_thread_state *thread; /* the present event's */
+    struct mt_rule_memo memo;       /* the context's */
     struct mt_rule_context context;
     int taken;         /* the moment has passed */
     int awaits_moment; /* it is an event or a time, and has not passed */

@@ -535,6 +535,52 @@ START_TEST(the_last_rule_holds_for_all)
 }
 END_TEST
 
+static void define_stack(struct mt_definitions *d, uint32_t id, uint32_t parent, uint32_t frame)
+{
+    struct mt_definition definition = {MT_DEF_STACK, id, .stack = {parent, frame}};
+    ck_assert_int_eq(mt_definitions_add(d, &definition), 0);
+}
+
+START_TEST(a_rule_looks_at_a_stack_once)
+{
+    static const char text[] = "other \"mine\" function=cache_*";
+    const struct mt_definition names[] = {
+        {MT_DEF_STRING, 1, .text = "main", .text_size = 4},
+        {MT_DEF_STRING, 2, .text = "cache_put", .text_size = 9},
+        {MT_DEF_FRAME, 1, .frame = {1, 0, 1, 0, 0}},
+        {MT_DEF_FRAME, 2, .frame = {2, 0, 1, 0, 0}},
+    };
+    struct mt_user_rules *rules;
+    struct mt_rules_error error;
+    struct mt_rule_memo memo = {0};
+    struct mt_definitions *d = mt_definitions_create();
+    struct mt_rule_context context = {.definitions = d, .memo = &memo};
+    struct mt_block block = {.birth = &mt_no_birth, .stack = 3};
+    ck_assert_int_eq(mt_user_rules_parse(&rules, text, sizeof text - 1, &error), 0);
+    context.user = rules;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        ck_assert_int_eq(mt_definitions_add(d, &names[i]), 0);
+    define_stack(d, 1, 0, 1);
+    define_stack(d, 2, 1, 1);
+    ck_assert(!mt_user_rule_holds(rules, 0, &context, &block)); /* nobody has defined it yet */
+    define_stack(d, 3, 2, 2);
+    define_stack(d, 4, 3, 1);
+    ck_assert(mt_user_rule_holds(rules, 0, &context, &block));
+    block.stack = 4;
+    ck_assert(mt_user_rule_holds(rules, 0, &context, &block));
+    block.stack = 2;
+    ck_assert(!mt_user_rule_holds(rules, 0, &context, &block));
+    unsigned char *known = mt_by_id(&memo.by_rule[0], 1);
+    ck_assert(mt_by_id_has(&memo.by_rule[0], 1) && *known); /* with the one that was asked */
+    *known = *(unsigned char *)mt_by_id(&memo.by_rule[0], 3);
+    block.stack = 1;
+    ck_assert(mt_user_rule_holds(rules, 0, &context, &block)); /* not matched again */
+    mt_rule_memo_clear(&memo);
+    mt_user_rules_destroy(rules);
+    mt_definitions_destroy(d);
+}
+END_TEST
+
 int main(void)
 {
     TCase *totals = tcase_create("totals"), *rules = tcase_create("rules");
@@ -553,6 +599,7 @@ int main(void)
     tcase_add_test(totals, losses_and_ooms_are_told);
     tcase_add_test(totals, a_trace_without_memory_has_no_device);
     tcase_add_checked_fixture(rules, begin, end);
+    tcase_add_test(rules, a_rule_looks_at_a_stack_once);
     tcase_add_test(rules, wrapped_in_parameter);
     tcase_add_test(rules, an_input_that_needs_a_gradient_is_no_parameter);
     tcase_add_test(rules, a_leaf_of_two_graphs_is_a_parameter);
