@@ -8,9 +8,27 @@
 
 MT_VALUE_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
+enum { CONDITION = 2 };
+
+/* Return whether torch.distributions checks its arguments: it raises, or nothing follows. */
+static bool is_validity_check(struct mt_thread *self)
+{
+    static const char *const functions[] = {"_all_true_or_runtime_assert", "__init__",
+                                            "_validate_sample"};
+    struct mt_python_place place;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (mt_python_is_near(self, functions[i], "torch/distributions/distribution.py", &place))
+            return true;
+    return false;
+}
+
 void mt_hook_unknown_value(int what, const char *name)
 {
     struct mt_thread *self = mt_enter();
+    if (self && what == CONDITION && is_validity_check(self)) {
+        mt_leave(self);
+        return;
+    }
     if (self) {
         mt_record(self, MT_UNKNOWN_VALUE, MT_NO_DEVICE, mt_python_stack(self),
                   MT_ARGS((uint64_t)what));

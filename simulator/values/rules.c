@@ -60,6 +60,7 @@ static const struct {
     {"aten::max", SIM_CHOOSES | SIM_OVERWRITES},
     {"aten::min", SIM_CHOOSES | SIM_OVERWRITES},
     {"aten::topk", SIM_CHOOSES | SIM_OVERWRITES},
+    {"aten::histc", SIM_AS_REALS | SIM_OVERWRITES},
     {"aten::isnan", SIM_COMPARES},
     {"aten::eq", SIM_COMPARES | SIM_OVERWRITES},
     {"aten::ne", SIM_COMPARES | SIM_OVERWRITES},
@@ -92,8 +93,6 @@ static bool is_device(const struct sim_value *value)
 
 /* --- what is asked -------------------------------------------------------------------------- */
 
-enum { TYPE_LONG = 4, TYPE_BOOL = 11 };
-
 enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
                                const struct sim_value * arguments, bool within)
 {
@@ -106,12 +105,12 @@ enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
     if (operator->rules & SIM_READS)
         type = sim_dtype(arguments[0].object);
     else if (operator->rules & SIM_COPIES && !is_device(&arguments[0]) && is_device(&arguments[1]))
-        type = sim_dtype(arguments[1].object) <= TYPE_LONG ? TYPE_LONG : TYPE_LONG + 1;
+        type = sim_dtype(arguments[1].object) <= SIM_TYPE_LONG ? SIM_TYPE_LONG : SIM_TYPE_LONG + 1;
     else
         return SIM_ASKS_NOTHING;
-    if (type == TYPE_BOOL)
+    if (type == SIM_TYPE_BOOL)
         return SIM_ASKS_CONDITION;
-    if (type > TYPE_LONG)
+    if (type > SIM_TYPE_LONG)
         return SIM_ASKS_REAL;
     return within ? SIM_ASKS_SIZE : SIM_ASKS_NUMBER;
 }
@@ -229,7 +228,8 @@ void sim_rule_after(const struct sim_replaced *operator, struct sim_value * resu
 {
     const struct sim_value *index = results + operator->results - 1;
 
-    if (rule->choices > 0 && !known && is_device(index) && sim_dtype(index->object) == TYPE_LONG)
+    if (rule->choices > 0 && !known && is_device(index) &&
+        sim_dtype(index->object) == SIM_TYPE_LONG)
         choose(index->object, rule->choices);
     if (rule->settled && !known && is_device(&results[0]))
         know_answer(results[0].object, rule->answer);

@@ -19,6 +19,7 @@ enum sim_rule {
     SIM_OVERWRITES = 128, /* does not read what it writes to */
     SIM_CHOOSES = 256,    /* the largest of values that are not known: any */
     SIM_COPIES = 512,
+    SIM_AS_REALS = 8192, /* the host's kernel takes no integers */
     SIM_COMPARES = 1024, /* with infinity, or with itself: values that are not known are finite */
 };
 

@@ -193,6 +193,23 @@ static void *over_same_memory(void *tensor)
     return made;
 }
 
+/* Make a tensor of the host with a device's integers as real numbers; all of 53 bits are exact.
+ * NULL: it cannot. */
+static void *as_reals(void *tensor)
+{
+    void *integers = over_same_memory(tensor);
+    void *made = sim_torch_tensor(sim_sizes(tensor), sim_strides(tensor), sim_dimensions(tensor),
+                                  SIM_TYPE_DOUBLE);
+
+    if (made && (!integers || !sim_torch_copy(made, integers))) {
+        sim_drop(made);
+        made = NULL;
+    }
+    if (integers)
+        sim_drop(integers);
+    return made;
+}
+
 /* Make a tensor of the host with the same elements. It shares memory only where nobody writes and
  * the memory lasts: the device's. NULL: it cannot. */
 static void *stand_in(struct run *run, void *tensor, bool written)
@@ -207,7 +224,9 @@ static void *stand_in(struct run *run, void *tensor, bool written)
     if (!run->known && in_backward())
         return NULL;
     if (is_device(tensor) && !written)
-        return over_same_memory(tensor);
+        return run->operator->rules & SIM_AS_REALS && sim_dtype(tensor) <= SIM_TYPE_LONG
+                   ? as_reals(tensor)
+                   : over_same_memory(tensor);
     made = like(tensor);
     if (!made)
         return NULL;

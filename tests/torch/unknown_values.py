@@ -34,3 +34,4 @@ for _ in range(17):
     part = selected(values)
 print(len(part), loss_of(values))
 print((values > 0.5).sum().item())
+torch.distributions.Normal(values.mean(), values.std() + 1)  # which checks that it is above 0
