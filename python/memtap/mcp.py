@@ -35,7 +35,7 @@ def read(*arguments: Any, good: tuple[int, ...] = (0,)) -> dict[str, Any]:
 def report(trace: str, at: Optional[str] = None) -> dict[str, Any]:
     """What the peak of a trace is made of: bytes by category, call site and module, with the rule behind each category and how
     certain it is. trace: a file, or a folder with the traces of a job. at: another moment ("end", "oom", "1.5s", "step:3")."""
-    return read("report", "--format", "json", *(["--at", at] if at else []), "--", trace)
+    return read("report", "--format", "json", *([f"--at={at}"] if at else []), "--", trace)
 
 
 def oom(trace: str) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def oom(trace: str) -> dict[str, Any]:
 def plan(trace: str, memory: Optional[str] = None) -> dict[str, Any]:
     """What PyTorch's allocator would reserve under other settings, and after changes of the program, by replaying its requests.
     memory: the card's size, such as "24GiB"."""
-    return read("plan", "--format", "json", *(["--memory", memory] if memory else []), "--", trace, good=(0, 1))
+    return read("plan", "--format", "json", *([f"--memory={memory}"] if memory else []), "--", trace, good=(0, 1))
 
 
 def diff(old: str, new: str) -> dict[str, Any]:
@@ -61,8 +61,7 @@ def blocks(trace: str, at: str = "peak", top: int = 50) -> dict[str, Any]:
         "blocks",
         "--format",
         "json",
-        "--at",
-        at,
+        f"--at={at}",
         "--sort",
         "bytes",
         "--top",

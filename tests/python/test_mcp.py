@@ -39,6 +39,8 @@ async def main():
         for trace in ("nothing.mtap", "--help", "d\\u0000"):
             result = await client.call_tool("report", {"trace": trace})
             assert result.is_error, trace
+        result = await client.call_tool("report", {"trace": "training.mtap", "at": "--help"})
+        assert result.is_error and "unknown moment" in str(result.content), result
         result = await client.call_tool("report", {"trace": "nothing.mtap"})
         assert "nothing.mtap" in result.content[0].text and "memtap:" not in result.content[0].text, result
         assert (await client.call_tool("report", {})).is_error
