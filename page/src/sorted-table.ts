@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table sorted by clicks on its heads; the user chooses a row by pointer or key.
 import { make, plain } from "./dom";
+import { count, plural } from "./format";
 
-const MOST = 1000; // shown rows; a search finds the others
+const MOST = 1000; // shown rows; other orders show the others
 
 export interface Column<Row> {
   title: string;
@@ -69,6 +70,9 @@ export class SortedTable<Row> {
     }, ...this.columns.map((column) => make("td", {
       class: column.is_number ? "number" : "", title: column.hint?.(row).split("\n").map(plain).join("\n"),
     }, ...(column.cell ? column.cell(row) : [plain(column.text(row))]))))));
+    if (this.rows.length > MOST)
+      this.body.append(make("tr", { class: "said" }, make("td", { colspan: this.columns.length },
+        `The first ${count(MOST)} of ${plural(this.rows.length, "row")} are shown, in this order; the CSV has all.`)));
     this.drawn();
   }
 

@@ -11,7 +11,7 @@ import { Store } from "../state";
 import { go, ink } from "../chart";
 
 const ROW = 17, GAP = 5, APART = 3; // CSS pixels; narrow segments have smaller gaps
-const LISTED = 100;                 // segments in the table
+const LISTED = 20;                  // segments in the table
 const FRAME_MS = 80, FRAMES = 500;  // for a play of the shown range
 
 interface Segment {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a job side by side. An analyzer reads each trace once and is then discarded.
+// The ranks of a job side by side. An analyzer reads some traces, each once, and is then discarded.
+import type { Client } from "../client";
 import { byId, make, plain, save } from "../dom";
 import { change, count, plural, size, time } from "../format";
 import { Imbalance, imbalance, whyNotOneJob } from "../imbalance";
@@ -15,6 +16,7 @@ import { tip } from "../tip";
 import { Workers } from "../workers";
 
 const COLUMNS = 200, AT_ONCE = 4, BYTES_AT_ONCE = 24 << 20;
+const BYTES_EACH = 2 << 20, START = 64 << 10; // that one analyzer's worker reads; what each trace takes besides
 
 /** A rank's summary, or the reason why it cannot be read. */
 interface Row { run: Run; summary: Summary | null; why: string; }
@@ -75,28 +77,33 @@ export class RanksView {
   private async readAll(runs: Run[], over: AbortSignal) {
     const waiting = [...runs];
     const processors = Math.max(1, Math.min(AT_ONCE, Math.floor((navigator.hardwareConcurrency || 2) / 2)));
-    let bytes = 0, last = 0;
+    let bytes = 0, next = 0;
+    const one = async (client: Client, run: Run) => {
+      bytes += run.bytes;
+      this.rows.push(await this.read(client, run));
+      bytes -= run.bytes;
+      const begin = performance.now(), is_last = this.rows.length === this.runs.length;
+      if (over.aborted || (!is_last && begin < next)) return;
+      this.draw();
+      next = performance.now() + Math.max(250, 9 * (performance.now() - begin)); // most of the time is for reading
+    };
+    const take = () => (!over.aborted && waiting.length && (!bytes || bytes + waiting[0]!.bytes <= BYTES_AT_ONCE) ? waiting.shift() : undefined);
     const work = async () => {
-      for (let run = waiting.shift(); run && !over.aborted; run = waiting.shift()) {
-        bytes += run.bytes;
-        this.rows.push(await this.read(run));
-        bytes -= run.bytes;
-        const is_last = this.rows.length === this.runs.length;
-        if (!over.aborted && (is_last || performance.now() - last > 250)) {
-          this.draw();
-          last = performance.now();
-        }
-        if (bytes + (waiting[0]?.bytes ?? 0) > BYTES_AT_ONCE) return; // the other readers continue
-      }
+      for (let first = take(); first; first = take()) // none: the other readers continue
+        await this.workers.once(async (client) => {
+          for (let used = 0, run: Run | undefined = first; run; run = used < BYTES_EACH ? take() : undefined) {
+            used += run.bytes + START;
+            await one(client, run);
+          }
+        });
     };
     this.draw();
     while (waiting.length && !over.aborted) await Promise.all(Array.from({ length: processors }, work));
   }
 
-  private async read(run: Run): Promise<Row> {
+  private async read(client: Client, run: Run): Promise<Row> {
     try {
-      const files = await run.files();
-      return { run, summary: await this.workers.once((client) => client.summary(run.file, files, COLUMNS)), why: "" };
+      return { run, summary: await client.summary(run.file, await run.files(), COLUMNS), why: "" };
     } catch (error) {
       return { run, summary: null, why: (error as Error).message };
     }

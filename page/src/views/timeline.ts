@@ -20,6 +20,7 @@ export const PHASES: { [label: string]: string } = {
 const FAR = 4;
 const BOTTOM = 44; // CSS pixels: phases, iterations, the axis
 const BESIDE = 60; // that a label takes beside its line
+const LABEL = 150; // that a label at the chart's end takes
 
 export class Timeline {
   private readonly chart: Chart;
@@ -33,6 +34,7 @@ export class Timeline {
   private chosen: [number, number] | null = null; // pixels, while a range is dragged
   private over = 0; // the block under the pointer; counts up so that a late answer is dropped
   private drawing = 0;
+  private isBesideRight = false; // labels stand at the chart's right end: a cursor is at its left one
   /** fulfilled when something was drawn, or when there is no place to draw */
   readonly first: Promise<void>;
   private isDrawn = () => {};
@@ -190,19 +192,28 @@ export class Timeline {
       if (has_card) this.beside(`the card has ${size(card)}`, y(card) > 14 ? y(card) - 7 : y(card) + 9);
     };
     labels(); // at once, and again above the cursors, which are drawn when their places are known
-    void this.cursors().then((is_shown) => is_shown && labels());
+    void this.cursors().then((places) => {
+      if (!places) return;
+      const isRight = places.some((one) => one < LEFT + LABEL) && !places.some((one) => one > LEFT + this.chart.width - LABEL - BESIDE);
+      if (isRight === this.isBesideRight) labels();
+      else {
+        this.isBesideRight = isRight;
+        this.draw();
+      }
+    });
   }
 
-  /** Write a label at the left, on the paper's colour, so that no line goes through it. */
+  /** Write a label at an end of the chart, on the paper's colour, so that no line goes through it. */
   private beside(text: string, y: number) {
     const { context, width } = this.chart, wide = context.measureText(text).width;
+    const left = this.isBesideRight ? LEFT + width - wide - 10 : LEFT + 4;
     context.fillStyle = ink("paper");
     context.globalAlpha = 0.8;
-    context.fillRect(LEFT + 4, y - 7, wide + 6, 13);
+    context.fillRect(left, y - 7, wide + 6, 13);
     context.globalAlpha = 1;
     context.fillStyle = ink("ink");
     context.textAlign = "left";
-    context.fillText(text, LEFT + 7, y, width);
+    context.fillText(text, left + 3, y, width);
   }
 
   private looks(): Look[] {
@@ -251,7 +262,8 @@ export class Timeline {
         context.fillStyle = text;
         context.fillText(span.phase, from + 3, height + 10);
       }
-      if (span.iteration !== lastNumber && this.x(span) >= LEFT && from - lastLabel > 46) {
+      const isStart = !span.iteration && next !== undefined && this.x(next) - from < 46; // its label would hide the first iteration's
+      if (span.iteration !== lastNumber && this.x(span) >= LEFT && from - lastLabel > 46 && !isStart) {
         context.fillStyle = text;
         context.fillText(span.iteration ? `#${span.iteration}` : "start", from + 4, height + 24);
         context.fillRect(from, height + 18, 1, 10);
@@ -284,15 +296,18 @@ export class Timeline {
     }
   }
 
-  /** Draw the peak, out of memory, the chosen moment and the lists' first moment; return whether they are still right. */
-  private async cursors(): Promise<boolean> {
+  /** Draw the peak, out of memory, the chosen moment and the lists' first moment, each label on a row of its own.
+   *  Return their places; null: another picture is wanted by now. */
+  private async cursors(): Promise<number[] | null> {
     const { state } = this.store, device = this.device(), { context, height, width } = this.chart;
     if (this.chosen) this.region(...this.chosen);
     const place = async (moment: number) =>
       this.chart.pixel(state, state.is_time ? await this.client.momentNs(state.slot, moment) : moment + 0.5);
-    const draw = async (moment: number, colour: string, label: string, dash: number[], top = 1) => {
-      const pixel = await place(moment);
+    const places: number[] = [];
+    const draw = async (moment: number, colour: string, label: string, dash: number[], row: number) => {
+      const pixel = await place(moment), top = 1 + 14 * row;
       if (state !== this.store.state || pixel < LEFT || pixel > LEFT + width) return;
+      places.push(pixel);
       context.strokeStyle = context.fillStyle = colour;
       context.setLineDash(dash);
       context.beginPath();
@@ -313,15 +328,15 @@ export class Timeline {
       work.push(Promise.all([place(state.since), place(state.at)]).then(([from, to]) => {
         if (state === this.store.state) this.region(Math.max(from!, LEFT), Math.min(to!, LEFT + width));
       }));
-    if (device.peak !== state.at) work.push(draw(device.peak, ink("mark"), "peak", [2, 3]));
+    if (device.peak !== state.at) work.push(draw(device.peak, ink("mark"), "peak", [2, 3], 1));
     const ooms = this.trace.ooms.filter((oom) => oom.slot === state.slot);
     ooms.forEach((oom, i) => // only the last has the label: they may be close together
-      work.push(draw(Math.max(0, oom.moment - 1), ink("bad"), i === ooms.length - 1 ? "out of memory" : "", [])));
-    if (state.since) work.push(draw(state.since, ink("accent"), "from", [6, 3], 30));
+      work.push(draw(Math.max(0, oom.moment - 1), ink("bad"), i === ooms.length - 1 ? "out of memory" : "", [], 2)));
+    if (state.since) work.push(draw(state.since, ink("accent"), "from", [6, 3], 3));
     const isOom = ooms.some((oom) => oom.moment - 1 === state.at);
-    work.push(draw(state.at, ink("accent"), state.at === device.peak ? "peak" : isOom ? "" : state.since ? "to" : "here", []));
+    work.push(draw(state.at, ink("accent"), state.at === device.peak ? "peak" : isOom ? "" : state.since ? "to" : "here", [], 0));
     await Promise.all(work);
-    return state === this.store.state;
+    return state === this.store.state ? places : null;
   }
 
   private region(from: number, to: number) {
