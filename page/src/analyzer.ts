@@ -27,13 +27,19 @@ export interface Node {
 export interface Row {
   bytes: number; blocks: number; category: number; line: string; operator: string;
   guess: string | null; life: number;
+  file: string; number: number; // of the line
+  from: number; // FROM_CACHE ...; of short-lived blocks
 }
+/** The place that PyTorch's allocator took a block from; 0: unknown. */
+export const FROM_CACHE = 1, FROM_CUDA = 2;
+/** made: bytes that CUDA handed out for it; room: bytes that were free at its address, 0: unknown. */
+export interface Served { from: number; made: number; room: number; }
 /** is_own: of the program, and not of a library. */
 export interface Frame { function: string; file: string; line: number; is_own: boolean; }
 export interface Life {
   bytes: number; address: string; born: number; born_ns: number; born_event: number;
   ended: number | null; ended_ns: number | null; category: number; rule: string; certainty: string;
-  line: string; phase: string; dtype: string; name: string | null; operator: string | null; module: string;
+  line: string; phase: string; dtype: string; bits: number; name: string | null; operator: string | null; module: string;
   stack: Frame[]; forward_stack: Frame[];
 }
 /** What happened from one moment to another; left: bytes allocated in between that are still there. */
@@ -96,6 +102,7 @@ export interface Exports {
   who(slot: number, by: number, at: number, since: number, category: number, isFolded: number): number;
   table(slot: number, at: number, since: number, category: number): number;
   life(number: number): number;
+  served(number: number): number;
   stack_by(kind: number): number;
   map(slot: number, at: number): number;
   map_segments(): number;
@@ -272,6 +279,13 @@ export class Analyzer {
 
   life(number: number) {
     return this.take<Life>(this.exports.life(number));
+  }
+
+  served(number: number): Served {
+    const at = this.exports.served(number);
+    if (!at) throw new Error("out of memory");
+    const [from, made, room] = this.doubles(at, 3) as unknown as [number, number, number];
+    return { from, made, room };
   }
 
   map(slot: number, at: number): Map {

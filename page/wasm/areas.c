@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "areas.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
@@ -194,4 +195,51 @@ void mt_map_clear(struct mt_map *map)
     free(map->segment);
     free(map->block);
     memset(map, 0, sizeof *map);
+}
+
+static bool overlaps(const struct mt_area *area, const struct mt_life *life)
+{
+    return area->slot == life->slot && area->address < life->address + life->size &&
+           life->address < area->address + area->size;
+}
+
+enum mt_source mt_life_source(const struct mt_areas *areas, const struct mt_lives *lives,
+                              const struct mt_life *life, uint64_t *made)
+{
+    const struct mt_course *course = &lives->course[life->slot];
+    uint32_t event = course->event[life->born];
+    size_t moment = mt_moment_at_event(course, event), bytes = 0;
+    uint32_t last = moment ? course->event[moment - 1] : 0;
+    /* PyTorch holds its allocator's lock from CUDA's call to the block's event */
+    for (size_t i = MT_LEADING(k, areas->n, areas->area[k].made <= last);
+         i < areas->n && areas->area[i].made <= event; i++) {
+        if (!overlaps(&areas->area[i], life))
+            continue;
+        if (areas->area[i].api == MT_API_CUDA_MALLOC_ASYNC)
+            return MT_FROM_UNKNOWN;
+        bytes += areas->area[i].size;
+    }
+    if (made)
+        *made = bytes;
+    return bytes ? MT_FROM_CUDA : areas->n ? MT_FROM_CACHE : MT_FROM_UNKNOWN;
+}
+
+double mt_map_room(const struct mt_map *map, const struct mt_life *life)
+{
+    double address = (double)life->address;
+    for (size_t i = 0; i < map->n_segments; i++) {
+        const struct mt_map_segment *segment = &map->segment[i];
+        double from = segment->address, to = from + segment->size;
+        if (address < from || address >= to)
+            continue;
+        const struct mt_map_block *block = &map->block[(size_t)segment->first];
+        for (size_t k = 0; k < (size_t)segment->n_blocks; k++, block++) {
+            if (block->address < address)
+                from = block->address + block->size;
+            if (block->address > address)
+                return block->address - from;
+        }
+        return to - from;
+    }
+    return 0;
 }

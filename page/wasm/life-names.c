@@ -5,8 +5,7 @@
 
 #include <stdio.h>
 
-void mt_life_line(const struct mt_definitions *definitions, const struct mt_life *life,
-                  char out[MT_LIFE_TEXT])
+static uint32_t line_stack(const struct mt_definitions *definitions, const struct mt_life *life)
 {
     const struct mt_block block = {.birth = &mt_no_birth,
                                    .stack = life->stack,
@@ -14,8 +13,19 @@ void mt_life_line(const struct mt_definitions *definitions, const struct mt_life
                                    .node_name = life->node_name,
                                    .name = life->name,
                                    .size = life->size};
-    mt_named_place_text(out, MT_LIFE_TEXT, definitions, life->name,
-                        mt_line_stack(definitions, &block));
+    return mt_line_stack(definitions, &block);
+}
+
+void mt_life_line(const struct mt_definitions *definitions, const struct mt_life *life,
+                  char out[MT_LIFE_TEXT])
+{
+    mt_named_place_text(out, MT_LIFE_TEXT, definitions, life->name, line_stack(definitions, life));
+}
+
+const struct mt_frame *mt_life_frame(const struct mt_definitions *definitions,
+                                     const struct mt_life *life)
+{
+    return mt_named_frame(definitions, mt_stack(definitions, line_stack(definitions, life))->frame);
 }
 
 void mt_life_operator(const struct mt_definitions *definitions, const struct mt_life *life,

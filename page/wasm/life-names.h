@@ -11,6 +11,9 @@
 
 void mt_life_line(const struct mt_definitions *definitions, const struct mt_life *life,
                   char out[MT_LIFE_TEXT]);
+/* Return the frame of that line, for output. */
+const struct mt_frame *mt_life_frame(const struct mt_definitions *definitions,
+                                     const struct mt_life *life);
 void mt_life_operator(const struct mt_definitions *definitions, const struct mt_life *life,
                       char out[MT_LIFE_TEXT]);
 

@@ -431,7 +431,7 @@ EXPORT("temporary")
 json_t *mt_web_temporary(unsigned slot, double at, double since, int category)
 {
     struct mt_who_question question = question_of(slot, 0, at, since, category);
-    return mt_who_temporary(&page.lives, &page.analysis.replay, &question);
+    return mt_who_temporary(&page.lives, &page.areas, &page.analysis.replay, &question);
 }
 
 /* Return the count of blocks in the table's row of a block; negative: no memory. `numbers` has
@@ -458,6 +458,26 @@ EXPORT("life") json_t *mt_web_life(double number)
     if (number < 0 || number >= (double)page.lives.n)
         return json_null();
     return mt_life_json(&page.lives, &page.analysis.replay, mt_life(&page.lives, (size_t)number));
+}
+
+/* Return three numbers of a block: enum mt_source, the bytes that CUDA handed out for it, and the
+ * bytes that were free there. NULL: no memory. */
+EXPORT("served") const double *mt_web_served(double number)
+{
+    uint64_t made = 0;
+    if (number < 0 || number >= (double)page.lives.n ||
+        mt_grow(&page.numbers, &page.numbers_capacity, 3, sizeof *page.numbers))
+        return NULL;
+    const struct mt_life *life = mt_life(&page.lives, (size_t)number);
+    page.numbers[0] = mt_life_source(&page.areas, &page.lives, life, &made);
+    page.numbers[1] = (double)made;
+    page.numbers[2] = 0;
+    if (page.numbers[0] == MT_FROM_CACHE) {
+        if (mt_map_draw(&page.map, &page.areas, &page.lives, life->slot, life->born))
+            return NULL;
+        page.numbers[2] = mt_map_room(&page.map, life);
+    }
+    return page.numbers;
 }
 
 /* {"purpose"}: the purpose of a segment. */

@@ -3,6 +3,7 @@
 #include "analyzer/classify/classify.h"
 #include "analyzer/model/sums.h"
 #include "analyzer/model/user-line.h"
+#include "analyzer/print/json.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
@@ -295,13 +296,15 @@ json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
 }
 
 /* Call sites, as those of reports (sites.h). */
-enum { CATEGORY, LINE, OPERATOR, KEYS };
+enum { CATEGORY, LINE, OPERATOR, FROM, KEYS };
 
 struct table {
     const struct mt_lives *lives;
     const struct mt_replay *replay;
     struct mt_texts lines;
-    struct mt_sums sums; /* whose stack is a life's number */
+    struct mt_sums sums; /* whose stack is the moment of a life's allocation */
+    enum mt_source from;
+    unsigned slot;
     bool has_no_memory;
 };
 
@@ -310,9 +313,10 @@ static void add_row(void *data, const struct mt_life *life)
     struct table *table = data;
     char line[MT_LIFE_TEXT];
     const struct mt_rule *rule = mt_rule_at(table->replay->question.rules, life->rule);
-    struct mt_sum block = {.key = {[CATEGORY] = life->category, [OPERATOR] = life->node_name},
-                           .stack = (uint32_t)mt_life_number(table->lives, life),
-                           .guess = mt_rule_guesses(rule) ? rule->name : NULL};
+    struct mt_sum block = {
+        .key = {[CATEGORY] = life->category, [OPERATOR] = life->node_name, [FROM] = table->from},
+        .stack = life->born,
+        .guess = mt_rule_guesses(rule) ? rule->name : NULL};
     mt_life_line(table->replay->definitions, life, line);
     table->has_no_memory |= mt_texts_add(&table->lines, line, &block.key[LINE]) ||
                             mt_sums_add(&table->sums, life->size, &block);
@@ -321,13 +325,17 @@ static void add_row(void *data, const struct mt_life *life)
 static json_t *row_json(const struct table *table, const struct mt_sum *sum)
 {
     char operator[MT_LIFE_TEXT];
-    const struct mt_life *life = mt_life(table->lives, sum->stack);
+    const struct mt_life *life =
+        mt_life_at(table->lives, &table->lives->course[table->slot], sum->stack);
+    const struct mt_frame *frame = mt_life_frame(table->replay->definitions, life);
     mt_life_operator(table->replay->definitions, life, operator);
-    return json_pack("{s:I, s:I, s:i, s:s, s:s, s:o, s:I}", "bytes", (json_int_t)sum->bytes,
-                     "blocks", (json_int_t)sum->blocks, "category", (int)sum->key[CATEGORY], "line",
-                     table->lines.text[sum->key[LINE]], "operator", life->node_name ? operator: "",
-                     "guess", sum->guess ? json_string(sum->guess) : json_null(), "life",
-                     (json_int_t)sum->stack);
+    return json_pack("{s:I, s:I, s:i, s:s, s:o, s:I, s:s, s:o, s:I, s:i}", "bytes",
+                     (json_int_t)sum->bytes, "blocks", (json_int_t)sum->blocks, "category",
+                     (int)sum->key[CATEGORY], "line", table->lines.text[sum->key[LINE]], "file",
+                     mt_json_text(frame->file), "number", (json_int_t)frame->line, "operator",
+                     life->node_name ? operator: "", "guess",
+                     sum->guess ? json_string(sum->guess) : json_null(), "life",
+                     (json_int_t)mt_life_number(table->lives, life), "from", (int)sum->key[FROM]);
 }
 
 static json_t *table_json(struct table *table)
@@ -344,15 +352,15 @@ static json_t *table_json(struct table *table)
 json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,
                      const struct mt_who_question *question)
 {
-    struct table table = {.lives = lives, .replay = replay};
+    struct table table = {.lives = lives, .replay = replay, .slot = question->slot};
     each(lives, question, add_row, &table);
     return table_json(&table);
 }
 
-json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_replay *replay,
-                         const struct mt_who_question *question)
+json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_areas *areas,
+                         const struct mt_replay *replay, const struct mt_who_question *question)
 {
-    struct table table = {.lives = lives, .replay = replay};
+    struct table table = {.lives = lives, .replay = replay, .slot = question->slot};
     const struct mt_course *course = &lives->course[question->slot];
     size_t next = SIZE_MAX; /* the first allocation after i */
     for (size_t i = question->at < course->n ? question->at + 1 : course->n;
@@ -361,8 +369,10 @@ json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_replay *r
             continue;
         const struct mt_life *life = mt_life_at(lives, course, i);
         if (life->ended != MT_LIFE_GOES_ON && life->ended < next &&
-            (question->category < 0 || life->category == question->category))
+            (question->category < 0 || life->category == question->category)) {
+            table.from = mt_life_source(areas, lives, life, NULL);
             add_row(&table, life);
+        }
         next = i;
     }
     return table_json(&table);

@@ -3,7 +3,7 @@
 #ifndef MT_PAGE_WHO_H
 #define MT_PAGE_WHO_H
 
-#include "lives.h"
+#include "areas.h"
 
 #include <stdbool.h>
 
@@ -40,9 +40,10 @@ json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
                const struct mt_who_question *question);
 
 /* As mt_who_table, of blocks that were freed before the next allocation (memray calls them
- * temporary), between `since` and `at`; bytes: the sum of all. */
-json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_replay *replay,
-                         const struct mt_who_question *question);
+ * temporary), between `since` and `at`; bytes: the sum of all. Blocks from PyTorch's cache and
+ * blocks for which CUDA handed memory out have rows of their own: "from" (enum mt_source). */
+json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_areas *areas,
+                         const struct mt_replay *replay, const struct mt_who_question *question);
 
 /* Find the blocks of a table's row by one of them, the largest first. Return their count, or
  * -ENOMEM; `numbers` (malloc'ed) has their lives' numbers. */
@@ -50,8 +51,9 @@ long mt_who_same(const struct mt_lives *lives, const struct mt_replay *replay,
                  const struct mt_who_question *question, const struct mt_life *life,
                  double **numbers);
 
-/* [{"bytes", "blocks", "category", "line", "operator", "name", "guess", "life"}], the largest
- * first: as the report's table of call sites. NULL: no memory. */
+/* [{"bytes", "blocks", "category", "line", "file", "number", "operator", "guess", "life", "from"}],
+ * the largest first: as the report's table of call sites; file and number: of the line. NULL: no
+ * memory. */
 json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,
                      const struct mt_who_question *question);
 

@@ -10,7 +10,7 @@ const at = (name) => join(folder, `${name}.mtap`);
 const TEXTS = [ // the shell's printf writes them, so that they need not be valid UTF-8
   "<img src=x onerror=alert(1)></script><script>alert(2)</script>", "</pre></style></title><svg onload=alert(3)>",
   "\\\" onmouseover=\\\"alert(4)' onclick='alert(5)", "<!--]]>&lt;b&gt;&#60;", "javascript:alert(6){{7*7}}${alert(7)}`",
-  "\\033[31m\\007\\342\\200\\256gpj.exe\\377\\376\\300\\200", "__proto__", "=cmd()",
+  "\\327\\251\\327\\234\\327\\225\\327\\235 \\331\\205", "\\033[31m\\007\\342\\200\\256gpj.exe\\377\\376\\300\\200", "__proto__", "=cmd()",
 ];
 
 /** What must not be in a page whatever it is given. */
@@ -130,6 +130,14 @@ async function badTraces() {
     execFileSync(memtap, ["view", "-o", out, at(name)]);
     const one = await show(out);
     check(await state(one) === "ready", `${name} is shown`);
+    if (name === "idle") check(/^0 allocations of GPU memory/.test(await text(one, "#message")), "without events it says so");
+    if (name === "c-program")
+      for (const range of ["#from=1&to=1.0000001", "#time=1&from=5&to=5", "#from=1e99&to=2e99", "#from=-5&to=NaN"]) {
+        await one.evaluate((hash) => (location.hash = hash), range);
+        for (let i = 0; i < 20; i++) await one.keyboard.press("w");
+        await one.waitForFunction(() => /allocated at /.test(document.getElementById("moment").textContent));
+        check(await state(one) === "ready", `beyond one event, ${range}`);
+      }
     await one.close();
   }
 }

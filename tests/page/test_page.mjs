@@ -3,8 +3,9 @@
 // Its numbers are those of memtap report; keys do what they say; nothing goes to a network; names in
 // a trace are shown and never run; axe-core finds nothing serious.
 import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { accessible, check, folder, inked, json, main, memtap, renameTexts, show, state } from "./pages.mjs";
 
@@ -219,8 +220,34 @@ async function others(trace) {
   await page.locator("#panel-table tbody tr").nth(several).click();
   await page.waitForFunction(() => document.querySelector("#details .steps")?.textContent.includes("1 of "));
   await page.click('#details button[title^="a smaller"]');
-  await page.waitForFunction(() => document.querySelector("#details .steps").textContent.includes("2 of "));
+  await page.waitForFunction(() => document.querySelector("#details .steps")?.textContent.includes("2 of "));
   await page.close();
+}
+
+/** Where a file is as it was when the program ran, its lines' text stands beside their numbers; and a block's source is told. */
+async function sources(trace) {
+  const out = join(folder, "sources.html"), text = join(folder, "s.py");
+  const file = `${text}${"/home/user/train.py".replaceAll("/", `/${text}`)}${text}`; // as rename-texts names it
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, Array.from({ length: 60 }, (_, i) => `<b>value_${i + 1} = torch.ones(${i + 1})\n`).join(""));
+  const [named, here] = [join(folder, "named.mtap"), join(folder, "here.mtap")];
+  execFileSync(renameTexts, [trace, named, text]);
+  for (const [start, is_there] of [["4000000000000000000", true], ["1000", false]]) {
+    execFileSync(process.argv[7], { input: [named, here, `host=${hostname()}`, `start_realtime_ns=${start}`].join("\t") + "\n" });
+    make(out, here);
+    const page = await show(out, "#tab=table");
+    await page.waitForSelector("#panel-table tbody tr");
+    const cells = await page.evaluate(() => [...document.querySelectorAll("#panel-table tbody tr")].map((row) =>
+      [/py:(\d+)/.exec(row.children[3].textContent)?.[1], row.querySelector("code")?.textContent]));
+    const shown = cells.filter(([, code]) => code);
+    check(is_there === shown.length > 0, `${shown.length} lines have a text, of a file ${is_there ? "as it was" : "changed since"}`);
+    for (const [line, code] of shown) check(code === `<b>value_${line} = torch.ones(${line})`, `line ${line}: ${code}`);
+    await page.waitForSelector("#details dt:text-is('taken from'), #details .steps");
+    check(is_there === await page.evaluate(() => document.querySelector("#details dd code") !== null), "and so has the chosen block's line");
+    const number = /of this line/.test(await page.textContent("#details")) ? await page.textContent("#details .steps") : "1 of";
+    check(number.includes("1 of"), `the largest line's largest block is its first: ${number}`);
+    await page.close();
+  }
 }
 
 /** The page of a run that ran out begins as memtap oom does. */
@@ -318,6 +345,7 @@ await main([
   () => gestures(training),
   () => blocks(training),
   () => others(join(folder, "layers.mtap")),
+  () => sources(training),
   () => outOfMemory(join(folder, "oom.mtap")),
   () => stacks(join(folder, "phases.mtap")),
   () => map(join(folder, "fragmented.mtap")),

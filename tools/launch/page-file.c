@@ -140,6 +140,7 @@ static int put_trace(FILE *out, const struct mt_page_content *content, int index
 /* Write the reports as text. */
 static int put_texts(FILE *out, const struct mt_page_content *content)
 {
+    char *sources = NULL;
     uint64_t sum = 0;
     int rc = 0;
     fputs("<section id=\"texts\">\n", out);
@@ -149,10 +150,11 @@ static int put_texts(FILE *out, const struct mt_page_content *content)
         const char *label = label_of(content, i);
         sum += size_of(content->paths[i]);
         if (sum <= TEXT_BYTES_MAX)
-            rc = mt_put_page_report(out, label, content->paths[i]);
+            rc = mt_put_page_report(out, label, content->paths[i], &sources);
         else
             mt_put_page_text(out, label, "The trace is large: memtap report prints its report.");
     }
+    free(sources);
     fputs("</section>\n", out);
     return rc ? MT_EXIT_BAD : MT_EXIT_OK;
 }

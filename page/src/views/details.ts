@@ -1,35 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // All facts about the chosen block, or about the largest block of the largest line if none is chosen.
-import type { Frame, Life, Trace } from "../analyzer";
+import { FROM_CACHE, FROM_CUDA, Frame, Life, Served, Trace } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain } from "../dom";
 import { editorChoice, place } from "../editor";
 import { count, size, time } from "../format";
 import { colour } from "../palette";
+import { code, source } from "../source";
 import { Store } from "../state";
 
-function frames(title: string, list: Frame[]): HTMLElement[] {
-  if (!list.length) return [];
-  return [make("h3", {}, title), make("ol", { class: "frames" }, ...list.map((frame) =>
-    make("li", { title: plain(frame.file), class: frame.is_own ? "own" : "" }, make("b", {}, plain(frame.function)), " ", place(frame))))];
+/** Return what PyTorch's allocator did for a block. */
+function served({ from, made, room }: Served, bytes: number): string {
+  if (from === FROM_CUDA) return `${size(made)} that CUDA handed out for it`;
+  if (from !== FROM_CACHE) return "";
+  return "PyTorch's cache" + (room > bytes ? `, part of a free piece of ${size(room)}` : room ? ", a free piece of its size" : "");
+}
+
+/** Return the frame of the block's line. */
+function lineOf(life: Life): Frame | undefined {
+  const stack = life.forward_stack.length ? life.forward_stack : life.stack;
+  return stack.find((one) => one.is_own) ?? stack[0];
 }
 
 export class Details {
   private readonly fetch: () => void;
   private suggested = -1; // shown until a block is chosen
+  private same: number[] = []; // the last shown line's blocks
 
   constructor(private readonly place: HTMLElement, client: Client, private readonly store: Store,
               private readonly trace: Trace) {
     this.fetch = latest(async () => {
       const { slot, life, at, since } = store.state, number = life >= 0 ? life : this.suggested;
       if (number < 0) {
-        this.draw(null, number, []);
+        this.draw(null, number, [], "");
         return;
       }
       const facts = await client.life(number);
-      this.draw(facts, number, []); // at once: its line's other blocks are looked for among all
-      const same = await client.same(slot, number, at, since);
-      if (same.length > 1) this.draw(facts, number, same);
+      this.draw(facts, number, this.same.includes(number) ? this.same : [], ""); // at once: what follows looks at all blocks
+      const [same, from] = await Promise.all([client.same(slot, number, at, since), client.served(number)]);
+      this.same = same;
+      this.draw(facts, number, same, served(from, facts.bytes));
     });
   }
 
@@ -41,33 +51,44 @@ export class Details {
 
   update() {
     this.fetch();
+    // on a narrow screen they stand below the lists
+    if (this.store.state.life >= 0 && this.place.getBoundingClientRect().top > window.innerHeight - 60)
+      this.place.scrollIntoView({ block: "nearest" });
   }
 
-  private draw(life: Life | null, number: number, same: number[]) {
+  private draw(life: Life | null, number: number, same: number[], from: string) {
     if (!life) {
       this.place.replaceChildren(make("p", { class: "none" }, "Choose a block or a line to see all that is known of it."));
       return;
     }
-    const category = this.trace.categories[life.category]!;
+    const category = this.trace.categories[life.category]!, line = lineOf(life);
     const facts: [string, string][] = [
       ["line", life.line],
-      ["size", `${size(life.bytes)} (${life.bytes.toLocaleString("en-US")} bytes)`],
+      ["size", `${size(life.bytes)} (${count(life.bytes)} bytes)`],
+      ["type", life.dtype && `${life.dtype}${life.bits ? `, at most ${count(Math.floor((life.bytes * 8) / life.bits))} elements` : ""}`],
       ["why", `${life.rule} (${life.certainty})`],
-      ["allocated", `${time(life.born_ns)}, event ${life.born_event.toLocaleString("en-US")}, in ${life.phase}`],
+      ["allocated", `${time(life.born_ns)}, event ${count(life.born_event)}, in ${life.phase}`],
       ["freed", life.ended_ns === null ? "not before the end of the trace"
         : `${time(life.ended_ns)}, after ${time(life.ended_ns - life.born_ns)}`],
-      ["address", life.address], ["type", life.dtype], ["name", life.name ?? ""],
+      ["taken from", from], ["address", life.address], ["name", life.name ?? ""],
       ["operator", life.operator ?? ""], ["module", life.module],
     ];
     this.place.replaceChildren(
       ...(this.store.state.life < 0 ? [make("p", { class: "none" }, "The largest block of the largest line at the chosen moment:")] : []),
       make("h2", {}, make("span", { class: "swatch", style: `--colour:${colour(category.name)}` }), category.label),
       make("dl", {}, ...facts.filter(([, text]) => text).flatMap(([name, text]) =>
-        [make("dt", {}, name), make("dd", {}, plain(text))])),
+        [make("dt", {}, name), make("dd", {}, plain(text), ...(name === "line" && line ? code(source(this.trace.name, line)) : []))])),
       ...this.others(number, same),
       make("button", { click: () => this.store.set({ at: life.born }) }, "Go to its allocation"),
-      ...frames("Allocated by", life.stack), ...frames("In backward of", life.forward_stack),
+      ...this.frames("Allocated by", life.stack), ...this.frames("In backward of", life.forward_stack),
       make("p", {}, editorChoice(() => this.fetch())));
+  }
+
+  private frames(title: string, list: Frame[]): HTMLElement[] {
+    if (!list.length) return [];
+    return [make("h3", {}, title), make("ol", { class: "frames" }, ...list.map((frame) =>
+      make("li", { title: plain(frame.file), class: frame.is_own ? "own" : "" }, make("b", {}, plain(frame.function)), " ", place(frame),
+        ...code(source(this.trace.name, frame)))))];
   }
 
   /** The other blocks of its line and category at the chosen moment. */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Call sites as a table: searched, sorted, and copied as CSV. Of the chosen moment; or of short-lived blocks,
 // which were freed before the next allocation, in the shown range.
-import type { Row, Trace } from "../analyzer";
+import { FROM_CACHE, FROM_CUDA, Row, Trace } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain, save } from "../dom";
-import { part, plural, size } from "../format";
+import { count, part, plural, size } from "../format";
 import { colour } from "../palette";
+import { code, source } from "../source";
 import { Store } from "../state";
 
 const MOST = 500; // shown rows; a search finds the others
@@ -25,12 +26,14 @@ export class TableView {
   constructor(place: HTMLElement, client: Client, private readonly store: Store, private readonly trace: Trace,
               private readonly told: (text: string) => void, private readonly what: "table" | "temporary") {
     const category = (row: Row) => trace.categories[row.category]!.label;
+    const from = (row: Row) => (row.from === FROM_CUDA ? "CUDA" : row.from === FROM_CACHE ? "cache" : "");
     this.columns = [
       { title: "bytes", is_number: true, text: (row) => size(row.bytes), key: (row) => -row.bytes },
-      { title: "blocks", is_number: true, text: (row) => String(row.blocks), key: (row) => -row.blocks },
+      { title: "blocks", is_number: true, text: (row) => count(row.blocks), key: (row) => -row.blocks },
       { title: "category", text: (row) => category(row) + (row.guess ? " (guess)" : ""), key: category },
       { title: "line", text: (row) => row.line, key: (row) => row.line },
       { title: "operator", text: (row) => row.operator, key: (row) => row.operator },
+      ...(what === "table" ? [] : [{ title: "taken from", text: from, key: from }]),
     ];
     const csv = make("button", { click: () => save("memtap.csv", "text/csv", this.csv()) }, "Save as CSV");
     place.append(make("div", { class: "bar" }, csv, this.said),
@@ -55,13 +58,17 @@ export class TableView {
 
   private found(): Row[] {
     const search = this.store.state.search.toLowerCase(), key = this.columns[this.order]!.key;
-    const rows = search ? this.rows.filter((row) => this.columns.some((one) => one.text(row).toLowerCase().includes(search)))
+    const rows = search ? this.rows.filter((row) => [...this.columns.map((one) => one.text(row)), this.source(row)].some((one) => one.toLowerCase().includes(search)))
                         : [...this.rows];
     rows.sort((a, b) => {
       const x = key(a), y = key(b), by = x < y ? -1 : x > y ? 1 : b.bytes - a.bytes;
       return this.is_rising ? -by : by;
     });
     return rows;
+  }
+
+  private source(row: Row): string {
+    return source(this.trace.name, { file: row.file, line: row.number });
   }
 
   private drawHead() {
@@ -95,6 +102,7 @@ export class TableView {
           const cell = make("td", { class: column.is_number ? "number" : "" }, plain(column.text(row)));
           if (i === 0)
             cell.title = `${row.bytes} bytes, ${part(row.bytes, whole)}`;
+          if (column.title === "line") cell.append(...code(this.source(row)));
           if (i === 2)
             cell.prepend(make("span", { class: "swatch", style: `--colour:${colour(this.trace.categories[row.category]!.name)}` }));
           return cell;
