@@ -36,7 +36,7 @@ def rows(tool, names):
         before, after = Path(work) / "before.mtap", Path(work) / "after.mtap"
         for shape, more in PROGRAMS:
             program = f"{shape} {more}".strip()
-            if names and shape not in names:
+            if names and shape not in names and program not in names:
                 continue
             recorded = modelled.peak(forks, before, program.split(), PROGRAM)
             for change, options in CHANGES:
@@ -55,7 +55,7 @@ def rows(tool, names):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", type=Path)
-    parser.add_argument("names", nargs="*", choices=[*SHAPES, []])
+    parser.add_argument("names", nargs="*")
     parser.add_argument("--save", action="store_true")
     args = parser.parse_args()
     harness.need_torch()

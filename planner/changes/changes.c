@@ -12,7 +12,7 @@ const struct mt_change_kind mt_change_kinds[] = {
      50, MT_REBUILDS_LEFT_BEHIND, mt_change_keep_nothing},
     {"batch", "PART", "1/2", "all that is neither the model's nor the optimizer's is for the batch", 20,
      MT_REBUILDS_SHAPE, mt_change_batch},
-    {"sequence", "PART", "1/2", "likewise for the sequence; scores of attention by its square", 10,
+    {"sequence", "PART", "1/2", "likewise for the sequence; scores of attention by its square", 20,
      MT_REBUILDS_SHAPE, mt_change_sequence},
     {"precision", "autocast|bf16", "autocast bf16", "autocast: products in 16 bits, what PyTorch keeps in 32 stays so; "
      "bf16: every float of 32 bits has 16", 30, MT_REBUILDS_TYPES, mt_change_precision},
@@ -172,7 +172,8 @@ static int apply(struct mt_modelled *change, const char *name, const struct mt_r
         rc = mt_edits_peak(&edits, &change->peak, &moment);
     if (!rc && change->peak) {
         change->moment = moment >> MT_WITHIN_BITS;
-        change->unused = (unsigned)(mt_edits_unused(&edits, moment) * 1000 / change->peak);
+        uint64_t unused = mt_edits_unused(&edits, moment) * 1000;
+        change->unused = (unsigned)((unused + change->peak - 1) / change->peak);
         change->error += change->unused;
     }
     change->saves = rc ? 0 : (int64_t)(*before - change->peak);

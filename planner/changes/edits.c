@@ -53,14 +53,14 @@ void mt_edits_add_as(struct mt_edits *edits, enum mt_added as, uint64_t begin, u
 
 uint64_t mt_edits_unused(const struct mt_edits *edits, uint64_t moment)
 {
-    double bytes = 0;
+    uint64_t bytes = 0;
     for (size_t i = 0; i < edits->recording->n; i++) {
         const struct mt_recorded_block *block = &edits->recording->block[i];
         const struct mt_edit *edit = &edits->block[i];
-        if (block->unused && edit->begin <= moment && edit->end > moment)
-            bytes += (double)block->unused * (double)edit->size / (double)block->size;
+        if (edit->size && edit->begin <= moment && edit->end > moment)
+            bytes += block->unused; /* as much may be left over of a smaller one */
     }
-    return (uint64_t)bytes;
+    return bytes;
 }
 
 struct rise {
