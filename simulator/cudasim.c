@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] [--copy-limit SIZE]
- * [--values SIZE] -- COMMAND...
+ * [--values SIZE] [--world-size N --rank R] -- COMMAND...
  *
  * The smallest launcher: the tests start programs with it, and it shows that the simulator needs
  * nothing else. Exit codes: 2: a wrong command line; 127 and 126 as in a shell; otherwise the
@@ -21,7 +21,7 @@ static int usage(const char *what)
 {
     sim_say("%s", what);
     fputs("usage: cudasim LIBDIR [--gpu NAME] [--memory SIZE] [--gpus N] [--copy-limit SIZE] "
-          "[--values SIZE] -- COMMAND...\n",
+          "[--values SIZE] [--world-size N --rank R] -- COMMAND...\n",
           stderr);
     return 2;
 }
@@ -49,6 +49,14 @@ static int read_option(struct sim_launch *launch, const char *option, const char
     if (!strcmp(option, "--gpus")) {
         launch->gpus = (unsigned)atoi(value);
         return launch->gpus ? 0 : -EINVAL;
+    }
+    if (!strcmp(option, "--world-size")) {
+        launch->world_size = (unsigned)atoi(value);
+        return launch->world_size ? 0 : -EINVAL;
+    }
+    if (!strcmp(option, "--rank")) {
+        launch->rank = (unsigned)atoi(value);
+        return 0;
     }
     return -EINVAL;
 }

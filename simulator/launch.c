@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch.h"
+#include "rendezvous.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -91,6 +92,9 @@ static int check_device(const struct sim_gpu *gpu, const struct sim_launch *laun
     if (launch->gpus > SIM_MAX_GPUS)
         return fail(-EINVAL, why, why_size, "%u GPUs are more than the %d that can be simulated",
                     launch->gpus, SIM_MAX_GPUS);
+    if (launch->world_size && launch->rank >= launch->world_size)
+        return fail(-EINVAL, why, why_size, "rank %u is not one of %u: they are 0 to %u",
+                    launch->rank, launch->world_size, launch->world_size - 1);
     return 0;
 }
 
@@ -140,6 +144,54 @@ static int set_number(const char *name, uint64_t number)
     return setenv(name, text, 1);
 }
 
+static unsigned gpus_of(const struct sim_launch *launch)
+{
+    unsigned node = launch->world_size < SIM_NODE_GPUS ? launch->world_size : SIM_NODE_GPUS;
+
+    return launch->gpus ? launch->gpus : node ? node : 1;
+}
+
+/* Set what torchrun, Slurm and Open MPI tell a rank. The agent's store is the server. */
+static int set_rank(const struct sim_launch *launch, uint16_t port)
+{
+    unsigned size = launch->world_size, rank = launch->rank, gpus = gpus_of(launch);
+    unsigned local = gpus < size ? gpus : size, nodes = (size + local - 1) / local;
+    const struct {
+        const char *name;
+        unsigned number;
+    } variables[] = {
+        {"CUDASIM_ALONE", 1},
+        {"RANK", rank},
+        {"WORLD_SIZE", size},
+        {"LOCAL_RANK", rank % local},
+        {"LOCAL_WORLD_SIZE", local},
+        {"GROUP_RANK", rank / local},
+        {"GROUP_WORLD_SIZE", nodes},
+        {"ROLE_RANK", rank},
+        {"ROLE_WORLD_SIZE", size},
+        {"MASTER_PORT", port},
+        {"TORCHELASTIC_RESTART_COUNT", 0},
+        {"TORCHELASTIC_MAX_RESTARTS", 0},
+        {"SLURM_PROCID", rank},
+        {"SLURM_NTASKS", size},
+        {"SLURM_LOCALID", rank % local},
+        {"SLURM_NTASKS_PER_NODE", local},
+        {"SLURM_NODEID", rank / local},
+        {"SLURM_JOB_NUM_NODES", nodes},
+        {"OMPI_COMM_WORLD_RANK", rank},
+        {"OMPI_COMM_WORLD_SIZE", size},
+        {"OMPI_COMM_WORLD_LOCAL_RANK", rank % local},
+        {"OMPI_COMM_WORLD_LOCAL_SIZE", local},
+    };
+    int error = setenv("MASTER_ADDR", "127.0.0.1", 1) || setenv("ROLE_NAME", "default", 1) ||
+                setenv("TORCHELASTIC_RUN_ID", "none", 1) ||
+                setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
+
+    for (size_t i = 0; i < COUNT(variables) && !error; i++)
+        error = set_number(variables[i].name, variables[i].number);
+    return error ? -ENOMEM : 0;
+}
+
 static int set_environment(const char *libdir, const struct sim_gpu *gpu,
                            const struct sim_launch *launch)
 {
@@ -149,8 +201,7 @@ static int set_environment(const char *libdir, const struct sim_gpu *gpu,
     if (!list)
         return -ENOMEM;
     error = setenv("LD_PRELOAD", list, 1) || set_library_path(libdir) ||
-            setenv("CUDASIM_GPU", gpu->name, 1) ||
-            set_number("CUDASIM_GPUS", launch->gpus ? launch->gpus : 1) ||
+            setenv("CUDASIM_GPU", gpu->name, 1) || set_number("CUDASIM_GPUS", gpus_of(launch)) ||
             (launch->memory ? set_number("CUDASIM_MEMORY", launch->memory)
                             : unsetenv("CUDASIM_MEMORY")) ||
             (launch->copy_limit && set_number("CUDASIM_COPY_LIMIT", *launch->copy_limit)) ||
@@ -163,6 +214,7 @@ int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_si
 {
     const struct sim_gpu *gpu = launch->gpu ? launch->gpu : sim_launch_default_gpu();
     char *libdir = realpath(launch->libdir, NULL);
+    uint16_t port = 0;
     int error;
 
     if (!libdir)
@@ -174,6 +226,14 @@ int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_si
         error = set_environment(libdir, gpu, launch);
         if (error)
             fail(error, why, why_size, "out of memory");
+    }
+    if (!error && launch->world_size) {
+        error = sim_rendezvous_start(&port);
+        if (error)
+            fail(error, why, why_size, "no server for the absent ranks can be started: %s",
+                 strerror(-error));
+        else
+            error = set_rank(launch, port);
     }
     free(libdir);
     return error;

@@ -15,11 +15,14 @@ struct sim_launch {
     const char *libdir;         /* folder of the stand-in libraries; made absolute here */
     const struct sim_gpu *gpu;  /* NULL: the default card, sim_launch_default_gpu() */
     uint64_t memory;            /* the device's total in bytes; 0: the card's own */
-    unsigned gpus;              /* number of cards; 0: one */
+    unsigned gpus;              /* number of cards; 0: one, or with absent ranks a node's: at most
+                                   SIM_NODE_GPUS */
     const uint64_t *copy_limit; /* the largest copy to a card that is really made, in bytes; NULL:
                                    CUDASIM_COPY_LIMIT as it is, or 1 MiB */
     const uint64_t *values;     /* the largest tensor that is computed, in bytes, 0: none; NULL:
                                    CUDASIM_VALUES as it is, or 64 KiB */
+    unsigned world_size, rank;  /* the program is this rank of so many, and the others are absent;
+                                   0: the program starts its ranks, if it has any */
 };
 
 /* The same as sim_gpu_default(). */
@@ -33,21 +36,25 @@ uint64_t sim_launch_least_memory(const struct sim_gpu *gpu);
  * stands there already comes first and interposes in front of them), puts libdir in front of
  * LD_LIBRARY_PATH (for programs that dlopen or are linked to a plain "libcudart.so"), and sets
  * CUDASIM_GPU, CUDASIM_MEMORY (decimal bytes; removed when memory is 0), CUDASIM_GPUS and, where
- * they are given, CUDASIM_COPY_LIMIT and CUDASIM_VALUES.
- * Calling it a second time changes the card and adds nothing to the lists.
+ * they are given, CUDASIM_COPY_LIMIT and CUDASIM_VALUES. With world_size it sets CUDASIM_ALONE and
+ * the variables of torchrun, Slurm and Open MPI, and starts the server that MASTER_PORT names,
+ * which ends with the calling process. Calling it a second time changes the card and adds nothing
+ * to the lists.
  *
  * The strings of `launch` are only read. Not thread-safe (setenv). Returns 0, or:
  *   -ENOENT   a stand-in is missing in libdir, or libdir itself
- *   -EINVAL   memory is below sim_launch_least_memory(), or gpus is above SIM_MAX_GPUS
+ *   -EINVAL   memory is below sim_launch_least_memory(), gpus is above SIM_MAX_GPUS, or rank is not
+ *             below world_size
  *   -ENOTSUP  libdir has a space or a colon in its path: LD_PRELOAD cannot name such a path
  *   -ENOMEM   out of memory
  * and then leaves one sentence about it, without a newline, in why (always terminated; why may be
- * NULL when why_size is 0). The environment is unchanged unless the error was -ENOMEM.
+ * NULL when why_size is 0). The environment is unchanged unless the error was -ENOMEM, or that of a
+ * socket or process for the server.
  */
 int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_size);
 
 /* The most cards of a simulated machine. */
-enum { SIM_MAX_GPUS = 16 };
+enum { SIM_MAX_GPUS = 16, SIM_NODE_GPUS = 8 };
 
 /* The file names of the stand-ins (their SONAMEs) in preload order: 0 .. until NULL. */
 const char *sim_launch_library(size_t index);

@@ -43,13 +43,13 @@ void nccl_retain(struct nccl_comm *comm)
     atomic_fetch_add(&comm->references, 1);
 }
 
-static void scale_by_operator(struct nccl_comm *comm, const struct nccl_operation *operation,
-                              void *bytes)
+void nccl_scale_by_operator(const struct nccl_operation *operation, void *terms)
 {
+    const struct nccl_comm *comm = operation->comm;
     int scalar = operation->operator- OPERATORS;
 
     if (scalar >= 0 && scalar < NCCL_SCALARS && comm->scalars[scalar].used)
-        nccl_scale(bytes, operation->count, operation->type, comm->scalars[scalar].value);
+        nccl_scale(terms, operation->count, operation->type, comm->scalars[scalar].value);
 }
 
 static enum nccl_result say(const struct nccl_operation *operation, int rank, size_t offset)
@@ -65,7 +65,7 @@ static enum nccl_result say(const struct nccl_operation *operation, int rank, si
         return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p are not device memory", size,
                          operation->from);
     if (operation->kind < NCCL_SEND && kinds[operation->kind].reduces)
-        scale_by_operator(operation->comm, operation, message->bytes);
+        nccl_scale_by_operator(operation, message->bytes);
     return NCCL_SUCCESS;
 }
 
@@ -87,6 +87,8 @@ static enum nccl_result begin(struct nccl_operation *operation)
     bool root = comm->rank == operation->root;
     enum nccl_result result = NCCL_SUCCESS;
 
+    if (comm->alone)
+        return NCCL_SUCCESS;
     if (kind == NCCL_SEND)
         return say(operation, operation->root, 0);
     if (kind == NCCL_RECEIVE)
@@ -173,10 +175,10 @@ static enum nccl_result run(struct nccl_operation *first)
         result = nccl_exchange(comms, count);
     for (size_t i = 0; i < count && result; i++)
         nccl_forget(comms[i]);
+    for (struct nccl_operation *each = first; each && !result; each = each->next)
+        result = each->comm->alone ? nccl_do_alone(each, first) : finish(each);
     for (struct nccl_operation *each = first, *next; each; each = next) {
         next = each->next;
-        if (!result)
-            result = finish(each);
         destroy(each);
     }
     free(comms);
@@ -185,7 +187,8 @@ static enum nccl_result run(struct nccl_operation *first)
 
 static struct nccl_operation *copy_of(const struct nccl_operation *operation)
 {
-    size_t parts = (size_t)operation->comm->size * sizeof(struct nccl_incoming);
+    size_t peers = operation->comm->alone ? 0 : (size_t)operation->comm->size;
+    size_t parts = peers * sizeof(struct nccl_incoming);
     struct nccl_operation *copy = malloc(sizeof(*copy) + parts);
 
     if (!copy)
@@ -216,10 +219,10 @@ static enum nccl_result join(struct nccl_comm **comms, size_t count)
     enum nccl_result result = NCCL_SUCCESS;
 
     for (size_t i = 0; i < count && !result; i++)
-        if (!atomic_load(&comms[i]->aborted))
+        if (!comms[i]->alone && !atomic_load(&comms[i]->aborted))
             result = nccl_mesh_connect(comms[i]);
     for (size_t i = 0; i < count && !result; i++)
-        if (!atomic_load(&comms[i]->aborted))
+        if (!comms[i]->alone && !atomic_load(&comms[i]->aborted))
             result = nccl_mesh_accept(comms[i]);
     return result;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL's communicators: their ranks and their memory on the device. */
 #include "nccl.h"
+#include "core/process/group-size.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -79,20 +80,42 @@ static enum nccl_result open_comm(struct nccl_comm *comm)
         return nccl_fail(NCCL_CUDA_ERROR, "out of memory: device %d has no %llu MiB left",
                          comm->device, (unsigned long long)bytes >> 20);
     comm->taken = bytes;
-    return nccl_mesh_open(comm);
+    return comm->alone ? NCCL_SUCCESS : nccl_mesh_open(comm);
+}
+
+/* Return whether the launcher started one rank without its peers. */
+static bool is_alone(void)
+{
+    return sim_environment("CUDASIM_ALONE", 0);
+}
+
+/* A program that starts ranks of its own has more of them than the one that is simulated. */
+static enum nccl_result check_alone(int size, int rank)
+{
+    int world = (int)sim_environment("WORLD_SIZE", 1), self = (int)sim_environment("RANK", 0);
+
+    if (size > world || (size == world && rank != self))
+        return nccl_fail(NCCL_INVALID_USAGE,
+                         "this process claims to be rank %d of %d, but rank %d of %d is simulated "
+                         "alone: give a program that starts no ranks itself",
+                         rank, size, self, world);
+    return NCCL_SUCCESS;
 }
 
 static enum nccl_result create(struct nccl_comm **out, int size, struct nccl_id id, int rank,
-                               int device)
+                               int device, bool alone)
 {
     struct nccl_comm *comm;
     enum nccl_result result;
 
     if (!out || size < 1 || rank < 0 || rank >= size)
         return NCCL_INVALID_ARGUMENT;
+    if (alone && check_alone(size, rank))
+        return NCCL_INVALID_USAGE;
     comm = calloc(1, sizeof(*comm));
     if (!comm)
         return NCCL_SYSTEM_ERROR;
+    comm->alone = alone;
     comm->size = size;
     comm->rank = rank;
     comm->device = device;
@@ -121,21 +144,22 @@ int ncclGetUniqueId(struct nccl_id *id)
 
 int ncclCommInitRank(struct nccl_comm **out, int size, struct nccl_id id, int rank)
 {
-    return (int)create(out, size, id, rank, sim_thread.device);
+    return (int)create(out, size, id, rank, sim_thread.device, is_alone());
 }
 
 int ncclCommInitRankConfig(struct nccl_comm **out, int size, struct nccl_id id, int rank,
                            void *config)
 {
     (void)config;
-    return (int)create(out, size, id, rank, sim_thread.device);
+    return (int)create(out, size, id, rank, sim_thread.device, is_alone());
 }
 
 int ncclCommInitRankScalable(struct nccl_comm **out, int size, int rank, int ids,
                              struct nccl_id *id, void *config)
 {
     (void)config;
-    return ids < 1 ? NCCL_INVALID_ARGUMENT : (int)create(out, size, id[0], rank, sim_thread.device);
+    return ids < 1 ? NCCL_INVALID_ARGUMENT
+                   : (int)create(out, size, id[0], rank, sim_thread.device, is_alone());
 }
 
 int ncclCommInitAll(struct nccl_comm **out, int size, const int *devices)
@@ -148,7 +172,7 @@ int ncclCommInitAll(struct nccl_comm **out, int size, const int *devices)
         result = (enum nccl_result)ncclGetUniqueId(&id);
     ncclGroupStart();
     while (rank < size && !result) {
-        result = create(&out[rank], size, id, rank, devices ? devices[rank] : rank);
+        result = create(&out[rank], size, id, rank, devices ? devices[rank] : rank, false);
         rank += !result;
     }
     /* The ranks made so far would wait for the others at the end of the group. */
@@ -183,7 +207,24 @@ static enum nccl_result divide(struct nccl_comm *whole, const struct member *all
         if (goes_before(all, i, first))
             first = i;
     }
-    return create(out, size, all[first].id, rank, whole->device);
+    return create(out, size, all[first].id, rank, whole->device, false);
+}
+
+/* Make this rank's part without the others' colors: PyTorch knows the part's size, and gives the
+ * rank in it as the key. */
+static enum nccl_result divide_alone(struct nccl_comm *whole, int color, int key,
+                                     struct nccl_comm **out)
+{
+    int size = sim_group_size();
+
+    if (color < 0)
+        return NCCL_SUCCESS;
+    if (key < 0 || key >= size || size > whole->size)
+        return nccl_fail(NCCL_INVALID_USAGE,
+                         "ncclCommSplit: rank %d of %d is simulated alone, and nobody knows which "
+                         "of the absent ranks have color %d",
+                         whole->rank, whole->size, color);
+    return create(out, size, whole->id, key, whole->device, true);
 }
 
 int ncclCommSplit(struct nccl_comm *whole, int color, int key, struct nccl_comm **out, void *config)
@@ -193,6 +234,8 @@ int ncclCommSplit(struct nccl_comm *whole, int color, int key, struct nccl_comm 
 
     (void)config;
     *out = NULL;
+    if (whole->alone)
+        return (int)divide_alone(whole, color, key, out);
     all = calloc((size_t)whole->size, sizeof(*all));
     if (!all || ncclGetUniqueId(&self.id)) {
         free(all);
@@ -225,7 +268,7 @@ int ncclCommShrink(struct nccl_comm *whole, const int *left_out, int count, stru
         rank -= left_out[i] < whole->rank;
         id.bytes[left_out[i] % NCCL_ID_RANDOM] ^= (unsigned char)(1 + left_out[i] / NCCL_ID_RANDOM);
     }
-    return (int)create(out, size, id, rank, whole->device);
+    return (int)create(out, size, id, rank, whole->device, whole->alone);
 }
 
 int ncclCommCount(const struct nccl_comm *comm, int *count)

@@ -53,6 +53,7 @@ struct nccl_comm {
     int size, rank, device;
     uint64_t taken; /* bytes of the device */
     struct nccl_id id;
+    bool alone;   /* the other ranks are absent: nothing is connected */
     int listener; /* until all ranks are connected */
     _Atomic bool aborted;
     _Atomic unsigned references; /* the program's, and one for each running operation */
@@ -116,6 +117,12 @@ struct nccl_message *nccl_queue_add(struct nccl_queue *queue, enum nccl_kind kin
 enum nccl_result nccl_exchange(struct nccl_comm **comms, size_t count);
 /* Empty the queues after an error. */
 void nccl_forget(struct nccl_comm *comm);
+
+/* Do an operation of a rank that is alone. group: all that run at once. */
+enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
+                               const struct nccl_operation *group);
+/* Multiply a rank's terms by the factor of its own operator, if that is one. */
+void nccl_scale_by_operator(const struct nccl_operation *operation, void *terms);
 
 /* Runs an operation, or keeps it for the end of the thread's group. Takes its own copy. */
 enum nccl_result nccl_submit(const struct nccl_operation *operation);

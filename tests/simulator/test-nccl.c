@@ -351,6 +351,59 @@ START_TEST(a_communicator_takes_memory_of_its_device)
 }
 END_TEST
 
+START_TEST(a_rank_is_alone)
+{
+    int32_t numbers[3] = {7, 8, 9}, *from, *to;
+    struct comm *comm, *part;
+    struct id id = {{0}};
+    int rank;
+
+    use_gpu("h100");
+    setenv("CUDASIM_ALONE", "1", 1);
+    setenv("WORLD_SIZE", "3", 1);
+    setenv("RANK", "1", 1);
+    from = on_device(numbers, 3);
+    to = on_device((int32_t[3]){0}, 3);
+    ck_assert_int_eq(ncclCommInitRank(&comm, 4, id, 1), INVALID_USAGE);
+    ck_assert_int_eq(ncclCommInitRank(&comm, 3, id, 2), INVALID_USAGE);
+    ck_assert_int_eq(ncclCommInitRank(&comm, 3, id, 1), 0);
+    ck_assert_int_eq(ncclAllReduce(from, to, 3, INT32, SUM, comm, NULL), 0);
+    ck_assert(holds(to, 21, 24, 27));
+    ck_assert_int_eq(ncclAllReduce(from, to, 3, INT32, PRODUCT, comm, NULL), 0);
+    ck_assert(holds(to, 343, 512, 729));
+    ck_assert_int_eq(ncclReduce(from, to, 3, INT32, AVERAGE, 1, comm, NULL), 0);
+    ck_assert(holds(to, 7, 8, 9));
+    ck_assert_int_eq(ncclReduceScatter(from, to, 1, INT32, SUM, comm, NULL), 0);
+    ck_assert(holds(to, 24, 8, 9));
+    ck_assert_int_eq(ncclAllGather(from, to, 1, INT32, comm, NULL), 0);
+    ck_assert(holds(to, 7, 7, 7));
+    ck_assert_int_eq(ncclAlltoAll(from, to, 1, INT32, comm, NULL), 0);
+    ck_assert(holds(to, 8, 8, 8));
+    /* Only a peer has the content: the memory stays as it is. */
+    ck_assert_int_eq(ncclBroadcast(from, to, 3, INT32, 0, comm, NULL), 0);
+    ck_assert_int_eq(ncclScatter(from, to, 1, INT32, 2, comm, NULL), 0);
+    ck_assert_int_eq(ncclRecv(to, 3, INT32, 0, comm, NULL), 0);
+    ck_assert(holds(to, 8, 8, 8));
+    ck_assert_int_eq(ncclSend(from, 3, INT32, 2, comm, NULL), 0);
+    /* What it does for itself stands for what they do. */
+    ck_assert_int_eq(ncclGroupStart(), 0);
+    for (int peer = 0; peer < 3; peer++) {
+        ck_assert_int_eq(ncclSend(from + peer, 1, INT32, peer, comm, NULL), 0);
+        ck_assert_int_eq(ncclRecv(to + peer, 1, INT32, peer, comm, NULL), 0);
+    }
+    ck_assert_int_eq(ncclGroupEnd(), 0);
+    ck_assert(holds(to, 8, 8, 8));
+    /* The others' colors are unknown, but not who is left out. */
+    ck_assert_int_eq(ncclCommSplit(comm, 1, 0, &part, NULL), INVALID_USAGE);
+    ck_assert_ptr_nonnull(strstr(ncclGetLastError(NULL), "ncclCommSplit"));
+    ck_assert_int_eq(ncclCommSplit(comm, -1, 0, &part, NULL), 0);
+    ck_assert_ptr_null(part);
+    ck_assert_int_eq(ncclCommShrink(comm, (int[1]){0}, 1, &part, NULL, 0), 0);
+    ck_assert_int_eq(ncclCommUserRank(part, &rank), 0);
+    ck_assert_int_eq(rank, 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("nccl");
@@ -362,6 +415,7 @@ int main(void)
     tcase_add_test(tests, nobody_waits_for_the_dead);
     tcase_add_test(tests, wrong_calls_are_errors);
     tcase_add_test(tests, one_process_has_all_ranks);
+    tcase_add_test(tests, a_rank_is_alone);
     tcase_add_test(tests, a_communicator_takes_memory_of_its_device);
     return run_tests(tests);
 }

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listen where PyTorch makes or splits a process group of NCCL's: the communicator comes next. */
+#include "group-size.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "say.h"
+
+static _Thread_local int last_size;
+
+/* std::vector<int> */
+struct ranks {
+    const int *first, *end, *room;
+};
+
+int sim_group_size(void)
+{
+    return last_size;
+}
+
+static void *find_real(const char *name)
+{
+    void *library = dlopen("libtorch_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
+
+    return library ? dlsym(library, name) : NULL;
+}
+
+/* What C++ passes by value but cannot copy bit by bit, it passes by address. */
+typedef void make_function(void *group, void *store, int rank, int size, void *options);
+typedef void *split_function(void *result, void *group, void *store, const struct ranks *ranks,
+                             void *options);
+
+static void make(const char *name, void *group, void *store, int rank, int size, void *options)
+{
+    make_function *real = (make_function *)(uintptr_t)find_real(name);
+
+    last_size = size;
+    if (real)
+        real(group, store, rank, size, options);
+}
+
+static void *split(const char *name, void *result, void *group, void *store,
+                   const struct ranks *ranks, void *options)
+{
+    split_function *real = (split_function *)(uintptr_t)find_real(name);
+
+    last_size = (int)(ranks->end - ranks->first);
+    return real ? real(result, group, store, ranks, options) : result;
+}
+
+/* gloo would wait for its peers for ever. C cannot throw what PyTorch would catch. */
+static void make_gloo(const char *name, void *group, void *store, int rank, int size, void *options)
+{
+    void *library = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
+    make_function *real = library ? (make_function *)(uintptr_t)dlsym(library, name) : NULL;
+
+    if (size > 1 && sim_environment("CUDASIM_ALONE", 0)) {
+        sim_say(
+            "ProcessGroupGloo: rank %d of %d is simulated alone, and nothing stands in for gloo's "
+            "other ranks; make this group with nccl",
+            rank, size);
+        fflush(NULL);
+        _exit(2);
+    }
+    if (real)
+        real(group, store, rank, size, options);
+}
+
+#define MAKE(name)                                                                                 \
+    SIM_API make_function name;                                                                    \
+    void name(void *group, void *store, int rank, int size, void *options)                         \
+    {                                                                                              \
+        make(#name, group, store, rank, size, options);                                            \
+    }
+#define SPLIT(name)                                                                                \
+    SIM_API split_function name;                                                                   \
+    void *name(void *result, void *group, void *store, const struct ranks *ranks, void *options)   \
+    {                                                                                              \
+        return split(#name, result, group, store, ranks, options);                                 \
+    }
+
+/* clang-format off */
+#define GLOO _ZN4c10d16ProcessGroupGlooC1ERKN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEEiiNS2_INS0_7OptionsENS5_ISA_EEEE
+SIM_API make_function GLOO;
+void GLOO(void *group, void *store, int rank, int size, void *options)
+{
+    make_gloo("_ZN4c10d16ProcessGroupGlooC1ERKN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEEiiNS2_INS0_7OptionsENS5_ISA_EEEE", group, store, rank, size, options);
+}
+MAKE(_ZN4c10d16ProcessGroupNCCLC1EN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEEiiNS2_INS0_7OptionsENS5_IS8_EEEE)
+MAKE(_ZN4c10d16ProcessGroupNCCLC1ERKN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEEiiNS2_INS0_7OptionsENS5_ISA_EEEE)
+SPLIT(_ZN4c10d16ProcessGroupNCCL5splitERKN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEERKSt6vectorIiSaIiEERKNS2_INS_7Backend7OptionsENS5_ISG_EEEE)
+SPLIT(_ZN4c10d5nccl216ProcessGroupNCCL5splitERKN3c1013intrusive_ptrINS_5StoreENS2_6detail34intrusive_target_default_null_typeIS4_EEEERKSt6vectorIiSaIiEERKNS3_INS_7Backend7OptionsENS6_ISH_EEEE)
+/* clang-format on */
