@@ -27,7 +27,7 @@ static int try_simulation(const struct mt_command *command, const struct mt_job 
     int status;
     pid_t pid = fork();
     if (!pid)
-        _exit(mt_simulation_prepare(command, &simulation, job->words[0]));
+        _exit(mt_simulation_prepare(command, &simulation, job->words, 0));
     if (pid < 0 || waitpid(pid, &status, 0) < 0)
         return mt_fail("no process can be started: %s", strerror(errno));
     return WIFEXITED(status) ? WEXITSTATUS(status) : MT_EXIT_BAD;

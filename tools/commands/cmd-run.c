@@ -49,6 +49,8 @@ void mt_run_note_option(struct mt_run_request *request, const struct mt_option *
                          : option->letter == 'm'              ? &simulation->memory
                          : option->letter == 'n'              ? &simulation->gpus
                          : option->letter == MT_VALUES_OPTION ? &simulation->values
+                         : option->letter == MT_WORLD_OPTION  ? &simulation->world_size
+                         : option->letter == MT_RANK_OPTION   ? &simulation->rank
                                                               : NULL;
     request->is_simulated |= place != NULL;
     if (place)
@@ -352,10 +354,29 @@ static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
         tell_trace(telling, trace, cpu_ns);
 }
 
-static int record(char **program, bool is_quiet, bool is_night)
+/* Run the program, which is prepared for its first turn. Return the first exit code that is not 0.
+ */
+static int run_turns(const struct mt_command *command, const struct mt_run_request *request,
+                     char *const *program, struct telling *telling)
+{
+    unsigned turns = request->is_simulated ? mt_simulation_turns(&request->simulation) : 1;
+    int code = mt_child_run(program, &telling->end);
+    for (unsigned turn = 1; turn < turns; turn++) {
+        int rc = mt_simulation_prepare(command, &request->simulation, program, turn);
+        if (rc)
+            return rc;
+        rc = mt_child_run(program, &telling->end);
+        code = code ? code : rc;
+    }
+    return code;
+}
+
+static int record(const struct mt_command *command, const struct mt_run_request *request,
+                  char **program)
 {
     struct mt_roster roster;
-    struct telling telling = {.is_quiet = is_quiet, .is_night = is_night};
+    bool is_quiet = !strcmp(in_environment(&mt_setting_table[MT_ID_quiet]), "1");
+    struct telling telling = {.is_quiet = is_quiet, .is_night = request->is_night};
     int rc = mt_roster_create(&roster);
     if (rc)
         return mt_fail("%s: no temporary file can be made in it: %s; set TMPDIR to another folder",
@@ -365,7 +386,7 @@ static int record(char **program, bool is_quiet, bool is_night)
         return mt_fail("out of memory");
     }
     telling.ends = mt_ends_watch(&roster);
-    int code = mt_child_run(program, &telling.end);
+    int code = run_turns(command, request, program, &telling);
     mt_ends_stop(telling.ends);
     unsigned traces = mt_roster_each(&roster, finish_trace, &telling);
     mt_ends_destroy(telling.ends);
@@ -388,10 +409,9 @@ int mt_run_record(const struct mt_command *command, const struct mt_run_request 
     if (!rc)
         rc = preload();
     if (!rc && request->is_simulated)
-        rc = mt_simulation_prepare(command, &request->simulation, program[0]);
+        rc = mt_simulation_prepare(command, &request->simulation, program, 0);
     if (!rc)
-        rc = record(program, !strcmp(in_environment(&mt_setting_table[MT_ID_quiet]), "1"),
-                    request->is_night);
+        rc = record(command, request, program);
     free(program);
     return rc;
 }

@@ -13,8 +13,25 @@ const struct mt_option mt_simulate_options[] = {
     {'n', "gpus", "N", "simulate N cards; 1 by default"},
     {'c', "copy-limit", "SIZE", "skip the content of larger copies to the card (1M)"},
     {MT_VALUES_OPTION, "values", "SIZE", "compute tensors up to this size (64K); 0: none"},
+    MT_RANK_OPTIONS,
     {0},
 };
+
+static int run_turns(const struct mt_command *command, const struct mt_simulation *simulation,
+                     char *const *program)
+{
+    unsigned turns = mt_simulation_turns(simulation);
+    int code = 0;
+    for (unsigned turn = 0; turn < turns; turn++) {
+        struct mt_child_end end;
+        int rc = mt_simulation_prepare(command, simulation, program, turn);
+        if (rc)
+            return rc;
+        rc = turns > 1 ? mt_child_run(program, &end) : mt_child_become(program);
+        code = code ? code : rc;
+    }
+    return code;
+}
 
 int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
 {
@@ -32,6 +49,10 @@ int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
             simulation.gpus = value;
         else if (letter == MT_VALUES_OPTION)
             simulation.values = value;
+        else if (letter == MT_WORLD_OPTION)
+            simulation.world_size = value;
+        else if (letter == MT_RANK_OPTION)
+            simulation.rank = value;
         else
             simulation.copy_limit = value;
     }
@@ -45,9 +66,7 @@ int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
         return mt_fail_usage(command, "no command to run given");
     char **program = mt_program_meant(module, argv + operand, &rc);
     if (!rc)
-        rc = mt_simulation_prepare(command, &simulation, program[0]);
-    if (!rc)
-        rc = mt_child_become(program);
+        rc = run_turns(command, &simulation, program);
     free(program);
     return rc;
 }

@@ -11,12 +11,19 @@
     {(letter) ? (letter) : 2 + MT_ID_##id, name, value, meaning, (value) ? (choices) : NULL},
 
 /* clang-format off */
-#define MT_VALUES_OPTION 30 /* no setting's number, and below all letters */
+/* No setting's numbers, and below all letters. */
+#define MT_VALUES_OPTION 30
+#define MT_WORLD_OPTION  29
+#define MT_RANK_OPTION   28
+#define MT_RANK_OPTIONS                                                                            \
+    {MT_WORLD_OPTION, "world-size", "N", "the program is one rank of N; the others are absent"},   \
+    {MT_RANK_OPTION, "rank", "R[,R...]", "this rank, 0 by default; several run in turn"}
 #define MT_SIMULATION_OPTIONS                                                                      \
     {'s', "simulate", "NAME", "run on this simulated card; list prints all of them", "list " MT_CARDS}, \
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},                 \
     {'n', "gpus", "N", "simulate N cards; 1 by default"},                                          \
-    {MT_VALUES_OPTION, "values", "SIZE", "compute tensors up to this size (64K); 0: none"}
+    {MT_VALUES_OPTION, "values", "SIZE", "compute tensors up to this size (64K); 0: none"}, \
+    MT_RANK_OPTIONS
 /* clang-format on */
 
 #endif

@@ -76,12 +76,69 @@ static int read_limit(const struct mt_command *command, const char *option, cons
     return rc;
 }
 
-static int read_count(const struct mt_command *command, const char *text, unsigned *count)
+static int read_count(const struct mt_command *command, const char *option, const char *text,
+                      unsigned most, unsigned *count)
 {
-    uint64_t number = 1;
-    int rc = text ? mt_read_number(command, "gpus", text, 1, SIM_MAX_GPUS, &number) : 0;
+    uint64_t number = 0;
+    int rc = text ? mt_read_number(command, option, text, 1, most, &number) : 0;
     *count = (unsigned)number;
     return rc;
+}
+
+#define MOST_RANKS (1u << 20)
+
+unsigned mt_simulation_turns(const struct mt_simulation *simulation)
+{
+    unsigned turns = 1;
+    for (const char *at = simulation->rank; at && (at = strchr(at, ',')); at++)
+        turns++;
+    return turns;
+}
+
+/* Read all ranks, and keep that of the turn. */
+static int read_rank(const struct mt_command *command, const char *ranks, unsigned turn,
+                     struct sim_launch *launch)
+{
+    uint64_t rank;
+    int rc = 0;
+    for (const char *at = ranks; !rc && at; turn--) {
+        char word[16];
+        size_t length = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        rc = length < sizeof word
+                 ? mt_read_number(command, "rank", word, 0, launch->world_size - 1, &rank)
+                 : mt_fail_usage(command, "--rank %s: not numbers with commas between", ranks);
+        if (!rc && !turn)
+            launch->rank = (unsigned)rank;
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return rc;
+}
+
+/* Such a program starts every rank, and takes no notice of ours. */
+static int check_starter(char *const *words)
+{
+    static const char *const names[] = {"torchrun",
+                                        "mpirun",
+                                        "mpiexec",
+                                        "srun",
+                                        "deepspeed",
+                                        "accelerate",
+                                        "horovodrun",
+                                        "torch.distributed.run",
+                                        "torch.distributed.launch",
+                                        "accelerate.commands.launch"};
+    const char *name = strrchr(words[0], '/');
+    name = name ? name + 1 : words[0];
+    if (words[1] && words[2] && !strcmp(words[1], "-m"))
+        name = words[2];
+    bool is_one = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        is_one |= !strcmp(name, names[i]);
+    return is_one ? mt_fail("%s starts ranks itself, and --world-size simulates one of them alone; "
+                            "give the program that it starts",
+                            name)
+                  : 0;
 }
 
 int mt_simulation_card(const struct mt_command *command, const struct mt_simulation *simulation,
@@ -108,31 +165,47 @@ static bool is_supported(void)
 #endif
 }
 
+/* Read the options, and check that the program can run with them. */
+static int read_launch(const struct mt_command *command, const struct mt_simulation *simulation,
+                       char *const *program, struct sim_launch *launch)
+{
+    static uint64_t copy_limit, values;
+    if (simulation->gpu && mt_simulation_find(command, simulation->gpu, &launch->gpu))
+        return MT_EXIT_BAD;
+    int rc = read_memory(command, simulation->memory, launch);
+    if (!rc)
+        rc = read_limit(command, "copy-limit", simulation->copy_limit, &launch->copy_limit,
+                        &copy_limit);
+    if (!rc)
+        rc = read_limit(command, "values", simulation->values, &launch->values, &values);
+    if (!rc)
+        rc = read_count(command, "gpus", simulation->gpus, SIM_MAX_GPUS, &launch->gpus);
+    if (!rc)
+        rc = read_count(command, "world-size", simulation->world_size, MOST_RANKS,
+                        &launch->world_size);
+    if (!rc && simulation->rank && !launch->world_size)
+        rc = mt_fail_usage(command, "--rank %s: of how many? Give --world-size too",
+                           simulation->rank);
+    return !rc && launch->world_size ? check_starter(program) : rc;
+}
+
 int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,
-                          const char *program)
+                          char *const *program, unsigned turn)
 {
     char folder[MT_PLACE_SIZE], why[512];
     struct sim_launch launch = {.libdir = folder};
-    uint64_t copy_limit, values;
     if (!is_supported())
         return mt_fail("the simulated device needs an x86-64 machine");
-    if (simulation->gpu && mt_simulation_find(command, simulation->gpu, &launch.gpu))
-        return MT_EXIT_BAD;
-    int rc = read_memory(command, simulation->memory, &launch);
+    int rc = read_launch(command, simulation, program, &launch);
     if (!rc)
-        rc = read_limit(command, "copy-limit", simulation->copy_limit, &launch.copy_limit,
-                        &copy_limit);
-    if (!rc)
-        rc = read_limit(command, "values", simulation->values, &launch.values, &values);
-    if (!rc)
-        rc = read_count(command, simulation->gpus, &launch.gpus);
+        rc = read_rank(command, simulation->rank, turn, &launch);
     if (rc)
         return rc;
     if (mt_locate_simulator(folder))
         return mt_fail("%s: the simulated device is missing; build or install it", folder);
     if (sim_launch_prepare(&launch, why, sizeof why))
         return mt_fail("%s", why);
-    if (mt_pytorch_of(program, folder) == MT_PYTORCH_CPU)
+    if (mt_pytorch_of(program[0], folder) == MT_PYTORCH_CPU)
         return mt_fail("%s: this PyTorch is the CPU build, without CUDA, so it would see no "
                        "device; install its CUDA build",
                        folder);

@@ -12,7 +12,8 @@
 #include "tools/terminal/command.h"
 
 struct mt_simulation {
-    const char *gpu, *memory, *gpus, *copy_limit, *values; /* as typed; NULL: the default */
+    /* As typed; NULL: the default. */
+    const char *gpu, *memory, *gpus, *copy_limit, *values, *world_size, *rank;
 };
 
 /* Return whether the user wants the list of cards. */
@@ -30,8 +31,12 @@ int mt_simulation_find(const struct mt_command *command, const char *name,
 int mt_simulation_card(const struct mt_command *command, const struct mt_simulation *simulation,
                        const char **name, uint64_t *memory);
 
-/* Prepare the environment for a program. Return 0, or MT_EXIT_BAD after a message. */
+/* Return how often the program runs: once for each rank that the user named. */
+unsigned mt_simulation_turns(const struct mt_simulation *simulation);
+
+/* Prepare the environment for a program, in the first of its turns, or another. Return 0, or
+ * MT_EXIT_BAD after a message. */
 int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,
-                          const char *program);
+                          char *const *program, unsigned turn);
 
 #endif
