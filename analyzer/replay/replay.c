@@ -6,9 +6,7 @@
 #include "whole.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Compare with PyTorch's own total: each event must change it by the event's size. */

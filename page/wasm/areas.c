@@ -203,7 +203,7 @@ static bool overlaps(const struct mt_area *area, const struct mt_life *life)
            life->address < area->address + area->size;
 }
 
-enum mt_source mt_life_source(const struct mt_areas *areas, const struct mt_lives *lives,
+enum mt_origin mt_life_source(const struct mt_areas *areas, const struct mt_lives *lives,
                               const struct mt_life *life, uint64_t *made)
 {
     const struct mt_course *course = &lives->course[life->slot];

@@ -56,10 +56,10 @@ void mt_map_clear(struct mt_map *map);
 
 /* The place that PyTorch's allocator took a block from. UNKNOWN: the trace has no segments, or the
  * block is cudaMallocAsync's. */
-enum mt_source { MT_FROM_UNKNOWN, MT_FROM_CACHE, MT_FROM_CUDA };
+enum mt_origin { MT_FROM_UNKNOWN, MT_FROM_CACHE, MT_FROM_CUDA };
 
 /* Set *made (unless NULL) to the bytes that CUDA handed out for the block. */
-enum mt_source mt_life_source(const struct mt_areas *areas, const struct mt_lives *lives,
+enum mt_origin mt_life_source(const struct mt_areas *areas, const struct mt_lives *lives,
                               const struct mt_life *life, uint64_t *made);
 
 /* Return the bytes around a block's address that no other block of its segment has. The map is that

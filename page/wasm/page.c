@@ -460,7 +460,7 @@ EXPORT("life") json_t *mt_web_life(double number)
     return mt_life_json(&page.lives, &page.analysis.replay, mt_life(&page.lives, (size_t)number));
 }
 
-/* Return three numbers of a block: enum mt_source, the bytes that CUDA handed out for it, and the
+/* Return three numbers of a block: enum mt_origin, the bytes that CUDA handed out for it, and the
  * bytes that were free there. NULL: no memory. */
 EXPORT("served") const double *mt_web_served(double number)
 {

@@ -303,7 +303,7 @@ struct table {
     const struct mt_replay *replay;
     struct mt_texts lines;
     struct mt_sums sums; /* whose stack is the moment of a life's allocation */
-    enum mt_source from;
+    enum mt_origin from;
     unsigned slot;
     bool has_no_memory;
 };

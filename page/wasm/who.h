@@ -41,7 +41,7 @@ json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
 
 /* As mt_who_table, of blocks that were freed before the next allocation (memray calls them
  * temporary), between `since` and `at`; bytes: the sum of all. Blocks from PyTorch's cache and
- * blocks for which CUDA handed memory out have rows of their own: "from" (enum mt_source). */
+ * blocks for which CUDA handed memory out have rows of their own: "from" (enum mt_origin). */
 json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_areas *areas,
                          const struct mt_replay *replay, const struct mt_who_question *question);
 
