@@ -123,8 +123,9 @@ void mt_option_help(const struct mt_option *option, char out[MT_HELP_TEXT])
     const char *place = strstr(option->help, "{}");
     if (place)
         mt_list_choices(choices, sizeof choices, option->choices);
-    snprintf(out, MT_HELP_TEXT, "%.*s%s%s", (int)(place ? place - option->help : (long)n),
-             option->help, choices, place ? place + 2 : "");
+    if (snprintf(out, MT_HELP_TEXT, "%.*s%s%s", (int)(place ? place - option->help : (long)n),
+                 option->help, choices, place ? place + 2 : "") >= MT_HELP_TEXT)
+        memcpy(out + MT_HELP_TEXT - 4, "...", 4);
 }
 
 /* Return how much of the text stands on one line. */
