@@ -2,12 +2,13 @@
 """test_plan.py [SETTING...]: what memtap plan says of a recorded run under another setting, against a
 run with that setting: whether it fits, and the peaks, to the byte. And the recorded setting, replayed,
 is equal after every allocation and free. With arguments: all scripts, with these settings."""
+import contextlib
 import json
 import sys
 from pathlib import Path
 
 import harness
-from harness import MEMTAP, PYTHON, ZOO, check, equal
+from harness import MEMTAP, ZOO, check, equal
 
 HERE = Path(__file__).resolve().parent
 QUICK = {
@@ -30,13 +31,16 @@ SPLIT = "max_split_size_mb:64"
 SETTINGS = ["expandable_segments:True", "max_split_size_mb:64", "roundup_power2_divisions:4"]
 
 
-def record(work, script, arguments, gpu, setting):
+def record(work, script, arguments, forks, setting):
     """The trace of a run with a setting; None: the program refuses it."""
     trace = Path(work) / "t.mtap"
     trace.unlink(missing_ok=True)
-    harness.run([*harness.recorded(trace, gpu=gpu), PYTHON, ZOO / script, *arguments],
-                env={"PYTORCH_CUDA_ALLOC_CONF": setting})
+    forks.run(trace, ZOO / script, *arguments, env={"PYTORCH_CUDA_ALLOC_CONF": setting})
     return trace if trace.exists() else None
+
+
+def forks_on(gpu, scripts):
+    return harness.Forks(*(ZOO / script for script in scripts), before=harness.recorded("%p.mtap", gpu=gpu))
 
 
 def plan(trace, setting):
@@ -69,15 +73,15 @@ def compare(script, setting, said, real, is_cut):
         equal(f"{script} {setting}: {name}", said[name], real[name])
 
 
-def test(work, script, arguments, gpu, settings):
-    trace = record(work, script, arguments, gpu, "")
+def test(work, script, arguments, forks, settings):
+    trace = record(work, script, arguments, forks, "")
     kept = trace.rename(Path(work) / "default.mtap")
     for setting in settings:
         found = plan(kept, setting)
         if not found:
             continue
         exact(f"{script} as recorded", found)
-        other = record(work, script, arguments, gpu, setting)
+        other = record(work, script, arguments, forks, setting)
         if not check(other, f"{script} {setting}: there is a trace"):
             continue
         again = plan(other, setting)
@@ -86,10 +90,10 @@ def test(work, script, arguments, gpu, settings):
                 found["check"]["out_of_memory_recorded"] > 0)
 
 
-def own(work):
+def own(work, forks):
     """A program that limits its memory, empties the cache in vain, changes the settings, and runs out of memory."""
     for arguments in ([], ["--settings"]):
-        trace = record(work, HERE / "own_settings.py", arguments, "h100", "")
+        trace = record(work, HERE / "own_settings.py", arguments, forks, "")
         found = check(trace, "own_settings.py runs") and plan(trace, "expandable_segments:True")
         if not found:
             continue
@@ -97,22 +101,22 @@ def own(work):
         check(found["check"]["out_of_memory"] > 0, "memory runs out")
         made = found["recorded"]["set_by_program"]
         check("expandable_segments:True" in made if arguments else not made, f"its own settings: {made}")
-    other = plan(record(work, HERE / "own_settings.py", ["--fits"], "h100", ""), SPLIT)
-    real = plan(record(work, HERE / "own_settings.py", ["--fits"], "h100", SPLIT), SPLIT)
+    other = plan(record(work, HERE / "own_settings.py", ["--fits"], forks, ""), SPLIT)
+    real = plan(record(work, HERE / "own_settings.py", ["--fits"], forks, SPLIT), SPLIT)
     for name in ("fits", "peak_reserved", "peak_allocated", "retries"):
         equal(f"own_settings.py {SPLIT}: {name}", of(other, SPLIT)[name], of(real, SPLIT)[name])
     # What the program does not name stays, but for three settings.
     expandable = "expandable_segments:True"
-    other = plan(record(work, HERE / "own_settings.py", ["--settings", "--fits"], "h100", ""), expandable)
-    real = plan(record(work, HERE / "own_settings.py", ["--settings", "--fits"], "h100", expandable), expandable)
+    other = plan(record(work, HERE / "own_settings.py", ["--settings", "--fits"], forks, ""), expandable)
+    real = plan(record(work, HERE / "own_settings.py", ["--settings", "--fits"], forks, expandable), expandable)
     for name in ("fits", "peak_reserved", "peak_allocated", "retries"):
         equal(f"own_settings.py --settings {expandable}: {name}", of(other, expandable)[name], of(real, expandable)[name])
 
 
-def graphs(work):
+def graphs(work, forks):
     """Private pools that come and go; each setting's run says of the others what their runs do."""
     confs = ["", "expandable_segments:True", SPLIT]
-    traces = [record(work, HERE / "graphs_again.py", [], "h100", conf).rename(Path(work) / f"{i}.mtap")
+    traces = [record(work, HERE / "graphs_again.py", [], forks, conf).rename(Path(work) / f"{i}.mtap")
               for i, conf in enumerate(confs)]
     reals = [plan(trace, conf) for trace, conf in zip(traces, confs)]
     other = "backend:cudaMallocAsync"
@@ -127,11 +131,12 @@ def graphs(work):
 def main():
     harness.need_torch()
     scripts = ALL if sys.argv[1:] else QUICK
-    with harness.folder() as work:
-        own(work)
-        graphs(work)
+    with harness.folder() as work, forks_on("h100", scripts) as forks:
+        own(work, forks)
+        graphs(work, forks)
         for script, (arguments, gpu) in scripts.items():
-            test(work, script, arguments, gpu, sys.argv[1:] or SETTINGS)
+            with contextlib.nullcontext(forks) if gpu == "h100" else forks_on(gpu, [script]) as on_its_card:
+                test(work, script, arguments, on_its_card, sys.argv[1:] or SETTINGS)
     harness.finish()
 
 
