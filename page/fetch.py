@@ -99,6 +99,10 @@ def fetch_wheels(tools):
 def fetch_zstd(tools):
     """pip asks a source package for its name and version, by setuptools; this one is there, so nothing else is fetched for it."""
     path = os.pathsep.join([str(tools / "python"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    # Under a pip that builds memtap these name memtap's own backend.
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("_PYPROJECT_HOOKS_", "PEP517_"))
+    }
     run(
         tools,
         "zstd's source from PyPI",
@@ -114,7 +118,7 @@ def fetch_zstd(tools):
             "-r",
             SOURCES,
         ),
-        env={**os.environ, "PYTHONPATH": path},
+        env={**environment, "PYTHONPATH": path},
     )
     archive = next(tools.glob("zstandard-*.tar.gz"))
     with tarfile.open(archive) as tar:
