@@ -42,6 +42,8 @@ from memtap import notebook
 frame = notebook.record("--simulate h100 -o /tmp/n.mtap", open("/src/tests/install/uses_cuda.py").read(), print)
 assert frame.startswith("<iframe "), frame
 """
+# pip of an environment that is not activated: the first python3 in PATH is another one, here one that fails.
+MAKE_OTHERS = "mkdir -p /others && printf '#!/bin/sh\\nexit 9\\n' >/others/python3 && chmod +x /others/python3"
 # What is made ready, what is timed, the command. Each begins where those before it have left the root.
 APT = "apt-get install -qy --no-install-recommends"
 WAYS = {
@@ -59,14 +61,14 @@ WAYS = {
     ),
     "install": ("true", "meson install -C /src/build", "/usr/local/bin/memtap"),
     "pip": (
-        f"{APT} python3-venv && python3 -m venv /pip && rm -rf /src/build",
-        "/pip/bin/python -m pip install -q /src",
+        f"{APT} python3-venv && python3 -m venv /pip && rm -rf /src/build && {MAKE_OTHERS}",
+        "PATH=/others:$PATH /pip/bin/python -m pip install -q /src",
         "/pip/bin/memtap",
     ),
     "pipx": (f"{APT} pipx", "PIPX_BIN_DIR=/pipx/bin pipx install /src", "/pipx/bin/memtap"),
     "wheel": (
-        "python3 -m venv /fresh",
-        "/fresh/bin/python -m pip wheel -q --no-deps -w /wheels /src && /fresh/bin/python -m pip install -q --no-index /wheels/memtap-*.whl",
+        f"python3 -m venv /fresh && {MAKE_OTHERS}",
+        "PATH=/others:$PATH /fresh/bin/python -m pip wheel -q --no-deps -w /wheels /src && /fresh/bin/python -m pip install -q --no-index /wheels/memtap-*.whl",
         "/fresh/bin/memtap",
     ),
     "demo": ("true", "cd /src && tools/demo && test -s build/demo.html", "/src/build/tools/memtap"),

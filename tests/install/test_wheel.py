@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_wheel.py SOURCE CUDA_HEADERS PAGE_TOOLS: builds the wheel as pip does, installs it into a fresh virtual environment, and
-records and explains a program there. Skipped (77) where MEMTAP_TEST_PYTHON has no meson-python."""
+"""test_wheel.py SOURCE CUDA_HEADERS PAGE_TOOLS: builds the wheel as pip does in a virtual environment that is not activated (the first
+python3 in PATH is another one, here one that fails), installs it into a fresh virtual environment, and records and explains a
+program there. Skipped (77) where MEMTAP_TEST_PYTHON has no meson-python."""
 import os
 import pathlib
 import re
@@ -63,11 +64,16 @@ if not python or subprocess.run([python, "-c", "import mesonpy"], stderr=subproc
     print("MEMTAP_TEST_PYTHON has no meson-python")
     sys.exit(77)
 with tempfile.TemporaryDirectory() as folder:
+    another = pathlib.Path(folder, "another", "python3")
+    another.parent.mkdir()
+    another.write_text("#!/bin/sh\necho not the Python that pip builds with >&2\nexit 9\n")
+    another.chmod(0o755)
     run(python, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder,
         f"--config-settings=build-dir={folder}/build",
         "--config-settings=setup-args=-Doptimization=0",  # which compiles in half the time
         f"--config-settings=setup-args=-Dnvidia_include={headers}",
-        f"--config-settings=setup-args=-Dpage_tools={page_tools}", source)
+        f"--config-settings=setup-args=-Dpage_tools={page_tools}", source,
+        env={**os.environ, "PATH": f"{another.parent}:{os.environ['PATH']}"})
     wheel = next(pathlib.Path(folder).glob("memtap-*-py3-none-*.whl"))
     assert wheel.stat().st_size < 5 << 20, wheel.stat().st_size
 
