@@ -3,6 +3,7 @@
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
 #include "preload/record/intern.h"
+#include "source-loop.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -54,26 +55,51 @@ static void copy_text(char *out, size_t size, uint32_t string)
     snprintf(out, size, "%.*s", (int)n, text);
 }
 
+struct line {
+    char path[PLACE_SIZE], function[PLACE_SIZE / 2];
+    unsigned number;
+};
+
+/* Take the innermost line of a stack, and leave the rest of it. false: there is none. */
+static bool next_line(uint32_t *stack, struct line *out)
+{
+    struct mt_definition step, frame;
+    while (*stack && find(MT_DEF_STACK, MT_DEF_STACK, *stack, &step)) {
+        *stack = step.stack.parent;
+        if (!find(MT_DEF_FRAME, MT_DEF_CALL, step.stack.frame, &frame))
+            continue;
+        copy_text(out->path, sizeof out->path, frame.frame.file);
+        copy_text(out->function, sizeof out->function, frame.frame.function);
+        out->number = frame.frame.line;
+        return true;
+    }
+    return false;
+}
+
 /* Write "net.py:42 forward": the innermost frame of the program's own files; where there is none,
  * the innermost one of all. "": there is none. */
 static void write_place(char out[PLACE_SIZE], uint32_t stack)
 {
-    struct mt_definition step, frame;
+    struct line line;
     *out = '\0';
-    while (stack && find(MT_DEF_STACK, MT_DEF_STACK, stack, &step)) {
-        char path[PLACE_SIZE], function[PLACE_SIZE / 2];
-        stack = step.stack.parent;
-        if (!find(MT_DEF_FRAME, MT_DEF_CALL, step.stack.frame, &frame))
-            continue;
-        copy_text(path, sizeof path, frame.frame.file);
-        copy_text(function, sizeof function, frame.frame.function);
-        const char *slash = strrchr(path, '/');
-        if (!*out || is_of_program(path))
-            snprintf(out, PLACE_SIZE, "%.200s:%u %s", slash ? slash + 1 : path, frame.frame.line,
-                     function);
-        if (is_of_program(path))
+    while (next_line(&stack, &line)) {
+        const char *slash = strrchr(line.path, '/');
+        if (!*out || is_of_program(line.path))
+            snprintf(out, PLACE_SIZE, "%.200s:%u %s", slash ? slash + 1 : line.path, line.number,
+                     line.function);
+        if (is_of_program(line.path))
             return;
     }
+}
+
+/* Return whether the innermost loop is one that ends by itself: a trainer's over its batches. */
+static bool is_counted(uint32_t stack)
+{
+    struct line line;
+    enum mt_loop loop = MT_LOOP_NONE;
+    while (loop == MT_LOOP_NONE && next_line(&stack, &line))
+        loop = mt_loop_around(line.path, line.number);
+    return loop == MT_LOOP_COUNTED;
 }
 
 /* --- loops --------------------------------------------------------------------------------- */
@@ -100,7 +126,7 @@ void mt_limits_event(const struct mt_event *event, uint64_t number)
     place->stack = event->stack;
     place->gap = number - place->at;
     place->at = number;
-    if (place->turns == EQUAL_TURNS)
+    if (place->turns == EQUAL_TURNS && !is_counted(event->stack))
         say_waiting(event->stack);
 }
 

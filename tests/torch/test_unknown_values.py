@@ -52,6 +52,9 @@ def main():
               done.stderr)
         check("the run is over --limit-events 30000, at unknown_values.py:" in done.stderr, done.stderr)
 
+        done = harness.must_run([*harness.recorded(Path(work) / "prints.mtap"), PYTHON, PROGRAM, "prints"])
+        check("equal turns" not in done.stderr, done.stderr)
+
         harness.must_run([*harness.recorded(known), PYTHON, PROGRAM, "small"])
         equal("events of the small one", harness.Trace(known).of("unknown_value"), [])
         harness.must_run([harness.MEMTAP, "check", known, "--against", known])

@@ -5,7 +5,7 @@ import sys
 
 import torch
 
-SIZE = {"large": 1000000, "waits": 1000000, "small": 1000}[sys.argv[1]]
+SIZE = {"large": 1000000, "waits": 1000000, "prints": 1000000, "small": 1000}[sys.argv[1]]
 # What a program only logs, and checks for infinities, are no sizes.
 
 
@@ -35,3 +35,7 @@ for _ in range(17):
 print(len(part), loss_of(values))
 print((values > 0.5).sum().item())
 torch.distributions.Normal(values.mean(), values.std() + 1)  # which checks that it is above 0
+if sys.argv[1] == "prints":
+    print(sum(loss_of(values) for _ in range(1500)))
+    for _ in range(1500):
+        print(loss_of(values))
