@@ -65,6 +65,7 @@ def sources():
     files = [
         *ROOT.glob("trace-format/*.c"),
         ROOT / "trace-format/author/author-bytes.c",
+        *ROOT.glob("trace-format/meaning/*.c"),
         *ROOT.glob("analyzer/*/*.c"),
         ROOT / "settings/size.c",
         *ROOT.glob("nightly/digest/*.c"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "classify.h"
-#include "analyzer/trace/marks.h"
+#include "trace-format/meaning/marks.h"
 #include "tracker.h"
 
 static int saw(const struct mt_block *block, uint32_t evidence)

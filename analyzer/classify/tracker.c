@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracker.h"
 #include "analyzer/support/grow.h"
-#include "analyzer/trace/marks.h"
 #include "trace-format/dtypes.h"
+#include "trace-format/meaning/marks.h"
 
 #define NESTING_LIMIT 4096u
 
@@ -36,7 +36,7 @@ static struct mt_thread_state *thread_state(struct mt_tracker *tracker, uint32_t
 static bool is_autograd_thread(const struct mt_definitions *definitions, uint32_t thread)
 {
     uint32_t os_thread;
-    return !strncmp(mt_thread(definitions, thread, &os_thread), "pt_autograd", 11);
+    return mt_is_name_of_autograds(mt_thread(definitions, thread, &os_thread));
 }
 
 static void end_step(struct mt_tracker *tracker, struct mt_thread_state *thread)
@@ -58,17 +58,6 @@ static void follow_step(struct mt_tracker *tracker, struct mt_thread_state *thre
     }
     thread->step = ++tracker->steps_begun;
     thread->step_depth = (uint32_t)thread->n_nodes;
-}
-
-/* Return the thread's phase. Autograd's threads have no Python of their own: hooks and functions
- * that they call are part of backward. */
-static enum mt_phase thread_phase(const struct mt_thread_state *thread)
-{
-    if (thread->phase_marks & MT_MARK_OPTIMIZER)
-        return MT_PHASE_STEP;
-    if (thread->n_nodes || thread->is_autograds || thread->marks & MT_MARK_BACKWARD)
-        return MT_PHASE_BACKWARD;
-    return thread->phase_marks & MT_MARK_MODULE_CALL ? MT_PHASE_FORWARD : MT_PHASE_OUTSIDE;
 }
 
 /* The phase comes from the Python stack. A thread without one has none. */
@@ -101,7 +90,8 @@ struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct
     thread->known = 1;
     thread->n_stacked = thread->n_nodes;
     follow_step(tracker, thread);
-    thread->phase = (uint8_t)thread_phase(thread);
+    thread->phase = (uint8_t)mt_phase_of(thread->marks, thread->phase_marks, thread->n_nodes != 0,
+                                         thread->is_autograds);
     if (event->thread >= MT_THREAD_LIMIT)
         forget_birth(thread); /* threads beyond the limit share this state */
     return thread;

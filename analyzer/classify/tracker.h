@@ -14,8 +14,8 @@
 #include "analyzer/model/storages.h"
 #include "analyzer/support/by-id.h"
 #include "analyzer/trace/definitions.h"
-#include "analyzer/trace/marks.h"
 #include "parts.h"
+#include "trace-format/meaning/marks.h"
 
 #define MT_NODE_NAMES 64u
 

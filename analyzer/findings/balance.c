@@ -2,9 +2,9 @@
 #include "balance.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
-#include "analyzer/trace/marks.h"
 #include "private-pools.h"
 #include "trace-format/cuda-apis.h"
+#include "trace-format/meaning/marks.h"
 
 #include <stdbool.h>
 #include <stdio.h>

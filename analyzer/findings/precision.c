@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "precision.h"
 #include "analyzer/support/search.h"
-#include "analyzer/trace/marks.h"
 #include "trace-format/dtypes.h"
+#include "trace-format/meaning/marks.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sites.h"
-#include "analyzer/trace/marks.h"
+#include "trace-format/meaning/marks.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef MT_BIRTH_H
 #define MT_BIRTH_H
 
-#include "phase.h"
+#include "trace-format/meaning/phase.h"
 
 #include <errno.h>
 #include <stdbool.h>

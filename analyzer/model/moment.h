@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "phase.h"
+#include "trace-format/meaning/phase.h"
 
 enum mt_moment_kind {
     MT_AT_PEAK,  /* each device's own: the first if there are several */

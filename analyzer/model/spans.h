@@ -7,7 +7,7 @@
 #ifndef MT_SPANS_H
 #define MT_SPANS_H
 
-#include "phase.h"
+#include "trace-format/meaning/phase.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stacks.h"
 #include "analyzer/print/json.h"
-#include "analyzer/trace/marks.h"
+#include "trace-format/meaning/marks.h"
 
 #include <errno.h>
 #include <inttypes.h>

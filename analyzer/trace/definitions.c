@@ -4,8 +4,8 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
 #include "compiled.h"
-#include "marks.h"
 #include "symbols.h"
+#include "trace-format/meaning/marks.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

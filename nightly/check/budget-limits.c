@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Read a budget's tables of limits. */
-#include "analyzer/model/phase.h"
 #include "analyzer/support/categories.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/nearest.h"
 #include "budget-parts.h"
+#include "trace-format/meaning/phase.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/text.h"
 #include "analyzer/trace/definitions.h"
-#include "analyzer/trace/marks.h"
 #include "tests/support/run-tests.h"
+#include "trace-format/meaning/marks.h"
 
 #include <check.h>
 #include <errno.h>

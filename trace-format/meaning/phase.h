@@ -6,9 +6,12 @@
 #ifndef MT_PHASE_H
 #define MT_PHASE_H
 
+#include "marks.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* P(enumerator, name, label, in a sentence on a block). Names stand in JSON, tables, budgets and
  * rules, labels in reports; OUTSIDE (the program's own code: data, losses, logs) is a phase of its
@@ -85,6 +88,25 @@ static inline void mt_when_enter(struct mt_when *now, enum mt_phase phase)
     now->forwards += phase == MT_PHASE_FORWARD;
     now->backwards += phase == MT_PHASE_BACKWARD;
     now->steps += phase == MT_PHASE_STEP;
+}
+
+/* Return the phase of a thread: by the marks of its Python stack and those of that stack's phase
+ * (marks.h), and by whether one of autograd's nodes runs on it. Autograd's threads have no Python
+ * of their own: hooks and functions that they call are part of backward. */
+static inline enum mt_phase mt_phase_of(uint32_t marks, uint32_t phase_marks, bool runs_node,
+                                        bool is_autograds)
+{
+    if (phase_marks & MT_MARK_OPTIMIZER)
+        return MT_PHASE_STEP;
+    if (runs_node || is_autograds || marks & MT_MARK_BACKWARD)
+        return MT_PHASE_BACKWARD;
+    return phase_marks & MT_MARK_MODULE_CALL ? MT_PHASE_FORWARD : MT_PHASE_OUTSIDE;
+}
+
+/* Return whether a thread of this name is one of autograd's, one a device, which run backward. */
+static inline bool mt_is_name_of_autograds(const char *name)
+{
+    return !strncmp(name, "pt_autograd", 11);
 }
 
 #endif
