@@ -68,6 +68,11 @@ static void print_extent(const struct mt_page *page)
     if (fit(page, mt_info(page->definitions, "left_out"), text, sizeof text))
         fprintf(page->out, "Unknown where they were new later, because there were too many: %s.\n",
                 text);
+    if (fit(page, mt_info(page->definitions, "definitions_refused"), text, sizeof text))
+        fprintf(page->out,
+                "Unknown for %s lookups, because a thread stood still inside memtap: lines or "
+                "names.\n",
+                text);
 }
 
 void mt_page_ended(const struct mt_page *page)

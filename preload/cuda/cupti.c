@@ -6,6 +6,7 @@
 #include "preload/loader/find-real.h"
 #include "preload/loader/images.h"
 #include "preload/loader/loaded.h"
+#include "preload/record/lock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,6 +20,8 @@
 
 /* Relative to libmemtap.so's folder: as installed, and as built. */
 static const char *const paths[] = {"libmemtap-cupti.so", "../cupti/libmemtap-cupti.so"};
+
+#define OPEN_WAIT_NS 10000000000u
 
 static struct {
     pthread_mutex_t lock; /* for opening and stepping back */
@@ -115,7 +118,8 @@ static void start(void)
 void mt_cupti_open(bool was_looked_up)
 {
     bool is_on = is_wish("on");
-    pthread_mutex_lock(&cupti.lock);
+    if (!mt_mutex_within(&cupti.lock, OPEN_WAIT_NS))
+        return; /* another thread opens it, which takes long */
     if (is_wish("off"))
         say("off");
     else if (!is_on && see_hooks(was_looked_up))
@@ -131,7 +135,8 @@ void mt_cupti_open(bool was_looked_up)
 
 void mt_cupti_step_back(void)
 {
-    pthread_mutex_lock(&cupti.lock);
+    if (!mt_mutex_within(&cupti.lock, OPEN_WAIT_NS))
+        return;
     if (cupti.stop) {
         atomic_store(&mt_cuda_subscription, 0);
         cupti.stop();

@@ -17,7 +17,8 @@ static const char *type_name(const void *vtable)
 
 static uint32_t intern(const struct mt_key *key, const char *name)
 {
-    mt_intern_lock();
+    if (!mt_intern_lock())
+        return 0;
     uint32_t id = mt_cache_find(&names, key);
     if (!id) {
         id = mt_intern_string(name, strlen(name));

@@ -123,7 +123,8 @@ static uint32_t intern(struct visit *v, uint64_t str)
         return v->known[at].id;
     if (mt_py_text(optimizers.layout, str, text, sizeof text))
         return 0;
-    mt_intern_lock();
+    if (!mt_intern_lock())
+        return 0;
     uint32_t id = mt_intern_string(text, strlen(text));
     mt_intern_unlock();
     v->known[at].str = str;

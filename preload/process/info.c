@@ -8,6 +8,7 @@
 #include "preload/modules/module-search.h"
 #include "preload/modules/python-modules.h"
 #include "preload/python/tensor.h"
+#include "preload/record/intern.h"
 #include "preload/record/look.h"
 #include "preload/record/process-end.h"
 #include "preload/record/tail.h"
@@ -185,6 +186,8 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
     uint32_t cut = mt_module_searches_cut() + mt_module_members_cut() + mt_module_roots_left_out();
     if (cut)
         tell(sink, "lookups_cut=%u", cut);
+    if (mt_intern_refused())
+        tell(sink, "definitions_refused=%llu", (unsigned long long)mt_intern_refused());
     tell(sink, "native_stacks=%s", mt_native_status());
     tell(sink, "labels=%s", mt_tensor_status());
     tell(sink, "dtypes=%s", mt_dtype_status());

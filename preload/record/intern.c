@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "intern.h"
 #include "cache.h"
+#include "lock.h"
 #include "preload/host/index.h"
 #include "preload/host/memory.h"
 #include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
 #include "tail.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -49,7 +49,8 @@ struct table {
 };
 
 static struct {
-    pthread_mutex_t lock;
+    struct mt_lock lock;
+    _Atomic uint64_t n_refused;
     sigset_t signals; /* of the thread that has the lock, as before */
     int cancel;
     bool has_failed; /* no memory for the tables; not tried again */
@@ -57,7 +58,7 @@ static struct {
     uint32_t text_used;
     struct table table[TABLES];
     struct mt_intern_position journaled;
-} tables = {.lock = PTHREAD_MUTEX_INITIALIZER,
+} tables = {.lock = MT_LOCK_INITIALIZER,
             .table = {
                 [STRINGS] = {"names", sizeof(struct string), 3 << 15, .used = 1},
                 [IMAGES] = {"modules", sizeof(struct image), 1 << 12, .used = 1},
@@ -107,37 +108,43 @@ static void prepare(void)
 }
 
 /* Nothing may jump out of the tables, which would stay locked and half written. */
-static int lock_by(int (*lock)(pthread_mutex_t *))
+static bool lock_by(bool (*lock)(struct mt_lock *))
 {
     int cancel = mt_cancel_disable();
     sigset_t signals = mt_signals_block();
-    int rc = lock(&tables.lock);
-    if (rc) {
+    if (!lock(&tables.lock)) {
         mt_signals_restore(&signals);
         mt_cancel_restore(&cancel);
-        return 0;
+        return false;
     }
     tables.signals = signals;
     tables.cancel = cancel;
     prepare();
-    return 1;
+    return true;
 }
 
-void mt_intern_lock(void)
+bool mt_intern_lock(void)
 {
-    lock_by(pthread_mutex_lock);
+    bool is_ours = lock_by(mt_lock);
+    atomic_fetch_add_explicit(&tables.n_refused, !is_ours, memory_order_relaxed);
+    return is_ours;
 }
 
-int mt_intern_try_lock(void)
+bool mt_intern_try_lock(void)
 {
-    return lock_by(pthread_mutex_trylock);
+    return lock_by(mt_try_lock);
+}
+
+uint64_t mt_intern_refused(void)
+{
+    return atomic_load_explicit(&tables.n_refused, memory_order_relaxed);
 }
 
 void mt_intern_unlock(void)
 {
     sigset_t signals = tables.signals;
     int cancel = tables.cancel;
-    pthread_mutex_unlock(&tables.lock);
+    mt_unlock(&tables.lock);
     mt_signals_restore(&signals);
     mt_cancel_restore(&cancel);
 }
@@ -326,7 +333,8 @@ int mt_intern_read(struct mt_intern_position *position, struct mt_definition *ou
 
 void mt_intern_reset(void)
 {
-    pthread_mutex_init(&tables.lock, NULL);
+    mt_lock_reset(&tables.lock);
+    tables.n_refused = 0;
     unmap_tables();
     for (struct table *table = tables.table; table < tables.table + TABLES; table++) {
         mt_index_reset(&table->index);

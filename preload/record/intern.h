@@ -10,6 +10,8 @@
 
 #include "trace-format/model.h"
 
+#include <stdbool.h>
+
 /* Return an id, or 0: no more room, because all that is interned has 20 MiB at most. Call with the
  * lock held. */
 uint32_t mt_intern_string(const char *text, size_t size);
@@ -25,9 +27,11 @@ uint32_t mt_intern_stack(uint32_t parent, uint32_t frame);
 /* Return a string's text, not terminated, and its bytes in *size; "" for 0. */
 const char *mt_intern_text(uint32_t string, size_t *size);
 
-void mt_intern_lock(void);
-/* Return 1, or 0 if somebody has the lock. */
-int mt_intern_try_lock(void);
+/* Return whether the caller has the lock: not if another thread stands still with it (lock.h). The
+ * caller then goes on without an id, which is counted. */
+bool mt_intern_lock(void);
+/* Return whether the lock was free, and is the caller's now. */
+bool mt_intern_try_lock(void);
 void mt_intern_unlock(void);
 
 /* How many of each were passed on; zeros at first. */
@@ -41,6 +45,9 @@ int mt_intern_read(struct mt_intern_position *position, struct mt_definition *ou
 
 /* Return whether something got no id; write its sorts in words. Any thread. */
 int mt_intern_full(char *out, size_t size);
+
+/* Return how often the lock was not to be had. Any thread. */
+uint64_t mt_intern_refused(void);
 
 /* Forget everything; for a forked child. */
 void mt_intern_reset(void);

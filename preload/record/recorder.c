@@ -66,6 +66,7 @@ static _Atomic pid_t recorder_pid;
  * ever: that event is lost. */
 static _Thread_local bool is_busy __attribute__((tls_model("initial-exec")));
 static _Thread_local uint64_t n_missed __attribute__((tls_model("initial-exec"))); /* so far */
+static _Atomic uint64_t n_unclaimed; /* events of threads that have no ring */
 
 static void on_thread_end(void *self)
 {
@@ -90,6 +91,7 @@ static void forget_parent(void)
         if (mt_parts[i].reset)
             mt_parts[i].reset();
     n_missed = 0;
+    atomic_store(&n_unclaimed, 0);
     recorder_pid = 0;
     atomic_store(&mt_state, mt_is_restricted ? MT_OVER : MT_IDLE);
 }
@@ -234,6 +236,17 @@ static void lose(struct mt_thread *self, uint64_t events)
         mt_tail_count_apart(events);
 }
 
+static void lose_unclaimed(uint64_t events)
+{
+    mt_tail_count_apart(events);
+    atomic_fetch_add(&n_unclaimed, events);
+}
+
+uint64_t mt_take_unclaimed(void)
+{
+    return atomic_exchange(&n_unclaimed, 0);
+}
+
 static struct mt_thread *make_thread(void)
 {
     MT_UNINTERRUPTED();
@@ -246,6 +259,8 @@ static struct mt_thread *make_thread(void)
     }
     if (self)
         lose(self, n_missed);
+    else
+        lose_unclaimed(n_missed + 1);
     n_missed = 0;
     mt_self = self;
     is_busy = false;

@@ -130,6 +130,10 @@ extern _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial
 
 struct mt_thread *mt_enter_slow(void) __attribute__((cold));
 
+/* Return how many events were lost by threads that could not be added (threads.h), and count anew.
+ * Writer only. */
+uint64_t mt_take_unclaimed(void);
+
 /* Count events that this thread has lost outside of mt_enter and mt_leave. */
 void mt_lose_events(uint64_t events) __attribute__((cold));
 

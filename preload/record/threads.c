@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "threads.h"
 #include "clock.h"
+#include "lock.h"
 #include "preload/host/memory.h"
 #include "tail.h"
 #include "wake.h"
 
-#include <pthread.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -22,13 +23,13 @@
 #define MOST_SPARE (2 * MOST_RETIRED)
 
 static struct {
-    pthread_mutex_t lock;
+    struct mt_lock lock;
     struct mt_thread *first;
     struct mt_thread **end; /* where to append the next one */
     uint32_t last_id;
     struct mt_thread *spare; /* a list */
     unsigned n_spare;
-} threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} threads = {.lock = MT_LOCK_INITIALIZER};
 
 /* Below, with the lock held. */
 
@@ -98,7 +99,8 @@ static void begin(struct mt_thread *thread, pid_t os_thread)
 
 struct mt_thread *mt_threads_add(pid_t os_thread)
 {
-    pthread_mutex_lock(&threads.lock);
+    if (!mt_lock(&threads.lock))
+        return NULL;
     struct mt_thread *thread = take_spare();
     if (!thread)
         thread = make();
@@ -109,7 +111,7 @@ struct mt_thread *mt_threads_add(pid_t os_thread)
         *threads.end = thread;
         threads.end = &thread->next;
     }
-    pthread_mutex_unlock(&threads.lock);
+    mt_unlock(&threads.lock);
     return thread;
 }
 
@@ -122,15 +124,16 @@ void mt_threads_retire(struct mt_thread *thread)
         mt_writer_wake();
 }
 
-size_t mt_threads_list(struct mt_thread **out, size_t most)
+int mt_threads_list(struct mt_thread **out, size_t most, size_t *n)
 {
-    size_t n = 0;
-    pthread_mutex_lock(&threads.lock);
-    for (struct mt_thread *thread = threads.first; thread; thread = thread->next, n++)
-        if (n < most)
-            out[n] = thread;
-    pthread_mutex_unlock(&threads.lock);
-    return n;
+    *n = 0;
+    if (!mt_lock(&threads.lock))
+        return -EAGAIN;
+    for (struct mt_thread *thread = threads.first; thread; thread = thread->next, ++*n)
+        if (*n < most)
+            out[*n] = thread;
+    mt_unlock(&threads.lock);
+    return 0;
 }
 
 static bool is_tail_ours(void)
@@ -143,20 +146,22 @@ static bool is_tail_ours(void)
 
 int mt_threads_check_tail(void)
 {
-    pthread_mutex_lock(&threads.lock);
+    if (!mt_lock(&threads.lock))
+        return 0; /* look next time */
     bool is_ours = is_tail_ours();
     int rc = is_ours ? 0 : mt_tail_leave();
     for (struct mt_thread *thread = threads.first; thread && !is_ours && !rc; thread = thread->next)
         rc = mt_tail_leave_ring(&thread->ring, &thread->slot);
     if (!is_ours)
         free_spare();
-    pthread_mutex_unlock(&threads.lock);
+    mt_unlock(&threads.lock);
     return rc ? rc : !is_ours;
 }
 
 void mt_threads_drop(struct mt_thread *thread)
 {
-    pthread_mutex_lock(&threads.lock);
+    if (!mt_lock(&threads.lock))
+        return; /* it is dropped next time */
     struct mt_thread **at = &threads.first;
     while (*at != thread)
         at = &(*at)->next;
@@ -166,7 +171,7 @@ void mt_threads_drop(struct mt_thread *thread)
     bool is_kept = keep_spare(thread);
     if (!is_kept)
         mt_tail_give_ring(&thread->ring, thread->slot);
-    pthread_mutex_unlock(&threads.lock);
+    mt_unlock(&threads.lock);
     if (!is_kept)
         mt_unmap(thread, sizeof *thread);
 }
@@ -181,7 +186,7 @@ static void unmap_all(struct mt_thread *first)
 
 void mt_threads_reset(void)
 {
-    pthread_mutex_init(&threads.lock, NULL);
+    mt_lock_reset(&threads.lock);
     unmap_all(threads.first);
     unmap_all(threads.spare);
     threads.first = threads.spare = NULL;

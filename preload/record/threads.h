@@ -5,16 +5,16 @@
 
 #include "recorder.h"
 
-/* Add the calling thread, with the next id and an empty ring; NULL: no memory. It stays until it is
- * retired and then dropped. */
+/* Add the calling thread, with the next id and an empty ring; NULL: no memory, or another
+ * thread stands still with the lock (lock.h). It stays until it is retired and then dropped. */
 struct mt_thread *mt_threads_add(pid_t os_thread);
 
 /* The thread has ended; its last events are not taken yet. */
 void mt_threads_retire(struct mt_thread *thread);
 
-/* List up to `most` threads in the order of their ids. Return the number of all. Only the writer
- * drops them. */
-size_t mt_threads_list(struct mt_thread **out, size_t most);
+/* List up to `most` threads in the order of their ids, with the number of all in *n. Only the
+ * writer drops them. Return 0, or -EAGAIN: another thread stands still with the lock. */
+int mt_threads_list(struct mt_thread **out, size_t most, size_t *n);
 
 /* Leave a tail to which others have written, in all threads. Return 0 if there is none such, 1 if
  * it was left, or -ENOMEM. Writer only. */

@@ -82,7 +82,8 @@ static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uin
     unsigned begin = own_frames(walk), end = walk->n;
     if (end > begin + MT_NATIVE_DEPTH)
         end = begin + MT_NATIVE_DEPTH;
-    mt_intern_lock();
+    if (!mt_intern_lock())
+        return 0;
     uint32_t id = mt_cache_find(&native.stacks, key);
     if (!id) {
         id = key->parent;

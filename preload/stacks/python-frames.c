@@ -210,10 +210,19 @@ static MT_HOT_CODE uint32_t find(struct mt_thread *self, const struct mt_key *ke
     return mt_cache_follow(&stacks, key, &self->last_stack);
 }
 
-static uint32_t intern(const struct mt_thread *self, unsigned i, const struct mt_key *key,
-                       uint64_t code, uint64_t instruction, uint32_t module)
+/* Return whether new frames can be defined now. If not, none of the thread's is known later. */
+static bool can_define(struct mt_thread *self)
 {
-    mt_intern_lock();
+    bool can = mt_intern_lock();
+    self->is_cut |= !can;
+    return can;
+}
+
+static uint32_t intern(struct mt_thread *self, unsigned i, const struct mt_key *key, uint64_t code,
+                       uint64_t instruction, uint32_t module)
+{
+    if (!can_define(self))
+        return 0;
     uint32_t id = mt_cache_find(&stacks, key);
     if (!id && key->a == code)
         id = enters(self, i, code);
@@ -227,12 +236,13 @@ static uint32_t intern(const struct mt_thread *self, unsigned i, const struct mt
     return id;
 }
 
-static uint32_t resolve(const struct mt_thread *self, unsigned i, uint64_t object)
+static uint32_t resolve(struct mt_thread *self, unsigned i, uint64_t object)
 {
     struct mt_module_caller owner[MT_MODULE_OWNERS];
     unsigned n = owners_of(self, i, owner);
     mt_module_members_earn();
-    mt_intern_lock();
+    if (!can_define(self))
+        return 0;
     uint32_t module = mt_module_resolve(object, caller_of(self, i), owner, n);
     mt_intern_unlock();
     return module;
@@ -326,7 +336,8 @@ static uint32_t intern_gap(const struct mt_key *key, unsigned least)
     int n = least > 1
                 ? snprintf(text, sizeof text, "... %u to %u frames left out", least, 2 * least - 1)
                 : snprintf(text, sizeof text, "... 1 frame left out");
-    mt_intern_lock();
+    if (!mt_intern_lock())
+        return 0;
     uint32_t frame = mt_intern_frame(mt_intern_string(text, (size_t)n), 0, 0);
     uint32_t id = frame ? mt_intern_stack(key->parent, frame) : 0;
     if (id)
@@ -372,7 +383,7 @@ MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
         self->known[0].stack = 0; /* the gap may have been there */
     if (MT_UNLIKELY(self->follow_up))
         follow_up(self, n);
-    self->n_known = found.is_cut ? 0 : n;
+    self->n_known = self->is_cut ? 0 : n;
     self->code_deaths = deaths;
     return self->known[n].stack;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/hooks/pools.h"
 #include "preload/host/no-signals.h"
+#include "preload/record/lock.h"
 #include "preload/record/recorder.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 
 _Thread_local struct mt_pool_id mt_pool_in_use __attribute__((tls_model("initial-exec")));
@@ -12,13 +12,13 @@ _Thread_local struct mt_pool_id mt_pool_in_use __attribute__((tls_model("initial
 
 /* The pools of captures, each with the first one's number: the latest GRAPHS of them. */
 static struct {
-    pthread_mutex_t lock;
+    struct mt_lock lock;
     unsigned n;
     struct {
         struct mt_pool_id pool;
         unsigned number;
     } of[GRAPHS];
-} graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} graphs = {.lock = MT_LOCK_INITIALIZER};
 
 static bool is_same(struct mt_pool_id a, struct mt_pool_id b)
 {
@@ -44,15 +44,17 @@ unsigned mt_pools_first_capture(struct mt_pool_id pool, unsigned number)
     if (!self)
         return number;
     MT_UNINTERRUPTED();
-    pthread_mutex_lock(&graphs.lock);
-    unsigned first = first_in(pool, number);
-    pthread_mutex_unlock(&graphs.lock);
+    unsigned first = number;
+    if (mt_lock(&graphs.lock)) {
+        first = first_in(pool, number);
+        mt_unlock(&graphs.lock);
+    }
     mt_leave(self);
     return first;
 }
 
 void mt_pools_reset(void)
 {
-    pthread_mutex_init(&graphs.lock, NULL);
+    mt_lock_reset(&graphs.lock);
     graphs.n = 0;
 }

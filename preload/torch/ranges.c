@@ -25,7 +25,8 @@ static uint32_t text_id(const char *text)
 {
     if (!text || !*text)
         return 0;
-    mt_intern_lock();
+    if (!mt_intern_lock())
+        return 0;
     uint32_t id = mt_intern_string(text, length_of(text));
     mt_intern_unlock();
     return id;

@@ -3,7 +3,7 @@
 #include "preload/host/read-file.h"
 #include "preload/loader/find-real.h"
 #include "preload/loader/loaded.h"
-#include "preload/record/fork-wait.h"
+#include "preload/record/lock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -121,7 +121,7 @@ static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 int mt_device_memory_hold(void)
 {
-    return mt_fork_wait(&asking);
+    return mt_mutex_within(&asking, MT_MOST_LOCK_WAIT_NS);
 }
 
 void mt_device_memory_release(void)

@@ -21,7 +21,7 @@ int mt_device_memory(int device, struct mt_device_memory *out);
 /* Say in a few words whether NVML could be asked. Any thread. */
 const char *mt_device_memory_status(void);
 
-/* Call around a fork (fork-wait.h): keeps NVML from being loaded or asked meanwhile. */
+/* Call around a fork (lock.h): keeps NVML from being loaded or asked meanwhile. */
 int mt_device_memory_hold(void);
 void mt_device_memory_release(void);
 

@@ -68,12 +68,15 @@ static int make_room(struct mt_order *order, size_t n)
 
 static int list_threads(struct mt_order *order)
 {
-    size_t n = mt_threads_list(order->thread, order->capacity);
-    if (n > order->capacity) {
-        if (make_room(order, n))
-            return -ENOMEM;
-        n = mt_threads_list(order->thread, order->capacity);
+    size_t n;
+    int rc = mt_threads_list(order->thread, order->capacity, &n);
+    if (!rc && n > order->capacity) {
+        rc = make_room(order, n);
+        if (!rc)
+            rc = mt_threads_list(order->thread, order->capacity, &n);
     }
+    if (rc)
+        return rc;
     order->n = n < order->capacity ? n : order->capacity; /* another may have come */
     for (size_t i = 0; i < order->n; i++)
         order->source[i].thread = order->thread[i];
@@ -143,8 +146,9 @@ int mt_order_collect(struct mt_order *order, bool is_last)
     uint32_t retired = mt_cache_retired();
     bool is_nobody_in = true, is_all = true;
     uint64_t now = mt_now(); /* first: a thread that is not listed yet has no older event */
-    if (list_threads(order))
-        return -ENOMEM;
+    int rc = list_threads(order);
+    if (rc)
+        return rc;
     barrier_in_all_threads();
     for (size_t i = 0; i < order->n; i++) {
         struct mt_source *source = &order->source[i];

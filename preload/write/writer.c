@@ -6,8 +6,8 @@
 #include "preload/host/own-malloc.h"
 #include "preload/host/own-thread.h"
 #include "preload/host/settings.h"
-#include "preload/record/fork-wait.h"
 #include "preload/record/guard.h"
+#include "preload/record/lock.h"
 #include "preload/record/recorder.h"
 #include "preload/record/tail.h"
 #include "preload/record/threads.h"
@@ -76,6 +76,7 @@ static void give_up(int rc, const char *doing)
     const char *why = mt_guard_has_lost() ? "its tail was cut short, or the disk failed"
                       : rc == -ESTALE     ? "the program closed memtap's file"
                       : rc == -EUCLEAN    ? "another program cut it short, or wrote to it"
+                      : rc == -EAGAIN     ? "a thread of the program stands still inside memtap"
                       : rc == -EISDIR     ? "this is a directory, a device or a pipe, not a file"
                       : rc == -ENOTUNIQ   ? "this is a file already, and no trace"
                                           : strerror(-rc);
@@ -161,22 +162,31 @@ static void write_events(void)
         write_timed(&event);
 }
 
-/* Write losses that an ended thread, or at the end any thread, could not report itself. */
+static void write_loss(uint32_t thread, uint64_t events)
+{
+    if (events)
+        write_event(&(struct mt_event){.time_ns = mt_writer.last_ns,
+                                       .thread = thread,
+                                       .kind = MT_LOST,
+                                       .device = MT_NO_DEVICE,
+                                       .LOST = {events}});
+}
+
+/* Write losses that an ended thread, or at the end any thread, could not report itself, and those
+ * of threads that never had a ring. */
 static void write_losses(bool is_last)
 {
+    uint64_t unclaimed = mt_take_unclaimed();
+    mt_writer.order.apart += unclaimed;
+    write_loss(0, unclaimed);
     for (size_t i = 0; i < mt_writer.order.n; i++) {
         struct mt_thread *thread = mt_writer.order.source[i].thread;
         if (!is_last && !atomic_load(&thread->is_over))
             continue;
-        struct mt_event event = {.time_ns = mt_writer.last_ns,
-                                 .thread = thread->id,
-                                 .kind = MT_LOST,
-                                 .device = MT_NO_DEVICE,
-                                 .LOST = {atomic_exchange(&thread->ring.lost, 0)}};
+        uint64_t lost = atomic_exchange(&thread->ring.lost, 0);
         mt_ring_share_losses(&thread->ring);
-        mt_writer.order.apart += thread->ring.is_apart ? event.LOST.count : 0;
-        if (event.LOST.count)
-            write_event(&event);
+        mt_writer.order.apart += thread->ring.is_apart ? lost : 0;
+        write_loss(thread->id, lost);
     }
 }
 
@@ -199,8 +209,11 @@ static void drain(bool is_last)
         give_up(-EIO, "write");
     if (!mt_guard_has_lost())
         mt_tail_say_alive();
-    if (!mt_writer_is_open() || mt_order_collect(&mt_writer.order, is_last))
-        return; /* no memory: try next time */
+    int rc = mt_writer_is_open() ? mt_order_collect(&mt_writer.order, is_last) : -ESTALE;
+    if (rc && is_last && mt_writer_is_open())
+        give_up(rc, "finish"); /* what was not collected is in the tail */
+    if (rc)
+        return; /* try next time */
     mt_writer_define();
     write_events();
     write_losses(is_last);
@@ -362,7 +375,7 @@ void mt_writer_stop(void)
 
 int mt_writer_hold(void)
 {
-    return !is_writer && mt_fork_wait(&mt_writer.working);
+    return !is_writer && mt_mutex_within(&mt_writer.working, MT_MOST_LOCK_WAIT_NS);
 }
 
 void mt_writer_release(void)

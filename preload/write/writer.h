@@ -25,7 +25,7 @@ void mt_writer_wait_open(void);
  * was not enough. */
 void mt_writer_stop(void);
 
-/* Call around a fork (fork-wait.h): the writer pauses between two pieces of work. */
+/* Call around a fork (lock.h): the writer pauses between two pieces of work. */
 int mt_writer_hold(void);
 void mt_writer_release(void);
 

@@ -21,11 +21,11 @@ static _Thread_local int is_worker;
 static sem_t is_locked, is_forked;
 static _Atomic int is_over;
 
-int pthread_mutex_lock(pthread_mutex_t *mutex)
+int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
-    REAL(pthread_mutex_lock)
+    REAL(pthread_mutex_trylock)
     int rc = real(mutex);
-    if (is_worker && is_of_shim(__builtin_return_address(0))) {
+    if (!rc && is_worker && is_of_shim(__builtin_return_address(0))) {
         sem_post(&is_locked);
         sem_wait(&is_forked);
     }

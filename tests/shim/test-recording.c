@@ -123,6 +123,26 @@ START_TEST(a_handler_does_not_wait_for_what_its_thread_holds)
 }
 END_TEST
 
+/* Whoever comes to the lock goes on without it: each event is there, or counted as lost. */
+START_TEST(nobody_waits_for_a_thread_that_stands_still)
+{
+    char number[16];
+    int at = 1, stands;
+    do {
+        snprintf(number, sizeof number, "%d", at);
+        struct outcome o =
+            run(ARGS("stands-still", number), ARGS("MEMTAP_QUIET=1", stack_settings[_i]));
+        ck_assert_msg(ended_with(&o, 0), "at place %d", at);
+        stands = atoi(o.output);
+        struct counts c = read_counts(&o, o.file[0]);
+        ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC] + c.lost, stands ? 15 : 16);
+        ck_assert(stands || (c.is_complete && !c.lost));
+        remove_outcome(&o);
+    } while (stands && at++);
+    ck_assert_int_ge(at, 2);
+}
+END_TEST
+
 START_TEST(little_of_a_thread_s_stack_is_taken)
 {
     unsigned first, new, of_thread, of_thread_new;
@@ -211,6 +231,7 @@ int main(void)
     if (!IS_SANITIZED) {
         tcase_add_loop_test(tests, a_handler_does_not_wait_for_what_its_thread_holds, 0, 2);
         tcase_add_loop_test(tests, a_jump_out_of_a_call_ends_it, 0, 2 * WAYS);
+        tcase_add_loop_test(tests, nobody_waits_for_a_thread_that_stands_still, 0, 2);
         tcase_add_loop_test(tests, little_of_a_thread_s_stack_is_taken, 0, 2);
         tcase_add_loop_test(tests, a_thread_s_stack_may_be_the_smallest, 0, 4);
         tcase_add_test(tests, a_stack_may_make_room_for_a_smaller_one);

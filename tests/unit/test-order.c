@@ -48,6 +48,7 @@ START_TEST(nothing_is_lost_or_reordered)
     struct taken taken = {0};
     pthread_t threads[N_THREADS];
     struct mt_thread *left[1];
+    size_t n;
     mt_threads_reset();
     atomic_store(&mt_state, MT_RECORDING);
     atomic_store(&running, N_THREADS);
@@ -61,7 +62,8 @@ START_TEST(nothing_is_lost_or_reordered)
     ck_assert_uint_eq(taken.n, N_THREADS * N_EVENTS);
     ck_assert_uint_eq(taken.wrong, 0);
     ck_assert_uint_eq(taken.late, 0);
-    ck_assert_uint_eq(mt_threads_list(left, 1), 0); /* ended threads were given back */
+    ck_assert_int_eq(mt_threads_list(left, 1, &n), 0);
+    ck_assert_uint_eq(n, 0); /* ended threads were given back */
     atomic_store(&mt_state, MT_IDLE);
 }
 END_TEST
