@@ -42,10 +42,11 @@ static int scan_decimal(const char **at, struct decimal *decimal)
     return rc;
 }
 
-/* Multiply, and round up. */
-static int multiply(const struct decimal *decimal, uint64_t factor, uint64_t *product)
+/* Multiply; of a part add this much (scale - 1: it is rounded up; 0: it is cut). */
+static int multiply(const struct decimal *decimal, uint64_t factor, uint64_t more,
+                    uint64_t *product)
 {
-    unsigned __int128 part = (unsigned __int128)decimal->fraction * factor + decimal->scale - 1;
+    unsigned __int128 part = (unsigned __int128)decimal->fraction * factor + more;
     unsigned __int128 sum = (unsigned __int128)decimal->whole * factor + part / decimal->scale;
     if (sum > INT64_MAX)
         return -ERANGE;
@@ -80,7 +81,7 @@ int mt_size_scan(const char **at, uint64_t *bytes)
     if (shift < 0)
         return -EINVAL;
     *at += n;
-    return rc ? rc : multiply(&decimal, UINT64_C(1) << shift, bytes);
+    return rc ? rc : multiply(&decimal, UINT64_C(1) << shift, decimal.scale - 1, bytes);
 }
 
 int mt_size_parse(const char *text, uint64_t *bytes)
@@ -101,20 +102,24 @@ int mt_percent_parse(const char *text, uint64_t *hundredths)
     text += strspn(text, " ");
     if (rc == -EINVAL || strcmp(text, "%"))
         return -EINVAL;
-    return rc ? rc : multiply(&decimal, 100, hundredths);
+    return rc ? rc : multiply(&decimal, 100, decimal.scale - 1, hundredths);
 }
 
 int mt_time_parse(const char *text, uint64_t *ns)
 {
+    static const uint64_t second = 1000000000, day = 86400 * second;
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {{"", second}, {"s", second},      {"ms", second / 1000}, {"us", 1000},
+                 {"ns", 1},    {"m", 60 * second}, {"min", 60 * second},  {"h", 3600 * second},
+                 {"d", day},   {"w", 7 * day}};
     struct decimal decimal;
     int rc = scan_decimal(&text, &decimal);
-    uint64_t seconds = !*text || !strcmp(text, "s") ? 1
-                       : !strcmp(text, "m")         ? 60
-                       : !strcmp(text, "h")         ? 3600
-                                                    : 0;
-    if (!rc && !seconds)
-        rc = -EINVAL;
-    return rc ? rc : multiply(&decimal, seconds * UINT64_C(1000000000), ns);
+    for (size_t i = 0; !rc && i < sizeof units / sizeof *units; i++)
+        if (!strcmp(text, units[i].name))
+            return multiply(&decimal, units[i].ns, 0, ns);
+    return rc ? rc : -EINVAL;
 }
 
 const char *mt_size_wrong(const char *text, int rc, char *out, size_t size)
@@ -128,8 +133,9 @@ const char *mt_size_wrong(const char *text, int rc, char *out, size_t size)
     }
     bool is_number = scan_decimal(&unit, &decimal) == 0;
     unit += strspn(unit, " ");
+    is_number = is_number && is_letter(*unit) && !is_digit(unit[1]); /* 1e6 is no 1E */
     snprintf(meant, sizeof meant, "%.*s%c", (int)(unit - text), text, is_letter(*unit) ? *unit : 0);
-    if (is_number && unit - text < 24 && is_letter(*unit) && shift_of(unit, 1) >= 0)
+    if (is_number && unit - text < 24 && shift_of(unit, 1) >= 0)
         snprintf(out, size, "is not a size; did you mean '%s'?", meant);
     else
         snprintf(out, size, "is not a size; give one such as 64M, 1.5 GiB or 65536");

@@ -20,8 +20,10 @@ int mt_size_parse(const char *text, uint64_t *bytes);
 /* Likewise a percentage, "5 %" or "12.25%", in hundredths of a percent. */
 int mt_percent_parse(const char *text, uint64_t *hundredths);
 
-/* Likewise a time, "90", "90s", "1.5m" or "2h", in nanoseconds. */
+/* Likewise a time in nanoseconds, what is less is cut: a number and ns, us, ms, s, m (min), h, d or
+ * w; seconds without a unit. */
 int mt_time_parse(const char *text, uint64_t *ns);
+#define MT_TIME_WRONG "is not a time; give one such as 90s, 10m or 1.5h"
 
 /* Write what is wrong with a text that is no size, in words that follow it: "is not a size; did you
  * mean '24G'?". rc: what mt_size_parse returned. Returns out. */

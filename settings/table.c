@@ -87,8 +87,7 @@ static int check_limit(const struct mt_setting *setting, const char *value, char
     if (!strcmp(value, "none") || (is_time ? mt_setting_time(value) : mt_setting_count(value)))
         return 0;
     snprintf(wrong, size,
-             is_time ? "is not a time; give one such as 90s, 10m or 1.5h, or none"
-                     : "is not a number from 1 on, or none");
+             is_time ? MT_TIME_WRONG ", or none" : "is not a number from 1 on, or none");
     return -EINVAL;
 }
 

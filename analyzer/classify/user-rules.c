@@ -27,6 +27,7 @@ enum condition_kind {
     IS_DEVICE
 };
 
+#define CONDITION_CHOICES "file function operator range name phase size device"
 static const char *const condition_names[] = {
     [IS_FILE] = "file",   [IS_FUNCTION] = "function", [IS_OPERATOR] = "operator",
     [IS_RANGE] = "range", [IS_NAME] = "name",         [IS_PHASE] = "phase",
@@ -140,7 +141,9 @@ static int read_range(struct parser *parser, const char *text, const char *from,
         if (!rc && *at)
             return wrong(parser, from + (at - text), "a range has two numbers");
     }
-    return rc ? wrong(parser, from + (number - text), "'%.40s' %s", number,
+    const char *end = strstr(number, "..");
+    return rc ? wrong(parser, from + (number - text), "'%.*s' %s",
+                      end && end - number < 40 ? (int)(end - number) : 40, number,
                       mt_size_wrong(number, rc, why, sizeof why))
               : 0;
 }
@@ -175,6 +178,7 @@ static int parse_condition(struct parser *parser, struct condition *condition)
 {
     const char *begin;
     size_t size = word(parser, '=', &begin);
+    char why[MT_UNKNOWN_TEXT];
     for (unsigned i = 0; i < CONDITIONS; i++) {
         if (!is_word(begin, size, condition_names[i]))
             continue;
@@ -191,9 +195,8 @@ static int parse_condition(struct parser *parser, struct condition *condition)
             return wrong(parser, begin, "this pattern is longer than %u bytes", MT_GLOB_MOST);
         return rc;
     }
-    return wrong(parser, begin,
-                 "unknown condition; use file, function, operator, range, name, phase, size or "
-                 "device");
+    return wrong(parser, begin, "%s",
+                 mt_unknown_text(why, "condition", begin, size, CONDITION_CHOICES));
 }
 
 /* After "category": a name for one of the user's own. */

@@ -25,8 +25,11 @@ struct mt_moment {
     uint64_t value;
 };
 
-/* Read "peak", "end", "oom", a time with its unit ("1.5s", "20ms", "7us", "8000ns"), "event:N",
- * "begin:N" or "step:N". 0, or -EINVAL for other text. */
+/* What mt_moment_parse reads, as mt_unknown_text wants it. */
+#define MT_MOMENT_CHOICES "peak end oom 1.5s 20ms event:N begin:N step:N"
+
+/* Read "peak", "end", "oom", a time with its unit (settings/size.h), "event:N", "begin:N" or
+ * "step:N". 0, or -EINVAL for other text. */
 int mt_moment_parse(const char *text, struct mt_moment *moment);
 
 /* "peak", "end", "oom", "time", "event", "begin" or "step". */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/nearest.h"
 #include "columns-arrow.h"
 #include "memtap-reader.h"
 #include "stream.h"
@@ -26,13 +27,19 @@ static int fail(int code, char *error, size_t size, const char *text)
     return code;
 }
 
+static int fail_unknown(const char *what, const char *name, const char *choices, char *error,
+                        size_t size)
+{
+    char why[MT_UNKNOWN_TEXT];
+    return fail(EINVAL, error, size, mt_unknown_text(why, what, name, strlen(name), choices));
+}
+
 static int find_table(const char *name, enum mt_table_id *table, char *error, size_t size)
 {
     *table = mt_table_find(name);
     if (*table != MT_TABLES_N)
         return 0;
-    snprintf(error, size, "%.100s: there is no such table", name);
-    return EINVAL;
+    return fail_unknown("table", name, MT_TABLE_NAMES, error, size);
 }
 
 EXPORTED int memtap_reader_schema(const char *table, struct ArrowSchema *out, char *error,
@@ -52,11 +59,8 @@ EXPORTED int memtap_reader_stream(const char *const *paths, size_t n_paths, cons
     if (find_table(table, &question.rows.table, error, size))
         return EINVAL;
     question.rows.whole_run = at && question.rows.table == MT_TABLE_BLOCKS && !strcmp(at, "all");
-    if (at && !question.rows.whole_run && mt_moment_parse(at, &question.rows.question.moment)) {
-        snprintf(error, size,
-                 "%.100s is no moment; write peak, end, oom, 1.5s, event:N, begin:N or step:N", at);
-        return EINVAL;
-    }
+    if (at && !question.rows.whole_run && mt_moment_parse(at, &question.rows.question.moment))
+        return fail_unknown("moment", at, MT_MOMENT_CHOICES, error, size);
     return -mt_stream_make(out, &question, paths, n_paths, error, size);
 }
 

@@ -29,9 +29,7 @@ static int find_allow_keys(const struct mt_budget_parser *parser, const struct m
         while (key < ALLOW_KEYS && strcmp(allow_keys[key].name, at->key))
             key++;
         if (key == ALLOW_KEYS)
-            return mt_budget_wrong(parser, at,
-                                   "unknown key '%s'; expected one of limit, extra, reason, until",
-                                   at->key);
+            return mt_budget_unknown(parser, at, "key", "limit extra reason until", "");
         rc = mt_budget_expect(parser, at, allow_keys[key].kind, allow_keys[key].expected);
         found[key] = at;
     }

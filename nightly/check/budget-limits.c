@@ -2,7 +2,6 @@
 /* Read a budget's tables of limits. */
 #include "analyzer/support/categories.h"
 #include "analyzer/support/grow.h"
-#include "analyzer/support/nearest.h"
 #include "budget-parts.h"
 #include "trace-format/meaning/phase.h"
 
@@ -56,26 +55,32 @@ const struct mt_budget_section *mt_budget_section(const char *name)
     return NULL;
 }
 
-static int index_of(const char *(*names)(unsigned index), const char *name)
+/* Return the number of a limit, category or phase, by the names that every command reads; the
+ * number of names: there is none. */
+static unsigned index_of(const struct mt_budget_section *section, const char *name)
 {
-    for (unsigned i = 0; names(i); i++)
-        if (!strcmp(names(i), name))
-            return (int)i;
-    return -1;
+    unsigned i = 0;
+    if (section->subject == MT_OF_CATEGORY)
+        return mt_category_find(name, strlen(name));
+    if (section->subject == MT_OF_PHASE)
+        return mt_phase_find(name, strlen(name));
+    while (section->names(i) && strcmp(section->names(i), name))
+        i++;
+    return i;
 }
 
 static int unknown_name(const struct mt_budget_parser *parser,
                         const struct mt_budget_section *section, const struct mt_toml *at)
 {
-    char names[MT_CATEGORY_ROOM * (MT_CATEGORY_NAME + 2) + 1], why[MT_UNKNOWN_TEXT];
+    char names[MT_CATEGORY_ROOM * (MT_CATEGORY_NAME + 2) + 1];
     size_t n = 0;
     for (unsigned i = 0; section->names(i); i++)
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? " " : "", section->names(i));
     if (section->subject != MT_OF_PEAK)
         snprintf(names + n, sizeof names - n, " %s", every);
-    return mt_budget_wrong(
-        parser, at, "%s%s", mt_unknown_text(why, section->what, at->key, strlen(at->key), names),
-        section->subject == MT_OF_CATEGORY ? " (--rules FILE names your own)" : "");
+    return mt_budget_unknown(parser, at, section->what, names,
+                             section->subject == MT_OF_CATEGORY ? " (--rules FILE names your own)"
+                                                                : "");
 }
 
 int mt_budget_read_amount(const struct mt_budget_parser *parser, const struct mt_toml *at,
@@ -148,12 +153,12 @@ static int read_limit(const struct mt_budget_parser *parser,
     limit->subject = section->subject;
     limit->of_each = !section->names && !strcmp(key, every);
     if (section->names) {
-        int index = index_of(section->names, key);
-        if (index < 0)
+        limit->index = index_of(section, key);
+        if (!section->names(limit->index))
             return unknown_name(parser, section, at);
-        limit->index = (unsigned)index;
+        key = section->names(limit->index);
         if (section->subject == MT_OF_PEAK)
-            limit->subject = (enum mt_subject)index;
+            limit->subject = (enum mt_subject)limit->index;
     }
     int rc = section->names || limit->of_each ? 0 : check_pattern(parser, section, at);
     if (!rc)
@@ -178,9 +183,12 @@ static int read_every(const struct mt_budget_parser *parser,
                       const struct mt_budget_section *section, const struct mt_toml *table,
                       const struct mt_toml *at)
 {
+    bool is_named[MT_CATEGORY_ROOM + 1] = {false};
     int rc = 0;
+    for (size_t i = 0; i < table->n; i++)
+        is_named[index_of(section, table->child[i].key)] = true;
     for (unsigned i = 0; section->names(i) && !rc; i++)
-        if (!mt_budget_member(table, section->names(i)))
+        if (!is_named[i])
             rc = read_limit(parser, section, at, section->names(i));
     return rc;
 }

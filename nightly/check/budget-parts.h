@@ -19,6 +19,10 @@ __attribute__((format(printf, 3, 4))) int mt_budget_wrong(const struct mt_budget
                                                           const struct mt_toml *at,
                                                           const char *format, ...);
 
+/* Say that a key is none of these (blanks between), as every command does. Always -EINVAL. */
+int mt_budget_unknown(const struct mt_budget_parser *parser, const struct mt_toml *at,
+                      const char *what, const char *choices, const char *hint);
+
 /* Check a value's kind. what: the expected value, for the message. */
 int mt_budget_expect(const struct mt_budget_parser *parser, const struct mt_toml *at,
                      enum mt_toml_kind kind, const char *what);

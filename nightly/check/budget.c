@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turn a TOML document's tree into a budget. Each error has its place and what was expected. */
 #include "budget.h"
+#include "analyzer/support/nearest.h"
 #include "budget-parts.h"
 
 #include <errno.h>
@@ -35,6 +36,14 @@ int mt_budget_wrong(const struct mt_budget_parser *parser, const struct mt_toml 
     return -EINVAL;
 }
 
+int mt_budget_unknown(const struct mt_budget_parser *parser, const struct mt_toml *at,
+                      const char *what, const char *choices, const char *hint)
+{
+    char why[MT_UNKNOWN_TEXT];
+    return mt_budget_wrong(parser, at, "%s%s",
+                           mt_unknown_text(why, what, at->key, strlen(at->key), choices), hint);
+}
+
 int mt_budget_expect(const struct mt_budget_parser *parser, const struct mt_toml *at,
                      enum mt_toml_kind kind, const char *what)
 {
@@ -64,11 +73,8 @@ static int read_top(const struct mt_budget_parser *parser, const struct mt_toml 
         return read_ignore(parser, at);
     if (!strcmp(at->key, "allow"))
         return 0; /* read after all limits, because it names them */
-    return mt_budget_wrong(
-        parser, at,
-        "unknown key '%s'; expected one of ignore, limits, category, phase, module, site, "
-        "allow",
-        at->key);
+    return mt_budget_unknown(parser, at, "key", "ignore limits category phase module site allow",
+                             "");
 }
 
 static int read_document(const struct mt_budget_parser *parser, const struct mt_toml *document)

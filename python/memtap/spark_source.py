@@ -28,7 +28,7 @@ class TraceSource(source.DataSource):  # type: ignore[misc]
     def _table(self) -> str:
         table: str = self.options.get("table", "runs")
         if table != spark.LEFT_OUT and table not in extract.ALL:
-            raise Problem(f"there is no table '{table}'; there are {', '.join(extract.ALL)} and {spark.LEFT_OUT}")
+            raise Problem(f"unknown table '{table}'; use {', '.join(extract.ALL)} or {spark.LEFT_OUT}")
         return table
 
     def schema(self) -> str:

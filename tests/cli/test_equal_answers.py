@@ -214,6 +214,82 @@ def check_ranks():
     same("the ranks' peaks", table, {rank["rank"]: rank["report"]["peak"]["allocated"] for rank in report["ranks"]})
 
 
+def refusal(*arguments):
+    """What a command says of a wrong word, without the place and the hint to its help."""
+    done = subprocess.run([command, *arguments], capture_output=True, text=True)
+    assert done.returncode == 2 or faults.append(f"{arguments}: exit code {done.returncode}")
+    return done.stderr
+
+
+def file_of(text):
+    """An option's file of this text."""
+    path = pathlib.Path("words")
+    path.write_text(text)
+    return str(path)
+
+
+def package_says(ask):
+    try:
+        ask()
+    except memtap.Problem as problem:
+        return str(problem)
+    return "nothing"
+
+
+def check_words():
+    """A category, phase, moment, table, size or time that does not exist gets the same line everywhere; the valid ones are read alike."""
+    trace = "training.mtap"
+    at = [refusal(name, *form, "--at", "pek", trace) for name, form in {"blocks": (), "report": (), "stacks": (), "export": ("-f", "csv")}.items()]
+    budgets = ["check", trace, "--budget"], ["report", trace, "--rules"]
+    lines = {
+        "unknown moment 'pek'; did you mean 'peak'?": [*at, package_says(lambda: memtap.open(trace).blocks("pek"))],
+        "unknown category 'actvations'; did you mean 'activations'?": [
+            *(refusal(name, "--category", "actvations", trace) for name in ("blocks", "report", "stacks")),
+            refusal(*budgets[0], file_of("[category]\nactvations = 1\n")),
+            refusal(*budgets[1], file_of('actvations "x" size=1\n')),
+        ],
+        "unknown phase 'forwrd'; did you mean 'forward'?": [
+            refusal(*budgets[0], file_of("[phase]\nforwrd = 1\n")),
+            refusal(*budgets[1], file_of('other "x" phase=forwrd\n')),
+        ],
+        "'64X' is not a size; give one such as 64M": [
+            *(refusal(name, "--min-size", "64X", trace) for name in ("blocks", "report", "stacks")),
+            *(refusal(name, "--memory", "64X", "--", "true") for name in ("run", "simulate", "fit")),
+            refusal("plan", "--memory", "64X", trace),
+            refusal("run", "--keep", "64X", "--", "true"),
+            refusal("--most-memory", "64X", "info", trace),
+            refusal(*budgets[0], file_of('[limits]\npeak = "64X"\n')),
+            refusal(*budgets[1], file_of('other "x" size=1..64X\n')),
+            refusal(*budgets[1], file_of('other "x" size=64X..\n')),
+        ],
+        "'5x' is not a time; give one such as 90s": [
+            refusal("top", "--interval", "5x", trace),
+            refusal("metrics", "--follow", "--every", "5x", "-o", "x", trace),
+            refusal("fit", "--simulate", "h100", "--timeout", "5x", "--vary", "n=1", "--", "true", "{n}"),
+            refusal("run", "--limit-time", "5x", "--", "true"),
+        ],
+        "unknown table 'block'; did you mean 'blocks'?": [
+            refusal("export", "-f", "csv", "--table", "block", trace),
+            package_says(lambda: memtap.trace.Table("block", [trace]).columns),
+        ],
+    }
+    for line, told in lines.items():
+        for one in told:
+            assert line in one or faults.append(f"{line}: but {one}")
+    for phase in "outside", "startup", "start-up", "optimizer", "optimizer step":
+        run(*budgets[0], file_of(f'[phase]\n"{phase}" = "1 TiB"\nevery = "1 TiB"\n'))
+    for category in "optimizer_state", "optimizer state":
+        run(*budgets[0], file_of(f'[category]\n"{category}" = "1 TiB"\nevery = "1 TiB"\n'))
+        same(category, run("blocks", "--category", "optimizer_state", trace), run("blocks", "--category", category, trace))
+    for size in "1M", "1MiB", "1 MiB", "1m", "1MB", "1.0M", "1048576", "1024 KiB":
+        same(size, run("blocks", "--min-size", "1048576", trace), run("blocks", "--min-size", size, trace))
+        rules = (file_of(f'other "x" size="{size}.."\n') for size in (size, "1048576"))
+        same(f"rules: {size}", *(run(*budgets[1], path) for path in rules))
+        budget = (file_of(f'[limits]\npeak = "{size}"\n') for size in (size, "1048576"))
+        of = [subprocess.run([command, *budgets[0], path], capture_output=True, text=True).stdout for path in budget]
+        same(f"budget: {size}", of[0].replace(size, "1048576"), of[1])
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     subprocess.run([make_traces], check=True)
@@ -231,6 +307,7 @@ with tempfile.TemporaryDirectory() as folder:
         check_every_table(f"{name}.mtap")
     check_page(ask_page())
     check_ranks()
+    check_words()
     os.chdir("/")
 print("\n".join(faults) or f"{len(TRACES)} traces: one answer each")
 sys.exit(bool(faults))

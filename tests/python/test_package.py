@@ -189,7 +189,7 @@ def check_bad_input():
     pathlib.Path("text.mtap").write_text("not a trace")
     assert "not a memtap trace" in problem(memtap.open, "text.mtap")
     trace = memtap.open("training.mtap")
-    assert "is no moment" in problem(trace.blocks, "yesterday")
+    assert "unknown moment 'yesterday'; use peak" in problem(trace.blocks, "yesterday")
     assert "never ran out of memory" in problem(trace.blocks, "oom")
     assert "iterations 1 to 3 only" in problem(trace.categories, "step:99")
     assert problem(trace.report, "yesterday") and problem(memtap.diff, "training.mtap", "nothing.mtap")

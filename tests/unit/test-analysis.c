@@ -140,7 +140,9 @@ START_TEST(moments_have_names)
                 {"1.5s", {MT_AT_TIME, 1500000000}},
                 {"20.0000019ms", {MT_AT_TIME, 20000001}},
                 {"7us", {MT_AT_TIME, 7000}},
-                {"18446744073709551615ns", {MT_AT_TIME, UINT64_MAX}},
+                {"9223372036854775807ns", {MT_AT_TIME, INT64_MAX}},
+                {"2min", {MT_AT_TIME, 120000000000}},
+                {"1.5h", {MT_AT_TIME, 5400000000000}},
                 {"event:12", {MT_AT_EVENT, 12}}};
     static const char *const bad[] = {"",
                                       "x",

@@ -183,7 +183,7 @@ START_TEST(faults_have_a_place)
         {"[limits]\npeak = \"3 GBs\"", 2, 1, "'3 GBs' is not a size; did you mean '3 G'?"},
         {"[limits]\npeak = \"3 %\"", 2, 1, "'peak' is a size"},
         {"[limits]\nfragmentation = \"3 MiB\"", 2, 1, "'fragmentation' is a fraction"},
-        {"\n[limit]\n", 2, 2, "unknown key 'limit'; expected one of ignore, limits"},
+        {"\n[limit]\n", 2, 2, "unknown key 'limit'; did you mean 'limits'?"},
         {"[category]\nactivation = \"1 B\"", 2, 1,
          "unknown category 'activation'; did you mean 'activations'?"},
         {"[phase]\nstep = \"1 B\"", 2, 1,

@@ -63,7 +63,7 @@ static const struct {
     {MT_ID_limit_time, "90", 1},
     {MT_ID_limit_time, "1.5h", 1},
     {MT_ID_limit_time, "0s", 0},
-    {MT_ID_limit_time, "5d", 0},
+    {MT_ID_limit_time, "5y", 0},
     {MT_ID_limit_time, "99999999999h", 0},
     {MT_ID_limit_events, "none", 1},
     {MT_ID_limit_events, "1000000", 1},
@@ -101,6 +101,9 @@ START_TEST(times_are_read)
     ck_assert_uint_eq(mt_setting_time("1.5m"), 90 * second);
     ck_assert_uint_eq(mt_setting_time("0.001s"), second / 1000);
     ck_assert_uint_eq(mt_setting_time("2h"), 7200 * second);
+    ck_assert_uint_eq(mt_setting_time("20.0000019ms"), 20000001);
+    ck_assert_uint_eq(mt_setting_time("2min"), 120 * second);
+    ck_assert_uint_eq(mt_setting_time("1w"), 7 * 86400 * second);
     ck_assert_uint_eq(mt_setting_time("none"), 0);
 }
 END_TEST
@@ -179,6 +182,7 @@ START_TEST(wrong_sizes_are_told_in_one_way)
     static const struct {
         const char *text, *words;
     } cases[] = {{"24Gigs", "is not a size; did you mean '24G'?"},
+                 {"1e6", "is not a size; give one such as 64M, 1.5 GiB or 65536"},
                  {"1.5 mb ytes", "is not a size; did you mean '1.5 m'?"},
                  {"ten", "is not a size; give one such as 64M, 1.5 GiB or 65536"},
                  {"", "is not a size; give one such as 64M, 1.5 GiB or 65536"},

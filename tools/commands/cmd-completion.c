@@ -12,7 +12,7 @@
  */
 #include "commands.h"
 #include "simulator/catalogue.h"
-#include "tools/terminal/command.h"
+#include "tools/terminal/values.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -128,5 +128,5 @@ int mt_run_completion(const struct mt_command *command, int argc, char **argv)
             fputs(shells[i].script, stdout);
             return MT_EXIT_OK;
         }
-    return mt_fail_usage(command, "unknown shell '%s'; use bash, zsh or fish", argv[operand]);
+    return mt_fail_unknown(command, "shell", argv[operand], strlen(argv[operand]), "bash zsh fish");
 }

@@ -68,12 +68,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case AT:
         arguments->given |= MT_TAKES_MOMENT;
         export->has_moment = true;
-        return !mt_moment_parse(value, &export->question.moment)
-                   ? 0
-                   : mt_fail_usage(command,
-                                   "unknown moment '%s'; use peak, end, oom, a time with its unit "
-                                   "(1.5s, 20ms), event:N, begin:N or step:N",
-                                   value);
+        return mt_read_moment(command, value, &export->question.moment);
     case FROM:
     case TO:
         arguments->given |= MT_TAKES_TIMES;

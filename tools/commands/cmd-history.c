@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "nightly/history/trace-copy.h"
 #include "nightly/history/trend.h"
+#include "settings/size.h"
 #include "steps.h"
 #include "tools/input/allow-ended.h"
 #include "tools/input/history-location.h"
@@ -17,7 +18,6 @@
 #include <time.h>
 
 #define SECOND UINT64_C(1000000000)
-#define DAY (86400 * SECOND)
 #define NIGHTS 60u /* a trend's default */
 
 enum { ALLOW_ENDED = 255, BRANCH = 256, TAG, PROGRAM, SINCE, LAST, KEEP_LAST, OLDER_THAN };
@@ -57,19 +57,12 @@ static uint64_t now(void)
     return (uint64_t)time(NULL) * SECOND;
 }
 
-/* Read "90d"; 0: not a time. */
+/* Read "90d"; 0: not a time, or one without its unit. */
 static uint64_t read_age(const char *text)
 {
-    static const struct {
-        char letter;
-        uint64_t ns;
-    } units[] = {{'h', 3600 * SECOND}, {'d', DAY}, {'w', 7 * DAY}};
-    char *end;
-    unsigned long long count = strtoull(text, &end, 10);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (*text >= '0' && *text <= '9' && *end == units[i].letter && !end[1] && count <= 100000)
-            return count * units[i].ns;
-    return 0;
+    uint64_t ns = 0;
+    bool has_unit = text[strspn(text, "0123456789.")];
+    return has_unit && !mt_time_parse(text, &ns) ? ns : 0;
 }
 
 static uint64_t read_since(const char *text)

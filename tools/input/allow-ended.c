@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "allow-ended.h"
+#include "tools/terminal/values.h"
 
 #include <string.h>
 
@@ -17,8 +18,7 @@ int mt_read_allowed(const struct mt_command *command, const char *value, mt_allo
         size_t n = strcspn(at, ",");
         mt_allowed_ends found = find(at, n);
         if (!found) {
-            mt_fail_usage(command, "unknown end of a run '%.*s'; use one of " MT_ALLOWED_CHOICES,
-                          (int)n, at);
+            mt_fail_unknown(command, "end of a run", at, n, MT_ALLOWED_CHOICES);
             return -1;
         }
         *allowed |= found;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter-options.h"
 #include "analyzer/support/categories.h"
-#include "analyzer/support/nearest.h"
 #include "tools/terminal/values.h"
 
 #include <string.h>
@@ -33,13 +32,12 @@ static int read_top(const struct mt_command *command, const char *value, uint32_
 
 int mt_read_categories(const struct mt_command *command, const char *value, uint32_t *categories)
 {
-    char why[MT_UNKNOWN_TEXT], choices[MT_CATEGORY_CHOICES];
+    char choices[MT_CATEGORY_CHOICES];
     for (const char *at = value;; at++) {
         size_t n = strcspn(at, ",");
         unsigned found = mt_category_find(at, n);
         if (found == mt_n_categories) {
-            mt_fail_usage(command, "%s",
-                          mt_unknown_text(why, "category", at, n, mt_category_choices(choices)));
+            mt_fail_unknown(command, "category", at, n, mt_category_choices(choices));
             return -1;
         }
         *categories |= 1u << found;

@@ -6,6 +6,7 @@
 #include "filter-options.h"
 #include "tools/terminal/command.h"
 #include "tools/terminal/terminal.h"
+#include "tools/terminal/values.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -104,16 +105,11 @@ static int read_by(const struct mt_command *command, const char *value, enum mt_
     return rc;
 }
 
-static int read_moment(const struct mt_command *command, const char *value,
-                       struct mt_moment *moment)
+int mt_read_moment(const struct mt_command *command, const char *value, struct mt_moment *moment)
 {
-    if (!mt_moment_parse(value, moment))
-        return 0;
-    mt_fail_usage(command,
-                  "unknown moment '%s'; use peak, end, oom, a time with its unit (1.5s, 20ms, "
-                  "8000ns), event:N, begin:N or step:N",
-                  value);
-    return -1;
+    return mt_moment_parse(value, moment)
+               ? mt_fail_unknown(command, "moment", value, strlen(value), MT_MOMENT_CHOICES)
+               : 0;
 }
 
 int mt_read_rules(const char *path, struct mt_user_rules **rules)
@@ -134,7 +130,7 @@ static int read_option(const struct mt_command *command, int letter, const char 
     case 'f':
         return mt_read_format(command, value, &arguments->format);
     case AT:
-        return read_moment(command, value, &arguments->question.moment);
+        return mt_read_moment(command, value, &arguments->question.moment);
     case NO_LABELS:
         arguments->question.no_labels = 1;
         return 0;

@@ -32,6 +32,8 @@ extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks
     mt_oom_options[], mt_explain_options[], mt_stacks_options[];
 /* Return whether the trace has the chosen moment and device. Otherwise tell the user. */
 bool mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
+/* Read the value of an option --at. Return an exit code. */
+int mt_read_moment(const struct mt_command *command, const char *value, struct mt_moment *moment);
 /* Read a file of rules in the place of *rules. Return 0, or -1 after a message. */
 int mt_read_rules(const char *path, struct mt_user_rules **rules);
 void mt_trace_arguments_clear(struct mt_trace_arguments *arguments);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulation.h"
-#include "analyzer/support/nearest.h"
 #include "analyzer/support/text.h"
 #include "locate.h"
 #include "pytorch-check.h"
@@ -35,7 +34,7 @@ void mt_simulation_list(void)
 int mt_simulation_find(const struct mt_command *command, const char *name,
                        const struct sim_gpu **gpu)
 {
-    char names[1024] = "", why[MT_UNKNOWN_TEXT];
+    char names[1024] = "";
     const struct sim_gpu *one;
     size_t used = 0;
     if ((*gpu = sim_gpu_find(name)))
@@ -43,7 +42,7 @@ int mt_simulation_find(const struct mt_command *command, const char *name,
     for (size_t i = 0; (one = sim_gpu_at(i)) && used < sizeof names; i++)
         used +=
             (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? " " : "", one->name);
-    return mt_fail_usage(command, "%s", mt_unknown_text(why, "GPU", name, strlen(name), names));
+    return mt_fail_unknown(command, "GPU", name, strlen(name), names);
 }
 
 static int read_size(const struct mt_command *command, const char *option, const char *text,

@@ -11,10 +11,16 @@
 
 #define ENDLESS 1000000000u /* a bound that nobody needs to know */
 
+int mt_fail_unknown(const struct mt_command *command, const char *what, const char *typed,
+                    size_t length, const char *choices)
+{
+    char why[MT_UNKNOWN_TEXT];
+    return mt_fail_usage(command, "%s", mt_unknown_text(why, what, typed, length, choices));
+}
+
 int mt_read_choice(const struct mt_command *command, const char *what, const char *value,
                    const char *choices, size_t *at)
 {
-    char why[MT_UNKNOWN_TEXT];
     size_t n = strlen(value), i = 0;
     for (const char *choice = choices; *choice; i++) {
         size_t length = strcspn(choice, " ");
@@ -25,7 +31,7 @@ int mt_read_choice(const struct mt_command *command, const char *what, const cha
         choice += length;
         choice += strspn(choice, " ");
     }
-    return mt_fail_usage(command, "%s", mt_unknown_text(why, what, value, n, choices));
+    return mt_fail_unknown(command, what, value, n, choices);
 }
 
 int mt_read_format(const struct mt_command *command, const char *value, enum mt_format *format)
@@ -71,20 +77,12 @@ int mt_read_size(const struct mt_command *command, const char *option, const cha
 int mt_read_time(const struct mt_command *command, const char *option, const char *value,
                  double least, double most, double *seconds)
 {
-    static const struct {
-        const char *name;
-        double seconds;
-    } units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}};
-    char *end = NULL;
-    *seconds = isdigit((unsigned char)*value) ? strtod(value, &end) : 0;
-    for (size_t i = 0; end && i < sizeof units / sizeof *units; i++)
-        if (!strcmp(end, units[i].name)) {
-            *seconds *= units[i].seconds;
-            if (*seconds >= least && *seconds <= most)
-                return 0;
-        }
-    if (most >= ENDLESS)
-        return mt_fail_usage(command, "--%s %s: not a time, such as 90s or 20m", option, value);
-    return mt_fail_usage(command, "--%s %s: not a time from %gs to %gs, such as 5s or 2m", option,
-                         value, least, most);
+    uint64_t ns = 0;
+    if (mt_time_parse(value, &ns))
+        return mt_fail_usage(command, "--%s '%s' " MT_TIME_WRONG, option, value);
+    *seconds = (double)ns / 1e9;
+    return *seconds >= least && *seconds <= most
+               ? 0
+               : mt_fail_usage(command, "--%s '%s' is not a time from %gs to %gs", option, value,
+                               least, most);
 }

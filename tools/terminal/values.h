@@ -29,6 +29,10 @@ int mt_read_format(const struct mt_command *command, const char *value, enum mt_
 int mt_read_choice(const struct mt_command *command, const char *what, const char *value,
                    const char *choices, size_t *at);
 
+/* Fail with what every command says of an unknown word (analyzer/support/nearest.h). */
+int mt_fail_unknown(const struct mt_command *command, const char *what, const char *typed,
+                    size_t length, const char *choices);
+
 /* Read a whole number between two bounds. A message does not name a very large one. */
 int mt_read_number(const struct mt_command *command, const char *option, const char *value,
                    uint64_t least, uint64_t most, uint64_t *number);
@@ -37,7 +41,7 @@ int mt_read_number(const struct mt_command *command, const char *option, const c
 int mt_read_size(const struct mt_command *command, const char *option, const char *value,
                  uint64_t *bytes);
 
-/* Read a time between two bounds in seconds: 1.5, 90s, 20m, 2h. As above. */
+/* Read a time (settings/size.h) between two bounds, in seconds. */
 int mt_read_time(const struct mt_command *command, const char *option, const char *value,
                  double least, double most, double *seconds);
 
