@@ -27,8 +27,11 @@ static int folder_of(char folder[PATH_MAX], const char *path)
     return 0;
 }
 
-static int make_folders(char folder[PATH_MAX])
+int mt_make_folders(const char *path)
 {
+    char folder[PATH_MAX];
+    if (folder_of(folder, path))
+        return -ENAMETOOLONG;
     for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         int rc = mkdir(folder, 0777) && errno != EEXIST && errno != EISDIR ? -errno : 0;
@@ -82,11 +85,10 @@ static int find(char path[PATH_MAX], struct stat *status)
 
 static int find_and_make(char path[PATH_MAX], struct stat *status)
 {
-    char folder[PATH_MAX];
     int rc = find(path, status);
-    if (rc != -ENOENT || !lstat(path, status) || folder_of(folder, path))
+    if (rc != -ENOENT || !lstat(path, status))
         return rc;
-    rc = make_folders(folder);
+    rc = mt_make_folders(path);
     return rc ? rc : find(path, status);
 }
 

@@ -95,7 +95,6 @@ class Page {
   private async begin() {
     const { slot, at, since, category, life } = this.store.state;
     if (life >= 0) return;
-    await this.drawn;
     const [row] = await this.client.table(slot, at, since, category);
     if (row && this.store.state.life < 0) this.details.show(row.life);
   }
@@ -104,7 +103,9 @@ class Page {
   private async stack() {
     const { stack } = this.store.state;
     if (stack !== "category" || this.legend.groups.length) this.legend.groups = await this.client.stackBy(stack);
-    this.all();
+    this.timeline.update();
+    await this.drawn; // the first picture waits for nothing else
+    this.lists();
   }
 
   /** Show the trace again after another view of the page: as the link says, if there is one. */
@@ -235,6 +236,11 @@ class Page {
 
   private all() {
     this.timeline.update();
+    this.lists();
+  }
+
+  /** Show all views but the timeline. */
+  private lists() {
     this.minimap.update();
     this.legend.update();
     this.details.update();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/findings/oom.h"
 #include "analyzer/report/oom-report.h"
+#include "analyzer/support/new-file.h"
 #include "analyzer/support/text.h"
 #include "analyzer/trace/ended.h"
 #include "commands.h"
@@ -122,8 +123,8 @@ static int working_directory(char *out, size_t size)
     return 0;
 }
 
-/* The traces' folder must exist, if the pattern names it without %: otherwise the program would run
- * for hours in vain. */
+/* Make the traces' folder if it is missing and the pattern names it without %: otherwise the program would run for
+ * hours in vain. */
 static int check_output(const char *output)
 {
     char folder[PATH_MAX];
@@ -142,8 +143,9 @@ static int check_output(const char *output)
              slash ? output : "./");
     if (strchr(folder, '%'))
         return 0;
-    if (stat(folder, &status))
-        return mt_fail("%s: the trace's folder: %s; make it first", folder, strerror(errno));
+    int rc = mt_make_folders(output);
+    if (rc)
+        return mt_fail("%s: the trace's folder: %s", folder, strerror(-rc));
     if (access(folder, W_OK | X_OK))
         return mt_fail("%s: the trace's folder: %s", folder, strerror(errno));
     return 0;
