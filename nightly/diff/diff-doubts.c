@@ -135,6 +135,13 @@ static char *written(const struct mt_diff *diff, void (*write)(FILE *, const str
     return NULL;
 }
 
+/* Two ranks are compared with each other, one a side. */
+static bool is_of_two_ranks(const struct mt_diff *diff)
+{
+    return diff->n_old == 1 && diff->n_new == 1 && diff->old->rank >= 0 && diff->now->rank >= 0 &&
+           diff->old->rank != diff->now->rank;
+}
+
 static void write_doubts(FILE *out, const struct mt_diff *diff)
 {
     tell_damage(out, diff->old, diff->n_old);
@@ -142,6 +149,8 @@ static void write_doubts(FILE *out, const struct mt_diff *diff)
     tell_texts(out, diff, "different programs", offsetof(struct mt_digest, program));
     tell_devices(out, diff);
     tell_sizes(out, diff);
+    if (is_of_two_ranks(diff))
+        return;
     tell_alone(out, diff->old, diff->n_old, diff->now, diff->n_new, "before");
     tell_alone(out, diff->now, diff->n_new, diff->old, diff->n_old, "now");
 }
@@ -157,6 +166,8 @@ static void write_changes(FILE *out, const struct mt_diff *diff)
         {"Python", offsetof(struct mt_digest, python)},
         {"memtap", offsetof(struct mt_digest, memtap)},
     };
+    if (is_of_two_ranks(diff))
+        fprintf(out, "ranks: %ld before, %ld now\n", diff->old->rank, diff->now->rank);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         tell_texts(out, diff, texts[i].what, texts[i].field);
     const struct mt_diff_device *device = mt_diff_main_device(diff);

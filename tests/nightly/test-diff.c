@@ -221,6 +221,20 @@ START_TEST(without_a_common_rank_the_highest_are_compared)
 }
 END_TEST
 
+START_TEST(two_ranks_of_a_job_are_no_doubt)
+{
+    rank_run(0, 4 * MT_MIB);
+    end_old();
+    rank_run(1, 6 * MT_MIB);
+    compare();
+    char *doubts = mt_diff_doubts(&diff), *changes = mt_diff_changes(&diff);
+    ck_assert_str_eq(doubts, "");
+    ck_assert_str_eq(changes, "ranks: 0 before, 1 now\n");
+    free(doubts);
+    free(changes);
+}
+END_TEST
+
 START_TEST(a_run_without_memory_counts_as_nothing)
 {
     begin_run();
@@ -293,6 +307,7 @@ int main(void)
     tcase_add_test(cases, ranks_are_compared_with_themselves);
     tcase_add_test(cases, jobs_of_other_sizes_are_doubtful);
     tcase_add_test(cases, without_a_common_rank_the_highest_are_compared);
+    tcase_add_test(cases, two_ranks_of_a_job_are_no_doubt);
     tcase_add_test(cases, a_run_without_memory_counts_as_nothing);
     tcase_add_test(cases, changes_of_one_size_are_paired_in_order);
     tcase_add_test(cases, cut_stacks_are_told);
