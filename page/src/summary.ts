@@ -24,6 +24,8 @@ export interface Summary {
   begin_ns: number; // first and last shown moment, since began: without a long start-up below the peak
   end_ns: number;
   bands: Bands | null;
+  /** The same by iterations, from the first on; null: there are fewer than two. */
+  steps: { first: number; n: number; bands: Bands } | null;
 }
 
 interface Peak {
@@ -35,6 +37,22 @@ function shown(device: Device, spans: Span[]): number {
   const first = spans.find((one) => one.iteration > 0);
   if (!first || first.moment > device.peak) return device.begin_ns;
   return Math.max(device.begin_ns, first.time_ns - 0.05 * (device.end_ns - first.time_ns));
+}
+
+/** Return bands of all iterations, which are equally wide; within one, events are. */
+function steps(analyzer: Analyzer, device: Device, spans: Span[], columns: number): Summary["steps"] {
+  const begins: number[] = [];
+  let first = 0;
+  for (const one of spans)
+    if (one.iteration && !begins[one.iteration - (first ||= one.iteration)]) begins[one.iteration - first] = one.moment;
+  const n = begins.length;
+  if (n < 2 || begins.includes(undefined as never)) return null;
+  const all = n <= columns ? n * Math.floor(columns / n) : columns, edges: number[] = [];
+  for (let i = 0; i <= all; i++) {
+    const at = Math.floor((i * n) / all), from = begins[at] ?? device.moments, to = begins[at + 1] ?? device.moments;
+    edges.push(from + (to - from) * ((i * n) / all - at));
+  }
+  return { first, n, bands: analyzer.columns(device.slot, edges) };
 }
 
 export function summary(analyzer: Analyzer, trace: Trace, columns: number): Summary {
@@ -59,5 +77,6 @@ export function summary(analyzer: Analyzer, trace: Trace, columns: number): Summ
     begin_ns: begin, end_ns: main?.end_ns ?? 0,
     bands: main ? analyzer.bands({ slot: main.slot, is_time: true, from: begin,
                                    to: Math.max(main.end_ns, begin + 1), columns }) : null,
+    steps: main ? steps(analyzer, main, trace.spans[main.slot] ?? [], columns) : null,
   };
 }

@@ -144,6 +144,21 @@ async function ranks() {
   await page.close();
 }
 
+/** All charts have one axis: iterations without the start-up, or time. */
+async function axis(page) {
+  const choice = "select[aria-label^='what the timelines']", spark = page.locator("canvas.spark").first();
+  check(await page.inputValue(choice) === "steps" && await inked(page, "canvas.axis") > 0, "the charts' axis counts iterations");
+  const box = await spark.boundingBox();
+  const said = async (part) => {
+    await page.mouse.move(box.x + part * box.width, box.y + box.height / 2);
+    return text(page, "#tip");
+  };
+  check((await said(0.01)).startsWith("iteration 1"), "it begins with the first, not with the start-up");
+  check(/^iteration \d/.test(await said(0.99)) && !(await said(0.99)).startsWith("iteration 1"), `and ends with the last: ${await said(0.99)}`);
+  await page.selectOption(choice, "own");
+  check(/ after its begin/.test(await said(0.5)), "or time");
+}
+
 /** Traces that cannot be read, or have nothing, stand beside the others; so do 64. */
 async function manyAndBad() {
   const out = join(folder, "many.html");
@@ -153,6 +168,7 @@ async function manyAndBad() {
   const page = await show(out);
   check(await state(page) === "ready", "64 ranks are shown");
   check(await page.evaluate(() => document.querySelectorAll(".ranks tbody tr").length) === 64, "each has a row");
+  await axis(page);
   const other = join(folder, "other.mtap");
   writeFileSync(other, "this is no trace");
   await page.setInputFiles("#file", [other, at("cut"), at("killed"), `${at("killed")}.tail`, at("idle")]);

@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ranks of a job side by side. An analyzer reads some traces, each once, and is then discarded.
+import type { Bands } from "../analyzer";
+import { ink } from "../chart";
 import type { Client } from "../client";
 import { byId, make, plain, save } from "../dom";
-import { change, count, plural, size, time } from "../format";
+import { change, count, marks, plural, size, time } from "../format";
 import { Imbalance, imbalance, whyNotOneJob } from "../imbalance";
 import { colour } from "../palette";
 import { pictureButtons } from "../picture";
 import { onPrint } from "../print";
 import type { Run } from "../runs";
 import { Column, SortedTable } from "../sorted-table";
-import { drawStack, fitted, highest } from "../stack";
+import { drawStack, fitted, highest, sumAt } from "../stack";
 import type { Summary } from "../summary";
 import { keep, link } from "../state";
 import { tip } from "../tip";
 import { Workers } from "../workers";
 
+const CHART = 3; // the charts' column of the table
 const COLUMNS = 200, AT_ONCE = 4, BYTES_AT_ONCE = 24 << 20;
 const BYTES_EACH = 2 << 20, START = 64 << 10; // that one analyzer's worker reads; what each trace takes besides
+
+/** What the charts' common axis counts. */
+const AXES = { steps: "by iteration", clock: "by one clock", own: "each from its start" } as const;
+type Axis = keyof typeof AXES;
 
 /** A rank's summary, or the reason why it cannot be read. */
 interface Row { run: Run; summary: Summary | null; why: string; }
@@ -26,12 +33,12 @@ export class RanksView {
   private found: Imbalance | null = null;
   private runs: Run[] = [];
   private over = new AbortController();
-  private clock = { from: 0, to: 1, is_common: true, most: 1 };
+  private scale = { axis: "clock" as Axis, from: 0, to: 1, most: 1 }; // ns, or iterations
   private readonly table: SortedTable<Row>;
-  private wants_own: boolean | null = null; // null: not chosen yet
+  private wanted: Axis | null = null; // null: not chosen yet
   private readonly compareButton: HTMLButtonElement;
-  private readonly clockButton = make("button", { title: "where the timelines begin", hidden: true, click: () => {
-    this.wants_own = this.clock.is_common;
+  private readonly choice = make("select", { "aria-label": "what the timelines' axis counts", hidden: true, change: (event: Event) => {
+    this.wanted = (event.target as HTMLSelectElement).value as Axis;
     this.draw();
   } });
   private readonly progress = make("p", { class: "said", role: "status" });
@@ -47,7 +54,7 @@ export class RanksView {
         const pair = this.oddPair();
         if (pair) compare(...pair);
       } });
-    place.append(make("div", { class: "bar" }, this.csv, ...pictureButtons(), this.clockButton, this.compareButton, this.progress), this.legend, make("div", { class: "wide ranks" }, this.table.element));
+    place.append(make("div", { class: "bar" }, this.csv, ...pictureButtons(), this.choice, this.compareButton, this.progress), this.legend, make("div", { class: "wide ranks" }, this.table.element));
     onPrint(() => this.charts());
     window.addEventListener("resize", () => this.charts());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.charts());
@@ -116,14 +123,20 @@ export class RanksView {
     const is_whole = this.rows.length === this.runs.length;
     this.progress.textContent = is_whole ? "A click on a row opens that rank." : `Reading ${count(this.rows.length + 1)} of ${plural(this.runs.length, "trace")} ...`;
     this.found = is_whole && read.length > 1 && !whyNotOneJob(read) ? imbalance(read) : null;
-    const drawn = read.filter((one) => one.bands), is_common = drawn.every((one) => one.began > 0);
-    const ends = (is_one: boolean) => [Math.min(...drawn.map((one) => (is_one ? one.began + one.begin_ns : 0))),
-      Math.max(...drawn.map((one) => (is_one ? one.began + one.end_ns : one.end_ns - one.begin_ns)))] as const;
+    const drawn = read.filter((one) => one.bands);
+    const ends = (axis: Axis): [number, number] => axis === "steps"
+      ? [Math.min(...drawn.map((one) => one.steps?.first ?? Infinity)), Math.max(...drawn.map((one) => one.steps ? one.steps.first + one.steps.n : 0))]
+      : [Math.min(...drawn.map((one) => (axis === "clock" ? one.began + one.begin_ns : 0))),
+         Math.max(...drawn.map((one) => (axis === "clock" ? one.began + one.end_ns : one.end_ns - one.begin_ns)))];
     // clocks of hosts may be far apart, and runs may follow each other
-    const longest = ends(false)[1], [first, last] = ends(true);
-    this.wants_own ??= is_whole ? last - first > 4 * longest : null;
-    const is_one = is_common && !this.wants_own, [from, to] = ends(is_one);
-    this.clock = { is_common: is_one, from, to, most: Math.max(1, ...drawn.map((one) => highest(one.bands!, one.names.length))) };
+    const [first, last] = ends("clock"), is_one_clock = last - first <= 4 * ends("own")[1];
+    const axes = [...(drawn.length && drawn.every((one) => one.steps) ? ["steps" as const] : []),
+      ...(drawn.every((one) => one.began > 0) ? ["clock" as const] : []), "own" as const];
+    const axis = this.wanted && axes.includes(this.wanted) ? this.wanted : axes.find((one) => one !== "clock" || is_one_clock)!;
+    const [from, to] = ends(axis);
+    this.scale = { axis, from, to, most: Math.max(1, ...drawn.map((one) => highest(one.bands!, one.names.length))) };
+    this.choice.replaceChildren(...axes.map((one) => make("option", { value: one, selected: one === axis }, AXES[one])));
+    this.choice.hidden = !drawn.length || axes.length < 2;
     const used = (read[0]?.names ?? []).filter((_, c) => read.some((one) => one.categories[c]));
     this.legend.replaceChildren(...used.map((one) => make("span", { class: "key" },
       make("span", { class: "swatch", style: `--colour:${colour(one.name)}` }), one.label)));
@@ -132,8 +145,6 @@ export class RanksView {
     if (pair)
       this.compareButton.textContent = name(pair[1]) < 0 ? "Compare the highest with the median"
         : `Compare rank ${name(pair[1])} with rank ${name(pair[0])}`;
-    this.clockButton.hidden = !is_common || drawn.length < 2;
-    this.clockButton.textContent = this.clock.is_common ? "one clock" : "each from its start";
     this.table.set(this.rows);
   }
 
@@ -205,25 +216,56 @@ export class RanksView {
         title: `${one.names[c]!.label} ${size(bytes)}` })));
   }
 
+  /** Where a rank's columns stand on the axis, and they. */
+  private course(one: Summary): { begin: number; end: number; bands: Bands } {
+    if (this.scale.axis === "steps") return { begin: one.steps!.first, end: one.steps!.first + one.steps!.n, bands: one.steps!.bands };
+    const at = this.scale.axis === "clock" ? one.began : -one.begin_ns;
+    return { begin: at + one.begin_ns, end: at + one.end_ns, bands: one.bands! };
+  }
+
   private charts() {
     const rows = this.table.sorted().filter((row) => row.summary?.bands);
-    const { from, to, is_common, most } = this.clock;
+    const { axis, from, to, most } = this.scale;
+    this.drawAxis();
     this.place.querySelectorAll<HTMLCanvasElement>("canvas.spark").forEach((canvas, i) => {
       const place = fitted(canvas), one = rows[i]?.summary;
       if (!place || !one?.bands) return;
-      const begin = is_common ? one.began : -one.begin_ns;
-      const x = (ns: number) => ((begin + ns - from) / Math.max(to - from, 1)) * place.width;
-      const left = x(one.begin_ns), right = Math.max(x(one.end_ns), left + 2), columns = one.bands.numbers.length / one.bands.fields;
+      const { begin, end, bands } = this.course(one), columns = bands.numbers.length / bands.fields;
+      const x = (at: number) => ((at - from) / Math.max(to - from, 1)) * place.width;
+      const left = x(begin), right = Math.max(x(end), left + 2);
       place.context.clearRect(0, 0, place.width, place.height);
-      drawStack(place.context, one.bands, one.names, { left, top: 1, width: right - left, height: place.height - 1 },
+      drawStack(place.context, bands, one.names, { left, top: 1, width: right - left, height: place.height - 1 },
         (right - left) / columns, most);
-      canvas.onpointermove = (event) => {
-        const column = Math.floor(((event.offsetX - left) / (right - left)) * columns);
-        const bytes = column < 0 || column >= columns ? 0 : one.names.reduce((sum, _, c) => sum + one.bands!.numbers[column * one.bands!.fields + c]!, 0);
-        tip(event, `${time(((event.offsetX / place.width) * (to - from)))} after ${is_common ? "the first rank's" : "its"} begin in this chart\n${size(bytes)} allocated`);
+      const said = (event: PointerEvent) => {
+        const column = Math.floor(((event.offsetX - left) / (right - left)) * columns), at = (event.offsetX / place.width) * (to - from);
+        const bytes = column < 0 || column >= columns ? 0 : sumAt(bands, column * bands.fields, one.names.length);
+        const where = axis === "steps" ? `iteration ${count(Math.floor(from + at))}`
+          : `${time(at)} after ${axis === "clock" ? "the first rank's" : "its"} begin in this chart`;
+        tip(event, [where, `${size(bytes)} allocated`]);
       };
-      canvas.onpointerleave = (event) => tip(event, "");
+      canvas.onpointermove = canvas.onpointerup = said;
+      canvas.onpointerleave = (event) => event.pointerType !== "touch" && tip(event, "");
     });
+  }
+
+  /** Write the axis of all charts below their column's title. */
+  private drawAxis() {
+    const head = this.place.querySelectorAll("thead th")[CHART];
+    if (!head || !this.place.querySelector("canvas.spark")) return;
+    let canvas = head.querySelector("canvas");
+    if (!canvas) head.append(canvas = make("canvas", { class: "axis", "aria-hidden": "true" }));
+    const place = fitted(canvas);
+    if (!place) return;
+    const { axis, from, to } = this.scale, { context, width } = place, span = axis === "steps" ? to - 1 - from : to - from;
+    const zero = axis === "steps" ? from : 0;
+    context.clearRect(0, 0, width, place.height);
+    context.fillStyle = ink("quiet");
+    for (const at of marks(zero, zero + span, Math.max(2, Math.floor(width / 70))).filter((one) => axis !== "steps" || Number.isInteger(one))) {
+      const x = ((at - zero) / Math.max(to - from, 1)) * width, label = axis === "steps" ? `#${count(at)}` : time(at);
+      if (x + context.measureText(label).width > width) continue;
+      context.fillRect(x, 2, 1, 10);
+      context.fillText(label, x + 3, 7);
+    }
   }
 }
 
