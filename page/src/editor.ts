@@ -34,9 +34,14 @@ export function editorChoice(changed: () => void): HTMLElement {
   } }, ...Object.keys(EDITORS).map((name) => make("option", { value: name, selected: name === chosen() }, name))));
 }
 
-/** Return a frame's folder, file and line; a link if there is an editor. Only an absolute path leads anywhere. */
+/** Return a text as a link to a frame's line; without an editor, or if its path is not absolute, as it is. */
+export function lineLink({ file, line }: Pick<Frame, "file" | "line">, text: string): HTMLElement {
+  const url = file.startsWith("/") && line ? EDITORS[chosen()]!(encodeURI(file), line) : "";
+  return url ? make("a", { href: url }, plain(text)) : make("span", {}, plain(text));
+}
+
+/** Return a frame's folder, file and line, as such a link. */
 export function place(frame: Frame): HTMLElement {
-  const name = plain(frame.file.split("/").slice(-2).join("/")), text = frame.line ? `${name}:${frame.line}` : name;
-  const url = frame.file.startsWith("/") && frame.line ? EDITORS[chosen()]!(encodeURI(frame.file), frame.line) : "";
-  return url ? make("a", { href: url }, text) : make("span", {}, text);
+  const name = frame.file.split("/").slice(-2).join("/");
+  return lineLink(frame, frame.line ? `${name}:${frame.line}` : name);
 }

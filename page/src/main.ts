@@ -64,7 +64,7 @@ class Page {
       (groups) => this.legend.setDrawn(groups));
     this.minimap = new Minimap(byId("minimap"), client, this.store, find, trace);
     this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, (event, text) => tip(event, text), over);
-    this.details = new Details(byId("details"), client, this.store, trace);
+    this.details = new Details(byId("details"), client, this.store, trace, () => this.lists());
     byId("panel-report").append(make("pre", { tabindex: 0 }, outOfMemory(trace)?.text ?? "", trace.text));
     const found = (text: string) => (byId("found").textContent = text);
     this.views = {
@@ -141,7 +141,7 @@ class Page {
   private async zoomIn() {
     const { slot, is_time, since, at } = this.store.state;
     const place = async (moment: number) => (is_time ? this.client.momentNs(slot, moment) : moment);
-    if (since && since < at) this.store.set(bounded(this.device(), is_time, await place(since), await place(at + 1)));
+    if (since) this.store.set(bounded(this.device(), is_time, await place(since), await place(at + 1)));
   }
 
   private bar() {

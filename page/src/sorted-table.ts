@@ -11,6 +11,8 @@ export interface Column<Row> {
   /** Sorts ascending, the most interesting row first; absent: the rows' given order. */
   key?: (row: Row) => number | string;
   text: (row: Row) => string;
+  /** What a CSV has, if more exact than the text. */
+  raw?: (row: Row) => number;
   /** The cell's content, if more than the text. */
   cell?: (row: Row) => (Node | string)[];
   hint?: (row: Row) => string;
@@ -34,6 +36,10 @@ export class SortedTable<Row> {
   set(rows: Row[]) {
     this.rows = rows;
     this.draw();
+  }
+
+  texts(row: Row): string[] {
+    return this.columns.map((one) => one.text(row));
   }
 
   sorted(): Row[] {
@@ -80,7 +86,7 @@ export class SortedTable<Row> {
     // an apostrophe keeps a spreadsheet from reading the cell as a formula
     const cell = (text: string) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`;
     const lines = [this.columns.map((one) => cell(one.title)),
-      ...this.sorted().map((row) => this.columns.map((one) => cell(plain(one.text(row)))))];
+      ...this.sorted().map((row) => this.columns.map((one) => one.raw?.(row) ?? cell(plain(one.text(row)))))];
     return lines.map((one) => `${one.join(",")}\n`).join("");
   }
 }

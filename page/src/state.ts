@@ -13,7 +13,7 @@ export interface State {
   to: number;
   /** the moment that lists describe */
   at: number;
-  /** lists only have blocks allocated from this moment on */
+  /** lists only have blocks allocated from this moment on; before `at`, or 0 */
   since: number;
   /** a category's number, or -1: all */
   category: number;
@@ -59,15 +59,22 @@ export class Store {
   }
 
   set(change: Change) {
-    const changed = new Set<keyof State>();
-    for (const key of Object.keys(change) as (keyof State)[])
-      if (change[key] !== undefined && change[key] !== this.state[key]) changed.add(key);
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    const next = ordered({ ...this.state, ...given }, change.since !== undefined);
+    const changed = new Set((Object.keys(next) as (keyof State)[]).filter((key) => next[key] !== this.state[key]));
     if (!changed.size) return;
-    this.state = { ...this.state, ...change };
+    this.state = next;
     for (const call of this.listeners) call(this.state, changed);
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => keep([link.outer, write(this.state)].filter(Boolean).join("&")), 150);
   }
+}
+
+/** Two chosen moments are a range, whichever was chosen first; a moment before a range that was there is a new choice. */
+function ordered(state: State, isRange: boolean): State {
+  const { since, at } = state;
+  if (!since || since < at) return state;
+  return isRange && since > at ? { ...state, since: at, at: since } : { ...state, since: 0 };
 }
 
 function write(state: State): string {
@@ -109,7 +116,7 @@ export function read(fragment: string, trace: Trace): State {
   const worst = oom ? Math.min(Math.max(oom.moment - 1, 0), device.moments - 1) : device.peak;
   const from = number(given.get("from"), all.from, all.to, all.from);
   const to = number(given.get("to"), all.from, all.to, all.to);
-  return {
+  return ordered({
     slot: device.slot,
     is_time,
     from: from < to ? from : all.from,
@@ -124,5 +131,5 @@ export function read(fragment: string, trace: Trace): State {
     tab: one(given.get("tab"), TABS, "who"),
     life: Math.round(number(given.get("life"), 0, Number.MAX_SAFE_INTEGER, -1)),
     search: (given.get("search") ?? "").slice(0, 200),
-  };
+  }, true);
 }

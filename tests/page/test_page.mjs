@@ -142,6 +142,7 @@ async function gestures(trace) {
   const left = / ([\d.]+ \S+) of what was allocated is left/.exec(said)?.[1];
   await page.waitForFunction((text) => document.querySelector(".crumb").textContent === `all: ${text}`, left, { timeout: 5000 }).catch(() => undefined);
   check(await page.textContent(".crumb") === `all: ${left}`, `who lists what the range left: ${said}, ${await page.textContent(".crumb")}`);
+  check(/is left: [\d.]+ \S+ .*\.py:\d+/.test(said), `the range names the lines that grew: ${said}`);
   await page.keyboard.press("z");
   const [from, to] = await given(page, "from", "to");
   check(from <= since && to > until && to - from < 12 + until - since, `z shows the range: ${from} to ${to}`);
@@ -149,6 +150,16 @@ async function gestures(trace) {
   await page.waitForFunction(() => document.getElementById("range").hidden);
 
   await page.keyboard.press("0");
+  await page.mouse.click(at(0.7), y);
+  const [late] = await given(page, "at");
+  await page.keyboard.down("Shift");
+  await page.mouse.click(at(0.4), y);
+  await page.mouse.click(at(0.9), y);
+  await page.keyboard.up("Shift");
+  const [first, second] = await given(page, "since", "at");
+  check(first === late && second > first, `two cursors are a range in any order: ${first} to ${second}`);
+  await page.mouse.click(at(0.2), y);
+  check((await given(page, "since"))[0] === 0, "a moment before the range is a new choice");
   await page.setViewportSize({ width: 1280, height: 400 });
   await page.mouse.move(at(0.5), y);
   const before = await given(page, "from", "to");
@@ -189,7 +200,10 @@ async function blocks(trace) {
   check(await page.evaluate(() => document.getElementById("tip").hidden), "the tip goes away");
   await page.selectOption("#details select", "VS Code");
   await page.waitForSelector('#details a[href^="vscode://file/home/user/"]');
+  await page.keyboard.press("2");
+  await page.waitForSelector('#panel-table a[href^="vscode://file/home/user/"]');
   await page.selectOption("#details select", "no editor");
+  await page.waitForFunction(() => document.querySelector("#panel-table tbody tr") && !document.querySelector("#panel-table a"));
   await page.keyboard.press("1");
   await page.waitForSelector(".icicle .box");
   const folded = await page.locator(".icicle .box").count();
@@ -262,6 +276,11 @@ async function outOfMemory(trace) {
   const words = first.replace(/\n {2,}/g, " ").split("\n");
   words.forEach((line, i) => check(lines[i]?.startsWith(line), `the page says "${line}": ${lines[i]}`));
   check(words.length > 2, `three lines: ${words}`);
+  for (const begins of ["Why it did not fit", "Would the request be served then?"]) {
+    const wanted = story.slice(story.indexOf(`\n${begins}`) + 1).split(/\n\n(?=\S)/)[0].trimEnd();
+    check(!story.includes(begins) || await page.evaluate((is) => [...document.querySelectorAll(".cause pre")].some((one) => one.textContent === is), wanted),
+      `its "${begins}" opens below them`);
+  }
   check((await page.textContent("#panel-report pre")).startsWith(story.slice(0, 300)), "the report begins with the story");
   await page.close();
 }

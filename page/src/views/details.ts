@@ -28,7 +28,7 @@ export class Details {
   private same: number[] = []; // the last shown line's blocks
 
   constructor(private readonly place: HTMLElement, client: Client, private readonly store: Store,
-              private readonly trace: Trace) {
+              private readonly trace: Trace, private readonly editorChanged: () => void) {
     this.fetch = latest(async () => {
       const { slot, life, at, since } = store.state, number = life >= 0 ? life : this.suggested;
       if (number < 0) {
@@ -81,7 +81,7 @@ export class Details {
       ...this.others(number, same),
       make("button", { click: () => this.store.set({ at: life.born }) }, "Go to its allocation"),
       ...this.frames("Allocated by", life.stack), ...this.frames("In backward of", life.forward_stack),
-      make("p", {}, editorChoice(() => this.fetch())));
+      make("p", {}, editorChoice(this.editorChanged)));
   }
 
   private frames(title: string, list: Frame[]): HTMLElement[] {

@@ -9,6 +9,8 @@ import { change, count, part, plural, size, time } from "../format";
 import { colour, groupName } from "../palette";
 import { Store } from "../state";
 
+const LINES = 3; // that a range names; Who and Table have all
+
 export class Legend {
   private readonly fetch: () => void;
   private drawn = new Set<number>(); // groups in the shown range
@@ -64,16 +66,17 @@ export class Legend {
   /** Tell what happened between the two chosen moments. */
   private async range() {
     const { slot, since, at, is_time } = this.store.state, place = byId("range");
-    place.hidden = !since || since >= at;
+    place.hidden = !since;
     if (place.hidden) return;
-    const [what, from, to] = await Promise.all([this.client.between(slot, since, at), this.client.moment(slot, false, since),
-      this.client.moment(slot, false, at)]);
+    const [what, rows, from, to] = await Promise.all([this.client.between(slot, since, at), this.client.table(slot, at, since, -1),
+      this.client.moment(slot, false, since), this.client.moment(slot, false, at)]);
     if (this.store.state.since !== since || this.store.state.at !== at) return;
+    const most = rows.slice(0, LINES).map((row) => `${size(row.bytes)} ${plain(row.line)}`).join("; ");
     const ends = is_time ? [from.time_ns, to.time_ns] as const : [since, at + 1] as const;
     place.replaceChildren(`From event ${count(from.event)} to ${count(to.event)}, ${time(to.time_ns - from.time_ns)}: `,
       make("b", {}, `${size(what.allocated)} allocated`), ` (${plural(what.allocations, "block")}), `,
       make("b", {}, `${size(what.freed)} freed`), ` (${count(what.frees)}), together `, make("b", {}, change(what.allocated - what.freed)),
-      `. ${size(what.left)} of what was allocated is left: Who and Table list it. `,
+      `. ${size(what.left)} of what was allocated is left${most ? `: ${most}${rows.length > LINES ? `; Table has ${count(rows.length - LINES)} more` : ""}` : ""}. `,
       make("button", { class: "link", title: "show these moments only (z)", click: () =>
         this.store.set(bounded(this.device(), is_time, ...ends)) }, "Zoom in"), " ",
       make("button", { class: "link", title: "list all that is live again (Esc)", click: () => this.store.set({ since: 0 }) }, "Undo"));

@@ -20,7 +20,6 @@ export const PHASES: { [label: string]: string } = {
 const FAR = 4;
 const BOTTOM = 44; // CSS pixels: phases, iterations, the axis
 const BESIDE = 60; // that a label takes beside its line
-const LABEL = 150; // that a label at the chart's end takes
 
 export class Timeline {
   private readonly chart: Chart;
@@ -34,7 +33,6 @@ export class Timeline {
   private chosen: [number, number] | null = null; // pixels, while a range is dragged
   private over = 0; // the block under the pointer; counts up so that a late answer is dropped
   private drawing = 0;
-  private isBesideRight = false; // labels stand at the chart's right end: a cursor is at its left one
   /** fulfilled when something was drawn, or when there is no place to draw */
   readonly first: Promise<void>;
   private isDrawn = () => {};
@@ -186,30 +184,38 @@ export class Timeline {
     }
     this.bandsBelow();
     this.lanes.draw(this.chart.height + BOTTOM);
-    const labels = () => {
-      if (is_far) this.beside(`reserved is above the chart: up to ${size(reserved)}`, 8);
-      else if (reserved) this.beside(`reserved ${size(reserved)}`, y(reserved) + (has_card && y(reserved) - y(card) < 26 ? 9 : -7));
-      if (has_card) this.beside(`the card has ${size(card)}`, y(card) > 14 ? y(card) - 7 : y(card) + 9);
+    const labels = (cursors: number[]) => {
+      const all: [number, number] = [LEFT, LEFT + chart.width];
+      if (is_far) this.beside(`reserved is above the chart: up to ${size(reserved)}`, 8, all, cursors);
+      else if (reserved) this.beside(`reserved ${size(reserved)}`, y(reserved) + (has_card && y(reserved) - y(card) < 26 ? 9 : -7),
+        this.highest(columns, step, (i) => bands.numbers[i * bands.fields + n + 1]!), cursors);
+      if (has_card) this.beside(`the card has ${size(card)}`, y(card) > 14 ? y(card) - 7 : y(card) + 9, all, cursors);
     };
-    labels(); // at once, and again above the cursors, which are drawn when their places are known
-    void this.cursors().then((places) => {
-      if (!places) return;
-      const isRight = places.some((one) => one < LEFT + LABEL) && !places.some((one) => one > LEFT + this.chart.width - LABEL - BESIDE);
-      if (isRight === this.isBesideRight) labels();
-      else {
-        this.isBesideRight = isRight;
-        this.draw();
-      }
-    });
+    void this.cursors().then((places) => places && labels(places));
   }
 
-  /** Write a label at an end of the chart, on the paper's colour, so that no line goes through it. */
-  private beside(text: string, y: number) {
-    const { context, width } = this.chart, wide = context.measureText(text).width;
-    const left = this.isBesideRight ? LEFT + width - wide - 10 : LEFT + 4;
+  /** Return where a line is highest: the pixels of the longest such part. */
+  private highest(columns: number, step: number, value: (column: number) => number): [number, number] {
+    const most = Array.from({ length: columns }, (_, i) => value(i)).reduce((a, b) => Math.max(a, b), 0);
+    let best: [number, number] = [0, 0];
+    for (let i = 0, from = 0; i <= columns; i++) {
+      if (i < columns && value(i) === most) continue;
+      if (i - from > best[1] - best[0]) best = [from, i];
+      from = i + 1;
+    }
+    return [LEFT + best[0] * step, LEFT + best[1] * step];
+  }
+
+  /** Write a label beside the part of a line between two pixels, where no cursor is, on the paper's colour. */
+  private beside(text: string, y: number, [from, to]: [number, number], cursors: number[]) {
+    const { context, width } = this.chart, wide = context.measureText(text).width + 6;
+    const inside = (x: number) => Math.max(Math.min(x, LEFT + width - wide - 4), LEFT + 4);
+    const places = [from + 4, to - wide - 4, (from + to - wide) / 2, from - wide - BESIDE - 4].map(inside);
+    const is_free = (x: number) => cursors.every((one) => one + BESIDE < x || one - BESIDE > x + wide);
+    const left = places.find(is_free) ?? places[0]!;
     context.fillStyle = ink("paper");
     context.globalAlpha = 0.8;
-    context.fillRect(left, y - 7, wide + 6, 13);
+    context.fillRect(left, y - 7, wide, 13);
     context.globalAlpha = 1;
     context.fillStyle = ink("ink");
     context.textAlign = "left";
@@ -324,7 +330,7 @@ export class Timeline {
       context.fillText(label, pixel + (is_right ? -4 : 4), top + 7);
     };
     const work: Promise<void>[] = [];
-    if (state.since && state.since < state.at && !this.chosen)
+    if (state.since && !this.chosen)
       work.push(Promise.all([place(state.since), place(state.at)]).then(([from, to]) => {
         if (state === this.store.state) this.region(Math.max(from!, LEFT), Math.min(to!, LEFT + width));
       }));

@@ -35,14 +35,35 @@ export function outOfMemory(trace: Trace): { lines: string[]; text: string } | n
   return { lines: head.replace(/\n {2,}/g, " ").split("\n").filter((line) => line), text: `${text}\n` };
 }
 
+/** Parts of what memtap oom says that open below its lines: how they begin there, and what they are called here. */
+const PARTS: [begins: string, label: string][] = [["Would the request be served then?", "What would have served it"],
+  ["Why it did not fit", "Why it did not fit"], ["Whole device", "The whole card"]];
+
+/** Return a part of the text, up to the next line that begins a part after an empty one; "": there is none. */
+function part(text: string, begins: string): string {
+  const at = `\n${text}`.indexOf(`\n${begins}`);
+  return at < 0 ? "" : text.slice(at).split(/\n\n(?=\S)/)[0]!.trimEnd();
+}
+
+/** A line; what it says to paste is chosen as a whole by one click. */
+function words(line: string): (Node | string)[] {
+  const [, before, setting, after] = /^(Do: )(export \S+)(.*)$/.exec(line) ?? [];
+  return setting ? [before!, make("code", { class: "paste" }, plain(setting)), plain(after!)] : [plain(line)];
+}
+
 export function showVerdict(place: HTMLElement, trace: Trace, store: Store | null) {
   const story = trace.headline.some((line) => line.startsWith("Ended: out of memory")) ? outOfMemory(trace) : null;
   const rest = story ? trace.headline.filter((line) => !/^Memory ran out/.test(line)) : trace.headline;
-  place.replaceChildren(...[...(story?.lines ?? []), ...rest].map((line) => {
+  const sentence = (line: string) => {
     const way = store && WAYS.find((one) => one.begins.test(line));
-    return make("p", {}, plain(line), ...(way ? [" ", make("button", { class: "link", click: () => {
+    return make("p", {}, ...words(line), ...(way ? [" ", make("button", { class: "link", click: () => {
       const device = mainDevice(trace); // the sentences describe this device
       store.set({ slot: device.slot, category: -1, since: 0, ...whole(device, store.state.is_time), ...way.to(device, trace) });
     } }, way.label)] : []));
-  }));
+  };
+  const parts = story ? PARTS.map(([begins, label]) => [label, part(story.text, begins)] as const).filter(([, text]) => text) : [];
+  place.replaceChildren(...(story ? [make("div", { class: "cause" }, ...story.lines.map(sentence),
+    make("div", { class: "bar" }, ...parts.map(([label, text]) =>
+      make("details", {}, make("summary", {}, label), make("pre", { tabindex: 0 }, text)))))] : []),
+    ...rest.map(sentence));
 }
