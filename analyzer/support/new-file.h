@@ -60,7 +60,8 @@ int mt_new_file_close(struct mt_new_file *file, FILE *out, int rc);
  * negative errno. */
 int mt_append_open(const char *path);
 
-/* Make the missing folders of a path: "/some/folder/" of "/some/folder/file". Return 0 or a negative errno. */
+/* Make the missing folders of a path: "/some/folder/" of "/some/folder/file". Return 0 or a
+ * negative errno. */
 int mt_make_folders(const char *path);
 
 /* Check what is written to as it is, such as a database or a folder: 0, also if it is missing, or a

@@ -123,8 +123,8 @@ static int working_directory(char *out, size_t size)
     return 0;
 }
 
-/* Make the traces' folder if it is missing and the pattern names it without %: otherwise the program would run for
- * hours in vain. */
+/* Make the traces' folder if it is missing and the pattern names it without %: otherwise the
+ * program would run for hours in vain. */
 static int check_output(const char *output)
 {
     char folder[PATH_MAX];
