@@ -68,9 +68,11 @@ CUresult cuGetExportTable(const void **out, const CUuuid *id)
 
     (void)id;
     if (!atomic_exchange_explicit(&told, 1, memory_order_relaxed))
-        fputs("cudasim: the program brings NVIDIA's own runtime (or CUPTI), which wants NVIDIA's "
-              "driver; to simulate it, link it to the shared runtime (nvcc --cudart shared)\n",
-              stderr);
+        fputs(
+            "cudasim: the program brings NVIDIA's own runtime (or CUPTI) linked in, which wants "
+            "NVIDIA's driver, and cannot be simulated: CuPy's wheels do, CTranslate2's, RMM's, and "
+            "cuda.bindings.runtime. A program of your own: nvcc --cudart shared\n",
+            stderr);
     if (out)
         *out = NULL;
     return CUDA_ERROR_NOT_SUPPORTED;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cublasLt: programs ask for algorithms, and give up if there is none. */
+/* cublasLt: programs ask for algorithms, and give up if there is none; and they read back what they
+ * have said of a matrix. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/device/device.h"
@@ -14,6 +16,28 @@ struct lt_result {
     int reserved[4];
 };
 
+/* A program may give the memory of a descriptor itself, of CUDA 12's size: an attribute has the
+ * place of its number, and those without one are dropped. */
+enum { LAYOUT_PLACES = 8, OPERATION_PLACES = 32, ALLOC_FAILED = 3, INVALID_VALUE = 7 };
+enum { LAYOUT_TYPE = 0, LAYOUT_ROWS = 2, LAYOUT_COLUMNS, LAYOUT_LEADING, LAYOUT_BATCHES };
+enum { OPERATION_COMPUTES = 0, OPERATION_SCALES };
+
+int cublasLtMatrixLayoutInit_internal(uint64_t *layout, size_t size, int type, uint64_t rows,
+                                      uint64_t columns, int64_t leading);
+int cublasLtMatrixLayoutCreate(uint64_t **out, int type, uint64_t rows, uint64_t columns,
+                               int64_t leading);
+int cublasLtMatrixLayoutDestroy(uint64_t *layout);
+int cublasLtMatrixLayoutSetAttribute(uint64_t *layout, unsigned attribute, const void *value,
+                                     size_t size);
+int cublasLtMatrixLayoutGetAttribute(const uint64_t *layout, unsigned attribute, void *value,
+                                     size_t size, size_t *written);
+int cublasLtMatmulDescInit_internal(uint64_t *operation, size_t size, int computes, int scales);
+int cublasLtMatmulDescCreate(uint64_t **out, int computes, int scales);
+int cublasLtMatmulDescDestroy(uint64_t *operation);
+int cublasLtMatmulDescSetAttribute(uint64_t *operation, unsigned attribute, const void *value,
+                                   size_t size);
+int cublasLtMatmulDescGetAttribute(const uint64_t *operation, unsigned attribute, void *value,
+                                   size_t size, size_t *written);
 int cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c,
                                    void *d, void *preference, int wanted, struct lt_result *results,
                                    int *count);
@@ -21,6 +45,113 @@ int cublasLtMatmulAlgoCheck(void *handle, void *operation, void *a, void *b, voi
                             const void *algorithm, struct lt_result *result);
 int cublasLtMatmulAlgoConfigGetAttribute(const void *algorithm, int attribute, void *value,
                                          size_t size, size_t *written);
+
+static int set_attribute(uint64_t *places, unsigned n, unsigned attribute, const void *value,
+                         size_t size)
+{
+    if (!places || !value || size > sizeof(*places))
+        return INVALID_VALUE;
+    if (attribute < n) {
+        places[attribute] = 0;
+        memcpy(&places[attribute], value, size);
+    }
+    return 0;
+}
+
+/* size 0: how large is the attribute? Of all that programs ask so, the answer fits a place. */
+static int get_attribute(const uint64_t *places, unsigned n, unsigned attribute, void *value,
+                         size_t size, size_t *written)
+{
+    size_t known = size < sizeof(*places) ? size : sizeof(*places);
+
+    if (!places || (size && !value) || (!size && !written))
+        return INVALID_VALUE;
+    if (size)
+        memset(value, 0, size);
+    if (size && attribute < n)
+        memcpy(value, &places[attribute], known);
+    if (written)
+        *written = size ? size : sizeof(*places);
+    return 0;
+}
+
+int cublasLtMatrixLayoutInit_internal(uint64_t *layout, size_t size, int type, uint64_t rows,
+                                      uint64_t columns, int64_t leading)
+{
+    if (!layout || size < LAYOUT_PLACES * sizeof(*layout))
+        return INVALID_VALUE;
+    memset(layout, 0, LAYOUT_PLACES * sizeof(*layout));
+    layout[LAYOUT_TYPE] = (uint32_t)type;
+    layout[LAYOUT_ROWS] = rows;
+    layout[LAYOUT_COLUMNS] = columns;
+    layout[LAYOUT_LEADING] = (uint64_t)leading;
+    layout[LAYOUT_BATCHES] = 1;
+    return 0;
+}
+
+int cublasLtMatrixLayoutCreate(uint64_t **out, int type, uint64_t rows, uint64_t columns,
+                               int64_t leading)
+{
+    size_t size = LAYOUT_PLACES * sizeof(**out);
+
+    *out = malloc(size);
+    return *out ? cublasLtMatrixLayoutInit_internal(*out, size, type, rows, columns, leading)
+                : ALLOC_FAILED;
+}
+
+int cublasLtMatrixLayoutDestroy(uint64_t *layout)
+{
+    free(layout);
+    return 0;
+}
+
+int cublasLtMatrixLayoutSetAttribute(uint64_t *layout, unsigned attribute, const void *value,
+                                     size_t size)
+{
+    return set_attribute(layout, LAYOUT_PLACES, attribute, value, size);
+}
+
+int cublasLtMatrixLayoutGetAttribute(const uint64_t *layout, unsigned attribute, void *value,
+                                     size_t size, size_t *written)
+{
+    return get_attribute(layout, LAYOUT_PLACES, attribute, value, size, written);
+}
+
+int cublasLtMatmulDescInit_internal(uint64_t *operation, size_t size, int computes, int scales)
+{
+    if (!operation || size < OPERATION_PLACES * sizeof(*operation))
+        return INVALID_VALUE;
+    memset(operation, 0, OPERATION_PLACES * sizeof(*operation));
+    operation[OPERATION_COMPUTES] = (uint32_t)computes;
+    operation[OPERATION_SCALES] = (uint32_t)scales;
+    return 0;
+}
+
+int cublasLtMatmulDescCreate(uint64_t **out, int computes, int scales)
+{
+    size_t size = OPERATION_PLACES * sizeof(**out);
+
+    *out = malloc(size);
+    return *out ? cublasLtMatmulDescInit_internal(*out, size, computes, scales) : ALLOC_FAILED;
+}
+
+int cublasLtMatmulDescDestroy(uint64_t *operation)
+{
+    free(operation);
+    return 0;
+}
+
+int cublasLtMatmulDescSetAttribute(uint64_t *operation, unsigned attribute, const void *value,
+                                   size_t size)
+{
+    return set_attribute(operation, OPERATION_PLACES, attribute, value, size);
+}
+
+int cublasLtMatmulDescGetAttribute(const uint64_t *operation, unsigned attribute, void *value,
+                                   size_t size, size_t *written)
+{
+    return get_attribute(operation, OPERATION_PLACES, attribute, value, size, written);
+}
 
 int cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c,
                                    void *d, void *preference, int wanted, struct lt_result *results,

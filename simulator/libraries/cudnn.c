@@ -14,6 +14,7 @@ enum {
     ENGINE_OF_HEURISTIC = 300,
     WORKSPACE_OF_CONFIG = 303,
     SHARED_MEMORY_OF_CONFIG = 304,
+    CONFIG_OF_PLAN = 401,
     WORKSPACE_OF_PLAN = 402,
     INDEX_OF_ENGINE = 1301,
 };
@@ -67,6 +68,7 @@ static int64_t values_of(int name)
     case ENGINE_OF_HEURISTIC:
     case WORKSPACE_OF_CONFIG:
     case SHARED_MEMORY_OF_CONFIG:
+    case CONFIG_OF_PLAN:
     case WORKSPACE_OF_PLAN:
     case INDEX_OF_ENGINE:
         return 1;

@@ -61,6 +61,33 @@ class Notes(unittest.TestCase):
         self.assertEqual(done.stderr.count('\n'), 1)
 
 
+    def test_the_drivers_files_are_seen(self):
+        done = run(sys.executable, '-c', 'import os\nfor name in ("ctl", "-uvm", "0", "1", "2", "x"): name = "/dev/nvidia" + name; '
+                   'print(os.path.exists(name), os.access(name, os.R_OK))', options=('--gpus', '2'))
+        self.assertEqual(done.stdout.split('\n')[:6], ['True True'] * 4 + ['False False'] * 2)
+
+    def test_a_card_can_be_asked_what_it_compiles_for(self):
+        for soname, count in ('libnvrtc.so.13', 12), ('libnvrtc.so.12', 20):
+            done = run(sys.executable, '-c', f'import ctypes; nvrtc = ctypes.CDLL("{soname}"); n = ctypes.c_int(); '
+                       'nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(n)); all = (ctypes.c_int * n.value)(); '
+                       'nvrtc.nvrtcGetSupportedArchs(all); print(n.value, 90 in all)')
+            self.assertEqual(done.stdout, f'{count} True\n')
+
+    def test_what_was_said_of_a_matrix_can_be_read_back(self):
+        """XLA asks cublasLt for its layouts."""
+        done = run(sys.executable, '-c', """from ctypes import *
+lt, layout, rows, n = CDLL("libcublasLt.so.13"), c_void_p(), c_uint64(), c_size_t()
+lt.cublasLtMatrixLayoutCreate(byref(layout), 0, c_uint64(5), c_uint64(7), c_int64(9))
+lt.cublasLtMatrixLayoutSetAttribute(layout, 3, byref(c_uint64(1 << 40)), c_size_t(8))
+for attribute in 2, 3, 4, 5, 99:
+    lt.cublasLtMatrixLayoutGetAttribute(layout, attribute, byref(rows), c_size_t(8), byref(n))
+    print(rows.value, n.value)
+print(lt.cublasLtMatrixLayoutGetAttribute(layout, 2, None, c_size_t(0), byref(n)), n.value,
+      lt.cublasLtMatrixLayoutGetAttribute(None, 2, None, c_size_t(0), byref(n)), lt.cublasLtMatrixLayoutDestroy(layout))
+""")
+        self.assertEqual(done.stdout, f'5 8\n{1 << 40} 8\n9 8\n1 8\n0 8\n0 8 7 0\n')
+
+
 class Launcher(unittest.TestCase):
     def test_the_exit_code_is_the_programs(self):
         self.assertEqual(run('sh', '-c', 'exit 9').returncode, 9)
