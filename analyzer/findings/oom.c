@@ -36,9 +36,12 @@ static void find_fitting(struct mt_oom_story *story)
             story->fitting += segments->segment[i].largest_free;
 }
 
+/* Less than a thousandth of what is live is no advice, unless each iteration adds as much. */
 static void advise(struct mt_oom_story *story, const char *change, const char *what, uint64_t bytes)
 {
-    if (bytes && story->n_advice < MT_ADVICE_KEPT)
+    bool is_repeated = bytes == story->device->growth.per_iteration;
+    if (bytes && (bytes > story->oom->allocated / 1000 || is_repeated) &&
+        story->n_advice < MT_ADVICE_KEPT)
         story->advice[story->n_advice++] =
             (struct mt_advice){.what = what, .change = change, .bytes = bytes};
 }

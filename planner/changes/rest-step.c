@@ -18,24 +18,53 @@ static unsigned common(unsigned a, unsigned b)
     return b ? common(b, a % b) : a;
 }
 
-/* Return how many blocks of a size come together, in the order in which they were made: the last
- * ones may be more still. */
-static unsigned count_together(const struct mt_resting *resting)
+static bool is_state(const struct mt_recorded_block *block)
+{
+    return block->category == MT_CATEGORY_OPTIMIZER_STATE && !block->is_master && block->size > 512;
+}
+
+/* The blocks of one size that come together, from a place on. */
+struct run {
+    uint64_t size;
+    unsigned n;
+    size_t next;
+};
+
+static struct run run_from(const struct mt_recording *recording, size_t at,
+                           bool (*counts)(const struct mt_recorded_block *block))
+{
+    struct run run = {.next = at};
+    for (; run.next < recording->n; run.next++) {
+        const struct mt_recorded_block *block = &recording->block[run.next];
+        if (!counts(block))
+            continue;
+        if (run.n && block->size != run.size)
+            break;
+        run.size = block->size;
+        run.n++;
+    }
+    return run;
+}
+
+/* Return how many blocks the optimizer keeps for each parameter: what comes together is of the
+ * parameters that come together. The last ones may be more still, if the request that failed is as
+ * large; without others there are two, Adam's. 0: they follow no rule. */
+static unsigned count_values(struct mt_resting *resting, double wider)
 {
     const struct mt_recording *recording = resting->recording;
-    uint64_t size = 0;
-    unsigned run = 0, all = 0;
-    for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded_block *block = &recording->block[i];
-        if (block->category != MT_CATEGORY_OPTIMIZER_STATE || block->is_master ||
-            block->size <= 512)
-            continue;
-        if (block->size != size && run)
-            all = common(all, run);
-        run = block->size == size ? run + 1 : 1;
-        size = block->size;
+    const struct mt_recorded_block *failed = mt_recorded_at(recording, resting->rest->cut);
+    struct run of = {0}, run = run_from(recording, 0, is_state);
+    unsigned all = 0;
+    for (bool is_in_order = true; run.n; run = run_from(recording, run.next, is_state)) {
+        bool is_last = run.next == recording->n;
+        of = run_from(recording, of.next, mt_is_trained);
+        is_in_order = is_in_order && of.n && mt_scaled(of.size, wider) == run.size;
+        if (is_last && (all || !failed || failed->size == run.size))
+            break;
+        all = common(all, is_in_order && run.n % of.n == 0 ? run.n / of.n : run.n);
     }
-    return all;
+    resting->rest->supposes_adam = !all;
+    return all ? all : 2;
 }
 
 /* Of the parameters that have been stepped. False: none has, or they follow no rule. */
@@ -43,25 +72,47 @@ static bool find_state(struct mt_resting *resting, struct state *state)
 {
     const struct mt_recording *recording = resting->recording;
     static const double widths[] = {1, 2, 0.5, 4, 0.25};
-    uint64_t first = 0;
+    const uint64_t first = run_from(recording, 0, is_state).size;
     size_t small = 0;
-    for (size_t i = 0; i < recording->n; i++) {
-        const struct mt_recorded_block *block = &recording->block[i];
-        if (block->category != MT_CATEGORY_OPTIMIZER_STATE || block->is_master)
-            continue;
-        small += block->size <= 512;
-        first = first || block->size <= 512 ? first : block->size;
-    }
-    state->values = count_together(resting);
+    for (size_t i = 0; i < recording->n; i++)
+        small += recording->block[i].category == MT_CATEGORY_OPTIMIZER_STATE &&
+                 !recording->block[i].is_master && recording->block[i].size <= 512;
     state->is_on_device = small > 1;
-    for (size_t w = 0; state->values && w < sizeof widths / sizeof *widths; w++)
+    for (size_t w = 0; first && w < sizeof widths / sizeof *widths; w++)
         for (size_t i = 0; i < recording->n; i++)
             if (mt_is_trained(&recording->block[i]) &&
                 mt_scaled(recording->block[i].size, widths[w]) == first) {
                 state->wider = widths[w];
+                state->values = count_values(resting, widths[w]);
                 return true;
             }
     return false;
+}
+
+/* What ran out of memory is state, if state of that size is still to come. */
+static int mark_failed(struct mt_resting *resting, const struct state *state)
+{
+    struct mt_recording *recording = resting->recording;
+    struct mt_recorded_block *failed = mt_recorded_at(recording, resting->rest->cut);
+    struct mt_rest_sizes there;
+    if (!failed || failed->phase != MT_PHASE_STEP)
+        return 0;
+    int rc = mt_rest_sizes_of(&there, resting, MT_CATEGORY_OPTIMIZER_STATE);
+    for (size_t i = 0; !rc && i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (!mt_is_trained(block) || block->end != MT_EVER ||
+            mt_scaled(block->size, state->wider) != failed->size)
+            continue;
+        for (unsigned j = 0; j < state->values; j++)
+            if (!mt_rest_sizes_take(&there, failed->size)) {
+                failed->category = MT_CATEGORY_OPTIMIZER_STATE;
+                resting->rest->state = failed->size;
+                goto out;
+            }
+    }
+out:
+    free(there.size);
+    return rc;
 }
 
 /* State of the parameters that have none yet. */
@@ -130,16 +181,18 @@ int mt_rest_step(struct mt_resting *resting, bool is_begun)
     struct state state = {.values = 2, .wider = 1};
     bool was_stepped = recording->n_steps > (is_begun ? 1u : 0u);
     uint64_t begin = ++resting->now;
+    rest->supposes_adam = !has_state(recording) && !was_stepped;
     if (has_state(recording) && !find_state(resting, &state) && !was_stepped)
         return -ENOENT;
-    rest->supposes_adam = !recording->n_steps;
     rest->is_in_step = is_begun && !was_stepped;
     if (!is_begun && mt_grow(&recording->step, &recording->steps_capacity, recording->n_steps + 1,
                              sizeof *recording->step))
         return -ENOMEM;
     if (!is_begun)
         recording->step[recording->n_steps++] = (struct mt_recorded_step){.begin = begin};
-    int rc = was_stepped ? 0 : add_state(resting, &state);
+    int rc = was_stepped ? 0 : mark_failed(resting, &state);
+    if (!rc && !was_stepped)
+        rc = add_state(resting, &state);
     if (!rc && (!was_stepped || has_state(recording)))
         rc = add_passing(resting, &state);
     recording->step[recording->n_steps - 1].end = ++resting->now;

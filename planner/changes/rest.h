@@ -21,7 +21,7 @@ struct mt_rest {
     uint64_t state;         /* bytes of the optimizer's state that are still to come */
     uint64_t passing;       /* bytes that the step needs only while it runs */
     bool is_in_step;        /* memory ran out in a step that makes state */
-    bool supposes_adam;     /* no step was seen: two values for each trained parameter */
+    bool supposes_adam;     /* no parameter's state was seen whole: two values for each */
 };
 
 /* Add what follows the request that failed at that event: its block is there already

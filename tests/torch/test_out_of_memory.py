@@ -88,6 +88,29 @@ def test_optimizer_advice():
         equal(f"8-bit optimizer, {kind}", saved, [moments * 3 // 4] if moments else [])
 
 
+def test_first_step():
+    """What the first step keeps in all, by what it made before memory ran out: nothing, a part of a parameter's state, that of
+    one parameter, that of all but the last."""
+    program = pathlib.Path(__file__).with_name("first_step_oom.py")
+    with harness.folder() as work, harness.Forks(program) as forks:
+        path = pathlib.Path(work) / "t.mtap"
+        for name, free, is_supposed in (("adam", 16, True), ("adam", 40, True), ("adam", 72, True), ("adam", 168, False),
+                                        ("adam-fused", 72, True), ("rmsprop", 80, False)):
+            path.unlink(missing_ok=True)
+            _, output = forks.run(path, program, name, free)
+            parameters = int(output.split()[1])
+            told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
+            text = harness.must_run([MEMTAP, "oom", path]).stdout
+            made = told["categories"]["optimizer_state"]
+            of = f"first step, {name}, {free} MiB"
+            equal(f"{of}: phase", told["phase"], "optimizer")
+            state = made + told["rest"]["state"]
+            wanted = parameters * (1 if name == "rmsprop" else 2)
+            check(wanted <= state <= wanted + 8192, f"{of}: {state} bytes of state, but {wanted}")
+            equal(f"{of}: it is said that Adam is supposed", (told["rest"]["supposes_adam"], ", if it is Adam" in text), (is_supposed,) * 2)
+            check(all("KiB less" not in line for line in text.splitlines()), f"{of}: advice that saves nothing")
+
+
 def test_limit():
     """A memory fraction, not the card, was too small: both commands say so."""
     program = pathlib.Path(__file__).with_name("limited_oom.py")
@@ -117,6 +140,7 @@ def main():
     harness.need_torch()
     test_in_backward()
     test_optimizer_advice()
+    test_first_step()
     test_limit()
     for case in CASES:
         test(*case)
