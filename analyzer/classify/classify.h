@@ -73,6 +73,10 @@ bool mt_is_kept_by_backward(const struct mt_block *block);
 /* "certain", "likely", "guess". */
 const char *mt_certainty_name(enum mt_certainty certainty);
 
+/* Stands before a category in tables: a space where it is certain; and what the marks mean. */
+char mt_certainty_mark(enum mt_certainty certainty);
+extern const char mt_certainty_legend[];
+
 /* Return the first rule that holds; never NULL. */
 const struct mt_rule *mt_classify(const struct mt_rule_context *context,
                                   const struct mt_block *block);
@@ -83,10 +87,15 @@ struct mt_verdict {
     const struct mt_rule *rule;
 };
 
-/* Return whether the rule is a guess; "other" claims nothing. */
+/* Return how sure a block's category is; "other" claims nothing. */
+static inline enum mt_certainty mt_certainty_of(const struct mt_rule *rule)
+{
+    return rule->category == MT_CATEGORY_OTHER ? MT_CERTAIN : rule->certainty;
+}
+
 static inline int mt_rule_guesses(const struct mt_rule *rule)
 {
-    return rule->certainty == MT_GUESS && rule->category != MT_CATEGORY_OTHER;
+    return mt_certainty_of(rule) == MT_GUESS;
 }
 
 /* Return the rule's name if it is a guess, else NULL. It lives as long as the program. */

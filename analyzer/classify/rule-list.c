@@ -8,6 +8,14 @@ const char *mt_certainty_name(enum mt_certainty certainty)
     return names[certainty];
 }
 
+char mt_certainty_mark(enum mt_certainty certainty)
+{
+    static const char marks[] = {[MT_CERTAIN] = ' ', [MT_LIKELY] = '~', [MT_GUESS] = '?'};
+    return marks[certainty];
+}
+
+const char mt_certainty_legend[] = "~ likely, by place or use; ? a guess, by lifetime or size";
+
 size_t mt_rules_count(const struct mt_user_rules *user)
 {
     return mt_user_rules_count(user) + mt_n_rules;

@@ -60,6 +60,8 @@ static int add_site(struct mt_growth *growth, size_t *capacity, const struct rem
     for (const struct remnant *at = first; at < end; at++) {
         site.iterations += at == first || at->iteration != at[-1].iteration;
         site.bytes += at->verdict->block->size;
+        if (mt_certainty_of(at->verdict->rule) > site.certainty)
+            site.certainty = mt_certainty_of(at->verdict->rule);
     }
     if (site.iterations < LEAST_ITERATIONS)
         return 0;

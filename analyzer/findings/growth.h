@@ -10,10 +10,11 @@
 #include "analyzer/model/spans.h"
 
 struct mt_growth_site {
-    uint32_t line;             /* the stack of one of them: mt_line_stack */
-    enum mt_category category; /* of all of them */
-    uint32_t iterations;       /* that left blocks */
-    uint64_t bytes;            /* of these blocks */
+    uint32_t line;               /* the stack of one of them: mt_line_stack */
+    enum mt_category category;   /* of all of them */
+    enum mt_certainty certainty; /* of the category, for the block where it is least */
+    uint32_t iterations;         /* that left blocks */
+    uint64_t bytes;              /* of these blocks */
 };
 
 struct mt_growth {

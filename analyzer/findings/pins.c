@@ -66,6 +66,7 @@ int mt_pins_find(struct mt_pins *found, const struct mt_segments *segments, unsi
         const struct mt_verdict *verdict = keeper(segment, verdicts);
         pins[n++] = (struct mt_pin){.stack = mt_line_stack(definitions, verdict->block),
                                     .category = verdict->rule->category,
+                                    .certainty = mt_certainty_of(verdict->rule),
                                     .segments = 1,
                                     .blocks = segment->n_blocks,
                                     .bytes = segment->used,

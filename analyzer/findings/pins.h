@@ -13,6 +13,7 @@
 struct mt_pin {
     uint32_t stack;
     enum mt_category category;
+    enum mt_certainty certainty;      /* of the category, for the block where it is least */
     uint64_t segments, blocks, bytes; /* bytes of the blocks */
     uint64_t free;                    /* free bytes in these segments */
 };

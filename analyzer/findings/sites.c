@@ -24,10 +24,23 @@ int mt_sites_collect(struct mt_sites *sites, const struct mt_naming *naming,
                                                  .stack = sum->stack,
                                                  .node_name = sum->key[OPERATOR],
                                                  .name = sum->key[NAME],
-                                                 .guess = sum->guess};
+                                                 .guess = sum->guess,
+                                                 .certainty = (enum mt_certainty)sum->certainty};
     }
     mt_sums_clear(&sums);
     return rc;
+}
+
+enum mt_certainty mt_sites_certainty(const struct mt_sites *sites, enum mt_category category)
+{
+    uint64_t bytes[] = {[MT_CERTAIN] = 0, [MT_LIKELY] = 0, [MT_GUESS] = 0};
+    for (size_t i = 0; i < sites->n; i++)
+        if (sites->site[i].category == category)
+            bytes[sites->site[i].certainty] += sites->site[i].bytes;
+    uint64_t least = (bytes[MT_CERTAIN] + bytes[MT_LIKELY] + bytes[MT_GUESS]) / 100;
+    return bytes[MT_GUESS] > least                      ? MT_GUESS
+           : bytes[MT_GUESS] + bytes[MT_LIKELY] > least ? MT_LIKELY
+                                                        : MT_CERTAIN;
 }
 
 void mt_sites_clear(struct mt_sites *sites)

@@ -15,6 +15,7 @@ struct mt_site {
     uint32_t node_name; /* string id of the backward node's type: stack is its forward line */
     uint32_t name;      /* string id: the program's name for it; 0: none */
     const char *guess;  /* the rule that guessed the category; NULL: not a guess */
+    enum mt_certainty certainty; /* of the category, for the block where it is least */
 };
 
 struct mt_sites {
@@ -26,6 +27,10 @@ struct mt_sites {
 int mt_sites_collect(struct mt_sites *sites, const struct mt_naming *naming,
                      const struct mt_verdict *verdicts, size_t n);
 void mt_sites_clear(struct mt_sites *sites);
+
+/* Return how sure a category is, where it is least; what is less than a hundredth of the category
+ * does not count. */
+enum mt_certainty mt_sites_certainty(const struct mt_sites *sites, enum mt_category category);
 
 /* Return the stack of the nearest caller in the user's own code if a site lies in an installed
  * package; 0 if it does not, or none is known. */

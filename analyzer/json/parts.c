@@ -77,9 +77,10 @@ json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *de
     json_t *array = json_array();
     for (size_t i = 0; i < pins->n; i++) {
         const struct mt_pin *pin = &pins->pin[i];
-        json_array_append_new(array, json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "line",
+        json_array_append_new(array, json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o}", "line",
                                                mt_json_frame(definitions, pin->stack), "category",
-                                               mt_categories[pin->category].name, "segments",
+                                               mt_categories[pin->category].name, "certainty",
+                                               mt_certainty_name(pin->certainty), "segments",
                                                mt_json_number(pin->segments), "blocks",
                                                mt_json_number(pin->blocks), "bytes",
                                                mt_json_number(pin->bytes), "free",

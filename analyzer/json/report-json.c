@@ -74,10 +74,11 @@ static json_t *growth(const struct mt_definitions *definitions, const struct mt_
     json_t *sites = json_array();
     for (size_t i = 0; i < growth->n; i++) {
         const struct mt_growth_site *site = &growth->site[i];
-        json_array_append_new(sites, json_pack("{s:o, s:i, s:s, s:o}", "bytes",
+        json_array_append_new(sites, json_pack("{s:o, s:i, s:s, s:s, s:o}", "bytes",
                                                mt_json_number(site->bytes), "iterations",
                                                (int)site->iterations, "category",
-                                               mt_categories[site->category].name, "line",
+                                               mt_categories[site->category].name, "certainty",
+                                               mt_certainty_name(site->certainty), "line",
                                                mt_json_frame(definitions, site->line)));
     }
     return json_pack("{s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration), "sites",
@@ -129,10 +130,11 @@ static json_t *call_sites(const struct mt_definitions *definitions, const struct
     for (size_t i = 0; i < n; i++) {
         const struct mt_site *site = &device->sites.site[i];
         json_array_append_new(
-            array, json_pack("{s:o, s:o, s:s, s:s?, s:o, s:o, s:o, s:o}", "bytes",
+            array, json_pack("{s:o, s:o, s:s, s:s, s:s?, s:o, s:o, s:o, s:o}", "bytes",
                              mt_json_number(site->bytes), "blocks", mt_json_number(site->blocks),
-                             "category", mt_categories[site->category].name, "guess", site->guess,
-                             "operator", mt_json_type_name(definitions, site->node_name), "line",
+                             "category", mt_categories[site->category].name, "certainty",
+                             mt_certainty_name(site->certainty), "guess", site->guess, "operator",
+                             mt_json_type_name(definitions, site->node_name), "line",
                              mt_json_frame(definitions, site->stack), "called_from",
                              mt_json_frame(definitions, mt_site_caller(definitions, site)), "name",
                              mt_json_name(definitions, site->name)));

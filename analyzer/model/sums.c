@@ -47,6 +47,7 @@ static void put_together(struct mt_sums *sums)
         }
         to->bytes += one->bytes;
         to->blocks += one->blocks;
+        to->certainty = one->certainty > to->certainty ? one->certainty : to->certainty;
         if (one->guess && (!to->guess || to->largest_guess < one->largest_guess)) {
             to->guess = one->guess;
             to->largest_guess = one->largest_guess;

@@ -17,6 +17,7 @@ struct mt_sum {
     uint32_t stack;                  /* of the largest block; the lowest of several */
     const char *guess;               /* of the largest block that has one; NULL: none has */
     uint64_t largest, largest_guess; /* bytes of these blocks */
+    unsigned certainty;              /* of the least certain block, an enum mt_certainty */
 };
 
 /* Sums of zeros are empty. */

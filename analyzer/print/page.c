@@ -122,11 +122,11 @@ static void print_bar(const struct mt_page *page, uint64_t part, uint64_t whole,
     mt_colour(page->out, page->style, 0);
 }
 
-static void print_share(const struct mt_page *page, const char *label, uint64_t part,
+static void print_share(const struct mt_page *page, char mark, const char *label, uint64_t part,
                         uint64_t whole, unsigned colour)
 {
     char size[MT_SIZE_TEXT];
-    fprintf(page->out, "  %-16s %11s  %5.1f %%", label, mt_size_text(size, part),
+    fprintf(page->out, " %c%-16s %11s  %5.1f %%", mark, label, mt_size_text(size, part),
             whole ? 100.0 * (double)part / (double)whole : 0.0);
     if (whole)
         print_bar(page, part, whole, colour);
@@ -180,23 +180,31 @@ void mt_page_categories(const struct mt_page *page, const struct mt_device *devi
 {
     unsigned order[MT_CATEGORY_ROOM];
     uint64_t whole = device->unseen;
+    enum mt_certainty least = MT_CERTAIN;
     for (unsigned i = 0; i < mt_n_categories; i++) {
         order[i] = i;
         whole += device->category[i].bytes; /* the peak, if the trace is valid */
     }
     if (!whole)
         return;
+    for (size_t i = 0; i < device->sites.n; i++)
+        if (device->sites.site[i].certainty > least)
+            least = device->sites.site[i].certainty;
     sorted = device;
     qsort(order, mt_n_categories, sizeof *order, by_share);
     putc('\n', page->out);
     for (unsigned i = 0; i < mt_n_categories; i++) {
         uint64_t bytes = device->category[order[i]].bytes;
+        enum mt_certainty certainty =
+            mt_sites_certainty(&device->sites, (enum mt_category)order[i]);
         if (bytes)
-            print_share(page, mt_categories[order[i]].label, bytes, whole,
-                        mt_categories[order[i]].colour);
+            print_share(page, mt_certainty_mark(certainty), mt_categories[order[i]].label, bytes,
+                        whole, mt_categories[order[i]].colour);
     }
     if (device->unseen)
-        print_share(page, "not recorded", device->unseen, whole, 250);
+        print_share(page, ' ', "not recorded", device->unseen, whole, 250);
+    if (least > MT_CERTAIN) /* here, or in a table below */
+        fprintf(page->out, " %s\n", mt_certainty_legend);
     print_guesses(page, device);
 }
 

@@ -40,7 +40,8 @@ void mt_page_head(const struct mt_page *page);
 /* A list of the places of allocations, without places of fewer bytes than `least`. */
 void mt_page_sums(const struct mt_page *page, const struct mt_sums *sums, uint64_t least);
 
-/* A bar for each category that has bytes. */
+/* A bar for each category that has bytes, and what the marks before categories mean, here and
+ * below. */
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device);
 
 /* "train.py:42 main", a stack's innermost frame, in at most that many columns. */

@@ -16,8 +16,9 @@ void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
     for (size_t i = 0; i < pins->n && i < PINS_SHOWN; i++) {
         const struct mt_pin *pin = &pins->pin[i];
         mt_page_place(page, pin->stack, place, sizeof place, page->width - 54);
-        fprintf(page->out, "%11s  %8s  %12s  ", mt_size_text(a, pin->free),
-                mt_count_text(b, pin->segments), mt_size_text(c, pin->bytes));
+        fprintf(page->out, "%11s  %8s  %12s %c", mt_size_text(a, pin->free),
+                mt_count_text(b, pin->segments), mt_size_text(c, pin->bytes),
+                mt_certainty_mark(pin->certainty));
         mt_colour(page->out, page->style, mt_categories[pin->category].colour);
         fprintf(page->out, "%-15s", mt_categories[pin->category].label);
         mt_colour(page->out, page->style, 0);

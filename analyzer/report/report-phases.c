@@ -82,7 +82,8 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
         if (!mt_filter_has(mt_page_filter(page), site->category))
             continue;
         mt_page_place(page, site->line, place, sizeof place, 38);
-        fprintf(page->out, "%11s in %u iterations  %-15s %s\n", mt_size_text(size, site->bytes),
-                site->iterations, mt_categories[site->category].label, place);
+        fprintf(page->out, "%11s in %u iterations %c%-15s %s\n", mt_size_text(size, site->bytes),
+                site->iterations, mt_certainty_mark(site->certainty),
+                mt_categories[site->category].label, place);
     }
 }

@@ -192,8 +192,8 @@ static void print_sites(const struct mt_page *page, const struct mt_device *devi
             "largest call sites");
     for (size_t i = 0; i < n; i++) {
         const struct mt_site *site = &device->sites.site[i];
-        fprintf(page->out, "%11s %8s  ", mt_size_text(size, site->bytes),
-                mt_count_text(blocks, site->blocks));
+        fprintf(page->out, "%11s %8s %c", mt_size_text(size, site->bytes),
+                mt_count_text(blocks, site->blocks), mt_certainty_mark(site->certainty));
         mt_colour(page->out, page->style, mt_categories[site->category].colour);
         fprintf(page->out, "%-15s", mt_categories[site->category].label);
         mt_colour(page->out, page->style, 0);

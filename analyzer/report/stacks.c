@@ -239,8 +239,9 @@ int mt_stacks_folded(const struct mt_analysis *analysis, FILE *out)
 static int print_entry(const struct mt_definitions *d, const struct mt_sum *entry, FILE *out)
 {
     int rc = mt_json_piece(out, "{\"bytes\":", mt_json_number(entry->bytes));
-    fprintf(out, ",\"blocks\":%" PRIu64 ",\"category\":\"%s\"", entry->blocks,
-            mt_categories[entry->key[CATEGORY]].name);
+    fprintf(out, ",\"blocks\":%" PRIu64 ",\"category\":\"%s\",\"certainty\":\"%s\"", entry->blocks,
+            mt_categories[entry->key[CATEGORY]].name,
+            mt_certainty_name((enum mt_certainty)entry->certainty));
     if (!rc)
         rc = mt_json_piece(out,
                            ",\"guess\":", entry->guess ? json_string(entry->guess) : json_null());

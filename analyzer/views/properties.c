@@ -118,7 +118,8 @@ int mt_sum_blocks(struct mt_sums *sums, const struct mt_naming *naming, const en
     *sums = (struct mt_sums){0};
     for (size_t i = 0; i < n && !rc; i++) {
         struct mt_sum block = {.stack = mt_line_stack(naming->definitions, verdicts[i].block),
-                               .guess = mt_guess_of(&verdicts[i])};
+                               .guess = mt_guess_of(&verdicts[i]),
+                               .certainty = mt_certainty_of(verdicts[i].rule)};
         for (unsigned j = 0; j < n_by; j++)
             block.key[j] = mt_property(naming, by[j], &verdicts[i]);
         rc = mt_sums_add(sums, verdicts[i].block->size, &block);

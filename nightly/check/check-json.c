@@ -26,8 +26,9 @@ static json_t *blame_json(const struct mt_blame *blame)
     const struct mt_digest_site *site = blame->site;
     if (!site)
         return json_null();
-    return json_pack("{s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:b, s:o}", "category",
-                     mt_categories[site->category].name, "function", mt_json_text(site->function),
+    return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:b, s:o}", "category",
+                     mt_categories[site->category].name, "certainty",
+                     mt_certainty_name(site->certainty), "function", mt_json_text(site->function),
                      "file", mt_json_text(site->file), "line", (json_int_t)site->line, "operator",
                      *site->operator_name ? mt_json_text(site->operator_name) : json_null(),
                      "module", *site->module ? mt_json_text(site->module) : json_null(), "bytes",

@@ -78,6 +78,7 @@ static json_t *site_object(const struct mt_diff_site *site)
         "blame", (json_int_t)mt_to_int64(site->blame), "bytes", change_object(&site->bytes),
         "blocks", change_object(&site->blocks), "allocations", change_object(&site->allocations),
         "stack", mt_json_text(site->stack));
+    json_object_set_new(object, "certainty", json_string(mt_certainty_name(site->certainty)));
     json_object_set_new(object, "guess", site->guess ? json_string(site->guess) : json_null());
     json_object_set_new(object, "most", change_object(&site->most));
     return object;

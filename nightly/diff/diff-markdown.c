@@ -54,7 +54,9 @@ static void put_site(FILE *out, const struct mt_diff_site *site)
     char size[MT_SIZE_TEXT], now[MT_SIZE_TEXT], place[512], was[512];
     fprintf(out, "| %s | %s | %s%s | ", mt_signed_size_text(size, mt_change_of(&site->bytes)),
             mt_size_text(now, site->bytes.now), mt_categories[site->category].label,
-            site->guess ? " (guess)" : "");
+            site->guess                    ? " (guess)"
+            : site->certainty == MT_LIKELY ? " (likely)"
+                                           : "");
     mt_line_text(place, sizeof place, site->line);
     mt_renamed_text(was, sizeof was, site);
     put(out, place);

@@ -164,8 +164,11 @@ static void fold_sites(struct mt_diff_device *device, const struct entries *site
         add_places(values, places, from);
         struct mt_diff_site *site = &device->site[device->n_sites++];
         *site = make_site(device, from, values);
-        for (const struct entry *at = from; at < end && !site->guess; at++)
-            site->guess = at->site->guess;
+        for (const struct entry *at = from; at < end; at++) {
+            site->guess = site->guess ? site->guess : at->site->guess;
+            if (at->site->certainty > site->certainty)
+                site->certainty = at->site->certainty;
+        }
         site->module = module;
     }
 }

@@ -109,7 +109,8 @@ static void print_site(const struct page *page, const struct mt_diff_site *site)
 {
     char place[512], was[512], safe[WIDTH * 4 + 1], now[MT_SIZE_TEXT];
     print_change(page, &site->bytes);
-    fprintf(page->out, "%11s  ", mt_size_text(now, site->bytes.now));
+    fprintf(page->out, "%11s %c", mt_size_text(now, site->bytes.now),
+            mt_certainty_mark(site->certainty));
     mt_colour(page->out, page->style, mt_categories[site->category].colour);
     fprintf(page->out, "%-16s", mt_categories[site->category].label);
     mt_colour(page->out, page->style, 0);
@@ -136,6 +137,7 @@ static void print_sites(const struct page *page, const struct mt_diff_device *de
 {
     char count[MT_SIZE_TEXT];
     size_t shown = 0, all = 0;
+    enum mt_certainty least = MT_CERTAIN;
     for (size_t i = 0; i < device->n_sites; i++)
         all += (size_t)mt_diff_is_shown(&device->site[i]);
     if (!all)
@@ -145,10 +147,13 @@ static void print_sites(const struct page *page, const struct mt_diff_device *de
     for (size_t i = 0; i < device->n_sites && shown < SITES_SHOWN; i++)
         if (mt_diff_is_shown(&device->site[i])) {
             print_site(page, &device->site[i]);
+            least = device->site[i].certainty > least ? device->site[i].certainty : least;
             shown++;
         }
     if (shown < all)
         fprintf(page->out, "%25sand %s more\n", "", mt_count_text(count, all - shown));
+    if (least > MT_CERTAIN)
+        fprintf(page->out, " %s\n", mt_certainty_legend);
 }
 
 static uint64_t size_of(const struct mt_change *change)

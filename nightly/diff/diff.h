@@ -51,6 +51,7 @@ struct mt_diff_site {
     const char *operator_name;      /* "": none */
     const char *module;             /* the only one that has changed; "": none or several */
     const char *guess;              /* as in struct mt_digest_site, of any run */
+    enum mt_certainty certainty;    /* of the run in which it is least */
     const char *stack;              /* a new run's, if one has it */
     struct mt_change bytes, blocks; /* at the peak */
     struct mt_change allocations, most, phases; /* over the whole run, of its place */

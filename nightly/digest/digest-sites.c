@@ -17,6 +17,7 @@ static int name_site(const struct mt_taker *taker, const struct mt_sum *entry,
 {
     *site = (struct mt_digest_site){.category = (enum mt_category)entry->key[CATEGORY],
                                     .guess = entry->guess,
+                                    .certainty = (enum mt_certainty)entry->certainty,
                                     .bytes = entry->bytes,
                                     .blocks = entry->blocks};
     int rc = mt_taker_line(taker, entry->stack, &site->function, &site->file, &site->line);
@@ -59,6 +60,8 @@ static void merge_sites(struct mt_digest_device *to)
         if (n && !same_site(&to->site[n - 1], &to->site[i])) {
             to->site[n - 1].bytes += to->site[i].bytes;
             to->site[n - 1].blocks += to->site[i].blocks;
+            if (to->site[n - 1].certainty < to->site[i].certainty)
+                to->site[n - 1].certainty = to->site[i].certainty;
             if (!to->site[n - 1].guess)
                 to->site[n - 1].guess = to->site[i].guess;
             mt_digest_site_clear(&to->site[i]);

@@ -14,11 +14,12 @@
 /* Blocks at the peak from one call site (sites.h), with names instead of ids. */
 struct mt_digest_site {
     enum mt_category category;
-    char *function, *file;  /* the user's line; "?": not known */
-    uint32_t line;          /* 0: not known */
-    char *operator_name;    /* of the backward node; "": none */
-    char *module;           /* "layers.3.mlp"; "": not known */
-    const char *guess;      /* the rule that guessed the category; NULL: not a guess */
+    char *function, *file;       /* the user's line; "?": not known */
+    uint32_t line;               /* 0: not known */
+    char *operator_name;         /* of the backward node; "": none */
+    char *module;                /* "layers.3.mlp"; "": not known */
+    const char *guess;           /* the rule that guessed the category; NULL: not a guess */
+    enum mt_certainty certainty; /* of the category, for the block where it is least */
     char *stack;            /* the largest part's: "main (train.py:7);...;forward (net.py:9)" */
     uint64_t bytes, blocks; /* at the peak */
     uint64_t allocations, most_bytes; /* of its place */

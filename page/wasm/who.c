@@ -316,7 +316,8 @@ static void add_row(void *data, const struct mt_life *life)
     struct mt_sum block = {
         .key = {[CATEGORY] = life->category, [OPERATOR] = life->node_name, [FROM] = table->from},
         .stack = life->born,
-        .guess = mt_rule_guesses(rule) ? rule->name : NULL};
+        .guess = mt_rule_guesses(rule) ? rule->name : NULL,
+        .certainty = mt_certainty_of(rule)};
     mt_life_line(table->replay->definitions, life, line);
     table->has_no_memory |= mt_texts_add(&table->lines, line, &block.key[LINE]) ||
                             mt_sums_add(&table->sums, life->size, &block);
@@ -329,9 +330,10 @@ static json_t *row_json(const struct table *table, const struct mt_sum *sum)
         mt_life_at(table->lives, &table->lives->course[table->slot], sum->stack);
     const struct mt_frame *frame = mt_life_frame(table->replay->definitions, life);
     mt_life_operator(table->replay->definitions, life, operator);
-    return json_pack("{s:I, s:I, s:i, s:s, s:o, s:I, s:s, s:o, s:I, s:i}", "bytes",
+    return json_pack("{s:I, s:I, s:i, s:s, s:s, s:o, s:I, s:s, s:o, s:I, s:i}", "bytes",
                      (json_int_t)sum->bytes, "blocks", (json_int_t)sum->blocks, "category",
-                     (int)sum->key[CATEGORY], "line", table->lines.text[sum->key[LINE]], "file",
+                     (int)sum->key[CATEGORY], "certainty",
+                     mt_certainty_name((enum mt_certainty)sum->certainty), "line", table->lines.text[sum->key[LINE]], "file",
                      mt_json_text(frame->file), "number", (json_int_t)frame->line, "operator",
                      life->node_name ? operator: "", "guess",
                      sum->guess ? json_string(sum->guess) : json_null(), "life",

@@ -144,7 +144,9 @@ MORE = {
         "megatron": ["megatron.core"], "lightning": ["lightning"],
         "monai": ["monai"], "pyg": ["torch_geometric"], "accelerate": ["accelerate", "transformers"],
         "deepspeed": ["deepspeed"], "diffusers": ["diffusers"], "timm": ["timm"],
-        "quantized": ["bitsandbytes", "peft", "transformers"]}.items()},
+        "quantized": ["bitsandbytes", "peft", "transformers"], "trl": ["trl", "datasets", "transformers"],
+        "preferences": ["trl", "datasets", "transformers"], "torchtune": ["torchtune"],
+        "compiled": ["accelerate", "transformers"]}.items()},
     "sharpness": (OWN / "sharpness.py", [], []),
 }
 # PyTorch without its own allocator, whose blocks CUDA's are then, and with one that maps pieces.

@@ -60,6 +60,15 @@ def sums(rows):
     return dict(result)
 
 
+def least_sure(rows):
+    """(key, row) -> key: how sure the least certain block's category is; "other" claims nothing."""
+    result = {}
+    for key, row in rows:
+        certainty = "certain" if row["category"] == "other" else row["certainty"]
+        result[key] = max(result.get(key, certainty), certainty, key=("certain", "likely", "guess").index)
+    return result
+
+
 def integer(text):
     return int(text) if text != "" else None
 
@@ -104,6 +113,8 @@ def check_report(trace, moment, rows):
         lines = sums(((row["category"], line_of(row)), int(row["size"]), 1) for row in own)
         told = sums(((site["category"], line_of_json(site["line"])), site["bytes"], site["blocks"]) for site in device["call_sites"])
         same(f"{of}: lines", lines, told)
+        same(f"{of}: how sure the categories of lines are", least_sure(((row["category"], line_of(row)), row) for row in own),
+             least_sure(((site["category"], line_of_json(site["line"])), site) for site in device["call_sites"]))
         same(f"{of}: bytes", sum(int(row["size"]) for row in own), sum(one["bytes"] for one in device["call_sites"]))
     check_groups(trace, moment, rows)
 
@@ -135,6 +146,8 @@ def check_lists(trace, moment, rows):
     stacks = ask("stacks", "--at", moment, trace)
     told = sums((one["category"], one["bytes"], one["blocks"]) for device in stacks["devices"] for one in device["stacks"])
     same(f"{of}: stacks -f json", sums((row["category"], int(row["size"]), 1) for row in rows), told)
+    same(f"{of}: stacks -f json, how sure", least_sure((row["category"], row) for row in rows),
+         least_sure((one["category"], one) for device in stacks["devices"] for one in device["stacks"]))
     folded = run("stacks", "-f", "folded", "--at", moment, trace)
     same(f"{of}: export -f folded", folded, run("export", "-f", "folded", "--at", moment, trace))
     same(

@@ -197,12 +197,12 @@ static unsigned next_category(const uint64_t *bytes, unsigned last)
     return best;
 }
 
-static void draw_share(struct drawing *to, const char *label, uint64_t bytes, uint64_t whole,
-                       unsigned colour)
+static void draw_share(struct drawing *to, char mark, const char *label, uint64_t bytes,
+                       uint64_t whole, unsigned colour)
 {
     char size[MT_SIZE_TEXT];
     unsigned room = to->pen.columns > 44 ? to->pen.columns - 44 : 0;
-    mt_pen_put(&to->pen, "  %-16s%11s %5.1f %%  ", label, mt_size_text(size, bytes),
+    mt_pen_put(&to->pen, " %c%-16s%11s %5.1f %%  ", mark, label, mt_size_text(size, bytes),
                whole ? 100.0 * (double)bytes / (double)whole : 0);
     mt_pen_colour(&to->pen, colour);
     mt_pen_bar(&to->pen, bytes, whole, room < MOST_BAR ? room : MOST_BAR);
@@ -220,9 +220,10 @@ static void draw_categories(struct drawing *to)
     mt_pen_end_line(&to->pen);
     for (unsigned i = next_category(look->category, mt_n_categories);
          i < mt_n_categories && shown < most; i = next_category(look->category, i), shown++)
-        draw_share(to, mt_categories[i].label, look->category[i], whole, mt_categories[i].colour);
+        draw_share(to, mt_certainty_mark(mt_sites_certainty(&look->sites, (enum mt_category)i)),
+                   mt_categories[i].label, look->category[i], whole, mt_categories[i].colour);
     if (look->unseen && shown < most)
-        draw_share(to, "not recorded", look->unseen, whole, 250);
+        draw_share(to, ' ', "not recorded", look->unseen, whole, 250);
 }
 
 static void draw_run(struct drawing *to)
@@ -321,8 +322,8 @@ static void draw_row(struct drawing *to, const struct mt_top_row *row)
         mt_size_text(change + 1, row->change > 0 ? (uint64_t)row->change : (uint64_t)-row->change);
         *change = row->change > 0 ? '+' : '-';
     }
-    mt_pen_put(&to->pen, "%12s %8s  ", row->change ? change : "",
-               mt_count_text(count, row->site.blocks));
+    mt_pen_put(&to->pen, "%12s %8s %c", row->change ? change : "",
+               mt_count_text(count, row->site.blocks), mt_certainty_mark(row->site.certainty));
     mt_pen_colour(&to->pen, category->colour);
     mt_pen_put(&to->pen, "%-15s", category->label);
     mt_pen_colour(&to->pen, 0);
@@ -338,7 +339,7 @@ static void draw_table(struct drawing *to)
     mt_pen_end_line(&to->pen);
     mt_pen_bold(&to->pen);
     mt_pen_put(&to->pen, "%11s %12s %8s  %-15s %s", "bytes", "change", "blocks", "category",
-               "line");
+               "line (category ~ likely, ? a guess)");
     mt_pen_colour(&to->pen, 0);
     for (size_t i = 0; i < picture->n_rows && mt_pen_room(&to->pen) > 1 + last; i++) {
         const struct mt_top_row *row = &picture->rows[i];

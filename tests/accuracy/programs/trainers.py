@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public trainers on random weights and data: trainers.py megatron | lightning | monai | pyg | accelerate |
-deepspeed | diffusers | timm | quantized (transformers' 4 bits)."""
+deepspeed | diffusers | timm | quantized (transformers' 4 bits) | trl | preferences (TRL's DPO) | torchtune | compiled (by
+accelerate)."""
 import os
 import sys
 import tempfile
@@ -227,6 +228,75 @@ def quantized():
     for _ in range(4):
         tokens = torch.randint(8000, (2, 256), device="cuda")
         model(input_ids=tokens, labels=tokens).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def make_tokenizer():
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+    words = Tokenizer(models.WordLevel({"<pad>": 0, "<eos>": 1, "<unk>": 2, **{f"w{i}": i for i in range(3, 8000)}}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    return PreTrainedTokenizerFast(tokenizer_object=words, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>")
+
+
+def make_text(words):
+    return " ".join(f"w{3 + (i * 7919) % 7997}" for i in range(words))
+
+
+def trl():
+    from datasets import Dataset
+    from transformers import AutoModelForCausalLM
+    from trl import SFTConfig, SFTTrainer
+    SFTTrainer(AutoModelForCausalLM.from_config(make_llama()), processing_class=make_tokenizer(),
+               train_dataset=Dataset.from_dict({"text": [make_text(150 + 10 * i) for i in range(32)]}),
+               args=SFTConfig(output_dir="out", max_steps=4, per_device_train_batch_size=4, gradient_accumulation_steps=2, bf16=True,
+                              gradient_checkpointing=True, max_length=256, report_to=[], save_strategy="no", logging_steps=2)).train()
+
+
+def preferences():
+    from datasets import Dataset
+    from transformers import AutoModelForCausalLM
+    from trl import DPOConfig, DPOTrainer
+    model = AutoModelForCausalLM.from_config(make_llama())
+    DPOTrainer(model, AutoModelForCausalLM.from_config(make_llama()), processing_class=make_tokenizer(),
+               train_dataset=Dataset.from_dict({"prompt": [make_text(50)] * 32, "chosen": [make_text(100)] * 32,
+                                                "rejected": [make_text(80)] * 32}),
+               args=DPOConfig(output_dir="out", max_steps=4, per_device_train_batch_size=4, bf16=True, report_to=[],
+                              save_strategy="no", logging_steps=2)).train()
+
+
+def torchtune():
+    from torchtune.models.llama3_2 import llama3_2
+    from torchtune.modules import TransformerSelfAttentionLayer
+    from torchtune.modules.loss import CEWithChunkedOutputLoss
+    from torchtune.training import OptimizerInBackwardWrapper, register_optim_in_bwd_hooks, set_activation_checkpointing
+    torch.set_default_dtype(torch.bfloat16)
+    with torch.device("cuda"):
+        model = llama3_2(vocab_size=8000, num_layers=4, num_heads=8, num_kv_heads=4, embed_dim=512, max_seq_len=512, intermediate_dim=2048)
+    set_activation_checkpointing(model, auto_wrap_policy={TransformerSelfAttentionLayer})
+    of = {parameter: torch.optim.AdamW([parameter], lr=1e-4, fused=True) for parameter in model.parameters()}
+    register_optim_in_bwd_hooks(model=model, optim_dict=of)
+    wrapper = OptimizerInBackwardWrapper({name: of[parameter] for name, parameter in model.named_parameters()})
+    loss_of = CEWithChunkedOutputLoss()
+    model.set_num_output_chunks(loss_of.num_output_chunks)
+    for _ in range(4):
+        tokens = torch.randint(8000, (4, 256), device="cuda")
+        loss = loss_of(model(tokens), tokens)
+        loss.backward()
+    assert len(wrapper.state_dict())
+
+
+def compiled():
+    from accelerate import Accelerator
+    from transformers import AutoModelForCausalLM
+    accelerator = Accelerator(mixed_precision="bf16", dynamo_backend="aot_eager")
+    model = AutoModelForCausalLM.from_config(make_llama())
+    model, optimizer = accelerator.prepare(model, torch.optim.AdamW(model.parameters(), lr=1e-4))
+    for _ in range(4):
+        tokens = torch.randint(8000, (4, 256), device="cuda")
+        loss = model(input_ids=tokens, labels=tokens).loss
+        accelerator.backward(loss)
         optimizer.step()
         optimizer.zero_grad()
 
