@@ -161,6 +161,7 @@ static int set_rank(const struct sim_launch *launch, uint16_t port)
         unsigned number;
     } variables[] = {
         {"CUDASIM_ALONE", 1},
+        {"CUDASIM_RENDEZVOUS", port},
         {"RANK", rank},
         {"WORLD_SIZE", size},
         {"LOCAL_RANK", rank % local},

@@ -3,10 +3,7 @@
 #include "group-size.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include "say.h"
+#include <stdint.h>
 
 static _Thread_local int last_size;
 
@@ -50,24 +47,6 @@ static void *split(const char *name, void *result, void *group, void *store,
     return real ? real(result, group, store, ranks, options) : result;
 }
 
-/* gloo would wait for its peers for ever. C cannot throw what PyTorch would catch. */
-static void make_gloo(const char *name, void *group, void *store, int rank, int size, void *options)
-{
-    void *library = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
-    make_function *real = library ? (make_function *)(uintptr_t)dlsym(library, name) : NULL;
-
-    if (size > 1 && sim_environment("CUDASIM_ALONE", 0)) {
-        sim_say(
-            "ProcessGroupGloo: rank %d of %d is simulated alone, and nothing stands in for gloo's "
-            "other ranks; make this group with nccl",
-            rank, size);
-        fflush(NULL);
-        _exit(2);
-    }
-    if (real)
-        real(group, store, rank, size, options);
-}
-
 #define MAKE(name)                                                                                 \
     SIM_API make_function name;                                                                    \
     void name(void *group, void *store, int rank, int size, void *options)                         \
@@ -82,12 +61,6 @@ static void make_gloo(const char *name, void *group, void *store, int rank, int 
     }
 
 /* clang-format off */
-#define GLOO _ZN4c10d16ProcessGroupGlooC1ERKN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEEiiNS2_INS0_7OptionsENS5_ISA_EEEE
-SIM_API make_function GLOO;
-void GLOO(void *group, void *store, int rank, int size, void *options)
-{
-    make_gloo("_ZN4c10d16ProcessGroupGlooC1ERKN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEEiiNS2_INS0_7OptionsENS5_ISA_EEEE", group, store, rank, size, options);
-}
 MAKE(_ZN4c10d16ProcessGroupNCCLC1EN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEEiiNS2_INS0_7OptionsENS5_IS8_EEEE)
 MAKE(_ZN4c10d16ProcessGroupNCCLC1ERKN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEEiiNS2_INS0_7OptionsENS5_ISA_EEEE)
 SPLIT(_ZN4c10d16ProcessGroupNCCL5splitERKN3c1013intrusive_ptrINS_5StoreENS1_6detail34intrusive_target_default_null_typeIS3_EEEERKSt6vectorIiSaIiEERKNS2_INS_7Backend7OptionsENS5_ISG_EEEE)

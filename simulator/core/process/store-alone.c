@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PyTorch's stores of a rank that is alone. A program may name any address or make itself the
+ * master: its TCPStore connects to the launcher's server. A FileStore has nobody who writes for the
+ * absent ranks: what this rank reads and nobody wrote, it writes itself first.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../base/base.h"
+
+/* std::string */
+struct text {
+    char *at;
+    size_t size, room[2]; /* or the characters themselves */
+};
+
+/* std::vector */
+struct list {
+    const void *first, *end, *room;
+};
+
+/* c10d::TCPStoreOptions, up to what is changed. */
+struct tcp_options {
+    uint16_t port;
+    bool is_server;
+};
+
+static bool is_alone(void)
+{
+    return sim_environment("CUDASIM_ALONE", 0);
+}
+
+static void *find_real(const char *name)
+{
+    void *library = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
+
+    return library ? dlsym(library, name) : NULL;
+}
+
+typedef void tcp_function(void *store, struct text *host, struct tcp_options *options);
+typedef void *get_function(void *result, void *store, const struct text *key);
+typedef void set_function(void *store, const struct text *key, const struct list *value);
+typedef bool check_function(void *store, const struct list *keys);
+typedef void wait_function(void *store, const struct list *keys);
+typedef void wait_long_function(void *store, const struct list *keys, const int64_t *timeout);
+
+/* clang-format off */
+#define STRING "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+#define TCP_NAME "_ZN4c10d8TCPStoreC1E" STRING "RKNS_15TCPStoreOptionsE"
+#define TCP _ZN4c10d8TCPStoreC1ENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS_15TCPStoreOptionsE
+#define GET_NAME "_ZN4c10d9FileStore3getERK" STRING
+#define GET _ZN4c10d9FileStore3getERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE
+#define SET_NAME "_ZN4c10d9FileStore3setERK" STRING "RKSt6vectorIhSaIhEE"
+#define CHECK_NAME "_ZN4c10d9FileStore5checkERKSt6vectorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESaIS7_EE"
+#define WAIT _ZN4c10d9FileStore4waitERKSt6vectorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESaIS7_EE
+#define WAIT_NAME "_ZN4c10d9FileStore4waitERKSt6vectorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESaIS7_EE"
+#define WAIT_LONG _ZN4c10d9FileStore4waitERKSt6vectorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESaIS7_EERKNSt6chrono8durationIlSt5ratioILl1ELl1000EEEE
+#define WAIT_LONG_NAME WAIT_NAME "RKNSt6chrono8durationIlSt5ratioILl1ELl1000EEEE"
+/* clang-format on */
+
+SIM_API tcp_function TCP;
+SIM_API get_function GET;
+SIM_API wait_function WAIT;
+SIM_API wait_long_function WAIT_LONG;
+
+void TCP(void *store, struct text *host, struct tcp_options *options)
+{
+    static const char here[] = "127.0.0.1";
+    tcp_function *real = (tcp_function *)(uintptr_t)find_real(TCP_NAME);
+    uint64_t port = sim_environment("CUDASIM_RENDEZVOUS", 0);
+
+    /* A string has room for 15 characters at least. */
+    if (is_alone() && port) {
+        memcpy(host->at, here, sizeof(here));
+        host->size = sizeof(here) - 1;
+        options->port = (uint16_t)port;
+        options->is_server = false;
+    }
+    if (real)
+        real(store, host, options);
+}
+
+void *GET(void *result, void *store, const struct text *key)
+{
+    get_function *real = (get_function *)(uintptr_t)find_real(GET_NAME);
+    set_function *set = (set_function *)(uintptr_t)find_real(SET_NAME);
+    check_function *check = (check_function *)(uintptr_t)find_real(CHECK_NAME);
+    static const char any[128] = {1};
+    struct list keys = {key, key + 1, key + 1}, value = {any, any + sizeof(any), any + sizeof(any)};
+
+    if (is_alone() && set && check && !check(store, &keys))
+        set(store, key, &value);
+    return real ? real(result, store, key) : result;
+}
+
+void WAIT(void *store, const struct list *keys)
+{
+    wait_function *real = (wait_function *)(uintptr_t)find_real(WAIT_NAME);
+
+    if (real && !is_alone())
+        real(store, keys);
+}
+
+void WAIT_LONG(void *store, const struct list *keys, const int64_t *timeout)
+{
+    wait_long_function *real = (wait_long_function *)(uintptr_t)find_real(WAIT_LONG_NAME);
+
+    if (real && !is_alone())
+        real(store, keys, timeout);
+}
