@@ -412,12 +412,12 @@ bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_
     return changed;
 }
 
-struct mt_label_tells mt_tracker_label_tells(const struct mt_tracker *tracker,
-                                             struct mt_tracker_seen *seen)
+struct mt_label_counts mt_tracker_label_counts(const struct mt_tracker *tracker,
+                                               struct mt_tracker_seen *seen)
 {
     size_t lines = tracker->lines.used;
-    struct mt_label_tells tells = {.of_storage = seen->storages != tracker->storages.changes,
-                                   .of_part = seen->parts != tracker->parts.changes};
+    struct mt_label_counts tells = {.of_storage = seen->storages != tracker->storages.changes,
+                                    .of_part = seen->parts != tracker->parts.changes};
     tells.of_others = tells.of_storage || seen->lines != lines;
     seen->lines = lines;
     seen->storages = tracker->storages.changes;

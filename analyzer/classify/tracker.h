@@ -213,12 +213,12 @@ struct mt_tracker_seen {
 bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_seen *seen);
 
 /* Effects of the last label beyond its own block. */
-struct mt_label_tells {
+struct mt_label_counts {
     int of_storage, of_part; /* the block's storage, or the parameter that it is a part of */
     int of_others;           /* blocks of the same line, size or storage */
 };
-struct mt_label_tells mt_tracker_label_tells(const struct mt_tracker *tracker,
-                                             struct mt_tracker_seen *seen);
+struct mt_label_counts mt_tracker_label_counts(const struct mt_tracker *tracker,
+                                               struct mt_tracker_seen *seen);
 
 /* End the steps that ran at the program's end. */
 void mt_tracker_finish(struct mt_tracker *tracker);

@@ -58,14 +58,14 @@ static uint32_t life_around(const struct mt_heap *heap, const struct mt_address_
     return *block ? mt_address_map_get(by_address, (*block)->address) : 0;
 }
 
-static int see_label(struct planner *p, const struct mt_replay *replay,
-                     const struct mt_event *event, uint64_t address, uint64_t number)
+static int note_label(struct planner *p, const struct mt_replay *replay,
+                      const struct mt_event *event, uint64_t address, uint64_t number)
 {
     const struct mt_block *block;
     uint32_t index = life_around(&replay->blocks, &p->blocks, address, &block);
     if (!index && !block)
         index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
-    struct mt_label_tells tells = mt_tracker_label_tells(&replay->tracker, &p->seen);
+    struct mt_label_counts tells = mt_tracker_label_counts(&replay->tracker, &p->seen);
     if (index)
         p->lives.life[index].is_wanted |= tells.of_others;
     if (index && (tells.of_storage || tells.of_part))
@@ -100,8 +100,8 @@ static bool has_totals(struct planner *p, const struct mt_replay *replay,
 
 /* The first event of a device shows the memory before it. An allocation after an out-of-memory
  * shows that the program went on. */
-static int see_block(struct planner *p, const struct mt_replay *replay,
-                     const struct mt_event *event, uint64_t number, size_t moments)
+static int note_block(struct planner *p, const struct mt_replay *replay,
+                      const struct mt_event *event, uint64_t number, size_t moments)
 {
     bool is_first = !p->device[mt_device_slot(event->device)].spans;
     bool is_wanted = is_first || (event->kind == MT_ALLOC && p->after_oom);
@@ -137,8 +137,8 @@ static int comes_and_goes(const struct planner *p, const struct mt_event *event,
     }
 }
 
-static int see_cuda_malloc(struct planner *p, const struct mt_event *event, uint64_t number,
-                           size_t moments)
+static int note_cuda_malloc(struct planner *p, const struct mt_event *event, uint64_t number,
+                            size_t moments)
 {
     if (!event->address || !comes_and_goes(p, event, event->CUDA_MALLOC.api)) {
         p->after_oom |= mt_cuda_is_oom(event);
@@ -153,8 +153,8 @@ static int see_cuda_malloc(struct planner *p, const struct mt_event *event, uint
 
 /* A failed free belongs to the life that goes on, and so does the event that reports the
  * failure. */
-static int see_cuda_free(struct planner *p, const struct mt_event *event, uint64_t number,
-                         size_t moments)
+static int note_cuda_free(struct planner *p, const struct mt_event *event, uint64_t number,
+                          size_t moments)
 {
     int ends = event->kind != MT_CUDA_FREE_FAILED && !mt_marks_has(&p->scout->failed, number);
     uint32_t index = ends ? mt_address_map_take(&p->cuda, event->address)
@@ -167,13 +167,13 @@ static int see_cuda_free(struct planner *p, const struct mt_event *event, uint64
 }
 
 /* Keep an event of each device that was used in a phase. */
-static int see_cuda(struct planner *p, const struct mt_replay *replay, const struct mt_event *event,
-                    uint64_t number, size_t moments)
+static int note_cuda(struct planner *p, const struct mt_replay *replay,
+                     const struct mt_event *event, uint64_t number, size_t moments)
 {
     unsigned slot = mt_device_slot(event->device);
     int rc = event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MALLOC_ASYNC
-                 ? see_cuda_malloc(p, event, number, moments)
-                 : see_cuda_free(p, event, number, moments);
+                 ? note_cuda_malloc(p, event, number, moments)
+                 : note_cuda_free(p, event, number, moments);
     if (!mt_replay_is_of_cuda(p->whole, slot))
         return rc;
     if (p->device[slot].spans != replay->spans[slot].n || mt_marks_has(&p->moments.totals, number))
@@ -182,8 +182,8 @@ static int see_cuda(struct planner *p, const struct mt_replay *replay, const str
     return rc;
 }
 
-static void see_touch(struct planner *p, const struct mt_replay *replay, uint64_t address,
-                      uint64_t number)
+static void note_touch(struct planner *p, const struct mt_replay *replay, uint64_t address,
+                       uint64_t number)
 {
     const struct mt_block *block;
     uint32_t index = life_around(&replay->cuda.heap, &p->cuda, address, &block);
@@ -196,36 +196,36 @@ static void see_touch(struct planner *p, const struct mt_replay *replay, uint64_
     p->saw_touch = 1;
 }
 
-static int see_kind(struct planner *p, const struct mt_replay *replay, const struct mt_event *event,
-                    uint64_t number, size_t moments)
+static int note_kind(struct planner *p, const struct mt_replay *replay,
+                     const struct mt_event *event, uint64_t number, size_t moments)
 {
     switch (event->kind) {
     case MT_ALLOC:
     case MT_FREE:
-        return see_block(p, replay, event, number, moments);
+        return note_block(p, replay, event, number, moments);
     case MT_GRADIENT:
         if (!p->saw_gradient)
             keep_event(p, number);
         p->saw_gradient = 1;
-        return see_label(p, replay, event, event->address, number);
+        return note_label(p, replay, event, event->address, number);
     case MT_NODE_NEW:
-        return see_label(p, replay, event, event->NODE_NEW.address, number);
+        return note_label(p, replay, event, event->NODE_NEW.address, number);
     case MT_NODE_BEGIN:
     case MT_NODE_END:
         return 0;
     case MT_CUDA_COPY:
-        see_touch(p, replay, event->CUDA_COPY.from, number);
-        see_touch(p, replay, event->address, number);
+        note_touch(p, replay, event->CUDA_COPY.from, number);
+        note_touch(p, replay, event->address, number);
         return 0;
     case MT_CUDA_SET:
-        see_touch(p, replay, event->address, number);
+        note_touch(p, replay, event->address, number);
         return 0;
     case MT_CUDA_MALLOC:
     case MT_CUDA_MALLOC_ASYNC:
     case MT_CUDA_FREE:
     case MT_CUDA_FREE_ASYNC:
     case MT_CUDA_FREE_FAILED:
-        return see_cuda(p, replay, event, number, moments);
+        return note_cuda(p, replay, event, number, moments);
     case MT_OOM:
         p->after_oom = 1;
         break;
@@ -242,7 +242,7 @@ static int see_kind(struct planner *p, const struct mt_replay *replay, const str
     }
     unsigned about = mt_kind_about[event->kind];
     if (about == MT_ABOUT_LABEL || about == MT_ABOUT_NAME)
-        return see_label(p, replay, event, event->address, number);
+        return note_label(p, replay, event, event->address, number);
     keep_event(p, number);
     return 0;
 }
@@ -254,7 +254,7 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
     if (mt_kept_reach(&p->plan->kept, number) || mt_keep_nodes_event(&p->nodes, event, number))
         return -ENOMEM;
     size_t moments = moments_passed(p, number);
-    int rc = see_kind(p, replay, event, number, moments);
+    int rc = note_kind(p, replay, event, number, moments);
     /* The last event gives the duration. */
     if (mt_tracker_has_changed(&replay->tracker, &p->seen) || number == p->whole->events)
         keep_totals(p, number);
@@ -317,7 +317,7 @@ int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_tra
     plan->end = whole.survey.end;
     plan->ended = mt_ended_of(&whole.survey, error);
     if (!rc)
-        rc = mt_whole_tell(&whole, add_summary, plan);
+        rc = mt_whole_list(&whole, add_summary, plan);
     plan->is_compact = whole.definitions && mt_info(whole.definitions, "compact") != NULL;
     if (!rc && !plan->is_compact)
         rc = decide(plan, path, &whole, &scout, error);

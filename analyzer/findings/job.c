@@ -24,7 +24,7 @@ static void look_for_rank(const struct mt_definition *definition, long *rank)
     char value[16] = "";
     const char *text;
     size_t size;
-    if (!mt_tells_rank(definition, &text, &size))
+    if (!mt_names_rank(definition, &text, &size))
         return;
     memcpy(value, text, size < sizeof value ? size : sizeof value - 1);
     *rank = parse_rank(value);

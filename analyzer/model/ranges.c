@@ -174,8 +174,8 @@ uint32_t mt_ranges_of_thread(const struct mt_ranges *ranges, uint32_t thread)
     return t && t->n ? t->open[t->n - 1].path : 0;
 }
 
-int mt_ranges_see(struct mt_ranges *ranges, unsigned slot, uint32_t path,
-                  const struct mt_range_most *now)
+int mt_ranges_note(struct mt_ranges *ranges, unsigned slot, uint32_t path,
+                   const struct mt_range_most *now)
 {
     if (mt_grow(&ranges->device[slot].most, &ranges->device[slot].capacity, (size_t)path + 1,
                 sizeof *ranges->device[slot].most))

@@ -53,8 +53,8 @@ int mt_ranges_event(struct mt_ranges *ranges, const struct mt_event *event, uint
 uint32_t mt_ranges_of_thread(const struct mt_ranges *ranges, uint32_t thread);
 
 /* Note a total of the slot's device in a path. 0 or -ENOMEM. */
-int mt_ranges_see(struct mt_ranges *ranges, unsigned slot, uint32_t path,
-                  const struct mt_range_most *now);
+int mt_ranges_note(struct mt_ranges *ranges, unsigned slot, uint32_t path,
+                   const struct mt_range_most *now);
 
 /* Forget all totals of the slot's device. */
 void mt_ranges_forget(struct mt_ranges *ranges, unsigned slot);

@@ -46,8 +46,8 @@ int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t eve
                  uint64_t time_ns, uint64_t allocated, uint64_t reserved);
 
 /* Note the totals after an event. 0 or -ENOMEM. */
-static inline int mt_spans_see(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
-                               uint64_t time_ns, uint64_t allocated, uint64_t reserved)
+static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
+                                uint64_t time_ns, uint64_t allocated, uint64_t reserved)
 {
     struct mt_span *last = spans->n ? &spans->span[spans->n - 1] : NULL;
     if (!last || last->run != now->run)

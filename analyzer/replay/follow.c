@@ -77,7 +77,7 @@ int mt_follow_poll(struct mt_follow *follow, size_t most, struct mt_trace_error 
         size_t before = n;
         n += rc ? batch.n_definitions ? LOOK_EACH : batch.n_events + 1 : 1;
         if (n / LOOK_EACH != before / LOOK_EACH && mt_room_is_full()) {
-            mt_scan_tell_full(error, &batch);
+            mt_scan_describe_full(error, &batch);
             follow->fault = *error;
             return -ENOMEM;
         }

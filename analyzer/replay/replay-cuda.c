@@ -6,7 +6,7 @@
 #include <errno.h>
 
 /* CUDA's peak counts if PyTorch has none on the device. */
-static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event, unsigned slot)
+static int note_cuda_total(struct mt_replay *replay, const struct mt_event *event, unsigned slot)
 {
     struct mt_totals *now = &replay->cuda_now[slot];
     uint64_t bytes = replay->cuda.heap.total[slot].bytes;
@@ -22,7 +22,7 @@ static int see_cuda_total(struct mt_replay *replay, const struct mt_event *event
         if (replay->question.moment.kind == MT_AT_PEAK && mt_replay_is_of_cuda(replay, slot))
             mt_replay_take_device(replay, slot);
     }
-    return mt_replay_is_of_cuda(replay, slot) ? mt_replay_see(replay, slot, now) : 0;
+    return mt_replay_is_of_cuda(replay, slot) ? mt_replay_note(replay, slot, now) : 0;
 }
 
 static int reach(struct mt_replay *replay, unsigned slot)
@@ -73,9 +73,9 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
         mt_replay_went_on(replay);
     }
     if (!rc)
-        rc = see_cuda_total(replay, event, old);
+        rc = note_cuda_total(replay, event, old);
     if (!rc && old != slot)
-        rc = see_cuda_total(replay, event, slot);
+        rc = note_cuda_total(replay, event, slot);
     if (mt_cuda_is_oom(event) && mt_replay_is_of_cuda(replay, slot))
         mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                    .wanted = event->size,

@@ -24,20 +24,20 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 
 /* PyTorch has just freed its cache. The program may be in another phase than at the last
  * allocation: if backward's first allocation fails, nothing else shows that backward has begun. */
-static int see_oom(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
+static int note_oom(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
 {
     struct mt_totals *now = &replay->now[slot];
     mt_timeline_reserve(&replay->timeline[slot], event->OOM.reserved - now->reserved, now->event);
     now->reserved = event->OOM.reserved;
     now->when = replay->tracker.now;
-    return mt_spans_see(&replay->spans[slot], &now->when, replay->events, replay->time_ns,
-                        now->allocated, now->reserved);
+    return mt_spans_note(&replay->spans[slot], &now->when, replay->events, replay->time_ns,
+                         now->allocated, now->reserved);
 }
 
 int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
-    if (replay->now[slot].event && see_oom(replay, slot, event))
+    if (replay->now[slot].event && note_oom(replay, slot, event))
         return -ENOMEM;
     mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                .wanted = event->OOM.size,

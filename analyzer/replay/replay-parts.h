@@ -36,18 +36,18 @@ int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block,
  * before the block's. 0 or -ENOMEM. */
 int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end);
 
-/* mt_replay_see's part for ranges. */
-int mt_replay_see_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now);
+/* mt_replay_note's part for ranges. */
+int mt_replay_note_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now);
 
 /* Note the totals of the slot's device at its level. 0 or -ENOMEM. */
-static inline int mt_replay_see(struct mt_replay *replay, unsigned slot,
-                                const struct mt_totals *now)
+static inline int mt_replay_note(struct mt_replay *replay, unsigned slot,
+                                 const struct mt_totals *now)
 {
-    if (now->range && mt_replay_see_range(replay, slot, now))
+    if (now->range && mt_replay_note_range(replay, slot, now))
         return -ENOMEM;
-    mt_timeline_see(&replay->timeline[slot], replay->events, now->known_bytes);
-    return mt_spans_see(&replay->spans[slot], &replay->tracker.now, replay->events, replay->time_ns,
-                        now->allocated, now->reserved);
+    mt_timeline_note(&replay->timeline[slot], replay->events, now->known_bytes);
+    return mt_spans_note(&replay->spans[slot], &replay->tracker.now, replay->events,
+                         replay->time_ns, now->allocated, now->reserved);
 }
 
 /* Handle an out-of-memory of PyTorch (0 or -ENOMEM); handle a sample of a device's memory. */

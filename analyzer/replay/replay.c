@@ -85,7 +85,7 @@ static void draw(struct mt_replay *replay, const struct mt_block *block, uint64_
 {
     struct mt_timeline *timeline = &replay->timeline[mt_device_slot(block->device)];
     uint64_t event = mt_block_event(block);
-    if (end != UINT64_MAX && !mt_timeline_sees(timeline, event))
+    if (end != UINT64_MAX && !mt_timeline_shows(timeline, event))
         return;
     if (end != UINT64_MAX && mt_timeline_may_wait(timeline, event)) {
         mt_timeline_wait(timeline, block);
@@ -122,14 +122,14 @@ static void watch(struct mt_replay *replay, const struct mt_block *block)
 }
 
 /* Without memory one is missing. */
-static void see_gradient(struct mt_replay *replay, const struct mt_block *block)
+static void note_gradient(struct mt_replay *replay, const struct mt_block *block)
 {
     if (mt_is_kept_by_backward(block))
         mt_equal_sets_add_parameter(&replay->gradients, block);
 }
 
-static __attribute__((cold)) void tell_life(struct mt_replay *replay, const struct mt_block *block,
-                                            int at_end)
+static __attribute__((cold)) void report_life(struct mt_replay *replay,
+                                              const struct mt_block *block, int at_end)
 {
     const struct mt_life_watcher *lives = replay->question.lives;
     update_context(&replay->context, replay);
@@ -141,10 +141,10 @@ int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_
     if (mt_tracker_ended(&replay->tracker, block, at_end))
         return -ENOMEM;
     if (block->birth->when.phase == MT_PHASE_BACKWARD && !saw_gradients(replay))
-        see_gradient(replay, block);
+        note_gradient(replay, block);
     watch(replay, block);
     if (replay->question.lives)
-        tell_life(replay, block, at_end);
+        report_life(replay, block, at_end);
     if (replay->question.whole_run)
         mt_places_ended(&replay->places[mt_device_slot(block->device)], replay->definitions, block,
                         at_end);
@@ -184,18 +184,18 @@ static __attribute__((cold)) uint32_t *replace_block(struct mt_replay *replay, u
     return end_block(replay, slot, block->size) ? NULL : mt_heap_locate(&replay->blocks, address);
 }
 
-int mt_replay_see_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now)
+int mt_replay_note_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now)
 {
     struct mt_range_most most = {now->allocated, now->time_ns, now->event};
-    return mt_ranges_see(&replay->tracker.ranges, slot, now->range, &most);
+    return mt_ranges_note(&replay->tracker.ranges, slot, now->range, &most);
 }
 
 /* Note a change of reserved memory. If it grows although enough was free, the free memory was in
  * pieces. */
-static __attribute__((cold)) void see_reserved(struct mt_replay *replay,
-                                               const struct mt_totals *before,
-                                               const struct mt_event *event,
-                                               const struct mt_block *made)
+static __attribute__((cold)) void note_reserved(struct mt_replay *replay,
+                                                const struct mt_totals *before,
+                                                const struct mt_event *event,
+                                                const struct mt_block *made)
 {
     unsigned slot = mt_device_slot(event->device);
     uint64_t lay_free = before->reserved - before->allocated;
@@ -229,14 +229,14 @@ static __attribute__((noinline)) void new_peak(struct mt_replay *replay, unsigne
 }
 
 /* made: the block of an allocation. */
-static inline __attribute__((always_inline)) int see_total(struct mt_replay *replay, unsigned slot,
-                                                           const struct mt_event *event,
-                                                           const struct mt_block *made)
+static inline __attribute__((always_inline)) int note_total(struct mt_replay *replay, unsigned slot,
+                                                            const struct mt_event *event,
+                                                            const struct mt_block *made)
 {
     struct mt_totals *now = &replay->now[slot];
     uint64_t allocated = event->ALLOC.allocated, reserved = event->ALLOC.reserved;
     if (reserved != now->reserved)
-        see_reserved(replay, now, event, made);
+        note_reserved(replay, now, event, made);
     /* One by one: gcc builds a compound literal elsewhere first, and waits for the copy. */
     now->when = replay->tracker.now;
     now->range = mt_tracker_range(&replay->tracker, event->thread);
@@ -250,7 +250,7 @@ static inline __attribute__((always_inline)) int see_total(struct mt_replay *rep
         replay->most_reserved[slot] = reserved;
     if (mt_is_new_peak(&replay->peak[slot], allocated))
         new_peak(replay, slot);
-    return mt_replay_see(replay, slot, now);
+    return mt_replay_note(replay, slot, now);
 }
 
 /* PyTorch begins to use a device: CUDA's allocations on it are no longer its blocks. */
@@ -288,7 +288,7 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     struct mt_block *block = mt_heap_add_unborn(&replay->blocks, place, event);
     if (!block || mt_replay_begin_life(replay, block, event))
         return -ENOMEM;
-    return see_total(replay, slot, event, block);
+    return note_total(replay, slot, event, block);
 }
 
 static int on_free(struct mt_replay *replay, const struct mt_event *event)
@@ -302,7 +302,7 @@ static int on_free(struct mt_replay *replay, const struct mt_event *event)
             event->address != 0; /* compact traces: totals without a block */
     else if (end_block(replay, found, event->size))
         return -ENOMEM;
-    return see_total(replay, slot, event, NULL); /* the first event may be a free */
+    return note_total(replay, slot, event, NULL); /* the first event may be a free */
 }
 
 static bool is_label(unsigned kind)

@@ -81,7 +81,7 @@ static int collect_all(struct mt_segments *segments, const struct mt_cuda_level 
     return 0;
 }
 
-static void see_piece(struct mt_segments *segments, struct mt_segment *segment, uint64_t size)
+static void note_piece(struct mt_segments *segments, struct mt_segment *segment, uint64_t size)
 {
     struct mt_pool_state *pool = &segments->pool[segment->pool];
     if (!size)
@@ -104,13 +104,13 @@ static void fill(struct mt_segments *segments, struct mt_segment *segment,
         const struct mt_block *block = verdicts[*next].block;
         if (block->address < at || block->size > end - block->address)
             continue; /* a damaged trace */
-        see_piece(segments, segment, block->address - at);
+        note_piece(segments, segment, block->address - at);
         at = block->address + block->size;
         segment->used += block->size;
         segment->n_blocks++;
     }
     if (segment->n_blocks)
-        see_piece(segments, segment, end - at);
+        note_piece(segments, segment, end - at);
 }
 
 int mt_segments_find(struct mt_segments *segments, const struct mt_cuda_level *cuda, unsigned slot,

@@ -47,7 +47,7 @@ int mt_numbers_add_text(struct mt_numbers *numbers, const char *text, int ends_w
     }
 }
 
-int mt_numbers_tell(const struct mt_numbers *numbers, enum mt_summary what, int device,
+int mt_numbers_list(const struct mt_numbers *numbers, enum mt_summary what, int device,
                     int (*tell)(void *data, const struct mt_definition *definition), void *data)
 {
     unsigned char bytes[MT_TEXT_LIMIT];

@@ -25,7 +25,7 @@ int mt_numbers_add_text(struct mt_numbers *numbers, const char *text, int ends_w
 
 /* Report the numbers as definitions, as many as needed; one if there are no numbers. Return tell's
  * result if it is not 0. */
-int mt_numbers_tell(const struct mt_numbers *numbers, enum mt_summary what, int device,
+int mt_numbers_list(const struct mt_numbers *numbers, enum mt_summary what, int device,
                     int (*tell)(void *data, const struct mt_definition *definition), void *data);
 
 void mt_numbers_clear(struct mt_numbers *numbers);

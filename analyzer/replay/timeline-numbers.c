@@ -23,7 +23,7 @@ static uint64_t *value_of(struct mt_timeline_at *at, unsigned i)
                                     : &at->iterations;
 }
 
-static int tell_group(struct teller *to, size_t point, struct mt_timeline_at *at)
+static int list_group(struct teller *to, size_t point, struct mt_timeline_at *at)
 {
     uint64_t number[1 + VALUES] = {point};
     for (unsigned i = 0; i < VALUES; i++)
@@ -33,7 +33,7 @@ static int tell_group(struct teller *to, size_t point, struct mt_timeline_at *at
 }
 
 /* Write columns, so that reading them gives the same columns. */
-static int tell_part(struct teller *to, const struct mt_timeline *timeline, size_t from, size_t end,
+static int list_part(struct teller *to, const struct mt_timeline *timeline, size_t from, size_t end,
                      size_t most)
 {
     struct mt_timeline_at columns[GROUPS];
@@ -41,20 +41,20 @@ static int tell_part(struct teller *to, const struct mt_timeline *timeline, size
     int rc = 0;
     n = mt_timeline_columns(timeline, from, end, n, columns);
     for (size_t i = 0; i < n && !rc; i++)
-        rc = tell_group(to, from + (i * points + n - 1) / n, &columns[i]);
+        rc = list_group(to, from + (i * points + n - 1) / n, &columns[i]);
     return rc;
 }
 
-int mt_timeline_tell(const struct mt_timeline *timeline, struct mt_numbers *numbers)
+int mt_timeline_list(const struct mt_timeline *timeline, struct mt_numbers *numbers)
 {
     struct teller to = {.numbers = numbers};
     const uint64_t head[HEAD] = {timeline->begin, timeline->shift, timeline->points};
     size_t training = mt_timeline_training(timeline);
     int rc = mt_numbers_add(numbers, head, HEAD);
     if (!rc)
-        rc = tell_part(&to, timeline, 0, training, STARTUP_GROUPS);
+        rc = list_part(&to, timeline, 0, training, STARTUP_GROUPS);
     if (!rc)
-        rc = tell_part(&to, timeline, training, timeline->points, GROUPS - STARTUP_GROUPS);
+        rc = list_part(&to, timeline, training, timeline->points, GROUPS - STARTUP_GROUPS);
     return rc;
 }
 

@@ -66,7 +66,7 @@ static inline bool mt_timeline_is_beyond(const struct mt_timeline *timeline, uin
 }
 
 /* Note the allocated bytes after a reached event. */
-static inline void mt_timeline_see(struct mt_timeline *timeline, uint64_t event, uint64_t bytes)
+static inline void mt_timeline_note(struct mt_timeline *timeline, uint64_t event, uint64_t bytes)
 {
     struct mt_timeline_high *high = timeline->high + timeline->reached;
     if (bytes < high->above)
@@ -85,7 +85,7 @@ static inline size_t mt_timeline_point(const struct mt_timeline *timeline, uint6
 }
 
 /* Return whether any point shows a block that lived from `from` to the last reached event. */
-static inline int mt_timeline_sees(const struct mt_timeline *timeline, uint64_t from)
+static inline int mt_timeline_shows(const struct mt_timeline *timeline, uint64_t from)
 {
     return timeline->change && from <= timeline->high[timeline->reached].event;
 }
@@ -107,7 +107,7 @@ void mt_timeline_add(struct mt_timeline *timeline, enum mt_category category, ui
                      uint64_t from, uint64_t to);
 
 /* Change the reserved memory by `change`, modulo 2^64, at a reached event. Call before
- * mt_timeline_see. */
+ * mt_timeline_note. */
 void mt_timeline_reserve(struct mt_timeline *timeline, uint64_t change, uint64_t event);
 
 /* Note the event that begins an iteration; note the last event of all. */
@@ -128,7 +128,7 @@ uint64_t mt_timeline_sum(const struct mt_timeline_at *at);
 
 /* Add it as numbers for mt_timeline_take: the highest moment of each group of points. Invalid
  * numbers (-EINVAL) leave the timeline as it was. */
-int mt_timeline_tell(const struct mt_timeline *timeline, struct mt_numbers *numbers);
+int mt_timeline_list(const struct mt_timeline *timeline, struct mt_numbers *numbers);
 int mt_timeline_take(struct mt_timeline *timeline, const struct mt_numbers *numbers);
 
 #endif

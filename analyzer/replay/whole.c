@@ -133,7 +133,7 @@ static int take_range(struct mt_replay *replay, unsigned slot, const uint64_t *n
         return 0;
     if (number[0] < ranges->device[slot].n)
         ranges->device[slot].most[number[0]] = (struct mt_range_most){0};
-    return mt_ranges_see(ranges, slot, (uint32_t)number[0], &most);
+    return mt_ranges_note(ranges, slot, (uint32_t)number[0], &most);
 }
 
 /* CUDA's allocated bytes at an out-of-memory; PyTorch's events have their own. */
@@ -240,31 +240,31 @@ static int gather(const struct mt_replay *whole, const struct list *list, unsign
     uint64_t number[MOST_NUMBERS];
     int rc = 0;
     if (!list->numbers)
-        return mt_timeline_tell(&whole->timeline[slot], numbers);
+        return mt_timeline_list(&whole->timeline[slot], numbers);
     for (size_t i = 0; !rc && list->get(whole, slot, i, number); i++)
         rc = mt_numbers_add(numbers, number, list->numbers);
     return rc;
 }
 
-static int tell_list(const struct mt_replay *whole, const struct list *list, unsigned slot,
-                     mt_tell *tell, void *data)
+static int list_one(const struct mt_replay *whole, const struct list *list, unsigned slot,
+                    mt_tell *tell, void *data)
 {
     struct mt_numbers numbers = {0};
     if (list->is_of_used && !whole->timeline[slot].change)
         return 0;
     int rc = gather(whole, list, slot, &numbers);
     if (!rc && (numbers.n || (list->is_told_empty && !slot)))
-        rc = mt_numbers_tell(&numbers, list->what, (int)slot - 1, tell, data);
+        rc = mt_numbers_list(&numbers, list->what, (int)slot - 1, tell, data);
     mt_numbers_clear(&numbers);
     return rc;
 }
 
-int mt_whole_tell(const struct mt_replay *whole, mt_tell *tell, void *data)
+int mt_whole_list(const struct mt_replay *whole, mt_tell *tell, void *data)
 {
     int rc = 0;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         for (size_t i = 0; !rc && i < LISTS; i++)
-            rc = tell_list(whole, &lists[i], slot, tell, data);
+            rc = list_one(whole, &lists[i], slot, tell, data);
     return rc;
 }
 

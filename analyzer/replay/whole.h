@@ -12,7 +12,7 @@ typedef int mt_tell(void *data, const struct mt_definition *definition);
 
 /* Report each list of a trace that was replayed with whole_run. Return tell's result if it is not
  * 0. */
-int mt_whole_tell(const struct mt_replay *whole, mt_tell *tell, void *data);
+int mt_whole_list(const struct mt_replay *whole, mt_tell *tell, void *data);
 
 /* At the end of a replay of a compact copy, put the lists in place of the copy's own figures. 0 or
  * -ENOMEM. */

@@ -23,7 +23,7 @@ const char *mt_world_size_text(const struct mt_definitions *definitions)
     return first_of(definitions, world_size_keys);
 }
 
-int mt_tells_rank(const struct mt_definition *definition, const char **value, size_t *size)
+int mt_names_rank(const struct mt_definition *definition, const char **value, size_t *size)
 {
     if (definition->kind != MT_DEF_INFO)
         return 0;

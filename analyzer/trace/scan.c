@@ -10,7 +10,7 @@
 /* Events between two checks of the memory limit. */
 #define LOOK_EACH 16384u
 
-void mt_scan_tell_full(struct mt_trace_error *error, const struct mt_batch *batch)
+void mt_scan_describe_full(struct mt_trace_error *error, const struct mt_batch *batch)
 {
     char size[MT_SIZE_TEXT];
     error->fault = MT_FAULT_ROOM;
@@ -39,7 +39,7 @@ int mt_scan(const char *path, int (*handle)(void *data, const struct mt_batch *b
         rc = handle(data, &batch);
         n += batch.n_definitions ? LOOK_EACH : batch.n_events; /* a text may have 64 KiB */
         if (n >= LOOK_EACH && mt_room_is_full()) {
-            mt_scan_tell_full(error, &batch);
+            mt_scan_describe_full(error, &batch);
             break;
         }
         n %= LOOK_EACH;

@@ -17,6 +17,6 @@ int mt_scan(const char *path, int (*handle)(void *data, const struct mt_batch *b
             struct mt_trace_error *error);
 
 /* Fill *error if mt_room_is_full after a batch. */
-void mt_scan_tell_full(struct mt_trace_error *error, const struct mt_batch *batch);
+void mt_scan_describe_full(struct mt_trace_error *error, const struct mt_batch *batch);
 
 #endif

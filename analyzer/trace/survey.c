@@ -99,7 +99,7 @@ int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions 
 }
 
 /* Note a CUDA allocation call. Page-locked host memory does not count. */
-static void see_cuda(struct mt_survey *survey, const struct mt_event *event)
+static void note_cuda(struct mt_survey *survey, const struct mt_event *event)
 {
     if (event->kind == MT_CUDA_MALLOC && mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_HOST)
         return;
@@ -116,7 +116,7 @@ void mt_survey_rare(struct mt_survey *survey, const struct mt_event *event)
     else if (event->kind == MT_OOM)
         survey->allocs_at_oom = survey->kinds[MT_ALLOC];
     else
-        see_cuda(survey, event);
+        note_cuda(survey, event);
 }
 
 /* Return whether memory ran out and PyTorch has allocated nothing since. */

@@ -28,7 +28,7 @@ struct scan {
     size_t number_size;
 };
 
-static void see_text(struct scan *scan, int c)
+static void note_text(struct scan *scan, int c)
 {
     if (scan->is_escaped)
         scan->is_escaped = false;
@@ -41,7 +41,7 @@ static void see_text(struct scan *scan, int c)
     scan->key[scan->key_size] = '\0';
 }
 
-static void see_number(struct scan *scan, int c)
+static void note_number(struct scan *scan, int c)
 {
     bool is_part =
         (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E';
@@ -56,10 +56,10 @@ static void see_number(struct scan *scan, int c)
 }
 
 /* A character outside of texts. */
-static void see_plain(struct scan *scan, int c)
+static void note_plain(struct scan *scan, int c)
 {
     if (scan->depth == 1)
-        see_number(scan, c);
+        note_number(scan, c);
     if (c == '"') {
         scan->in_text = true;
         if (scan->depth == 1) {
@@ -89,9 +89,9 @@ static int next_object(struct scan *scan)
     while ((c = gzgetc(scan->file)) >= 0) {
         bool was_text = scan->in_text;
         if (was_text)
-            see_text(scan, c);
+            note_text(scan, c);
         else
-            see_plain(scan, c);
+            note_plain(scan, c);
         if (!scan->object_depth)
             continue;
         if (scan->size >= MOST_OBJECT || mt_grow(&scan->object, &scan->capacity, scan->size + 1, 1))

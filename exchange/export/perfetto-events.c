@@ -79,8 +79,8 @@ static const struct mt_block *made(const struct mt_replay *replay, const struct 
     return block && mt_block_event(block) == replay->events ? block : NULL;
 }
 
-static void see_made(struct mt_perfetto_process *process, const struct mt_replay *replay,
-                     const struct mt_event *event)
+static void note_made(struct mt_perfetto_process *process, const struct mt_replay *replay,
+                      const struct mt_event *event)
 {
     int found = mt_pass_rule(process->pass, replay->events);
     const struct mt_block *block = found >= 0 ? made(replay, event) : NULL;
@@ -96,8 +96,8 @@ static void see_made(struct mt_perfetto_process *process, const struct mt_replay
         begin_block(process, device, block, rule, time_ns);
 }
 
-static void see_ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
-                      const struct mt_rule *rule, int at_end)
+static void note_ended(void *data, const struct mt_replay *replay, const struct mt_block *block,
+                       const struct mt_rule *rule, int at_end)
 {
     struct mt_perfetto_process *process = data;
     struct mt_perfetto_device *device = device_of(process, block->device);
@@ -117,7 +117,7 @@ static void see_ended(void *data, const struct mt_replay *replay, const struct m
     count(process, device, rule->category, time_ns);
 }
 
-static void see_reserved(struct mt_perfetto_process *process, const struct mt_event *event)
+static void note_reserved(struct mt_perfetto_process *process, const struct mt_event *event)
 {
     struct mt_perfetto_device *device = device_of(process, event->device);
     if (!device->is_shown || !device->reserved || event->ALLOC.reserved == device->last_reserved)
@@ -127,7 +127,7 @@ static void see_reserved(struct mt_perfetto_process *process, const struct mt_ev
                       event->ALLOC.reserved);
 }
 
-static void see_oom(struct mt_perfetto_process *process, const struct mt_event *event)
+static void note_oom(struct mt_perfetto_process *process, const struct mt_event *event)
 {
     struct mt_perfetto_device *device = device_of(process, event->device);
     if (!device->is_shown)
@@ -158,7 +158,7 @@ static uint64_t thread_track(struct mt_perfetto_process *process, uint32_t threa
     return *track;
 }
 
-static void see_range(struct mt_perfetto_process *process, const struct mt_event *event)
+static void note_range(struct mt_perfetto_process *process, const struct mt_event *event)
 {
     const struct mt_definitions *d = process->pass->replay.definitions;
     struct mt_perfetto *to = process->to;
@@ -190,7 +190,7 @@ static void see_range(struct mt_perfetto_process *process, const struct mt_event
     }
 }
 
-static int see(void *data, const struct mt_replay *replay, const struct mt_event *event)
+static int note(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_perfetto_process *process = data;
     process->is_over = process->to->sink->rc || process->to->rc;
@@ -198,25 +198,25 @@ static int see(void *data, const struct mt_replay *replay, const struct mt_event
         return -ECANCELED;
     switch (event->kind) {
     case MT_ALLOC:
-        see_made(process, replay, event);
-        see_reserved(process, event);
+        note_made(process, replay, event);
+        note_reserved(process, event);
         break;
     case MT_FREE:
-        see_reserved(process, event);
+        note_reserved(process, event);
         break;
     case MT_OOM:
-        see_oom(process, event);
+        note_oom(process, event);
         break;
     case MT_CUDA_MALLOC:
     case MT_CUDA_MALLOC_ASYNC:
-        see_made(process, replay, event);
+        note_made(process, replay, event);
         break;
     case MT_RANGE_PUSH:
     case MT_RANGE_POP:
     case MT_RANGE_START:
     case MT_RANGE_END:
     case MT_RANGE_MARK:
-        see_range(process, event);
+        note_range(process, event);
         break;
     }
     return 0;
@@ -225,8 +225,8 @@ static int see(void *data, const struct mt_replay *replay, const struct mt_event
 int mt_perfetto_events(struct mt_perfetto_process *process, const char *path,
                        struct mt_export_error *error)
 {
-    const struct mt_watcher watcher = {see, process};
-    const struct mt_life_watcher lives = {see_ended, process};
+    const struct mt_watcher watcher = {note, process};
+    const struct mt_life_watcher lives = {note_ended, process};
     struct mt_question question = {.moment = {MT_AT_END, 0},
                                    .rules = process->export->question.rules,
                                    .no_labels = process->export->question.no_labels,

@@ -147,7 +147,7 @@ static int take(void *data, const json_t *event, uint64_t base_ns)
     return to->rc ? to->rc : to->sink->rc;
 }
 
-static int tell(struct mt_export_error *error, const char *path, const struct joining *joining,
+static int fail(struct mt_export_error *error, const char *path, const struct joining *joining,
                 int rc)
 {
     if (joining->to->rc || joining->to->sink->rc || rc == -ENOMEM)
@@ -168,7 +168,7 @@ static int join_json(struct mt_perfetto *to, const char *path, uint64_t near_ns,
     struct joining joining = {.to = to, .near_ns = near_ns};
     int rc = mt_join_json(path, learn, take, &joining);
     if (rc || !joining.events)
-        rc = tell(error, path, &joining, rc);
+        rc = fail(error, path, &joining, rc);
     for (size_t i = 0; i < joining.name_capacity; i++)
         free(joining.name[i]);
     free(joining.name);

@@ -191,7 +191,7 @@ static void complete_all(struct mt_viz *viz, const struct mt_event *event)
     }
 }
 
-static void see_free_segment(struct mt_viz *viz, const struct mt_event *event)
+static void note_free_segment(struct mt_viz *viz, const struct mt_event *event)
 {
     size_t at = find_segment(viz, event->address);
     if (at == viz->n_segments || viz->segments[at].address != event->address ||
@@ -204,7 +204,7 @@ static void see_free_segment(struct mt_viz *viz, const struct mt_event *event)
     put_segment(viz, "segment_free", &gone, event);
 }
 
-static void see_unmap(struct mt_viz *viz, const struct mt_event *event)
+static void note_unmap(struct mt_viz *viz, const struct mt_event *event)
 {
     size_t first = find_segment(viz, event->address), last = first;
     struct mt_viz_segment gone = {0};
@@ -242,8 +242,8 @@ static void add_request(struct mt_viz *viz, const struct mt_viz_request *request
         viz->rc = -ENOMEM;
 }
 
-static void see_alloc(struct mt_viz *viz, const struct mt_replay *replay,
-                      const struct mt_event *event)
+static void note_alloc(struct mt_viz *viz, const struct mt_replay *replay,
+                       const struct mt_event *event)
 {
     struct mt_viz_thread *thread = thread_of(viz, event->thread);
     if (!thread)
@@ -274,7 +274,7 @@ static void see_alloc(struct mt_viz *viz, const struct mt_replay *replay,
     mt_pickle_dict_end(viz->pickle);
 }
 
-static void see_free(struct mt_viz *viz, const struct mt_event *event)
+static void note_free(struct mt_viz *viz, const struct mt_event *event)
 {
     struct mt_viz_thread *thread = thread_of(viz, event->thread);
     struct mt_viz_request *known = request_at(viz, event->address);
@@ -296,7 +296,7 @@ static void see_free(struct mt_viz *viz, const struct mt_event *event)
     thread->waits = false;
 }
 
-static void see_done(struct mt_viz *viz, const struct mt_event *event)
+static void note_done(struct mt_viz *viz, const struct mt_event *event)
 {
     const struct mt_viz_request *known = request_at(viz, event->FREE_DONE.address);
     if (!known || !known->is_freed)
@@ -306,8 +306,8 @@ static void see_done(struct mt_viz *viz, const struct mt_event *event)
     drop_request(viz, event->FREE_DONE.address);
 }
 
-static void see_oom(struct mt_viz *viz, const struct mt_replay *replay,
-                    const struct mt_event *event)
+static void note_oom(struct mt_viz *viz, const struct mt_replay *replay,
+                     const struct mt_event *event)
 {
     if (!begin_entry(viz, "oom", "device_free", replay->sample[viz->slot].free, event->OOM.size, 0,
                      event))
@@ -326,7 +326,7 @@ static uint64_t pool_number(struct mt_viz *viz, uint64_t pool)
     return viz->n_pools;
 }
 
-static void see_request(struct mt_viz *viz, const struct mt_event *event)
+static void note_request(struct mt_viz *viz, const struct mt_event *event)
 {
     struct mt_viz_thread *thread = thread_of(viz, event->thread);
     if (!thread)
@@ -343,7 +343,7 @@ static void see_request(struct mt_viz *viz, const struct mt_event *event)
 }
 
 /* The device of a call may not be known; PyTorch's next alloc tells. */
-static void see_cuda(struct mt_viz *viz, const struct mt_event *event)
+static void note_cuda(struct mt_viz *viz, const struct mt_event *event)
 {
     if (event->device != MT_NO_DEVICE && mt_device_slot(event->device) != viz->slot)
         return;
@@ -353,37 +353,37 @@ static void see_cuda(struct mt_viz *viz, const struct mt_event *event)
             await(viz, event, false);
         break;
     case MT_CUDA_FREE:
-        see_free_segment(viz, event);
+        note_free_segment(viz, event);
         break;
     case MT_CUDA_MAP:
         await(viz, event, true);
         break;
     case MT_CUDA_UNMAP:
-        see_unmap(viz, event);
+        note_unmap(viz, event);
         break;
     }
 }
 
-static void see_of_device(struct mt_viz *viz, const struct mt_replay *replay,
-                          const struct mt_event *event)
+static void note_of_device(struct mt_viz *viz, const struct mt_replay *replay,
+                           const struct mt_event *event)
 {
     switch (event->kind) {
     case MT_ALLOC:
-        see_alloc(viz, replay, event);
+        note_alloc(viz, replay, event);
         break;
     case MT_FREE:
-        see_free(viz, event);
+        note_free(viz, event);
         break;
     case MT_FREE_DONE:
-        see_done(viz, event);
+        note_done(viz, event);
         break;
     case MT_OOM:
-        see_oom(viz, replay, event);
+        note_oom(viz, replay, event);
         break;
     }
 }
 
-static int see(void *data, const struct mt_replay *replay, const struct mt_event *event)
+static int note(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_viz *viz = data;
     viz->is_over = replay->events > viz->until || (viz->pickle && viz->pickle->sink->rc);
@@ -391,11 +391,11 @@ static int see(void *data, const struct mt_replay *replay, const struct mt_event
         return -ECANCELED;
     if (event->kind == MT_REQUEST || event->kind == MT_REQUEST_STREAM ||
         event->kind == MT_FREE_WAITS)
-        see_request(viz, event);
+        note_request(viz, event);
     else if (event->kind >= MT_CUDA_MALLOC && event->kind <= MT_CUDA_UNMAP)
-        see_cuda(viz, event);
+        note_cuda(viz, event);
     else if (mt_device_slot(event->device) == viz->slot)
-        see_of_device(viz, replay, event);
+        note_of_device(viz, replay, event);
     struct mt_viz_thread *thread = event->kind == MT_ALLOC ? thread_of(viz, event->thread) : NULL;
     if (thread)
         thread->unused = 0;
@@ -404,7 +404,7 @@ static int see(void *data, const struct mt_replay *replay, const struct mt_event
 
 int mt_viz_trace(struct mt_viz *viz, struct mt_export_error *error)
 {
-    const struct mt_watcher watcher = {see, viz};
+    const struct mt_watcher watcher = {note, viz};
     struct mt_question question = {.moment = {MT_AT_END, 0},
                                    .rules = viz->export->question.rules,
                                    .no_labels = viz->export->question.no_labels,

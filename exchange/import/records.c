@@ -272,7 +272,7 @@ static void take_traces(struct mt_records *records, mt_cell cell)
 }
 
 /* A profile has one thread's events after another's. */
-static void see_order(struct mt_records *records, const struct mt_import_event *event)
+static void note_order(struct mt_records *records, const struct mt_import_event *event)
 {
     bool goes_back = event->time_us < records->last_us ||
                      (event->time_us == records->last_us && event->nano < records->last_nano);
@@ -289,7 +289,7 @@ static uint32_t kib(int64_t bytes)
 }
 
 /* Compute PyTorch's total before the device's first event. */
-static void see_before(struct mt_records *records, unsigned device, int64_t milli)
+static void note_before(struct mt_records *records, unsigned device, int64_t milli)
 {
     int64_t bytes = records->args.allocated - records->args.bytes;
     if (records->before[device].is_known && records->before[device].milli <= milli)
@@ -359,10 +359,10 @@ static int take_instant(struct mt_records *records, const struct dict *dict, mt_
                                     .action =
                                         bytes < 0 ? MT_ACTION_FREE_REQUESTED : MT_ACTION_ALLOC};
     event.reserved_kib = kib(records->args.reserved);
-    see_before(records, event.device, milli);
+    note_before(records, event.device, milli);
     records->is_profile = true;
     records->args.is_there = false;
-    see_order(records, &event);
+    note_order(records, &event);
     return add_event(records, &event, made);
 }
 

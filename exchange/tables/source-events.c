@@ -62,7 +62,7 @@ static int next_events(struct event_rows *self, struct mt_trace_error *error)
         if (rc <= 0)
             return rc == 0 || rc == -ENOMEM ? rc : -EBADMSG;
         for (size_t i = 0; i < self->batch.n_definitions; i++)
-            mt_rows_see_rank(&self->rows, &self->batch.definitions[i]);
+            mt_rows_note_rank(&self->rows, &self->batch.definitions[i]);
         self->next = 0;
         if (self->batch.type == MT_BATCH_EVENTS)
             return 1;

@@ -20,11 +20,11 @@ static void take_rank(struct mt_rows *rows, const char *text, size_t size)
     rows->rank = (int32_t)rank;
 }
 
-void mt_rows_see_rank(struct mt_rows *rows, const struct mt_definition *definition)
+void mt_rows_note_rank(struct mt_rows *rows, const struct mt_definition *definition)
 {
     const char *value;
     size_t size;
-    if (mt_tells_rank(definition, &value, &size))
+    if (mt_names_rank(definition, &value, &size))
         take_rank(rows, value, size);
 }
 

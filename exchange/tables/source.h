@@ -53,7 +53,7 @@ struct mt_rows {
 };
 
 /* Take the rank from an info record, if it says it; put it into a column. */
-void mt_rows_see_rank(struct mt_rows *rows, const struct mt_definition *definition);
+void mt_rows_note_rank(struct mt_rows *rows, const struct mt_definition *definition);
 void mt_rows_take_rank(struct mt_rows *rows, const struct mt_definitions *definitions);
 static inline void mt_rows_put_rank(const struct mt_rows *rows, struct mt_columns *columns,
                                     unsigned column)

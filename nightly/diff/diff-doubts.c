@@ -27,7 +27,7 @@ static const char *shown(const char *text)
 }
 
 /* Write "programs: a.py before, b.py now". The first run of a side stands for it. */
-static void tell_texts(FILE *out, const struct mt_diff *diff, const char *what, size_t field)
+static void put_texts(FILE *out, const struct mt_diff *diff, const char *what, size_t field)
 {
     const char *old = field_of(diff->old, field), *now = field_of(diff->now, field);
     if (strcmp(old, now)) {
@@ -47,17 +47,17 @@ static uint64_t memory_of(const struct mt_digest *digest)
     return device ? device->memory : 0;
 }
 
-static void tell_devices(FILE *out, const struct mt_diff *diff)
+static void put_devices(FILE *out, const struct mt_diff *diff)
 {
     char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT];
     uint64_t before = memory_of(diff->old), after = memory_of(diff->now);
-    tell_texts(out, diff, "different devices", offsetof(struct mt_digest, device_name));
+    put_texts(out, diff, "different devices", offsetof(struct mt_digest, device_name));
     if (before && after && before != after)
         fprintf(out, "different devices: %s of memory before, %s now\n", mt_size_text(old, before),
                 mt_size_text(now, after));
 }
 
-static void tell_sizes(FILE *out, const struct mt_diff *diff)
+static void put_sizes(FILE *out, const struct mt_diff *diff)
 {
     if (diff->old->world_size != diff->now->world_size)
         fprintf(out, "jobs of different sizes: %ld process%s before, %ld now\n",
@@ -86,8 +86,8 @@ __attribute__((format(printf, 3, 4))) static void tell(FILE *out, const struct m
     putc('\n', out);
 }
 
-static void tell_alone(FILE *out, const struct mt_digest *digests, size_t n,
-                       const struct mt_digest *others, size_t n_others, const char *when)
+static void put_alone(FILE *out, const struct mt_digest *digests, size_t n,
+                      const struct mt_digest *others, size_t n_others, const char *when)
 {
     for (size_t i = 0; i < n; i++)
         if (!has_rank(others, n_others, digests[i].rank) &&
@@ -99,7 +99,7 @@ static void tell_alone(FILE *out, const struct mt_digest *digests, size_t n,
         }
 }
 
-static void tell_damage(FILE *out, const struct mt_digest *digests, size_t n)
+static void put_damage(FILE *out, const struct mt_digest *digests, size_t n)
 {
     char count[MT_SIZE_TEXT], line[MT_ENDED_TEXT];
     for (size_t i = 0; i < n; i++) {
@@ -144,15 +144,15 @@ static bool is_of_two_ranks(const struct mt_diff *diff)
 
 static void write_doubts(FILE *out, const struct mt_diff *diff)
 {
-    tell_damage(out, diff->old, diff->n_old);
-    tell_damage(out, diff->now, diff->n_new);
-    tell_texts(out, diff, "different programs", offsetof(struct mt_digest, program));
-    tell_devices(out, diff);
-    tell_sizes(out, diff);
+    put_damage(out, diff->old, diff->n_old);
+    put_damage(out, diff->now, diff->n_new);
+    put_texts(out, diff, "different programs", offsetof(struct mt_digest, program));
+    put_devices(out, diff);
+    put_sizes(out, diff);
     if (is_of_two_ranks(diff))
         return;
-    tell_alone(out, diff->old, diff->n_old, diff->now, diff->n_new, "before");
-    tell_alone(out, diff->now, diff->n_new, diff->old, diff->n_old, "now");
+    put_alone(out, diff->old, diff->n_old, diff->now, diff->n_new, "before");
+    put_alone(out, diff->now, diff->n_new, diff->old, diff->n_old, "now");
 }
 
 static void write_changes(FILE *out, const struct mt_diff *diff)
@@ -169,7 +169,7 @@ static void write_changes(FILE *out, const struct mt_diff *diff)
     if (is_of_two_ranks(diff))
         fprintf(out, "ranks: %ld before, %ld now\n", diff->old->rank, diff->now->rank);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        tell_texts(out, diff, texts[i].what, texts[i].field);
+        put_texts(out, diff, texts[i].what, texts[i].field);
     const struct mt_diff_device *device = mt_diff_main_device(diff);
     if (device && device->old->iterations != device->now->iterations)
         fprintf(out, "iterations: %u before, %u now\n", device->old->iterations,

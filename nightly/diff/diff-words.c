@@ -72,8 +72,8 @@ void mt_compared_text(char *out, size_t size, const struct mt_diff_device *devic
                  mt_size_text(now, device->compared.now));
 }
 
-static void tell_number(FILE *out, const char *before, const char *what,
-                        const struct mt_change *change)
+static void put_number(FILE *out, const char *before, const char *what,
+                       const struct mt_change *change)
 {
     char size[MT_SIZE_TEXT], percent[MT_SIZE_TEXT];
     fprintf(out, "%s%s %s", before, what, mt_signed_size_text(size, mt_change_of(change)));
@@ -84,27 +84,27 @@ static void tell_number(FILE *out, const char *before, const char *what,
 }
 
 /* Write "peak +1.20 GiB (+3.1 %)", and what else has changed if the peak has not. */
-static void tell_change(FILE *out, const struct mt_diff_device *device)
+static void put_change(FILE *out, const struct mt_diff_device *device)
 {
     char size[MT_SIZE_TEXT];
     const struct mt_change *peak = &device->allocated;
     if (mt_change_of(peak))
-        tell_number(out, "", "peak", peak);
+        put_number(out, "", "peak", peak);
     else
         fprintf(out, "peak unchanged at %s", mt_size_text(size, peak->now));
     if (device->peak_moved)
         fprintf(out, " and moved to the %s", mt_phase_names[device->now->phase].label);
     else if (device->in_phase >= 0)
-        tell_number(out, ", ", mt_phase_names[device->in_phase].label,
-                    &device->phase[device->in_phase]);
+        put_number(out, ", ", mt_phase_names[device->in_phase].label,
+                   &device->phase[device->in_phase]);
     else if (!mt_change_of(peak) && mt_change_of(&device->reserved))
-        tell_number(out, ", ", "reserved", &device->reserved);
+        put_number(out, ", ", "reserved", &device->reserved);
     else if (!mt_change_of(peak) && mt_change_of(&device->growth))
-        tell_number(out, ", ", "growth per iteration", &device->growth);
+        put_number(out, ", ", "growth per iteration", &device->growth);
 }
 
-static void tell_site(FILE *out, const struct mt_diff_device *device,
-                      const struct mt_diff_site *site)
+static void put_site(FILE *out, const struct mt_diff_device *device,
+                     const struct mt_diff_site *site)
 {
     char size[MT_SIZE_TEXT], place[512];
     mt_line_text(place, sizeof place, site->line);
@@ -141,11 +141,11 @@ void mt_diff_verdict(char *text, size_t size, const struct mt_diff *diff)
                 mt_size_text(more, device->reserved.now));
     } else {
         const struct mt_diff_site *site = device->site;
-        tell_change(out, device);
+        put_change(out, device);
         if (has_other_settings(diff))
             fputs(" with other allocator settings", out);
         if (device->n_sites && mt_change_of(&site->bytes) && !site->bytes.is_noise)
-            tell_site(out, device, site);
+            put_site(out, device, site);
     }
     fclose(out);
     text[size - 1] = '\0';

@@ -11,8 +11,8 @@ struct watch {
     uint64_t others; /* bytes of the card that are not PyTorch's now */
 };
 
-static void see(void *context, size_t index, const struct mt_request *request,
-                const struct mt_allocator_state *now, bool out_of_memory)
+static void note(void *context, size_t index, const struct mt_request *request,
+                 const struct mt_allocator_state *now, bool out_of_memory)
 {
     struct watch *watch = context;
     const struct mt_trial *trial = watch->trial;
@@ -41,7 +41,7 @@ int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_r
     if (!allocator)
         return -ENOMEM;
     struct watch watch = {.trial = trial, .result = result};
-    int rc = mt_allocator_feed_watched(allocator, trial->request, trial->n, see, &watch);
+    int rc = mt_allocator_feed_watched(allocator, trial->request, trial->n, note, &watch);
     mt_allocator_destroy(allocator);
     return rc;
 }

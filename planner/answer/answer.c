@@ -125,7 +125,7 @@ static int try_settings(struct search *search)
 }
 
 /* Keep the nearest change: it needs fewest live bytes. */
-static void see_nearest(struct search *search, const char *change, uint64_t peak)
+static void note_nearest(struct search *search, const char *change, uint64_t peak)
 {
     if (search->least && peak >= search->least)
         return;
@@ -168,7 +168,7 @@ static int try_changes(struct search *search)
         const struct mt_modelled *change = &search->changes->change[i];
         search->served[i] = MT_SERVED_NO;
         if (!change->why_not)
-            see_nearest(search, change->name, change->peak);
+            note_nearest(search, change->name, change->peak);
         if (is_hopeful(search, change))
             rc = try_change(search, change->name, false, &search->served[i]);
     }
@@ -258,7 +258,7 @@ static int try_pairs(struct search *search)
         rc = mt_modelled_of(&both, search->judge.recording, pair[i].name);
         if (rc || both.why_not)
             continue;
-        see_nearest(search, pair[i].name, both.peak);
+        note_nearest(search, pair[i].name, both.peak);
         if (both.peak > search->answer->plan->card.total)
             continue;
         rc = try_change(search, pair[i].name, false, &served);

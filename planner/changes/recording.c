@@ -29,8 +29,8 @@ static void *one_more(struct mt_recording *recording, void *array, size_t *n, si
              sizeof *(recording)->array)
 
 /* Note for whose module the program is at work: in backward, that of the node's forward line. */
-static void see_turn(struct mt_recording *recording, const struct mt_replay *replay,
-                     const struct mt_event *event)
+static void note_turn(struct mt_recording *recording, const struct mt_replay *replay,
+                      const struct mt_event *event)
 {
     const struct mt_thread_state *thread = replay->thread;
     uint32_t stack =
@@ -49,7 +49,7 @@ static void see_turn(struct mt_recording *recording, const struct mt_replay *rep
     (void)event;
 }
 
-static void see_steps(struct mt_recording *recording, const struct mt_replay *replay)
+static void note_steps(struct mt_recording *recording, const struct mt_replay *replay)
 {
     struct mt_recorded_step *last =
         recording->n_steps ? &recording->step[recording->n_steps - 1] : NULL;
@@ -69,8 +69,8 @@ static uint64_t block_number(const struct mt_replay *replay, uint64_t address)
 }
 
 /* A tensor may be a view: then the block is not found, and another save of it may be. */
-static void see_save(struct mt_recording *recording, const struct mt_replay *replay,
-                     const struct mt_event *event)
+static void note_save(struct mt_recording *recording, const struct mt_replay *replay,
+                      const struct mt_event *event)
 {
     uint64_t block = block_number(replay, event->SAVED.address);
     if (!block || replay->thread->n_nodes)
@@ -96,8 +96,8 @@ static void see_save(struct mt_recording *recording, const struct mt_replay *rep
 }
 
 /* Give a node what was saved since the node before it: it saved that for itself. */
-static void see_node(struct mt_recording *recording, const struct mt_replay *replay,
-                     const struct mt_event *event)
+static void note_node(struct mt_recording *recording, const struct mt_replay *replay,
+                      const struct mt_event *event)
 {
     uint32_t place = mt_address_map_get(&recording->nodes, event->NODE_NEW.node);
     if (place && place == recording->n_nodes && !recording->node[place - 1].begin)
@@ -125,8 +125,8 @@ static bool is_another(const struct mt_replay *replay, const struct mt_recorded_
            strstr(mt_string(replay->definitions, name), "AccumulateGrad");
 }
 
-static void see_run(struct mt_recording *recording, const struct mt_replay *replay,
-                    const struct mt_event *event)
+static void note_run(struct mt_recording *recording, const struct mt_replay *replay,
+                     const struct mt_event *event)
 {
     uint32_t place = mt_address_map_get(&recording->nodes, event->NODE_BEGIN.node);
     struct mt_recorded_node *node = place ? &recording->node[place - 1] : NULL;
@@ -147,7 +147,7 @@ static void see_run(struct mt_recording *recording, const struct mt_replay *repl
 }
 
 /* A request comes before its block. */
-static void see_request(struct mt_recording *recording, const struct mt_event *event)
+static void note_request(struct mt_recording *recording, const struct mt_event *event)
 {
     uint64_t bytes = event->REQUEST.unused;
     if (mt_address_map_put(&recording->asked, (uint64_t)event->thread + 1,
@@ -155,8 +155,8 @@ static void see_request(struct mt_recording *recording, const struct mt_event *e
         recording->rc = -ENOMEM;
 }
 
-static void see_unused(struct mt_recording *recording, const struct mt_replay *replay,
-                       const struct mt_event *event)
+static void note_unused(struct mt_recording *recording, const struct mt_replay *replay,
+                        const struct mt_event *event)
 {
     uint32_t bytes = mt_address_map_take(&recording->asked, (uint64_t)event->thread + 1);
     struct mt_recorded_unused *unused = bytes ? ONE_MORE(recording, unused, n_unused) : NULL;
@@ -167,23 +167,23 @@ static void see_unused(struct mt_recording *recording, const struct mt_replay *r
 static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_recording *recording = data;
-    see_steps(recording, replay);
+    note_steps(recording, replay);
     switch (event->kind) {
     case MT_SAVED:
-        see_save(recording, replay, event);
+        note_save(recording, replay, event);
         break;
     case MT_NODE_NEW:
-        see_node(recording, replay, event);
+        note_node(recording, replay, event);
         break;
     case MT_NODE_BEGIN:
     case MT_NODE_END:
-        see_run(recording, replay, event);
+        note_run(recording, replay, event);
         break;
     case MT_REQUEST:
-        see_request(recording, event);
+        note_request(recording, event);
         return recording->rc;
     case MT_ALLOC:
-        see_unused(recording, replay, event);
+        note_unused(recording, replay, event);
         break;
     case MT_FREE:
         break;
@@ -191,7 +191,7 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
         return 0;
     }
     if (event->kind != MT_NODE_END)
-        see_turn(recording, replay, event);
+        note_turn(recording, replay, event);
     return recording->rc;
 }
 

@@ -36,8 +36,8 @@ static void compare(struct mt_plan_check *check, const struct mt_asked_at *recor
         check->first_event = recorded->event;
 }
 
-static void see(void *context, size_t index, const struct mt_request *request,
-                const struct mt_allocator_state *now, bool out_of_memory)
+static void note(void *context, size_t index, const struct mt_request *request,
+                 const struct mt_allocator_state *now, bool out_of_memory)
 {
     struct watch *watch = context;
     const struct mt_asked_at *recorded = &watch->asked->recorded[index];
@@ -77,7 +77,7 @@ static int replay(const struct mt_plan *plan, const struct mt_alloc_conf *conf, 
     struct mt_allocator *allocator = mt_allocator_create(conf, plan->release, &card);
     if (!allocator)
         return -ENOMEM;
-    int rc = mt_allocator_feed_watched(allocator, asked->request, asked->n, see, watch);
+    int rc = mt_allocator_feed_watched(allocator, asked->request, asked->n, note, watch);
     const struct mt_allocator_oom *oom = mt_allocator_first_oom(allocator);
     if (watch->setting) {
         watch->setting->fits = !oom;

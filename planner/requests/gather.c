@@ -91,8 +91,8 @@ static int give_back_number(struct mt_asking *asking, uint32_t number)
 
 /* Memory of the card that is not PyTorch's, as CUDA's calls tell it: what the samples tell besides
  * is added at the end. */
-static int see_others(struct mt_asking *asking, const struct mt_replay *replay, unsigned slot,
-                      const struct mt_gather_at *at)
+static int note_others(struct mt_asking *asking, const struct mt_replay *replay, unsigned slot,
+                       const struct mt_gather_at *at)
 {
     uint64_t cuda = replay->cuda_now[slot].allocated;
     uint64_t others = cuda > at->reserved ? cuda - at->reserved : 0;
@@ -207,7 +207,7 @@ static int on_alloc(struct mt_gathering *g, struct mt_asking *asking,
     unsigned slot = mt_device_slot(event->device);
     struct mt_gather_at at = place_of(replay, event, event->ALLOC.allocated, event->ALLOC.reserved);
     struct mt_asked *asked = &asking->asked;
-    if (mt_gather_end_frees(g, thread) || see_others(asking, replay, slot, &at) ||
+    if (mt_gather_end_frees(g, thread) || note_others(asking, replay, slot, &at) ||
         end_wait(g, asking, at.event, event->address))
         return -ENOMEM;
     if (mt_address_map_get(&g->live, event->address) && /* its free is missing */
@@ -236,7 +236,7 @@ static int on_oom(struct mt_gathering *g, struct mt_asking *asking, struct mt_ga
     struct mt_gather_at at = place_of(replay, event, event->OOM.allocated, event->OOM.reserved);
     thread->frees = 0; /* those of the request itself */
     asking->asked.ooms++;
-    if (see_others(asking, replay, slot, &at) ||
+    if (note_others(asking, replay, slot, &at) ||
         on_request(g, asking, thread, event, &at, event->OOM.size ? event->OOM.size : 1, &number))
         return -ENOMEM;
     struct mt_request free = {.block = number, .kind = MT_REQUEST_FREE};

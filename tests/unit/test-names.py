@@ -2,6 +2,7 @@
 """test-names.py ROOT BUILD NM: no name of ours (mt_, MT_) stands for two things, whichever
 libraries they are in: tags and types by the sources, functions and variables by the compiled
 objects, which have those of macros, too."""
+
 import collections
 import pathlib
 import re
@@ -18,13 +19,20 @@ TYPE_OF_BODY = re.compile(r"^\} (mt_\w+);", re.M)
 INLINE = re.compile(r"^static [^;=()]*\b(mt_\w+)\([^;]*?\)\n\{", re.M)
 MACRO = re.compile(r"^#[ \t]*define[ \t]+(MT_\w+)", re.M)
 
+# What a function does is named by the field's words: note, list, load, print ... (HACKING.md).
+FUNCTION = re.compile(r"^[a-z][^;{}=()]*\b(\w+)\([^;]*?\)\n\{", re.M)
+VAGUE = re.compile(r"(?:^|_)(?:see|sees|tell|tells|foretell|foretold|crew|habits?)(?:_|$)")
+OLDER = "preload", "cupti", "page", "simulator"  # folders that have such names still
+
 places = collections.defaultdict(set)  # (kind, name) -> where it is made
+vague = []
 for folder in layers.MAY_INCLUDE:
     for source in layers.sources(root / folder):
         text = source.read_text()
         where = source.relative_to(root).as_posix()
-        for kind, pattern in ("tag", TAG), ("type", TYPE), ("type", TYPE_OF_BODY), (
-                "function", INLINE):
+        if folder not in OLDER:
+            vague += [f"{where}: {match[1]}" for match in FUNCTION.finditer(text) if VAGUE.search(match[1])]
+        for kind, pattern in ("tag", TAG), ("type", TYPE), ("type", TYPE_OF_BODY), ("function", INLINE):
             for match in pattern.finditer(text):
                 name = next(group for group in match.groups() if group)
                 places[kind, name].add(where)
@@ -35,8 +43,9 @@ for folder in layers.MAY_INCLUDE:
 
 objects = layers.objects(root, build)
 sources = {str(path): source for source, path in objects.items()}
-lines = subprocess.run([nm, "-A", "--defined-only", *objects.values()], check=True,
-                       capture_output=True, text=True).stdout.splitlines()
+lines = subprocess.run(
+    [nm, "-A", "--defined-only", *objects.values()], check=True, capture_output=True, text=True
+).stdout.splitlines()
 for line in lines:
     path, _, symbol = line.rpartition(":")
     *_, kind, name = symbol.split()
@@ -46,5 +55,7 @@ for line in lines:
 twice = {key: sorted(value) for key, value in places.items() if len(value) > 1}
 for (kind, name), where in sorted(twice.items()):
     print(f"{name}: a {kind} in {', '.join(where)}: one name, one thing")
+for name in vague:
+    print(f"{name}: name what it does: note, list, load, print, count ...")
 print(f"{len(places)} names, {len(twice)} with more than one meaning")
-sys.exit(bool(twice) or not any(kind == "function" for kind, _ in places) or len(places) < 1000)
+sys.exit(bool(twice) or bool(vague) or not any(kind == "function" for kind, _ in places) or len(places) < 1000)

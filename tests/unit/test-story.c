@@ -434,8 +434,8 @@ static struct mt_timeline written_and_read(const struct mt_timeline *timeline)
     struct mt_numbers numbers = {0}, again = {0};
     struct mt_summaries summaries = {0};
     struct mt_timeline read = {0};
-    ck_assert_int_eq(mt_timeline_tell(timeline, &numbers), 0);
-    ck_assert_int_eq(mt_numbers_tell(&numbers, MT_SUMMARY_CHART, 0, keep_summary, &summaries), 0);
+    ck_assert_int_eq(mt_timeline_list(timeline, &numbers), 0);
+    ck_assert_int_eq(mt_numbers_list(&numbers, MT_SUMMARY_CHART, 0, keep_summary, &summaries), 0);
     ck_assert_int_eq(mt_summaries_find(&summaries, MT_SUMMARY_CHART, 1, &again), 0);
     ck_assert_int_eq(mt_summaries_find(&summaries, MT_SUMMARY_CHART, 0, &again), 1);
     ck_assert_int_eq(mt_timeline_take(&read, &again), 0);
@@ -452,7 +452,7 @@ START_TEST(many_numbers_take_several_records)
     struct mt_summaries summaries = {0};
     for (uint64_t i = 0; i < N; i++)
         ck_assert_int_eq(mt_numbers_add(&numbers, &(uint64_t){i % 3 ? i << 40 : 0 - i}, 1), 0);
-    mt_numbers_tell(&numbers, MT_SUMMARY_PLACES, -1, keep_summary, &summaries);
+    mt_numbers_list(&numbers, MT_SUMMARY_PLACES, -1, keep_summary, &summaries);
     ck_assert_uint_gt(summaries.n, 1);
     ck_assert_int_eq(mt_summaries_find(&summaries, MT_SUMMARY_PLACES, -1, &again), 1);
     ck_assert_uint_eq(again.n, N);

@@ -31,7 +31,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
 {
     if (!mt_has_moment(analysis, arguments))
         return MT_EXIT_BAD;
-    mt_tell_ended(analysis, arguments);
+    mt_print_ended(analysis, arguments);
     if (arguments->format == MT_FORMAT_JSON)
         return mt_blocks_json(analysis, stdout) == -ENOMEM ? -ENOMEM : 0;
     struct mt_style style = mt_terminal_style();

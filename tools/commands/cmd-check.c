@@ -78,7 +78,7 @@ static int hold(const struct mt_check_arguments *arguments, struct mt_digests *r
                 const struct mt_digests *baselines, mt_check_found *found, void *data)
 {
     struct mt_check check;
-    mt_tell_differences(runs, baselines);
+    mt_print_differences(runs, baselines);
     int rc = mt_check_make(&check, &arguments->budget, arguments->allowed, runs->digest, runs->n,
                            baselines->digest, baselines->n);
     if (!rc && check.broken && baselines->n && find_moved(runs, baselines, arguments)) {

@@ -29,7 +29,7 @@ static int choose_name(char out[PATH_MAX], const char *trace, const char *given)
     return n < PATH_MAX ? 0 : mt_fail("%s: the name is too long", trace);
 }
 
-static void tell(const char *output, const struct mt_keep_plan *plan)
+static void print_result(const char *output, const struct mt_keep_plan *plan)
 {
     char kept[MT_SIZE_TEXT], events[MT_SIZE_TEXT], size[MT_SIZE_TEXT], before[MT_SIZE_TEXT];
     char ended[MT_ENDED_TEXT];
@@ -57,7 +57,7 @@ static int write_copy(const char *trace, const char *output, const struct mt_kee
     FILE *out = mt_new_file_stream(&file);
     rc = mt_new_file_close(&file, out, out ? mt_compact(trace, plan, out, &error) : -errno);
     if (!rc) {
-        tell(output, plan);
+        print_result(output, plan);
         return MT_EXIT_OK;
     }
     return error.fault ? mt_fail_trace(trace, &error)

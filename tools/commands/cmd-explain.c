@@ -36,7 +36,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     uint64_t number = strtoull(arguments->what, NULL, 0); /* parsed before */
     if (!mt_has_moment(analysis, arguments))
         return MT_EXIT_BAD;
-    mt_tell_ended(analysis, arguments);
+    mt_print_ended(analysis, arguments);
     if (is_address(number))
         return mt_explain_address(analysis, stdout, &style)
                    ? mt_fail("%s: nothing was ever allocated at %s", arguments->path,

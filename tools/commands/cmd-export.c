@@ -165,7 +165,8 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     return mt_trace_list_refuse(&arguments->traces, arguments->output);
 }
 
-static int tell(const struct arguments *arguments, int rc, const struct mt_export_error *error)
+static int print_result(const struct arguments *arguments, int rc,
+                        const struct mt_export_error *error)
 {
     if (*error->text)
         return error->path ? mt_fail("%s: %s", error->path, error->text)
@@ -190,7 +191,7 @@ static int export(const struct arguments *arguments)
         rc = mt_new_file_open(&file, arguments->output, 0);
     if (rc) {
         free(sink);
-        return tell(arguments, rc, &error);
+        return print_result(arguments, rc, &error);
     }
     sink->fd = file.fd;
     rc = arguments->format->write(&arguments->export, sink, &error);
@@ -205,7 +206,7 @@ static int export(const struct arguments *arguments)
     else if (arguments->output)
         mt_new_file_drop(&file);
     free(sink);
-    return tell(arguments, rc, &error);
+    return print_result(arguments, rc, &error);
 }
 
 /* A dataset of many ranks, which the Python package writes. */

@@ -16,7 +16,7 @@ const struct mt_option mt_import_options[] = {
 };
 
 /* Tell what the trace cannot say, and why. */
-static void tell(const char *output, const struct mt_import_summary *summary)
+static void print_result(const char *output, const struct mt_import_summary *summary)
 {
     char count[MT_SIZE_TEXT], other[MT_SIZE_TEXT];
     mt_print_text(output);
@@ -79,7 +79,7 @@ static int import(const char *path, const char *output)
         return *error.text     ? mt_fail("%s: %s", path, error.text)
                : rc == -ENOMEM ? mt_fail("%s: not enough memory", path)
                                : mt_fail("%s: cannot be written: %s", output, mt_output_error(rc));
-    tell(output, &summary);
+    print_result(output, &summary);
     return mt_finish_output(MT_EXIT_OK);
 }
 

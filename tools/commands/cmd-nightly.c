@@ -313,7 +313,7 @@ static int keep_in_history(const struct night *night, const char *db)
 }
 
 /* Print the changes since the last good night, and their commits. */
-static void tell_why(const struct night *night, const char *db)
+static void print_why(const struct night *night, const char *db)
 {
     struct mt_trace_list old = {0}, now = {0};
     if (!night->n_good)
@@ -338,7 +338,7 @@ static int finish(struct night *night, int program)
     if (keep_in_history(night, db))
         kept = MT_EXIT_BAD;
     if (!is_good)
-        tell_why(night, db);
+        print_why(night, db);
     if (is_good && !kept)
         mt_say("the night is good: %s", night->path);
     else if (is_good)

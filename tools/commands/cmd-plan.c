@@ -267,7 +267,7 @@ static int find_trace(const struct mt_command *command, char **operands, int n,
 }
 
 /* Requests for the settings, and what happened for the changes. */
-static int see(void *data, const struct mt_replay *replay, const struct mt_event *event)
+static int note(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct plan_arguments *arguments = data;
     int rc = mt_gather(arguments->gathering, replay, event);
@@ -286,7 +286,7 @@ static int run(const struct mt_command *command, struct plan_arguments *argument
         arguments->recording = &recording;
         mt_recording_watch(&recording, &arguments->trace.question);
     }
-    arguments->watcher = (struct mt_watcher){see, arguments};
+    arguments->watcher = (struct mt_watcher){note, arguments};
     arguments->trace.question.watcher = &arguments->watcher;
     (void)command;
     int code = mt_on_trace(&arguments->trace, print);

@@ -107,7 +107,7 @@ static int print(struct job *job)
     return 0;
 }
 
-static int tell_spool(int rc)
+static int fail_spool(int rc)
 {
     return mt_fail("%s: no temporary file can be written in it: %s; set TMPDIR to another folder",
                    mt_roster_folder(), strerror(-rc));
@@ -119,13 +119,13 @@ static int report_all(struct job *job)
     for (int i = 0; i < job->arguments->n_paths && !rc; i++)
         rc = analyze(job, job->arguments->paths[i]);
     if (job->spool_error && job->spool_error != -ENOMEM)
-        return tell_spool(job->spool_error);
+        return fail_spool(job->spool_error);
     if (!rc && (job->lacks_moment || !are_one_job(job)))
         code = MT_EXIT_BAD;
     if (!rc && !code)
         rc = print(job);
     if (rc == -EIO && !ferror(stdout))
-        return tell_spool(rc);
+        return fail_spool(rc);
     return (rc && rc != -EIO) || job->fault.fault ? mt_fail_trace(job->arguments->path, &job->fault)
                                                   : code;
 }
@@ -141,7 +141,7 @@ static int report_job(struct mt_trace_arguments *arguments)
         job.spool.file = mt_unnamed_file(mt_roster_folder());
     }
     if (is_json && !job.spool.file)
-        code = tell_spool(-errno);
+        code = fail_spool(-errno);
     else if (!job.ranks || (is_json && !job.spool.at))
         code = mt_fail("out of memory");
     else

@@ -233,7 +233,7 @@ static int look(const char *trace, struct mt_survey *survey, struct mt_ended *en
 }
 
 /* Print what memtap oom would say first of a program that ended so. */
-static void tell_oom(const char *trace, const char *name)
+static void print_oom(const char *trace, const char *name)
 {
     const struct mt_question question = {.moment.kind = MT_AT_OOM};
     struct mt_analysis analysis;
@@ -255,7 +255,7 @@ struct telling {
     bool is_quiet, is_night;
 };
 
-static void tell_trace(struct telling *telling, const char *trace, uint64_t cpu_ns)
+static void print_trace(struct telling *telling, const char *trace, uint64_t cpu_ns)
 {
     char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], cost[64] = "";
     char text[MT_ENDED_TEXT];
@@ -285,10 +285,10 @@ static void tell_trace(struct telling *telling, const char *trace, uint64_t cpu_
            is_plain ? "" : "; ended: ", is_plain ? "" : mt_ended_text(text, &ended),
            is_of_memory ? "why" : "to see it", mt_ended_command(&ended), quote, name, quote);
     if (is_of_memory && survey.bytes <= COUNTED_BYTES)
-        tell_oom(trace, name);
+        print_oom(trace, name);
 }
 
-static int tell_failure(const struct mt_roster *roster)
+static int print_failure(const struct mt_roster *roster)
 {
     char function[64];
     unsigned result;
@@ -314,10 +314,10 @@ static int check_loader(const char *program)
                    program);
 }
 
-static void tell_none(const struct mt_roster *roster, const char *program, bool has_failed)
+static void print_none(const struct mt_roster *roster, const char *program, bool has_failed)
 {
     char path[PATH_MAX], folder[PATH_MAX], why[PATH_MAX + 128] = "";
-    if (tell_failure(roster))
+    if (print_failure(roster))
         return;
     if (mt_find_command(program, path) && mt_match_machine(path) == 0) {
         mt_say("%s is a program for another machine, into which memtap's library cannot be loaded, "
@@ -353,7 +353,7 @@ static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
     if (rc == -ESRCH && !mt_ends_of(telling->ends, trace, &pid, how))
         mt_note_end(trace, pid, MT_ANY_PARENT, how);
     if (!telling->is_quiet)
-        tell_trace(telling, trace, cpu_ns);
+        print_trace(telling, trace, cpu_ns);
 }
 
 /* Run the program, which is prepared for its first turn. Return the first exit code that is not 0.
@@ -392,9 +392,9 @@ static int record(const struct mt_command *command, const struct mt_run_request 
     mt_ends_stop(telling.ends);
     unsigned traces = mt_roster_each(&roster, finish_trace, &telling);
     mt_ends_destroy(telling.ends);
-    mt_every_trace_tell(&telling.every);
+    mt_every_trace_print(&telling.every);
     if (!traces && !is_quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
-        tell_none(&roster, program[0], code != 0);
+        print_none(&roster, program[0], code != 0);
     mt_roster_destroy(&roster);
     return code;
 }

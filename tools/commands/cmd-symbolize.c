@@ -18,7 +18,7 @@ const struct mt_option mt_symbolize_options[] = {
     {0},
 };
 
-static void tell(const struct mt_symbolized *result)
+static void print_result(const struct mt_symbolized *result)
 {
     char frames[MT_SIZE_TEXT], named[MT_SIZE_TEXT], before[MT_SIZE_TEXT];
     if (!result->frames) {
@@ -67,7 +67,7 @@ static int symbolize(const char *trace, const char *final, bool is_in_place)
                        "give -o FILE",
                        trace);
     if (!rc) {
-        tell(&result);
+        print_result(&result);
         return MT_EXIT_OK;
     }
     if (error.fault)

@@ -55,7 +55,7 @@ static int view(char *const *paths, int n, const char *output, bool is_quiet)
 
 static bool is_without_browser;
 
-static void tell_live(const char *url)
+static void print_live(const char *url)
 {
     if (is_without_browser || open_browser(url))
         printf("%s\n", url);
@@ -69,7 +69,7 @@ static int follow(const struct mt_trace_list *traces, bool is_quiet)
     if (traces->n != 1)
         return mt_fail("view --live follows one trace, and %zu were given", traces->n);
     is_without_browser = is_quiet;
-    return mt_serve_live_page(traces->path[0], tell_live);
+    return mt_serve_live_page(traces->path[0], print_live);
 }
 
 int mt_run_view(const struct mt_command *command, int argc, char **argv)

@@ -88,32 +88,32 @@ bool mt_digests_are_computed(const struct mt_digests *digests)
     return true;
 }
 
-static void tell_text(const struct mt_digest *run, const struct mt_digest *baseline,
-                      const char *what, const char *is, const char *was)
+static void print_text(const struct mt_digest *run, const struct mt_digest *baseline,
+                       const char *what, const char *is, const char *was)
 {
     if (*is && *was && strcmp(is, was))
         mt_say("%s: %s is %s, but that of %s was %s; memtap compares them nevertheless", run->path,
                what, is, baseline->path, was);
 }
 
-static void tell_number(const struct mt_digest *run, const struct mt_digest *baseline,
-                        const char *what, long is, long was)
+static void print_number(const struct mt_digest *run, const struct mt_digest *baseline,
+                         const char *what, long is, long was)
 {
     char now[24], before[24];
     snprintf(now, sizeof now, "%ld", is);
     snprintf(before, sizeof before, "%ld", was);
-    tell_text(run, baseline, what, is < 0 ? "" : now, was < 0 ? "" : before);
+    print_text(run, baseline, what, is < 0 ? "" : now, was < 0 ? "" : before);
 }
 
 /* Compare only the first of each: the others belong to the same job. */
-void mt_tell_differences(const struct mt_digests *runs, const struct mt_digests *baselines)
+void mt_print_differences(const struct mt_digests *runs, const struct mt_digests *baselines)
 {
     const struct mt_digest *run = runs->digest, *baseline = baselines->digest;
     if (!runs->n || !baselines->n)
         return;
-    tell_text(run, baseline, "the program", run->program, baseline->program);
-    tell_text(run, baseline, "the device", run->device_name, baseline->device_name);
-    tell_number(run, baseline, "the number of ranks", run->world_size, baseline->world_size);
-    tell_text(run, baseline, "PyTorch", run->torch, baseline->torch);
-    tell_text(run, baseline, "CUDA", run->cuda, baseline->cuda);
+    print_text(run, baseline, "the program", run->program, baseline->program);
+    print_text(run, baseline, "the device", run->device_name, baseline->device_name);
+    print_number(run, baseline, "the number of ranks", run->world_size, baseline->world_size);
+    print_text(run, baseline, "PyTorch", run->torch, baseline->torch);
+    print_text(run, baseline, "CUDA", run->cuda, baseline->cuda);
 }

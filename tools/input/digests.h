@@ -30,6 +30,6 @@ bool mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allo
 bool mt_digests_are_computed(const struct mt_digests *digests);
 
 /* Tell the user the differences that make runs and baselines incomparable. */
-void mt_tell_differences(const struct mt_digests *runs, const struct mt_digests *baselines);
+void mt_print_differences(const struct mt_digests *runs, const struct mt_digests *baselines);
 
 #endif

@@ -21,7 +21,7 @@ int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print)
     return code;
 }
 
-void mt_tell_ended(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
+void mt_print_ended(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments)
 {
     struct mt_style style = mt_terminal_style();
     struct mt_page page = mt_page_of(analysis, stdout, &style);

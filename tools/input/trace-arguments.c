@@ -167,8 +167,8 @@ static int read_option(const struct mt_command *command, int letter, const char 
 }
 
 /* A compact trace has all blocks only at the moments for which it was made. Return 1. */
-static int tell_compact(const struct mt_analysis *analysis,
-                        const struct mt_trace_arguments *arguments)
+static int print_compact(const struct mt_analysis *analysis,
+                         const struct mt_trace_arguments *arguments)
 {
     enum mt_moment_kind kind = arguments->question.moment.kind;
     uint64_t unseen = 0;
@@ -192,7 +192,7 @@ bool mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arg
     else if (question->one_device && !analysis->n_devices)
         mt_fail("%s: nothing was allocated on device %d", arguments->path, question->device);
     else
-        return tell_compact(analysis, arguments);
+        return print_compact(analysis, arguments);
     return false;
 }
 

@@ -49,7 +49,7 @@ int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print);
 
 /* Print how the run ended, unless it is whole, before the view. Formats for programs have no place
  * for it: use stderr. JSON has its own member. */
-void mt_tell_ended(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
+void mt_print_ended(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
 
 /* What stands behind the options. */
 enum mt_operands { MT_ONE_TRACE, MT_SEVERAL_TRACES, MT_TRACE_AND_PLACE };

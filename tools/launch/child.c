@@ -70,7 +70,7 @@ static bool is_file(const char *path)
            !(status.st_mode & 0111);
 }
 
-static int tell_failure(const char *program, int error)
+static int print_failure(const char *program, int error)
 {
     if (error == EACCES && is_file(program))
         mt_say("%s: cannot be run: it is not executable; name the program that reads it, or make "
@@ -89,7 +89,7 @@ int mt_child_become(char *const argv[])
 {
     mt_room_leave();
     execvp(argv[0], argv);
-    return tell_failure(argv[0], errno);
+    return print_failure(argv[0], errno);
 }
 
 /* In the child: on failure write the error to the pipe. A program that starts closes the pipe. */
@@ -145,5 +145,5 @@ int mt_child_run(char *const argv[], struct mt_child_end *end)
         return mt_fail("%s: cannot be run: %s", argv[0], strerror(error));
     int code = wait_for(pid, end);
     child_pid = 0;
-    return n == sizeof error ? tell_failure(argv[0], error) : code;
+    return n == sizeof error ? print_failure(argv[0], error) : code;
 }

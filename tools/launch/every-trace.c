@@ -69,7 +69,7 @@ static int find_pattern(const struct mt_every_trace *every, char out[PATH_MAX])
     return rc;
 }
 
-static void tell(const struct mt_every_trace *every)
+static void print_result(const struct mt_every_trace *every)
 {
     char line[4000] = "";
     size_t used = 0;
@@ -82,7 +82,7 @@ static void tell(const struct mt_every_trace *every)
     mt_say("all together: memtap report%s", line);
 }
 
-void mt_every_trace_tell(struct mt_every_trace *every)
+void mt_every_trace_print(struct mt_every_trace *every)
 {
     char pattern[PATH_MAX];
     int plain = 1;
@@ -91,7 +91,7 @@ void mt_every_trace_tell(struct mt_every_trace *every)
     if (every->n > MOST_NAMED && plain && !find_pattern(every, pattern))
         mt_say("all together: memtap report %s", pattern);
     else if (every->n > 1)
-        tell(every);
+        print_result(every);
     for (size_t i = 0; i < every->n; i++)
         free(every->name[i]);
     free(every->name);

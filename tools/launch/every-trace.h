@@ -17,6 +17,6 @@ const char *mt_short_path(const char *path);
 void mt_every_trace_add(struct mt_every_trace *every, const char *name);
 
 /* If there are several, print the command that shows all. Free them. */
-void mt_every_trace_tell(struct mt_every_trace *every);
+void mt_every_trace_print(struct mt_every_trace *every);
 
 #endif

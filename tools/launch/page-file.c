@@ -83,7 +83,7 @@ static int put_file(FILE *out, const struct carried *trace, const char *path, bo
     return rc;
 }
 
-static int tell_too_large(const char *path, const char *what)
+static int print_too_large(const char *path, const char *what)
 {
     return mt_fail(
         "%s: %s too large for a page (%u MiB at most); memtap compact makes small copies", path,
@@ -112,9 +112,9 @@ static bool are_fit(const struct mt_page_content *content)
         uint64_t size = size_of(content->paths[i]);
         sum += size;
         if (size > BYTES_MAX)
-            tell_too_large(content->paths[i], "the trace is");
+            print_too_large(content->paths[i], "the trace is");
         else if (sum > BYTES_MAX)
-            tell_too_large(content->paths[i], "the traces up to this one are");
+            print_too_large(content->paths[i], "the traces up to this one are");
         if (!size || sum > BYTES_MAX)
             return false;
     }

@@ -55,7 +55,7 @@ static void take_json(struct mt_answer *answer, json_t *object)
 
 /* {"running": true, "files": [{"file", "name", "size", "id"}]}. The id changes when another file
  * takes the name, as in bounded recordings. */
-static void tell_state(const struct live *live, struct mt_answer *answer)
+static void print_state(const struct live *live, struct mt_answer *answer)
 {
     /* ask first: the files do not grow after the end */
     int running = is_running(live);
@@ -114,7 +114,7 @@ static void answer(void *data, const char *path, const char *query, struct mt_an
     if (!*path)
         give_page(out);
     else if (!strcmp(path, "state"))
-        tell_state(live, out);
+        print_state(live, out);
     else if (!strcmp(path, "file") && sscanf(query, "%u=%lld", &file, &from) == 2 && file < FILES)
         give_file(live, file, from, out);
 }

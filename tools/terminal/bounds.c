@@ -81,7 +81,7 @@ static size_t write_all(const char *bytes, size_t size)
 }
 
 /* Called in the middle of printing: the output so far stays, and the command ends here. */
-static void tell_and_end(void)
+static void end_with_message(void)
 {
     char line[200], size[MT_SIZE_TEXT];
     int n = snprintf(line, sizeof line,
@@ -100,7 +100,7 @@ static ssize_t write_counted(void *unused, const char *bytes, size_t size)
     size_t done = write_all(bytes, size < room ? size : (size_t)room);
     limits.written += done;
     if (done == room && size > room)
-        tell_and_end();
+        end_with_message();
     return (ssize_t)done; /* fewer: an error, in errno */
 }
 

@@ -53,7 +53,7 @@ static const char *nearest_option(const struct mt_command *command, const char *
 }
 
 /* Name the wrong option as the user typed it. */
-static void tell_wrong(const struct mt_command *command, int argc, char **argv, int missing)
+static void print_wrong(const struct mt_command *command, int argc, char **argv, int missing)
 {
     char letter[3] = {'-', (char)optopt, '\0'};
     const char *typed = mt_is_short(optopt) && strncmp(argv[optind - 1], "--", 2)
@@ -84,7 +84,7 @@ int mt_options_next(const struct mt_command *command, int argc, char **argv, con
     if (letter == -1)
         return 0;
     if (letter == '?' || letter == ':') {
-        tell_wrong(command, argc, argv, letter == ':');
+        print_wrong(command, argc, argv, letter == ':');
         return -1;
     }
     return letter;
