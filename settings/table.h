@@ -47,6 +47,9 @@ enum mt_setting_kind {
       "and say where it was")                                                                      \
     S(limit_events, "limit-events", 0, "MEMTAP_LIMIT_EVENTS", "none", COUNT, NULL, "N",            \
       "end the program after N events, and say where it was")                                      \
+    S(thread, "thread", 0, "MEMTAP_THREAD", "1", CHOICE, "1 0", "0|1",                              \
+      "0: no thread of memtap's in the program, whose own calls\n"                                \
+      "write the trace")                                                                           \
     S(quiet, "quiet", 'q', "MEMTAP_QUIET", "0", CHOICE, "0 1", NULL,                                        \
       "print no line at the end")                                                                        \
     S(verbose, "verbose", 'v', "MEMTAP_VERBOSE", "0", CHOICE, "0 1", NULL,                                    \

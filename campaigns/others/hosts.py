@@ -49,6 +49,7 @@ def surroundings(args):
         "native stacks": {"MEMTAP_STACKS": "native"},
         "both stacks": {"MEMTAP_STACKS": "both"},
         "keep 1M": {"MEMTAP_KEEP": "1M"},
+        "no thread": {"MEMTAP_THREAD": "0"},
         "no folder": {"MEMTAP_OUTPUT": "no/such/folder/t.mtap"},
         "to a device": {"MEMTAP_OUTPUT": "/dev/null"},
         "bound at once": {"LD_BIND_NOW": "1"},

@@ -42,6 +42,7 @@ void mt_settings_read(void)
         !strcmp(mt_settings.stacks, "python") || !strcmp(mt_settings.stacks, "both");
     mt_settings.is_quiet = !strcmp(mt_settings.quiet, "1");
     mt_settings.is_verbose = !strcmp(mt_settings.verbose, "1");
+    mt_settings.has_thread = !strcmp(mt_settings.thread, "1");
     mt_settings.zstd_level = atoi(mt_settings.level);
     mt_settings.file_mode = mt_setting_mode(mt_settings.mode);
     mt_settings.keep_bytes = mt_setting_size(mt_settings.keep);

@@ -3,12 +3,13 @@
  * Calls by which a program limits itself, and which our thread or our system calls would break.
  * seccomp: what a filter allows is what the program needs, and other calls may end it. unshare: the
  * kernel gives a new user namespace to a process of one thread only. So the recording ends, said in
- * a line, and the program goes on.
+ * a line, or goes on without our threads, and so does the program.
  */
 #include "preload/hooks/hooks.h"
 #include "preload/host/own-thread.h"
 #include "preload/loader/find-real.h"
 #include "preload/record/recorder.h"
+#include "preload/write/writer.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -45,6 +46,7 @@ int mt_hook_unshare(int flags)
         errno = failure;
         return result;
     }
-    mt_end_early("the program makes a user namespace, for which it may have one thread only");
+    if (!mt_writer_leave_thread())
+        mt_end_early("the program makes a user namespace, for which it may have one thread only");
     return (int)syscall(SYS_unshare, flags);
 }

@@ -200,5 +200,5 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
     if (mt_missing_in_torch(missing, sizeof missing))
         tell(sink, "requests=%s", mt_requests_status(missing, sizeof missing));
     tell(sink, "kill_proof=%s", mt_tail_status());
-    tell(sink, "writer_cpu_ns=%llu", (unsigned long long)mt_clock(CLOCK_THREAD_CPUTIME_ID));
+    tell(sink, "writer_cpu_ns=%llu", (unsigned long long)mt_writer_cpu_ns());
 }

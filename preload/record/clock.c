@@ -107,6 +107,12 @@ static void draw(struct moment now, uint64_t says)
     atomic_store_explicit(&mt_clock_line, line, memory_order_release);
 }
 
+void mt_clock_stop(void)
+{
+    clock_state.is_usable = false;
+    atomic_store(&mt_clock_line, NULL);
+}
+
 void mt_clock_adjust(void)
 {
     const struct mt_clock_line *line = atomic_load(&mt_clock_line);
@@ -115,8 +121,7 @@ void mt_clock_adjust(void)
     struct moment now = look();
     uint64_t says = line ? mt_clock_on(line, now.ticks) : now.ns;
     if (says - now.ns + JUMP_NS > 2 * JUMP_NS) {
-        clock_state.is_usable = false;
-        atomic_store(&mt_clock_line, NULL);
+        mt_clock_stop();
     } else if (now.ns - clock_state.last.ns >= clock_state.interval_ns) {
         draw(now, says);
     }

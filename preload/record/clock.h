@@ -36,6 +36,9 @@ void mt_clock_start(void);
  * times. */
 void mt_clock_adjust(void);
 
+/* Ask the kernel's clock from now on: nobody corrects the line. */
+void mt_clock_stop(void);
+
 /* Sleep. Not usleep, for the same reason. Keeps errno, and is no cancellation point. */
 void mt_clock_pause(unsigned us);
 

@@ -58,11 +58,15 @@ static inline bool mt_ring_is_full(struct mt_own_ring *ring)
 
 #define MT_RING_HALF (MT_RING_WORDS / 2)
 
-/* Return whether an event would wrap around the ring's end, or fills another half of the ring,
+/* After so many words of a ring the writer is woken. A power of two. */
+extern _Atomic uint32_t mt_ring_piece;
+
+/* Return whether an event would wrap around the ring's end, or fills another piece of the ring,
  * after which the writer is woken. */
 static inline bool mt_ring_is_near_end(uint64_t at)
 {
-    return at % MT_RING_HALF > MT_RING_HALF - MT_RING_EVENT;
+    uint64_t piece = atomic_load_explicit(&mt_ring_piece, memory_order_relaxed);
+    return at % piece > piece - MT_RING_EVENT;
 }
 
 /* Set the limit, one word beside `put`, up to which none of these holds: an event is near the end,
@@ -71,9 +75,10 @@ static inline bool mt_ring_is_near_end(uint64_t at)
 static inline void mt_ring_set_limit(struct mt_own_ring *ring)
 {
     uint64_t at = mt_ring_put(ring);
-    uint64_t half = at / MT_RING_HALF * MT_RING_HALF + MT_RING_HALF - MT_RING_EVENT + 1;
+    uint64_t piece = atomic_load_explicit(&mt_ring_piece, memory_order_relaxed);
+    uint64_t end = at / piece * piece + piece - MT_RING_EVENT + 1;
     uint64_t room = at - mt_ring_used(ring) + MT_RING_WORDS - 16 + 1;
-    atomic_store_explicit(&ring->limit, half < room ? half : room, memory_order_relaxed);
+    atomic_store_explicit(&ring->limit, end < room ? end : room, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&ring->lost, memory_order_relaxed) || ring->is_apart)
         atomic_store_explicit(&ring->limit, 0, memory_order_relaxed);

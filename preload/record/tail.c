@@ -171,8 +171,20 @@ static bool is_as_written(void)
            !memcmp(header->mark, tail.mark, sizeof tail.mark);
 }
 
+/* Return whether nobody has cut so many rings. */
+static bool is_whole(uint32_t slots)
+{
+    struct stat status;
+    bool is_there = mt_own_file_is_ours(&tail.file) && !fstat(tail.file.fd, &status);
+    if (is_there && (uint64_t)status.st_size < mt_tail_ring_at(slots))
+        mt_guard_lose();
+    return is_there && !mt_guard_has_lost();
+}
+
 bool mt_tail_is_ours(void)
 {
+    if (mt_tail_exists())
+        is_whole(tail.slots); /* else a look is a SIGBUS */
     return !mt_tail_exists() || mt_guard_has_lost() || is_as_written();
 }
 
@@ -219,15 +231,6 @@ int mt_tail_leave_ring(struct mt_own_ring *ring, int *slot)
 const char *mt_tail_status(void)
 {
     return tail.status;
-}
-
-static bool is_whole(uint32_t slots)
-{
-    struct stat status;
-    bool is_there = mt_own_file_is_ours(&tail.file) && !fstat(tail.file.fd, &status);
-    if (is_there && (uint64_t)status.st_size < mt_tail_ring_at(slots))
-        mt_guard_lose();
-    return is_there && !mt_guard_has_lost();
 }
 
 static int new_slot(void)
@@ -374,7 +377,8 @@ int mt_tail_note_end(enum mt_tail_end end, const char *why)
 {
     struct mt_tail_header *header = tail.header;
     uint32_t nothing = MT_TAIL_GOES_ON;
-    if (!header || !atomic_compare_exchange_strong(&header->end, &nothing, end))
+    if (!header || mt_guard_has_lost() ||
+        !atomic_compare_exchange_strong(&header->end, &nothing, end))
         return 0;
     for (size_t i = 0; i < sizeof header->why; i++) {
         header->why[i] = *why;

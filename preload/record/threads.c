@@ -31,6 +31,8 @@ static struct {
     unsigned n_spare;
 } threads = {.lock = MT_LOCK_INITIALIZER};
 
+_Atomic uint32_t mt_ring_piece = MT_RING_HALF;
+
 /* Below, with the lock held. */
 
 static void clear(struct mt_thread *thread, size_t from, size_t to)

@@ -17,8 +17,13 @@ static inline long mt_futex(_Atomic uint32_t *word, int operation, uint32_t valu
     return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 }
 
-/* Tell the writer that there is work. Async-signal-safe, any thread; keeps errno. */
+/* Tell the writer that there is work. Async-signal-safe, any thread; keeps errno. Where it has no
+ * thread, the caller does some of the work itself. */
 void mt_writer_wake(void);
+
+/* Call this function, which keeps errno, where the writer's thread would be woken; NULL: wake it.
+ */
+void mt_wake_by_turns(void (*turn)(void));
 
 /* Sleep until somebody wakes the writer, at most for the period. Return whether the period is
  * over. */

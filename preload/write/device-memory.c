@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device-memory.h"
 #include "preload/host/read-file.h"
+#include "preload/host/settings.h"
 #include "preload/loader/find-real.h"
 #include "preload/loader/loaded.h"
 #include "preload/record/lock.h"
@@ -164,6 +165,8 @@ const char *mt_device_memory_status(void)
     case UNTRIED:
         break;
     }
+    if (!mt_settings.has_thread)
+        return "no: memtap has no thread in the program";
     return "no: nothing was to be asked, or NVML took too long";
 }
 

@@ -35,10 +35,12 @@ static void barrier_in_all_threads(void)
 
 /* Return whether everything begun before the barrier is published. If not, the thread has lost its
  * processor in the middle, or is stopped. */
-static bool is_published(struct mt_own_ring *ring)
+static bool is_published(struct mt_own_ring *ring, bool is_hasty)
 {
     if (!mt_ring_is_putting(ring) || atomic_load(&ring->is_left))
         return true;
+    if (is_hasty)
+        return false;
     for (uint64_t until = mt_now() + PUTTING_WAIT_NS; mt_now() < until; sched_yield())
         if (!mt_ring_is_putting(ring))
             return true;
@@ -153,9 +155,11 @@ int mt_order_collect(struct mt_order *order, bool is_last)
     for (size_t i = 0; i < order->n; i++) {
         struct mt_source *source = &order->source[i];
         struct mt_own_ring *ring = &source->thread->ring;
-        /* A thread in no hook now has not begun to read what was retired before. */
-        is_nobody_in = is_nobody_in && !mt_is_in_hook(source->thread);
-        is_all = is_published(ring) && is_all;
+        /* A thread in no hook now has not begun to read what was retired before, and we who write
+         * in a hook of our own do not read it now. */
+        is_nobody_in =
+            is_nobody_in && (!mt_is_in_hook(source->thread) || source->thread == mt_self);
+        is_all = is_published(ring, order->is_hasty) && is_all;
         source->end = mt_ring_put(ring);
         source->at = atomic_load_explicit(&ring->taken, memory_order_relaxed);
         source->until_ns = mt_now();

@@ -23,6 +23,7 @@ struct mt_order {
     bool has_sample;
     size_t current;    /* the source whose events come next ..., SIZE_MAX: samples */
     uint64_t until_ns; /* ... up to this time */
+    bool is_hasty;     /* do not wait for a thread that is putting an event */
     uint64_t apart;    /* events of rings that are apart (tail.h) so far, with lost ones */
 };
 

@@ -2,6 +2,7 @@
 #include "output.h"
 #include "launcher.h"
 #include "preload/host/message.h"
+#include "preload/host/quiet-write.h"
 #include "trace-format/block.h"
 #include "trace-format/tail.h"
 
@@ -197,7 +198,7 @@ int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
     if (!mt_own_file_has_size(&out->file, out->size))
         return -EUCLEAN;
     for (size_t done = 0; done < size;) {
-        ssize_t n = write(out->file.fd, (const char *)bytes + done, size - done);
+        ssize_t n = mt_write_quietly(out->file.fd, (const char *)bytes + done, size - done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {

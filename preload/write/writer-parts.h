@@ -30,10 +30,11 @@ struct mt_known_thread {
 };
 
 struct mt_writer {
-    _Atomic uint32_t is_open, is_done; /* futexes */
+    _Atomic uint32_t is_open, is_done; /* futexes; is_done: the thread ends, or the trace did */
     const struct mt_writer_info *info;
     _Atomic int stop;
-    bool is_running; /* the thread exists */
+    _Atomic bool is_left; /* stop, but leave the trace as it is */
+    bool is_running;      /* the thread exists */
     struct mt_output output;
     struct mt_encoder *encoder;
     struct mt_order order;
@@ -46,10 +47,14 @@ struct mt_writer {
     int rc; /* is_beginning: a segment is being begun; rc: its result */
     struct mt_known_thread *threads;
     size_t n_threads, threads_capacity;
-    char left_out[128]; /* as in the trace */
+    char left_out[128];   /* as in the trace */
+    uint64_t most_events; /* to write in one drain */
+    uint64_t cpu_ns;      /* taken by turns (turns.h), before cpu_begin_ns of this thread's time */
+    uint64_t cpu_begin_ns;
     pthread_mutex_t working;
 };
 extern struct mt_writer mt_writer;
+extern _Thread_local bool mt_is_writer __attribute__((tls_model("initial-exec"))); /* now */
 
 /* Writing has failed. If it was beginning a segment, the one before goes on. */
 void mt_writer_fail(int rc);
@@ -57,6 +62,12 @@ static inline bool mt_writer_is_open(void)
 {
     return mt_writer.output.file.fd >= 0;
 }
+
+/* The writer's work, with `working` held: create the trace; take what the rings have; take all of
+ * it and close the trace. */
+void mt_writer_begin_trace(void);
+void mt_writer_drain(bool is_last);
+void mt_writer_end_trace(void);
 
 void mt_writer_append(const void *bytes, size_t size);
 void mt_writer_append_header(uint64_t older_id);

@@ -3,6 +3,7 @@
 #include "device-watch.h"
 #include "limits.h"
 #include "preload/host/message.h"
+#include "preload/host/no-signals.h"
 #include "preload/host/own-malloc.h"
 #include "preload/host/own-thread.h"
 #include "preload/host/settings.h"
@@ -13,6 +14,7 @@
 #include "preload/record/threads.h"
 #include "preload/record/wake.h"
 #include "roster.h"
+#include "turns.h"
 #include "writer-parts.h"
 
 #include <errno.h>
@@ -38,7 +40,7 @@
 
 struct mt_writer mt_writer = {.working = PTHREAD_MUTEX_INITIALIZER};
 
-static _Thread_local bool is_writer __attribute__((tls_model("initial-exec")));
+_Thread_local bool mt_is_writer __attribute__((tls_model("initial-exec")));
 
 /* Wait for the writer. Not a join: the process may be ending in a signal handler, or the disk may
  * hang. Return whether it answered in time. */
@@ -158,7 +160,7 @@ static void write_timed(struct mt_event *event)
 static void write_events(void)
 {
     struct mt_event event;
-    while (mt_order_next(&mt_writer.order, &event))
+    for (uint64_t n = 0; n < mt_writer.most_events && mt_order_next(&mt_writer.order, &event); n++)
         write_timed(&event);
 }
 
@@ -201,9 +203,10 @@ static void check_tail(void)
                    mt_output_shown(&mt_writer.output));
 }
 
-static void drain(bool is_last)
+void mt_writer_drain(bool is_last)
 {
-    mt_clock_adjust();
+    if (mt_settings.has_thread) /* else long times lie between */
+        mt_clock_adjust();
     check_tail();
     if (mt_writer_is_open() && mt_guard_has_lost())
         give_up(-EIO, "write");
@@ -287,7 +290,7 @@ static void close_trace(void)
                          mt_writer.lost};
     if (!mt_writer_is_open())
         return; /* the tail has the rest */
-    sign_roster(mt_clock(CLOCK_THREAD_CPUTIME_ID));
+    sign_roster(mt_writer_cpu_ns());
     mt_writer.info->collect_late(mt_writer_define_late_info, NULL);
     mt_writer_end_block();
     if (!mt_encoder_end(mt_writer.encoder, &end, &bytes, &size))
@@ -299,34 +302,65 @@ static void close_trace(void)
     mt_output_close(&mt_writer.output);
 }
 
-static void *run(void *unused)
+uint64_t mt_writer_cpu_ns(void)
 {
-    is_writer = true;
-    pthread_setname_np(pthread_self(), "memtap");
-    pthread_mutex_lock(&mt_writer.working);
+    return mt_writer.cpu_ns + mt_clock(CLOCK_THREAD_CPUTIME_ID) - mt_writer.cpu_begin_ns;
+}
+
+void mt_writer_begin_trace(void)
+{
     open_trace();
     sign_roster(0); /* before the program goes on, because it may end */
     say(&mt_writer.is_open);
     if (mt_writer_is_open())
         write_head();
+}
+
+void mt_writer_end_trace(void)
+{
+    mt_writer_drain(false);
+    mt_watch_finish();
+    mt_writer_drain(true);
+    close_trace();
+}
+
+static void *run(void *unused)
+{
+    mt_is_writer = true;
+    pthread_setname_np(pthread_self(), "memtap");
+    pthread_mutex_lock(&mt_writer.working);
+    mt_writer_begin_trace();
     for (bool is_first = true; !atomic_load(&mt_writer.stop); is_first = false) {
         if (wait_for_work(is_first) && mt_writer_is_alone())
             break; /* the C library calls exit when we have ended, too */
-        drain(0);
+        mt_writer_drain(false);
         mt_limits_check(mt_now() - mt_writer.start_ns, mt_writer.events);
     }
-    drain(0);
-    mt_watch_finish();
-    drain(1);
-    close_trace();
+    if (atomic_load(&mt_writer.is_left))
+        mt_writer.cpu_ns += mt_clock(CLOCK_THREAD_CPUTIME_ID);
+    else
+        mt_writer_end_trace();
     pthread_mutex_unlock(&mt_writer.working);
     say(&mt_writer.is_done);
     return unused;
 }
 
-static int begin(void)
+static int start_thread(void)
 {
     sigset_t all, before;
+    /* The host's signals are for its own threads; only SIGBUS is ours (guard.h). */
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = mt_own_thread(run);
+    if (!rc)
+        mt_watch_start();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -rc;
+}
+
+static int begin(void)
+{
     mt_writer.start_ns = mt_now();
     mt_writer.output.file.fd = -1;
     int rc = mt_output_name(&mt_writer.output, mt_settings.output);
@@ -336,16 +370,12 @@ static int begin(void)
     if (!mt_writer.encoder)
         return -ENOMEM;
     mt_guard_start();
-    /* The host's signals are for its own threads; only SIGBUS is ours (guard.h). */
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = mt_own_thread(run);
+    mt_writer.most_events = UINT64_MAX;
+    rc = mt_settings.has_thread ? start_thread() : -EAGAIN;
+    if (rc) /* the process may have as many threads as it has, or no memory for a stack */
+        rc = mt_turns_begin();
     mt_writer.is_running = !rc;
-    if (!rc)
-        mt_watch_start();
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -rc;
+    return rc;
 }
 
 int mt_writer_start(const struct mt_writer_info *info)
@@ -362,20 +392,47 @@ void mt_writer_wait_open(void)
     wait_for(&mt_writer.is_open, FIRST_WAIT_S);
 }
 
-void mt_writer_stop(void)
+static bool end_thread(void)
 {
     atomic_store(&mt_writer.stop, 1);
     mt_writer_wake();
-    if (!mt_writer.is_running || is_writer)
-        return; /* the program's handler ends it in the writer's thread */
-    if (!wait_for(&mt_writer.is_done, LAST_WAIT_S))
+    return wait_for(&mt_writer.is_done, LAST_WAIT_S);
+}
+
+/* Return whether it was in time. */
+static bool end(void)
+{
+    return mt_settings.has_thread ? end_thread() : !mt_turns_finish(LAST_WAIT_S * 1000000000ull);
+}
+
+bool mt_writer_leave_thread(void)
+{
+    MT_UNINTERRUPTED();
+    if (!mt_writer.is_running || mt_is_writer || !mt_settings.has_thread)
+        return false;
+    atomic_store(&mt_writer.is_left, true);
+    if (!end_thread())
+        return false; /* it ends later, and the trace with what it has */
+    mt_watch_finish();
+    mt_own_threads_await_end();
+    mt_clock_stop();
+    atomic_store(&mt_writer.is_done, 0);
+    mt_turns_go_on();
+    return true;
+}
+
+void mt_writer_stop(void)
+{
+    if (!mt_writer.is_running || mt_is_writer)
+        return; /* a handler of the program's ends it in the middle of our work */
+    if (!end())
         mt_message("%s was not finished within %d s; it is readable up to that point",
                    mt_output_shown(&mt_writer.output), LAST_WAIT_S);
 }
 
 int mt_writer_hold(void)
 {
-    return !is_writer && mt_mutex_within(&mt_writer.working, MT_MOST_LOCK_WAIT_NS);
+    return !mt_is_writer && mt_mutex_within(&mt_writer.working, MT_MOST_LOCK_WAIT_NS);
 }
 
 void mt_writer_release(void)
@@ -387,6 +444,7 @@ void mt_writer_reset(void)
 {
     mt_own_malloc_reset();
     mt_own_threads_forget();
+    mt_turns_reset();
     /* Leave the encoder: it may be in the middle of something. */
     mt_output_close(&mt_writer.output);
     mt_tail_reset();

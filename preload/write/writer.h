@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that takes events from the rings, orders them, and writes the trace. */
+/* Takes events from the rings, orders them, and writes the trace: in a thread of its own, or in
+ * turns (turns.h). */
 #ifndef MT_PRELOAD_WRITER_H
 #define MT_PRELOAD_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +17,8 @@ struct mt_writer_info {
     void (*collect_late)(mt_info_sink *sink, void *data);
 };
 
-/* Start the thread, with all signals blocked in it: 0 or a negative errno. info must stay valid. */
+/* Start the thread, with all signals blocked in it, or without a thread (turns.h) begin the trace:
+ * 0 or a negative errno. info must stay valid. */
 int mt_writer_start(const struct mt_writer_info *info);
 
 /* Wait, with a limit, until the trace exists, so that even the first event survives a kill. */
@@ -24,6 +27,12 @@ void mt_writer_wait_open(void);
 /* Write the rest, close the trace and end the thread. Wait at most 10 s for that, and say so if it
  * was not enough. */
 void mt_writer_stop(void);
+
+/* Do without our threads from now on (turns.h). Return whether they have ended. */
+bool mt_writer_leave_thread(void);
+
+/* Return the processor time that writing took so far. Writer only. */
+uint64_t mt_writer_cpu_ns(void);
 
 /* Call around a fork (lock.h): the writer pauses between two pieces of work. */
 int mt_writer_hold(void);
