@@ -146,7 +146,7 @@ class Page {
 
   private bar() {
     const { trace, store } = this;
-    const devices = make("select", { "aria-label": "device", change: (event: Event) => {
+    const devices = make("select", { id: "device", "aria-label": "device", change: (event: Event) => {
       const device = trace.devices.find((one) => one.slot === Number((event.target as HTMLSelectElement).value))!;
       store.set({ slot: device.slot, ...whole(device, store.state.is_time), at: device.peak, since: 0, life: -1 });
     } }, ...trace.devices.map((one) => make("option", { value: one.slot, selected: one.slot === store.state.slot },
@@ -253,6 +253,7 @@ class Page {
       byId<HTMLSelectElement>("stack").value = state.stack;
       void this.stack();
     }
+    if (has("slot") && this.trace.devices.length > 1) byId<HTMLSelectElement>("device").value = String(state.slot);
     if (has("is_time")) byId("axis").textContent = state.is_time ? "by time" : "by event";
     if (has("tab")) this.showTab(state.tab);
     if (has("slot", "is_time", "from", "to") || (state.stack === "block" && has("category"))) this.timeline.update();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of the views. The address's fragment has it, so that a link shows the same.
-import { Device, STACKS, Stack, Trace, WHO, Who } from "./analyzer";
+import { Device, Oom, STACKS, Stack, Trace, WHO, Who } from "./analyzer";
 
 export const TABS = ["who", "table", "map", "temporary", "report"] as const;
 export type Tab = (typeof TABS)[number];
@@ -99,21 +99,31 @@ export function whole(device: Device, is_time: boolean): { from: number; to: num
                  : { from: 0, to: device.moments };
 }
 
-/** Return the device with the most reserved bytes. */
+/** Return the device that the sentences at the top describe. */
 export function mainDevice(trace: Trace): Device {
-  return trace.devices.reduce((a, b) => (b.reserved > a.reserved ? b : a));
+  const peak = trace.report["peak"] as { device: number } | null;
+  return trace.devices.find((one) => one.device === (peak?.device ?? -1)) ?? trace.devices[0]!;
+}
+
+/** Return the last time that memory ran out for good, if it did. */
+export function lastOom(trace: Trace): Oom | undefined {
+  return trace.ooms.filter((one) => !one.went_on && trace.devices.some(({ slot }) => slot === one.slot)).pop();
+}
+
+/** Return the moment before it. */
+export function before(oom: Oom, device: Device): number {
+  return Math.min(Math.max(oom.moment - 1, 0), device.moments - 1);
 }
 
 /** Return a fragment's state, limited to the contents of this trace. */
 export function read(fragment: string, trace: Trace): State {
   const devices = trace.devices, nCategories = trace.categories.length;
   const given = new URLSearchParams(fragment.replace(/^#/, ""));
-  const main = mainDevice(trace);
-  const device = devices.find((one) => String(one.slot) === given.get("slot")) ?? main;
+  const oom = lastOom(trace);
+  const device = devices.find((one) => String(one.slot) === (given.get("slot") ?? String(oom?.slot))) ?? mainDevice(trace);
   const is_time = given.get("is_time") === "1";
   const all = whole(device, is_time);
-  const oom = trace.ooms.find((one) => one.slot === device.slot && !one.went_on);
-  const worst = oom ? Math.min(Math.max(oom.moment - 1, 0), device.moments - 1) : device.peak;
+  const worst = oom?.slot === device.slot ? before(oom, device) : device.peak;
   const from = number(given.get("from"), all.from, all.to, all.from);
   const to = number(given.get("to"), all.from, all.to, all.to);
   return ordered({

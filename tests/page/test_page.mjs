@@ -282,6 +282,13 @@ async function outOfMemory(trace) {
       `its "${begins}" opens below them`);
   }
   check((await page.textContent("#panel-report pre")).startsWith(story.slice(0, 300)), "the report begins with the story");
+  const where = / on device (\d+)/.exec(first)?.[1], chosen = () => page.evaluate(() => document.getElementById("device")?.selectedOptions[0].textContent);
+  if (await page.$("#device")) {
+    check(await chosen() === `device ${where}`, `the device that ran out is shown: ${await chosen()}`);
+    await page.selectOption("#device", { index: 0 });
+    await page.click('#headline button:has-text("the moment before")');
+    check(await chosen() === `device ${where}`, "its link shows it again");
+  }
   await page.close();
 }
 
@@ -365,7 +372,7 @@ await main([
   () => blocks(training),
   () => others(join(folder, "layers.mtap")),
   () => sources(training),
-  () => outOfMemory(join(folder, "oom.mtap")),
+  () => outOfMemory(join(folder, "oom.mtap")), () => outOfMemory(join(import.meta.dirname, "../golden/version-1.mtap")),
   () => stacks(join(folder, "phases.mtap")),
   () => map(join(folder, "fragmented.mtap")),
   () => verdict("oom", "the moment before", "who"),

@@ -2,7 +2,7 @@
 // The sentences at the top, each with a link to the view that shows its facts.
 import type { Device, Trace } from "../analyzer";
 import { make, plain } from "../dom";
-import { Change, Store, mainDevice, whole } from "../state";
+import { Change, Store, before, lastOom, mainDevice, whole } from "../state";
 
 interface Way {
   begins: RegExp; // the begin of a sentence in analyzer/report/headline.c
@@ -16,9 +16,10 @@ function secondIteration(device: Device, trace: Trace): number {
 }
 
 const WAYS: Way[] = [
-  { begins: /^(Memory ran out|Out of memory)/, label: "the moment before", to: (device, trace) => {
-    const oom = trace.ooms.filter((one) => one.slot === device.slot).pop();
-    return { tab: "who", at: Math.max((oom?.moment ?? device.moments) - 1, 0) };
+  { begins: /^(Memory ran out|Out of memory)/, label: "the moment before", to: (main, trace) => {
+    const oom = lastOom(trace) ?? trace.ooms[trace.ooms.length - 1];
+    const device = trace.devices.find((one) => one.slot === oom?.slot) ?? main;
+    return { tab: "who", slot: device.slot, at: oom?.slot === device.slot ? before(oom, device) : device.peak };
   } },
   { begins: /^The (peak|moment) of /, label: "who holds it", to: (device) => ({ tab: "who", at: device.peak }) },
   { begins: /^Each iteration leaves /, label: "what is left", to: (device, trace) =>
@@ -58,7 +59,8 @@ export function showVerdict(place: HTMLElement, trace: Trace, store: Store | nul
     const way = store && WAYS.find((one) => one.begins.test(line));
     return make("p", {}, ...words(line), ...(way ? [" ", make("button", { class: "link", click: () => {
       const device = mainDevice(trace); // the sentences describe this device
-      store.set({ slot: device.slot, category: -1, since: 0, ...whole(device, store.state.is_time), ...way.to(device, trace) });
+      const change = { slot: device.slot, category: -1, since: 0, ...way.to(device, trace) };
+      store.set({ ...whole(trace.devices.find((one) => one.slot === change.slot)!, store.state.is_time), ...change });
     } }, way.label)] : []));
   };
   const parts = story ? PARTS.map(([begins, label]) => [label, part(story.text, begins)] as const).filter(([, text]) => text) : [];
