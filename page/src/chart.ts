@@ -83,9 +83,10 @@ export function zoom(store: Store, device: Device, factor: number, around?: numb
   store.set(bounded(device, is_time, middle - (middle - from) * factor, middle + (to - middle) * factor));
 }
 
-/** Choose the moment `by` later. */
-export function go(store: Store, device: Device, by: number) {
-  store.set({ at: Math.min(Math.max(store.state.at + by, 0), device.moments - 1) });
+/** Choose the moment `by` later; isRange: as the end of a range, which begins at the moment chosen before. */
+export function go(store: Store, device: Device, by: number, isRange = false) {
+  const { at, since } = store.state, to = Math.min(Math.max(at + by, 0), device.moments - 1);
+  store.set(isRange && to !== at ? { since: since || Math.max(at, 1), at: to } : { at: to });
 }
 
 export function pan(store: Store, device: Device, part: number) {

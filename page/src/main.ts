@@ -202,12 +202,12 @@ class Page {
   private keys() {
     help(byId("help"));
     const device = () => this.device(), store = this.store;
-    const step = (by: number) => go(store, device(), by);
-    const actions: { [key: string]: () => void } = {
+    const step = (by: number, isRange: boolean) => go(store, device(), by, isRange);
+    const actions: { [key: string]: (isShift: boolean) => void } = {
       w: () => void this.zoom(0.7), s: () => void this.zoom(1 / 0.7), z: () => void this.zoomIn(),
       a: () => pan(store, device(), -0.15), d: () => pan(store, device(), 0.15),
-      ArrowLeft: () => step(-1), ArrowRight: () => step(1),
-      PageUp: () => step(-100), PageDown: () => step(100),
+      ArrowLeft: (isShift) => step(-1, isShift), ArrowRight: (isShift) => step(1, isShift),
+      PageUp: (isShift) => step(-100, isShift), PageDown: (isShift) => step(100, isShift),
       "0": () => store.set(whole(device(), store.state.is_time)),
       p: () => store.set({ at: device().peak }), t: () => void this.turnAxis(),
       Escape: () => store.set({ category: -1, since: 0, life: -1, search: "" } as Change),
@@ -225,7 +225,7 @@ class Page {
       if (!action) return;
       event.preventDefault();
       if (types) target.blur();
-      action();
+      action(event.shiftKey);
     }, { signal: this.over });
   }
 

@@ -160,6 +160,10 @@ async function gestures(trace) {
   check(first === late && second > first, `two cursors are a range in any order: ${first} to ${second}`);
   await page.mouse.click(at(0.2), y);
   check((await given(page, "since"))[0] === 0, "a moment before the range is a new choice");
+  const [begin_at] = await given(page, "at");
+  for (const key of ["ArrowRight", "ArrowRight", "ArrowLeft", "ArrowRight"]) await page.keyboard.press(`Shift+${key}`);
+  const [by_key, to_key] = await given(page, "since", "at");
+  check(by_key === begin_at && to_key === begin_at + 2, `keys choose a range: ${by_key} to ${to_key}, from ${begin_at}`);
   await page.setViewportSize({ width: 1280, height: 400 });
   await page.mouse.move(at(0.5), y);
   const before = await given(page, "from", "to");

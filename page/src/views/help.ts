@@ -7,6 +7,7 @@ const KEYS: [keys: string[], what: string][] = [
   [["Z"], "zoom to the chosen range"],
   [["←", "→"], "the moment before and after"],
   [["PgUp", "PgDn"], "100 moments"],
+  [["Shift"], "with these four: a range from the chosen moment"],
   [["0"], "the whole run"],
   [["P"], "the peak"],
   [["T"], "events or time along the axis"],
