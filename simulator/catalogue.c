@@ -10,7 +10,7 @@
 static const struct sim_gpu gpus[] = {
 #define SIM_GPU(gpu_name, gpu_product, cc_major, cc_minor, sm_count, l2_mib, memory_mib,           \
                 board_mib, context_mib, threads, blocks, shared_sm, shared_block, bus,             \
-                memory_clock, core)                                                                \
+                memory_clock, core, gpu_source)                                                    \
     {                                                                                              \
         .name = #gpu_name,                                                                         \
         .product = gpu_product,                                                                    \
@@ -28,6 +28,7 @@ static const struct sim_gpu gpus[] = {
         .bus_bits = bus,                                                                           \
         .memory_khz = memory_clock,                                                                \
         .core_khz = core,                                                                          \
+        .source = gpu_source,                                                                      \
     },
 #define SIM_GPU_ALIAS(alias, name)
 #include "gpus.def"
@@ -54,7 +55,10 @@ static const struct sim_gpu *by_name(const char *name)
 const struct sim_gpu *sim_gpu_find(const char *name)
 {
     const struct sim_gpu *gpu = by_name(name);
+    char why[1];
 
+    if (!gpu && sim_gpu_is_file(name))
+        return sim_gpu_read(name, why, sizeof(why));
     for (size_t i = 0; !gpu && i < COUNT(aliases); i++)
         if (!strcasecmp(aliases[i].alias, name))
             gpu = by_name(aliases[i].name);

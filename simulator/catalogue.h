@@ -5,6 +5,7 @@
 #ifndef SIM_CATALOGUE_H
 #define SIM_CATALOGUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,10 +23,21 @@ struct sim_gpu {
     uint64_t shared_per_sm, shared_per_block; /* per block: the opt-in limit */
     int bus_bits;
     int memory_khz, core_khz;
+    const char *source; /* where its memory is from: an address, or "estimate: ..." */
 };
 
-/* Return the card with this name or alias (in any case), NULL if there is none. */
+/* Return the card with this name or alias (in any case), or of this file; NULL if there is none. */
 const struct sim_gpu *sim_gpu_find(const char *name);
+
+/* Return whether a name is that of a file: it has a slash, or ends with .gpu. */
+bool sim_gpu_is_file(const char *name);
+
+/*
+ * Read a card from a file of lines "name = value", which begins with "like = NAME" of the
+ * catalogue. Its name is the file's absolute path. NULL, with the reason in `why`: it cannot be
+ * read.
+ */
+const struct sim_gpu *sim_gpu_read(const char *path, char *why, size_t size);
 
 /* Return the default card. Never NULL. */
 const struct sim_gpu *sim_gpu_default(void);

@@ -12,17 +12,15 @@
 
 START_TEST(cards_are_found)
 {
-    static const char *const names[] = {"t4",       "rtx3060",  "rtx4090",  "a10g",     "l4",
-                                        "v100-16g", "v100-32g", "a100-40g", "a100-80g", "h100",
-                                        "h200",     "b200",     "b300"};
     const struct sim_gpu *gpu;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        gpu = sim_gpu_find(names[i]);
-        ck_assert_msg(gpu != NULL, "%s", names[i]);
-        ck_assert_str_eq(gpu->name, names[i]);
+    for (size_t i = 0; (gpu = sim_gpu_at(i)); i++) {
+        ck_assert_ptr_eq(sim_gpu_find(gpu->name), gpu);
         ck_assert_uint_gt(gpu->memory, gpu->context);
         ck_assert_uint_ge(gpu->board, gpu->memory);
+        ck_assert_msg(!strncmp(gpu->source, "https://", 8) ||
+                          (!strncmp(gpu->source, "estimate: ", 10) && strstr(gpu->source, "MiB")),
+                      "%s has no source", gpu->name);
     }
     ck_assert_ptr_eq(sim_gpu_find("h100-80g"), sim_gpu_find("H100"));
     ck_assert_ptr_null(sim_gpu_find("h1000"));
@@ -30,6 +28,56 @@ START_TEST(cards_are_found)
     ck_assert_ptr_nonnull(sim_gpu_default());
     ck_assert_str_eq(sim_gpu_alias_at(0, &gpu), "h100-80g");
     ck_assert_ptr_eq(gpu, sim_gpu_find("h100"));
+}
+END_TEST
+
+static const struct sim_gpu *read_card(const char *text, char *why, size_t size)
+{
+    char path[] = "/tmp/memtap-card-XXXXXX";
+    int fd = mkstemp(path);
+    const struct sim_gpu *gpu;
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    gpu = sim_gpu_read(path, why, size);
+    unlink(path);
+    return gpu;
+}
+
+START_TEST(a_file_has_a_card)
+{
+    static const struct {
+        const char *text, *why;
+    } wrong[] = {
+        {"memory = 5\n", ": line 1: the first line has to say which card this one is like"},
+        {"like = h1000\n", ": line 1: like: no card of the catalogue has this name"},
+        {"like = h100\nmemory = much\n", ": line 2: not a number of MiB"},
+        {"like = h100\ncolour = red\n", ": line 2: unknown name"},
+        {"like = h100\nmemory 5\n", ": line 2: not a line of the form"},
+        {"like = h100\nmemory = 100\n", ": line 2: its memory has no room"},
+        {"like = h100\nlike = h200\n", ": line 2: like: has to be the first line"},
+        {"", ": no line says which card"},
+    };
+    char why[512] = "";
+    const struct sim_gpu *h100 = sim_gpu_find("h100"), *gpu;
+
+    gpu = read_card("# ours\n\nlike = H100\nproduct = NVIDIA H100 NVL\nmemory = 95830 MiB\n"
+                    "context=520\n",
+                    why, sizeof(why));
+    ck_assert_msg(gpu, "%s", why);
+    ck_assert_str_eq(gpu->product, "NVIDIA H100 NVL");
+    ck_assert_uint_eq(gpu->memory, UINT64_C(95830) << 20);
+    ck_assert_uint_eq(gpu->context, UINT64_C(520) << 20);
+    ck_assert_uint_eq(gpu->board, gpu->memory);
+    ck_assert_int_eq(gpu->sms, h100->sms);
+    ck_assert_str_eq(h100->product, "NVIDIA H100 80GB HBM3");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        ck_assert_ptr_null(read_card(wrong[i].text, why, sizeof(why)));
+        ck_assert_msg(strstr(why, wrong[i].why) != NULL, "%s", why);
+    }
+    ck_assert_ptr_null(sim_gpu_read("/nowhere/card.gpu", why, sizeof(why)));
+    ck_assert_str_eq(why, "/nowhere/card.gpu: No such file or directory");
 }
 END_TEST
 
@@ -123,6 +171,7 @@ int main(void)
     int failed;
 
     tcase_add_test(tests, cards_are_found);
+    tcase_add_test(tests, a_file_has_a_card);
     tcase_add_test(tests, profilers_stay_in_front);
     tcase_add_test(tests, a_second_time_changes_the_card_only);
     tcase_add_test(tests, what_cannot_be_is_said);

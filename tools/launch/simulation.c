@@ -34,11 +34,15 @@ void mt_simulation_list(void)
 int mt_simulation_find(const struct mt_command *command, const char *name,
                        const struct sim_gpu **gpu)
 {
-    char names[1024] = "";
+    char names[1024] = "", why[512];
     const struct sim_gpu *one;
     size_t used = 0;
-    if ((*gpu = sim_gpu_find(name)))
+    bool is_file = sim_gpu_is_file(name);
+    *gpu = is_file ? sim_gpu_read(name, why, sizeof why) : sim_gpu_find(name);
+    if (*gpu)
         return 0;
+    if (is_file)
+        return mt_fail("%s", why);
     for (size_t i = 0; (one = sim_gpu_at(i)) && used < sizeof names; i++)
         used +=
             (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? " " : "", one->name);
