@@ -2,6 +2,7 @@
 #include "reader-parts.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +36,17 @@ static int damaged(struct mt_reader *reader, struct mt_trace_error *error, const
                           (unsigned long long)reader->offset, what);
 }
 
-static uint64_t most_records;
+static atomic_uint_fast64_t most_records;
+static const char *_Atomic raises = "memtap --most-events NUMBER ...";
 
 void mt_reader_most_records(uint64_t records)
 {
     most_records = records;
+}
+
+void mt_reader_raised_by(const char *what)
+{
+    raises = what;
 }
 
 /* Bytes of a payload that count as a record: none takes more, but for texts. */
@@ -50,8 +57,9 @@ static int count(struct mt_reader *reader, struct mt_trace_error *error)
 {
     const struct mt_block_header *header = &reader->block;
     uint64_t size = reader->offset > reader->file_size ? reader->offset : reader->file_size;
-    uint64_t most =
-        most_records ? most_records : MT_READER_RECORDS + size * MT_READER_RECORDS_A_BYTE;
+    uint64_t most = most_records;
+    if (!most)
+        most = MT_READER_RECORDS + size * MT_READER_RECORDS_A_BYTE;
     uint32_t by_size = header->raw_size / RECORD_BYTES;
     reader->given += header->records > by_size ? header->records : by_size;
     if (reader->given <= most)
@@ -59,8 +67,8 @@ static int count(struct mt_reader *reader, struct mt_trace_error *error)
     return mt_reader_fail(
         error, MT_FAULT_ROOM, reader->offset,
         "memtap stopped reading at byte %llu: so small a file stands for more than "
-        "%llu events; memtap --most-events NUMBER ... allows more",
-        (unsigned long long)reader->offset, (unsigned long long)most);
+        "%llu events; %s allows more",
+        (unsigned long long)reader->offset, (unsigned long long)most, raises);
 }
 
 /* Read the header and payload of the next block, and make room for its content. Return 1, 0 at the

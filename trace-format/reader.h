@@ -89,6 +89,9 @@ void mt_reader_give_at_once(struct mt_reader *reader, size_t events);
 #define MT_READER_RECORDS_A_BYTE 12u
 void mt_reader_most_records(uint64_t records);
 
+/* Set what a message says that allows more of them: a constant. */
+void mt_reader_raised_by(const char *what);
+
 /* Return the end block, found from the file's end; NULL: there is none. It belongs to the reader.
  */
 const struct mt_end *mt_reader_end(const struct mt_reader *reader);

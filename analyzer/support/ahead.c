@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ahead.h"
+#include "room.h"
 
 #include <sched.h>
 #include <stdbool.h>
@@ -29,6 +30,7 @@ static void *read_ahead(void *data)
     struct mt_batch batch;
     struct mt_trace_error error;
     int rc;
+    mt_room_use(ahead->room);
     do
         rc = mt_reader_next(ahead->reader, &batch, &error);
     while (hand_over(ahead, rc, &batch, &error));
@@ -43,7 +45,7 @@ static bool has_processors(void)
 
 void mt_ahead_begin(struct mt_ahead *ahead, struct mt_reader *reader)
 {
-    *ahead = (struct mt_ahead){.reader = reader};
+    *ahead = (struct mt_ahead){.reader = reader, .room = mt_room_of_thread()};
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->changed, NULL);
     if (has_processors())

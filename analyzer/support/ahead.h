@@ -17,6 +17,7 @@
 
 struct mt_ahead {
     struct mt_reader *reader; /* the thread's, if there is one */
+    void *room;               /* what its memory counts for */
     bool has_thread;
     pthread_t thread;
     pthread_mutex_t lock; /* for the members below */

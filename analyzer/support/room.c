@@ -18,7 +18,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_limited;
-static uint64_t asked_memory, asked_events, asked_output, input;
+static struct mt_limits asked;
+static uint64_t input;
 static rlim_t before_limit = RLIM_INFINITY; /* the process's own */
 static uint64_t machine;                    /* as it was before we limit the process ourselves */
 static atomic_uint_fast64_t memory, work;   /* the limits; memory 0: none */
@@ -77,19 +78,18 @@ static void limit_process(void)
 /* Set the limits by what is read so far. */
 static void set(void)
 {
-    uint64_t mib = input >> 20;
-    memory = asked_memory ? asked_memory : least(machine, MT_ROOM_A_MIB * (mib ? mib : 1));
-    work = asked_events ? asked_events * STEPS_AN_EVENT : STEPS + input * STEPS_A_BYTE;
-    output = asked_output ? asked_output : MT_ROOM_OUTPUT + input * MT_ROOM_OUTPUT_A_BYTE;
+    const uint64_t *most = asked.most;
+    memory = most[MT_LIMIT_MEMORY] ? most[MT_LIMIT_MEMORY] : least(machine, mt_memory_for(input));
+    work = most[MT_LIMIT_EVENTS] ? most[MT_LIMIT_EVENTS] * STEPS_AN_EVENT
+                                 : STEPS + input * STEPS_A_BYTE;
+    output = most[MT_LIMIT_OUTPUT] ? most[MT_LIMIT_OUTPUT] : mt_output_for(input);
     limit_process();
 }
 
-void mt_room_begin(uint64_t bytes, uint64_t events, uint64_t output_bytes)
+void mt_room_begin(const struct mt_limits *limits)
 {
     struct rlimit data;
-    asked_memory = bytes;
-    asked_events = events;
-    asked_output = output_bytes;
+    asked = *limits;
     machine = mt_room_of_machine();
     if (!is_limited && !getrlimit(RLIMIT_DATA, &data))
         before_limit = data.rlim_cur;
@@ -138,6 +138,21 @@ void mt_room_input(const char *path)
 uint64_t mt_room(void)
 {
     return memory / 2;
+}
+
+void *mt_room_of_thread(void)
+{
+    return NULL;
+}
+
+void mt_room_use(void *room)
+{
+    (void)room;
+}
+
+const char *mt_room_raised_by(void)
+{
+    return "memtap --most-memory SIZE ...";
 }
 
 uint64_t mt_room_of_output(void)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace's beginning says of its process, as text. */
+#include "analyzer/support/room.h"
 #include "analyzer/support/text.h"
 #include "memtap-reader.h"
+#include "quota.h"
 #include "trace-format/reader.h"
 
 #include <errno.h>
@@ -39,39 +41,62 @@ static void put_trace(FILE *out, const struct mt_reader *reader)
                 end->events, end->lost, end->time_ns);
 }
 
-static int put_infos(FILE *out, struct mt_reader *reader, struct mt_trace_error *error)
+static int put_infos(FILE *out, struct mt_reader *reader, struct mt_quota *quota,
+                     struct mt_trace_error *error)
 {
     struct mt_batch batch;
+    off_t before = 0;
     int rc;
-    while ((rc = mt_reader_next(reader, &batch, error)) > 0 && batch.type == MT_BATCH_DEFINITIONS)
+    while ((rc = mt_reader_next(reader, &batch, error)) > 0 && batch.type == MT_BATCH_DEFINITIONS) {
         for (size_t i = 0; i < batch.n_definitions; i++)
             if (batch.definitions[i].kind == MT_DEF_INFO)
                 put_escaped(out, batch.definitions[i].text, batch.definitions[i].text_size);
+        if (mt_quota_count(quota, (uint64_t)(ftello(out) - before)))
+            return -MEMTAP_READER_TOO_MUCH;
+        before = ftello(out);
+    }
     /* What is wrong further on, the tables tell. */
     return rc == -ENOMEM || error->fault == MT_FAULT_SYSTEM ? rc : 0;
+}
+
+/* Return 0 with *text, to be freed, or a negative errno. */
+static int describe(const char *path, char **text, struct mt_quota *quota,
+                    struct mt_trace_error *error)
+{
+    struct mt_reader *reader;
+    size_t length;
+    int rc = mt_reader_open(&reader, path, error);
+    if (rc)
+        return rc;
+    mt_room_input(path);
+    FILE *out = open_memstream(text, &length);
+    if (out) {
+        put_trace(out, reader);
+        rc = put_infos(out, reader, quota, error);
+    }
+    if (!out || mt_close_memory(out))
+        rc = -ENOMEM;
+    mt_reader_close(reader);
+    return rc;
 }
 
 __attribute__((visibility("default"))) char *memtap_reader_about(const char *path, char *error,
                                                                  size_t size)
 {
     struct mt_trace_error wrong = {0};
-    struct mt_reader *reader;
+    struct mt_quota quota;
     char *text = NULL;
-    size_t length;
-    int rc = mt_reader_open(&reader, path, &wrong);
-    if (!rc) {
-        FILE *out = open_memstream(&text, &length);
-        if (out) {
-            put_trace(out, reader);
-            rc = put_infos(out, reader, &wrong);
-        }
-        if (!out || mt_close_memory(out))
-            rc = -ENOMEM;
-        mt_reader_close(reader);
-    }
+    if (mt_quota_begin(&quota, error, size))
+        return NULL;
+    mt_quota_use(&quota);
+    int rc = describe(path, &text, &quota, &wrong);
+    mt_quota_use(NULL);
     if (!rc)
         return text;
     free(text);
-    snprintf(error, size, "%s", *wrong.text ? wrong.text : "out of memory");
+    if (quota.is_used_up || rc == -MEMTAP_READER_TOO_MUCH)
+        mt_quota_describe(&quota, error, size);
+    else
+        snprintf(error, size, "%s", *wrong.text ? wrong.text : "out of memory");
     return NULL;
 }

@@ -2,6 +2,7 @@
 /* Columns as an Arrow array, a table as its schema. Each owns its buffers or its metadata, and a
  * parent the structures of its children. Names, formats and meanings are constants. */
 #include "columns-arrow.h"
+#include "quota.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -75,6 +76,23 @@ static int take_column(struct mt_columns *columns, size_t i, struct ArrowArray *
     return out->dictionary ? take_texts(&part->texts, out->dictionary) : -ENOMEM;
 }
 
+static void hand_over(struct ArrowArray *array)
+{
+    struct owned_array *owned = array->private_data;
+    for (int64_t i = 0; i < array->n_children; i++) {
+        hand_over(array->children[i]);
+        mt_quota_hand_over(array->children[i]);
+    }
+    mt_quota_hand_over(owned->children);
+    if (array->dictionary) {
+        hand_over(array->dictionary);
+        mt_quota_hand_over(array->dictionary);
+    }
+    for (size_t i = 0; i < sizeof owned->buffers / sizeof *owned->buffers; i++)
+        mt_quota_hand_over((void *)owned->buffers[i]);
+    mt_quota_hand_over(owned);
+}
+
 int mt_columns_take(struct mt_columns *columns, struct ArrowArray *out)
 {
     size_t n_columns = columns->table->n_columns;
@@ -97,6 +115,8 @@ int mt_columns_take(struct mt_columns *columns, struct ArrowArray *out)
     }
     if (rc && owned)
         release_array(out);
+    else if (!rc)
+        hand_over(out);
     mt_columns_clear(columns);
     return rc;
 }

@@ -11,14 +11,29 @@
 #include "arrow.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* The interface's version: more functions, or more tables and columns, make it larger. */
-#define MEMTAP_READER_ABI 1
+#define MEMTAP_READER_ABI 2
 int memtap_reader_abi(void);
+
+/*
+ * Set what each question below may take, for the process: bytes of memory, bytes of rows, and
+ * events. A small file may stand for any number of them. 0, as at first: what the environment's
+ * MEMTAP_MOST_MEMORY, MEMTAP_MOST_OUTPUT (sizes: "2GiB") and MEMTAP_MOST_EVENTS say, else as the
+ * traces' size allows, which is more than recordings need. A question that would take more ends
+ * with the error MEMTAP_READER_TOO_MUCH and a line that says which of them allows more.
+ */
+void memtap_reader_limits(uint64_t memory, uint64_t output, uint64_t events);
+#define MEMTAP_READER_TOO_MUCH 27 /* EFBIG */
+
+/* Return the bytes of rows that a question about this trace may give, for whoever makes more of
+ * them. */
+uint64_t memtap_reader_most_output(const char *path);
 
 /* Return what a trace says of its process, as lines "key=value" (control characters and backslashes
  * as \n, \xHH): first memtap's own, "trace.state", "trace.version", "trace.bytes"; a text to be

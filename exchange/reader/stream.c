@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream.h"
 #include "columns-arrow.h"
+#include "memtap-reader.h"
+#include "quota.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@ struct row_stream {
     char **path;
     size_t n_paths;
     struct mt_feed feed;
+    struct mt_quota quota;
     int failed;              /* an errno, ever after */
     struct ArrowArray first; /* the batch that was read when the stream was made */
     bool has_first;
@@ -24,16 +27,33 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
     return -mt_columns_schema(&mt_tables[self->question.rows.table], out);
 }
 
-static int fail(struct row_stream *self, int rc, const char *text)
+static void fail(struct row_stream *self, int rc, const struct mt_trace_error *error)
 {
-    self->failed = -rc;
-    if (rc == -ENOMEM || !*text)
-        snprintf(self->text, sizeof self->text, "%s",
-                 rc == -ENOMEM ? "out of memory" : strerror(-rc));
-    else
-        snprintf(self->text, sizeof self->text, "%.4096s: %.400s", self->path[self->feed.next - 1],
-                 text);
+    const char *text = rc == -ENOMEM ? "out of memory" : *error->text ? error->text : strerror(-rc);
+    char used_up[200];
+    bool is_room = error->fault == MT_FAULT_ROOM;
+    self->failed = is_room ? MEMTAP_READER_TOO_MUCH : -rc;
+    if (!is_room && (rc == -MEMTAP_READER_TOO_MUCH || (rc == -ENOMEM && self->quota.is_used_up))) {
+        mt_quota_describe(&self->quota, used_up, sizeof used_up);
+        text = used_up;
+        self->failed = MEMTAP_READER_TOO_MUCH;
+    }
+    if (is_room)
+        text = error->text;
+    snprintf(self->text, sizeof self->text, "%.4096s: %.400s", self->path[self->feed.next - 1],
+             text);
     mt_feed_close(&self->feed);
+}
+
+/* Read rows, and go on behind a trace that is damaged where that was asked for. 1, 0 or a negative
+ * errno with *error filled. */
+static int read_rows(struct row_stream *self, struct mt_columns *columns,
+                     struct mt_trace_error *error)
+{
+    int rc;
+    do
+        rc = mt_feed_next(&self->feed, columns, error);
+    while (rc == -EBADMSG && self->question.takes_damaged);
     return rc;
 }
 
@@ -42,19 +62,20 @@ static int read_batch(struct row_stream *self, struct ArrowArray *out)
 {
     struct mt_columns columns = {0};
     struct mt_trace_error error = {0};
-    int rc = -EBADMSG;
     memset(out, 0, sizeof *out);
     if (self->failed)
         return self->failed;
-    do
-        rc = mt_feed_next(&self->feed, &columns, &error);
-    while (rc == -EBADMSG && self->question.takes_damaged);
-    if (rc > 0)
-        rc = mt_columns_take(&columns, out);
+    mt_quota_use(&self->quota);
+    int rc = read_rows(self, &columns, &error);
+    if (rc > 0 && !(rc = mt_columns_take(&columns, out)) && mt_quota_count(&self->quota, 0)) {
+        out->release(out);
+        rc = -MEMTAP_READER_TOO_MUCH;
+    }
     if (rc)
-        fail(self, rc, error.text);
+        fail(self, rc, &error);
     mt_columns_clear(&columns);
-    return rc < 0 ? -rc : 0;
+    mt_quota_use(NULL);
+    return self->failed;
 }
 
 static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
@@ -118,11 +139,12 @@ int mt_stream_make(struct ArrowArrayStream *out, const struct mt_stream_question
         snprintf(error, size, "out of memory");
         return -ENOMEM;
     }
-    int rc = read_batch(self, &self->first);
-    if (rc) {
+    int rc = mt_quota_begin(&self->quota, error, size);
+    if (!rc && (rc = -read_batch(self, &self->first)))
         snprintf(error, size, "%s", self->text);
+    if (rc) {
         destroy(self);
-        return -rc;
+        return rc;
     }
     self->has_first = true;
     *out = (struct ArrowArrayStream){get_schema, get_next, get_last_error, release, self};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source.h"
+#include "analyzer/support/room.h"
 #include "analyzer/trace/rank-text.h"
 
 #include <errno.h>
@@ -59,6 +60,7 @@ static int open_next(struct mt_feed *feed, struct mt_trace_error *error)
     const struct mt_rows_asked *asked = feed->asked;
     const char *path = feed->paths[feed->next++];
     mt_rows_maker *make = makers[asked->table];
+    mt_room_input(path);
     if (asked->table == MT_TABLE_BLOCKS && asked->whole_run)
         make = mt_rows_lives;
     int rc = make(&feed->rows, path, error);

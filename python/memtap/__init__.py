@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .command import Problem, find_command
+    from .command import Problem, find_command, limits
     from .control import is_recorded, mark, name, own_trace, phase, sample, save
     from .notebook import load_ipython_extension
     from .report import CallSite, Check, Diff, DiffSite, Limit, Report, check, diff
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # Where each name is made: importing memtap imports none of them.
 _PLACES = {
-    "command": ("Problem", "find_command"),
+    "command": ("Problem", "find_command", "limits"),
     "control": ("is_recorded", "mark", "name", "own_trace", "phase", "sample", "save"),
     "notebook": ("load_ipython_extension",),
     "report": ("CallSite", "Check", "Diff", "DiffSite", "Limit", "Report", "check", "diff"),
@@ -58,6 +58,7 @@ __all__ = [
     "diff",
     "find_command",
     "is_recorded",
+    "limits",
     "load_ipython_extension",
     "mark",
     "name",

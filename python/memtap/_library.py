@@ -13,7 +13,7 @@ from typing import Any, Callable, Optional
 from ._arrow import TYPES, Schema, Stream, first_rows, metadata_of
 from .command import Problem, find_command
 
-ABI = 1
+ABI = 2
 NAME = "libmemtap-reader.so"
 ERROR_BYTES = 8192
 
@@ -47,6 +47,7 @@ def library() -> ctypes.CDLL:
         ("about", pointer, text, text, size),
         ("schema", ctypes.c_int, text, pointer, text, size),
         ("stream", ctypes.c_int, ctypes.POINTER(text), size, text, text, ctypes.c_int, pointer, text, size),
+        ("most_output", ctypes.c_uint64, text),
         ("set_capsules", None, pointer),
         ("schema_name", pointer),
         ("stream_name", pointer),
@@ -72,6 +73,12 @@ def ask(function: Callable[..., Any], *arguments: Any) -> Any:
     error = ctypes.create_string_buffer(ERROR_BYTES)
     result = function(*arguments, error, ERROR_BYTES)
     return result, error.value.decode("utf-8", "replace")
+
+
+def most_output(path: str) -> int:
+    """How many bytes a table of this trace may have."""
+    most: int = library().memtap_reader_most_output(os.fsencode(path))
+    return most
 
 
 def about(path: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 MARK = "memtap: "
 
@@ -46,6 +46,19 @@ def find_command() -> str:
         if named
         else "there is no command memtap beside this Python or in PATH; install it, or set MEMTAP to its path"
     )
+
+
+def limits(
+    memory: Union[int, str, None] = None, output: Union[int, str, None] = None, events: Optional[int] = None
+) -> None:
+    """What each reading of traces may take from now on, in this process and in those that it starts: bytes of memory and of what
+    is made (or a text: "2 GiB"), and events. A small file may stand for any number of them. None: as the traces' size allows, which
+    is more than recordings need."""
+    for name, most in (("MEMORY", memory), ("OUTPUT", output), ("EVENTS", events)):
+        if most is None:
+            os.environ.pop(f"MEMTAP_MOST_{name}", None)
+        else:
+            os.environ[f"MEMTAP_MOST_{name}"] = str(most)
 
 
 def last_line(text: str) -> str:

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make-bombs: writes small traces that stand for much, into the working directory. */
+/* make-bombs [NAME...]: writes small traces that stand for much, all or those named, into the
+ * working directory. */
 #include "analyzer/support/write.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,7 +282,15 @@ static void threads(void)
     step_ns = 1000;
 }
 
-int main(void)
+static bool is_asked(int n, char **asked_for, const char *file)
+{
+    bool is_named = n < 2;
+    for (int i = 1; i < n; i++)
+        is_named = is_named || !strncmp(file, asked_for[i], strcspn(file, "."));
+    return is_named;
+}
+
+int main(int n, char **asked_for)
 {
     static const struct {
         const char *name;
@@ -293,6 +303,8 @@ int main(void)
     for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
         unsigned char header[MT_FILE_HEADER_SIZE];
         struct mt_end end = {0};
+        if (!is_asked(n, asked_for, bombs[i].name))
+            continue;
         out = fopen(bombs[i].name, "wb");
         encoder = mt_encoder_create(1);
         if (!out || !encoder)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_fleet.py MAKE-TRACES MAKE-RANKS MEMTAP: memtap fleet names the odd ranks of a small job, the same over a folder and over its
-dataset, lists what it cannot compare, and says what to install. Skipped (77) where MEMTAP_TEST_PYTHON has no pyarrow or duckdb. With
+"""test_fleet.py MAKE-TRACES MAKE-RANKS MAKE-BOMBS MEMTAP: memtap fleet names the odd ranks of a small job, the same over a folder and over its
+dataset, lists what it cannot compare (small traces that stand for much as well), and says what to install. Skipped (77) where MEMTAP_TEST_PYTHON has no pyarrow or duckdb. With
 MEMTAP_TEST_SPARK=1, Spark (pyspark there) gives the same answers."""
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 
-make_traces, make_ranks, memtap = map(os.path.abspath, sys.argv[1:])
+make_traces, make_ranks, make_bombs, memtap = map(os.path.abspath, sys.argv[1:])
 python = os.environ.get("MEMTAP_TEST_PYTHON", sys.executable)
 source = pathlib.Path(__file__).resolve().parents[2] / "python"
 RANKS, BIG, NIGHTS = 12, 7, 2
@@ -110,6 +111,24 @@ assert bytes == peak, (bytes, peak)
     return folder
 
 
+def check_bombs(work, top):
+    """A trace that would take much more than one of its size is listed, with what it is; the others are compared."""
+    folder = work / "hostile"
+    shutil.copytree(top / "night-0", folder)
+    subprocess.run([make_bombs, "names", "pairs", "turns"], cwd=folder, check=True)
+    found = json.loads(run(memtap, "fleet", "--format", "json", folder).stdout)
+    reasons = {row["trace"]: row["reason"] for row in found["skipped"]}
+    assert set(reasons) == {"names.mtap", "pairs.mtap", "turns.mtap"} and len(found["nights"]) == 1, found
+    assert all("MEMTAP_MOST_" in reason and "allows more" in reason for reason in reasons.values()), reasons
+    assert found["nights"][0]["ranks"] == RANKS, found["nights"]
+    said = run(memtap, "export", "--format", "parquet", "-o", work / "hostile-set", folder).stderr
+    assert f"{RANKS} traces" in said and all(name in said for name in reasons), said
+    # The largest of these processes; pyarrow and DuckDB take 200 MiB of it.
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 512 << 10, resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = run(memtap, "--most-events", "1", "fleet", folder, code=2).stderr
+    assert said.count("\n") == 1 and "more than 1 events; MEMTAP_MOST_EVENTS=NUMBER allows more" in said, said
+
+
 def check_bad_input(work, top):
     (work / "nothing").mkdir()
     for arguments in (["fleet", work / "nothing"], ["fleet", work / "absent"], ["fleet", "--job", "other", top],
@@ -165,6 +184,7 @@ def main():
         check_answers(json.loads(run(memtap, "fleet", "--format", "json", top).stdout), left_out)
         check_text(top)
         answers = check_dataset(work, top, left_out)
+        check_bombs(work, top)
         check_bad_input(work, top)
         if os.environ.get("MEMTAP_TEST_SPARK"):
             check_spark(work, top, answers)

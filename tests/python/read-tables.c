@@ -2,8 +2,8 @@
 /*
  * Reads every table of traces through libmemtap-reader.so, as a C program does, and looks at every
  * byte of every column: read-tables TRACE... Then the same of copies that are cut or have other
- * bytes. So a sanitizer sees this library, which cannot come into a Python that was built without
- * one.
+ * bytes. read-tables --small BOMB...: each table once, within small limits. So a sanitizer sees
+ * this library, which cannot come into a Python that was built without one.
  */
 #include "exchange/reader/memtap-reader.h"
 
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define MOST_TABLES 64
@@ -176,11 +177,66 @@ static void read_spoiled(const char *path)
     unlink(name);
 }
 
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define OWN_MEMORY (UINT64_C(1) << 40) /* a sanitizer keeps what was freed */
+#else
+#define OWN_MEMORY (UINT64_C(16) << 20)
+#endif
+#define SMALL_MEMORY (UINT64_C(48) << 20)
+#define SMALL_OUTPUT (UINT64_C(4) << 20)
+
+/* Return the most memory that the process had, in bytes. */
+static uint64_t most_memory(void)
+{
+    struct rusage usage;
+    check(!getrusage(RUSAGE_SELF, &usage), "no usage", "process");
+    return (uint64_t)usage.ru_maxrss << 10;
+}
+
+/* Read a table to its end. Return whether it was too much; nothing else may be wrong. */
+static bool is_too_much(const char *path, const char *table, const char *moment)
+{
+    struct ArrowArrayStream stream;
+    struct ArrowArray rows;
+    char error[512] = "";
+    int rc = memtap_reader_stream(&path, 1, table, moment, 0, &stream, error, sizeof error);
+    if (!rc) {
+        while (!(rc = stream.get_next(&stream, &rows)) && rows.release)
+            rows.release(&rows);
+        snprintf(error, sizeof error, "%s", rc ? stream.get_last_error(&stream) : "");
+        stream.release(&stream);
+    }
+    check(!rc || rc == MEMTAP_READER_TOO_MUCH, error, path);
+    check(!rc == !strstr(error, "MEMTAP_MOST_"), error, path);
+    return rc != 0;
+}
+
+static void read_bombs(const char *const *paths, size_t n)
+{
+    const char *table;
+    uint64_t before = most_memory();
+    memtap_reader_limits(SMALL_MEMORY, SMALL_OUTPUT, 1000000);
+    for (size_t i = 0; i < n; i++) {
+        for (int j = 0; (table = memtap_reader_table(j)); j++)
+            n_refused += is_too_much(paths[i], table, NULL);
+        n_refused += is_too_much(paths[i], "blocks", "all");
+        check(most_memory() < before + SMALL_MEMORY + SMALL_OUTPUT + OWN_MEMORY,
+              "takes more memory than is allowed", paths[i]);
+    }
+    memtap_reader_limits(0, 0, 0);
+    printf("%zu of %zu bombs' tables are too much\n", n_refused, n * 9);
+    check(n_refused >= 2 * n, "the limits refuse nothing", "all");
+}
+
 int main(int n, char **arguments)
 {
     const char *const *paths = (const char *const *)arguments + 1;
     struct ArrowSchema schema;
     char error[64] = "";
+    if (n > 2 && !strcmp(arguments[1], "--small")) {
+        read_bombs(paths + 1, (size_t)n - 2);
+        return 0;
+    }
     check(memtap_reader_schema("no such table", &schema, error, sizeof error) && *error,
           "is no error", "no such table");
     read_all(paths, (size_t)n - 1, 1);

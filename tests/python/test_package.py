@@ -210,6 +210,17 @@ def check_bad_input():
     assert problem(reader.take), "and stays one"
     reader.close()
     assert len(arrow.rows(whole.blocks(None))) > 0
+    memtap.limits(events=10)
+    for ask_for in (trace.events, trace.report):
+        assert "more than 10 events; " in problem(ask_for) and " allows more" in problem(ask_for), problem(ask_for)
+    memtap.limits(output=1)
+    assert "stands for more than 1 B; MEMTAP_MOST_OUTPUT=SIZE allows more" in problem(trace.stacks), problem(trace.stacks)
+    assert "MEMTAP_MOST_OUTPUT" in problem(memtap.open, "training.mtap")
+    memtap.limits(memory="much")
+    assert problem(trace.blocks) .startswith("MEMTAP_MOST_MEMORY 'much' is not a size; "), problem(trace.blocks)
+    assert problem(trace.report) == problem(trace.blocks)
+    memtap.limits()
+    assert arrow.rows(trace.blocks()) and trace.report().allocated
     beside = {**os.environ, "MEMTAP": "/nonexistent/memtap", "PYTHONPATH": package}
     done = subprocess.run([sys.executable, "-c", "import memtap\ntry: memtap.open('training.mtap')\nexcept memtap.Problem as p: print(p)"],
                           capture_output=True, text=True, check=True, env=beside)

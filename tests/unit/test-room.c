@@ -27,21 +27,25 @@ START_TEST(memory_grows_with_the_files)
     char path[32], other[32];
     int fd, second;
     uint64_t machine = mt_room_of_machine();
-    mt_room_begin(0, 0, 0);
-    ck_assert_uint_eq(mt_room_of_output(), MT_ROOM_OUTPUT);
-    ck_assert_uint_eq(mt_room(), least(machine, MT_ROOM_A_MIB) / 2);
+    mt_room_begin(&(struct mt_limits){0});
+    ck_assert_uint_eq(mt_room_of_output(), mt_output_for(0));
+    ck_assert_uint_eq(mt_room(), least(machine, mt_memory_for(0)) / 2);
     make_file(path, &fd, 6 * MIB);
     for (unsigned i = 0; i < 5; i++) /* as a command that reads it several times */
         mt_room_input(path);
-    ck_assert_uint_eq(mt_room(), least(machine, 6 * MT_ROOM_A_MIB) / 2);
+    ck_assert_uint_eq(mt_room(), least(machine, mt_memory_for(6 * MIB)) / 2);
     make_file(other, &second, MIB);
     mt_room_input(other);
-    ck_assert_uint_eq(mt_room(), least(machine, 7 * MT_ROOM_A_MIB) / 2);
+    ck_assert_uint_eq(mt_room(), least(machine, mt_memory_for(7 * MIB)) / 2);
     ck_assert(!ftruncate(fd, 8 * (off_t)MIB));
     mt_room_input(path);
-    ck_assert_uint_eq(mt_room(), least(machine, 9 * MT_ROOM_A_MIB) / 2);
-    ck_assert_uint_eq(mt_room_of_output(), MT_ROOM_OUTPUT + 9 * MIB * MT_ROOM_OUTPUT_A_BYTE);
+    ck_assert_uint_eq(mt_room(), least(machine, mt_memory_for(9 * MIB)) / 2);
+    ck_assert_uint_eq(mt_room_of_output(), mt_output_for(9 * MIB));
     ck_assert(!mt_room_is_full());
+    for (uint64_t size = 0; size <= 64 * MIB;
+         size += MIB / 8) /* what a file may take: per MiB, and begun */
+        ck_assert_uint_le(mt_memory_for(size),
+                          MT_LIMIT_TIMES * 256 * MIB * ((size ? size - 1 : 0) / MIB + 1));
     close(fd);
     close(second);
 }
@@ -51,7 +55,7 @@ START_TEST(work_has_an_end)
 {
     ck_assert(!mt_work_is_too_much(UINT64_C(1) << 40)); /* nobody has set limits */
     ck_assert_uint_eq(mt_room_of_output(), UINT64_MAX);
-    mt_room_begin(512 * MIB, 1000, 10);
+    mt_room_begin(&(struct mt_limits){.most = {512 * MIB, 10, 1000}});
     ck_assert_uint_eq(mt_room_of_output(), 10);
     ck_assert_uint_eq(mt_room(), 256 * MIB);
     ck_assert(!mt_work_is_too_much(64 * 1000));

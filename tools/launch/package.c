@@ -2,6 +2,7 @@
 #include "package.h"
 #include "child.h"
 #include "locate.h"
+#include "tools/terminal/bounds.h"
 #include "tools/terminal/command.h"
 
 #include <stdio.h>
@@ -65,6 +66,7 @@ int mt_package_become(const char *work, char *const *arguments, int n)
         argv[3] = name;
         for (int i = 0; i < n; i++)
             argv[4 + i] = arguments[i];
+        mt_bounds_pass_on();
         mt_child_become(argv); /* says why it cannot */
     }
     free(name);

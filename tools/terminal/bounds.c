@@ -3,7 +3,7 @@
 #include "analyzer/support/room.h"
 #include "analyzer/support/text.h"
 #include "command.h"
-#include "settings/size.h"
+#include "settings/limits.h"
 #include "trace-format/reader.h"
 
 #include <errno.h>
@@ -15,55 +15,45 @@
 
 #define LEAST_MEMORY (64u << 20)
 
-static struct {
-    uint64_t memory, output, events; /* bytes, and their number; 0: choose by the traces */
-    uint64_t written;
-} limits;
+static struct mt_limits limits;
+static uint64_t written;
 
-static int read_size(const char *option, const char *text, uint64_t *size)
+static int refuse(const char *line)
 {
-    char wrong[MT_SIZE_WRONG];
-    if (!text)
-        return mt_fail("option %s needs a value", option);
-    int rc = mt_size_parse(text, size);
-    if (rc)
-        return mt_fail("%s '%s' %s", option, text, mt_size_wrong(text, rc, wrong, sizeof wrong));
-    return *size ? 0 : mt_fail("%s '%s' is too small a size; give 1 or more", option, text);
-}
-
-static int read_count(const char *option, const char *text, uint64_t *count)
-{
-    char *end;
-    if (!text)
-        return mt_fail("option %s needs a value", option);
-    errno = 0;
-    *count = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-    if (!*count || *end || errno)
-        return mt_fail("%s %s: not a number of events, such as 50000000", option, text);
-    return 0;
+    mt_fail("%s", line);
+    return -1;
 }
 
 int mt_bounds_read(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int (*read)(const char *option, const char *text, uint64_t *value);
-        uint64_t *value;
-    } options[] = {{"--most-memory", read_size, &limits.memory},
-                   {"--most-output", read_size, &limits.output},
-                   {"--most-events", read_count, &limits.events}};
+    static const char *const options[MT_LIMITS_N] = {"--most-memory", "--most-output",
+                                                     "--most-events"};
+    char wrong[300];
     int at = 1;
-    for (unsigned i = 0; i < sizeof options / sizeof *options && at < argc; i++) {
-        size_t n = strlen(options[i].name);
-        if (strncmp(argv[at], options[i].name, n) || (argv[at][n] && argv[at][n] != '='))
+    for (unsigned i = 0; i < MT_LIMITS_N && at < argc; i++) {
+        size_t n = strlen(options[i]);
+        if (strncmp(argv[at], options[i], n) || (argv[at][n] && argv[at][n] != '='))
             continue;
         const char *value = argv[at][n] ? argv[at] + n + 1 : at + 1 < argc ? argv[at + 1] : NULL;
-        if (options[i].read(options[i].name, value, options[i].value))
-            return -1;
+        snprintf(wrong, sizeof wrong, "option %s needs a value", options[i]);
+        if (!value || mt_limit_read(&limits.most[i], i, options[i], value, wrong, sizeof wrong))
+            return refuse(wrong);
         at += argv[at][n] ? 1 : 2;
         i = UINT32_MAX; /* continue with the first */
     }
+    if (mt_limits_of_environment(&limits, wrong, sizeof wrong))
+        return refuse(wrong);
     return at - 1;
+}
+
+void mt_bounds_pass_on(void)
+{
+    char text[24];
+    for (unsigned i = 0; i < MT_LIMITS_N; i++) {
+        snprintf(text, sizeof text, "%llu", (unsigned long long)limits.most[i]);
+        if (limits.most[i])
+            setenv(mt_limit_variables[i], text, 1);
+    }
 }
 
 static size_t write_all(const char *bytes, size_t size)
@@ -96,9 +86,9 @@ static void end_with_message(void)
 static ssize_t write_counted(void *unused, const char *bytes, size_t size)
 {
     (void)unused;
-    uint64_t room = mt_room_of_output() - limits.written;
+    uint64_t room = mt_room_of_output() - written;
     size_t done = write_all(bytes, size < room ? size : (size_t)room);
-    limits.written += done;
+    written += done;
     if (done == room && size > room)
         end_with_message();
     return (ssize_t)done; /* fewer: an error, in errno */
@@ -116,9 +106,10 @@ static void count_output(void)
 
 void mt_bounds_begin(void)
 {
-    if (limits.memory && limits.memory < LEAST_MEMORY)
-        limits.memory = LEAST_MEMORY;
-    mt_room_begin(limits.memory, limits.events, limits.output);
-    mt_reader_most_records(limits.events);
+    uint64_t *memory = &limits.most[MT_LIMIT_MEMORY];
+    if (*memory && *memory < LEAST_MEMORY)
+        *memory = LEAST_MEMORY;
+    mt_room_begin(&limits);
+    mt_reader_most_records(limits.most[MT_LIMIT_EVENTS]);
     count_output();
 }

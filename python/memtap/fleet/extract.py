@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, Optional
 
+from .. import _library
 from .. import trace as traces
 from ..command import Problem
+from ..report import size_text
 from .questions import job_name
 
 VERSION = "1"
@@ -18,6 +21,7 @@ COMPARED = ("runs", "sites", "growth")  # what memtap fleet needs
 ALL = (*COMPARED, "samples", "blocks", "stacks", "events")  # what a dataset has
 OPTIONS_WITH_VALUE = {"-W", "-X", "-c"}
 MOST_SITES = 1000
+MOST_TEXT = 1000  # characters of a name in sites and growth, which memtap fleet has of all ranks at once
 
 
 class Unread(Problem):
@@ -88,6 +92,49 @@ def plain(table: Any) -> Any:
     )
 
 
+def _texts(table: Any) -> int:
+    """The bytes of its texts without dictionaries, in which each stands once: a name of 60,000 characters may be in every row."""
+    pa = import_module("pyarrow")
+    pc = import_module("pyarrow.compute")
+    size = 0
+    for column in table.columns:
+        if pa.types.is_dictionary(column.type):
+            for chunk in column.chunks:
+                lengths = pc.binary_length(chunk.dictionary).cast(pa.int64())
+                size += pc.sum(lengths.take(chunk.indices)).as_py() or 0
+    return size
+
+
+def _table(path: str, name: str, most: int) -> Any:
+    """A table of a trace. Unread: its texts are more than the bytes that its trace may stand for."""
+    pa = import_module("pyarrow")
+    table = pa.table(traces.Table(name, [path]))
+    size = _texts(table)
+    if size > most:
+        raise Unread(
+            f"{path}: the texts of {name} are {size_text(size)}, and so small a trace may have {size_text(most)}; "
+            "MEMTAP_MOST_OUTPUT=SIZE allows more"
+        )
+    return table
+
+
+def _numbered(column: Any) -> tuple[Any, Any]:
+    """A column of texts as numbers (-1: null) among its different texts, and these, each cut where it is long."""
+    pc = import_module("pyarrow.compute")
+    column = column.unify_dictionaries().combine_chunks()
+    if hasattr(column, "chunks"):
+        column = column.chunk(0)
+    texts = pc.utf8_slice_codeunits(column.dictionary, 0, MOST_TEXT).dictionary_encode()
+    return pc.fill_null(texts.indices.take(column.indices), -1), texts.dictionary
+
+
+def _named(numbers: Any, texts: Any) -> Any:
+    """The texts of such numbers, "" for null."""
+    pa = import_module("pyarrow")
+    pc = import_module("pyarrow.compute")
+    return pc.fill_null(texts.take(pc.if_else(pc.less(numbers, 0), pa.scalar(None, pa.int32()), numbers)), "")
+
+
 def _with(table: Any, first: dict[str, tuple[Any, Any]]) -> Any:
     """The table with columns before its own, of one value each."""
     pa = import_module("pyarrow")
@@ -100,9 +147,10 @@ def _sites(blocks: Any) -> Any:
     """The blocks of a moment by category, line and module."""
     pa = import_module("pyarrow")
     pc = import_module("pyarrow.compute")
-    keys = {"device": pc.fill_null(blocks["device"].cast(pa.int32()), -1), "category": blocks["category"]}
-    for name in ("function", "file", "module", "operator"):
-        keys[name] = pc.fill_null(blocks[name], "")
+    keys = {"device": pc.fill_null(blocks["device"].cast(pa.int32()), -1)}
+    texts = {}
+    for name in ("category", "function", "file", "module", "operator"):
+        keys[name], texts[name] = _numbered(blocks[name])
     keys["line"] = pc.fill_null(blocks["line"], 0)
     table = pa.table(
         {**keys, "bytes": blocks["size"], "iteration": pc.fill_null(blocks["iteration"], 0), "event": blocks["event"]}
@@ -114,7 +162,10 @@ def _sites(blocks: Any) -> Any:
     grouped = grouped.rename_columns([names.get(name, name) for name in grouped.column_names]).sort_by(
         [("bytes", "descending")]
     )
-    return grouped.slice(0, MOST_SITES)
+    grouped = grouped.slice(0, MOST_SITES)
+    for name, known in texts.items():
+        grouped = grouped.set_column(grouped.column_names.index(name), name, _named(grouped[name], known))
+    return grouped
 
 
 def _runs(ranks: Any, sites: Any, info: dict[str, str], name: str) -> Any:
@@ -152,11 +203,12 @@ def read(path: str, name: str, run: str, wanted: Iterable[str] = COMPARED) -> di
     trace = traces.open(path)
     if trace.info.get("trace.state") == "running":
         raise Unread(f"{path}: it is still written")
-    ranks = plain(pa.table(trace.ranks()))
+    most = _library.most_output(path)
+    ranks = plain(_table(path, "ranks", most))
     first = ranks.slice(0, 1).to_pylist()[0]
     if first["peak"] is None:
         raise Unread(f"{path}: it has no memory of a device")
-    blocks = plain(pa.table(trace.blocks()))
+    blocks = _table(path, "blocks", most if "blocks" in wanted else sys.maxsize)
     sites = _sites(blocks)
     keys = {
         "job": (job_of(first), pa.string()),
@@ -167,20 +219,20 @@ def read(path: str, name: str, run: str, wanted: Iterable[str] = COMPARED) -> di
     made = {
         "runs": lambda: _no_device(_runs(ranks, sites, trace.info, name)),
         "sites": lambda: sites,
-        "growth": lambda: _growth(plain(pa.table(traces.Table("growth", [path])))),
-        "samples": lambda: _no_device(plain(pa.table(traces.Table("samples", [path])))),
-        "blocks": lambda: _no_device(blocks),
-        "stacks": lambda: plain(pa.table(trace.stacks())),
-        "events": lambda: _no_device(plain(pa.table(trace.events()))),
+        "growth": lambda: _growth(_table(path, "growth", most)),
+        "samples": lambda: _no_device(plain(_table(path, "samples", most))),
+        "blocks": lambda: _no_device(plain(blocks)),
+        "stacks": lambda: plain(_table(path, "stacks", most)),
+        "events": lambda: _no_device(plain(_table(path, "events", most))),
     }
     return {table: _with(made[table](), keys) for table in wanted}
 
 
 def _growth(table: Any) -> Any:
     pc = import_module("pyarrow.compute")
-    for name, nothing in (("function", ""), ("file", ""), ("line", 0)):
-        table = table.set_column(table.column_names.index(name), name, pc.fill_null(table[name], nothing))
-    return _no_device(table)
+    for name in ("function", "file", "category"):
+        table = table.set_column(table.column_names.index(name), name, _named(*_numbered(table[name])))
+    return _no_device(table.set_column(table.column_names.index("line"), "line", pc.fill_null(table["line"], 0)))
 
 
 def schema(table: str) -> Any:

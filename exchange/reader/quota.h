@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one question to the library may take. It stands in for analyzer/support/room.h, whose limits
+ * are of the whole process: this process is somebody else's. So every allocation of the library's
+ * code counts (the linker's --wrap): what is beyond the quota fails as if there were no memory.
+ */
+#ifndef MT_READER_QUOTA_H
+#define MT_READER_QUOTA_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mt_quota {
+    uint64_t memory, output; /* bytes; 0: by what is read, as mt_room_input tells it */
+    uint64_t input;          /* bytes of files */
+    uint64_t device, file;   /* the last of them */
+    atomic_int_least64_t held;
+    uint64_t given; /* bytes of output */
+    atomic_bool is_used_up;
+};
+
+/* Begin a quota by what memtap_reader_limits and the environment say. 0, or -EINVAL with a line in
+ * `error`. */
+int mt_quota_begin(struct mt_quota *quota, char *error, size_t size);
+
+/* What this thread allocates and frees from now on is of this quota; NULL: of none. */
+void mt_quota_use(struct mt_quota *quota);
+
+/* The library's caller owns an allocation from now on: it is part of the output. */
+void mt_quota_hand_over(void *bytes);
+
+/* Note so many bytes of output. Return whether it is more than the quota has. */
+bool mt_quota_count(struct mt_quota *quota, uint64_t bytes);
+
+/* Write what was used up, and what allows more. */
+void mt_quota_describe(const struct mt_quota *quota, char *text, size_t size);
+
+#endif
