@@ -12,7 +12,6 @@ import { onPrint } from "./print";
 import { Run, carried, given } from "./runs";
 import { Several } from "./several";
 import { Change, State, Store, TABS, Tab, address, read, whole } from "./state";
-import { tip } from "./tip";
 import { AddressMap } from "./views/address-map";
 import { Details } from "./views/details";
 import { Legend } from "./views/legend";
@@ -63,7 +62,7 @@ class Page {
     this.timeline = new Timeline(byId("timeline"), client, this.store, trace, find, (group) => this.legend.label(group),
       (groups) => this.legend.setDrawn(groups));
     this.minimap = new Minimap(byId("minimap"), client, this.store, find, trace);
-    this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, (event, text) => tip(event, text), over);
+    this.map = new AddressMap(byId("panel-map"), client, this.store, trace, find, over);
     this.details = new Details(byId("details"), client, this.store, trace, () => this.lists());
     byId("panel-report").append(make("pre", { tabindex: 0 }, outOfMemory(trace)?.text ?? "", trace.text));
     const found = (text: string) => (byId("found").textContent = text);

@@ -20,5 +20,15 @@ export function tip(event: PointerEvent, lines: string | Line[]) {
   place.style.top = `${Math.max(Math.min(event.clientY + 14, window.innerHeight - place.offsetHeight - 8), 4)}px`;
 }
 
+/** Show what is under the pointer while it moves, or under a finger that taps. */
+export function hovers(canvas: HTMLCanvasElement, show: (event: PointerEvent) => void, left: () => void = () => undefined) {
+  canvas.addEventListener("pointermove", (event) => event.buttons || show(event));
+  canvas.addEventListener("pointerup", (event) => event.pointerType === "touch" && show(event));
+  canvas.addEventListener("pointerleave", (event) => {
+    left();
+    if (event.pointerType !== "touch") hide(); // a lifted finger leaves, too
+  });
+}
+
 for (const end of ["scroll", "keydown", "blur"]) window.addEventListener(end, hide, { capture: true, passive: true });
 document.addEventListener("pointerdown", (event) => event.pointerType === "touch" && hide(), true);

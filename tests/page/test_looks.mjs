@@ -87,9 +87,17 @@ const range = async (page, low, high) => {
 };
 
 async function fingers() {
-  for (const [file, selector] of [[run, "#timeline"], [two, "#two-timelines"]]) {
-    const page = await show(file, "", { hasTouch: true });
+  for (const [file, selector, word] of [[run, "#timeline", "allocated"], [two, "#two-timelines", "old"], [run, "#map", "segment"]]) {
+    const page = await show(file, "#tab=map", { hasTouch: true });
     await page.locator(selector).scrollIntoViewIfNeeded();
+    await page.waitForTimeout(200); // until it lies still
+    await page.locator(selector).tap({ position: { x: 200, y: 10 } });
+    await page.waitForFunction((wanted) => !document.getElementById("tip").hidden && document.getElementById("tip").textContent.includes(wanted), word,
+      { timeout: 5000 }).catch(() => check(false, `${selector}: a tap tells what is there`));
+    if (selector === "#map") {
+      await page.close();
+      continue;
+    }
     const box = await page.locator(selector).boundingBox(), client = await page.context().newCDPSession(page);
     const y = box.y + box.height / 3, middle = box.x + box.width / 2;
     const touch = (type, ...xs) => client.send("Input.dispatchTouchEvent", { type, touchPoints: xs.map((x, id) => ({ x, y, id })) });
@@ -116,6 +124,7 @@ async function fingers() {
 const VIEWS = { who: "tab=who", table: "tab=table", map: "tab=map", temporary: "tab=temporary", report: "tab=report",
   blocks: "tab=who&stack=block", lines: "tab=table&stack=line&since=3" };
 const WIDTHS = [390, 900, 1400];
+const LISTS = ["table", "lines", "temporary", "difference"];
 
 /** Each view in both schemes at three widths is no wider than the screen; MEMTAP_PICTURES=FOLDER keeps pictures to look at. */
 async function sizes() {
@@ -136,6 +145,11 @@ async function sizes() {
         await page.waitForTimeout(pictures ? 500 : 80);
         const [is, wide] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
         check(is <= wide, `${name} at ${width}: ${is} wide`);
+        if (LISTS.includes(name)) {
+          const cut = await page.evaluate(() => [...document.querySelectorAll(".wide th")].filter((one) => one.offsetParent && one.getBoundingClientRect().right > innerWidth)
+            .map((one) => one.textContent));
+          check(!cut.length, `${name} at ${width} shows its lines without scrolling: ${cut}`);
+        }
         if (pictures) await page.screenshot({ path: join(pictures, `${name}-${width}-${colorScheme}.png`), fullPage: true });
       }
   }

@@ -6,10 +6,12 @@ import { MAP_BLOCK, MAP_SEGMENT } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain } from "../dom";
 import { count, part, plural, size } from "../format";
-import { fill } from "../palette";
+import { colour, fill } from "../palette";
 import { Store } from "../state";
+import { Line, hovers, tip } from "../tip";
 import { go, ink } from "../chart";
 
+const MOST_ROWS = 19;
 const ROW = 17, GAP = 5, APART = 3; // CSS pixels; narrow segments have smaller gaps
 const LISTED = 20;                  // segments in the table
 const FRAME_MS = 80, FRAMES = 500;  // for a play of the shown range
@@ -62,10 +64,11 @@ export class AddressMap {
   private segments: Segment[] = [];
   private pieces: Piece[] = [];
   private scale = 1; // bytes per pixel
+  private rows = 1;
   private byFree = false;
 
   constructor(place: HTMLElement, client: Client, private readonly store: Store, private readonly trace: Trace,
-              private readonly device: () => Device, tip: (event: PointerEvent, text: string) => void, over: AbortSignal) {
+              private readonly device: () => Device, over: AbortSignal) {
     const step = (label: string, title: string, by: number) =>
       make("button", { title, click: () => go(store, device(), by) }, label);
     place.append(
@@ -90,8 +93,7 @@ export class AddressMap {
         if (!this.purposes.has(area)) this.purposes.set(area, (await client.area(area)).purpose);
       this.list();
     });
-    this.canvas.addEventListener("pointermove", (event) => tip(event, this.text(event.offsetX, event.offsetY)));
-    this.canvas.addEventListener("pointerleave", (event) => tip(event, ""));
+    hovers(this.canvas, (event) => tip(event, this.lines(event.offsetX, event.offsetY)));
     this.canvas.addEventListener("click", (event) => {
       const block = this.block(this.find(event.offsetX, event.offsetY));
       if (block >= 0) store.set({ life: this.map!.blocks[block * MAP_BLOCK + 2]! });
@@ -146,15 +148,14 @@ export class AddressMap {
     return -1;
   }
 
-  private text(x: number, y: number): string {
+  private lines(x: number, y: number): Line[] {
     const at = this.find(x, y);
-    if (!at || !this.map) return "";
+    if (!at || !this.map) return [];
     const { segment } = at.piece, block = this.block(at);
-    const what = block < 0 ? "free" : `${size(this.map.blocks[block * MAP_BLOCK + 1]!)} ` +
-      `${this.trace.categories[this.map.blocks[block * MAP_BLOCK + 3]!]!.label}, click for its stack`;
-    return `${what}\n${segment.is_expandable ? "expandable segment" : "segment"} of ${size(segment.size)} at ` +
-      `0x${segment.address.toString(16)}: ${size(segment.used)} in ${plural(segment.blocks, "block")}, ` +
-      `${size(segment.size - segment.used)} free (largest piece ${size(segment.hole)})`;
+    const category = this.trace.categories[this.map.blocks[block * MAP_BLOCK + 3] ?? -1];
+    return [category ? { colour: colour(category.name), text: `${size(this.map.blocks[block * MAP_BLOCK + 1]!)} ${category.label}, click for its stack` } : "free",
+      `${segment.is_expandable ? "expandable segment" : "segment"} of ${size(segment.size)} at 0x${segment.address.toString(16)}: ` +
+      `${size(segment.used)} in ${plural(segment.blocks, "block")}, ${size(segment.size - segment.used)} free (largest piece ${size(segment.hole)})`];
   }
 
   private place(width: number, rows: number) {
@@ -174,6 +175,9 @@ export class AddressMap {
   }
 
   draw() {
+    // as high as the most segments of any moment so far, so that the page is still while it plays
+    this.rows = Math.min(Math.max(this.rows, this.segments.length), MOST_ROWS);
+    this.canvas.style.height = `${this.rows * (ROW + GAP)}px`;
     const box = this.canvas.getBoundingClientRect(), ratio = Math.min(window.devicePixelRatio || 1, 2);
     if (!this.map || box.width < 20) return;
     this.canvas.width = Math.round(box.width * ratio);

@@ -7,10 +7,11 @@ import { Client, latest } from "../client";
 import { plain } from "../dom";
 import { change, marks, part, size, ticks } from "../format";
 import { gestures } from "../gestures";
+import { colour } from "../palette";
 import { onPrint } from "../print";
 import { drawStack, fitted, highest, sumAt } from "../stack";
 import { PHASES } from "./timeline";
-import { tip } from "../tip";
+import { Line, hovers, tip } from "../tip";
 
 export interface RunSide { name: string; client: Client; trace: Trace; device: Device; }
 
@@ -46,8 +47,7 @@ export class DifferenceChart {
       pan: (pixels) => this.pan(-pixels / this.width),
       click: () => undefined,
     });
-    canvas.addEventListener("pointermove", (event) => tip(event, this.textAt(event.offsetX)));
-    canvas.addEventListener("pointerleave", (event) => tip(event, ""));
+    hovers(canvas, (event) => tip(event, this.linesAt(event.offsetX)));
     canvas.addEventListener("keydown", (event) => {
       const action = { w: () => this.zoom(0.7), s: () => this.zoom(1 / 0.7), a: () => this.pan(-0.15), d: () => this.pan(0.15),
                        0: () => this.show(0, this.axis.end) }[event.key.toLowerCase()];
@@ -107,20 +107,20 @@ export class DifferenceChart {
     return column * fields < numbers.length ? sumAt(this.bands![i], column * fields, fields - 3) : 0;
   }
 
-  private textAt(pixel: number): string {
+  private linesAt(pixel: number): Line[] {
     const column = Math.floor(((pixel - LEFT) / this.width) * this.columns);
-    if (!this.bands || column < 0 || column >= this.columns) return "";
+    if (!this.bands || column < 0 || column >= this.columns) return [];
     const sums = [this.sum(0, column), this.sum(1, column)] as const;
     const names = this.sides[1].trace.categories;
     const by = names.map((one, c) => {
       const of = (i: 0 | 1) => this.bands![i].numbers[column * this.bands![i].fields + c] ?? 0;
-      return [of(1) - of(0), one.label] as const;
+      return [of(1) - of(0), one] as const;
     }).filter(([bytes]) => bytes).sort((a, b) => Math.abs(b[0]) - Math.abs(a[0])).slice(0, 6);
     const x = this.at(pixel);
     const where = !this.axis.has_iterations ? `${part(x, 1)} of each run` : x < 1 ? "before the first iteration"
       : `iteration ${Math.floor(x)}`;
     return [where, `old ${size(sums[0])}, new ${size(sums[1])}: ${change(sums[1] - sums[0])}`,
-      ...by.map(([bytes, label]) => `${change(bytes)} ${label}`)].join("\n");
+      ...by.map(([bytes, one]) => ({ colour: colour(one.name), text: `${change(bytes)} ${one.label}` }))];
   }
 
   draw() {

@@ -9,7 +9,7 @@ import { count, marks, size, time } from "../format";
 import { colour, groupName } from "../palette";
 import { Look, drawStack, highest } from "../stack";
 import { Store } from "../state";
-import { Line, tip } from "../tip";
+import { Line, hovers, tip } from "../tip";
 import { Blocks } from "./blocks";
 import { RangeLanes } from "./range-lanes";
 
@@ -65,13 +65,7 @@ export class Timeline {
       if (this.isBlocks()) this.blocks.update();
     });
     gestures(this.chart, store, device, (event) => void this.choose(event), (from, to, is_done) => void this.select(from, to, is_done));
-    const hover = (event: PointerEvent) => this.hover(event);
-    canvas.addEventListener("pointermove", (event) => event.buttons || hover(event));
-    canvas.addEventListener("pointerup", (event) => event.pointerType === "touch" && hover(event));
-    canvas.addEventListener("pointerleave", (event) => {
-      this.over++;
-      if (event.pointerType !== "touch") tip(event, "");
-    });
+    hovers(canvas, (event) => void this.hover(event), () => this.over++);
   }
 
   private isBlocks(): boolean {
@@ -210,7 +204,7 @@ export class Timeline {
   private beside(text: string, y: number, [from, to]: [number, number], cursors: number[]) {
     const { context, width } = this.chart, wide = context.measureText(text).width + 6;
     const inside = (x: number) => Math.max(Math.min(x, LEFT + width - wide - 4), LEFT + 4);
-    const places = [from + 4, to - wide - 4, (from + to - wide) / 2, from - wide - BESIDE - 4].map(inside);
+    const places = [from + 4, to - wide - 4, (from + to - wide) / 2, from - wide - BESIDE - 4, Math.min(...cursors) - wide - BESIDE - 4].map(inside);
     const is_free = (x: number) => cursors.every((one) => one + BESIDE < x || one - BESIDE > x + wide);
     const left = places.find(is_free) ?? places[0]!;
     context.fillStyle = ink("paper");
