@@ -342,17 +342,19 @@ struct mt_thread *mt_enter_slow(void)
     return self;
 }
 
-/* A thread that dropped events does not block again until its ring drains. */
+/* A thread that waited in vain does not wait again until its ring drains. */
 static void wait_for_room(struct mt_thread *self)
 {
     MT_NO_CANCEL();
     int saved = errno;
     uint64_t until = mt_now() + ROOM_WAIT_NS;
-    bool has_lost = atomic_load_explicit(&self->ring.lost, memory_order_relaxed) != 0;
-    while (mt_ring_is_full(&self->ring) && !has_lost && mt_is_recording() && mt_now() < until) {
+    bool is_full;
+    while ((is_full = mt_ring_is_full(&self->ring)) && !self->ring.has_waited &&
+           mt_is_recording() && mt_now() < until) {
         mt_writer_wake();
         mt_clock_pause(ROOM_PAUSE_US);
     }
+    self->ring.has_waited = is_full;
     errno = saved;
 }
 

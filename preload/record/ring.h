@@ -28,6 +28,7 @@ struct mt_own_ring {
     _Atomic uint64_t lost; /* events that no LOST event counts yet */
     bool is_apart;         /* the ring has no slot in the tail, which counts its events */
     _Atomic bool is_left;  /* its thread goes on with another one: what is being put never comes */
+    bool has_waited;       /* for room, in vain */
     bool is_damaged;       /* others have written to the words */
     unsigned refused;      /* events since it was entered */
     _Alignas(64) _Atomic uint64_t taken; /* words */

@@ -3,6 +3,7 @@
 #include "launcher.h"
 #include "preload/host/message.h"
 #include "preload/host/quiet-write.h"
+#include "preload/host/settings.h"
 #include "trace-format/block.h"
 #include "trace-format/tail.h"
 
@@ -198,7 +199,9 @@ int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
     if (!mt_own_file_has_size(&out->file, out->size))
         return -EUCLEAN;
     for (size_t done = 0; done < size;) {
-        ssize_t n = mt_write_quietly(out->file.fd, (const char *)bytes + done, size - done);
+        /* In the writer's thread signals are blocked. */
+        ssize_t n = (mt_settings.has_thread ? write : mt_write_quietly)(
+            out->file.fd, (const char *)bytes + done, size - done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {

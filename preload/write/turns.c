@@ -86,7 +86,7 @@ static int do_on_stack(void (*work_to_do)(void))
 static void take_turn(void)
 {
     int saved = errno;
-    if (!is_due())
+    if (!is_due() || atomic_load(&mt_writer.n_forks))
         return;
     MT_UNINTERRUPTED();
     if (!pthread_mutex_trylock(&mt_writer.working)) {

@@ -52,6 +52,7 @@ struct mt_writer {
     uint64_t cpu_ns;      /* taken by turns (turns.h), before cpu_begin_ns of this thread's time */
     uint64_t cpu_begin_ns;
     pthread_mutex_t working;
+    _Atomic unsigned n_forks; /* that wait for it */
 };
 extern struct mt_writer mt_writer;
 extern _Thread_local bool mt_is_writer __attribute__((tls_model("initial-exec"))); /* now */

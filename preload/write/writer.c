@@ -68,6 +68,10 @@ static int wait_for_work(bool is_first)
     struct timespec period = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     pthread_mutex_unlock(&mt_writer.working);
     bool is_up = mt_wake_wait(&period);
+    /* A busy writer would take the lock back before a fork could have it. */
+    for (uint64_t until = mt_now() + MT_MOST_LOCK_WAIT_NS;
+         atomic_load(&mt_writer.n_forks) && mt_now() < until;)
+        mt_clock_pause(MT_LOCK_PAUSE_US);
     pthread_mutex_lock(&mt_writer.working);
     mt_wake_forget();
     return is_up;
@@ -432,7 +436,12 @@ void mt_writer_stop(void)
 
 int mt_writer_hold(void)
 {
-    return !mt_is_writer && mt_mutex_within(&mt_writer.working, MT_MOST_LOCK_WAIT_NS);
+    if (mt_is_writer)
+        return false;
+    atomic_fetch_add(&mt_writer.n_forks, 1);
+    bool is_held = mt_mutex_within(&mt_writer.working, MT_MOST_LOCK_WAIT_NS);
+    atomic_fetch_sub(&mt_writer.n_forks, 1);
+    return is_held;
 }
 
 void mt_writer_release(void)

@@ -93,6 +93,18 @@ START_TEST(there_is_no_thread)
 }
 END_TEST
 
+/* The calls that a filter must allow are those of the list. */
+START_TEST(a_filter_that_allows_memtap_s_calls_does_no_harm)
+{
+    struct outcome o =
+        run(ARGS("survives", "unseen"), ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=none",
+                                             _i ? "MEMTAP_THREAD=1" : "MEMTAP_THREAD=0"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.errors, "");
+    has_whole_trace(&o, 100005);
+}
+END_TEST
+
 START_TEST(where_no_thread_can_be_made_it_goes_without)
 {
     struct outcome o = run(ARGS("main-ends", "alone"), QUIET);
@@ -140,6 +152,7 @@ int main(void)
     tcase_add_test(tests, where_no_thread_can_be_made_it_goes_without);
     tcase_add_test(tests, a_forked_child_has_its_own_trace);
     if (!IS_SANITIZED) {
+        tcase_add_loop_test(tests, a_filter_that_allows_memtap_s_calls_does_no_harm, 0, 2);
         tcase_add_loop_test(tests, a_kill_loses_nothing, 0, 10);
         tcase_add_test(tests, without_a_tail_a_kill_loses_little);
         tcase_add_test(tests, little_of_a_thread_s_stack_is_taken);

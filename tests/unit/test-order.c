@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads put, one takes: every event comes once, each thread's in its order, all by time. */
+#include "preload/record/wake.h"
 #include "preload/write/order.h"
 #include "tests/support/run-tests.h"
 
@@ -162,9 +163,33 @@ START_TEST(what_does_not_fit_is_counted)
 }
 END_TEST
 
+static void make_room(void)
+{
+    atomic_store(&first->ring.taken, mt_ring_put(&first->ring));
+}
+
+/* Not only who waited in vain has lost events. */
+START_TEST(who_has_lost_an_event_waits_for_room)
+{
+    begin_with_two();
+    while (!mt_ring_is_full(&first->ring))
+        mt_record(first, MT_LEAF, 0, 0, MT_ARGS(0));
+    mt_ring_lose(&first->ring, 1);
+    mt_wake_by_turns(make_room);
+    uint64_t put = mt_ring_put(&first->ring);
+    mt_record(first, MT_LEAF, 0, 0, MT_ARGS(0));
+    ck_assert_uint_eq(mt_ring_put(&first->ring) - put,
+                      mt_ring_event_words(MT_LOST) + mt_ring_event_words(MT_LEAF));
+    ck_assert_uint_eq(atomic_load(&first->ring.lost), 0);
+    mt_wake_by_turns(NULL);
+    atomic_store(&mt_state, MT_IDLE);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("order");
+    tcase_add_test(tests, who_has_lost_an_event_waits_for_room);
     tcase_add_test(tests, nothing_is_lost_or_reordered);
     tcase_add_test(tests, who_is_stopped_in_the_middle_is_waited_for);
     tcase_add_test(tests, others_go_on_before_they_have_no_room);
