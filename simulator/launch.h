@@ -54,7 +54,7 @@ uint64_t sim_launch_least_memory(const struct sim_gpu *gpu);
 int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_size);
 
 /* The most cards of a simulated machine. */
-enum { SIM_MAX_GPUS = 16, SIM_NODE_GPUS = 8 };
+enum { SIM_MAX_GPUS = 16, SIM_NODE_GPUS = 8, SIM_MAX_RANKS = 1 << 20 };
 
 /* The file names of the stand-ins (their SONAMEs) in preload order: 0 .. until NULL. */
 const char *sim_launch_library(size_t index);

@@ -52,6 +52,15 @@ def sees_what_is_caught():
         check(card["frontier"][1]["caught"], f"{how}: {card['frontier'][1]}")
 
 
+def takes_layouts():
+    """One rank alone of each layout: a quarter of what is sharded fits, a half does not."""
+    result = fit("--vary", "tp=1,2", "--vary", "dp=2", "--world-size", "{tp}*{dp}", "--rank", "{tp}", "--", PYTHON, "-c",
+                 "import os, torch; torch.empty((48 << 30) // int(os.environ['WORLD_SIZE']), dtype=torch.uint8, device='cuda'); "
+                 "assert os.environ['RANK'] == '{tp}'")
+    equal("the layouts", [(line["fits"], line["fails"]) for line in result["cards"][0]["frontier"]],
+          [(None, {"tp": 1, "dp": 2}), ({"tp": 2, "dp": 2}, None)])
+
+
 def takes_environment():
     result = fit("--vary", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,backend:cudaMallocAsync", "--", PYTHON, "-c",
                  "import torch; torch.zeros(1, device='cuda'); print(torch.cuda.memory.get_allocator_backend())")
@@ -74,5 +83,6 @@ knows_the_end()
 waits_for_the_end_of_a_warm_up()
 sees_what_is_caught()
 takes_environment()
+takes_layouts()
 counts_all_ranks()
 finish()

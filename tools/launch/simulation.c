@@ -88,8 +88,6 @@ static int read_count(const struct mt_command *command, const char *option, cons
     return rc;
 }
 
-#define MOST_RANKS (1u << 20)
-
 unsigned mt_simulation_turns(const struct mt_simulation *simulation)
 {
     unsigned turns = 1;
@@ -184,7 +182,7 @@ static int read_launch(const struct mt_command *command, const struct mt_simulat
     if (!rc)
         rc = read_count(command, "gpus", simulation->gpus, SIM_MAX_GPUS, &launch->gpus);
     if (!rc)
-        rc = read_count(command, "world-size", simulation->world_size, MOST_RANKS,
+        rc = read_count(command, "world-size", simulation->world_size, SIM_MAX_RANKS,
                         &launch->world_size);
     if (!rc && simulation->rank && !launch->world_size)
         rc = mt_fail_usage(command, "--rank %s: of how many? Give --world-size too",

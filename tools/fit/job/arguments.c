@@ -22,6 +22,8 @@ enum {
     STEPS,
     TIMEOUT,
     PROCESSES,
+    WORLD,
+    RANK,
     PICTURE,
     FOLDER,
     ENVIRONMENT,
@@ -43,7 +45,9 @@ const struct mt_option mt_fit_options[] = {
      "program's end; by default when its iterations repeat", "all"},
     {TIMEOUT, "timeout", "TIME", "give a run up after this time: 90s, 20m (30m)"},
     {'j', "jobs", "N", "make at most N runs at a time; by default as many as\nthere are processors and memory for"},
-    {PROCESSES, "nproc", "N", "start the command N times, as ranks of a job with a card\neach, as torchrun does; may be {NAME}"},
+    {PROCESSES, "nproc", "N", "start the command N times, as ranks of a job with a card\neach, as torchrun does; may be {NAME} or {A}*{B}"},
+    {WORLD, "world-size", "N", "run one rank of N, the others absent; may be {A}*{B}"},
+    {RANK, "rank", "R", "be this rank of --world-size (0)"},
     {'n', "gpus", "N", "simulate N cards for a run; may be {NAME}"},
     {'m', "memory", "SIZE", "give the cards this memory instead of their own"},
     {VALUES, "values", "SIZE", "compute tensors up to this size (64K); 0: none"},
@@ -202,6 +206,12 @@ static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int
     case PROCESSES:
         job->processes = value;
         return 0;
+    case WORLD:
+        job->world_size = value;
+        return 0;
+    case RANK:
+        job->rank = value;
+        return 0;
     case 'n':
         job->gpus = value;
         return 0;
@@ -234,8 +244,11 @@ static bool has_place(const struct mt_job *job, const char *name)
     for (size_t i = 0; i < job->n_words; i++)
         if (mt_has_place(job->words[i], name))
             return 1;
-    return (job->processes && mt_has_place(job->processes, name)) ||
-           (job->gpus && mt_has_place(job->gpus, name));
+    const char *const counts[] = {job->processes, job->gpus, job->world_size, job->rank};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i] && mt_has_place(counts[i], name))
+            return 1;
+    return 0;
 }
 
 static bool is_in_capitals(const char *name)
@@ -274,17 +287,33 @@ static int place_variables(struct mt_job *job, const struct typed *typed)
 
 /* Check a number of ranks or cards, or a place for one. */
 static int check_count(const struct mt_job *job, const struct typed *typed, const char *option,
-                       const char *text)
+                       const char *text, unsigned least, unsigned most)
 {
-    char *end = NULL;
-    unsigned long number = text && isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
-    bool is_good = !text || (end && !*end && number >= 1 && number <= SIM_MAX_GPUS);
+    unsigned number;
+    bool is_good = !text || (!mt_product_read(text, &number) && number >= least && number <= most);
     for (size_t i = 0; !is_good && i < job->n_variables; i++)
         is_good = mt_has_place(text, job->variable[i].name);
-    return is_good ? 0
-                   : mt_fail_usage(typed->command,
-                                   "--%s %s: not a number from 1 to %d, nor the {NAME} of a --vary",
-                                   option, text, SIM_MAX_GPUS);
+    return is_good
+               ? 0
+               : mt_fail_usage(typed->command,
+                               "--%s %s: not a number from %u to %u, nor the {NAME} of a --vary",
+                               option, text, least, most);
+}
+
+static int check_counts(const struct mt_job *job, const struct typed *typed)
+{
+    if (job->rank && !job->world_size)
+        return mt_fail_usage(typed->command, "--rank %s: of how many? Give --world-size too",
+                             job->rank);
+    if (job->processes && job->world_size)
+        return mt_fail_usage(typed->command, "--nproc starts all ranks, and --world-size one that "
+                                             "is alone; give one of them");
+    int code = check_count(job, typed, "nproc", job->processes, 1, SIM_MAX_GPUS);
+    if (!code)
+        code = check_count(job, typed, "gpus", job->gpus, 1, SIM_MAX_GPUS);
+    if (!code)
+        code = check_count(job, typed, "world-size", job->world_size, 1, SIM_MAX_RANKS);
+    return code ? code : check_count(job, typed, "rank", job->rank, 0, SIM_MAX_RANKS - 1);
 }
 
 /* Refuse a program that is not there, which need not be run five times. */
@@ -311,9 +340,7 @@ static int finish(struct mt_fit_arguments *arguments, const struct typed *typed,
         job->n_words++;
     code = place_variables(job, typed);
     if (!code)
-        code = check_count(job, typed, "nproc", job->processes);
-    if (!code)
-        code = check_count(job, typed, "gpus", job->gpus);
+        code = check_counts(job, typed);
     if (!code)
         code = check_program(job);
     if (code)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,20 @@ static size_t place_length(const char *text, const char *name)
 {
     size_t n = strlen(name);
     return *text == '{' && !strncmp(text + 1, name, n) && text[n + 1] == '}' ? n + 2 : 0;
+}
+
+int mt_product_read(const char *text, unsigned *number)
+{
+    uint64_t product = 1;
+    char *end;
+    do {
+        uint64_t factor = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : UINT64_MAX;
+        if (factor > UINT32_MAX || (product *= factor) > UINT32_MAX)
+            return -EINVAL;
+        text = end + 1;
+    } while (*end == '*');
+    *number = (unsigned)product;
+    return *end ? -EINVAL : 0;
 }
 
 bool mt_has_place(const char *text, const char *name)

@@ -69,12 +69,14 @@ struct mt_job {
     size_t n_cards;
     bool is_smaller; /* the job may not have all of each card */
     double fraction;
-    const char *gpus, *processes; /* numbers or "{NAME}"; NULL: one */
-    const char *values;           /* tensors up to this size are computed; NULL: the default */
-    bool allows_unknown;          /* borders are shown though sizes hang on unknown values */
-    uint32_t steps;               /* a run ends after so many; 0: when they repeat */
-    double timeout_s;             /* of a run */
-    const char *temporary;        /* the folder with a folder for each run; absolute */
+    /* Numbers, "{NAME}", or products: "{tp}*{dp}". NULL: one; of world_size: no rank is alone; of
+     * rank: the first. */
+    const char *gpus, *processes, *world_size, *rank;
+    const char *values;    /* tensors up to this size are computed; NULL: the default */
+    bool allows_unknown;   /* borders are shown though sizes hang on unknown values */
+    uint32_t steps;        /* a run ends after so many; 0: when they repeat */
+    double timeout_s;      /* of a run */
+    const char *temporary; /* the folder with a folder for each run; absolute */
     const char *kept; /* a folder of the user's for traces and outputs; NULL: nothing is kept */
 };
 
@@ -122,6 +124,9 @@ char *mt_job_fill(const struct mt_job *job, struct mt_choice choice, const char 
  * mt_words_free. */
 char **mt_job_words(const struct mt_job *job, struct mt_choice choice);
 void mt_words_free(char **words);
+
+/* Read a number, or numbers with * between. 0 or -EINVAL. */
+int mt_product_read(const char *text, unsigned *number);
 
 /* Return whether a text has "{NAME}". */
 bool mt_has_place(const char *text, const char *name);

@@ -13,23 +13,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define OPTIONS 20u /* words of `memtap run` before the command */
+#define OPTIONS 24u /* words of `memtap run` before the command */
 
-/* Read a number from 1 to SIM_MAX_GPUS, given as such or as "{NAME}"; without a text, otherwise.
- */
+/* Read a number that is given as such, as "{NAME}" or as a product; without a text, leave it. */
 static int read_count(const struct mt_job *job, struct mt_choice choice, const char *text,
-                      unsigned *count, const char *option, char *why, size_t size)
+                      unsigned least, unsigned most, unsigned *count, const char *option, char *why,
+                      size_t size)
 {
     if (!text)
         return 0;
-    char *filled = mt_job_fill(job, choice, text), *end = filled;
-    unsigned long number =
-        filled && isdigit((unsigned char)*filled) ? strtoul(filled, &end, 10) : 0;
-    int is_good = number >= 1 && number <= SIM_MAX_GPUS && !*end;
+    unsigned number = 0;
+    char *filled = mt_job_fill(job, choice, text);
+    int is_good = filled && !mt_product_read(filled, &number) && number >= least && number <= most;
     if (!is_good)
-        snprintf(why, size, "--%s %s: not a number from 1 to %d", option, filled ? filled : text,
-                 SIM_MAX_GPUS);
-    *count = (unsigned)number;
+        snprintf(why, size, "--%s %s: not a number from %u to %u", option, filled ? filled : text,
+                 least, most);
+    *count = number;
     free(filled);
     return is_good ? 0 : -EINVAL;
 }
@@ -38,7 +37,24 @@ int mt_run_processes(const struct mt_job *job, struct mt_choice choice, unsigned
                      char *why, size_t size)
 {
     *processes = 1;
-    return read_count(job, choice, job->processes, processes, "nproc", why, size);
+    return read_count(job, choice, job->processes, 1, SIM_MAX_GPUS, processes, "nproc", why, size);
+}
+
+/* The numbers of a run. */
+struct counts {
+    unsigned cards, ranks, rank; /* ranks: 0: none is alone */
+};
+
+static int read_counts(const struct mt_job *job, struct mt_choice choice, struct counts *counts,
+                       char *why, size_t size)
+{
+    int rc = read_count(job, choice, job->gpus, 1, SIM_MAX_GPUS, &counts->cards, "gpus", why, size);
+    if (!rc)
+        rc = read_count(job, choice, job->world_size, 1, SIM_MAX_RANKS, &counts->ranks,
+                        "world-size", why, size);
+    return rc || !job->world_size ? rc
+                                  : read_count(job, choice, job->rank, 0, counts->ranks - 1,
+                                               &counts->rank, "rank", why, size);
 }
 
 /* --- the environment -------------------------------------------------------------------------- */
@@ -93,7 +109,7 @@ static int set_variables(const struct mt_job *job, struct mt_choice choice)
 /* --- the words -------------------------------------------------------------------------------- */
 
 struct line {
-    char cards[16], memory[32], output[2 * PATH_MAX];
+    char cards[16], ranks[16], rank[16], memory[32], output[2 * PATH_MAX];
     const char *word[OPTIONS];
     size_t n;
 };
@@ -107,10 +123,12 @@ static void add(struct line *line, const char *word, const char *value)
 
 /* Add "memtap run ..." up to the command. */
 static void add_run(struct line *line, const struct mt_attempt *attempt, const struct mt_job *job,
-                    unsigned cards, bool is_for_user)
+                    const struct counts *counts, bool is_for_user)
 {
     const struct mt_fit_card *card = &job->card[attempt->card];
-    snprintf(line->cards, sizeof line->cards, "%u", cards);
+    snprintf(line->cards, sizeof line->cards, "%u", counts->cards);
+    snprintf(line->ranks, sizeof line->ranks, "%u", counts->ranks);
+    snprintf(line->rank, sizeof line->rank, "%u", counts->rank);
     snprintf(line->memory, sizeof line->memory, "%" PRIu64,
              attempt->is_huge ? MT_HUGE_CARD : card->memory);
     add(line, "memtap", "run");
@@ -124,6 +142,10 @@ static void add_run(struct line *line, const struct mt_attempt *attempt, const s
         add(line, "--memory", line->memory);
     if (job->gpus || job->processes)
         add(line, "--gpus", line->cards);
+    if (counts->ranks)
+        add(line, "--world-size", line->ranks);
+    if (counts->ranks && job->rank)
+        add(line, "--rank", line->rank);
     if (job->values)
         add(line, "--values", job->values);
     add(line, "--", NULL);
@@ -159,15 +181,15 @@ static void become(const struct line *line, char *const *command, unsigned rank,
 int mt_run_start(const struct mt_attempt *attempt, const struct mt_job *job, const char *folder,
                  unsigned processes, pid_t *pid, char *why, size_t size)
 {
-    unsigned cards = processes;
+    struct counts counts = {.cards = processes};
     struct line line = {.n = 0};
-    int rc = read_count(job, attempt->choice, job->gpus, &cards, "gpus", why, size);
+    int rc = read_counts(job, attempt->choice, &counts, why, size);
     if (rc)
         return rc;
     char **words = mt_job_words(job, attempt->choice);
     if (!words || set_variables(job, attempt->choice) || set_port(processes))
         rc = -ENOMEM;
-    add_run(&line, attempt, job, cards, false);
+    add_run(&line, attempt, job, &counts, false);
     for (unsigned rank = 0; rank < processes && !rc; rank++) {
         set_output(&line, folder, rank);
         pid[rank] = fork();
@@ -215,14 +237,14 @@ char *mt_attempt_line(const struct mt_attempt *attempt, const struct mt_job *job
     char *text = NULL, why[64];
     size_t size;
     struct line line = {.n = 0};
-    unsigned cards = 1;
-    mt_run_processes(job, attempt->choice, &cards, why, sizeof why);
-    read_count(job, attempt->choice, job->gpus, &cards, "gpus", why, sizeof why);
+    struct counts counts = {.cards = 1};
+    mt_run_processes(job, attempt->choice, &counts.cards, why, sizeof why);
+    read_counts(job, attempt->choice, &counts, why, sizeof why);
     char **words = mt_job_words(job, attempt->choice);
     FILE *out = words ? open_memstream(&text, &size) : NULL;
     if (out)
         put_variables(out, attempt, job);
-    add_run(&line, attempt, job, cards, true);
+    add_run(&line, attempt, job, &counts, true);
     for (size_t i = 0; out && i < line.n; i++)
         fprintf(out, "%s%s", i ? " " : "", line.word[i]);
     for (size_t i = 0; out && words[i]; i++) {
