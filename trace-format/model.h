@@ -137,7 +137,8 @@ enum mt_about {
     /* An optimizer begins a step: the stack is in it. */                                          \
     M(STEP, 33, "step", OTHER, )                                                                   \
     /* A torch.nn module has the tensor among its buffers; or, parameter being 1, its parameters; or, \
-     * being 2, the module or one of its parameters keeps it in another attribute. */              \
+     * being 2, the module or one of its parameters keeps it in another attribute; being 3, a cache \
+     * of keys and values has made it. */                                                          \
     M(MEMBER, 34, "member", LABEL,                                                                 \
       F(address, DELTA) F(parameter, PLAIN))                                                       \
     /* A storage (its own address) gives its memory at address back, size 0; or has got some again, \
@@ -184,6 +185,8 @@ enum mt_kind {
 #undef MT_KIND_ENUM
         MT_KIND_LIMIT
 };
+
+#define MT_MEMBER_OF_CACHE 3u
 
 /* How many fields each has. Here, for a kind that the compiler knows to be a number. */
 static const unsigned char mt_kind_fields[MT_KIND_LIMIT] = {

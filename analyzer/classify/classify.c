@@ -197,6 +197,9 @@ RULE(was_moved_as_buffer, !context->saw_parameters &&
 RULE(was_moved_unlabelled, made_in(context, block, MT_MARK_MODULE_APPLY))
 RULE(was_constructed_unlabelled, made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
+/* What its methods need for a moment is not kept. */
+RULE(is_kept_by_cache, saw(block, MT_SAW_OF_CACHE) && !died_in_phase(block))
+RULE(is_pool_of_cache, made_under(context, block, MT_MARK_CACHE) && !died_in_phase(block))
 RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
 RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
 /* For these two the trace ends inside the step. */
@@ -332,6 +335,9 @@ const struct mt_rule mt_rules[] = {
     {"one for every parameter, detached from its graph", MT_CATEGORY_PARAMETERS, MT_GUESS,
      is_detached_average},
     {"has a grad_fn", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, has_grad_fn},
+    {"made by a cache of keys and values, and kept", MT_CATEGORY_KV_CACHE, MT_CERTAIN,
+     is_kept_by_cache},
+    {"made for keys and values by vLLM", MT_CATEGORY_KV_CACHE, MT_LIKELY, is_pool_of_cache},
     {"made in an optimizer step, outlived it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      survived_step},
     {"made and freed in an optimizer step", MT_CATEGORY_TEMPORARIES, MT_LIKELY, died_in_step},

@@ -276,6 +276,9 @@ static int saw_member(struct mt_tracker *tracker, struct mt_block *block, uint64
     case 1:
         block->evidence |= MT_SAW_PARAMETER | MT_SAW_MODULES_PARAMETER;
         return 0;
+    case MT_MEMBER_OF_CACHE:
+        block->evidence |= MT_SAW_OF_CACHE;
+        return 0;
     default:
         block->evidence |= MT_SAW_ATTRIBUTE;
         block->evidence |= is_kept(tracker, block) ? MT_SAW_ATTRIBUTE_LATER : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A timeline as a list of numbers: begin, shift, points, and then for each group of points its
- * first point and its changes: of each category, of reserved memory, and of iterations. It has
- * memtap's own categories: readers apply users' rules. */
+ * first point and its changes: of each of the first categories, of reserved memory, of iterations,
+ * and of newer categories, whose number stands above the shift. It has memtap's own categories:
+ * readers apply users' rules. */
 #include "timeline.h"
 
 #include <errno.h>
@@ -9,7 +10,11 @@
 #define GROUPS 256u
 #define STARTUP_GROUPS (GROUPS / 8) /* its part of the chart */
 #define HEAD 3u
+#define FIRST_CATEGORIES 11u
+#define FIRST_VALUES (FIRST_CATEGORIES + 2u)
 #define VALUES (MT_CATEGORY_COUNT + 2u)
+#define NEW_CATEGORIES (VALUES - FIRST_VALUES)
+#define NEW_SHIFT 8u /* bits of the shift itself */
 
 struct teller {
     struct mt_numbers *numbers;
@@ -18,9 +23,10 @@ struct teller {
 
 static uint64_t *value_of(struct mt_timeline_at *at, unsigned i)
 {
-    return i < MT_CATEGORY_COUNT    ? &at->category[i]
-           : i == MT_CATEGORY_COUNT ? &at->reserved
-                                    : &at->iterations;
+    return i < FIRST_CATEGORIES    ? &at->category[i]
+           : i == FIRST_CATEGORIES ? &at->reserved
+           : i < FIRST_VALUES      ? &at->iterations
+                                   : &at->category[i - 2];
 }
 
 static int list_group(struct teller *to, size_t point, struct mt_timeline_at *at)
@@ -48,7 +54,8 @@ static int list_part(struct teller *to, const struct mt_timeline *timeline, size
 int mt_timeline_list(const struct mt_timeline *timeline, struct mt_numbers *numbers)
 {
     struct teller to = {.numbers = numbers};
-    const uint64_t head[HEAD] = {timeline->begin, timeline->shift, timeline->points};
+    const uint64_t head[HEAD] = {timeline->begin, timeline->shift | NEW_CATEGORIES << NEW_SHIFT,
+                                 timeline->points};
     size_t training = mt_timeline_training(timeline);
     int rc = mt_numbers_add(numbers, head, HEAD);
     if (!rc)
@@ -58,11 +65,11 @@ int mt_timeline_list(const struct mt_timeline *timeline, struct mt_numbers *numb
     return rc;
 }
 
-static int take_group(struct mt_timeline *timeline, const uint64_t *number)
+static int take_group(struct mt_timeline *timeline, const uint64_t *number, unsigned values)
 {
     if (number[0] >= timeline->points)
         return -EINVAL;
-    for (unsigned i = 0; i < VALUES; i++)
+    for (unsigned i = 0; i < values; i++)
         *value_of(&timeline->change[number[0]], i) += number[1 + i];
     return 0;
 }
@@ -70,16 +77,18 @@ static int take_group(struct mt_timeline *timeline, const uint64_t *number)
 int mt_timeline_take(struct mt_timeline *timeline, const struct mt_numbers *numbers)
 {
     const uint64_t *number = numbers->at;
-    if (numbers->n < HEAD || (numbers->n - HEAD) % (1 + VALUES) || number[1] > 52 || !number[2] ||
+    if (numbers->n < HEAD || number[1] >> NEW_SHIFT > NEW_CATEGORIES)
+        return -EINVAL;
+    unsigned values = FIRST_VALUES + (unsigned)(number[1] >> NEW_SHIFT);
+    unsigned shift = (unsigned)number[1] & ((1u << NEW_SHIFT) - 1);
+    if ((numbers->n - HEAD) % (1 + values) || shift > 52 || !number[2] ||
         number[2] > MT_TIMELINE_POINTS)
         return -EINVAL;
-    struct mt_timeline read = {.begin = number[0],
-                               .next = UINT64_MAX,
-                               .shift = (unsigned)number[1],
-                               .points = (size_t)number[2]};
+    struct mt_timeline read = {
+        .begin = number[0], .next = UINT64_MAX, .shift = shift, .points = (size_t)number[2]};
     int rc = mt_timeline_make(&read);
-    for (size_t i = HEAD; i < numbers->n && !rc; i += 1 + VALUES)
-        rc = take_group(&read, number + i);
+    for (size_t i = HEAD; i < numbers->n && !rc; i += 1 + values)
+        rc = take_group(&read, number + i, values);
     if (rc) {
         mt_timeline_clear(&read);
         return rc;

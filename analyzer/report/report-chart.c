@@ -29,8 +29,8 @@ static const struct {
     {MT_CATEGORY_OPTIMIZER_STATE, 'O'}, {MT_CATEGORY_RUNTIME, 'r'},
     {MT_CATEGORY_WORKSPACE, 'w'},       {MT_CATEGORY_COMMUNICATION, 'c'},
     {MT_CATEGORY_INPUTS, 'i'},          {MT_CATEGORY_GRADIENTS, 'G'},
-    {MT_CATEGORY_ACTIVATIONS, 'a'},     {MT_CATEGORY_TEMPORARIES, 't'},
-    {MT_CATEGORY_OTHER, '.'},
+    {MT_CATEGORY_KV_CACHE, 'k'},        {MT_CATEGORY_ACTIVATIONS, 'a'},
+    {MT_CATEGORY_TEMPORARIES, 't'},     {MT_CATEGORY_OTHER, '.'},
 };
 
 /* The user's categories are above memtap's, in order of definition. */

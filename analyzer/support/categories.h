@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The uses of device memory, in the field's words: C(enumerator, JSON name, label, 256-colour
- * number). Reports list categories of equal size in this order. The categories of a rules file or a
+ * number). Reports list categories of equal size in this order. Charts in
+ * compact traces have it, too: so a new category comes last. The categories of a rules file or a
  * history follow memtap's own: a process has one list of them.
  */
 #ifndef MT_CATEGORIES_H
@@ -21,7 +22,8 @@
     C(WORKSPACE, "workspace", "workspace", 130)                                                    \
     C(COMMUNICATION, "communication", "communication", 37)                                         \
     C(RUNTIME, "runtime", "runtime", 244)                                                          \
-    C(OTHER, "other", "other", 250)
+    C(OTHER, "other", "other", 250)                                                                \
+    C(KV_CACHE, "kv_cache", "kv cache", 71)
 /* clang-format on */
 
 #define MT_MOST_USER_CATEGORIES 16

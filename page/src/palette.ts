@@ -9,6 +9,7 @@ const LOOKS: { [name: string]: [colour: string, pattern: Pattern] } = {
   optimizer_state: ["#3f4fa3", "lines"],
   activations: ["#e08a00", "none"],
   inputs: ["#cc79a7", "none"],
+  kv_cache: ["#4c9a2a", "lines"],
   temporaries: ["#d55e00", "falling"],
   workspace: ["#8c6d31", "cross"],
   communication: ["#009e73", "none"],

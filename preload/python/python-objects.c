@@ -15,7 +15,9 @@ enum {
     TYPE_BASIC_SIZE = 32,
     TYPE_FLAGS = 168,
     TYPE_BASE = 256,
+    TYPE_DICT = 264,
     TYPE_DICT_OFFSET = 288, /* up to 3.10 */
+    TYPE_MRO = 344,
     ITEMS_SIZE = 16,
     LIST_ITEMS = 24, /* their address */
     TENSOR = 16,     /* in PyTorch's THPVariable */
@@ -29,6 +31,7 @@ enum { FLAG_INLINE_VALUES = 1 << 2, FLAG_MANAGED_DICT = 1 << 4 };
 enum { FLAG_LIST = 1 << 25, FLAG_TUPLE = 1 << 26, FLAG_DICT = 1 << 29 };
 
 #define MOST_ENTRIES (1u << 20)
+#define MOST_BASES 32u
 
 static int read_bytes(uint64_t address, void *out, size_t size)
 {
@@ -289,6 +292,34 @@ int mt_py_type_name(uint64_t object, char *out, size_t size)
 int mt_py_type_name_alive(uint64_t object, char *out, size_t size)
 {
     return name_of_type(mt_py_word(object, MT_OBJECT_TYPE), 1, out, size);
+}
+
+static bool is_class(const struct mt_python_layout *layout, uint64_t type,
+                     const struct mt_py_class *class)
+{
+    char text[128];
+    uint64_t dict;
+    struct mt_py_dict attributes;
+    struct mt_py_entry module;
+    return !name_of_type(type, 0, text, sizeof text) && !strcmp(text, class->name) &&
+           !mt_py_read(type + TYPE_DICT, &dict) && !mt_py_dict_open(layout, dict, &attributes) &&
+           !mt_py_dict_find(layout, &attributes, "__module__", &module) &&
+           !mt_py_text(layout, module.value, text, sizeof text) && !strcmp(text, class->module);
+}
+
+bool mt_py_derives(const struct mt_python_layout *layout, uint64_t object,
+                   const struct mt_py_class *class, size_t n)
+{
+    uint64_t type, order, base, n_bases;
+    if (!object || mt_py_read(object + MT_OBJECT_TYPE, &type) ||
+        mt_py_read(type + TYPE_MRO, &order) || mt_py_sort(order) != MT_PY_TUPLE)
+        return false;
+    uint64_t bases = mt_py_items(order, &n_bases);
+    for (uint64_t i = 0; i < n_bases && i < MOST_BASES; i++)
+        for (size_t j = 0; j < n; j++)
+            if (!mt_py_read(bases + 8 * i, &base) && is_class(layout, base, &class[j]))
+                return true;
+    return false;
 }
 
 enum mt_py_sort mt_py_sort(uint64_t object)

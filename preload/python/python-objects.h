@@ -97,6 +97,15 @@ int mt_py_type_name(uint64_t object, char *out, size_t size);
 /* The same for an object that is alive (mt_py_attributes_alive). */
 int mt_py_type_name_alive(uint64_t object, char *out, size_t size);
 
+/* A class, by the module that defines it and its name there. */
+struct mt_py_class {
+    const char *module, *name;
+};
+
+/* Return whether an object is of one of the classes, or of a class that derives from one. */
+bool mt_py_derives(const struct mt_python_layout *layout, uint64_t object,
+                   const struct mt_py_class *class, size_t n);
+
 /* Return an object's sort, by its type or a type that it derives from. */
 enum mt_py_sort { MT_PY_OTHER, MT_PY_DICT, MT_PY_LIST, MT_PY_TUPLE };
 enum mt_py_sort mt_py_sort(uint64_t object);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "python-frames.h"
 #include "preload/modules/gradients.h"
+#include "preload/modules/kv-cache.h"
 #include "preload/modules/module-members.h"
 #include "preload/modules/optimizer-state.h"
 #include "preload/modules/python-modules.h"
@@ -17,7 +18,8 @@
 
 /* Found for a frame whose first argument counts: look it up with its module. */
 #define BY_OBJECT UINT32_MAX
-#define STEP (UINT32_MAX - 1) /* the same, and the argument is an optimizer */
+#define STEP (UINT32_MAX - 1)  /* the same, and the argument is an optimizer */
+#define CACHE (UINT32_MAX - 2) /* it is a cache of keys and values */
 
 static MT_HOT const struct mt_python_layout *layout;
 static MT_HOT struct mt_cache stacks = {.forgets = 1};
@@ -29,6 +31,7 @@ int mt_frames_start(const struct mt_python_layout *of_this_python, void *code_ty
     mt_optimizers_start(layout);
     mt_module_members_start(layout);
     mt_gradients_start(layout);
+    mt_kv_caches_start(layout);
     return mt_code_deaths_count(code_type);
 }
 
@@ -194,13 +197,20 @@ static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
     return has_argument(frame) && mt_optimizer_is_step(code, argument_of(frame));
 }
 
-/* Return BY_OBJECT, STEP, or 0. */
+static int enters_cache(const struct mt_thread *self, unsigned i, uint64_t code)
+{
+    uint64_t frame = self->known[i].frame;
+    return has_argument(frame) && mt_is_of_kv_cache(code, argument_of(frame));
+}
+
+/* Return BY_OBJECT, STEP, CACHE, or 0. */
 static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     bool has_begun = mt_look_begin();
-    uint32_t what = enters_module(self, i, code) ? BY_OBJECT
-                    : enters_step(self, i, code) ? STEP
-                                                 : 0;
+    uint32_t what = enters_module(self, i, code)  ? BY_OBJECT
+                    : enters_step(self, i, code)  ? STEP
+                    : enters_cache(self, i, code) ? CACHE
+                                                  : 0;
     mt_look_end(has_begun);
     return what;
 }
@@ -294,6 +304,15 @@ static uint32_t look_up_step(struct mt_thread *self, unsigned i, struct mt_key k
     return id ? id : intern(self, i, &key, code, key.b, 0);
 }
 
+static uint32_t look_up_cache(struct mt_thread *self, unsigned i, struct mt_key key)
+{
+    uint64_t code = key.a;
+    self->known[i].in_cache = true;
+    key.a = code | 1;
+    uint32_t id = find(self, &key);
+    return id ? id : intern(self, i, &key, code, key.b, 0);
+}
+
 static MT_HOT_CODE uint32_t look_up(struct mt_thread *self, unsigned i)
 {
     const struct mt_known_frame *known = &self->known[i];
@@ -305,7 +324,7 @@ static MT_HOT_CODE uint32_t look_up(struct mt_thread *self, unsigned i)
         id = intern(self, i, &key, code, key.b, 0);
     if (id == BY_OBJECT)
         return look_up_by_object(self, i, key);
-    return id == STEP ? look_up_step(self, i, key) : id;
+    return id == STEP ? look_up_step(self, i, key) : id == CACHE ? look_up_cache(self, i, key) : id;
 }
 
 static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t frame)
@@ -320,6 +339,7 @@ static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t fr
         .stack = known[-1].stack,
         .module = known[-1].module,
         .is_lost = known[-1].is_lost,
+        .in_cache = known[-1].in_cache,
     };
     *place_of(self, frame) = (uint16_t)i;
     if (!mt_is_python_frame(layout, frame))
@@ -383,6 +403,7 @@ MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
         self->known[0].stack = 0; /* the gap may have been there */
     if (MT_UNLIKELY(self->follow_up))
         follow_up(self, n);
+    self->in_cache = self->known[n].in_cache;
     self->n_known = self->is_cut ? 0 : n;
     self->code_deaths = deaths;
     return self->known[n].stack;

@@ -29,6 +29,7 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device d
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
+    self->in_cache = false; /* where this thread has no Python frame now */
     uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_thread_stack(self);
     if (kind == MT_FREE)
         mt_ask_at_free(self, arguments[0]);
@@ -46,6 +47,8 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device d
                        arguments[kind == MT_OOM ? 2 : 3]);
     }
     mt_record(self, kind, device.index, stack, arguments);
+    if (MT_UNLIKELY(self->in_cache) && kind == MT_ALLOC)
+        mt_record(self, MT_MEMBER, device.index, 0, MT_ARGS(arguments[0], MT_MEMBER_OF_CACHE));
     mt_leave(self);
 }
 

@@ -242,6 +242,14 @@ def shadows(variables, shapes, nesting=0):
             yield from tensors
 
 
+# Classes that keep the keys and values of earlier tokens.
+KEPT_TOKENS = {("transformers.cache_utils", name) for name in ("Cache", "CacheLayerMixin", "LinearAttentionCacheLayerMixin")}
+
+
+def keeps_tokens(thing):
+    return any((base.__module__, base.__name__) in KEPT_TOKENS for base in type(thing).__mro__)
+
+
 def find_truth(roots, more_variables, gradients):
     truth = Truth()
     saved = list(saved_in_graph(roots))
@@ -251,6 +259,7 @@ def find_truth(roots, more_variables, gradients):
     caches = [o for o in objects if type(o) is functools._lru_cache_wrapper and o.__module__ == "__main__"]
     parameters = [p for m in modules for p in m._parameters.values() if p is not None]
     wrappers = Wrappers(objects, parameters)
+    token_caches = [o for o in objects if keeps_tokens(o)]
     # What is detached of one of these, is no input.
     results = {o.untyped_storage().data_ptr() for o in objects if issubclass(type(o), torch.Tensor) and is_result(o)}
     del objects
@@ -263,6 +272,7 @@ def find_truth(roots, more_variables, gradients):
     truth.claim("buffers", (b for m in modules for b in m._buffers.values()))
     # A sparse gradient has the input for its indices.
     truth.claim("inputs", (t for t in (ref() for ref in inputs) if t is not None), results)
+    truth.claim("kv_cache", (t for o in token_caches for t in tensors_in(vars(o)) if not is_result(t)))
     truth.claim("gradients", (p.grad for p in parameters + stepped))
     truth.claim("gradients", wrappers.find_gradients())
     truth.claim("gradients", gradients)

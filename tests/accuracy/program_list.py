@@ -14,6 +14,7 @@ PROGRAMS = {
     "channels-last": (OWN / "channels_last.py", [], []),
     "sparse": (OWN / "sparse.py", [], []),
     "cache": (OWN / "cache.py", [], []),
+    "generate": (OWN / "generate.py", [], ["transformers"]),
     "ddp": (OWN / "ddp.py", [], []),
     "ensemble": (OWN / "ensemble.py", [], []),
     "physics": (OWN / "physics.py", [], []),
@@ -171,4 +172,4 @@ VARIANTS = {
 # others make something else. Without, they count in what has to be right over all programs only.
 NEED_LABELS = {"quantized", "quantized-state", "state-offload", "flat-main", "flat-both", "replay",
                "tables-constructed-infer", "tables-given-infer", "public-deepspeed", "public-megatron",
-               "fsdp1-micro-8-full", "fsdp2-micro-8-full", "gan", "gan-plugged"}
+               "fsdp1-micro-8-full", "fsdp2-micro-8-full", "gan", "gan-plugged", "generate", "kv-cache"}

@@ -35,6 +35,7 @@
     M(BUCKETS)           /* DDP, which makes its buckets */                                       \
     M(DISPATCH)          /* a tensor subclass's, or a mode's, own way to do an operator */         \
     M(SCRATCH)           /* makes memory that is used again and again for results in between */    \
+    M(CACHE)             /* makes a pool of keys and values */                                    \
     M(EVALUATION)        /* a framework's loop of evaluation, also within training */
 /* clang-format on */
 
