@@ -181,7 +181,7 @@ static void print_rest(const struct mt_page *page, const struct mt_oom_rest *res
                 rest->seen);
     if (rest->state)
         fprintf(page->out, "    the optimizer's first step still needs %s for its state%s\n",
-                mt_size_text(a, rest->state), rest->supposes_adam ? ", if it is Adam" : "");
+                mt_size_text(a, rest->state), rest->supposes_adam ? ",\n    if it is Adam" : "");
     if (rest->passing)
         fprintf(page->out, "    and %s while it runs\n", mt_size_text(a, rest->passing));
 }
@@ -214,6 +214,8 @@ static void print_iterations(const struct mt_page *page, const struct mt_oom_sto
                 mt_size_text(b, story->last_most));
 }
 
+#define BEFORE_LESS 24u /* columns that "(at most 100.00 GiB less)" leaves an advice */
+
 static void print_advice(const struct mt_page *page, const struct mt_oom_story *story)
 {
     static const char *const outcomes[] = {"may be served", "served", "not served"};
@@ -236,7 +238,10 @@ static void print_advice(const struct mt_page *page, const struct mt_oom_story *
             fprintf(page->out, "%s=%s\n", story->variable, advice->set);
         else
             fprintf(page->out, "%s%s%s%s(at most %s less)\n", advice->what, *modules ? " of " : "",
-                    modules, *modules ? "\n                                " : " ",
+                    modules,
+                    *modules || strlen(advice->what) > BEFORE_LESS
+                        ? "\n                                "
+                        : " ",
                     mt_size_text(a, advice->bytes));
     }
     if (rest->known == MT_REACH_REQUEST)

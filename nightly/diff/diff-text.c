@@ -209,13 +209,12 @@ static void print_peak(const struct page *page, const struct mt_diff_device *dev
 
 static void print_lines(const struct page *page, const char *before, const char *lines)
 {
-    char safe[4 * MT_WORDS + 1];
     while (*lines) {
         size_t n = strcspn(lines, "\n");
         char line[MT_WORDS];
         snprintf(line, sizeof line, "%.*s", (int)n, lines);
-        mt_safe_text(safe, sizeof safe, line, MT_WORDS, MT_CUT_END, page->style);
-        fprintf(page->out, "%s%s\n", before, safe);
+        fputs(before, page->out);
+        mt_put_wrapped(page->out, line, WIDTH - (unsigned)strlen(before), page->style);
         lines += n + (lines[n] == '\n');
     }
 }

@@ -184,6 +184,27 @@ static double distance(const struct mt_site_change *site)
     return fabs((double)site->after - (double)site->before);
 }
 
+static enum mt_phase peak_phase(const struct mt_run *run)
+{
+    enum mt_phase best = MT_PHASE_OUTSIDE;
+    for (unsigned i = 0; i < MT_PHASE_COUNT; i++)
+        if (run->most_in_phase[i] > run->most_in_phase[best])
+            best = (enum mt_phase)i;
+    return best;
+}
+
+/* Lines are stored at the peak alone, while memtap diff compares both runs in one phase. */
+static void print_moved(const struct page *page, const struct mt_run *before,
+                        const struct mt_run *after)
+{
+    enum mt_phase from = peak_phase(before), to = peak_phase(after);
+    if (from != to)
+        fprintf(page->out,
+                "  The peak moved from the %s to the %s:\n"
+                "  categories and lines are each run's at its own peak.\n",
+                mt_phase_names[from].label, mt_phase_names[to].label);
+}
+
 /* Skip differences much smaller than the greatest: they are noise or follow from it. */
 static int print_sites(const struct page *page, const struct mt_run *before,
                        const struct mt_run *after)
@@ -213,6 +234,7 @@ static int print_step(const struct page *page, const struct mt_trend_step *step)
         if (step->of[i])
             print_change(page, i, step->of[i]);
     print_causes(page, before, after);
+    print_moved(page, before, after);
     return print_sites(page, before, after);
 }
 

@@ -30,19 +30,24 @@ static bool is_of(const struct mt_modelled *change, const struct mt_change_kind 
     return i < MT_CHANGE_PARTS && !change->why_not;
 }
 
-/* Each kind that there is says once what it assumes. */
+/* Each kind that there is says once what it assumes, and its bound where one of its rows has one.
+ */
 static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes,
                             const struct mt_style *style)
 {
     for (const struct mt_change_kind *kind = mt_change_kinds; kind->name; kind++) {
         unsigned error = 0;
-        for (size_t i = 0; i < changes->n; i++)
-            if (is_of(&changes->change[i], kind) && kind->error + changes->change[i].unused > error)
-                error = kind->error + changes->change[i].unused;
-        if (!error)
+        bool is_there = false;
+        for (size_t i = 0; i < changes->n; i++) {
+            const struct mt_modelled *change = &changes->change[i];
+            is_there |= is_of(change, kind);
+            if (is_of(change, kind) && !change->other_peak && kind->error + change->unused > error)
+                error = kind->error + change->unused;
+        }
+        if (!is_there)
             continue;
         char text[320];
-        if (changes->rest)
+        if (changes->rest || !error)
             snprintf(text, sizeof text, "  %s: %s", kind->name, kind->assumes);
         else
             snprintf(text, sizeof text, "  %s, within %u.%u %%: %s", kind->name, error / 10,

@@ -16,6 +16,8 @@ from bisect import bisect_left
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torch"))
 import allocator_choice
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from wrappers import Wrappers
@@ -70,7 +72,9 @@ def parts(tensor):
 
 
 def is_on_device(tensor):
-    return isinstance(tensor, torch.Tensor) and tensor.is_cuda
+    """Tensors that a compiler traces with have no memory."""
+    return isinstance(tensor, torch.Tensor) and tensor.is_cuda and not (
+        isinstance(tensor, (FakeTensor, FunctionalTensor)) or torch._is_functional_tensor(tensor))
 
 
 class Truth:

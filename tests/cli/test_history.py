@@ -249,11 +249,26 @@ def no_git():
     assert commit(env=clean, cwd="code") == (head, "trunk")
 
 
+def moved():
+    """Lines are each run's at its own peak: where that moved to another phase, the trend says so."""
+    for night in range(1, 13):
+        assert add(f"nights/{night:02}.mtap", db="moved.db").returncode == 0
+    words = "The peak moved from the forward to the optimizer step"
+    before = history("trend", db="moved.db").stdout
+    assert "Step on" in before and words not in before, before
+    with contextlib.closing(sqlite3.connect("moved.db")) as base:
+        base.execute("DELETE FROM phase")
+        base.execute("INSERT INTO phase SELECT id, CASE WHEN id < 7 THEN 'forward' ELSE 'optimizer' END, allocated FROM device")
+        base.commit()
+    after = history("trend", db="moved.db").stdout
+    assert words in after, after
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     print(f"MEMTAP_TEST_SEED={SEED}")
     subprocess.run([make_traces, str(NIGHTS)], check=True)
-    for test in (killed, killed_at_birth, together, ranks_together, locked, foreign):
+    for test in (moved, killed, killed_at_birth, together, ranks_together, locked, foreign):
         test()
     assert add("nights/01.mtap", db="new.db").returncode == 0
     for test in (newer, damaged, limited, full, read_only, no_git):

@@ -214,6 +214,7 @@ COLUMNS = 80
 PAIRS = [
     ["diff", "training.mtap", "keeping.mtap"],
     ["diff", "keeping.mtap", "layers.mtap"],
+    ["diff", "oom.mtap", "fragmented.mtap"],
     ["check", "training.mtap", "--against", "keeping.mtap"],
     ["check", "oom.mtap", "--against", "training.mtap"],
     ["check", "killed.mtap", "--against", "layers.mtap"],

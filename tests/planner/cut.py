@@ -22,13 +22,18 @@ PARTS = (0.3, 0.5, 0.7, 0.9)
 MOST = 0.15  # of each; no bound is promised
 
 
-def measured(forks, trace, words):
+def measured(forks, trace, words, program=CHANGED, **environment):
     """(peak, reserved) that the program says; None: it ran out of memory."""
     trace.unlink(missing_ok=True)
-    _, output = forks.run(trace, CHANGED, *words)
+    _, output = forks.run(trace, program, *words, env=environment)
     said = {line.split()[0]: int(line.split()[1]) for line in output.splitlines()
             if line.startswith(("peak ", "reserved "))}
     return said.get("peak"), said.get("reserved")
+
+
+def record(forks, trace, words, reserved, program=CHANGED):
+    """The peak on a card that lets PyTorch reserve so many bytes."""
+    return measured(forks, trace, words, program, CUDASIM_MEMORY=str(CONTEXT + reserved))[0]
 
 
 def rows(tool, cases, parts):
@@ -38,8 +43,7 @@ def rows(tool, cases, parts):
             peak, reserved = measured(forks, trace, [model])
             with_change, _ = measured(forks, trace, [model, *more.split()])
             for part in parts:
-                trace.unlink(missing_ok=True)
-                forks.run(trace, CHANGED, model, env={"CUDASIM_MEMORY": str(CONTEXT + int(reserved * part))})
+                record(forks, trace, [model], int(reserved * part))
                 told = json.loads(harness.must_run([tool, trace, change]).stdout)
                 row = told["changes"][0]
                 yield (model, part, row.get("through"), told["computed"], peak, change, row.get("new_peak"), with_change,
