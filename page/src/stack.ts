@@ -45,9 +45,11 @@ export function drawStack(context: CanvasRenderingContext2D, bands: Bands, looks
   });
 }
 
-/** Make a canvas as large as its place; return its context, in CSS pixels. null: no place. */
-export function fitted(canvas: HTMLCanvasElement): { context: CanvasRenderingContext2D; width: number; height: number } | null {
-  const box = canvas.getBoundingClientRect(), ratio = Math.min(window.devicePixelRatio || 1, 2);
+/** Make a canvas as large as its place; return its context, in CSS pixels. null: no place. box: its place, if it is known:
+ *  looking for it lays the page out anew after each canvas that was changed. */
+export function fitted(canvas: HTMLCanvasElement, box = canvas.getBoundingClientRect()):
+    { context: CanvasRenderingContext2D; width: number; height: number } | null {
+  const ratio = Math.min(window.devicePixelRatio || 1, 2);
   if (box.width < 10 || box.height < 10) return null;
   canvas.width = Math.round(box.width * ratio);
   canvas.height = Math.round(box.height * ratio);

@@ -155,6 +155,24 @@ async function axis(page) {
   };
   check((await said(0.01)).startsWith("iteration 1"), "it begins with the first, not with the start-up");
   check(/^iteration \d/.test(await said(0.99)) && !(await said(0.99)).startsWith("iteration 1"), `and ends with the last: ${await said(0.99)}`);
+  const order = await page.evaluate(() => {
+    const { getBoundingClientRect } = Element.prototype, width = Object.getOwnPropertyDescriptor(HTMLCanvasElement.prototype, "width");
+    let done = "";
+    const note = (element, what) => (done += element.className === "spark" ? what : "");
+    Element.prototype.getBoundingClientRect = function () {
+      note(this, "m");
+      return getBoundingClientRect.call(this);
+    };
+    Object.defineProperty(HTMLCanvasElement.prototype, "width", { ...width, set(value) {
+      note(this, "w");
+      width.set.call(this, value);
+    } });
+    dispatchEvent(new Event("resize"));
+    Element.prototype.getBoundingClientRect = getBoundingClientRect;
+    Object.defineProperty(HTMLCanvasElement.prototype, "width", width);
+    return done;
+  });
+  check(/^m+w+$/.test(order), `charts are measured before the first changes, else the page is laid out for each: ${order.slice(0, 9)}`);
   await page.selectOption(choice, "own");
   check(/ after its begin/.test(await said(0.5)), "or time");
 }

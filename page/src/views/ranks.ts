@@ -227,8 +227,10 @@ export class RanksView {
     const rows = this.table.sorted().filter((row) => row.summary?.bands);
     const { axis, from, to, most } = this.scale;
     this.drawAxis();
-    this.place.querySelectorAll<HTMLCanvasElement>("canvas.spark").forEach((canvas, i) => {
-      const place = fitted(canvas), one = rows[i]?.summary;
+    const sparks = [...this.place.querySelectorAll<HTMLCanvasElement>("canvas.spark")];
+    const boxes = sparks.map((canvas) => canvas.getBoundingClientRect()); // all of them before the first is changed
+    sparks.forEach((canvas, i) => {
+      const place = fitted(canvas, boxes[i]), one = rows[i]?.summary;
       if (!place || !one?.bands) return;
       const { begin, end, bands } = this.course(one), columns = bands.numbers.length / bands.fields;
       const x = (at: number) => ((at - from) / Math.max(to - from, 1)) * place.width;
