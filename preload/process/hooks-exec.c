@@ -4,6 +4,7 @@
  * the tail holds a note meanwhile. In a child of vfork, or after a fork, look up nothing: the real
  * functions are found when the library is loaded.
  */
+#include "other-loader.h"
 #include "preload/hooks/hooks.h"
 #include "preload/loader/find-real.h"
 #include "preload/record/process-end.h"
@@ -40,28 +41,41 @@ __attribute__((constructor)) static void find_all(void)
         return result;                                                                             \
     } while (0)
 
+/* Do not preload us into a program that cannot load us. The copy is on the caller's stack, because
+ * a child of vfork has its parent's heap. */
+#define LEAVE_OUT_US(environment, file, path, is_searched)                                         \
+    if (mt_cannot_load_us(file, path, is_searched, environment)) {                                 \
+        size_t size_, n_ = mt_count_variables(environment, &size_);                                \
+        char **copy_ = __builtin_alloca((n_ + 1) * sizeof *copy_);                                 \
+        mt_environment_without_us(environment, copy_, __builtin_alloca(size_));                    \
+        (environment) = copy_;                                                                     \
+    }
+
 int mt_hook_execve(const char *path, char *const *arguments, char *const *environment)
 {
+    LEAVE_OUT_US(environment, -1, path, false)
     BECOME(path, execve, path, arguments, environment);
 }
 
 int mt_hook_execv(const char *path, char *const *arguments)
 {
-    BECOME(path, execv, path, arguments);
+    return mt_hook_execve(path, arguments, environ);
 }
 
 int mt_hook_execvp(const char *file, char *const *arguments)
 {
-    BECOME(file, execvp, file, arguments);
+    return mt_hook_execvpe(file, arguments, environ);
 }
 
 int mt_hook_execvpe(const char *file, char *const *arguments, char *const *environment)
 {
+    LEAVE_OUT_US(environment, -1, file, true)
     BECOME(file, execvpe, file, arguments, environment);
 }
 
 int mt_hook_fexecve(int file, char *const *arguments, char *const *environment)
 {
+    LEAVE_OUT_US(environment, file, "", false)
     BECOME("a file that was open", fexecve, file, arguments, environment);
 }
 

@@ -144,6 +144,20 @@ START_TEST(a_program_that_becomes_another_one_was_not_killed)
 }
 END_TEST
 
+/* It could not load us: its loader would end it. */
+START_TEST(a_program_for_musl_is_started_without_us)
+{
+    char program[512];
+    snprintf(program, sizeof program, "%s/for-musl", getenv("MEMTAP_TEST_BUILD"));
+    struct outcome o = run(ARGS("becomes", "musl", program), ARGS("MEMTAP_OUTPUT=t.mtap"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_str_eq(o.output, "nothing\nnothing\n:libm.so.6\nnothing\n");
+    struct counts c = read_counts(&o, "t.mtap");
+    ck_assert_int_eq(c.state, MT_TRACE_EXECUTED);
+    remove_outcome(&o);
+}
+END_TEST
+
 static const struct {
     const char *how, *output;
     unsigned mallocs;
@@ -240,6 +254,8 @@ int main(void)
     tcase_add_test(tests, a_program_may_change_its_title_and_directory);
     tcase_add_test(tests, a_forked_child_has_its_own_trace);
     tcase_add_test(tests, a_forked_child_without_cuda_leaves_none);
+    if (!IS_SANITIZED)
+        tcase_add_test(tests, a_program_for_musl_is_started_without_us);
     tcase_add_loop_test(tests, one_that_does_not_ends_as_ever, 0,
                         sizeof goings_on / sizeof *goings_on);
     tcase_add_test(tests, a_daemon_s_parent_closes_its_trace);
