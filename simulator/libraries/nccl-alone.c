@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "nccl.h"
+#include "say.h"
 
-enum { OPERATOR_AVERAGE = 4, REAL_RANKS = 8 };
+enum { OPERATOR_AVERAGE = 4, REAL_RANKS = 8, INT64 = 4, MOST_SIZES = 64 };
 
 /* Combine `times` copies of the contents, doubling them. */
 static enum nccl_result combine_copies(void *bytes, size_t size,
@@ -76,6 +77,26 @@ static enum nccl_result fill_parts(const struct nccl_operation *operation, const
     return result;
 }
 
+/* Say once where a program will miss what another rank has: a few int64 are the sizes of objects
+ * that follow, which it will try to read. Other content may be anything. */
+static void tell_absent(const struct nccl_operation *operation)
+{
+    static _Atomic bool is_told;
+
+    if (operation->type != INT64 || operation->count > MOST_SIZES ||
+        atomic_exchange(&is_told, true))
+        return;
+    sim_say(
+        "rank %d of %d is simulated alone, and %s from rank %d, which is absent: an object that "
+        "only that rank has cannot be read%s",
+        operation->comm->rank, operation->comm->size,
+        operation->kind == NCCL_BROADCAST ? "waits for a broadcast" : "receives a message",
+        operation->root,
+        operation->kind == NCCL_BROADCAST ? "; make it on every rank"
+                                          : "; give a pipeline's stage input_args and "
+                                            "output_args");
+}
+
 /* Copy what this rank does in the same group for itself: `kind` with the rank as its peer or root.
  * So lists are gathered and unequal parts exchanged, by one call for each rank. */
 static enum nccl_result copy_own(const struct nccl_operation *operation,
@@ -86,6 +107,7 @@ static enum nccl_result copy_own(const struct nccl_operation *operation,
             each->root == operation->comm->rank)
             return copy(operation->to, each->from,
                         each->size < operation->size ? each->size : operation->size);
+    tell_absent(operation);
     return NCCL_SUCCESS;
 }
 

@@ -185,7 +185,7 @@ def ep():
 def objects(backend=None):
     """What training scripts say to each other, by NCCL or gloo."""
     rank, device = dist.get_rank(), "cpu" if backend else "cuda"
-    group = dist.new_group(list(range(rank % 2, RANKS, 2)), backend=backend)
+    group = [dist.new_group(list(range(half, RANKS, 2)), backend=backend) for half in range(2)][rank % 2]
     whole = dist.new_group(backend=backend)
 
     def step(i):

@@ -22,6 +22,10 @@ dist.all_gather_object(found, "the same")
 odd = dist.new_group(list(range(1, 1000, 2)))
 dist.all_reduce(total, dist.ReduceOp.MAX, group=odd)
 print(set(found), dist.get_rank(odd), total.item(), torch.cuda.current_device())
+try:
+    dist.broadcast_object_list([None], src=0)
+except EOFError:
+    pass
 dist.destroy_process_group()
 # A script may name another master, make itself one, or meet the others in a file.
 os.environ.update(MASTER_ADDR="node7.example", MASTER_PORT="12355", TORCHELASTIC_USE_AGENT_STORE="False")
@@ -56,6 +60,8 @@ def main():
                                  "-o", "%r.mtap", "--", PYTHON, "-c", RANK], cwd=work)
         harness.equal("each rank's output", done.stdout.splitlines(), [line for own in ("1 3000 3", "499 999000 7")
                                                for line in ("{'the same'} " + own, *3 * ["1000.0 1000.0"])])
+        told = done.stderr.count("waits for a broadcast from rank 0, which is absent: an object that only")
+        harness.equal("lines about an absent rank's object", told, 2)
         done = harness.must_run([MEMTAP, "report", "-f", "json", "3.mtap", "999.mtap"], cwd=work)
         harness.equal("the report's ranks", [rank["rank"] for rank in json.loads(done.stdout)["ranks"]], [3, 999])
     harness.finish()
