@@ -22,7 +22,7 @@ export function help(place: HTMLElement) {
     make("dl", {}, ...KEYS.flatMap(([keys, what]) =>
       [make("dt", {}, ...keys.flatMap((key) => [make("kbd", {}, key), " "])), make("dd", {}, what)])),
     make("p", {}, "Click on the chart to choose a moment. Drag over a range to see what was allocated and freed in it: the lists then " +
-      "show what was allocated there and is left at its end. A click with Shift moves the range's begin. Click on a category to see it alone."),
+      "show what was allocated there and is left at its end. A click with Shift makes a range from the moment chosen before. Click on a category to see it alone."),
     make("p", {}, "The link in the address bar shows what you see."),
     make("form", { method: "dialog" }, make("button", {}, "Close")));
 }
