@@ -10,6 +10,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
 {
     for (size_t i = 0; i < tracker->n_threads; i++) {
         free(tracker->threads[i].nodes);
+        free(tracker->threads[i].requests.of);
         mt_birth_drop(tracker->threads[i].birth);
     }
     free(tracker->threads);
@@ -396,7 +397,7 @@ int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
         thread->n_nodes = 0; /* ends of nodes may be lost */
         return 0;
     }
-    return 0;
+    return mt_requests_note(&thread->requests, event);
 }
 
 bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_seen *seen)

@@ -11,6 +11,7 @@
 
 #include "analyzer/model/heap.h"
 #include "analyzer/model/ranges.h"
+#include "analyzer/model/requests.h"
 #include "analyzer/model/storages.h"
 #include "analyzer/support/by-id.h"
 #include "analyzer/trace/definitions.h"
@@ -39,6 +40,7 @@ struct mt_thread_state {
     struct mt_running_node *nodes;
     size_t n_nodes, nodes_capacity;
     struct mt_birth *birth; /* the last block's; NULL: none */
+    struct mt_thread_requests requests;
 };
 
 struct mt_tracker {

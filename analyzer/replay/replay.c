@@ -277,10 +277,9 @@ static inline __attribute__((always_inline)) int reach(struct mt_replay *replay,
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
+    replay->unused = mt_requests_take_unused(&replay->thread->requests);
     mt_replay_went_on(replay);
-    if (reach(replay, slot, event))
-        return -ENOMEM;
-    if (mt_heap_make_room(&replay->blocks))
+    if (reach(replay, slot, event) || mt_heap_make_room(&replay->blocks))
         return -ENOMEM;
     uint32_t *place = mt_heap_locate(&replay->blocks, event->address);
     if (*place && !(place = replace_block(replay, place)))
@@ -294,6 +293,7 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 static int on_free(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
+    replay->waits = mt_requests_take_wait(&replay->thread->requests);
     if (reach(replay, slot, event))
         return -ENOMEM;
     uint32_t *found = replay->blocks.slots ? mt_heap_locate(&replay->blocks, event->address) : NULL;

@@ -134,6 +134,8 @@ struct mt_replay {
     uint64_t events;                /* so far */
     uint64_t time_ns;               /* of the last one */
     struct mt_thread_state *thread; /* the present event's */
+    uint64_t unused;                /* bytes of the present alloc's block: not requested */
+    bool waits;                     /* the present free's block does, for other streams */
     struct mt_rule_memo memo;       /* the context's */
     struct mt_rule_context context;
     int taken;         /* the moment has passed */

@@ -13,7 +13,6 @@ static void clear_story(struct mt_viz *viz)
 {
     free(viz->segments);
     free(viz->requests);
-    mt_by_id_clear(&viz->threads);
     free(viz->pending);
     mt_address_map_clear(&viz->by_address);
     mt_address_map_clear(&viz->pools);

@@ -7,15 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct mt_viz_thread *thread_of(struct mt_viz *viz, uint32_t id)
-{
-    struct mt_viz_thread *thread =
-        mt_by_id_reach(&viz->threads, id, MT_THREAD_LIMIT, sizeof *thread);
-    if (!thread)
-        viz->rc = -ENOMEM;
-    return thread;
-}
-
 /* Write what all entries have. Return false if this one is to be left out. */
 static bool begin_entry(struct mt_viz *viz, const char *action, const char *address_key,
                         uint64_t address, uint64_t size, uint64_t stream,
@@ -88,7 +79,7 @@ static void await(struct mt_viz *viz, const struct mt_event *event, bool is_expa
 }
 
 static void take_pending(struct mt_viz *viz, const struct mt_event *alloc,
-                         const struct mt_viz_thread *thread)
+                         const struct mt_viz_request *request)
 {
     size_t n = 0;
     for (size_t i = 0; i < viz->n_pending; i++) {
@@ -100,8 +91,8 @@ static void take_pending(struct mt_viz *viz, const struct mt_event *alloc,
         if (pending->segment.size > alloc->ALLOC.reserved - viz->reserved)
             continue; /* not PyTorch's */
         viz->reserved += pending->segment.size;
-        pending->segment.stream = thread->stream;
-        pending->segment.pool = thread->pool;
+        pending->segment.stream = request->stream;
+        pending->segment.pool = request->pool;
         insert_segment(viz, &pending->segment);
         put_segment(viz, pending->segment.is_expandable ? "segment_map" : "segment_alloc",
                     &pending->segment, &pending->event);
@@ -242,28 +233,36 @@ static void add_request(struct mt_viz *viz, const struct mt_viz_request *request
         viz->rc = -ENOMEM;
 }
 
+/* Pools are numbered as they come; 0: none. */
+static uint64_t pool_number(struct mt_viz *viz, uint64_t pool)
+{
+    uint32_t number = pool ? mt_address_map_get(&viz->pools, pool) : 0;
+    if (!pool || number)
+        return number;
+    if (mt_address_map_put(&viz->pools, pool, ++viz->n_pools))
+        viz->rc = -ENOMEM;
+    return viz->n_pools;
+}
+
 static void note_alloc(struct mt_viz *viz, const struct mt_replay *replay,
                        const struct mt_event *event)
 {
-    struct mt_viz_thread *thread = thread_of(viz, event->thread);
-    if (!thread)
-        return;
-    take_pending(viz, event, thread);
-    uint64_t unused = thread->unused < event->size ? thread->unused : 0;
+    const struct mt_request_stream *of = mt_requests_of(&replay->thread->requests, viz->slot);
     struct mt_viz_request request = {.address = event->address,
                                      .size = event->size,
-                                     .unused = unused,
-                                     .stream = thread->stream,
-                                     .pool = thread->pool,
+                                     .unused = replay->unused < event->size ? replay->unused : 0,
+                                     .stream = of ? of->stream : 0,
+                                     .pool = of ? pool_number(viz, of->pool) : 0,
                                      .stack = event->stack,
                                      .rule = mt_pass_rule(viz->pass, replay->events)};
+    take_pending(viz, event, &request);
     request.is_alone = !is_in_segment(viz, request.address, request.size);
     if (request.address)
         add_request(viz, &request);
     if (request.is_alone)
         put_own_segment(viz, "segment_alloc", &request, event);
-    if (!begin_entry(viz, "alloc", "addr", event->address, event->size - unused, thread->stream,
-                     event))
+    if (!begin_entry(viz, "alloc", "addr", event->address, event->size - request.unused,
+                     request.stream, event))
         return;
     const struct mt_block *block = mt_heap_at(&replay->blocks, event->address);
     mt_viz_category(viz, request.rule);
@@ -274,26 +273,23 @@ static void note_alloc(struct mt_viz *viz, const struct mt_replay *replay,
     mt_pickle_dict_end(viz->pickle);
 }
 
-static void note_free(struct mt_viz *viz, const struct mt_event *event)
+static void note_free(struct mt_viz *viz, const struct mt_replay *replay,
+                      const struct mt_event *event)
 {
-    struct mt_viz_thread *thread = thread_of(viz, event->thread);
     struct mt_viz_request *known = request_at(viz, event->address);
     struct mt_viz_request request = known ? *known
                                           : (struct mt_viz_request){.address = event->address,
                                                                     .size = event->FREE.size,
                                                                     .rule = -1};
-    if (!thread)
-        return;
     viz->reserved = event->FREE.reserved;
     put_free(viz, "free_requested", &request, event);
-    if (thread->waits && known) {
+    if (replay->waits && known) {
         known->is_freed = true;
         viz->n_freed++;
     } else {
         put_completed(viz, &request, event);
         drop_request(viz, event->address);
     }
-    thread->waits = false;
 }
 
 static void note_done(struct mt_viz *viz, const struct mt_event *event)
@@ -313,33 +309,6 @@ static void note_oom(struct mt_viz *viz, const struct mt_replay *replay,
                      event))
         return;
     mt_pickle_dict_end(viz->pickle);
-}
-
-/* Pools are numbered as they come; 0: none. */
-static uint64_t pool_number(struct mt_viz *viz, uint64_t pool)
-{
-    uint32_t number = pool ? mt_address_map_get(&viz->pools, pool) : 0;
-    if (!pool || number)
-        return number;
-    if (mt_address_map_put(&viz->pools, pool, ++viz->n_pools))
-        viz->rc = -ENOMEM;
-    return viz->n_pools;
-}
-
-static void note_request(struct mt_viz *viz, const struct mt_event *event)
-{
-    struct mt_viz_thread *thread = thread_of(viz, event->thread);
-    if (!thread)
-        return;
-    if (event->kind == MT_REQUEST) {
-        thread->unused = event->REQUEST.unused;
-    } else if (event->kind == MT_FREE_WAITS) {
-        thread->waits = true;
-    } else if (mt_device_slot(event->device) == viz->slot) {
-        bool is_known = event->REQUEST_STREAM.stream != MT_STREAM_UNKNOWN;
-        thread->stream = is_known ? event->REQUEST_STREAM.stream : 0;
-        thread->pool = is_known ? pool_number(viz, event->REQUEST_STREAM.pool) : 0;
-    }
 }
 
 /* The device of a call may not be known; PyTorch's next alloc tells. */
@@ -372,7 +341,7 @@ static void note_of_device(struct mt_viz *viz, const struct mt_replay *replay,
         note_alloc(viz, replay, event);
         break;
     case MT_FREE:
-        note_free(viz, event);
+        note_free(viz, replay, event);
         break;
     case MT_FREE_DONE:
         note_done(viz, event);
@@ -389,16 +358,10 @@ static int note(void *data, const struct mt_replay *replay, const struct mt_even
     viz->is_over = replay->events > viz->until || (viz->pickle && viz->pickle->sink->rc);
     if (viz->is_over)
         return -ECANCELED;
-    if (event->kind == MT_REQUEST || event->kind == MT_REQUEST_STREAM ||
-        event->kind == MT_FREE_WAITS)
-        note_request(viz, event);
-    else if (event->kind >= MT_CUDA_MALLOC && event->kind <= MT_CUDA_UNMAP)
+    if (event->kind >= MT_CUDA_MALLOC && event->kind <= MT_CUDA_UNMAP)
         note_cuda(viz, event);
     else if (mt_device_slot(event->device) == viz->slot)
         note_of_device(viz, replay, event);
-    struct mt_viz_thread *thread = event->kind == MT_ALLOC ? thread_of(viz, event->thread) : NULL;
-    if (thread)
-        thread->unused = 0;
     return viz->rc;
 }
 

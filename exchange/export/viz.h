@@ -25,12 +25,6 @@ struct mt_viz_request {
     int rule;      /* -1: not known */
 };
 
-/* What a thread said before its next alloc or free. */
-struct mt_viz_thread {
-    uint64_t unused, stream, pool;
-    bool waits;
-};
-
 /* CUDA gave it to a thread; PyTorch's, if its total grows by it. */
 struct mt_viz_pending {
     struct mt_viz_segment segment;
@@ -56,7 +50,6 @@ struct mt_viz {
     size_t n_freed;                   /* of them wait for other streams */
     uint32_t free_request;            /* place + 1, by `size`; 0: none */
     struct mt_address_map by_address; /* place + 1 */
-    struct mt_by_id threads;          /* struct mt_viz_thread */
     struct mt_viz_pending *pending;
     size_t n_pending, pending_capacity;
     struct mt_address_map pools; /* address -> number */

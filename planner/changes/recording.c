@@ -146,19 +146,9 @@ static void note_run(struct mt_recording *recording, const struct mt_replay *rep
     node->is_running = true;
 }
 
-/* A request comes before its block. */
-static void note_request(struct mt_recording *recording, const struct mt_event *event)
+static void note_unused(struct mt_recording *recording, const struct mt_replay *replay)
 {
-    uint64_t bytes = event->REQUEST.unused;
-    if (mt_address_map_put(&recording->asked, (uint64_t)event->thread + 1,
-                           bytes < UINT32_MAX ? (uint32_t)bytes : 0))
-        recording->rc = -ENOMEM;
-}
-
-static void note_unused(struct mt_recording *recording, const struct mt_replay *replay,
-                        const struct mt_event *event)
-{
-    uint32_t bytes = mt_address_map_take(&recording->asked, (uint64_t)event->thread + 1);
+    uint64_t bytes = replay->unused;
     struct mt_recorded_unused *unused = bytes ? ONE_MORE(recording, unused, n_unused) : NULL;
     if (unused)
         *unused = (struct mt_recorded_unused){replay->events, bytes};
@@ -179,11 +169,8 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
     case MT_NODE_END:
         note_run(recording, replay, event);
         break;
-    case MT_REQUEST:
-        note_request(recording, event);
-        return recording->rc;
     case MT_ALLOC:
-        note_unused(recording, replay, event);
+        note_unused(recording, replay);
         break;
     case MT_FREE:
         break;
@@ -286,7 +273,6 @@ void mt_recording_clear(struct mt_recording *recording)
     free(recording->turn);
     free(recording->step);
     free(recording->unused);
-    mt_address_map_clear(&recording->asked);
     free(recording->saved_at);
     mt_address_map_clear(&recording->nodes);
     mt_address_map_clear(&recording->saved);

@@ -86,7 +86,6 @@ struct mt_recording {
     size_t n_steps, steps_capacity;
     struct mt_recorded_unused *unused;
     size_t n_unused, unuseds_capacity;
-    struct mt_address_map asked; /* thread -> bytes that its next request leaves unused */
     struct mt_address_map nodes; /* address -> 1 + place, those that live */
     struct mt_address_map saved; /* address of a block -> its last save's place in saved_at */
     uint64_t *saved_at;

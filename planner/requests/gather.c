@@ -59,7 +59,7 @@ static struct mt_gather_thread *thread_of(struct mt_gathering *g, uint32_t threa
     if (mt_grow(&g->thread, &g->threads_capacity, g->n_threads + 1, sizeof *g->thread) ||
         mt_address_map_put(&g->threads, thread, (uint32_t)g->n_threads + 1))
         return NULL;
-    g->thread[g->n_threads] = (struct mt_gather_thread){.stream = MT_STREAM_UNKNOWN};
+    g->thread[g->n_threads] = (struct mt_gather_thread){0};
     return &g->thread[g->n_threads++];
 }
 
@@ -159,23 +159,17 @@ static int pool_of(struct mt_asking *asking, const struct mt_gather_at *at, uint
     return mt_gather_ask(asking, &(struct mt_gather_at){.event = at->event}, create);
 }
 
-/* Return the bytes that the thread asks for, of a block that has `size`. */
-static uint64_t requested(struct mt_asking *asking, const struct mt_gather_thread *thread,
-                          const struct mt_event *event, uint64_t size)
-{
-    bool is_known = thread->stream != MT_STREAM_UNKNOWN && thread->device == event->device;
-    asking->asked.unknown += !is_known;
-    return is_known && thread->unused < size ? size - thread->unused : size ? size : 1;
-}
-
+/* Add an allocation of a block that has `size` bytes, of which some were not requested. */
 static int on_request(struct mt_gathering *g, struct mt_asking *asking,
-                      struct mt_gather_thread *thread, const struct mt_event *event,
-                      const struct mt_gather_at *at, uint64_t bytes, uint32_t *number)
+                      struct mt_gather_thread *thread, const struct mt_replay *replay,
+                      const struct mt_event *event, const struct mt_gather_at *at, uint64_t size,
+                      uint64_t unused, uint32_t *number)
 {
     unsigned stream = 0, pool = 0;
-    bool is_known = thread->stream != MT_STREAM_UNKNOWN && thread->device == event->device;
-    if (is_known && (number_of(&asking->streams, thread->stream, &stream) ||
-                     pool_of(asking, at, thread->pool, &pool)))
+    const struct mt_request_stream *of =
+        mt_requests_of(&replay->thread->requests, mt_device_slot(event->device));
+    if (of &&
+        (number_of(&asking->streams, of->stream, &stream) || pool_of(asking, at, of->pool, &pool)))
         return -ENOMEM;
     asking->asked.others_streams += stream != 0;
     asking->asked.private_allocs += pool != 0;
@@ -183,7 +177,9 @@ static int on_request(struct mt_gathering *g, struct mt_asking *asking,
         return -ENOMEM;
     *number = new_number(asking);
     return mt_gather_ask(asking, at,
-                         (struct mt_request){.size = bytes,
+                         (struct mt_request){.size = of && unused < size ? size - unused
+                                                     : size              ? size
+                                                                         : 1,
                                              .block = *number,
                                              .stream = (uint16_t)stream,
                                              .pool = pool & MT_GATHER_MOST_POOLS,
@@ -213,14 +209,14 @@ static int on_alloc(struct mt_gathering *g, struct mt_asking *asking,
     if (mt_address_map_get(&g->live, event->address) && /* its free is missing */
         free_block(g, asking, &(struct mt_gather_at){.event = at.event}, event->address, false))
         return -ENOMEM;
-    uint64_t bytes = requested(asking, thread, event, event->size);
-    thread->unused = 0;
     asked->allocs++;
+    asked->unknown += !mt_requests_of(&replay->thread->requests, slot);
     if (asked->peak_allocated < at.allocated)
         asked->peak_allocated = at.allocated;
     if (asked->peak_reserved < at.reserved)
         asked->peak_reserved = at.reserved;
-    return on_request(g, asking, thread, event, &at, bytes, &number) ||
+    return on_request(g, asking, thread, replay, event, &at, event->size, replay->unused,
+                      &number) ||
                    mt_address_map_put(&g->live, event->address, number + 1)
                ? -ENOMEM
                : 0;
@@ -237,7 +233,7 @@ static int on_oom(struct mt_gathering *g, struct mt_asking *asking, struct mt_ga
     thread->frees = 0; /* those of the request itself */
     asking->asked.ooms++;
     if (note_others(asking, replay, slot, &at) ||
-        on_request(g, asking, thread, event, &at, event->OOM.size ? event->OOM.size : 1, &number))
+        on_request(g, asking, thread, replay, event, &at, event->OOM.size, 0, &number))
         return -ENOMEM;
     struct mt_request free = {.block = number, .kind = MT_REQUEST_FREE};
     return mt_gather_ask(asking, &(struct mt_gather_at){.event = at.event}, free)
@@ -269,15 +265,14 @@ static int on_event_of_pytorch(struct mt_gathering *g, struct mt_gather_thread *
     struct mt_gather_at at = {.event = replay->events,
                               .allocated = event->FREE.allocated,
                               .reserved = event->FREE.reserved};
-    bool waits = thread->waits;
     switch (event->kind) {
     case MT_ALLOC:
         return on_alloc(g, asking, thread, replay, event);
     case MT_OOM:
         return on_oom(g, asking, thread, replay, event);
     case MT_FREE:
-        thread->waits = false;
-        return mt_gather_end_frees(g, thread) || free_block(g, asking, &at, event->address, waits)
+        return mt_gather_end_frees(g, thread) ||
+                       free_block(g, asking, &at, event->address, replay->waits)
                    ? -ENOMEM
                    : 0;
     default:
@@ -294,9 +289,7 @@ int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event 
     case MT_FREE:
     case MT_OOM:
     case MT_FREE_DONE:
-    case MT_REQUEST:
     case MT_REQUEST_STREAM:
-    case MT_FREE_WAITS:
     case MT_CUDA_MALLOC:
     case MT_CUDA_FREE:
     case MT_CUDA_MAP:
@@ -315,16 +308,8 @@ int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event 
     if (!thread)
         return -ENOMEM;
     switch (event->kind) {
-    case MT_REQUEST:
-        thread->unused = event->REQUEST.unused;
-        return 0;
     case MT_REQUEST_STREAM:
-        thread->stream = event->REQUEST_STREAM.stream;
-        thread->pool = event->REQUEST_STREAM.pool;
         thread->device = event->device;
-        return 0;
-    case MT_FREE_WAITS:
-        thread->waits = true;
         return 0;
     case MT_ALLOC:
     case MT_FREE:

@@ -17,10 +17,7 @@ struct mt_gather_at {
 };
 
 struct mt_gather_thread {
-    uint64_t stream, pool; /* of its next allocs, on this device */
-    int device;
-    uint64_t unused; /* of its next alloc */
-    bool waits;      /* its next free does */
+    int device; /* of its last request_stream */
     /* What CUDA gave it last, which its next alloc may be the first of. */
     uint64_t given, given_bytes;
     uint32_t mapped; /* the last piece since its last alloc: its index, and 1; 0: none */

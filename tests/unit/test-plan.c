@@ -143,6 +143,36 @@ START_TEST(requests_have_sizes_streams_and_waits)
 }
 END_TEST
 
+/* A thread's stream on one device says nothing of another; that of each goes on. */
+static void two_devices(struct mt_builder *builder)
+{
+    for (int round = 0; round < 2; round++)
+        for (int device = 0; device < 2; device++) {
+            mt_build_on(builder, device, 1, 0);
+            if (!round)
+                mt_build_event(builder, MT_REQUEST_STREAM, 0x5500, 0, 0);
+            mt_build_event(builder, MT_REQUEST, 12, 0, 0);
+            mt_build_alloc(builder, BASE + (uint64_t)(2 * round + device) * MIB, 512);
+        }
+    mt_build_end(builder);
+}
+
+START_TEST(requests_of_two_devices_are_known)
+{
+    size_t n;
+    struct mt_gathering *g;
+    const struct mt_asked *asked = gather(two_devices, &g, &n);
+    ck_assert_uint_eq(n, 2);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_uint_eq(asked[i].allocs, 2);
+        ck_assert_uint_eq(asked[i].unknown, 0);
+        ck_assert_uint_eq(asked[i].others_streams, 2);
+        ck_assert_uint_eq(asked[i].request[asked[i].n - 1].size, 500);
+    }
+    mt_gathering_destroy(g);
+}
+END_TEST
+
 /* A segment goes, by C++: before the next allocation CUDA is asked for memory, or not. */
 static void frees(struct mt_builder *builder)
 {
@@ -274,6 +304,7 @@ int main(void)
     tcase_add_test(tests, packing_knows_the_whole_run);
     tcase_add_test(tests, packing_keeps_what_waits);
     tcase_add_test(tests, requests_have_sizes_streams_and_waits);
+    tcase_add_test(tests, requests_of_two_devices_are_known);
     tcase_add_test(tests, frees_of_segments_are_an_empty_cache);
     tcase_add_test(tests, samples_settle_each_other);
     tcase_add_test(tests, private_pools_are_released_once);
