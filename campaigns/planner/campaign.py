@@ -2,8 +2,7 @@
 """How right replays are: every reference script is recorded once, with the default settings, and `memtap plan --conf`
 asked for each setting; then the script runs again with each setting, on PyTorch's own allocator. Compared are the
 peaks of allocated and reserved memory, whether memory runs out, and where. MEMTAP_TEST_PYTHON chooses the release of
-PyTorch, names of scripts choose scripts. With --table it writes these scripts' rows into the release's table in
-docs/replay.md, after each script."""
+PyTorch, names of scripts choose scripts. With --save it writes each script's row into results/replay.csv."""
 import argparse
 import json
 import re
@@ -11,11 +10,12 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "tests" / "torch"))
+sys.path[:0] = [str(HERE.parents[1] / "tests" / "torch"), str(HERE.parent)]
 import harness  # noqa: E402
 from harness import MEMTAP, PYTHON, ZOO  # noqa: E402
 
-DOCUMENT = harness.ROOT / "docs" / "replay.md"
+import results  # noqa: E402
+
 VARIABLE = "PYTORCH_CUDA_ALLOC_CONF"  # all releases read it
 
 # script: (arguments, card, ranks)
@@ -239,46 +239,16 @@ def test(work, script, rows):
 COLUMNS = ("cases", "equal", "cut")
 
 
-def table(of_script):
-    lines = ["| script | cases | equal | cut |", "|---|---|---|---|"]
-    for script in sorted(of_script):
-        numbers = " | ".join(str(of_script[script][name]) for name in COLUMNS)
-        lines.append(f"| {script} | {numbers} |")
-    every = [sum(counts[name] for counts in of_script.values()) for name in COLUMNS]
-    lines.append("| **all** | " + " | ".join(f"**{number}**" for number in every) + " |")
-    for script in sorted(of_script):
-        for setting, how, wrong in of_script[script]["wrong"]:
-            lines += ["", f"`{script}` with `{setting}` ({how}): {'; '.join(wrong)}"]
-    return "\n".join(lines)
-
-
-def read_table(text):
-    """What a table says, as table() had it: other scripts' rows are kept."""
-    found = {}
-    for script, numbers in re.findall(r"^\| (\w+\.py) \| ([\d |]+) \|$", text, re.M):
-        found[script] = {**dict(zip(COLUMNS, map(int, numbers.split(" | ")))), "wrong": []}
-    for script, setting, how, wrong in re.findall(r"^`(.+?)` with `(.*?)` \((.+?)\): (.*)$", text, re.M):
-        found[script]["wrong"].append((setting, how, wrong.split("; ")))
-    return found
-
-
-def put(of_script):
-    """Between the release's marks, which are made if they are not there."""
-    name = f"PyTorch {RELEASE[0]}.{RELEASE[1]}"
-    begin, end = f"<!-- {name}, by campaigns/planner/campaign.py --table -->", f"<!-- end of {name} -->"
-    old = DOCUMENT.read_text()
-    if begin not in old:
-        old += f"\n## {name}\n\n{begin}\n{end}\n"
-    before, rest = old.split(begin)
-    inside, after = rest.split(end)
-    text = table({**read_table(inside), **of_script})
-    DOCUMENT.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+def row(script, counts):
+    """A row of results/replay.csv."""
+    wrong = "; ".join(f"{setting} ({how}): {'; '.join(what)}" for setting, how, what in counts["wrong"])
+    return [f"{script} {RELEASE[0]}.{RELEASE[1]}", *(counts[name] for name in COLUMNS), wrong]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scripts", nargs="*", help="of tests/zoo; default: all")
-    parser.add_argument("--table", action="store_true", help="write docs/replay.md")
+    parser.add_argument("--save", action="store_true", help="write results/replay.csv, after each script")
     args = parser.parse_args()
     harness.need_torch()
     global RELEASE, FORKS
@@ -289,9 +259,10 @@ def main():
     with harness.folder() as work, harness.Forks(HERE / "with_conf.py", *forked) as FORKS:
         for script in scripts:
             test(work, script, rows)
-            if args.table and script in rows.of_script:
-                put({script: rows.of_script[script]})
-    print(table(rows.of_script))
+            if args.save and script in rows.of_script:
+                results.save("replay", ["script", *COLUMNS, "unequal"], [row(script, rows.of_script[script])], MEMTAP, PYTHON)
+    for script, counts in rows.of_script.items():
+        print(*row(script, counts))
     wrong = [row for counts in rows.of_script.values() for row in counts["wrong"]]
     sys.exit(1 if wrong else 0)
 

@@ -16,7 +16,6 @@ import harness  # noqa: E402
 from harness import MEMTAP, PYTHON, ZOO, check  # noqa: E402
 from program_list import MORE, NEED_LABELS, OWN, PROGRAMS, VARIANTS  # noqa: E402
 
-TABLES = "<!-- from here on written by tests/accuracy/accuracy.py --document -->"
 OBSERVE = HERE / "observe.py"
 # What no object of the program's need have.
 UNSEEN = {"workspace", "other", "temporaries", "communication"}
@@ -183,17 +182,21 @@ def percent(part):
     return f"{int(part * 10000) / 100:.2f}"
 
 
-def document(path, parts, sums, rules):
-    """Writes the tables of docs/accuracy.md, after its line that says so."""
-    text = path.read_text().split(TABLES)[0] + TABLES + "\n\n| program | with labels | without |\n|---|---:|---:|\n"
-    rows = [*parts.items(), ("all together", {kind: sums[kind].right() for kind in LEAST})]
-    text += "".join(f"| {name} | {percent(of['labels'])} | {percent(of['no labels'])} |\n" for name, of in rows)
-    for kind, of_kind in rules.items():
-        text += f"\n## How often rules that are not certain are right, {'with labels' if kind == 'labels' else 'without'}\n\n"
-        text += "| rule | certainty | MiB | % right |\n|---|---|---:|---:|\n"
-        text += "".join(f"| {rule} | {certainty} | {size / 2**20:,.1f} | {percent(right)} |\n"
-                        for (rule, certainty), size, right in rows_of(of_kind) if certainty != "certain")
-    path.write_text(text)
+def save(parts, sums, rules, is_whole):
+    """Write the programs into results/accuracy.csv; of the whole list also their sum, and results/accuracy-rules.csv."""
+    sys.path.insert(0, str(harness.ROOT / "campaigns"))
+    import results
+
+    rows = list(parts.items())
+    if is_whole:
+        rows.append(("all together", {kind: sums[kind].right() for kind in LEAST}))
+    results.save("accuracy", ["program", "labels", "no_labels"],
+                 [[name, *(percent(of[kind]) for kind in LEAST)] for name, of in rows], MEMTAP, PYTHON)
+    if not is_whole:
+        return
+    results.save("accuracy-rules", ["rule", "told_by", "certainty", "mib", "right"],
+                 [[rule, kind, certainty, f"{size / 2**20:.1f}", percent(right)] for kind, of_kind in rules.items()
+                  for (rule, certainty), size, right in rows_of(of_kind) if certainty != "certain"], MEMTAP, PYTHON)
 
 
 def main():
@@ -201,7 +204,7 @@ def main():
     parser.add_argument("--folder", help="keep what is recorded there, and use what is there")
     parser.add_argument("--misses", choices=LEAST, help="print what is not found out")
     parser.add_argument("--all", action="store_true", help="the programs that the suite leaves out, too")
-    parser.add_argument("--document", type=Path, help="write the tables into this file: docs/accuracy.md")
+    parser.add_argument("--save", action="store_true", help="write the rows into results/accuracy*.csv")
     parser.add_argument("program", nargs="*", help="names of program_list.py, or patterns as 'ddp-*'")
     arguments = parser.parse_args()
     harness.need_torch()
@@ -228,8 +231,8 @@ def main():
             check(table.right() >= LEAST[kind][0], f"{kind}: {table.right():.3%} right over all")
     for kind, of_kind in rules.items():
         show_rules(f"all programs, {kind}", of_kind)
-    if arguments.document:
-        document(arguments.document, parts, sums, rules)
+    if arguments.save:
+        save(parts, sums, rules, arguments.all and not arguments.program)
     harness.finish()
 
 

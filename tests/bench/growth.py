@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""growth.py [--table FILE] [CASE:N...]: programs with N new objects of a kind (growth_program.py), on the
+"""growth.py [--save] [CASE:N...]: programs with N new objects of a kind (growth_program.py), on the
 simulated device, alone and with memtap: the processor's seconds of the program's threads in the first pass
 and in a later one (the least of MEMTAP_BENCH_TURNS; of `processes` the children's), the ratios, and what a new object costs in the first
-pass. --table writes them into the table of docs/growth.md."""
+pass. --save writes them into results/growth.csv."""
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -19,6 +18,9 @@ CASES = ["alone:100", "alone:600", "alone:3000", "alone:20000", "alone:100000", 
          "growing:500", "growing:2000", "optimizers:500", "parameters:3000", "buffers:1000",
          "stacks:20000", "code:3000", "code_anew:3000", "blocks:20000", "streams:300", "threads:500",
          "functions:500", "processes:50"]
+
+COLUMNS = ["case", "first_alone_ms", "first_traced_ms", "ratio", "us_per_new_object", "later_alone_ms", "later_traced_ms",
+           "us_per_object"]
 
 
 def seconds(forks, trace, case, n):
@@ -40,26 +42,25 @@ def measure(case, n, kinds, trace):
 
 def row(case, n, kinds, trace):
     first, later, traced, traced_later = measure(case, n, kinds, trace)
-    cells = [case, f"{int(n):,}", f"{1e3 * first:.1f}", f"{1e3 * traced:.1f}", f"{traced / first:.2f}",
+    cells = [f"{case} {n}", f"{1e3 * first:.1f}", f"{1e3 * traced:.1f}", f"{traced / first:.2f}",
              f"{1e6 * (traced - first) / int(n):.1f}", f"{1e3 * later:.1f}", f"{1e3 * traced_later:.1f}",
              f"{1e6 * (traced_later - later) / int(n):.1f}"]
-    print("| " + " | ".join(cells) + " |", flush=True)
+    print(*cells, flush=True)
     return cells
 
 
 def main():
-    arguments, table = sys.argv[1:], None
-    if arguments[:1] == ["--table"]:
-        table, arguments = Path(arguments[1]), arguments[2:]
+    save = sys.argv[1:2] == ["--save"]
+    arguments = sys.argv[2:] if save else sys.argv[1:]
     harness.need_torch()
     with harness.folder() as work:
         with harness.Forks(before=harness.alone()) as alone, harness.Forks() as traced:
             rows = [row(*case.split(":"), (alone, traced), Path(work) / "growth.mtap")
                     for case in arguments or CASES]
-    if table:
-        lines = "".join("| " + " | ".join(cells) + " |\n" for cells in rows)
-        text = table.read_text()
-        table.write_text(re.sub(r"(\|---[-|]*\|\n)(\|.*\n)*", lambda found: found[1] + lines, text, count=1))
+    if save:
+        sys.path.insert(0, str(harness.ROOT / "campaigns"))
+        import results
+        results.save("growth", COLUMNS, rows, harness.MEMTAP, harness.PYTHON)
 
 
 main()
