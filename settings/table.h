@@ -34,6 +34,9 @@ enum mt_setting_kind {
     S(keep, "keep", 'k', "MEMTAP_KEEP", "all", SIZE, NULL, "SIZE",                                         \
       "keep the newest events only, at least SIZE (512M), and\n"                       \
       "what was live before them; the default is all")                                             \
+    S(light, "light", 0, "MEMTAP_LIGHT", "0", CHOICE, "0 1", NULL,                                        \
+      "for runs of weeks: count blocks that come and go, and tell\n"                                    \
+      "what stays and the peaks, in 256M (--keep) at most")                                       \
     S(cupti, "cupti", 0, "MEMTAP_CUPTI", "auto", CHOICE, "auto on off", "WHEN",                             \
       "record CUDA's calls by CUPTI: auto (the default: where\n"                           \
       "hooks cannot see them), on or off")                                                      \

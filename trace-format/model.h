@@ -176,7 +176,11 @@ enum mt_about {
      * result, 2 a condition, 3 an integer for the program's own use, 4 a real number for it.      \
      * count: how many such events this one stands for; 0: one. */                                 \
     M(UNKNOWN_VALUE, 44, "unknown_value", OTHER,                                                   \
-      F(what, PLAIN) F(count, PLAIN))
+      F(what, PLAIN) F(count, PLAIN))                                                              \
+    /* A light recording has left out so many of PyTorch's blocks of this stack and device, with    \
+     * their frees and labels, since the last such event: they lived for a moment only. */         \
+    M(SHORT_LIVED, 45, "short_lived", OTHER,                                                       \
+      F(blocks, PLAIN) F(bytes, PLAIN))
 /* clang-format on */
 
 enum mt_kind {

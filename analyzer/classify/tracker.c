@@ -124,6 +124,11 @@ static int node_new(struct mt_tracker *tracker, const struct mt_event *event, ui
     return 0;
 }
 
+int mt_tracker_node_made(struct mt_tracker *tracker, const struct mt_event *event)
+{
+    return node_new(tracker, event, mt_stack(tracker->definitions, event->stack)->python);
+}
+
 /* The trace does not have the call that makes an accumulator: an earlier node at its address would
  * lend it a wrong forward line. */
 static bool is_accumulator(struct mt_tracker *tracker, uint32_t name)

@@ -118,6 +118,9 @@ static inline struct mt_thread_state *mt_tracker_follow(struct mt_tracker *track
     return thread;
 }
 
+/* Learn where a node was made from a light recording, which says so when it runs. 0 or -ENOMEM. */
+int mt_tracker_node_made(struct mt_tracker *tracker, const struct mt_event *event);
+
 /* Handle an event that is not an allocation or free. 0 or -ENOMEM. */
 int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
                      const struct mt_event *event);

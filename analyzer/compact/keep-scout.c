@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keep-scout.h"
+#include "analyzer/replay/replay-parts.h"
 #include "analyzer/support/grow.h"
 
 int mt_marks_add(struct mt_marks_list *list, uint64_t number)
@@ -64,8 +65,7 @@ static void note_oom(struct mt_keep_scout *scout, const struct mt_replay *replay
 int mt_keep_scout_saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_keep_scout *scout = data;
-    const struct mt_oom *oom =
-        replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
+    const struct mt_oom *oom = mt_replay_last_oom(replay);
     switch (event->kind) {
     case MT_CUDA_FREE:
     case MT_CUDA_FREE_ASYNC:

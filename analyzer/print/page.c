@@ -65,6 +65,9 @@ static void print_extent(const struct mt_page *page)
     char text[WIDTH * 4 + 1];
     if (fit(page, mt_info(page->definitions, "dropped"), text, sizeof text))
         fprintf(page->out, "Dropped, because only the newest events are kept: %s.\n", text);
+    if (survey->short_lived)
+        fprintf(page->out, "Light recording: %s blocks that came and went are only counted.\n",
+                mt_count_text(lost, survey->short_lived));
     if (fit(page, mt_info(page->definitions, "left_out"), text, sizeof text))
         fprintf(page->out, "Unknown where they were new later, because there were too many: %s.\n",
                 text);

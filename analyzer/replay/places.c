@@ -32,14 +32,33 @@ static struct mt_place *add(struct mt_places *places, uint64_t key, struct mt_pl
     return &places->place[places->n++];
 }
 
-int mt_places_made(struct mt_places *places, const struct mt_definitions *definitions,
-                   const struct mt_block *block)
+/* Return the place of a block, a new one if need be; NULL: no memory. */
+static struct mt_place *place_of(struct mt_places *places, const struct mt_definitions *definitions,
+                                 const struct mt_block *block)
 {
     uint32_t stack = mt_line_stack(definitions, block);
     uint64_t key = key_of(definitions, stack, block->node_name);
     struct mt_place *place = find(places, key);
+    return place
+               ? place
+               : add(places, key, (struct mt_place){.stack = stack, .node_name = block->node_name});
+}
+
+int mt_places_count(struct mt_places *places, const struct mt_definitions *definitions,
+                    const struct mt_event *short_lived)
+{
+    struct mt_place *place =
+        place_of(places, definitions, &(struct mt_block){.stack = short_lived->stack});
     if (!place)
-        place = add(places, key, (struct mt_place){.stack = stack, .node_name = block->node_name});
+        return -ENOMEM;
+    place->allocations += short_lived->SHORT_LIVED.blocks;
+    return 0;
+}
+
+int mt_places_made(struct mt_places *places, const struct mt_definitions *definitions,
+                   const struct mt_block *block)
+{
+    struct mt_place *place = place_of(places, definitions, block);
     if (!place)
         return -ENOMEM;
     place->allocations++;

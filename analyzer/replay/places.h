@@ -34,6 +34,10 @@ int mt_places_made(struct mt_places *places, const struct mt_definitions *defini
 void mt_places_ended(struct mt_places *places, const struct mt_definitions *definitions,
                      const struct mt_block *block, int at_end);
 
+/* Count blocks of a stack that a light recording left out. 0 or -ENOMEM. */
+int mt_places_count(struct mt_places *places, const struct mt_definitions *definitions,
+                    const struct mt_event *short_lived);
+
 /* Add a compact copy's record of a place, if the place is new. 0 or -ENOMEM. */
 int mt_places_add(struct mt_places *places, const struct mt_definitions *definitions,
                   const struct mt_place *place);

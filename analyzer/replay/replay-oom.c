@@ -5,8 +5,7 @@
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 {
     const struct mt_thread_state *thread = replay->thread;
-    const struct mt_oom *last =
-        replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
+    const struct mt_oom *last = mt_replay_last_oom(replay);
     if (last && last->of_cuda && !last->went_on && last->device == oom->device &&
         (!oom->of_cuda || last->wanted == oom->wanted))
         replay->n_ooms--; /* the same one: tried again, or PyTorch's report of CUDA's failure */

@@ -15,6 +15,35 @@ static inline bool mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned
     return !replay->now[slot].event;
 }
 
+/* Return whether the event stands for blocks that are not told: it has only the totals. */
+static inline bool mt_is_of_others(const struct mt_event *event)
+{
+    return event->kind == MT_FREE && !event->FREE.address && !event->FREE.size;
+}
+
+/* Return whether an event of the recording's own thread is what a light recording adds. */
+static inline bool mt_replay_is_of_light(const struct mt_event *event)
+{
+    return event->kind == MT_SHORT_LIVED || event->kind == MT_NODE_NEW;
+}
+
+/* Count blocks that were left out, or learn where a node was made, in no phase. 0 or -ENOMEM. */
+static inline int mt_replay_light(struct mt_replay *replay, const struct mt_event *event)
+{
+    if (event->kind == MT_NODE_NEW)
+        return mt_tracker_node_made(&replay->tracker, event);
+    return replay->question.whole_run
+               ? mt_places_count(&replay->places[mt_device_slot(event->device)],
+                                 replay->definitions, event)
+               : 0;
+}
+
+/* Return the last time that memory ran out; NULL: it never did. */
+static inline const struct mt_oom *mt_replay_last_oom(const struct mt_replay *replay)
+{
+    return replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
+}
+
 /* Take now as the moment, on the slot's device. */
 void mt_replay_take_device(struct mt_replay *replay, unsigned slot);
 void mt_replay_take_all(struct mt_replay *replay); /* on all devices and the host */

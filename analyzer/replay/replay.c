@@ -15,8 +15,8 @@ static void compare_total(struct mt_replay *replay, unsigned slot, const struct 
     uint64_t change = event->kind == MT_ALLOC ? event->ALLOC.size : -event->FREE.size;
     if (!replay->now[slot].event)
         replay->unseen[slot] = event->ALLOC.allocated - change;
-    else if (replay->now[slot].allocated + change != event->ALLOC.allocated)
-        replay->oddities.drift++;
+    else if (!mt_is_of_others(event))
+        replay->oddities.drift += replay->now[slot].allocated + change != event->ALLOC.allocated;
 }
 
 void mt_replay_take_device(struct mt_replay *replay, unsigned slot)
@@ -76,8 +76,8 @@ struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
 static void draw_one(struct mt_replay *replay, struct mt_timeline *timeline,
                      const struct mt_block *block, uint64_t end)
 {
-    mt_timeline_add(timeline, mt_classify(&replay->context, block)->category, block->size,
-                    mt_block_event(block), end);
+    enum mt_category category = mt_classify(&replay->context, block)->category;
+    mt_timeline_add(timeline, category, block->size, mt_block_event(block), end);
 }
 
 /* Classify the block by what is known at its end: other blocks are not considered. */
@@ -318,6 +318,8 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     replay->time_ns = event->time_ns;
     if (replay->question.no_labels && is_label(event->kind))
         return 0;
+    if (MT_UNLIKELY(!event->thread) && mt_replay_is_of_light(event))
+        return mt_replay_light(replay, event);
     replay->thread = mt_tracker_follow(&replay->tracker, event);
     if (!replay->thread)
         return -ENOMEM;
@@ -400,8 +402,7 @@ int mt_replay_batch(void *data, const struct mt_batch *batch)
 static void number_iterations(struct mt_replay *replay, unsigned slot)
 {
     const struct mt_spans *spans = &replay->spans[slot];
-    const struct mt_oom *oom =
-        replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
+    const struct mt_oom *oom = mt_replay_last_oom(replay);
     mt_spans_number(&replay->spans[slot],
                     replay->survey.state != MT_TRACE_CLOSED || (oom && !oom->went_on));
     for (size_t i = 0; i < spans->n; i++)

@@ -109,10 +109,18 @@ static void note_cuda(struct mt_survey *survey, const struct mt_event *event)
     survey->failed_cuda += survey->is_cuda_out_of_memory && !is_again;
 }
 
+static void count_short_lived(struct mt_survey *survey, const struct mt_event *event)
+{
+    survey->short_lived += event->SHORT_LIVED.blocks;
+    survey->short_lived_bytes += event->SHORT_LIVED.bytes;
+}
+
 void mt_survey_rare(struct mt_survey *survey, const struct mt_event *event)
 {
     if (event->kind == MT_LOST)
         survey->lost += event->LOST.count;
+    else if (event->kind == MT_SHORT_LIVED)
+        count_short_lived(survey, event);
     else if (event->kind == MT_OOM)
         survey->allocs_at_oom = survey->kinds[MT_ALLOC];
     else

@@ -19,6 +19,7 @@ struct mt_survey {
     uint64_t bytes; /* of the file */
     uint64_t lost;  /* events not recorded, by the LOST events */
     uint64_t kinds[MT_KIND_LIMIT];
+    uint64_t short_lived, short_lived_bytes; /* blocks that a light recording left out */
     uint64_t last_time_ns;
     enum mt_trace_state state; /* of a compact copy: its original's */
     bool is_copy_of_such;
@@ -44,7 +45,8 @@ void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch);
 
 /* Rare kinds of events, with further handling. */
 #define MT_SURVEY_RARE                                                                             \
-    (1ull << MT_LOST | 1ull << MT_OOM | 1ull << MT_CUDA_MALLOC | 1ull << MT_CUDA_MALLOC_ASYNC)
+    (1ull << MT_LOST | 1ull << MT_SHORT_LIVED | 1ull << MT_OOM | 1ull << MT_CUDA_MALLOC |          \
+     1ull << MT_CUDA_MALLOC_ASYNC)
 void mt_survey_rare(struct mt_survey *survey, const struct mt_event *event);
 
 static inline void mt_survey_event(struct mt_survey *survey, const struct mt_event *event)

@@ -8,7 +8,8 @@
 
 struct mt_settings mt_settings;
 
-#define MOST_SHOWN 100 /* bytes shown of a wrong value */
+#define LIGHT_KEEPS (256u << 20) /* bytes of a light recording without a size */
+#define MOST_SHOWN 100           /* bytes shown of a wrong value */
 
 /* Return whether the value can be used. If not, tell the user why. */
 static bool is_right(const struct mt_setting *setting, const char *value)
@@ -45,7 +46,10 @@ void mt_settings_read(void)
     mt_settings.has_thread = !strcmp(mt_settings.thread, "1");
     mt_settings.zstd_level = atoi(mt_settings.level);
     mt_settings.file_mode = mt_setting_mode(mt_settings.mode);
+    mt_settings.is_light = !strcmp(mt_settings.light, "1");
     mt_settings.keep_bytes = mt_setting_size(mt_settings.keep);
+    if (mt_settings.is_light && !mt_settings.keep_bytes)
+        mt_settings.keep_bytes = LIGHT_KEEPS;
     mt_settings.most_ns = mt_setting_time(mt_settings.limit_time);
     mt_settings.most_events = mt_setting_count(mt_settings.limit_events);
 }

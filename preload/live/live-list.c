@@ -40,6 +40,48 @@ static void list_block(struct list *list, const struct mt_live_block *block)
         list->n += mt_live_handle_events(block->physical, list->event + list->n);
 }
 
+/* List what was freed since the peaks. After the last moment of a peak another amount may be
+ * reserved. */
+static void list_peaks(struct list *list, const struct mt_live *live)
+{
+    for (unsigned slot = 0; slot < MT_LIVE_DEVICES; slot++) {
+        const struct mt_event *peak = &live->total[slot].peak;
+        for (const struct mt_live_block *block = live->total[slot].gone; block;
+             block = block->next) {
+            list_block(list, block);
+            list->event[list->n++] = (struct mt_event){
+                .time_ns = block->free_ns,
+                .thread = block->free_thread,
+                .stack = block->free_stack,
+                .kind = MT_FREE,
+                .device = block->made.device,
+                .FREE = {.address = block->made.address, .size = block->made.size}};
+        }
+        if (peak->kind)
+            list->event[list->n++] = (struct mt_event){
+                .time_ns = peak->time_ns, .kind = MT_FREE, .device = peak->device};
+    }
+}
+
+static size_t most_of(const struct mt_live_block *block)
+{
+    return 5 + block->n_notes + (block->physical ? MT_LIVE_HANDLES : 0);
+}
+
+/* Return how many events there may be. */
+static size_t most_events(const struct mt_live *live)
+{
+    size_t n = MT_LIVE_DEVICES + 1;
+    for (size_t i = 0; i <= live->by_address.mask; i++)
+        for (const struct mt_live_block *block = live->by_address.bucket[i]; block;
+             block = block->next)
+            n += most_of(block);
+    for (unsigned slot = 0; slot < MT_LIVE_DEVICES; slot++)
+        for (const struct mt_live_block *block = live->total[slot].gone; block; block = block->next)
+            n += most_of(block);
+    return n;
+}
+
 /* Sort; events of one time stay in order. Not by qsort, which allocates in this thread of ours
  * (own-malloc.h). scratch has room for n more. */
 static void sort_by_time(struct mt_event **order, struct mt_event **scratch, size_t n)
@@ -59,22 +101,28 @@ static void sort_by_time(struct mt_event **order, struct mt_event **scratch, siz
 }
 
 /* Set PyTorch's totals as if only these blocks had ever existed. Memory that memtap has not seen
- * comes first. */
+ * comes first. Up to a peak as much is reserved as then. */
 static void make_totals(const struct mt_live *live, struct mt_event **order, size_t n)
 {
-    uint64_t now[MT_LIVE_DEVICES];
-    for (unsigned i = 0; i < MT_LIVE_DEVICES; i++)
+    uint64_t now[MT_LIVE_DEVICES], reserved[MT_LIVE_DEVICES];
+    for (unsigned i = 0; i < MT_LIVE_DEVICES; i++) {
         now[i] = live->total[i].allocated;
+        reserved[i] =
+            live->total[i].peak.kind ? live->total[i].peak.ALLOC.reserved : live->total[i].reserved;
+    }
     for (size_t i = 0; i < n; i++)
-        if (order[i]->kind == MT_ALLOC)
-            now[mt_live_device_slot(order[i]->device)] -= order[i]->size;
+        if (order[i]->kind == MT_ALLOC || order[i]->kind == MT_FREE)
+            now[mt_live_device_slot(order[i]->device)] -=
+                order[i]->kind == MT_ALLOC ? order[i]->size : -order[i]->size;
     for (size_t i = 0; i < n; i++) {
         unsigned slot = mt_live_device_slot(order[i]->device);
-        if (order[i]->kind != MT_ALLOC)
+        if (order[i]->kind != MT_ALLOC && order[i]->kind != MT_FREE)
             continue;
-        now[slot] += order[i]->size;
+        if (order[i]->kind == MT_FREE && !order[i]->address) /* list_peaks */
+            reserved[slot] = live->total[slot].reserved;
+        now[slot] += order[i]->kind == MT_ALLOC ? order[i]->size : -order[i]->size;
         order[i]->ALLOC.allocated = now[slot];
-        order[i]->ALLOC.reserved = live->total[slot].reserved;
+        order[i]->ALLOC.reserved = reserved[slot];
     }
 }
 
@@ -117,16 +165,14 @@ static int tell(const struct mt_live *live, struct list *list)
 
 int mt_live_each(struct mt_live *live, int (*each)(const struct mt_event *event))
 {
-    struct list list = {
-        .event = calloc(live->by_address.used * (4 + MT_LIVE_MOST_NOTES + MT_LIVE_HANDLES) + 1,
-                        sizeof *list.event),
-        .each = each};
+    struct list list = {.event = calloc(most_events(live), sizeof *list.event), .each = each};
     if (!list.event)
         return -ENOMEM;
     for (size_t i = 0; i <= live->by_address.mask; i++)
         for (const struct mt_live_block *block = live->by_address.bucket[i]; block;
              block = block->next)
             list_block(&list, block);
+    list_peaks(&list, live);
     int rc = tell(live, &list);
     free(list.event);
     for (size_t i = 0; !rc && i < live->n_unknown; i++)

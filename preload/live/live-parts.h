@@ -8,6 +8,8 @@
 #include "live-storages.h"
 #include "live.h"
 
+#include <stdbool.h>
+
 #define MT_LIVE_MOST_NOTES 12u     /* of a block; later ones are not kept, */
 #define MT_LIVE_MOST_PARTS 1024u   /* except parts of parameters: a flat one has many */
 #define MT_LIVE_MOST_RUNNING 64u   /* nested nodes of a thread */
@@ -20,9 +22,12 @@ struct mt_live_block {
     uint16_t sort;
     struct mt_event *note; /* labels; before them, the node that ran */
     uint32_t n_notes;
-    uint64_t node, node_name;                    /* the node that ran on the thread; 0: none */
-    uint32_t forward_stack;                      /* where it was made */
-    struct mt_live_physical *physical;           /* of physical memory */
+    uint64_t node, node_name;          /* the node that ran on the thread; 0: none */
+    uint32_t forward_stack;            /* where it was made */
+    struct mt_live_physical *physical; /* of physical memory */
+    bool is_at_peak;                   /* it was live then */
+    uint32_t free_thread, free_stack;  /* of the free of one that is kept for a peak */
+    uint64_t free_ns;
     struct mt_live_block *next, *before, *after; /* of its address's hash; of its granule's */
 };
 
@@ -36,29 +41,53 @@ struct mt_live_running {
     uint32_t depth;
 };
 
+#define MT_LIVE_NODES 65536u /* kept, */
+#define MT_LIVE_WAYS 4u      /* in so many places by each hash */
 struct mt_live_node {
     uint64_t address;
     uint32_t stack; /* where it was made */
+    bool is_told;   /* to readers of a light recording */
 };
 
 struct mt_live {
     struct mt_live_map by_address, by_granule;
     uint64_t reach;                  /* the most granules from a PyTorch block's begin to its end */
     struct mt_live_running *running; /* by thread */
-    struct mt_live_node *nodes;      /* a cache: by a hash of the address */
-    struct mt_live_block *freed;     /* by the last cudaFree, which may still fail */
+    struct mt_live_node *nodes;      /* a cache: by a hash of the address, MT_LIVE_WAYS for each */
+    unsigned next_way;
+    struct mt_live_block *freed; /* by the last cudaFree, which may still fail */
     struct mt_live_ranges ranges;
     struct mt_live_storages storages;
     struct mt_event *unknown; /* each stands for all of its place and sort */
     size_t n_unknown;
     struct {
         uint64_t allocated, reserved;
+        struct mt_event peak;       /* with the totals then; kind 0: none is kept */
+        struct mt_live_block *gone; /* freed since the peak */
     } total[MT_LIVE_DEVICES];
 };
 
 static inline unsigned mt_live_device_slot(int device)
 {
     return (unsigned)(device + 1) % MT_LIVE_DEVICES;
+}
+
+void mt_live_free_block(struct mt_live_block *block); /* NULL: nothing */
+
+/* Keep a block of the peak that an event frees; forget all such blocks of a device. */
+void mt_live_keep_gone(struct mt_live *live, struct mt_live_block *block,
+                       const struct mt_event *event);
+void mt_live_forget_gone(struct mt_live *live, unsigned slot);
+
+/* Return what is known of a node; NULL: nothing. */
+struct mt_live_node *mt_live_node_of(struct mt_live *live, uint64_t address);
+
+/* A node is made, in place of one that was at its address, or of another one. */
+void mt_live_make_node(struct mt_live *live, const struct mt_event *event);
+
+static inline size_t mt_live_hash(uint64_t number)
+{
+    return (size_t)((number * 0x9e3779b97f4a7c15u) >> 32);
 }
 
 #endif

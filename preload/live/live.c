@@ -22,13 +22,6 @@ static const struct {
     {MT_CUDA_OBJECT, MT_CUDA_OBJECT_GONE, MT_CUDA_OBJECT},
 };
 
-#define NODES 65536u
-
-static size_t hash(uint64_t number)
-{
-    return (size_t)((number * 0x9e3779b97f4a7c15u) >> 32);
-}
-
 static uint64_t granule(uint64_t address)
 {
     return address >> GRANULE_BITS;
@@ -40,7 +33,7 @@ struct mt_live *mt_live_create(void)
     if (!live)
         return NULL;
     live->running = calloc(MT_LIVE_THREADS, sizeof *live->running);
-    live->nodes = calloc(NODES, sizeof *live->nodes);
+    live->nodes = calloc(MT_LIVE_NODES, sizeof *live->nodes);
     live->by_address.bucket = calloc(1024, sizeof *live->by_address.bucket);
     live->by_granule.bucket = calloc(1024, sizeof *live->by_granule.bucket);
     live->by_address.mask = live->by_granule.mask = 1023;
@@ -50,25 +43,18 @@ struct mt_live *mt_live_create(void)
     return NULL;
 }
 
-static void free_block(struct mt_live_block *block)
-{
-    if (block) {
-        free(block->note);
-        free(block->physical);
-    }
-    free(block);
-}
-
 void mt_live_destroy(struct mt_live *live)
 {
     if (!live)
         return;
+    for (unsigned slot = 0; slot < MT_LIVE_DEVICES; slot++)
+        mt_live_forget_gone(live, slot);
     for (size_t i = 0; live->by_address.bucket && i <= live->by_address.mask; i++)
         for (struct mt_live_block *block = live->by_address.bucket[i], *next; block; block = next) {
             next = block->next;
-            free_block(block);
+            mt_live_free_block(block);
         }
-    free_block(live->freed);
+    mt_live_free_block(live->freed);
     free(live->by_address.bucket);
     free(live->by_granule.bucket);
     free(live->running);
@@ -87,7 +73,8 @@ static bool is_at(const struct mt_live_block *block, uint64_t address, uint16_t 
 
 static struct mt_live_block **find(struct mt_live *live, uint64_t address, uint16_t sort)
 {
-    struct mt_live_block **at = &live->by_address.bucket[hash(address) & live->by_address.mask];
+    struct mt_live_block **at =
+        &live->by_address.bucket[mt_live_hash(address) & live->by_address.mask];
     while (*at && !is_at(*at, address, sort))
         at = &(*at)->next;
     return at;
@@ -96,7 +83,8 @@ static struct mt_live_block **find(struct mt_live *live, uint64_t address, uint1
 static void enter_granule(struct mt_live *live, struct mt_live_block *block)
 {
     struct mt_live_block **first =
-        &live->by_granule.bucket[hash(granule(block->made.address)) & live->by_granule.mask];
+        &live->by_granule
+             .bucket[mt_live_hash(granule(block->made.address)) & live->by_granule.mask];
     block->before = NULL;
     block->after = *first;
     if (*first)
@@ -107,7 +95,8 @@ static void enter_granule(struct mt_live *live, struct mt_live_block *block)
 static void leave_granule(struct mt_live *live, struct mt_live_block *block)
 {
     struct mt_live_block **first =
-        &live->by_granule.bucket[hash(granule(block->made.address)) & live->by_granule.mask];
+        &live->by_granule
+             .bucket[mt_live_hash(granule(block->made.address)) & live->by_granule.mask];
     if (block->before)
         block->before->after = block->after;
     else
@@ -137,7 +126,8 @@ static int make_room(struct mt_live *live)
     for (size_t i = 0; i < old; i++)
         for (struct mt_live_block *block = from[i], *next; block; block = next) {
             next = block->next;
-            struct mt_live_block **at = &addresses[hash(block->made.address) & (entries - 1)];
+            struct mt_live_block **at =
+                &addresses[mt_live_hash(block->made.address) & (entries - 1)];
             block->next = *at;
             *at = block;
             enter_granule(live, block);
@@ -174,7 +164,7 @@ static int put(struct mt_live *live, struct mt_live_block *block)
     if (make_room(live))
         return -ENOMEM;
     struct mt_live_block **at =
-        &live->by_address.bucket[hash(block->made.address) & live->by_address.mask];
+        &live->by_address.bucket[mt_live_hash(block->made.address) & live->by_address.mask];
     block->next = *at;
     *at = block;
     enter_granule(live, block);
@@ -190,7 +180,7 @@ static struct mt_live_block *around(struct mt_live *live, uint64_t address)
     if (block)
         return block;
     for (uint64_t i = 0, at = granule(address); i <= live->reach && i <= at && !best; i++) {
-        block = live->by_granule.bucket[hash(at - i) & live->by_granule.mask];
+        block = live->by_granule.bucket[mt_live_hash(at - i) & live->by_granule.mask];
         for (; block; block = block->after)
             if (block->made.kind == MT_ALLOC && granule(block->made.address) == at - i &&
                 block->made.address <= address &&
@@ -205,11 +195,6 @@ static struct mt_live_running *running_on(struct mt_live *live, uint32_t thread)
     return &live->running[thread % MT_LIVE_THREADS];
 }
 
-static struct mt_live_node *node_of(struct mt_live *live, uint64_t address)
-{
-    return &live->nodes[hash(address) % NODES];
-}
-
 /* Return the physical memory of a handle; NULL: it was not made here, or is gone. */
 static struct mt_live_block *memory_of(struct mt_live *live, uint64_t handle)
 {
@@ -220,7 +205,7 @@ static struct mt_live_block *memory_of(struct mt_live *live, uint64_t handle)
 static void end_if_unkept(struct mt_live *live, struct mt_live_block *block)
 {
     if (!mt_live_is_kept(block->physical))
-        free_block(take(live, block->made.address, MT_CUDA_MALLOC));
+        mt_live_free_block(take(live, block->made.address, MT_CUDA_MALLOC));
 }
 
 /* Name the memory of a binding to a multicast object by handle: its address may be gone when the
@@ -264,7 +249,7 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
         mt_live_handle(memory->physical, event, 1);
         return 0;
     }
-    free_block(take(live, event->address, sort));
+    mt_live_free_block(take(live, event->address, sort));
     struct mt_live_block *block = calloc(1, sizeof *block);
     if (!block)
         return -ENOMEM;
@@ -274,14 +259,14 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
     if (running->depth && running->depth <= MT_LIVE_MOST_RUNNING) {
         block->node = running->node[running->depth - 1];
         block->node_name = running->name[running->depth - 1];
-        const struct mt_live_node *node = node_of(live, block->node);
-        block->forward_stack = node->address == block->node ? node->stack : 0;
+        const struct mt_live_node *node = mt_live_node_of(live, block->node);
+        block->forward_stack = node ? node->stack : 0;
     }
     int rc = begin_physical(live, block);
     if (!rc)
         rc = put(live, block);
     if (rc)
-        free_block(block);
+        mt_live_free_block(block);
     return rc;
 }
 
@@ -296,10 +281,12 @@ static void end_life(struct mt_live *live, const struct mt_event *event, uint16_
     }
     struct mt_live_block *block = take(live, event->address, sort);
     if (block && sort == MT_CUDA_MALLOC) {
-        free_block(live->freed);
+        mt_live_free_block(live->freed);
         live->freed = block;
+    } else if (block && block->is_at_peak) {
+        mt_live_keep_gone(live, block, event);
     } else {
-        free_block(block);
+        mt_live_free_block(block);
     }
 }
 
@@ -310,7 +297,7 @@ static void end_mappings(struct mt_live *live, const struct mt_event *event)
     for (struct mt_live_block *block; at < end && (block = take(live, at, MT_CUDA_MAP));) {
         struct mt_live_block *memory = memory_of(live, block->made.CUDA_MAP.handle);
         at += block->made.size;
-        free_block(block);
+        mt_live_free_block(block);
         if (memory) {
             memory->physical->maps -= memory->physical->maps > 0;
             end_if_unkept(live, memory);
@@ -376,6 +363,13 @@ static int note(struct mt_live *live, const struct mt_event *event, uint64_t add
     block->note = notes;
     notes[block->n_notes++] = *event;
     return 0;
+}
+
+bool mt_live_is_news(struct mt_live *live, const struct mt_event *label)
+{
+    uint64_t address = label->kind == MT_NODE_NEW ? label->NODE_NEW.address : label->address;
+    const struct mt_live_block *block = noted(live, label, address);
+    return !block || is_new(block, label);
 }
 
 /* Return its labels to a storage that has memory again. */
@@ -469,8 +463,7 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     case MT_RESIZE:
         return resize(live, event);
     case MT_NODE_NEW:
-        *node_of(live, event->NODE_NEW.node) =
-            (struct mt_live_node){event->NODE_NEW.node, event->stack};
+        mt_live_make_node(live, event);
         return note(live, event, event->NODE_NEW.address);
     case MT_NODE_BEGIN:
         begin_node(live, event);

@@ -9,6 +9,8 @@
 
 #include "trace-format/model.h"
 
+#include <stdbool.h>
+
 struct mt_live;
 
 struct mt_live *mt_live_create(void); /* NULL: no memory */
@@ -18,8 +20,20 @@ void mt_live_destroy(struct mt_live *live);
  * on. */
 int mt_live_event(struct mt_live *live, const struct mt_event *event);
 
-/* Call `each` with the events that make the live memory, ordered by time, until it returns other
- * than 0. Return that, or -ENOMEM. */
+/* Return whether a label says something new of its block, as far as labels are kept, or is of no
+ * block. */
+bool mt_live_is_news(struct mt_live *live, const struct mt_event *label);
+
+/* Return whether readers of a light recording do not know where a node was made, and the stack;
+ * they are told now. */
+bool mt_live_tell_node(struct mt_live *live, uint64_t address, uint32_t *stack);
+
+/* PyTorch's blocks of this event's device are at its peak now: keep them, when they are freed too,
+ * until a higher peak. The event has PyTorch's totals. */
+void mt_live_keep_peak(struct mt_live *live, const struct mt_event *event);
+
+/* Call `each` with the events that make the live memory, and of the kept peaks, ordered by time,
+ * until it returns other than 0. Return that, or -ENOMEM. */
 int mt_live_each(struct mt_live *live, int (*each)(const struct mt_event *event));
 
 #endif

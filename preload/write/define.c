@@ -11,6 +11,8 @@
 static void define(const struct mt_definition *definition)
 {
     int rc = mt_encoder_definition(mt_writer.encoder, definition);
+    if (!rc && mt_writer.light)
+        rc = mt_light_define(mt_writer.light, definition);
     if (rc)
         mt_writer_fail(rc);
     if (mt_encoder_full(mt_writer.encoder))

@@ -15,7 +15,9 @@ void mt_writer_keep_all(int rc)
     mt_message("cannot begin a new segment of %s: %s; memtap keeps all events from here on",
                mt_output_shown(&mt_writer.output), strerror(-rc));
     mt_live_destroy(mt_writer.live);
+    mt_light_destroy(mt_writer.light);
     mt_writer.live = NULL;
+    mt_writer.light = NULL;
 }
 
 /* Return a new trace id: one process of a machine never begins two traces at one time. */

@@ -40,7 +40,7 @@ static bool is_due(void)
 static void work(void)
 {
     mt_writer_drain(false);
-    mt_limits_check(mt_now() - mt_writer.start_ns, mt_writer.events);
+    mt_limits_check(mt_now() - mt_writer.start_ns, mt_writer.seen);
     choose_piece();
 }
 

@@ -6,6 +6,7 @@
 
 #include "order.h"
 #include "output.h"
+#include "preload/light/light.h"
 #include "preload/live/live.h"
 #include "preload/record/intern.h"
 #include "preload/record/tail.h"
@@ -42,6 +43,9 @@ struct mt_writer {
     struct mt_tail_mark mark;        /* how far the file has got */
     uint64_t start_ns, events, lost, last_ns;
     struct mt_live *live;             /* NULL: keep all */
+    struct mt_light *light;           /* NULL: tell all */
+    uint64_t seen;                    /* events, also those that are not told */
+    bool is_gathering;                /* a window is being told: all of it is committed at once */
     struct mt_trace_part older, here; /* older: empty if there is none */
     bool is_beginning;
     int rc; /* is_beginning: a segment is being begun; rc: its result */
@@ -89,5 +93,13 @@ void mt_writer_turn_segment(void);
 /* Return whether all of the program's threads have ended: the process would have ended, too, but
  * for us. */
 bool mt_writer_is_alone(void);
+
+/* Write an event. Return 0. */
+int mt_writer_tell(const struct mt_event *event);
+
+/* Add an event to the window of a light recording; tell the window, before what was taken from the
+ * rings is given back. */
+void mt_writer_add_to_window(const struct mt_event *event);
+void mt_writer_end_window(bool is_last);
 
 #endif

@@ -131,27 +131,40 @@ void mt_writer_end_block(void)
         mt_writer_fail(rc);
     else
         mt_writer_append(bytes, size);
-    if (mt_writer_is_open() && !mt_writer.is_beginning)
+    if (mt_writer_is_open() && !mt_writer.is_beginning && !mt_writer.is_gathering)
         commit();
+}
+
+int mt_writer_tell(const struct mt_event *event)
+{
+    if (!mt_writer_is_open())
+        return 0; /* it was closed a moment ago */
+    mt_writer.events++;
+    int rc = mt_encoder_event(mt_writer.encoder, event);
+    if (rc)
+        give_up(rc, "write");
+    if (mt_encoder_full(mt_writer.encoder))
+        mt_writer_end_block();
+    return 0;
 }
 
 static void write_event(const struct mt_event *event)
 {
     if (!mt_writer_is_open())
         return; /* it was closed a moment ago */
-    mt_writer.events++;
+    mt_writer.seen++;
     mt_watch_note(event);
-    mt_limits_event(event, mt_writer.events);
+    mt_limits_event(event, mt_writer.seen);
     if (event->kind == MT_LOST)
         mt_writer.lost += event->LOST.count;
+    if (mt_writer.light) {
+        mt_writer_add_to_window(event);
+        return;
+    }
     int rc = mt_writer.live ? mt_live_event(mt_writer.live, event) : 0;
     if (rc)
         mt_writer_keep_all(rc);
-    rc = mt_encoder_event(mt_writer.encoder, event);
-    if (rc)
-        give_up(rc, "write");
-    if (mt_encoder_full(mt_writer.encoder))
-        mt_writer_end_block();
+    mt_writer_tell(event);
 }
 
 static void write_timed(struct mt_event *event)
@@ -222,8 +235,11 @@ void mt_writer_drain(bool is_last)
     if (rc)
         return; /* try next time */
     mt_writer_define();
+    mt_writer.is_gathering = mt_writer.light != NULL;
     write_events();
     write_losses(is_last);
+    mt_writer_end_window(is_last);
+    mt_writer.is_gathering = false;
     mt_writer_end_block();
     if (mt_writer_is_open())
         mt_writer_turn_segment();
@@ -261,6 +277,8 @@ static void open_trace(void)
     commit();
     if (mt_settings.keep_bytes)
         mt_writer.live = mt_live_create();
+    if (mt_settings.is_light && mt_writer.live)
+        mt_writer.light = mt_light_create();
 }
 
 static void write_head(void)
@@ -338,7 +356,7 @@ static void *run(void *unused)
         if (wait_for_work(is_first) && mt_writer_is_alone())
             break; /* the C library calls exit when we have ended, too */
         mt_writer_drain(false);
-        mt_limits_check(mt_now() - mt_writer.start_ns, mt_writer.events);
+        mt_limits_check(mt_now() - mt_writer.start_ns, mt_writer.seen);
     }
     if (atomic_load(&mt_writer.is_left))
         mt_writer.cpu_ns += mt_clock(CLOCK_THREAD_CPUTIME_ID);

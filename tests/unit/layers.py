@@ -26,6 +26,7 @@ SUBFOLDERS = {
         "loader",
         "record",
         "live",
+        "light",
         "native",
         "python",
         "modules",

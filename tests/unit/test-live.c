@@ -34,8 +34,9 @@ static int count(const struct mt_event *event)
     return 0;
 }
 
-/* The training scenario, of which everything before an event is replaced by what was live then. */
-static struct mt_analysis analyze(const char *whole, size_t forgotten)
+/* The training scenario, of which everything before an event is replaced by what was live then; and
+ * by what was live at the peak, the event of that number (from 1), if it is forgotten too. */
+static struct mt_analysis analyze(const char *whole, size_t forgotten, size_t peak)
 {
     struct mt_reader *reader;
     struct mt_batch batch;
@@ -57,8 +58,12 @@ static struct mt_analysis analyze(const char *whole, size_t forgotten)
                 mt_build_raw(rebuilt, &batch.events[i]);
             else
                 ck_assert_int_eq(mt_live_event(live, &batch.events[i]), 0);
+            if (n + 1 == peak && n < forgotten)
+                mt_live_keep_peak(live, &batch.events[i]);
         }
     }
+    if (forgotten >= n)
+        ck_assert_int_eq(mt_live_each(live, rebuild), 0);
     mt_reader_close(reader);
     mt_live_destroy(live);
     mt_build_end(rebuilt);
@@ -70,8 +75,8 @@ static struct mt_analysis analyze(const char *whole, size_t forgotten)
     return analysis;
 }
 
-/* Wherever the past is cut off before the peak. */
-START_TEST(categories_survive)
+/* Wherever the past is cut off before the peak; or behind it, where the peak is kept. */
+static void check_categories(bool is_peak_kept)
 {
     char path[] = "/tmp/memtap-live-XXXXXX";
     struct mt_builder *builder = mt_builder_create();
@@ -79,10 +84,11 @@ START_TEST(categories_survive)
     close(mkstemp(path));
     mt_builder_write(builder, path);
     mt_builder_destroy(builder);
-    struct mt_analysis whole = analyze(path, 0);
-    size_t peak = whole.devices[0].peak.event;
-    for (size_t forgotten = 1; forgotten < peak; forgotten++) {
-        struct mt_analysis part = analyze(path, forgotten);
+    struct mt_analysis whole = analyze(path, 0, 0);
+    size_t peak = whole.devices[0].peak.event, events = whole.replay.events;
+    for (size_t forgotten = is_peak_kept ? peak : 1; forgotten < (is_peak_kept ? events : peak);
+         forgotten++) {
+        struct mt_analysis part = analyze(path, forgotten, is_peak_kept ? peak : 0);
         const struct mt_device *a = &whole.devices[0], *b = &part.devices[0];
         ck_assert_uint_eq(part.replay.oddities.drift, 0);
         ck_assert_uint_eq(part.replay.oddities.unknown, 0);
@@ -97,6 +103,17 @@ START_TEST(categories_survive)
     }
     mt_analysis_destroy(&whole);
     unlink(path);
+}
+
+START_TEST(categories_survive)
+{
+    check_categories(false);
+}
+END_TEST
+
+START_TEST(peaks_survive)
+{
+    check_categories(true);
 }
 END_TEST
 
@@ -123,9 +140,9 @@ START_TEST(open_ranges_survive)
     close(mkstemp(path));
     mt_builder_write(builder, path);
     mt_builder_destroy(builder);
-    struct mt_analysis whole = analyze(path, 0);
+    struct mt_analysis whole = analyze(path, 0, 0);
     for (size_t forgotten = 1; forgotten < whole.devices[0].peak.event; forgotten++) {
-        struct mt_analysis part = analyze(path, forgotten);
+        struct mt_analysis part = analyze(path, forgotten, 0);
         mt_range_text(text, sizeof text, part.replay.definitions, &part.replay.tracker.ranges,
                       part.devices[0].at.range);
         ck_assert_msg(!strcmp(text, "simulate > solve > fft: plan"), "without the first %zu: %s",
@@ -156,7 +173,7 @@ START_TEST(storages_survive)
     mt_builder_destroy(builder);
     static const size_t forgotten[] = {0, 1, 2, 6, 7};
     for (size_t i = 0; i < sizeof forgotten / sizeof *forgotten; i++) {
-        struct mt_analysis analysis = analyze(path, forgotten[i]);
+        struct mt_analysis analysis = analyze(path, forgotten[i], 0);
         ck_assert_uint_eq(analysis.devices[0].category[MT_CATEGORY_PARAMETERS].bytes, SIZE);
         mt_analysis_destroy(&analysis);
     }
@@ -177,7 +194,7 @@ START_TEST(unknown_values_survive)
     mt_builder_write(builder, path);
     mt_builder_destroy(builder);
     for (size_t forgotten = 0; forgotten < SIZES + REALS; forgotten++) {
-        struct mt_analysis analysis = analyze(path, forgotten);
+        struct mt_analysis analysis = analyze(path, forgotten, 0);
         ck_assert_uint_eq(analysis.replay.uncomputed.sizes, SIZES);
         ck_assert_uint_eq(analysis.replay.uncomputed.reals, REALS);
         ck_assert_uint_eq(analysis.replay.uncomputed.numbers, 0);
@@ -242,7 +259,7 @@ START_TEST(segments_keep_their_names)
     mt_builder_write(builder, path);
     mt_builder_destroy(builder);
     for (size_t forgotten = 0; forgotten < 3; forgotten++) {
-        struct mt_analysis analysis = analyze(path, forgotten);
+        struct mt_analysis analysis = analyze(path, forgotten, 0);
         const struct mt_replay *replay = &analysis.replay;
         ck_assert_uint_eq(mt_heap_at(&replay->cuda.heap, SEGMENT)->name, NAME);
         ck_assert_uint_eq(mt_heap_at(&replay->blocks, SEGMENT)->name, 0);
@@ -295,12 +312,12 @@ START_TEST(physical_memory_survives)
         close(mkstemp(path));
         mt_builder_write(builder, path);
         mt_builder_destroy(builder);
-        struct mt_analysis whole = analyze(path, 0);
+        struct mt_analysis whole = analyze(path, 0, 0);
         const struct mt_cuda_level *a = &whole.replay.cuda;
         for (size_t forgotten = 1; forgotten < end; forgotten++) {
             if (happens[forgotten].kind == MT_CUDA_FREE_FAILED)
                 continue; /* a free is told before it is known to have failed */
-            struct mt_analysis part = analyze(path, forgotten);
+            struct mt_analysis part = analyze(path, forgotten, 0);
             const struct mt_cuda_level *b = &part.replay.cuda;
             ck_assert_msg(b->heap.total[1].bytes == a->heap.total[1].bytes &&
                               b->mapped.total[1].bytes == a->mapped.total[1].bytes && !b->unknown,
@@ -319,6 +336,7 @@ int main(void)
 {
     TCase *tests = tcase_create("live");
     tcase_add_test(tests, categories_survive);
+    tcase_add_test(tests, peaks_survive);
     tcase_add_test(tests, open_ranges_survive);
     tcase_add_test(tests, storages_survive);
     tcase_add_test(tests, unknown_values_survive);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gather a window: match what belongs together, and follow phases and totals. */
+#include "light-window.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LEAST_TOLD 1000u            /* events that are told at the beginning */
+#define REQUESTED_BEFORE UINT32_MAX /* a thread's request, of an earlier window */
+
+static uint32_t *bucket_of(struct mt_light *light, uint64_t address)
+{
+    return &light->bucket[(address * 0x9e3779b97f4a7c15u) >> 48];
+}
+_Static_assert(MT_LIGHT_WINDOW == 1u << 16, "the hash has 16 bits");
+
+/* Find a block that was made in the window and has not ended; NULL where there is none. */
+static uint32_t *find(struct mt_light *light, uint64_t address)
+{
+    uint32_t *at = bucket_of(light, address);
+    while (*at && mt_light_at(light, *at)->event.ALLOC.address != address)
+        at = &mt_light_at(light, *at)->next;
+    return *at ? at : NULL;
+}
+
+static uint32_t find_place(struct mt_light *light, uint64_t address)
+{
+    uint32_t *at = address ? find(light, address) : NULL;
+    return at ? *at : 0;
+}
+
+/* End the block at an address. Return its place. */
+static uint32_t end_life(struct mt_light *light, uint64_t address, uint32_t end)
+{
+    uint32_t *at = find(light, address);
+    if (!at)
+        return 0;
+    uint32_t place = *at;
+    struct mt_light_slot *slot = mt_light_at(light, place);
+    *at = slot->next;
+    slot->end = end;
+    return place;
+}
+
+static void begin_life(struct mt_light *light, uint32_t place)
+{
+    struct mt_light_slot *slot = mt_light_at(light, place);
+    uint32_t *first = bucket_of(light, slot->event.ALLOC.address);
+    slot->next = *first;
+    *first = place;
+}
+
+/* A phase ends on a device: tell its highest and its lowest total. */
+static void end_span(struct mt_light *light, struct mt_light_device *device)
+{
+    if (device->least)
+        mt_light_at(light, device->least)->is_told = true;
+    if (device->most)
+        mt_light_at(light, device->most)->is_told = true;
+    device->least = device->most = 0;
+}
+
+static uint64_t allocated_at(struct mt_light *light, uint32_t place)
+{
+    return mt_light_at(light, place)->event.ALLOC.allocated;
+}
+
+/* Tell a device's first event, changes of what is reserved, and the begin of a phase. */
+static void see_totals(struct mt_light *light, struct mt_light_slot *slot, uint32_t place)
+{
+    struct mt_light_device *device = mt_light_device_of(light, slot->event.device);
+    uint64_t allocated = slot->event.ALLOC.allocated, reserved = slot->event.ALLOC.reserved;
+    if (!device->is_used || device->reserved != reserved)
+        slot->is_told = slot->has_block = true;
+    if (!device->is_used || device->run != light->phases.now.run) {
+        end_span(light, device);
+        device->run = light->phases.now.run;
+        slot->is_told = true;
+    }
+    device->is_used = true;
+    device->allocated = allocated;
+    device->reserved = reserved;
+    if (!device->least || allocated < allocated_at(light, device->least))
+        device->least = place;
+    if (!device->most || allocated > allocated_at(light, device->most))
+        device->most = place;
+    if (!device->highest || allocated > allocated_at(light, device->highest))
+        device->highest = place;
+}
+
+static void alloc(struct mt_light *light, struct mt_light_slot *slot,
+                  struct mt_light_thread *thread, uint32_t place)
+{
+    uint32_t request = thread->request;
+    thread->request = 0;
+    end_life(light, slot->event.ALLOC.address, place); /* its free is missing */
+    begin_life(light, place);
+    if (request == REQUESTED_BEFORE)
+        slot->has_block = true;
+    else if (request)
+        mt_light_at(light, request)->of = place;
+    see_totals(light, slot, place);
+}
+
+/* Tell the end of a node that has begun before the window, or that is not known. */
+static void end_node(struct mt_light_slot *slot, struct mt_light_thread *thread)
+{
+    uint32_t i = thread->n_nodes;
+    while (i && thread->node[i - 1].address != slot->event.NODE_END.node)
+        i--;
+    slot->of = i ? thread->node[i - 1].begun : 0;
+    slot->is_told |= !slot->of;
+    slot->is_told |= mt_light_node_end(thread, slot->event.NODE_END.node);
+}
+
+static int gather(struct mt_light *light, struct mt_light_slot *slot,
+                  struct mt_light_thread *thread, uint32_t place)
+{
+    const struct mt_event *event = &slot->event;
+    switch (event->kind) {
+    case MT_ALLOC:
+        alloc(light, slot, thread, place);
+        return 0;
+    case MT_FREE:
+        slot->of = end_life(light, event->FREE.address, place);
+        see_totals(light, slot, place);
+        return 0;
+    case MT_NODE_NEW:
+        slot->of = find_place(light, event->NODE_NEW.address);
+        return 0;
+    case MT_NODE_BEGIN:
+        return mt_light_node_begin(thread, event->NODE_BEGIN.node, place);
+    case MT_NODE_END:
+        end_node(slot, thread);
+        return 0;
+    case MT_REQUEST:
+        thread->request = place;
+        return 0;
+    case MT_REQUEST_STREAM:
+    case MT_FREE_WAITS:
+    case MT_FREE_DONE:
+        return 0;
+    case MT_OOM:
+        light->tells_all = slot->is_told = true;
+        return 0;
+    case MT_LOST:
+        thread->n_nodes = 0; /* as in the tracker */
+        break;
+    }
+    if (mt_light_is_label(event->kind))
+        slot->of = find_place(light, event->address);
+    else
+        slot->is_told = true;
+    return 0;
+}
+
+bool mt_light_is_telling_all(const struct mt_light *light)
+{
+    return light->events < LEAST_TOLD ||
+           (light->events < light->all_until_event &&
+            mt_light_iterations(&light->phases) - light->iterations_before <= light->all_until);
+}
+
+int mt_light_add(struct mt_light *light, const struct mt_event *event)
+{
+    struct mt_light_thread *thread = mt_light_phases_thread(&light->phases, event->thread);
+    if (!thread)
+        return -ENOMEM;
+    if (!light->n)
+        light->tells_all = mt_light_is_telling_all(light);
+    else if (light->n == MT_LIGHT_WINDOW ||
+             (light->tells_all && !mt_light_is_telling_all(light) && event->kind != MT_OOM))
+        return -EAGAIN;
+    uint32_t place = ++light->n;
+    struct mt_light_slot *slot = mt_light_at(light, place);
+    *slot = (struct mt_light_slot){.event = *event};
+    slot->node = thread->n_nodes ? thread->node[thread->n_nodes - 1].begun : 0;
+    slot->is_told = mt_light_phases_follow(&light->phases, thread, event);
+    light->events++;
+    return gather(light, slot, thread, place);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts that light-window.c, which gathers a window, and light.c, which tells it, share. */
+#ifndef MT_LIGHT_WINDOW_H
+#define MT_LIGHT_WINDOW_H
+
+#include "light-phases.h"
+#include "light.h"
+
+#define MT_LIGHT_WINDOW 65536u /* events */
+#define MT_LIGHT_DEVICES 64u
+
+/* Places count from 1; 0: none, or none in this window. */
+struct mt_light_slot {
+    struct mt_event event;
+    uint32_t of; /* the alloc of the block that a label, a free or a request is of; or the begin of
+                    the node that this ends */
+    uint32_t node; /* the begin of the innermost node that runs */
+    uint32_t end;  /* of an alloc: the free */
+    uint32_t next; /* of an alloc: another one of the same hash */
+    bool is_told;
+    bool has_block; /* an alloc's: its block is told, not only its totals */
+};
+
+struct mt_light_device {
+    bool is_used;
+    uint64_t allocated, reserved;           /* PyTorch's totals after the last gathered event, */
+    uint64_t was_allocated, was_reserved;   /* after the last one that was passed on or told, */
+    uint64_t told_allocated, told_reserved; /* and as a reader knows them */
+    uint64_t peak, peak_told_ns;
+    uint32_t run;           /* of the phase that these are of: */
+    uint32_t least, most;   /* places */
+    uint32_t highest;       /* of the window */
+    struct mt_light_count { /* blocks that were not told, by stack */
+        uint64_t blocks, bytes;
+    } *count;
+    size_t n_counts;
+};
+
+struct mt_light {
+    struct mt_light_slot slot[MT_LIGHT_WINDOW];
+    uint32_t n, passed;               /* events; those that were told or left */
+    uint32_t bucket[MT_LIGHT_WINDOW]; /* of blocks that are made in the window */
+    struct mt_light_phases phases;
+    struct mt_light_device device[MT_LIGHT_DEVICES];
+    uint64_t events;            /* so far */
+    uint64_t all_until_event;   /* up to here all are told, */
+    uint32_t all_until;         /* unless so many iterations have begun */
+    uint32_t iterations_before; /* as of the call of mt_light_tell_all */
+    bool tells_all;             /* of this window */
+    bool has_left_requests;     /* readers know that requests are not known any more */
+    uint64_t counts_told_ns;
+};
+
+static inline struct mt_light_slot *mt_light_at(struct mt_light *light, uint32_t place)
+{
+    return &light->slot[place - 1];
+}
+
+static inline struct mt_light_device *mt_light_device_of(struct mt_light *light, int device)
+{
+    return &light->device[(unsigned)(device + 1) % MT_LIGHT_DEVICES];
+}
+
+/* Return whether an event of this kind says something of a block, and needs to say it once. */
+static inline bool mt_light_is_label(unsigned kind)
+{
+    return mt_kind_about[kind] == MT_ABOUT_LABEL || kind == MT_WORKSPACE;
+}
+
+/* Return whether everything is told at present. */
+bool mt_light_is_telling_all(const struct mt_light *light);
+
+#endif

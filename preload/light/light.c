@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decide what of a window is told, and tell it. */
+#include "light-window.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is told whole at the beginning and on demand. */
+#define ALL_ITERATIONS 3u
+#define ALL_EVENTS 1000000u
+#define PERIOD_NS 10000000000u /* from a told moment to the next, and from counts to counts */
+
+struct mt_light *mt_light_create(void)
+{
+    struct mt_light *light = calloc(1, sizeof *light);
+    if (light)
+        mt_light_tell_all(light);
+    return light;
+}
+
+void mt_light_destroy(struct mt_light *light)
+{
+    if (!light)
+        return;
+    mt_light_phases_clear(&light->phases);
+    for (unsigned i = 0; i < MT_LIGHT_DEVICES; i++)
+        free(light->device[i].count);
+    free(light);
+}
+
+int mt_light_define(struct mt_light *light, const struct mt_definition *definition)
+{
+    return mt_light_phases_define(&light->phases, definition);
+}
+
+void mt_light_tell_all(struct mt_light *light)
+{
+    light->iterations_before = mt_light_iterations(&light->phases);
+    light->all_until = ALL_ITERATIONS;
+    light->all_until_event = light->events + ALL_EVENTS;
+}
+
+/* --- deciding ---------------------------------------------------------------------------- */
+
+static bool is_new_peak(struct mt_light *light, const struct mt_light_device *device)
+{
+    return device->highest &&
+           mt_light_at(light, device->highest)->event.ALLOC.allocated > device->peak;
+}
+
+/* Return whether the window's highest moment is told. */
+static bool has_moment(struct mt_light *light, const struct mt_light_device *device)
+{
+    if (!device->highest)
+        return false;
+    uint64_t time_ns = mt_light_at(light, device->highest)->event.time_ns;
+    return is_new_peak(light, device) || time_ns - device->peak_told_ns >= PERIOD_NS;
+}
+
+static bool lives_at(const struct mt_light_slot *slot, uint32_t place, uint32_t moment)
+{
+    return place <= moment && (!slot->end || slot->end > moment);
+}
+
+/* Tell blocks that live at the window's end, or at its highest moment. */
+static void decide_block(struct mt_light *light, struct mt_light_slot *slot, uint32_t place)
+{
+    const struct mt_light_device *device = mt_light_device_of(light, slot->event.device);
+    slot->has_block |=
+        !slot->end || (has_moment(light, device) && lives_at(slot, place, device->highest));
+    slot->is_told |= slot->has_block;
+}
+
+static bool is_of_told_block(struct mt_light *light, const struct mt_light_slot *slot)
+{
+    return slot->of && mt_light_at(light, slot->of)->has_block;
+}
+
+/* Decide what needs nothing but the window. Labels of older blocks are decided when they are told.
+ */
+static void decide(struct mt_light *light, struct mt_light_slot *slot)
+{
+    switch (slot->event.kind) {
+    case MT_FREE:
+        slot->is_told |= !slot->of || is_of_told_block(light, slot);
+        break;
+    case MT_REQUEST:
+        slot->is_told |= !slot->of || is_of_told_block(light, slot);
+        break;
+    default:
+        slot->is_told |= is_of_told_block(light, slot) && slot->event.kind != MT_NODE_END;
+    }
+}
+
+/* Tell the nodes around what is told. */
+static void tell_nodes(struct mt_light *light, uint32_t node)
+{
+    for (struct mt_light_slot *begin; node; node = begin->node) {
+        begin = mt_light_at(light, node);
+        begin->is_told = true;
+    }
+}
+
+static void tell_open_nodes(struct mt_light *light)
+{
+    for (size_t i = 0; i < light->phases.n_threads; i++) {
+        struct mt_light_thread *thread = &light->phases.thread[i];
+        for (uint32_t k = 0; k < thread->n_nodes; k++)
+            tell_nodes(light, thread->node[k].begun);
+    }
+}
+
+static void decide_all(struct mt_light *light)
+{
+    for (unsigned i = 0; i < MT_LIGHT_DEVICES; i++) {
+        struct mt_light_device *device = &light->device[i];
+        if (device->least)
+            mt_light_at(light, device->least)->is_told = true;
+        if (device->most)
+            mt_light_at(light, device->most)->is_told = true;
+    }
+    for (uint32_t place = 1; place <= light->n; place++) {
+        struct mt_light_slot *slot = mt_light_at(light, place);
+        slot->is_told |= light->tells_all;
+        slot->has_block |= light->tells_all && slot->event.kind == MT_ALLOC;
+        if (slot->event.kind == MT_ALLOC)
+            decide_block(light, slot, place);
+    }
+    for (uint32_t place = 1; place <= light->n; place++)
+        decide(light, mt_light_at(light, place));
+    tell_open_nodes(light);
+    for (uint32_t place = 1; place <= light->n; place++) {
+        struct mt_light_slot *slot = mt_light_at(light, place);
+        if (slot->is_told)
+            tell_nodes(light, slot->event.kind == MT_NODE_BEGIN ? place : slot->node);
+    }
+    for (uint32_t place = 1; place <= light->n; place++) {
+        struct mt_light_slot *slot = mt_light_at(light, place);
+        if (slot->event.kind == MT_NODE_END && slot->of)
+            slot->is_told |= mt_light_at(light, slot->of)->is_told;
+    }
+}
+
+/* --- telling ----------------------------------------------------------------------------- */
+
+struct telling {
+    struct mt_light *light;
+    struct mt_live *live;
+    int (*tell)(const struct mt_event *event);
+};
+
+/* Tell PyTorch's totals, if a reader would expect others. Thread 0, which is the recording's own,
+ * is in no phase. */
+static int tell_totals(const struct telling *to, struct mt_light_device *device, int index,
+                       uint64_t time_ns)
+{
+    if (device->told_allocated == device->was_allocated &&
+        device->told_reserved == device->was_reserved)
+        return 0;
+    struct mt_event event = {.time_ns = time_ns,
+                             .kind = MT_FREE,
+                             .device = (int16_t)index,
+                             .FREE = {0, 0, device->was_allocated, device->was_reserved}};
+    device->told_allocated = device->was_allocated;
+    device->told_reserved = device->was_reserved;
+    return to->tell(&event);
+}
+
+static void count_block(struct mt_light_device *device, const struct mt_event *event)
+{
+    if (event->stack >= device->n_counts) {
+        size_t n = event->stack + event->stack / 2 + 64;
+        struct mt_light_count *count = realloc(device->count, n * sizeof *count);
+        if (!count)
+            return; /* these are not counted */
+        memset(count + device->n_counts, 0, (n - device->n_counts) * sizeof *count);
+        device->count = count;
+        device->n_counts = n;
+    }
+    device->count[event->stack].blocks++;
+    device->count[event->stack].bytes += event->size;
+}
+
+/* A replay of the allocator needs all blocks: from here on readers do not know what was requested.
+ */
+static int leave_requests(const struct telling *to, const struct mt_event *event)
+{
+    struct mt_event unknown = *event;
+    if (to->light->has_left_requests)
+        return 0;
+    to->light->has_left_requests = true;
+    unknown.kind = MT_REQUEST_STREAM;
+    memset(unknown.arg, 0, sizeof unknown.arg);
+    unknown.REQUEST_STREAM.stream = MT_STREAM_UNKNOWN;
+    return to->tell(&unknown);
+}
+
+/* Leave a block out: count it. */
+static int leave_block(const struct telling *to, struct mt_light_device *device,
+                       const struct mt_event *event)
+{
+    count_block(device, event);
+    return leave_requests(to, event);
+}
+
+static int tell_block(const struct telling *to, struct mt_light_slot *slot)
+{
+    struct mt_light_device *device = mt_light_device_of(to->light, slot->event.device);
+    struct mt_event event = slot->event;
+    bool has_block =
+        event.kind == MT_ALLOC ? slot->has_block : !slot->of || is_of_told_block(to->light, slot);
+    int rc = 0;
+    if (slot->is_told && has_block)
+        rc = tell_totals(to, device, event.device, event.time_ns);
+    device->was_allocated = event.ALLOC.allocated;
+    device->was_reserved = event.ALLOC.reserved;
+    if (event.kind == MT_ALLOC && !slot->has_block)
+        rc = leave_block(to, device, &event);
+    if (rc || !slot->is_told)
+        return rc;
+    if (!has_block) {
+        event.kind = MT_FREE;
+        event.address = event.size = 0;
+    }
+    device->told_allocated = device->was_allocated;
+    device->told_reserved = device->was_reserved;
+    return to->tell(&event);
+}
+
+/* Labels of a block of this window go with it; another block's are told once each. */
+static bool is_news(const struct telling *to, const struct mt_light_slot *slot)
+{
+    const struct mt_event *event = &slot->event;
+    bool is_label = mt_light_is_label(event->kind) || event->kind == MT_NODE_NEW;
+    return is_label && !slot->of && mt_live_is_news(to->live, event);
+}
+
+/* Before a node runs, readers need to know where it was made: of thread 0, this is in no phase. */
+static int tell_made(const struct telling *to, const struct mt_event *begin)
+{
+    struct mt_event made = {.time_ns = begin->time_ns, .kind = MT_NODE_NEW, .device = MT_NO_DEVICE};
+    made.NODE_NEW.node = begin->NODE_BEGIN.node;
+    return mt_live_tell_node(to->live, made.NODE_NEW.node, &made.stack) ? to->tell(&made) : 0;
+}
+
+static int tell_slot(const struct telling *to, struct mt_light_slot *slot)
+{
+    const struct mt_event *event = &slot->event;
+    slot->is_told |= is_news(to, slot);
+    int rc = mt_live_event(to->live, event);
+    if (rc)
+        return rc;
+    if (event->kind == MT_ALLOC || event->kind == MT_FREE)
+        return tell_block(to, slot);
+    if (slot->is_told && event->kind == MT_NODE_NEW)
+        mt_live_tell_node(to->live, event->NODE_NEW.node, &(uint32_t){0});
+    if (slot->is_told && event->kind == MT_NODE_BEGIN)
+        rc = tell_made(to, event);
+    if (rc)
+        return rc;
+    bool is_left = to->light->has_left_requests && event->kind == MT_REQUEST_STREAM;
+    return slot->is_told && !is_left ? to->tell(event) : 0;
+}
+
+static int tell_window(const struct telling *to)
+{
+    struct mt_light *light = to->light;
+    int rc = 0;
+    for (uint32_t place = 1; !rc && place <= light->n; place++) {
+        struct mt_light_slot *slot = mt_light_at(light, place);
+        struct mt_light_device *device = mt_light_device_of(light, slot->event.device);
+        rc = tell_slot(to, slot);
+        light->passed = place;
+        if (device->highest != place)
+            continue;
+        if (has_moment(light, device))
+            device->peak_told_ns = slot->event.time_ns;
+        if (is_new_peak(light, device)) {
+            device->peak = slot->event.ALLOC.allocated;
+            mt_live_keep_peak(to->live, &slot->event);
+        }
+    }
+    return rc;
+}
+
+static int tell_counts_of(const struct telling *to, struct mt_light_device *device, int index,
+                          uint64_t time_ns)
+{
+    int rc = 0;
+    for (size_t stack = 0; !rc && stack < device->n_counts; stack++) {
+        struct mt_light_count *count = &device->count[stack];
+        struct mt_event event = {.time_ns = time_ns,
+                                 .kind = MT_SHORT_LIVED,
+                                 .device = (int16_t)index,
+                                 .stack = (uint32_t)stack,
+                                 .SHORT_LIVED = {count->blocks, count->bytes}};
+        if (count->blocks)
+            rc = to->tell(&event);
+        *count = (struct mt_light_count){0};
+    }
+    return rc;
+}
+
+static int finish_devices(const struct telling *to, uint64_t time_ns, bool tells_counts)
+{
+    int rc = 0;
+    for (int i = 0; !rc && i < (int)MT_LIGHT_DEVICES; i++) {
+        struct mt_light_device *device = &to->light->device[i];
+        int index = i - 1; /* mt_light_device_of */
+        if (device->is_used)
+            rc = tell_totals(to, device, index, time_ns);
+        if (!rc && tells_counts)
+            rc = tell_counts_of(to, device, index, time_ns);
+        device->least = device->most = device->highest = 0;
+    }
+    return rc;
+}
+
+static void begin_window(struct mt_light *light)
+{
+    for (size_t i = 0; i < light->phases.n_threads; i++) {
+        struct mt_light_thread *thread = &light->phases.thread[i];
+        thread->request = thread->request ? UINT32_MAX : 0;
+        for (uint32_t k = 0; k < thread->n_nodes; k++)
+            thread->node[k].begun = 0;
+    }
+    memset(light->bucket, 0, sizeof light->bucket);
+    light->n = light->passed = 0;
+}
+
+void mt_light_give_up(struct mt_light *light, int (*tell)(const struct mt_event *event))
+{
+    while (light->passed < light->n)
+        tell(&mt_light_at(light, ++light->passed)->event);
+}
+
+int mt_light_end(struct mt_light *light, struct mt_live *live, bool is_last,
+                 int (*tell)(const struct mt_event *event))
+{
+    const struct telling to = {light, live, tell};
+    if (!light->n && !is_last)
+        return 0;
+    decide_all(light);
+    uint64_t time_ns =
+        light->n ? mt_light_at(light, light->n)->event.time_ns : light->counts_told_ns;
+    bool tells_counts = is_last || time_ns - light->counts_told_ns >= PERIOD_NS;
+    int rc = tell_window(&to);
+    if (!rc)
+        rc = finish_devices(&to, time_ns, tells_counts);
+    if (rc)
+        return rc;
+    if (tells_counts)
+        light->counts_told_ns = time_ns;
+    begin_window(light);
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The window of a light recording. */
+#include "writer-parts.h"
+
+#include <errno.h>
+
+/* The live memory is not known any more: tell all from here on. */
+static void keep_all(int rc)
+{
+    if (mt_writer.light)
+        mt_light_give_up(mt_writer.light, mt_writer_tell);
+    mt_writer_keep_all(rc);
+}
+
+void mt_writer_end_window(bool is_last)
+{
+    int rc = mt_writer.light
+                 ? mt_light_end(mt_writer.light, mt_writer.live, is_last, mt_writer_tell)
+                 : 0;
+    if (rc)
+        keep_all(rc);
+}
+
+void mt_writer_add_to_window(const struct mt_event *event)
+{
+    int rc = mt_light_add(mt_writer.light, event);
+    if (rc == -EAGAIN) {
+        mt_writer_end_window(false);
+        rc = mt_writer.light ? mt_light_add(mt_writer.light, event) : 0;
+    }
+    if (rc)
+        keep_all(rc);
+}

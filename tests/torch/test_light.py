@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A light recording says what a full one does: the peak by category, line and module, how many iterations there were and
+what each left, and what is live at the end; also where the program is killed. It takes a small part of the events."""
+import json
+
+from harness import MEMTAP, ROOT, ZOO, Forks, Path, check, equal, finish, folder, must_run, need_torch
+
+CASES = ("steady", "late_peak", "leak", "late_optimizer", "generate", "twice")
+PROGRAM = ROOT / "tests" / "torch" / "light.py"
+PROGRAMS = {case: (PROGRAM, case) for case in CASES} | {
+    "killed": (PROGRAM, "leak", "kill"),
+    "amp": (ZOO / "amp.py", "--steps", 8, "--batch", 8),
+    "kv_cache": (ZOO / "kv_cache.py", "--tokens", 16, "--batch", 8),
+}
+LEAST_SAVED = {"steady": 4, "late_peak": 4, "leak": 4, "late_optimizer": 4, "kv_cache": 3}  # times as many events
+EXACT = 0.999  # of the bytes
+
+
+def ask(trace, *command):
+    return json.loads(must_run([MEMTAP, *command, "--format", "json", trace]).stdout)
+
+
+def by_place(device):
+    rows = {}
+    for row in device["call_sites"]:
+        key = json.dumps([row[name] for name in ("category", "operator", "line", "name", "guess")])
+        rows[key] = rows.get(key, 0) + row["bytes"]
+    return rows
+
+
+def by_module(trace):
+    rows = {}
+    for device in ask(trace, "report", "--by", "module")["devices"]:
+        rows |= {row["name"]: row["bytes"] for row in device["groups"]["groups"]}
+    return rows
+
+
+def near(what, got, wanted):
+    """As many bytes in the same rows."""
+    same = sum(min(size, got.get(row, 0)) for row, size in wanted.items())
+    rows = {row: (size, got.get(row)) for row, size in wanted.items() if size != got.get(row)}
+    check(same >= EXACT * sum(wanted.values()) and sum(got.values()) <= sum(wanted.values()),
+          f"{what}: {same} of {sum(wanted.values())} bytes are in the same rows; not these: {rows}")
+
+
+def live_at_end(trace):
+    blocks = [block for device in ask(trace, "blocks", "--at", "end")["devices"] for block in device["blocks"]]
+    return sorted(str([block[name] for name in ("size", "category", "rule", "dtype", "module", "name")])
+                  for block in blocks)
+
+
+def compare(name, full, lighter):
+    a, b = ask(full, "report"), ask(lighter, "report")
+    equal(f"{name}: oddities", b["oddities"], a["oddities"])
+    for x, y in zip(a["devices"], b["devices"], strict=True):
+        for value in ("allocated", "reserved", "phase", "iteration"):
+            equal(f"{name}: {value} at the peak", y["peak"][value], x["peak"][value])
+        equal(f"{name}: iterations", y["iterations"], x["iterations"])
+        equal(f"{name}: growth", y["growth"]["per_iteration"], x["growth"]["per_iteration"])
+        near(f"{name}: categories", y["peak"]["categories"], x["peak"]["categories"])
+        near(f"{name}: lines", by_place(y), by_place(x))
+    near(f"{name}: modules", by_module(lighter), by_module(full))
+    equal(f"{name}: live at the end", live_at_end(lighter), live_at_end(full))
+    saved = a["events"] / b["events"]
+    print(f"{name}: {a['events']} events, {b['events']} light, {a['bytes']} and {b['bytes']} bytes")
+    check(saved >= LEAST_SAVED.get(name, 1), f"{name}: only {saved:.1f} times as few events")
+
+
+def main():
+    need_torch()
+    with folder() as work, Forks(PROGRAM, *{program[0] for program in PROGRAMS.values()}) as forks:
+        for name, program in PROGRAMS.items():
+            traces = [Path(work) / f"{name}{kind}.mtap" for kind in ("", "-light")]
+            for trace, value in zip(traces, "01"):
+                code, output = forks.run(trace, *program, env={"MEMTAP_LIGHT": value})
+                check(code in (0, -9), f"{name} ended with {code}: {output}")
+            compare(name, *traces)
+    finish()
+
+
+if __name__ == "__main__":
+    main()
