@@ -65,7 +65,7 @@ static int acts(uint32_t number)
 
 static int begins_command(const char *text)
 {
-    return !strncmp(text, "##[", 3) || !strncmp(text, "##vso[", 6);
+    return *text == '#' && (!strncmp(text, "##[", 3) || !strncmp(text, "##vso[", 6));
 }
 
 size_t mt_safe_next(const char *text, bool *is_safe)

@@ -163,6 +163,14 @@ static const struct {
     [MT_FOR_PROPERTY] = {"%,:", "%%%02X"},
 };
 
+/* Move behind letters and digits of ASCII, which mean nothing in any place. */
+static const char *skip_plain(const char **text)
+{
+    while ((unsigned char)((**text | ' ') - 'a') < 26 || (unsigned char)(**text - '0') < 10)
+        (*text)++;
+    return *text;
+}
+
 void mt_put_text(FILE *out, const char *text, enum mt_text_for place)
 {
     const char *colon = places[place].colon ? mt_safe_colon(text) : NULL;
@@ -170,7 +178,7 @@ void mt_put_text(FILE *out, const char *text, enum mt_text_for place)
     if (place == MT_FOR_CSV && *text && strchr("=+-@\t\r", *text))
         putc('\'', out);
     const char *from = text; /* not written yet */
-    for (size_t length; (length = mt_safe_next(text, &is_safe)); text += length) {
+    for (size_t length; (length = mt_safe_next(skip_plain(&text), &is_safe)); text += length) {
         if (is_safe && text != colon && !strchr(places[place].special, *text))
             continue;
         fwrite(from, 1, (size_t)(text - from), out);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,6 +101,7 @@ static void count_output(void)
     FILE *counted = fopencookie(NULL, "w", functions);
     if (!counted)
         return;
+    __fsetlocking(counted, FSETLOCKING_BYCALLER); /* one thread prints */
     setvbuf(counted, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, 1 << 16);
     stdout = counted;
 }
