@@ -36,6 +36,14 @@ def record(forks, trace, words, reserved, program=CHANGED):
     return measured(forks, trace, words, program, CUDASIM_MEMORY=str(CONTEXT + reserved))[0]
 
 
+def leaves_room(what, trace, live):
+    """memtap plan says that a change fits only where much of what is modelled could be wrong; else that it may."""
+    ways = json.loads(harness.run([harness.MEMTAP, "plan", "--format", "json", trace]).stdout)["answer"]["ways"]
+    check(ways, f"{what}: there are ways")
+    for way in ways:
+        check(not way["fits"] or len(way["changes"]) != 1 or way["free"] >= live / 8, f"{what}: {way['changes']} leaves {way['free']} of {live}")
+
+
 def rows(tool, cases, parts):
     with harness.folder() as work, harness.Forks(CHANGED) as forks:
         trace = Path(work) / "a.mtap"
@@ -45,6 +53,7 @@ def rows(tool, cases, parts):
             for part in parts:
                 record(forks, trace, [model], int(reserved * part))
                 told = json.loads(harness.must_run([tool, trace, change]).stdout)
+                leaves_room(f"{model} {part}", trace, told["recorded"])
                 row = told["changes"][0]
                 yield (model, part, row.get("through"), told["computed"], peak, change, row.get("new_peak"), with_change,
                        row.get("error_per_thousand"))
