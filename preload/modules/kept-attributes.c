@@ -13,7 +13,11 @@
 #define KNOWN 256u       /* objects looked into in this pass, */
 #define TYPES 64u        /* and types of which nothing has attributes */
 
-enum sort { GRADIENT, PARAMETER, ATTRIBUTE };
+enum sort { GRADIENT, PARAMETER, ATTRIBUTE, CACHE };
+
+/* vLLM's attention, gpt-fast's and torchtune's caches, Llama's. */
+static const char *const of_caches[] = {"kv_cache",  "k_cache",     "v_cache", "cache_k",
+                                        "key_cache", "value_cache", "cache_v"};
 
 static const struct {
     const char *name;
@@ -46,19 +50,35 @@ struct look {
     enum sort sort;
     unsigned left, nesting;    /* objects that it may still look at; that it is in */
     uint64_t parameter, whole; /* of the parts; whole 0: not known */
+    uint64_t name;             /* of the attribute, until a tensor is found there; else 0 */
 };
 
-static unsigned record(const struct look *look, uint64_t object)
+bool mt_is_name_of_cache(const struct mt_python_layout *layout, uint64_t name)
 {
+    char text[16];
+    if (mt_py_text(layout, name, text, sizeof text))
+        return false;
+    for (unsigned i = 0; i < sizeof of_caches / sizeof *of_caches; i++)
+        if (!strcmp(text, of_caches[i]))
+            return true;
+    return false;
+}
+
+static unsigned record(struct look *look, uint64_t object)
+{
+    static const uint64_t kind[] = {[PARAMETER] = 1, [ATTRIBUTE] = 2, [CACHE] = MT_MEMBER_OF_CACHE};
     struct mt_py_tensor part[PARTS];
     unsigned n = mt_py_tensor_parts(look->layout, object, part, PARTS);
+    if (n && look->name && mt_is_name_of_cache(look->layout, look->name))
+        look->sort = CACHE;
+    look->name = n ? 0 : look->name;
     for (unsigned i = 0; i < n; i++) {
         uint64_t address = part[i].place.address;
         if (look->sort == GRADIENT)
             mt_record(look->self, MT_GRADIENT, part[i].place.device, 0, MT_ARGS(address));
         else
             mt_record(look->self, MT_MEMBER, part[i].place.device, 0,
-                      MT_ARGS(address, look->sort == PARAMETER ? 1 : 2));
+                      MT_ARGS(address, kind[look->sort]));
         if (look->sort == PARAMETER && look->whole)
             mt_record(look->self, MT_PART, part[i].place.device, 0,
                       MT_ARGS(address, look->parameter + i, i ? 0 : look->whole,
@@ -185,16 +205,21 @@ void mt_module_attributes_look(struct mt_thread *self, const struct mt_python_la
 {
     struct look look = {.self = self, .layout = layout, .sort = ATTRIBUTE, .left = MOST_THINGS};
     struct mt_py_entry entry;
-    uint64_t value[MT_LOOK_AHEAD];
+    uint64_t value[MT_LOOK_AHEAD], name[MT_LOOK_AHEAD];
     unsigned i = first_other(attributes, last_own), n = 1;
     while (n && look.left) {
         for (n = 0; n < MT_LOOK_AHEAD && i < attributes->n && !mt_py_dict_at(attributes, i, &entry);
              i++)
-            if (entry.value)
+            if (entry.value) {
+                name[n] = entry.key;
                 value[n++] = entry.value;
+            }
         mt_look_expect(value, n);
-        for (unsigned j = 0; j < n; j++)
+        for (unsigned j = 0; j < n; j++) {
+            look.sort = ATTRIBUTE;
+            look.name = name[j];
             look_into(&look, value[j], 0);
+        }
     }
 }
 

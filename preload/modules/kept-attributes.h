@@ -2,8 +2,8 @@
 /*
  * Tensors that modules and parameters keep as plain attributes: tables, masks, constants of
  * quantization; and those that libraries keep under names of their own: gradients of Megatron's
- * parameters (main_grad), parts of parameters and gradients in DeepSpeed's ZeRO. Read like modules
- * and optimizers, by reads that cannot crash.
+ * parameters (main_grad), parts of parameters and gradients in DeepSpeed's ZeRO, keys and values
+ * in vLLM's attention. Read like modules and optimizers, by reads that cannot crash.
  */
 #ifndef MT_PRELOAD_KEPT_ATTRIBUTES_H
 #define MT_PRELOAD_KEPT_ATTRIBUTES_H
@@ -21,6 +21,10 @@ enum mt_keeper {
 /* Record the tensors of the object that libraries keep, and other attributes' of a parameter. */
 void mt_kept_attributes_look(struct mt_thread *self, const struct mt_python_layout *layout,
                              uint64_t object, enum mt_keeper keeper);
+
+/* Return whether a module's buffer or attribute of this name (a str) is a cache of keys and values.
+ */
+bool mt_is_name_of_cache(const struct mt_python_layout *layout, uint64_t name);
 
 /* Record the tensors that a module keeps as attributes, in lists, dicts and objects, too.
  * Attributes up to the key last_own are torch.nn.Module's own. */

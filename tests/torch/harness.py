@@ -135,6 +135,10 @@ def need_torch(*modules):
         skip(f"{PYTHON}: {lack}")
 
 
+def has(module):
+    return not must_run([PYTHON, "-c", PROBE, "torch", module]).stdout.strip()
+
+
 def folder():
     """A folder that goes when the test ends: keep the result alive."""
     return tempfile.TemporaryDirectory(prefix="memtap-test-")

@@ -59,6 +59,7 @@ static const struct {
     {"accelerate/utils/operations.py", "*", MT_MARK_FRAMEWORK}, /* around a model's forward */
     {"megatron/core/utils.py", "get_tensor", MT_MARK_SCRATCH},
     {"vllm/", "_allocate_kv_cache*", MT_MARK_CACHE},
+    {"vllm/", "allocate_kv_cache*", MT_MARK_CACHE},           /* 0.33 */
     {"/loops/evaluation_loop.py", "run", MT_MARK_EVALUATION}, /* Lightning */
     {"transformers/trainer.py", "evaluation_loop", MT_MARK_EVALUATION},
     {"transformers/trainer.py", "prediction_loop", MT_MARK_EVALUATION},
