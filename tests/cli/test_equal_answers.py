@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -74,11 +75,19 @@ def integer(text):
 
 
 def line_of(row):
-    return row["function"] or None, row["file"] or None, integer(row["line"]) if isinstance(row["line"], str) else row["line"]
+    return (
+        row["function"] or None,
+        row["file"] or None,
+        integer(row["line"]) if isinstance(row["line"], str) else row["line"],
+    )
 
 
 def line_of_json(line):
-    return (line["function"], line["file"], line["line"] or None) if line and line["function"] != "?" else (None, None, None)
+    return (
+        (line["function"], line["file"], line["line"] or None)
+        if line and line["function"] != "?"
+        else (None, None, None)
+    )
 
 
 def check_tables(trace, moment, text):
@@ -88,7 +97,11 @@ def check_tables(trace, moment, text):
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == len(table) or faults.append(f"{trace} {moment}: {len(rows)} and {len(table)} blocks")
     for row, other in zip(rows, table):
-        same(f"{trace} {moment}: the package's block", row, {key: "" if value is None else str(value) for key, value in other.items()})
+        same(
+            f"{trace} {moment}: the package's block",
+            row,
+            {key: "" if value is None else str(value) for key, value in other.items()},
+        )
 
 
 def check_every_table(trace):
@@ -108,13 +121,23 @@ def check_report(trace, moment, rows):
     for device in report["devices"]:
         own = [row for row in rows if row["device"] == str(device["device"])]
         of = f"{trace} {moment}, device {device['device']}"
-        categories = {name: size for name, (size, _) in sums((row["category"], int(row["size"]), 1) for row in own).items()}
-        same(f"{of}: categories", categories, {name: size for name, size in device["peak"]["categories"].items() if size})
+        categories = {
+            name: size for name, (size, _) in sums((row["category"], int(row["size"]), 1) for row in own).items()
+        }
+        same(
+            f"{of}: categories", categories, {name: size for name, size in device["peak"]["categories"].items() if size}
+        )
         lines = sums(((row["category"], line_of(row)), int(row["size"]), 1) for row in own)
-        told = sums(((site["category"], line_of_json(site["line"])), site["bytes"], site["blocks"]) for site in device["call_sites"])
+        told = sums(
+            ((site["category"], line_of_json(site["line"])), site["bytes"], site["blocks"])
+            for site in device["call_sites"]
+        )
         same(f"{of}: lines", lines, told)
-        same(f"{of}: how sure the categories of lines are", least_sure(((row["category"], line_of(row)), row) for row in own),
-             least_sure(((site["category"], line_of_json(site["line"])), site) for site in device["call_sites"]))
+        same(
+            f"{of}: how sure the categories of lines are",
+            least_sure(((row["category"], line_of(row)), row) for row in own),
+            least_sure(((site["category"], line_of_json(site["line"])), site) for site in device["call_sites"]),
+        )
         same(f"{of}: bytes", sum(int(row["size"]) for row in own), sum(one["bytes"] for one in device["call_sites"]))
     check_groups(trace, moment, rows)
 
@@ -138,28 +161,43 @@ def check_lists(trace, moment, rows):
     for device in blocks["devices"]:
         own = [row for row in rows if row["device"] == str(device["device"])]
         told = [
-            {key: "" if block[key] is None else str(block[key]) for key in ("address", "size", "category", "rule", "certainty", "time_ns")}
+            {
+                key: "" if block[key] is None else str(block[key])
+                for key in ("address", "size", "category", "rule", "certainty", "time_ns")
+            }
             | {key: block[key] or "" for key in ("module", "dtype", "name")}
             for block in device["blocks"]
         ]
         same(f"{of}: blocks -f json", [{key: row[key] for key in told[0]} for row in own] if told else own, told)
     stacks = ask("stacks", "--at", moment, trace)
-    told = sums((one["category"], one["bytes"], one["blocks"]) for device in stacks["devices"] for one in device["stacks"])
+    told = sums(
+        (one["category"], one["bytes"], one["blocks"]) for device in stacks["devices"] for one in device["stacks"]
+    )
     same(f"{of}: stacks -f json", sums((row["category"], int(row["size"]), 1) for row in rows), told)
-    same(f"{of}: stacks -f json, how sure", least_sure((row["category"], row) for row in rows),
-         least_sure((one["category"], one) for device in stacks["devices"] for one in device["stacks"]))
+    same(
+        f"{of}: stacks -f json, how sure",
+        least_sure((row["category"], row) for row in rows),
+        least_sure((one["category"], one) for device in stacks["devices"] for one in device["stacks"]),
+    )
     folded = run("stacks", "-f", "folded", "--at", moment, trace)
     same(f"{of}: export -f folded", folded, run("export", "-f", "folded", "--at", moment, trace))
     same(
         f"{of}: folded",
         {key: size for key, (size, _) in sums((row["category"], int(row["size"]), 1) for row in rows).items()},
-        {key: size for key, (size, _) in sums((each.split(";")[0].split(" ")[0], int(each.rsplit(" ", 1)[1]), 1) for each in folded.splitlines()).items()},
+        {
+            key: size
+            for key, (size, _) in sums(
+                (each.split(";")[0].split(" ")[0], int(each.rsplit(" ", 1)[1]), 1) for each in folded.splitlines()
+            ).items()
+        },
     )
 
 
 def check_profiles(trace, moment, rows):
     """pprof: bytes and blocks by category and module."""
-    profile = subprocess.run([command, "export", "-f", "pprof", "--at", moment, trace], check=True, capture_output=True).stdout
+    profile = subprocess.run(
+        [command, "export", "-f", "pprof", "--at", moment, trace], check=True, capture_output=True
+    ).stdout
     profile = gzip.decompress(profile)
     texts = [text.decode() for text in wire.every(profile, 6)]
     told = []
@@ -178,6 +216,36 @@ def check_diff(trace, rows):
         own = sums((row["category"], int(row["size"]), 1) for row in rows if row["device"] == str(device["device"]))
         told = {name: change["new"] for name, change in device["categories"].items() if change["new"]}
         same(f"{trace}: diff's categories", {name: size for name, (size, _) in own.items()}, told)
+
+
+def check_figures(trace):
+    """The peak as metrics and speedscope have it."""
+    report = ask("report", trace)
+    samples = [
+        line.rpartition(" ") for line in run("metrics", trace).splitlines() if not line.startswith("#") and "{" in line
+    ]
+    told = {
+        (name.split("{")[0], *re.findall(r'(?:device|category)="([^"]*)"', name)): int(float(value))
+        for name, _, value in samples
+    }
+    rows = list(csv.DictReader(io.StringIO(run("blocks", "-f", "csv", trace))))
+    for device in report["devices"]:
+        own = str(device["device"])
+        same(f"{trace}: metrics' peak", device["peak"]["allocated"], told.get(("memtap_peak_allocated_bytes", own)))
+        categories = {name: size for name, size in device["peak"]["categories"].items() if size}
+        listed = {
+            key[2]: size
+            for key, size in told.items()
+            if key[:2] == ("memtap_peak_category_allocated_bytes", own) and size
+        }
+        same(
+            f"{trace}: metrics' categories",
+            categories,
+            {name: size for name, size in listed.items() if name != "before_recording"},
+        )
+    profile = json.loads(run("export", "-f", "speedscope", trace))
+    weights = [sum(one["weights"]) for one in profile["profiles"] if one["unit"] == "bytes"]
+    same(f"{trace}: speedscope", sum(int(row["size"]) for row in rows), sum(weights))
 
 
 def short(row):
@@ -201,7 +269,19 @@ def check_page(answers):
             own = [row for row in rows if row["device"] == str(device["device"])]
             same(
                 f"{trace}: the page's table",
-                sums(((row["category"], (f'"{row["name"]}"' + (" " + short(row)) * (short(row) != "unknown")) if row["name"] else short(row)), int(row["size"]), 1) for row in own),
+                sums(
+                    (
+                        (
+                            row["category"],
+                            (f'"{row["name"]}"' + (" " + short(row)) * (short(row) != "unknown"))
+                            if row["name"]
+                            else short(row),
+                        ),
+                        int(row["size"]),
+                        1,
+                    )
+                    for row in own
+                ),
                 sums(((names[row["category"]], row["line"]), row["bytes"], row["blocks"]) for row in device["rows"]),
             )
             same(f"{trace}: the page's total", sum(int(row["size"]) for row in own), device["modules"]["bytes"])
@@ -252,7 +332,10 @@ def package_says(ask):
 def check_words():
     """A category, phase, moment, table, size or time that does not exist gets the same line everywhere; the valid ones are read alike."""
     trace = "training.mtap"
-    at = [refusal(name, *form, "--at", "pek", trace) for name, form in {"blocks": (), "report": (), "stacks": (), "export": ("-f", "csv")}.items()]
+    at = [
+        refusal(name, *form, "--at", "pek", trace)
+        for name, form in {"blocks": (), "report": (), "stacks": (), "export": ("-f", "csv")}.items()
+    ]
     budgets = ["check", trace, "--budget"], ["report", trace, "--rules"]
     lines = {
         "unknown moment 'pek'; did you mean 'peak'?": [*at, package_says(lambda: memtap.open(trace).blocks("pek"))],
@@ -293,7 +376,11 @@ def check_words():
         run(*budgets[0], file_of(f'[phase]\n"{phase}" = "1 TiB"\nevery = "1 TiB"\n'))
     for category in "optimizer_state", "optimizer state":
         run(*budgets[0], file_of(f'[category]\n"{category}" = "1 TiB"\nevery = "1 TiB"\n'))
-        same(category, run("blocks", "--category", "optimizer_state", trace), run("blocks", "--category", category, trace))
+        same(
+            category,
+            run("blocks", "--category", "optimizer_state", trace),
+            run("blocks", "--category", category, trace),
+        )
     for size in "1M", "1MiB", "1 MiB", "1m", "1MB", "1.0M", "1048576", "1024 KiB":
         same(size, run("blocks", "--min-size", "1048576", trace), run("blocks", "--min-size", size, trace))
         rules = (file_of(f'other "x" size="{size}.."\n') for size in (size, "1048576"))
@@ -315,6 +402,7 @@ with tempfile.TemporaryDirectory() as folder:
             check_report(trace, moment, rows)
             check_lists(trace, moment, rows)
             check_profiles(trace, moment, rows)
+        check_figures(f"{name}.mtap")
         check_diff(f"{name}.mtap", list(csv.DictReader(io.StringIO(run("blocks", "-f", "csv", f"{name}.mtap")))))
     for name in "training", "native", "rank1":
         check_every_table(f"{name}.mtap")
