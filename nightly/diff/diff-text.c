@@ -207,37 +207,44 @@ static void print_peak(const struct page *page, const struct mt_diff_device *dev
         fprintf(page->out, "%s\n", old);
 }
 
+/* Print a sentence, broken between words; the lines after its first are indented. */
+static void print_sentence(const struct page *page, const char *before, const char *text)
+{
+    char safe[4 * MT_WORDS + 1];
+    mt_safe_text(safe, sizeof safe, text, MT_WORDS, MT_CUT_END, page->style);
+    fputs(before, page->out);
+    size_t column = strlen(before);
+    for (const char *word = safe; *word;) {
+        size_t n = strcspn(word, " ");
+        bool is_over = word > safe && column + 1 + n > WIDTH;
+        fputs(is_over ? "\n  " : word > safe ? " " : "", page->out);
+        column = is_over ? 2 + n : column + (word > safe) + n;
+        if (is_over && mt_safe_colon(word) == word) /* only now at the start of a line */
+            fprintf(page->out, "?%.*s", (int)n - 1, word + 1);
+        else
+            fprintf(page->out, "%.*s", (int)n, word);
+        word += n + (word[n] == ' ');
+    }
+    putc('\n', page->out);
+}
+
 static void print_lines(const struct page *page, const char *before, const char *lines)
 {
     while (*lines) {
         size_t n = strcspn(lines, "\n");
         char line[MT_WORDS];
         snprintf(line, sizeof line, "%.*s", (int)n, lines);
-        fputs(before, page->out);
-        mt_put_wrapped(page->out, line, WIDTH - (unsigned)strlen(before), page->style);
+        print_sentence(page, before, line);
         lines += n + (lines[n] == '\n');
     }
 }
 
-/* Print the verdict, broken between words. */
 static void print_verdict(const struct page *page, const struct mt_diff *diff)
 {
-    char verdict[MT_WORDS], safe[4 * MT_WORDS + 1];
+    char verdict[MT_WORDS];
     mt_diff_verdict(verdict, sizeof verdict, diff);
-    mt_safe_text(safe, sizeof safe, verdict, MT_WORDS, MT_CUT_END, page->style);
-    size_t column = 0;
-    for (const char *word = safe; *word;) {
-        size_t n = strcspn(word, " ");
-        const char *before = !column ? "" : column + 1 + n > WIDTH ? "\n  " : " ";
-        column = *before == '\n' ? 2 + n : column + strlen(before) + n;
-        fputs(before, page->out);
-        if (*before == '\n' && mt_safe_colon(word) == word) /* only now at the start of a line */
-            fprintf(page->out, "?%.*s", (int)n - 1, word + 1);
-        else
-            fprintf(page->out, "%.*s", (int)n, word);
-        word += n + (word[n] == ' ');
-    }
-    fputs("\n\n", page->out);
+    print_sentence(page, "", verdict);
+    putc('\n', page->out);
 }
 
 static void print_run(const struct page *page, const char *before, const struct mt_digest *digest,

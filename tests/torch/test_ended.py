@@ -64,7 +64,7 @@ def gate(trace, good, how, text):
         check(f"ended: {text}" in done.stderr and f"--allow-ended {how}" in done.stderr, done.stderr)
         equal(f"{command[0]}, asked to", run([MEMTAP, *command, "--allow-ended", how]).returncode, 0)
     done = run([MEMTAP, "diff", good, trace])
-    check(done.stdout.startswith(f"Note: {trace}: ended: {text}"), f"diff: {done.stdout}")
+    check(" ".join(done.stdout.split()).startswith(f"Note: {trace}: ended: {text}"), f"diff: {done.stdout}")
 
 
 def copies(work, trace, how, text):
