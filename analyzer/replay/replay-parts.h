@@ -30,6 +30,7 @@ static inline bool mt_replay_is_of_light(const struct mt_event *event)
 /* Count blocks that were left out, or learn where a node was made, in no phase. 0 or -ENOMEM. */
 static inline int mt_replay_light(struct mt_replay *replay, const struct mt_event *event)
 {
+    replay->thread = &replay->nobody;
     if (event->kind == MT_NODE_NEW)
         return mt_tracker_node_made(&replay->tracker, event);
     return replay->question.whole_run

@@ -134,6 +134,7 @@ struct mt_replay {
     uint64_t events;                /* so far */
     uint64_t time_ns;               /* of the last one */
     struct mt_thread_state *thread; /* the present event's */
+    struct mt_thread_state nobody;  /* of events that no thread of the program made */
     uint64_t unused;                /* bytes of the present alloc's block: not requested */
     bool waits;                     /* the present free's block does, for other streams */
     struct mt_rule_memo memo;       /* the context's */

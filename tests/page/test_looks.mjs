@@ -75,15 +75,17 @@ async function prints() {
   }
 }
 
-/** Waits until the link says that what the chart shows is within these widths; the width it says. */
-const range = async (page, low, high) => {
-  const width = ([from, to]) => {
-    const given = new URLSearchParams(location.hash.slice(1));
+/** Waits until the width that the link says is another than before, and stays so; returns it. */
+const range = async (page, before) => {
+  let last = NaN, same = 0;
+  for (let i = 0; i < 200 && same < 5; i++) {
+    await page.waitForTimeout(100);
+    const given = new URLSearchParams(new URL(page.url()).hash.slice(1));
     const is = Number(given.get("to") ?? NaN) - Number(given.get("from") ?? 0);
-    return is > from && is < to ? is : null;
-  };
-  const found = await page.waitForFunction(width, [low, high], { timeout: 20000 }).catch(() => null);
-  return found ? found.jsonValue() : NaN;
+    same = is === last && is !== before ? same + 1 : 0;
+    last = is;
+  }
+  return last;
 };
 
 async function fingers() {
@@ -110,12 +112,13 @@ async function fingers() {
       await touch("touchEnd");
     };
     await pinch(40, 120);
-    const near = await range(page, 0, Infinity);
+    const near = await range(page);
     await pinch(40, 80);
-    const nearer = await range(page, near * 0.3, near * 0.8);
-    check(nearer > 0, `${selector}: two fingers zoom in, from ${near}`);
+    const nearer = await range(page, near);
+    check(nearer > near * 0.3 && nearer < near * 0.8, `${selector}: two fingers zoom in, from ${near} to ${nearer}`);
     await pinch(120, 60);
-    check(await range(page, nearer * 1.2, Infinity) > 0, `${selector}: and out, from ${nearer}`);
+    const out = await range(page, nearer);
+    check(out > nearer * 1.2, `${selector}: and out, from ${nearer} to ${out}`);
     check(!(await page.evaluate(() => location.hash)).includes("life="), `${selector}: which is no click`);
     await page.close();
   }

@@ -38,7 +38,7 @@ with tempfile.TemporaryDirectory() as directory:
     hooked, ending_hooked = run("run", "--simulate", "t4", "-o", f"{directory}/t.mtap")
 if ending != ending_hooked:
     faults.append(f"it ends with {ending_hooked}, without memtap with {ending}")
-if ending[1] or len(ending[2]) != 1 or "shared runtime" not in ending[2][0]:
+if ending[1] or len(ending[2]) != 1 or "--cudart shared" not in ending[2][0]:
     faults.append(f"it is not said in one line why it cannot be simulated: {ending}")
 if {base(function) for function in alone} != {base(function) for function in hooked}:
     faults.append("other functions are looked up")
