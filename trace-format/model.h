@@ -138,7 +138,7 @@ enum mt_about {
     M(STEP, 33, "step", OTHER, )                                                                   \
     /* A torch.nn module has the tensor among its buffers; or, parameter being 1, its parameters; or, \
      * being 2, the module or one of its parameters keeps it in another attribute; being 3, a cache \
-     * of keys and values has made it. */                                                          \
+     * of keys and values made it, or a module has it under the name of such a cache. */           \
     M(MEMBER, 34, "member", LABEL,                                                                 \
       F(address, DELTA) F(parameter, PLAIN))                                                       \
     /* A storage (its own address) gives its memory at address back, size 0; or has got some again, \

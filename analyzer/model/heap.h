@@ -43,7 +43,7 @@ static inline unsigned mt_device_slot(int device)
     E(MODULES_PARAMETER, "among a module's parameters")                                            \
     E(ATTRIBUTE, "kept as an attribute by a module or one of its parameters")                      \
     E(ATTRIBUTE_LATER, "kept so in later iterations than its own")                                 \
-    E(OF_CACHE, "made by a cache of keys and values")                                              \
+    E(OF_CACHE, "of a cache of keys and values")                                                   \
     E(STEPPED, "an optimizer updates it")                                                          \
     E(WORKSPACE, "handed to cuBLAS, cuDNN or a similar library")                                   \
     E(LEAF_OF_GRAPH, "output of a graph, detached to begin another")                               \
