@@ -6,11 +6,13 @@
  * namespace. filter, strict: seccomp allows the program's own calls only. unseen: and memtap's, for
  * 100,000 allocations. user: a user namespace.
  */
+#include <dirent.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -85,6 +87,31 @@ static int survive_seccomp(unsigned long mode)
 
 /* The filter comes by a call that memtap does not see. It allows what a recording needs without
  * stacks (docs/design/recording.md), and what ends the program. */
+/* Whether each other thread of the process waits. */
+static int others_wait(void)
+{
+    int all = 1;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        char path[64], state = 'S';
+        snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", task->d_name);
+        int id = atoi(task->d_name); /* 0: a parent folder */
+        FILE *stat = !id || id == gettid() ? NULL : fopen(path, "r");
+        if (!stat)
+            continue;
+        all &= fscanf(stat, "%*d %*s %c", &state) == 1 && state == 'S';
+        fclose(stat);
+    }
+    return tasks && !closedir(tasks) && all;
+}
+
+/* memtap's threads, when they begin, make calls that they do not make later. */
+static void let_the_others_begin(void)
+{
+    for (int looks = 0; looks < 30; looks = others_wait() ? looks + 1 : 0)
+        usleep(1000);
+}
+
 static int survive_unseen_filter(void)
 {
     static const unsigned allowed[] = {
@@ -111,6 +138,7 @@ static int survive_unseen_filter(void)
     filter[N + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {N + 3, filter};
     allocate();
+    let_the_others_begin();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
         syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
         return 77;
