@@ -54,7 +54,9 @@ int mt_job_rank_take(struct mt_job_rank *rank, const struct mt_analysis *analysi
 {
     const struct mt_definitions *definitions = analysis->replay.definitions;
     const struct mt_device *device = mt_analysis_main_device(analysis);
+    const char *stands_for = mt_stands_for_text(definitions);
     *rank = (struct mt_job_rank){.rank = mt_rank(analysis),
+                                 .stands_for = stands_for ? parse_rank(stands_for) : -1,
                                  .given = given,
                                  .host = own(mt_info(definitions, "host")),
                                  .parent_pid = own(mt_info(definitions, "parent_pid")),

@@ -9,8 +9,9 @@
 #include "analysis.h"
 
 struct mt_job_rank {
-    long rank;    /* -1: unknown */
-    size_t given; /* its place among the traces as the caller has them */
+    long rank;       /* -1: unknown */
+    long stands_for; /* so many ranks of its kind, itself among them; -1: nobody looked */
+    size_t given;    /* its place among the traces as the caller has them */
     char *host, *parent_pid, *pid, *world_size, *master_address; /* own; "": unknown */
     bool has_device; /* the main device's, at the moment; else all 0 */
     int device;

@@ -27,6 +27,8 @@ int mt_job_spool_add(struct mt_job_spool *spool, const struct mt_job_rank *rank,
 {
     json_t *number = rank->rank < 0 ? json_null() : json_integer(rank->rank);
     json_t *report = json_pack("{s:o, s:o}", "rank", number, "report", mt_report_object(analysis));
+    if (report && rank->stands_for > 0)
+        json_object_set_new(report, "stands_for", json_integer(rank->stands_for));
     off_t begin = ftello(spool->file), end;
     if (!report)
         return -ENOMEM;

@@ -19,7 +19,10 @@ static enum mt_category largest(const struct mt_job_rank *rank)
 static void print_line(const struct mt_job_rank *rank, FILE *out, const struct mt_style *style)
 {
     char size[MT_SIZE_TEXT], of[MT_SIZE_TEXT], host[64];
-    mt_safe_text(host, sizeof host, rank->host, 11, MT_CUT_END, style);
+    if (rank->stands_for > 0)
+        snprintf(host, sizeof host, "%s", mt_count_text(size, (uint64_t)rank->stands_for));
+    else
+        mt_safe_text(host, sizeof host, rank->host, 11, MT_CUT_END, style);
     if (rank->rank >= 0)
         fprintf(out, "%4ld  %-11s", rank->rank, host);
     else
@@ -31,6 +34,24 @@ static void print_line(const struct mt_job_rank *rank, FILE *out, const struct m
     enum mt_category most = largest(rank);
     fprintf(out, " %6d %11s  %-14s %s %s\n", rank->device, mt_size_text(size, rank->allocated),
             rank->phase, mt_size_text(of, rank->category[most]), mt_categories[most].label);
+}
+
+/* Print how many processes there are, or ranks for which they stand. Return whether all stand for
+ * ranks. */
+static bool print_count(const struct mt_job_rank *ranks, size_t n, FILE *out)
+{
+    uint64_t stands_for = 0;
+    char count[MT_SIZE_TEXT];
+    for (size_t i = 0; i < n; i++) {
+        if (ranks[i].stands_for <= 0) {
+            fprintf(out, "%zu processes of one job", n);
+            return false;
+        }
+        stands_for += (uint64_t)ranks[i].stands_for;
+    }
+    fprintf(out, "%zu process%s, run alone, for %s ranks of %.12s", n, n == 1 ? "" : "es",
+            mt_count_text(count, stands_for), ranks[0].world_size);
+    return true;
 }
 
 /* Print the end of a process that did not end normally, before everything else. */
@@ -78,8 +99,9 @@ void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_anal
     for (size_t i = 0; i < n; i++)
         print_ended(&ranks[i], out, style);
     mt_page_headline(&page);
-    fprintf(out, "%zu processes of one job\n\n%4s  %-11s %6s %11s  %-14s %s\n", n, "rank", "host",
-            "device", "peak", "in", "mostly");
+    bool stand_for_ranks = print_count(ranks, n, out);
+    fprintf(out, "\n\n%4s  %-11s %6s %11s  %-14s %s\n", "rank",
+            stand_for_ranks ? "stands for" : "host", "device", "peak", "in", "mostly");
     for (size_t i = 0; i < n; i++)
         print_line(&ranks[i], out, style);
     print_imbalance(ranks, n, out, style);

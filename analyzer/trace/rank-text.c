@@ -23,6 +23,11 @@ const char *mt_world_size_text(const struct mt_definitions *definitions)
     return first_of(definitions, world_size_keys);
 }
 
+const char *mt_stands_for_text(const struct mt_definitions *definitions)
+{
+    return mt_info(definitions, "env.CUDASIM_STANDS_FOR");
+}
+
 int mt_names_rank(const struct mt_definition *definition, const char **value, size_t *size)
 {
     if (definition->kind != MT_DEF_INFO)

@@ -10,6 +10,9 @@
 const char *mt_rank_text(const struct mt_definitions *definitions);
 const char *mt_world_size_text(const struct mt_definitions *definitions);
 
+/* Return for how many ranks a simulated one stands, all of its kind; NULL: nobody looked. */
+const char *mt_stands_for_text(const struct mt_definitions *definitions);
+
 /* Return whether an info record has the rank: *value is it, of *size bytes. */
 int mt_names_rank(const struct mt_definition *definition, const char **value, size_t *size);
 

@@ -60,6 +60,8 @@ static const char *const environment[] = {
     "PYTORCH_CUDA_ALLOC_CONF",
     "CUDASIM_GPU",
     "CUDASIM_MEMORY",
+    "CUDASIM_ALONE",
+    "CUDASIM_STANDS_FOR",
     "PYTORCH_NO_CUDA_MEMORY_CACHING",
     "CUDA_MODULE_LOADING",
 };

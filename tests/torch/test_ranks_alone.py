@@ -39,6 +39,19 @@ for how in "env://", "tcp://10.1.2.3:29500", f"file://{os.getcwd()}/meet-{os.get
 """
 
 
+# Two stages of two replicas; the mesh's groups say so.
+STAGES = """
+import os, torch, torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl")
+mesh = init_device_mesh("cuda", (2, dist.get_world_size() // 2), mesh_dim_names=("stage", "replica"))
+kept = torch.empty(1 + mesh.get_local_rank("stage") << 20, device="cuda")
+dist.all_reduce(kept[:1], group=mesh.get_group("replica"))
+dist.destroy_process_group()
+"""
+
+
 def check_layouts(work, size, layouts):
     done = harness.must_run([MEMTAP, "simulate", "--gpu", "h100", "--world-size", size, "--", PYTHON,
                              ROOT / "tests/torch/ranks_alone.py", *layouts], cwd=work)
@@ -63,6 +76,11 @@ def main():
         told = done.stderr.count("waits for a broadcast from rank 0, which is absent: an object that only")
         harness.equal("lines about an absent rank's object", told, 2)
         done = harness.must_run([MEMTAP, "report", "-f", "json", "3.mtap", "999.mtap"], cwd=work)
+        both = harness.must_run([MEMTAP, "simulate", "--gpu", "h100", "--world-size", 4, "--rank", "all-different", "--",
+                                 PYTHON, "-c", STAGES], cwd=work).stderr
+        check("by the groups of rank 0 2 x 2: 4 run" in both, f"the mesh is known: {both}")
+        for rank in 0, 2:
+            check(f"rank {rank} stands for 2 (2 runs" in both, f"a rank of each stage: {both}")
         harness.equal("the report's ranks", [rank["rank"] for rank in json.loads(done.stdout)["ranks"]], [3, 999])
     harness.finish()
 

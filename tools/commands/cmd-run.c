@@ -16,6 +16,7 @@
 #include "tools/launch/roster.h"
 #include "tools/launch/setting-options.h"
 #include "tools/launch/simulation.h"
+#include "tools/ranks/find.h"
 #include "trace-format/block.h"
 #include "trace-format/cuda-errors.h"
 #include "trace-format/end-note.h"
@@ -183,6 +184,11 @@ static const char *in_environment(const struct mt_setting *setting)
 {
     const char *value = getenv(setting->variable);
     return value && *value ? value : setting->otherwise;
+}
+
+static bool is_quiet(void)
+{
+    return !strcmp(in_environment(&mt_setting_table[MT_ID_quiet]), "1");
 }
 
 static int set_settings(const struct mt_command *command, const struct mt_run_request *request)
@@ -377,8 +383,7 @@ static int record(const struct mt_command *command, const struct mt_run_request 
                   char **program)
 {
     struct mt_roster roster;
-    bool is_quiet = !strcmp(in_environment(&mt_setting_table[MT_ID_quiet]), "1");
-    struct telling telling = {.is_quiet = is_quiet, .is_night = request->is_night};
+    struct telling telling = {.is_quiet = is_quiet(), .is_night = request->is_night};
     int rc = mt_roster_create(&roster);
     if (rc)
         return mt_fail("%s: no temporary file can be made in it: %s; set TMPDIR to another folder",
@@ -393,27 +398,30 @@ static int record(const struct mt_command *command, const struct mt_run_request 
     unsigned traces = mt_roster_each(&roster, finish_trace, &telling);
     mt_ends_destroy(telling.ends);
     mt_every_trace_print(&telling.every);
-    if (!traces && !is_quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
+    if (!traces && !telling.is_quiet && code != MT_EXIT_NOT_FOUND && code != MT_EXIT_NOT_EXECUTABLE)
         print_none(&roster, program[0], code != 0);
     mt_roster_destroy(&roster);
     return code;
 }
 
-int mt_run_record(const struct mt_command *command, const struct mt_run_request *request,
+int mt_run_record(const struct mt_command *command, const struct mt_run_request *typed,
                   char *const *operands)
 {
-    int rc = set_settings(command, request);
+    struct mt_run_request request = *typed;
+    int rc = set_settings(command, &request);
     if (!rc)
         rc = check_limit();
-    char **program = rc ? NULL : mt_program_meant(request->module, operands, &rc);
+    char **program = rc ? NULL : mt_program_meant(request.module, operands, &rc);
     if (!rc)
         rc = check_loader(program[0]);
+    if (!rc && mt_ranks_are_to_find(&request.simulation))
+        rc = mt_ranks_find(command, &request.simulation, program, is_quiet());
     if (!rc)
         rc = preload();
-    if (!rc && request->is_simulated)
-        rc = mt_simulation_prepare(command, &request->simulation, program, 0);
+    if (!rc && request.is_simulated)
+        rc = mt_simulation_prepare(command, &request.simulation, program, 0);
     if (!rc)
-        rc = record(command, request, program);
+        rc = record(command, &request, program);
     free(program);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include "tools/launch/program.h"
 #include "tools/launch/setting-options.h"
 #include "tools/launch/simulation.h"
+#include "tools/ranks/find.h"
 
 #include <stdlib.h>
 
@@ -65,6 +66,8 @@ int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
     if (operand == argc && !module)
         return mt_fail_usage(command, "no command to run given");
     char **program = mt_program_meant(module, argv + operand, &rc);
+    if (!rc && mt_ranks_are_to_find(&simulation))
+        rc = mt_ranks_find(command, &simulation, program, false);
     if (!rc)
         rc = run_turns(command, &simulation, program);
     free(program);

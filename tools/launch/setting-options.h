@@ -17,7 +17,7 @@
 #define MT_RANK_OPTION   28
 #define MT_RANK_OPTIONS                                                                            \
     {MT_WORLD_OPTION, "world-size", "N", "the program is one rank of N; the others are absent"},   \
-    {MT_RANK_OPTION, "rank", "R[,R...]", "this rank, 0 by default; several run in turn"}
+    {MT_RANK_OPTION, "rank", "R[,R...]", "this rank (0); several run in turn; all-different"}
 #define MT_SIMULATION_OPTIONS                                                                      \
     {'s', "simulate", "NAME", "run on this simulated card; list prints all of them", "list " MT_CARDS}, \
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},                 \

@@ -190,25 +190,53 @@ static int read_launch(const struct mt_command *command, const struct mt_simulat
     return !rc && launch->world_size ? check_starter(program) : rc;
 }
 
+/* Fill in the launch of a turn; *folder: where the simulated device is. */
+static int check(const struct mt_command *command, const struct mt_simulation *simulation,
+                 char *const *program, unsigned turn, struct sim_launch *launch,
+                 char folder[MT_PLACE_SIZE])
+{
+    char pytorch[MT_PLACE_SIZE];
+    if (!is_supported())
+        return mt_fail("the simulated device needs an x86-64 machine");
+    int rc = read_launch(command, simulation, program, launch);
+    if (!rc)
+        rc = read_rank(command, simulation->rank, turn, launch);
+    if (rc)
+        return rc;
+    if (mt_locate_simulator(folder))
+        return mt_fail("%s: the simulated device is missing; build or install it", folder);
+    if (mt_pytorch_of(program[0], pytorch) == MT_PYTORCH_CPU)
+        return mt_fail("%s: this PyTorch is the CPU build, without CUDA, so it would see no "
+                       "device; install its CUDA build",
+                       pytorch);
+    return 0;
+}
+
+int mt_simulation_check(const struct mt_command *command, const struct mt_simulation *simulation,
+                        char *const *program)
+{
+    struct sim_launch launch = {0};
+    char folder[MT_PLACE_SIZE];
+    return check(command, simulation, program, 0, &launch, folder);
+}
+
+/* The trace says for how many ranks it stands. */
+static int set_stands_for(const struct mt_simulation *simulation, unsigned turn)
+{
+    char number[16];
+    if (!simulation->stands_for)
+        return 0;
+    snprintf(number, sizeof number, "%u", simulation->stands_for[turn]);
+    return setenv("CUDASIM_STANDS_FOR", number, 1) ? mt_fail("out of memory") : 0;
+}
+
 int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,
                           char *const *program, unsigned turn)
 {
     char folder[MT_PLACE_SIZE], why[512];
     struct sim_launch launch = {.libdir = folder};
-    if (!is_supported())
-        return mt_fail("the simulated device needs an x86-64 machine");
-    int rc = read_launch(command, simulation, program, &launch);
-    if (!rc)
-        rc = read_rank(command, simulation->rank, turn, &launch);
-    if (rc)
-        return rc;
-    if (mt_locate_simulator(folder))
-        return mt_fail("%s: the simulated device is missing; build or install it", folder);
-    if (sim_launch_prepare(&launch, why, sizeof why))
-        return mt_fail("%s", why);
-    if (mt_pytorch_of(program[0], folder) == MT_PYTORCH_CPU)
-        return mt_fail("%s: this PyTorch is the CPU build, without CUDA, so it would see no "
-                       "device; install its CUDA build",
-                       folder);
-    return 0;
+    int rc = check(command, simulation, program, turn, &launch, folder);
+    if (!rc && sim_launch_prepare(&launch, why, sizeof why))
+        rc = mt_fail("%s", why);
+    return rc ? rc : set_stands_for(simulation, turn);
 }

@@ -14,6 +14,7 @@
 struct mt_simulation {
     /* As typed; NULL: the default. */
     const char *gpu, *memory, *gpus, *copy_limit, *values, *world_size, *rank;
+    const unsigned *stands_for; /* for how many ranks that of each turn stands; NULL: not known */
 };
 
 /* Return whether the user wants the list of cards. */
@@ -33,6 +34,11 @@ int mt_simulation_card(const struct mt_command *command, const struct mt_simulat
 
 /* Return how often the program runs: once for each rank that the user named. */
 unsigned mt_simulation_turns(const struct mt_simulation *simulation);
+
+/* Check the options, and that the program can run with them. Return 0, or MT_EXIT_BAD after a
+ * message. */
+int mt_simulation_check(const struct mt_command *command, const struct mt_simulation *simulation,
+                        char *const *program);
 
 /* Prepare the environment for a program, in the first of its turns, or another. Return 0, or
  * MT_EXIT_BAD after a message. */

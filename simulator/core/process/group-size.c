@@ -34,6 +34,7 @@ static void make(const char *name, void *group, void *store, int rank, int size,
     make_function *real = (make_function *)(uintptr_t)find_real(name);
 
     last_size = size;
+    sim_note_group(options, rank, size);
     if (real)
         real(group, store, rank, size, options);
 }
@@ -44,6 +45,9 @@ static void *split(const char *name, void *result, void *group, void *store,
     split_function *real = (split_function *)(uintptr_t)find_real(name);
 
     last_size = (int)(ranks->end - ranks->first);
+    for (int own = 0; own < last_size; own++)
+        if ((uint64_t)ranks->first[own] == sim_environment("RANK", 0))
+            sim_note_split(ranks->first, last_size, own);
     return real ? real(result, group, store, ranks, options) : result;
 }
 

@@ -78,3 +78,15 @@ bool mt_output_is_of_memory(const char *text)
             return 1;
     return 0;
 }
+
+void mt_output_print_last(const char *last, FILE *out, const struct mt_style *style)
+{
+    while (*last) {
+        char line[512], safe[1536];
+        size_t n = strcspn(last, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)n, last);
+        mt_safe_text(safe, sizeof safe, line, 0, MT_CUT_END, style);
+        fprintf(out, "    %s\n", safe);
+        last += n + (last[n] == '\n');
+    }
+}

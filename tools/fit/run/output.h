@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+
+#include "analyzer/support/text.h"
 
 /* Send what the calling process and its children print to a new file of the folder; they read
  * nothing. Return its descriptor, or a negative errno. */
@@ -19,5 +22,8 @@ void mt_output_last(int fd, char *out, size_t size);
 /* Return whether a text says that a card's memory ran out, in the words of CUDA, cuBLAS or PyTorch.
  */
 bool mt_output_is_of_memory(const char *text);
+
+/* Print the last lines, each behind four blanks. */
+void mt_output_print_last(const char *last, FILE *out, const struct mt_style *style);
 
 #endif

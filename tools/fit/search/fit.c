@@ -4,15 +4,14 @@
 #include "analyzer/support/progress.h"
 #include "analyzer/support/room.h"
 #include "next.h"
+#include "tools/fit/run/machine.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #define PAUSE_NS 20000000
-#define FIRST_RUN ((uint64_t)2 << 30) /* bytes that a run may take, while none has shown it */
 
 static volatile sig_atomic_t signal_seen;
 
@@ -41,31 +40,10 @@ void mt_fit_end_as_asked(void)
 
 /* --- the machine's room ----------------------------------------------------------------------- */
 
-static unsigned count_processors(void)
-{
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-    return n > 0 ? (unsigned)n : 1;
-}
-
-/* Return what the kernel could give without swapping. */
-static uint64_t available(void)
-{
-    char line[256];
-    unsigned long long kib = 0;
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return (uint64_t)kib << 10;
-}
-
 /* Return the bytes of the host's memory that a run is expected to take. */
 static uint64_t expected(const struct mt_fit *fit)
 {
-    return fit->most_host ? fit->most_host + fit->most_host / 8 : FIRST_RUN;
+    return fit->most_host ? fit->most_host + fit->most_host / 8 : MT_FIRST_RUN;
 }
 
 /* Return the bytes of the host's memory that are free, apart from what runs that go on will still
@@ -78,7 +56,7 @@ static uint64_t host_free(const struct mt_fit *fit)
         taken += now;
         to_come += fit->attempt[i].keeper && now < each ? each - now : 0;
     }
-    uint64_t allowed = 2 * mt_room_of_machine(), have = available();
+    uint64_t allowed = 2 * mt_room_of_machine(), have = mt_machine_available();
     allowed = allowed > taken ? allowed - taken : 0;
     have = allowed < have ? allowed : have;
     return have > to_come ? have - to_come : 0;
@@ -109,7 +87,7 @@ static int start(struct mt_fit *fit, const struct mt_attempt *next)
 static int start_some(struct mt_fit *fit)
 {
     struct mt_attempt next;
-    unsigned most = fit->jobs ? fit->jobs : count_processors(), running = count_running(fit);
+    unsigned most = fit->jobs ? fit->jobs : mt_machine_processors(), running = count_running(fit);
     int rc = 0;
     for (; !rc && (!running || running < most); running++) {
         uint64_t room = host_free(fit);

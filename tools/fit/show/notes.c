@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show.h"
 #include "tools/fit/run/command.h"
+#include "tools/fit/run/output.h"
 #include "tools/terminal/command.h"
 
 #include <stdarg.h>
@@ -122,18 +123,6 @@ static void note_flushes(struct notes *notes)
     print(notes);
 }
 
-static void print_last_lines(const struct notes *notes, const char *at)
-{
-    while (*at) {
-        char line[512], safe[1536];
-        size_t n = strcspn(at, "\n");
-        snprintf(line, sizeof line, "%.*s", (int)n, at);
-        mt_safe_text(safe, sizeof safe, line, 0, MT_CUT_END, notes->style);
-        printf("    %s\n", safe);
-        at += n + (at[n] == '\n');
-    }
-}
-
 /* Return the run that showed neither, or NULL. Where the program takes no value at all, that is so
  * on every card. */
 static const struct mt_outcome *find_obstacle(const struct mt_fit *fit, size_t line, size_t card,
@@ -179,7 +168,7 @@ static bool note_obstacle(struct notes *notes, size_t line, size_t card)
         say(notes, "; if the program takes only some values, name them (8..512+8)");
     say(notes, *outcome->last ? ". Its last lines:" : ".");
     print(notes);
-    print_last_lines(notes, outcome->last);
+    mt_output_print_last(outcome->last, stdout, notes->style);
     return false;
 }
 

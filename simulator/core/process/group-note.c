@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The groups that a rank makes, for the launcher, which finds by them how a job's ranks are
+ * arranged: lines "first stride count" of groups whose ranks have equal distances, in the file that
+ * CUDASIM_GROUPS names.
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "../base/base.h"
+#include "group-size.h"
+
+enum { MOST_OF_OPTIONS = 64, MOST_RANKS = 1 << 16 };
+
+/* std::vector */
+struct list {
+    uintptr_t first, end, room;
+};
+
+static bool read_memory(void *to, uintptr_t from, size_t size)
+{
+    const struct iovec local = {to, size}, remote = {(void *)from, size};
+
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+static void put_line(uint64_t first, uint64_t stride, uint64_t count)
+{
+    const char *path = getenv("CUDASIM_GROUPS");
+    int file = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+    char line[80];
+
+    if (file < 0)
+        return;
+    snprintf(line, sizeof(line), "%llu %llu %llu\n", (unsigned long long)first,
+             (unsigned long long)stride, (unsigned long long)count);
+    if (write(file, line, strlen(line)) < 0)
+        sim_verbose("%s: the group could not be noted", path);
+    close(file);
+}
+
+/* Return whether these are the ranks of a group in which this rank has its place. */
+static bool are_ranks(const uint64_t *ranks, int count, int own)
+{
+    uint64_t world = sim_environment("WORLD_SIZE", 0);
+
+    if (own < 0 || own >= count || ranks[own] != sim_environment("RANK", 0))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (ranks[i] >= world || (i && ranks[i] <= ranks[i - 1]))
+            return false;
+    return true;
+}
+
+static void note_ranks(const uint64_t *ranks, int count)
+{
+    uint64_t stride = count > 1 ? ranks[1] - ranks[0] : 1;
+
+    for (int i = 2; i < count; i++)
+        if (ranks[i] - ranks[i - 1] != stride)
+            return;
+    put_line(ranks[0], stride, (uint64_t)count);
+}
+
+void sim_note_split(const int *ranks, int count, int own)
+{
+    uint64_t *wide = getenv("CUDASIM_GROUPS") && count > 1 && count <= MOST_RANKS
+                         ? malloc((size_t)count * sizeof(*wide))
+                         : NULL;
+
+    for (int i = 0; wide && i < count; i++)
+        wide[i] = (uint64_t)ranks[i];
+    if (wide && are_ranks(wide, count, own))
+        note_ranks(wide, count);
+    free(wide);
+}
+
+/* The options of a group have its ranks in a vector, whose place differs between releases: it is
+ * the one that has `size` ranks, with this rank where the group has it. The whole job's is empty.
+ */
+void sim_note_group(const void *options, int own, int size)
+{
+    uintptr_t object, words[MOST_OF_OPTIONS];
+    uint64_t *ranks;
+
+    if (!getenv("CUDASIM_GROUPS") || size < 2 || size > MOST_RANKS ||
+        !read_memory(&object, (uintptr_t)options, sizeof(object)) || !object)
+        return;
+    ranks = malloc((size_t)size * sizeof(*ranks));
+    for (size_t n = MOST_OF_OPTIONS; ranks && n > 3; n /= 2) {
+        if (!read_memory(words, object, n * sizeof(*words)))
+            continue;
+        for (size_t i = 0; i + 2 < n; i++) {
+            struct list list = {words[i], words[i + 1], words[i + 2]};
+
+            if (list.end - list.first != (size_t)size * sizeof(*ranks) || list.room < list.end ||
+                !read_memory(ranks, list.first, (size_t)size * sizeof(*ranks)) ||
+                !are_ranks(ranks, size, own))
+                continue;
+            note_ranks(ranks, size);
+            break;
+        }
+        break;
+    }
+    free(ranks);
+}

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_different_ranks.py MEMTAP TO-FIT: memtap run --rank all-different with a small C program: one trace of each kind of
+rank, which says for how many it stands; a rank that fails is named; nothing is left."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+MEMTAP, PROGRAM = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
+WORK = tempfile.TemporaryDirectory(prefix="memtap-test-")
+HERE = pathlib.Path(WORK.name)
+GROUPS = '[ -z "$CUDASIM_GROUPS" ] || printf "0 8 4\\n0 1 8\\n" >>"$CUDASIM_GROUPS"; '  # as PyTorch's would be noted
+failures = 0
+
+
+def check(good, what):
+    global failures
+    if not good:
+        failures += 1
+        print(f"FAILED: {what}")
+
+
+def memtap(*words):
+    return subprocess.run([MEMTAP, *map(str, words)], capture_output=True, text=True, check=False, cwd=HERE,
+                          env={**os.environ, "TMPDIR": WORK.name, "LC_ALL": "C.UTF-8"}, timeout=240)
+
+
+def run(script, world, folder):
+    return memtap("run", "--simulate", "t4", "--world-size", world, "--rank", "all-different", "-o", f"{folder}/%r.mtap",
+                  "--", "sh", "-c", GROUPS + script)
+
+
+def test_kinds():
+    """Four stages of eight; of the last stage, the last place takes more."""
+    script = f'more=$((RANK == 31 ? 50 : 0)); exec {PROGRAM} $((100 + RANK / 8 + more))'
+    done = run(script, 32, "kinds")
+    check(done.returncode == 0, f"exit code {done.returncode}: {done.stderr}")
+    for line in ("32 ranks, by the groups of rank 0 4 x 8: ", "  rank 0 stands for 8 (", "  rank 24 stands for 7 (",
+                 "  rank 31 stands for 1: 153.00 MiB", "taken for granted: ranks between two equal ones"):
+        check(line in done.stderr, f"{line!r} is in {done.stderr}")
+    report = json.loads(memtap("report", "-f", "json", "kinds").stdout)
+    found = [(rank["rank"], rank["stands_for"]) for rank in report["ranks"]]
+    check(found == [(0, 8), (8, 8), (16, 8), (24, 7), (31, 1)], f"{found}")
+    # The median of 32 ranks lies between the second stage's and the third's; of five traces it would be the third's.
+    check(report["imbalance"]["median"] == (2 * 101 + 1) << 19, f"{report['imbalance']}")
+    text = memtap("report", "kinds").stdout
+    check("5 processes, run alone, for 32 ranks of 32" in text and "stands for" in text, text)
+
+
+def test_failing_rank():
+    done = run(f'[ $RANK != 31 ] || {{ echo no such part >&2; exit 7; }}; exec {PROGRAM} 100', 32, "failing")
+    check(done.returncode == 2, f"exit code {done.returncode}")
+    check("memtap: rank 31: its run showed nothing: refused, exit code 7; run it alone (--rank 31). Its last lines:\n"
+          "    no such part\n" in done.stderr, done.stderr)
+    check(not (HERE / "failing").exists() or not list((HERE / "failing").iterdir()), "no rank is recorded then")
+
+
+def test_out_of_memory():
+    """A kind of its own; it is run and recorded as the others."""
+    done = run(f"exec {PROGRAM} $((RANK < 8 ? 99999 : 100))", 16, "full")
+    check("  rank 0 stands for 8 (" in done.stderr and "out of memory" in done.stderr, done.stderr)
+    check(sorted(path.name for path in (HERE / "full").glob("*.mtap")) == ["0.mtap", "8.mtap"], "both kinds")
+
+
+def test_command_line():
+    for words, wanted in ((("run", "--rank", "all-different", "true"), "of how many? Give --world-size too"),
+                          (("simulate", "--world-size", "8", "--rank", "all", "true"), "--rank all: not a number from 0 to 7"),
+                          (("fit", "-s", "t4", "--world-size", "8", "--rank", "all-different", "true"),
+                           "--rank all-different: not a number")):
+        done = memtap(*words)
+        check(done.returncode == 2 and wanted in done.stderr, f"{words}: {done.stderr}")
+
+
+test_kinds()
+test_failing_rank()
+test_out_of_memory()
+test_command_line()
+LEFT = [path.name for path in HERE.iterdir() if path.name.startswith("memtap-")]
+check(not LEFT, f"nothing is left: {LEFT}")
+sys.exit(failures > 0)
