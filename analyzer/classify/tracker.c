@@ -4,12 +4,10 @@
 #include "trace-format/dtypes.h"
 #include "trace-format/meaning/marks.h"
 
-#define NESTING_LIMIT 4096u
-
 void mt_tracker_clear(struct mt_tracker *tracker)
 {
     for (size_t i = 0; i < tracker->n_threads; i++) {
-        free(tracker->threads[i].nodes);
+        free(tracker->threads[i].at.nodes);
         free(tracker->threads[i].requests.of);
         mt_birth_drop(tracker->threads[i].birth);
     }
@@ -40,29 +38,8 @@ static bool is_autograd_thread(const struct mt_definitions *definitions, uint32_
     return mt_is_name_of_autograds(mt_thread(definitions, thread, &os_thread));
 }
 
-static void end_step(struct mt_tracker *tracker, struct mt_thread_state *thread)
-{
-    thread->step = 0;
-    tracker->steps_ended++;
-}
-
-/* A step ends with the thread's first event outside the optimizer. Events without a stack, such as
- * autograd's threads', show nothing. */
-static void follow_step(struct mt_tracker *tracker, struct mt_thread_state *thread)
-{
-    int inside = (thread->marks & MT_MARK_OPTIMIZER) != 0;
-    if (!thread->python || inside == (thread->step != 0))
-        return;
-    if (!inside) {
-        end_step(tracker, thread);
-        return;
-    }
-    thread->step = ++tracker->steps_begun;
-    thread->step_depth = (uint32_t)thread->n_nodes;
-}
-
 /* The phase comes from the Python stack. A thread without one has none. */
-static void look_at_stack(const struct mt_tracker *tracker, struct mt_thread_state *thread,
+static void look_at_stack(const struct mt_tracker *tracker, struct mt_thread_phase *thread,
                           uint32_t stack)
 {
     uint32_t python = mt_stack(tracker->definitions, stack)->python;
@@ -84,15 +61,11 @@ struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct
     struct mt_thread_state *thread = thread_state(tracker, event->thread);
     if (!thread)
         return NULL;
-    if (!thread->known)
-        thread->is_autograds = is_autograd_thread(tracker->definitions, event->thread);
-    if (!thread->known || thread->stack != event->stack)
-        look_at_stack(tracker, thread, event->stack);
-    thread->known = 1;
-    thread->n_stacked = thread->n_nodes;
-    follow_step(tracker, thread);
-    thread->phase = (uint8_t)mt_phase_of(thread->marks, thread->phase_marks, thread->n_nodes != 0,
-                                         thread->is_autograds);
+    if (!thread->at.is_known)
+        thread->at.is_autograds = is_autograd_thread(tracker->definitions, event->thread);
+    if (!thread->at.is_known || thread->at.stack != event->stack)
+        look_at_stack(tracker, &thread->at, event->stack);
+    mt_phases_update(&tracker->phases, &thread->at);
     if (event->thread >= MT_THREAD_LIMIT)
         forget_birth(thread); /* threads beyond the limit share this state */
     return thread;
@@ -101,16 +74,17 @@ struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct
 int mt_tracker_new_birth(struct mt_tracker *tracker, struct mt_thread_state *thread,
                          const struct mt_event *event, uint64_t number, uint32_t step)
 {
-    struct mt_birth *birth = mt_birth_new(&(struct mt_birth){.deaths = &tracker->deaths,
-                                                             .time_ns = event->time_ns,
-                                                             .event = number,
-                                                             .when = tracker->now,
-                                                             .thread = event->thread,
-                                                             .step = step,
-                                                             .steps_before = tracker->steps_ended});
+    struct mt_birth *birth =
+        mt_birth_new(&(struct mt_birth){.deaths = &tracker->deaths,
+                                        .time_ns = event->time_ns,
+                                        .event = number,
+                                        .when = tracker->phases.now,
+                                        .thread = event->thread,
+                                        .step = step,
+                                        .steps_before = tracker->phases.steps_ended});
     if (!birth)
         return -ENOMEM;
-    birth->when.phase = thread->phase; /* other threads may be elsewhere */
+    birth->when.phase = thread->at.phase; /* other threads may be elsewhere */
     mt_birth_drop(thread->birth);
     thread->birth = birth;
     return 0;
@@ -145,32 +119,12 @@ static bool is_accumulator(struct mt_tracker *tracker, uint32_t name)
 static int node_begin(struct mt_tracker *tracker, struct mt_thread_state *thread,
                       const struct mt_event *event)
 {
-    if (thread->n_nodes == NESTING_LIMIT)
-        return 0;
-    if (mt_grow(&thread->nodes, &thread->nodes_capacity, thread->n_nodes + 1,
-                sizeof *thread->nodes))
-        return -ENOMEM;
-    struct mt_running_node *node = &thread->nodes[thread->n_nodes++];
-    node->node = event->NODE_BEGIN.node;
-    node->name = event->NODE_BEGIN.name > UINT32_MAX ? 0 : (uint32_t)event->NODE_BEGIN.name;
-    node->is_accumulator = is_accumulator(tracker, node->name);
-    node->forward_stack =
-        node->is_accumulator ? 0 : mt_address_map_get(&tracker->forward, node->node);
-    return 0;
-}
-
-/* End the node, and nodes inside it whose ends are missing. An optimizer that ran in one of its
- * hooks has ended too. */
-static void node_end(struct mt_tracker *tracker, struct mt_thread_state *thread, uint64_t node)
-{
-    size_t i = thread->n_nodes;
-    while (i && thread->nodes[i - 1].node != node)
-        i--;
-    if (!i)
-        return;
-    thread->n_nodes = i - 1;
-    if (thread->step && thread->n_nodes < thread->step_depth)
-        end_step(tracker, thread);
+    struct mt_running_node node = {.node = event->NODE_BEGIN.node};
+    node.name = event->NODE_BEGIN.name > UINT32_MAX ? 0 : (uint32_t)event->NODE_BEGIN.name;
+    node.is_accumulator = is_accumulator(tracker, node.name);
+    if (!node.is_accumulator)
+        node.forward_stack = mt_address_map_get(&tracker->forward, node.node);
+    return mt_phases_begin_node(&thread->at, &node);
 }
 
 static void saw_leaf(struct mt_block *block)
@@ -268,8 +222,8 @@ static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
 static bool is_kept(const struct mt_tracker *tracker, const struct mt_block *block)
 {
     const struct mt_when *birth = &block->birth->when;
-    return tracker->now.backwards ? tracker->now.backwards > birth->backwards + 1
-                                  : tracker->now.calls > birth->calls + 1;
+    return tracker->phases.now.backwards ? tracker->phases.now.backwards > birth->backwards + 1
+                                         : tracker->phases.now.calls > birth->calls + 1;
 }
 
 /* kind: MT_MEMBER's. */
@@ -356,8 +310,8 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
             block->save_stack = stack;
         block->evidence |= MT_SAW_SAVED;
         if (block->birth->when.phase == MT_PHASE_FORWARD &&
-            tracker->now.phase == MT_PHASE_FORWARD &&
-            tracker->now.backwards > block->birth->when.backwards)
+            tracker->phases.now.phase == MT_PHASE_FORWARD &&
+            tracker->phases.now.backwards > block->birth->when.backwards)
             block->evidence |= MT_SAW_SAVED_LATER;
         break;
     }
@@ -369,7 +323,8 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
 /* Autograd's threads work for the thread that trains. */
 static uint32_t range_around(const struct mt_tracker *tracker, const struct mt_thread_state *thread)
 {
-    return thread->is_autograds ? mt_ranges_of_thread(&tracker->ranges, tracker->leader) : 0;
+    return thread->at.is_autograds ? mt_ranges_of_thread(&tracker->ranges, tracker->phases.leader)
+                                   : 0;
 }
 
 uint32_t mt_tracker_find_range(const struct mt_tracker *tracker, uint32_t thread)
@@ -385,21 +340,21 @@ int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
     switch (mt_kind_about[event->kind]) {
     case MT_ABOUT_LABEL:
     case MT_ABOUT_NAME:
-        return label(tracker, event, event->address, thread->python);
+        return label(tracker, event, event->address, thread->at.python);
     case MT_ABOUT_RANGE:
         return mt_ranges_event(&tracker->ranges, event, range_around(tracker, thread));
     }
     switch (event->kind) {
     case MT_NODE_NEW:
-        label(tracker, event, event->NODE_NEW.address, thread->python);
-        return node_new(tracker, event, thread->python);
+        label(tracker, event, event->NODE_NEW.address, thread->at.python);
+        return node_new(tracker, event, thread->at.python);
     case MT_NODE_BEGIN:
         return node_begin(tracker, thread, event);
     case MT_NODE_END:
-        node_end(tracker, thread, event->NODE_END.node);
+        mt_phases_end_node(&tracker->phases, &thread->at, event->NODE_END.node);
         return 0;
     case MT_LOST:
-        thread->n_nodes = 0; /* ends of nodes may be lost */
+        thread->at.n_nodes = 0; /* ends of nodes may be lost */
         return 0;
     }
     return mt_requests_note(&thread->requests, event);
@@ -407,15 +362,10 @@ int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
 
 bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_seen *seen)
 {
-    int changed = seen->now.epoch != tracker->now.epoch || seen->now.run != tracker->now.run ||
-                  seen->leader != tracker->leader || seen->steps_begun != tracker->steps_begun ||
-                  seen->steps_ended != tracker->steps_ended ||
-                  seen->saw_parameters != tracker->saw_parameters ||
-                  seen->saw_stepped != tracker->saw_stepped;
-    seen->now = tracker->now;
-    seen->leader = tracker->leader;
-    seen->steps_begun = tracker->steps_begun;
-    seen->steps_ended = tracker->steps_ended;
+    bool changed = mt_phases_differ(&seen->phases, &tracker->phases) ||
+                   seen->saw_parameters != tracker->saw_parameters ||
+                   seen->saw_stepped != tracker->saw_stepped;
+    seen->phases = tracker->phases;
     seen->saw_parameters = tracker->saw_parameters;
     seen->saw_stepped = tracker->saw_stepped;
     return changed;
@@ -437,6 +387,5 @@ struct mt_label_counts mt_tracker_label_counts(const struct mt_tracker *tracker,
 void mt_tracker_finish(struct mt_tracker *tracker)
 {
     for (size_t i = 0; i < tracker->n_threads; i++)
-        if (tracker->threads[i].step)
-            end_step(tracker, &tracker->threads[i]);
+        mt_phases_end_step(&tracker->phases, &tracker->threads[i].at);
 }

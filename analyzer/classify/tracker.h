@@ -16,29 +16,12 @@
 #include "analyzer/support/by-id.h"
 #include "analyzer/trace/definitions.h"
 #include "parts.h"
-#include "trace-format/meaning/marks.h"
+#include "trace-format/meaning/follow-phases.h"
 
 #define MT_NODE_NAMES 64u
 
-struct mt_running_node {
-    uint64_t node;
-    uint32_t name, forward_stack;
-    bool is_accumulator;
-};
-
 struct mt_thread_state {
-    int known;         /* it has had an event */
-    bool is_autograds; /* one of autograd's threads, one a device, which run backward */
-    uint32_t stack;    /* the last event's, */
-    uint32_t python;   /* from its innermost frame of Python on, */
-    uint32_t marks;    /* mt_stack's marks of it */
-    uint32_t phase_marks;
-    size_t n_stacked;    /* the running nodes then, */
-    uint8_t phase;       /* and the thread's phase then */
-    uint32_t step;       /* 0: in none */
-    uint32_t step_depth; /* nodes that ran when the step began */
-    struct mt_running_node *nodes;
-    size_t n_nodes, nodes_capacity;
+    struct mt_thread_phase at;
     struct mt_birth *birth; /* the last block's; NULL: none */
     struct mt_thread_requests requests;
 };
@@ -50,13 +33,11 @@ struct mt_tracker {
     struct mt_thread_state *threads;
     size_t n_threads, threads_capacity;
     struct mt_address_map forward; /* node -> stack where it was made */
-    struct mt_when now;
+    struct mt_phases phases;
     struct mt_deaths deaths; /* of blocks */
     struct mt_ranges ranges;
     struct mt_storages storages;
     struct mt_parts parts; /* this process's parts of parameters */
-    uint32_t leader;       /* the thread of the training loop: the last in forward or a step */
-    uint32_t steps_begun, steps_ended;
     struct {
         uint32_t name; /* string id */
         bool is_accumulator;
@@ -82,27 +63,6 @@ void mt_tracker_clear(struct mt_tracker *tracker);
  * memory. */
 struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct mt_event *event);
 
-/* A node made outside modules means forward too. Threads other than the training thread (data
- * loaders) do not change the program's phase by working outside. */
-static inline void mt_tracker_follow_phase(struct mt_tracker *tracker,
-                                           const struct mt_thread_state *thread,
-                                           const struct mt_event *event)
-{
-    enum mt_phase phase = (enum mt_phase)thread->phase;
-    if (phase == MT_PHASE_OUTSIDE && (event->kind == MT_NODE_NEW || event->kind == MT_SAVED))
-        phase = MT_PHASE_FORWARD;
-    tracker->now.has_called |= thread->phase == MT_PHASE_FORWARD;
-    if (phase == MT_PHASE_FORWARD || phase == MT_PHASE_STEP)
-        tracker->leader = event->thread;
-    if (phase == MT_PHASE_STEP && thread->n_nodes)
-        phase = MT_PHASE_BACKWARD; /* in a hook: backward goes on */
-    if (phase == MT_PHASE_OUTSIDE && (!thread->python || event->thread != tracker->leader))
-        return;
-    if (thread->python)
-        mt_when_evaluate(&tracker->now, (thread->marks & MT_MARK_EVALUATION) != 0);
-    mt_when_enter(&tracker->now, phase);
-}
-
 /* Follow an event of any kind, before anything else uses it. Return its thread's state, valid until
  * the next event; NULL: no memory. */
 static inline struct mt_thread_state *mt_tracker_follow(struct mt_tracker *tracker,
@@ -110,11 +70,10 @@ static inline struct mt_thread_state *mt_tracker_follow(struct mt_tracker *track
 {
     struct mt_thread_state *thread =
         event->thread < tracker->n_threads ? &tracker->threads[event->thread] : NULL;
-    if (!thread || thread->stack != event->stack || thread->n_stacked != thread->n_nodes ||
-        !thread->known)
+    if (!thread || mt_phases_is_new(&thread->at, event))
         thread = mt_tracker_look(tracker, event);
     if (thread)
-        mt_tracker_follow_phase(tracker, thread, event);
+        mt_phases_follow(&tracker->phases, &thread->at, event);
     return thread;
 }
 
@@ -154,20 +113,21 @@ static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_s
 {
     const struct mt_birth *birth = thread->birth;
     uint32_t step =
-        thread->step && mt_stack(tracker->definitions, block->stack)->phase & MT_MARK_OPTIMIZER
-            ? thread->step
+        thread->at.step && mt_stack(tracker->definitions, block->stack)->phase & MT_MARK_OPTIMIZER
+            ? thread->at.step
             : 0;
-    if ((!birth || birth->when.epoch != tracker->now.epoch || birth->step != step ||
-         birth->when.phase != thread->phase || birth->steps_before != tracker->steps_ended ||
+    if ((!birth || birth->when.epoch != tracker->phases.now.epoch || birth->step != step ||
+         birth->when.phase != thread->at.phase ||
+         birth->steps_before != tracker->phases.steps_ended ||
          !mt_birth_is_near(birth, event->time_ns, number)) &&
         mt_tracker_new_birth(tracker, thread, event, number, step))
         return -ENOMEM;
     mt_block_give_birth(block, thread->birth, event->time_ns, number);
     block->range = mt_tracker_range(tracker, event->thread);
-    if (thread->n_nodes && !mt_is_computed_again(tracker, block)) {
+    if (thread->at.n_nodes && !mt_is_computed_again(tracker, block)) {
         uint32_t custom = mt_stack(tracker->definitions, block->stack)->custom;
-        block->node_name = custom ? custom : thread->nodes[thread->n_nodes - 1].name;
-        block->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
+        block->node_name = custom ? custom : thread->at.nodes[thread->at.n_nodes - 1].name;
+        block->forward_stack = thread->at.nodes[thread->at.n_nodes - 1].forward_stack;
     }
     return 0;
 }
@@ -177,8 +137,9 @@ static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_s
 static inline bool mt_is_freed_by_leafs_hook(const struct mt_thread_state *thread,
                                              const struct mt_block *block)
 {
-    return thread->n_nodes && thread->nodes[thread->n_nodes - 1].is_accumulator && thread->python &&
-           block->node_name && block->node_name != thread->nodes[thread->n_nodes - 1].name;
+    return thread->at.n_nodes && thread->at.nodes[thread->at.n_nodes - 1].is_accumulator &&
+           thread->at.python && block->node_name &&
+           block->node_name != thread->at.nodes[thread->at.n_nodes - 1].name;
 }
 
 /* Fill in the facts at a block's end, or at the end of the trace before it (at_end). 0 or
@@ -188,27 +149,26 @@ static inline int mt_tracker_ended(const struct mt_tracker *tracker, struct mt_b
 {
     const struct mt_birth *birth = block->birth;
     uint32_t thread = mt_thread_id(birth->thread);
-    if (mt_block_end(block, &tracker->now))
+    if (mt_block_end(block, &tracker->phases.now))
         return -ENOMEM;
     block->evidence |= at_end ? 0 : MT_SAW_END;
     if (!at_end && thread < tracker->n_threads &&
         mt_is_freed_by_leafs_hook(&tracker->threads[thread], block))
         block->evidence |= MT_SAW_LEAF_HOOK;
     if (birth->step && thread < tracker->n_threads) {
-        if (tracker->threads[thread].step != birth->step)
+        if (tracker->threads[thread].at.step != birth->step)
             block->evidence |= MT_SAW_STEP_SURVIVED;
         else if (!at_end)
             block->evidence |= MT_SAW_STEP_DIED;
     }
-    if (tracker->steps_ended > birth->steps_before)
+    if (tracker->phases.steps_ended > birth->steps_before)
         block->evidence |= MT_SAW_LATER_STEP;
     return 0;
 }
 
 /* The state at the last query (keep-plan.h), zeros at first. */
 struct mt_tracker_seen {
-    struct mt_when now;
-    uint32_t leader, steps_begun, steps_ended;
+    struct mt_phases phases;
     int saw_parameters, saw_stepped;
     size_t lines;
     uint64_t storages, parts;

@@ -10,7 +10,7 @@ static int note_cuda_total(struct mt_replay *replay, const struct mt_event *even
 {
     struct mt_totals *now = &replay->cuda_now[slot];
     uint64_t bytes = replay->cuda.heap.total[slot].bytes;
-    *now = (struct mt_totals){.when = replay->tracker.now,
+    *now = (struct mt_totals){.when = replay->tracker.phases.now,
                               .range = mt_tracker_range(&replay->tracker, event->thread),
                               .event = replay->events,
                               .time_ns = event->time_ns,

@@ -13,9 +13,9 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
         mt_replay_went_on(replay);
     struct mt_oom *kept = &replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT];
     *kept = *oom;
-    if (thread->n_nodes) {
-        kept->node_name = thread->nodes[thread->n_nodes - 1].name;
-        kept->forward_stack = thread->nodes[thread->n_nodes - 1].forward_stack;
+    if (thread->at.n_nodes) {
+        kept->node_name = thread->at.nodes[thread->at.n_nodes - 1].name;
+        kept->forward_stack = thread->at.nodes[thread->at.n_nodes - 1].forward_stack;
     }
     if (replay->question.moment.kind == MT_AT_OOM)
         mt_replay_take_all(replay);
@@ -28,7 +28,7 @@ static int note_oom(struct mt_replay *replay, unsigned slot, const struct mt_eve
     struct mt_totals *now = &replay->now[slot];
     mt_timeline_reserve(&replay->timeline[slot], event->OOM.reserved - now->reserved, now->event);
     now->reserved = event->OOM.reserved;
-    now->when = replay->tracker.now;
+    now->when = replay->tracker.phases.now;
     return mt_spans_note(&replay->spans[slot], &now->when, replay->events, replay->time_ns,
                          now->allocated, now->reserved);
 }

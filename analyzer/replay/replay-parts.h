@@ -76,7 +76,7 @@ static inline int mt_replay_note(struct mt_replay *replay, unsigned slot,
     if (now->range && mt_replay_note_range(replay, slot, now))
         return -ENOMEM;
     mt_timeline_note(&replay->timeline[slot], replay->events, now->known_bytes);
-    return mt_spans_note(&replay->spans[slot], &replay->tracker.now, replay->events,
+    return mt_spans_note(&replay->spans[slot], &replay->tracker.phases.now, replay->events,
                          replay->time_ns, now->allocated, now->reserved);
 }
 

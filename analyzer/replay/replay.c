@@ -63,7 +63,7 @@ static void update_context(struct mt_rule_context *context, const struct mt_repl
     context->saw_parameters = replay->tracker.saw_parameters;
     context->saw_gradients = saw_gradients(replay);
     context->saw_stepped = replay->tracker.saw_stepped;
-    context->saw_steps = replay->tracker.steps_begun > 0;
+    context->saw_steps = replay->tracker.phases.steps_begun > 0;
 }
 
 struct mt_rule_context mt_replay_context(const struct mt_replay *replay)
@@ -238,7 +238,7 @@ static inline __attribute__((always_inline)) int note_total(struct mt_replay *re
     if (reserved != now->reserved)
         note_reserved(replay, now, event, made);
     /* One by one: gcc builds a compound literal elsewhere first, and waits for the copy. */
-    now->when = replay->tracker.now;
+    now->when = replay->tracker.phases.now;
     now->range = mt_tracker_range(&replay->tracker, event->thread);
     now->event = replay->events;
     now->time_ns = event->time_ns;

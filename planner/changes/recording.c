@@ -33,10 +33,10 @@ static void note_turn(struct mt_recording *recording, const struct mt_replay *re
                       const struct mt_event *event)
 {
     const struct mt_thread_state *thread = replay->thread;
-    uint32_t stack =
-        thread->n_nodes ? thread->nodes[thread->n_nodes - 1].forward_stack : thread->python;
-    uint8_t phase = thread->n_nodes ? MT_PHASE_BACKWARD : thread->phase;
-    if ((!stack && thread->n_nodes) || (!thread->n_nodes && !thread->python))
+    uint32_t stack = thread->at.n_nodes ? thread->at.nodes[thread->at.n_nodes - 1].forward_stack
+                                        : thread->at.python;
+    uint8_t phase = thread->at.n_nodes ? MT_PHASE_BACKWARD : thread->at.phase;
+    if ((!stack && thread->at.n_nodes) || (!thread->at.n_nodes && !thread->at.python))
         return; /* what accumulates gradients is nobody's */
     uint32_t module = module_of(replay->definitions, stack);
     const struct mt_turn *last =
@@ -53,9 +53,9 @@ static void note_steps(struct mt_recording *recording, const struct mt_replay *r
 {
     struct mt_recorded_step *last =
         recording->n_steps ? &recording->step[recording->n_steps - 1] : NULL;
-    if (last && !last->end && replay->tracker.steps_ended >= recording->n_steps)
+    if (last && !last->end && replay->tracker.phases.steps_ended >= recording->n_steps)
         last->end = replay->events;
-    if (replay->tracker.steps_begun <= recording->n_steps)
+    if (replay->tracker.phases.steps_begun <= recording->n_steps)
         return;
     struct mt_recorded_step *step = ONE_MORE(recording, step, n_steps);
     if (step)
@@ -73,7 +73,7 @@ static void note_save(struct mt_recording *recording, const struct mt_replay *re
                       const struct mt_event *event)
 {
     uint64_t block = block_number(replay, event->SAVED.address);
-    if (!block || replay->thread->n_nodes)
+    if (!block || replay->thread->at.n_nodes)
         return;
     uint32_t place = mt_address_map_get(&recording->saved, event->SAVED.address);
     if (!place) {
@@ -105,12 +105,12 @@ static void note_node(struct mt_recording *recording, const struct mt_replay *re
     struct mt_recorded_node *node = ONE_MORE(recording, node, n_nodes);
     if (!node)
         return;
-    *node =
-        (struct mt_recorded_node){.output = block_number(replay, event->NODE_NEW.address),
-                                  .made = replay->events,
-                                  .module = module_of(replay->definitions, replay->thread->python),
-                                  .first_save = (uint32_t)recording->unclaimed,
-                                  .n_saves = (uint32_t)(recording->n_saves - recording->unclaimed)};
+    *node = (struct mt_recorded_node){
+        .output = block_number(replay, event->NODE_NEW.address),
+        .made = replay->events,
+        .module = module_of(replay->definitions, replay->thread->at.python),
+        .first_save = (uint32_t)recording->unclaimed,
+        .n_saves = (uint32_t)(recording->n_saves - recording->unclaimed)};
     recording->unclaimed = recording->n_saves;
     if (mt_address_map_put(&recording->nodes, event->NODE_NEW.node, (uint32_t)recording->n_nodes))
         recording->rc = -ENOMEM;
@@ -184,7 +184,7 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
 
 static bool is_accumulating(const struct mt_thread_state *thread)
 {
-    return thread && thread->n_nodes && thread->nodes[thread->n_nodes - 1].is_accumulator;
+    return thread && thread->at.n_nodes && thread->at.nodes[thread->at.n_nodes - 1].is_accumulator;
 }
 
 static void ended(void *data, const struct mt_replay *replay, const struct mt_block *block,

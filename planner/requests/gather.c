@@ -191,7 +191,7 @@ static struct mt_gather_at place_of(const struct mt_replay *replay, const struct
 {
     const struct mt_thread_state *thread = replay->thread;
     uint32_t forward =
-        thread && thread->n_nodes ? thread->nodes[thread->n_nodes - 1].forward_stack : 0;
+        thread && thread->at.n_nodes ? thread->at.nodes[thread->at.n_nodes - 1].forward_stack : 0;
     return (struct mt_gather_at){replay->events, allocated, reserved, event->stack, forward};
 }
 

@@ -72,9 +72,9 @@ static void see_totals(struct mt_light *light, struct mt_light_slot *slot, uint3
     uint64_t allocated = slot->event.ALLOC.allocated, reserved = slot->event.ALLOC.reserved;
     if (!device->is_used || device->reserved != reserved)
         slot->is_told = slot->has_block = true;
-    if (!device->is_used || device->run != light->phases.now.run) {
+    if (!device->is_used || device->run != light->phases.program.now.run) {
         end_span(light, device);
-        device->run = light->phases.now.run;
+        device->run = light->phases.program.now.run;
         slot->is_told = true;
     }
     device->is_used = true;
@@ -103,14 +103,13 @@ static void alloc(struct mt_light *light, struct mt_light_slot *slot,
 }
 
 /* Tell the end of a node that has begun before the window, or that is not known. */
-static void end_node(struct mt_light_slot *slot, struct mt_light_thread *thread)
+static void end_node(struct mt_light *light, struct mt_light_slot *slot,
+                     struct mt_light_thread *thread)
 {
-    uint32_t i = thread->n_nodes;
-    while (i && thread->node[i - 1].address != slot->event.NODE_END.node)
-        i--;
-    slot->of = i ? thread->node[i - 1].begun : 0;
+    const struct mt_running_node *node = mt_phases_node(&thread->at, slot->event.NODE_END.node);
+    slot->of = node ? node->begun : 0;
     slot->is_told |= !slot->of;
-    slot->is_told |= mt_light_node_end(thread, slot->event.NODE_END.node);
+    mt_phases_end_node(&light->phases.program, &thread->at, slot->event.NODE_END.node);
 }
 
 static int gather(struct mt_light *light, struct mt_light_slot *slot,
@@ -129,9 +128,10 @@ static int gather(struct mt_light *light, struct mt_light_slot *slot,
         slot->of = find_place(light, event->NODE_NEW.address);
         return 0;
     case MT_NODE_BEGIN:
-        return mt_light_node_begin(thread, event->NODE_BEGIN.node, place);
+        return mt_phases_begin_node(
+            &thread->at, &(struct mt_running_node){.node = event->NODE_BEGIN.node, .begun = place});
     case MT_NODE_END:
-        end_node(slot, thread);
+        end_node(light, slot, thread);
         return 0;
     case MT_REQUEST:
         thread->request = place;
@@ -144,7 +144,7 @@ static int gather(struct mt_light *light, struct mt_light_slot *slot,
         light->tells_all = slot->is_told = true;
         return 0;
     case MT_LOST:
-        thread->n_nodes = 0; /* as in the tracker */
+        thread->at.n_nodes = 0; /* ends of nodes may be lost */
         break;
     }
     if (mt_light_is_label(event->kind))
@@ -174,8 +174,11 @@ int mt_light_add(struct mt_light *light, const struct mt_event *event)
     uint32_t place = ++light->n;
     struct mt_light_slot *slot = mt_light_at(light, place);
     *slot = (struct mt_light_slot){.event = *event};
-    slot->node = thread->n_nodes ? thread->node[thread->n_nodes - 1].begun : 0;
-    slot->is_told = mt_light_phases_follow(&light->phases, thread, event);
+    const struct mt_phases before = light->phases.program;
+    slot->node = thread->at.n_nodes ? thread->at.nodes[thread->at.n_nodes - 1].begun : 0;
+    mt_light_phases_follow(&light->phases, &thread->at, event);
     light->events++;
-    return gather(light, slot, thread, place);
+    int rc = gather(light, slot, thread, place);
+    slot->is_told |= mt_phases_differ(&before, &light->phases.program);
+    return rc;
 }

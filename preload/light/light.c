@@ -106,8 +106,8 @@ static void tell_open_nodes(struct mt_light *light)
 {
     for (size_t i = 0; i < light->phases.n_threads; i++) {
         struct mt_light_thread *thread = &light->phases.thread[i];
-        for (uint32_t k = 0; k < thread->n_nodes; k++)
-            tell_nodes(light, thread->node[k].begun);
+        for (uint32_t k = 0; k < thread->at.n_nodes; k++)
+            tell_nodes(light, thread->at.nodes[k].begun);
     }
 }
 
@@ -322,8 +322,8 @@ static void begin_window(struct mt_light *light)
     for (size_t i = 0; i < light->phases.n_threads; i++) {
         struct mt_light_thread *thread = &light->phases.thread[i];
         thread->request = thread->request ? UINT32_MAX : 0;
-        for (uint32_t k = 0; k < thread->n_nodes; k++)
-            thread->node[k].begun = 0;
+        for (uint32_t k = 0; k < thread->at.n_nodes; k++)
+            thread->at.nodes[k].begun = 0;
     }
     memset(light->bucket, 0, sizeof light->bucket);
     light->n = light->passed = 0;

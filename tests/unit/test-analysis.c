@@ -84,7 +84,7 @@ START_TEST(training_is_told_apart)
     ck_assert_uint_eq(device->unseen, 0);
     ck_assert_uint_eq(device->cached, device->peak.reserved - device->peak.allocated);
     ck_assert_uint_eq(device->peak.cuda_bytes, 64 * MT_MIB);
-    ck_assert_uint_eq(analysis.replay.tracker.steps_ended, 3);
+    ck_assert_uint_eq(analysis.replay.tracker.phases.steps_ended, 3);
     ck_assert_uint_eq(analysis.replay.oddities.drift, 0);
     ck_assert_int_eq(analysis.replay.survey.complete, 1);
 }
@@ -417,7 +417,7 @@ START_TEST(an_optimizer_of_the_users_own_is_one)
     mt_build_on(builder, 0, 1, user_stack());
     mt_build_event(builder, MT_LEAF, B, 0, 0); /* the step is over */
     ck_assert_int_eq(verdict(), MT_CATEGORY_OPTIMIZER_STATE);
-    ck_assert_uint_eq(analysis.replay.tracker.steps_ended, 1);
+    ck_assert_uint_eq(analysis.replay.tracker.phases.steps_ended, 1);
 }
 END_TEST
 

@@ -154,7 +154,7 @@ static void look_at_run(struct mt_top *watch, struct mt_replay *replay)
     picture->growth = mt_spans_growth(spans);
     picture->iteration_s = time_iterations(spans);
     picture->allocations_s = mt_past_rate(&watch->past);
-    picture->phase = (enum mt_phase)replay->tracker.now.phase;
+    picture->phase = (enum mt_phase)replay->tracker.phases.now.phase;
     picture->time_ns = replay->time_ns;
     picture->silent_ns = silence(watch, replay);
     if (!sample->time_ns)

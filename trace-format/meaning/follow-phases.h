@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Follow a program's phases event by event: each thread's running nodes of autograd, one inside the
+ * other, its optimizer step, and the phase that its Python stack shows. The library follows them
+ * while it records (preload/light/), the analyzer when it reads (analyzer/classify/tracker.h).
+ */
+#ifndef MT_FOLLOW_PHASES_H
+#define MT_FOLLOW_PHASES_H
+
+#include "phase.h"
+#include "trace-format/model.h"
+
+struct mt_running_node {
+    uint64_t node;
+    uint32_t name, forward_stack; /* the analyzer's */
+    uint32_t begun;               /* the library's: the place of its begin in the window */
+    bool is_accumulator;
+};
+
+/* A thread of zeros is new. */
+struct mt_thread_phase {
+    bool is_known;        /* it has had an event */
+    bool is_autograds;    /* one of autograd's threads, one a device, which run backward */
+    uint8_t phase;        /* by the last event's stack */
+    uint32_t stack;       /* the last event's, */
+    uint32_t python;      /* from its innermost frame of Python on; 0: it has none */
+    uint32_t marks;       /* of that (marks.h), */
+    uint32_t phase_marks; /* and those of the innermost frame that begins a phase */
+    uint32_t step;        /* 0: in none */
+    uint32_t step_depth;  /* nodes that ran when the step began */
+    uint32_t n_nodes, n_stacked,
+        capacity; /* nodes that run, and those that ran at the last event */
+    struct mt_running_node *nodes;
+};
+
+struct mt_phases {
+    struct mt_when now;
+    uint32_t leader; /* the thread of the training loop: the last in forward or a step */
+    uint32_t steps_begun, steps_ended;
+};
+
+/* Return whether the thread's stack or nodes are others than at its last event. */
+static inline bool mt_phases_is_new(const struct mt_thread_phase *thread,
+                                    const struct mt_event *event)
+{
+    return thread->stack != event->stack || thread->n_stacked != thread->n_nodes ||
+           !thread->is_known;
+}
+
+/* Follow the thread's step, and set its phase, after its stack or its nodes have changed. */
+void mt_phases_update(struct mt_phases *phases, struct mt_thread_phase *thread);
+
+/* Follow an event of an updated thread. A node made outside modules means forward too. Threads
+ * other than the training thread (data loaders) do not change the program's phase by working
+ * outside. */
+static inline void mt_phases_follow(struct mt_phases *phases, const struct mt_thread_phase *thread,
+                                    const struct mt_event *event)
+{
+    enum mt_phase phase = (enum mt_phase)thread->phase;
+    if (phase == MT_PHASE_OUTSIDE && (event->kind == MT_NODE_NEW || event->kind == MT_SAVED))
+        phase = MT_PHASE_FORWARD;
+    phases->now.has_called |= thread->phase == MT_PHASE_FORWARD;
+    if (phase == MT_PHASE_FORWARD || phase == MT_PHASE_STEP)
+        phases->leader = event->thread;
+    if (phase == MT_PHASE_STEP && thread->n_nodes)
+        phase = MT_PHASE_BACKWARD; /* in a hook: backward goes on */
+    if (phase == MT_PHASE_OUTSIDE && (!thread->python || event->thread != phases->leader))
+        return;
+    if (thread->python)
+        mt_when_evaluate(&phases->now, (thread->marks & MT_MARK_EVALUATION) != 0);
+    mt_when_enter(&phases->now, phase);
+}
+
+/* Begin a node inside the thread's others; one too many is left out. 0 or -ENOMEM. */
+int mt_phases_begin_node(struct mt_thread_phase *thread, const struct mt_running_node *node);
+
+/* Return the thread's running node at this address, the innermost one; NULL: none. */
+struct mt_running_node *mt_phases_node(const struct mt_thread_phase *thread, uint64_t node);
+
+/* End the node at an address, and nodes inside it whose ends are missing. An optimizer that ran in
+ * one of its hooks has ended too. */
+void mt_phases_end_node(struct mt_phases *phases, struct mt_thread_phase *thread, uint64_t node);
+
+/* End the thread's step, if it is in one. */
+void mt_phases_end_step(struct mt_phases *phases, struct mt_thread_phase *thread);
+
+/* Return whether the program's phase, its steps or the training thread are others. */
+static inline bool mt_phases_differ(const struct mt_phases *a, const struct mt_phases *b)
+{
+    return a->now.epoch != b->now.epoch || a->now.run != b->now.run || a->leader != b->leader ||
+           a->steps_begun != b->steps_begun || a->steps_ended != b->steps_ended;
+}
+
+#endif
