@@ -109,7 +109,7 @@ static size_t acting(const char *text, size_t size, uint32_t *number)
     return is_safe ? 0 : length;
 }
 
-static int print_safe(const char *text, size_t size, void *out)
+static int put_safe(FILE *out, const char *text, size_t size)
 {
     const char *end = text + size;
     while (text < end) {
@@ -129,48 +129,109 @@ static int print_safe(const char *text, size_t size, void *out)
     return 0;
 }
 
-struct within {
+/* jansson hands out a few bytes at a time; put_safe and the stream get them together. */
+struct printing {
     FILE *out;
     int spaces; /* more, at the begin of each line */
+    size_t n;
+    char text[4096];
 };
 
 /* Texts have no newline of their own: jansson escapes it. */
-static int print_within(const char *text, size_t size, void *data)
+static int print_gathered(struct printing *printing)
 {
-    const struct within *within = data;
-    const char *end = text + size, *newline;
-    for (; (newline = memchr(text, '\n', (size_t)(end - text))); text = newline + 1)
-        if (print_safe(text, (size_t)(newline - text), within->out) ||
-            fprintf(within->out, "\n%*s", within->spaces, "") < 0)
+    const char *text = printing->text, *end = text + printing->n, *newline;
+    printing->n = 0;
+    for (; printing->spaces && (newline = memchr(text, '\n', (size_t)(end - text)));
+         text = newline + 1)
+        if (put_safe(printing->out, text, (size_t)(newline - text)) ||
+            fprintf(printing->out, "\n%*s", printing->spaces, "") < 0)
             return -1;
-    return print_safe(text, (size_t)(end - text), within->out);
+    return put_safe(printing->out, text, (size_t)(end - text));
 }
 
-static int print(json_t *value, size_t flags, json_dump_callback_t callback, void *data)
+/* A piece has whole characters. A text that is too long for the room has no newline. */
+static int gather(const char *text, size_t size, void *data)
 {
+    struct printing *printing = data;
+    if (size > sizeof printing->text - printing->n && print_gathered(printing))
+        return -1;
+    if (size > sizeof printing->text)
+        return put_safe(printing->out, text, size);
+    memcpy(printing->text + printing->n, text, size);
+    printing->n += size;
+    return 0;
+}
+
+static int print(FILE *out, json_t *value, size_t flags, int spaces)
+{
+    struct printing printing; /* its text needs no value */
     if (!value)
         return -ENOMEM;
-    int rc = json_dump_callback(value, callback, data, flags | JSON_ENCODE_ANY);
+    printing.out = out;
+    printing.spaces = spaces;
+    printing.n = 0;
+    int rc = json_dump_callback(value, gather, &printing, flags | JSON_ENCODE_ANY);
     json_decref(value);
-    return rc ? -EIO : 0;
+    return rc || print_gathered(&printing) ? -EIO : 0;
 }
 
 int mt_json_within(FILE *out, json_t *value, unsigned depth)
 {
-    struct within within = {out, (int)depth * INDENT};
-    return print(value, JSON_INDENT(INDENT), print_within, &within);
+    return print(out, value, JSON_INDENT(INDENT), (int)depth * INDENT);
 }
 
 int mt_json_print(FILE *out, json_t *value, int compact)
 {
-    int rc = print(value, compact ? JSON_COMPACT : JSON_INDENT(INDENT), print_safe, out);
+    int rc = print(out, value, compact ? JSON_COMPACT : JSON_INDENT(INDENT), 0);
     return rc ? rc : putc('\n', out) == EOF ? -EIO : 0;
 }
 
 int mt_json_piece(FILE *out, const char *before, json_t *value)
 {
     fputs(before, out);
-    return print(value, JSON_COMPACT, print_safe, out);
+    return print(out, value, JSON_COMPACT, 0);
+}
+
+/* Write a frame, and keep its text where it is short. */
+static int put_frame(FILE *out, struct mt_frame_texts *texts,
+                     const struct mt_definitions *definitions, uint32_t stack)
+{
+    uint32_t frame = mt_stack(definitions, stack)->frame;
+    struct mt_frame_text *kept = &texts->text[frame % MT_FRAME_TEXTS];
+    char *text = NULL;
+    size_t size;
+    if (kept->size && kept->frame == frame)
+        return fwrite(kept->text, 1, kept->size, out) == kept->size ? 0 : -EIO;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return -ENOMEM;
+    int rc = mt_json_piece(memory, "", mt_json_frame(definitions, stack));
+    if (fclose(memory) && !rc)
+        rc = -ENOMEM;
+    if (!rc && size <= sizeof kept->text) {
+        memcpy(kept->text, text, size);
+        kept->size = (uint32_t)size;
+        kept->frame = frame;
+    }
+    if (!rc && fwrite(text, 1, size, out) != size)
+        rc = -EIO;
+    free(text);
+    return rc;
+}
+
+int mt_json_put_frames(FILE *out, struct mt_frame_texts *texts,
+                       const struct mt_definitions *definitions, uint32_t stack)
+{
+    int rc = 0;
+    putc('[', out);
+    for (const char *before = ""; mt_stack(definitions, stack)->depth && !rc; before = ",") {
+        fputs(before, out);
+        rc = put_frame(out, texts, definitions, stack);
+        stack = mt_stack(definitions, stack)->parent;
+    }
+    putc(']', out);
+    return rc ? rc : ferror(out) ? -EIO : 0;
 }
 
 json_t *mt_json_ended(const struct mt_ended *ended)

@@ -64,18 +64,17 @@ void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct
 static int print_stacks(const struct mt_definitions *d, const unsigned char *is_used,
                         uint32_t n_stacks, FILE *out)
 {
-    int rc = 0, n = 0;
+    struct mt_frame_texts *texts = calloc(1, sizeof *texts);
+    int rc = texts ? 0 : -ENOMEM;
+    const char *before = "";
     for (uint32_t id = 0; id < n_stacks && !rc; id++) {
-        const char *before = "[";
         if (!is_used[id])
             continue;
-        fprintf(out, "%s\"%u\":", n++ ? "," : "", id);
-        for (uint32_t stack = id; stack && !rc; stack = mt_stack(d, stack)->parent) {
-            rc = mt_json_piece(out, before, mt_json_frame(d, stack));
-            before = ",";
-        }
-        putc(']', out);
+        fprintf(out, "%s\"%u\":", before, id);
+        rc = mt_json_put_frames(out, texts, d, id);
+        before = ",";
     }
+    free(texts);
     return rc ? rc : ferror(out) ? -EIO : 0;
 }
 

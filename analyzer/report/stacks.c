@@ -236,7 +236,8 @@ int mt_stacks_folded(const struct mt_analysis *analysis, FILE *out)
     return rc;
 }
 
-static int print_entry(const struct mt_definitions *d, const struct mt_sum *entry, FILE *out)
+static int print_entry(const struct mt_definitions *d, const struct mt_sum *entry,
+                       struct mt_frame_texts *texts, FILE *out)
 {
     int rc = mt_json_piece(out, "{\"bytes\":", mt_json_number(entry->bytes));
     fprintf(out, ",\"blocks\":%" PRIu64 ",\"category\":\"%s\",\"certainty\":\"%s\"", entry->blocks,
@@ -245,10 +246,10 @@ static int print_entry(const struct mt_definitions *d, const struct mt_sum *entr
     if (!rc)
         rc = mt_json_piece(out,
                            ",\"guess\":", entry->guess ? json_string(entry->guess) : json_null());
-    fprintf(out, ",\"stack\":%" PRIu32 ",\"frames\":[", entry->key[STACK]);
-    for (uint32_t s = entry->key[STACK]; mt_stack(d, s)->depth && !rc; s = mt_stack(d, s)->parent)
-        rc = mt_json_piece(out, s == entry->key[STACK] ? "" : ",", mt_json_frame(d, s));
-    fputs("]}", out);
+    fprintf(out, ",\"stack\":%" PRIu32 ",\"frames\":", entry->key[STACK]);
+    if (!rc)
+        rc = mt_json_put_frames(out, texts, d, entry->key[STACK]);
+    fputs("}", out);
     return rc ? rc : ferror(out) ? -EIO : 0;
 }
 
@@ -257,7 +258,10 @@ static int print_device(const struct mt_analysis *analysis, const struct mt_devi
                         FILE *out)
 {
     struct mt_sums sums;
+    struct mt_frame_texts *texts = calloc(1, sizeof *texts);
     int rc = collect(&sums, analysis, device);
+    if (!rc && !texts)
+        rc = -ENOMEM;
     if (!rc)
         rc = mt_json_piece(out, "{\"device\":", mt_json_device(device->device));
     if (!rc)
@@ -267,10 +271,11 @@ static int print_device(const struct mt_analysis *analysis, const struct mt_devi
     fputs(",\"stacks\":[", out);
     for (size_t i = 0; i < sums.n && !rc; i++) {
         fputs(i ? "," : "", out);
-        rc = print_entry(analysis->replay.definitions, &sums.sum[i], out);
+        rc = print_entry(analysis->replay.definitions, &sums.sum[i], texts, out);
     }
     fputs("]}", out);
     mt_sums_clear(&sums);
+    free(texts);
     return rc;
 }
 
