@@ -193,41 +193,20 @@ int mt_json_piece(FILE *out, const char *before, json_t *value)
     return print(out, value, JSON_COMPACT, 0);
 }
 
-/* Write a frame, and keep its text where it is short. */
-static int put_frame(FILE *out, struct mt_frame_texts *texts,
-                     const struct mt_definitions *definitions, uint32_t stack)
+static int put_frame(FILE *out, const void *definitions, uint32_t stack)
 {
-    uint32_t frame = mt_stack(definitions, stack)->frame;
-    struct mt_frame_text *kept = &texts->text[frame % MT_FRAME_TEXTS];
-    char *text = NULL;
-    size_t size;
-    if (kept->size && kept->frame == frame)
-        return fwrite(kept->text, 1, kept->size, out) == kept->size ? 0 : -EIO;
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory)
-        return -ENOMEM;
-    int rc = mt_json_piece(memory, "", mt_json_frame(definitions, stack));
-    if (fclose(memory) && !rc)
-        rc = -ENOMEM;
-    if (!rc && size <= sizeof kept->text) {
-        memcpy(kept->text, text, size);
-        kept->size = (uint32_t)size;
-        kept->frame = frame;
-    }
-    if (!rc && fwrite(text, 1, size, out) != size)
-        rc = -EIO;
-    free(text);
-    return rc;
+    return mt_json_piece(out, "", mt_json_frame(definitions, stack));
 }
 
-int mt_json_put_frames(FILE *out, struct mt_frame_texts *texts,
+int mt_json_put_frames(FILE *out, struct mt_kept_texts *texts,
                        const struct mt_definitions *definitions, uint32_t stack)
 {
     int rc = 0;
     putc('[', out);
     for (const char *before = ""; mt_stack(definitions, stack)->depth && !rc; before = ",") {
         fputs(before, out);
-        rc = put_frame(out, texts, definitions, stack);
+        rc = mt_put_kept(out, texts, mt_stack(definitions, stack)->frame, put_frame, definitions,
+                         stack);
         stack = mt_stack(definitions, stack)->parent;
     }
     putc(']', out);

@@ -11,6 +11,7 @@
 
 #include "analyzer/model/ranges.h"
 #include "analyzer/model/sums.h"
+#include "analyzer/print/kept-texts.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/ended.h"
 
@@ -27,18 +28,8 @@ json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack);
 /* A stack's frames, the innermost first. */
 json_t *mt_json_frames(const struct mt_definitions *definitions, uint32_t stack);
 
-/* The texts of frames that were written last, for stacks that have many in common. All 0 at first.
- */
-#define MT_FRAME_TEXTS 1024u
-struct mt_frame_texts {
-    struct mt_frame_text {
-        uint32_t frame, size; /* 0: none is kept */
-        char text[248];
-    } text[MT_FRAME_TEXTS];
-};
-
-/* Write mt_json_frames as compact JSON. 0, -EIO or -ENOMEM. */
-int mt_json_put_frames(FILE *out, struct mt_frame_texts *texts,
+/* Write mt_json_frames as compact JSON, with frames in `texts`. 0, -EIO or -ENOMEM. */
+int mt_json_put_frames(FILE *out, struct mt_kept_texts *texts,
                        const struct mt_definitions *definitions, uint32_t stack);
 
 /* {"bytes", "blocks", "sites": [{"bytes", "blocks", "line", "callers"}]} */

@@ -64,7 +64,7 @@ void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct
 static int print_stacks(const struct mt_definitions *d, const unsigned char *is_used,
                         uint32_t n_stacks, FILE *out)
 {
-    struct mt_frame_texts *texts = calloc(1, sizeof *texts);
+    struct mt_kept_texts *texts = mt_kept_texts_create();
     int rc = texts ? 0 : -ENOMEM;
     const char *before = "";
     for (uint32_t id = 0; id < n_stacks && !rc; id++) {
@@ -74,7 +74,7 @@ static int print_stacks(const struct mt_definitions *d, const unsigned char *is_
         rc = mt_json_put_frames(out, texts, d, id);
         before = ",";
     }
-    free(texts);
+    mt_kept_texts_destroy(texts);
     return rc ? rc : ferror(out) ? -EIO : 0;
 }
 

@@ -195,49 +195,52 @@ int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction directi
     return rc;
 }
 
-static void fold_frame(const struct mt_definitions *d, uint32_t stack, FILE *out)
+static int fold_frame(FILE *out, const void *definitions, uint32_t stack)
 {
     char place[512];
-    mt_place_text(place, sizeof place, d, stack);
+    mt_place_text(place, sizeof place, definitions, stack);
     putc(';', out);
     mt_put_text(out, place, MT_FOR_FOLDED);
+    return 0;
 }
 
-/* Print a stack from its outermost frame on. 0 or -ENOMEM. */
-static int fold(const struct mt_definitions *d, uint32_t stack, FILE *out)
+/* Print a stack from its outermost frame on. 0 or a negative errno. */
+static int fold(const struct mt_definitions *d, struct mt_kept_texts *texts, uint32_t stack,
+                FILE *out)
 {
     uint32_t depth = mt_stack(d, stack)->depth;
     uint32_t *path = calloc((size_t)depth + 1, sizeof *path);
-    if (!path)
-        return -ENOMEM;
-    for (uint32_t i = depth; i-- > 0; stack = mt_stack(d, stack)->parent)
+    int rc = path ? 0 : -ENOMEM;
+    for (uint32_t i = path ? depth : 0; i-- > 0; stack = mt_stack(d, stack)->parent)
         path[i] = stack;
-    for (uint32_t i = 0; i < depth; i++)
-        fold_frame(d, path[i], out);
+    for (uint32_t i = 0; i < depth && !rc; i++)
+        rc = mt_put_kept(out, texts, mt_stack(d, path[i])->frame, fold_frame, d, path[i]);
     free(path);
-    return 0;
+    return rc;
 }
 
 int mt_stacks_folded(const struct mt_analysis *analysis, FILE *out)
 {
-    int rc = 0;
+    struct mt_kept_texts *texts = mt_kept_texts_create();
+    int rc = texts ? 0 : -ENOMEM;
     for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
         struct mt_sums sums;
         rc = collect(&sums, analysis, &analysis->devices[i]);
         for (size_t j = 0; j < sums.n && !rc; j++) {
             fprintf(out, "%s%s", mt_categories[sums.sum[j].key[CATEGORY]].name,
                     sums.sum[j].guess ? " (guess)" : "");
-            rc = fold(analysis->replay.definitions, sums.sum[j].key[STACK], out);
+            rc = fold(analysis->replay.definitions, texts, sums.sum[j].key[STACK], out);
             fprintf(out, " %" PRIu64 "\n", sums.sum[j].bytes);
             rc = rc ? rc : ferror(out) ? -EIO : 0;
         }
         mt_sums_clear(&sums);
     }
+    mt_kept_texts_destroy(texts);
     return rc;
 }
 
 static int print_entry(const struct mt_definitions *d, const struct mt_sum *entry,
-                       struct mt_frame_texts *texts, FILE *out)
+                       struct mt_kept_texts *texts, FILE *out)
 {
     int rc = mt_json_piece(out, "{\"bytes\":", mt_json_number(entry->bytes));
     fprintf(out, ",\"blocks\":%" PRIu64 ",\"category\":\"%s\",\"certainty\":\"%s\"", entry->blocks,
@@ -258,7 +261,7 @@ static int print_device(const struct mt_analysis *analysis, const struct mt_devi
                         FILE *out)
 {
     struct mt_sums sums;
-    struct mt_frame_texts *texts = calloc(1, sizeof *texts);
+    struct mt_kept_texts *texts = mt_kept_texts_create();
     int rc = collect(&sums, analysis, device);
     if (!rc && !texts)
         rc = -ENOMEM;
@@ -275,7 +278,7 @@ static int print_device(const struct mt_analysis *analysis, const struct mt_devi
     }
     fputs("]}", out);
     mt_sums_clear(&sums);
-    free(texts);
+    mt_kept_texts_destroy(texts);
     return rc;
 }
 

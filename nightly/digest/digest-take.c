@@ -142,20 +142,26 @@ static int take_process(struct mt_digest *digest, const struct mt_replay *replay
 int mt_digest_take(struct mt_digest *digest, const char *path, const struct mt_analysis *analysis)
 {
     uint64_t text = 0;
+    struct mt_kept_texts *with_lines = mt_kept_texts_create(), *without = mt_kept_texts_create();
     memset(digest, 0, sizeof *digest);
     const struct mt_taker taker = {analysis->replay.definitions,
-                                   info(analysis->replay.definitions, "working_directory"), &text,
-                                   &digest->cut_stacks};
+                                   info(analysis->replay.definitions, "working_directory"),
+                                   &text,
+                                   &digest->cut_stacks,
+                                   {with_lines, without}};
     digest->path = strdup(path);
     digest->fault = strdup(analysis->fault.fault ? analysis->fault.text : "");
     digest->ended = mt_analysis_ended(analysis);
     digest->is_sound = !analysis->fault.fault;
     digest->devices = calloc(analysis->n_devices + 1, sizeof *digest->devices);
-    int rc = digest->path && digest->fault && digest->devices ? 0 : -ENOMEM;
+    int rc =
+        with_lines && without && digest->path && digest->fault && digest->devices ? 0 : -ENOMEM;
     if (!rc)
         rc = take_process(digest, &analysis->replay);
     for (size_t i = 0; i < analysis->n_devices && !rc; i++)
         rc = take_device(&taker, &digest->devices[digest->n_devices++], &analysis->devices[i],
                          &analysis->replay);
+    mt_kept_texts_destroy(with_lines);
+    mt_kept_texts_destroy(without);
     return rc;
 }

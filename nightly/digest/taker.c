@@ -9,20 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct frame_text {
+    const struct mt_taker *taker;
+    int with_lines;
+};
+
 /* Write "function (file:line)", or without its line; no ';', which separates frames. */
-static void write_frame(FILE *out, const struct mt_taker *taker, uint32_t stack, int with_lines)
+static int write_frame(FILE *out, const void *data, uint32_t stack)
 {
+    const struct frame_text *how = data;
+    const struct mt_definitions *definitions = how->taker->definitions;
     char function[1024], file[1024], line[16] = "";
-    const struct mt_frame *frame =
-        mt_named_frame(taker->definitions, mt_stack(taker->definitions, stack)->frame);
+    const struct mt_frame *frame = mt_named_frame(definitions, mt_stack(definitions, stack)->frame);
     mt_comparable_function(function, sizeof function, frame);
-    mt_comparable_file(file, sizeof file, frame->file, taker->directory);
-    if (frame->line && with_lines)
+    mt_comparable_file(file, sizeof file, frame->file, how->taker->directory);
+    if (frame->line && how->with_lines)
         snprintf(line, sizeof line, ":%u", frame->line);
     mt_put_text(out, function, MT_FOR_FOLDED);
     fputs(" (", out);
     mt_put_text(out, file, MT_FOR_FOLDED);
     fprintf(out, "%s)", line);
+    return 0;
 }
 
 /* Each stack is a text of its own here, so many deep stacks with common callers, as in a recursion,
@@ -34,7 +41,7 @@ static void write_frame(FILE *out, const struct mt_taker *taker, uint32_t stack,
 #define MOST_TEXT (UINT64_C(32) << 20)
 
 /* Write frames from the outermost on: the first `head`, the number of those between, the last
- * `tail`. Return 0 or -ENOMEM. */
+ * `tail`. Return 0 or a negative errno. */
 static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack, int with_lines)
 {
     uint32_t depth = mt_stack(taker->definitions, stack)->depth, head = depth, tail = 0;
@@ -46,23 +53,26 @@ static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack,
         tail = MOST_FRAMES - OUTERMOST;
     }
     *taker->cut += with_lines && head + tail < depth;
+    const struct frame_text how = {taker, with_lines};
     uint32_t *path = calloc((size_t)depth + 1, sizeof *path);
-    if (!path)
-        return -ENOMEM;
-    for (uint32_t i = depth; i-- > 0; stack = mt_stack(taker->definitions, stack)->parent)
+    int rc = path ? 0 : -ENOMEM;
+    for (uint32_t i = path ? depth : 0; i-- > 0;
+         stack = mt_stack(taker->definitions, stack)->parent)
         path[i] = stack;
-    for (uint32_t i = 0; i < depth; i++) {
+    for (uint32_t i = 0; i < depth && !rc; i++) {
         if (i)
             putc(';', out);
         if (i == head && depth - tail > head) {
             fprintf(out, "(%u frames)", depth - tail - head);
             i = depth - tail - 1;
         } else {
-            write_frame(out, taker, path[i], with_lines);
+            rc = mt_put_kept(out, taker->frames[!with_lines],
+                             mt_stack(taker->definitions, path[i])->frame, write_frame, &how,
+                             path[i]);
         }
     }
     free(path);
-    return 0;
+    return rc;
 }
 
 char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t stack,

@@ -5,13 +5,15 @@
 #ifndef MT_TAKER_H
 #define MT_TAKER_H
 
+#include "analyzer/print/kept-texts.h"
 #include "digest.h"
 
 struct mt_taker {
     const struct mt_definitions *definitions;
-    const char *directory; /* the process's working directory, or "" */
-    uint64_t *text;        /* bytes of stacks so far */
-    uint64_t *cut;         /* sites whose stacks lack frames */
+    const char *directory;           /* the process's working directory, or "" */
+    uint64_t *text;                  /* bytes of stacks so far */
+    uint64_t *cut;                   /* sites whose stacks lack frames */
+    struct mt_kept_texts *frames[2]; /* with lines, and without */
 };
 
 /* Return new texts; NULL: no memory. A stack's text is `first`, then its frames from the outermost

@@ -99,6 +99,8 @@ def run(folder, bomb, command):
     is_told = any("--most-" in line or "out of memory" in line for line in lines)
     if any(not line.startswith("memtap") for line in lines) or len(lines) > 3 or (size == OUTPUT and not is_told):
         faults.append(f"{where}: {errors[:600]}")
+    if any(line.endswith("out of memory") for line in lines):
+        faults.append(f"{where} does not say what allows more: {errors}")
     os.unlink(out.name)
     made = os.path.join(folder, words[words.index("-o") + 1]) if "-o" in words else ""
     if os.path.exists(made):
@@ -138,12 +140,27 @@ def check_events(folder):
             faults.append(f"--most-events {wrong}: {code}: {errors}")
 
 
+def check_memory(folder):
+    """Where no trace is at fault, the line names the option all the same."""
+    done = subprocess.run(
+        [memtap, "--most-memory", "64 MiB", "diff", "-f", "json", "names.mtap", "modules.mtap"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 2 or "--most-memory" not in done.stderr.splitlines()[-1]:
+        faults.append(f"diff names.mtap modules.mtap: {done.returncode}: {done.stderr}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([make_bombs], cwd=folder, check=True)
         bombs = only or sorted(name for name in os.listdir(folder) if name.endswith(".mtap"))
         if "pairs.mtap" in bombs:
             check_events(folder)
+        if {"names.mtap", "modules.mtap"} <= set(bombs):
+            check_memory(folder)
         with ThreadPoolExecutor(2) as pool:
             jobs = [
                 (bomb, command, pool.submit(run, folder, bomb, command))

@@ -53,7 +53,7 @@ static int propose(char *const *paths, size_t n, const struct arguments *argumen
                    ? MT_EXIT_BAD
                    : MT_EXIT_OK;
     if (!code && mt_propose_budget(runs.digest, runs.n, arguments->headroom, stdout))
-        code = mt_fail("out of memory");
+        code = mt_fail_memory();
     mt_digests_clear(&runs);
     return code;
 }

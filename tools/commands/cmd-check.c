@@ -17,7 +17,7 @@ enum { BROKEN = 1 };
 static int fail_output(const char *path, int rc)
 {
     if (rc == -ENOMEM)
-        mt_fail("out of memory");
+        mt_fail_memory();
     else if (rc)
         mt_fail("%s: the output could not be written: %s", path, mt_output_error(rc));
     return rc;
@@ -88,7 +88,7 @@ static int hold(const struct mt_check_arguments *arguments, struct mt_digests *r
     }
     if (!rc && found)
         found(data, check.broken, runs);
-    int code = rc ? mt_fail("out of memory") : print(&check, arguments);
+    int code = rc ? mt_fail_memory() : print(&check, arguments);
     mt_check_clear(&check);
     if (!code && !mt_digests_are_whole(runs, arguments->allowed, "a checked run"))
         code = MT_EXIT_BAD;

@@ -138,7 +138,7 @@ static int save(const struct mt_diff *diff, const struct arguments *arguments)
     for (size_t i = 0; paths && i < n; i++)
         paths[i] = i < n_old ? arguments->old.path[i] : arguments->now.path[i - n_old];
     const struct mt_page_content content = {paths, (int)n, (int)n_old, "Difference", text};
-    int code = rc ? mt_fail("out of memory") : mt_save_page(arguments->html, &content, made);
+    int code = rc ? mt_fail_memory() : mt_save_page(arguments->html, &content, made);
     free(paths);
     free(text);
     return code;
@@ -155,7 +155,7 @@ static int print(const struct mt_diff *diff, const struct arguments *arguments)
              : arguments->format == MT_FORMAT_MARKDOWN ? mt_diff_markdown(diff, stdout)
                                                        : mt_diff_text(diff, stdout, &style);
     if (rc == -ENOMEM)
-        return mt_fail("out of memory");
+        return mt_fail_memory();
     return arguments->flame ? write_flame(diff, arguments->flame) : MT_EXIT_OK;
 }
 
@@ -177,7 +177,7 @@ static int compare(const struct mt_reading *readings, struct mt_digest *digests,
     if (failed)
         return mt_fail_trace(failed->path, &failed->error);
     int rc = mt_diff_runs(&diff, digests, n_old, n_new, readings->question);
-    int code = rc ? mt_fail("out of memory") : print(&diff, arguments);
+    int code = rc ? mt_fail_memory() : print(&diff, arguments);
     mt_diff_clear(&diff);
     for (size_t i = 0; i < n_old + n_new && !code; i++)
         if (readings[i].error.fault)
@@ -202,7 +202,7 @@ static int diff_traces(const struct arguments *arguments)
         mt_read_all(readings, n);
         code = compare(readings, digests, arguments);
     } else {
-        mt_fail("out of memory");
+        mt_fail_memory();
     }
     for (size_t i = 0; digests && i < n; i++)
         mt_digest_clear(&digests[i]);

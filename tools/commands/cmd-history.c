@@ -162,7 +162,7 @@ static int work_on(const struct mt_command *command, struct arguments *arguments
     if (store.failed)
         rc = mt_fail("%s", store.error);
     mt_store_close(&store);
-    return rc == -ENOMEM ? mt_fail("out of memory") : rc < 0 ? MT_EXIT_OK : rc;
+    return rc == -ENOMEM ? mt_fail_memory() : rc < 0 ? MT_EXIT_OK : rc;
 }
 
 static int with_history(const struct mt_command *command, int argc, char **argv,

@@ -49,7 +49,7 @@ int mt_run_oom(const struct mt_command *command, int argc, char **argv)
         return MT_EXIT_BAD;
     arguments.question.moment.kind = MT_AT_OOM;
     if (ran_out(arguments.path) && mt_advisor_watch(&advisor, &arguments.question))
-        return mt_fail("out of memory");
+        return mt_fail_memory();
     int code = mt_on_trace(&arguments, print);
     mt_advisor_clear(&advisor);
     return code;

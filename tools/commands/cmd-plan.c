@@ -281,7 +281,7 @@ static int run(const struct mt_command *command, struct plan_arguments *argument
     struct mt_recording recording = {0};
     arguments->gathering = mt_gathering_create();
     if (!arguments->gathering)
-        return mt_fail("out of memory");
+        return mt_fail_memory();
     if (arguments->n_changes || !arguments->n_confs) {
         arguments->recording = &recording;
         mt_recording_watch(&recording, &arguments->trace.question);

@@ -143,7 +143,7 @@ static int report_job(struct mt_trace_arguments *arguments)
     if (is_json && !job.spool.file)
         code = fail_spool(-errno);
     else if (!job.ranks || (is_json && !job.spool.at))
-        code = mt_fail("out of memory");
+        code = mt_fail_memory();
     else
         code = report_all(&job);
     for (size_t i = 0; i < job.n; i++)

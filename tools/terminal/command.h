@@ -77,6 +77,9 @@ void mt_print_text(const char *text);
 /* Print "memtap: FILE: WHAT" for an invalid trace, after all output so far. Return MT_EXIT_BAD. */
 int mt_fail_trace(const char *path, const struct mt_trace_error *error);
 
+/* Print that memory ran out, and what allows more. Return MT_EXIT_BAD. */
+int mt_fail_memory(void);
+
 /* Print that a trace needs more work than is allowed (mt_work_is_too_much). Return MT_EXIT_BAD. */
 int mt_fail_work(const char *path);
 

@@ -74,6 +74,11 @@ int mt_fail_trace(const char *path, const struct mt_trace_error *error)
     return mt_fail("%s: %s%s", path, error->text, advice(path, error));
 }
 
+int mt_fail_memory(void)
+{
+    return mt_fail("out of memory; memtap --most-memory SIZE ... allows more");
+}
+
 int mt_fail_work(const char *path)
 {
     return mt_fail("%s: memtap stopped: it is more work than so small a file should make; memtap "

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kept-texts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT 1024u
+
+/* One stream for all texts: what a new one leaves in the heap each time keeps others apart. */
+struct mt_kept_texts {
+    FILE *memory;
+    char *text;
+    size_t size;
+    struct kept {
+        uint32_t number, size; /* 0: none is kept */
+        char text[248];
+    } kept[KEPT];
+};
+
+struct mt_kept_texts *mt_kept_texts_create(void)
+{
+    struct mt_kept_texts *texts = calloc(1, sizeof *texts);
+    if (texts && !(texts->memory = open_memstream(&texts->text, &texts->size))) {
+        free(texts);
+        return NULL;
+    }
+    return texts;
+}
+
+void mt_kept_texts_destroy(struct mt_kept_texts *texts)
+{
+    if (!texts)
+        return;
+    fclose(texts->memory);
+    free(texts->text);
+    free(texts);
+}
+
+int mt_put_kept(FILE *out, struct mt_kept_texts *texts, uint32_t number,
+                int (*put)(FILE *out, const void *data, uint32_t argument), const void *data,
+                uint32_t argument)
+{
+    struct kept *kept = &texts->kept[number % KEPT];
+    if (kept->size && kept->number == number)
+        return fwrite(kept->text, 1, kept->size, out) == kept->size ? 0 : -EIO;
+    rewind(texts->memory);
+    int rc = put(texts->memory, data, argument);
+    if (!rc && (fflush(texts->memory) || ferror(texts->memory)))
+        rc = -ENOMEM;
+    if (!rc && texts->size <= sizeof kept->text) {
+        memcpy(kept->text, texts->text, texts->size);
+        kept->size = (uint32_t)texts->size;
+        kept->number = number;
+    }
+    if (!rc && fwrite(texts->text, 1, texts->size, out) != texts->size)
+        rc = -EIO;
+    return rc;
+}
