@@ -61,6 +61,10 @@ struct mt_tail_header {
     /* Events of threads whose rings have no slot in the file: ever put, and in the trace by either
      * mark. The difference is lost with the process. */
     _Atomic uint64_t apart_put, apart_safe[2];
+    /* A request of another process (tail-request.h), the only words that it writes: how often one
+     * was made, and of the newest, how many iterations are told whole. Then the newest request that
+     * the writer has answered, and the newest whose iterations are over. */
+    _Atomic uint32_t asked, asked_iterations, answered, finished;
 };
 
 /*

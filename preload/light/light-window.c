@@ -7,6 +7,8 @@
 
 #define LEAST_TOLD 1000u            /* events that are told at the beginning */
 #define REQUESTED_BEFORE UINT32_MAX /* a thread's request, of an earlier window */
+#define GROWTH_ITERATIONS 16u       /* whose lowest totals are compared */
+#define GROWTH_RISES 3u             /* in a row: growth that does not stop */
 
 static uint32_t *bucket_of(struct mt_light *light, uint64_t address)
 {
@@ -65,6 +67,26 @@ static uint64_t allocated_at(struct mt_light *light, uint32_t place)
     return mt_light_at(light, place)->event.ALLOC.allocated;
 }
 
+/* Return whether memory has grown with each of many iterations. */
+static bool is_growing(struct mt_light *light, struct mt_light_device *device)
+{
+    uint32_t iteration = mt_light_iterations(&light->phases);
+    if (iteration != device->growth.iteration && ++device->growth.iterations > GROWTH_ITERATIONS) {
+        bool is_more = device->growth.before && device->growth.floor > device->growth.before;
+        device->growth.rises = is_more ? device->growth.rises + 1 : 0;
+        device->growth.before = device->growth.floor;
+        device->growth.floor = device->allocated;
+        device->growth.iterations = 1;
+    }
+    device->growth.iteration = iteration;
+    if (device->allocated < device->growth.floor)
+        device->growth.floor = device->allocated;
+    bool is_growing = device->growth.rises == GROWTH_RISES;
+    if (is_growing)
+        device->growth.rises = 0;
+    return is_growing;
+}
+
 /* Tell a device's first event, changes of what is reserved, and the begin of a phase. */
 static void see_totals(struct mt_light *light, struct mt_light_slot *slot, uint32_t place)
 {
@@ -86,6 +108,8 @@ static void see_totals(struct mt_light *light, struct mt_light_slot *slot, uint3
         device->most = place;
     if (!device->highest || allocated > allocated_at(light, device->highest))
         device->highest = place;
+    if (is_growing(light, device))
+        mt_light_alarm(light, slot->event.time_ns);
 }
 
 static void alloc(struct mt_light *light, struct mt_light_slot *slot,
@@ -142,6 +166,7 @@ static int gather(struct mt_light *light, struct mt_light_slot *slot,
         return 0;
     case MT_OOM:
         light->tells_all = slot->is_told = true;
+        mt_light_alarm(light, event->time_ns);
         return 0;
     case MT_LOST:
         thread->at.n_nodes = 0; /* ends of nodes may be lost */
@@ -154,11 +179,19 @@ static int gather(struct mt_light *light, struct mt_light_slot *slot,
     return 0;
 }
 
-bool mt_light_is_telling_all(const struct mt_light *light)
+bool mt_light_tells_iterations(const struct mt_light *light)
 {
-    return light->events < LEAST_TOLD ||
-           (light->events < light->all_until_event &&
-            mt_light_iterations(&light->phases) - light->iterations_before <= light->all_until);
+    return light->all_until && light->events < light->all_until_event &&
+           mt_light_iterations(&light->phases) - light->iterations_before <= light->all_until;
+}
+
+/* Return whether everything is told now. */
+static bool is_telling_all(struct mt_light *light, uint64_t time_ns)
+{
+    bool is_before = time_ns <= light->all_until_ns;
+    if (is_before) /* the iterations are those after it */
+        light->iterations_before = mt_light_iterations(&light->phases);
+    return is_before || light->events < LEAST_TOLD || mt_light_tells_iterations(light);
 }
 
 int mt_light_add(struct mt_light *light, const struct mt_event *event)
@@ -166,10 +199,11 @@ int mt_light_add(struct mt_light *light, const struct mt_event *event)
     struct mt_light_thread *thread = mt_light_phases_thread(&light->phases, event->thread);
     if (!thread)
         return -ENOMEM;
+    bool is_telling = is_telling_all(light, event->time_ns);
     if (!light->n)
-        light->tells_all = mt_light_is_telling_all(light);
+        light->tells_all = is_telling;
     else if (light->n == MT_LIGHT_WINDOW ||
-             (light->tells_all && !mt_light_is_telling_all(light) && event->kind != MT_OOM))
+             (light->tells_all != is_telling && event->kind != MT_OOM))
         return -EAGAIN;
     uint32_t place = ++light->n;
     struct mt_light_slot *slot = mt_light_at(light, place);

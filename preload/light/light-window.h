@@ -27,9 +27,13 @@ struct mt_light_device {
     uint64_t was_allocated, was_reserved;   /* after the last one that was passed on or told, */
     uint64_t told_allocated, told_reserved; /* and as a reader knows them */
     uint64_t peak, peak_told_ns;
-    uint32_t run;           /* of the phase that these are of: */
-    uint32_t least, most;   /* places */
-    uint32_t highest;       /* of the window */
+    uint32_t run;         /* of the phase that these are of: */
+    uint32_t least, most; /* places */
+    uint32_t highest;     /* of the window */
+    struct {              /* the lowest total of so many iterations, and of as many before them */
+        uint64_t floor, before;
+        uint32_t iteration, iterations, rises; /* rises: how often in a row it was higher */
+    } growth;
     struct mt_light_count { /* blocks that were not told, by stack */
         uint64_t blocks, bytes;
     } *count;
@@ -43,9 +47,11 @@ struct mt_light {
     struct mt_light_phases phases;
     struct mt_light_device device[MT_LIGHT_DEVICES];
     uint64_t events;            /* so far */
-    uint64_t all_until_event;   /* up to here all are told, */
+    uint64_t all_until_ns;      /* up to this time all are told, */
+    uint64_t all_until_event;   /* and then up to here, */
     uint32_t all_until;         /* unless so many iterations have begun */
-    uint32_t iterations_before; /* as of the call of mt_light_tell_all */
+    uint32_t iterations_before; /* that time; 0 iterations: none are told */
+    uint64_t alarmed_ns;        /* when it last told all by itself; 0: never */
     bool tells_all;             /* of this window */
     bool has_left_requests;     /* readers know that requests are not known any more */
     uint64_t counts_told_ns;
@@ -67,7 +73,7 @@ static inline bool mt_light_is_label(unsigned kind)
     return mt_kind_about[kind] == MT_ABOUT_LABEL || kind == MT_WORKSPACE;
 }
 
-/* Return whether everything is told at present. */
-bool mt_light_is_telling_all(const struct mt_light *light);
+/* Tell everything for a while from an event that readers will ask about. */
+void mt_light_alarm(struct mt_light *light, uint64_t time_ns);
 
 #endif

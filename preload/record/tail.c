@@ -7,6 +7,7 @@
 #include "recorder.h"
 #include "trace-format/author/author.h"
 #include "trace-format/encoder.h"
+#include "trace-format/tail-request.h"
 #include "wake.h"
 
 #include <errno.h>
@@ -50,6 +51,7 @@ static struct {
     uint32_t slots;
     struct mt_tail_mark mark[2];
     uint64_t start_ns;
+    uint32_t asked;                 /* the newest request that was taken */
     _Atomic uint64_t journal_taken; /* bytes already in the trace */
     int journal_overflowed;         /* the writer has taken nothing since */
     unsigned char definition[MT_DEFINITION_SIZE];
@@ -397,6 +399,27 @@ __attribute__((no_sanitize("thread"))) void mt_tail_say_alive(void)
 {
     if (tail.header)
         atomic_store(&tail.header->alive_ns, mt_clock(CLOCK_REALTIME));
+}
+
+/* Others write these words. The guard puts memory in place of the page, as above. */
+__attribute__((no_sanitize("thread"))) bool mt_tail_take_request(uint32_t *iterations)
+{
+    uint32_t asked = mt_tail_exists() ? atomic_load(&tail.header->asked) : tail.asked;
+    if (asked == tail.asked)
+        return false;
+    uint32_t n = atomic_load(&tail.header->asked_iterations);
+    tail.asked = asked;
+    *iterations = n < MT_MOST_REQUESTED ? n : MT_MOST_REQUESTED;
+    return true;
+}
+
+__attribute__((no_sanitize("thread"))) void mt_tail_answer(bool is_finished)
+{
+    if (!mt_tail_exists())
+        return;
+    if (is_finished)
+        atomic_store(&tail.header->finished, tail.asked);
+    atomic_store(&tail.header->answered, tail.asked);
 }
 
 void mt_tail_remove(void)

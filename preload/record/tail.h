@@ -69,6 +69,12 @@ void mt_tail_forget_end(void);
 /* Say for readers on other machines that the process lives. Writer only. */
 void mt_tail_say_alive(void);
 
+/* Return whether another process asks for everything (tail-request.h), for so many iterations more:
+ * each request once. Then tell it how far that is: what was recorded before is in the trace; the
+ * iterations are over, too. Writer only. */
+bool mt_tail_take_request(uint32_t *iterations);
+void mt_tail_answer(bool is_finished);
+
 /* Remove the file, because the trace is complete. Writer only. */
 void mt_tail_remove(void);
 

@@ -45,6 +45,7 @@ struct mt_writer {
     struct mt_live *live;             /* NULL: keep all */
     struct mt_light *light;           /* NULL: tell all */
     uint64_t seen;                    /* events, also those that are not told */
+    bool has_request;                 /* of memtap save, whose iterations go on */
     bool is_gathering;                /* a window is being told: all of it is committed at once */
     struct mt_trace_part older, here; /* older: empty if there is none */
     bool is_beginning;
@@ -93,6 +94,11 @@ void mt_writer_turn_segment(void);
 /* Return whether all of the program's threads have ended: the process would have ended, too, but
  * for us. */
 bool mt_writer_is_alone(void);
+
+/* Take a request of memtap save, before a drain: return whether there is a new one. Answer it after
+ * the drain. */
+bool mt_writer_take_request(void);
+void mt_writer_answer_request(bool is_new);
 
 /* Write an event. Return 0. */
 int mt_writer_tell(const struct mt_event *event);

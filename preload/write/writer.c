@@ -229,6 +229,7 @@ void mt_writer_drain(bool is_last)
         give_up(-EIO, "write");
     if (!mt_guard_has_lost())
         mt_tail_say_alive();
+    bool is_asked = mt_writer_take_request();
     int rc = mt_writer_is_open() ? mt_order_collect(&mt_writer.order, is_last) : -ESTALE;
     if (rc && is_last && mt_writer_is_open())
         give_up(rc, "finish"); /* what was not collected is in the tail */
@@ -245,6 +246,7 @@ void mt_writer_drain(bool is_last)
         mt_writer_turn_segment();
     if (mt_writer_is_open())
         mt_order_release(&mt_writer.order);
+    mt_writer_answer_request(is_asked);
     mt_watch_ask();
 }
 

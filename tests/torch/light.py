@@ -3,13 +3,16 @@
 light recording tells whole at its beginning, and keeps some of its memory to the end."""
 import gc
 import os
+import subprocess
 import sys
+import time
 
 import torch
 from torch import nn
 
 DEVICE = "cuda"
 STEPS = 60
+ODD = 77  # rows of a batch, whose size in bytes nothing else has
 kept = []
 
 
@@ -89,7 +92,50 @@ def twice():
             pending.clear()
 
 
-CASES = {case.__name__: case for case in (steady, late_peak, leak, late_optimizer, generate, twice)}
+def growth():
+    """It grows for so long that the recording tells some iterations whole."""
+    net = layers()
+    optimizer = torch.optim.SGD(net.parameters())
+    for _ in range(2 * STEPS):
+        train(net, optimizer, 1, lambda step: ODD)
+        kept.append(torch.empty(1000, device=DEVICE))
+
+
+def out_of_memory():
+    """Memory runs out, and the program goes on."""
+    net = layers()
+    optimizer = torch.optim.SGD(net.parameters())
+    train(net, optimizer, STEPS, lambda step: ODD)
+    try:
+        torch.empty(1 << 40, device=DEVICE)
+    except torch.OutOfMemoryError:
+        train(net, optimizer, STEPS, lambda step: ODD)
+
+
+def answered(tail):
+    """How many requests the recording has answered (FORMAT.md, "The tail")."""
+    with open(tail, "rb") as file:
+        return int.from_bytes(file.read(428)[-4:], sys.byteorder)
+
+
+def saved():
+    """Somebody saves the trace while it trains, and asks for whole iterations. Once the recording has noticed, its batches are odd."""
+    net = layers()
+    optimizer = torch.optim.SGD(net.parameters())
+    train(net, optimizer, STEPS, lambda step: ODD if step < 5 else 64)
+    memtap, copy = sys.argv[2:4]
+    tail = os.environ["MEMTAP_OUTPUT"] + ".tail"
+    with subprocess.Popen([memtap, "save", "--full", "40", "-o", copy, str(os.getpid())]) as saver:
+        while saver.poll() is None and not answered(tail):
+            train(net, optimizer, 1)
+            time.sleep(0.05)  # few of the iterations that were asked for
+        while saver.poll() is None:
+            train(net, optimizer, 1, lambda step: ODD)
+    train(net, optimizer, STEPS, lambda step: ODD)
+    print("saved:", saver.returncode)
+
+
+CASES = {case.__name__: case for case in (steady, late_peak, leak, late_optimizer, generate, twice, growth, out_of_memory, saved)}
 
 if __name__ == "__main__":
     torch.manual_seed(0)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A light recording says what a full one does: the peak by category, line and module, how many iterations there were and
-what each left, and what is live at the end; also where the program is killed. It takes a small part of the events."""
+what each left, and what is live at the end; also where the program is killed. It takes a small part of the events. It tells
+iterations whole where memory ran out or grows, and where somebody asks for them."""
 import json
 
-from harness import MEMTAP, ROOT, ZOO, Forks, Path, check, equal, finish, folder, must_run, need_torch
+from harness import MEMTAP, ROOT, ZOO, Forks, Path, Trace, check, equal, finish, folder, must_run, need_torch
 
-CASES = ("steady", "late_peak", "leak", "late_optimizer", "generate", "twice")
+CASES = ("steady", "late_peak", "leak", "late_optimizer", "generate", "twice", "growth", "out_of_memory")
 PROGRAM = ROOT / "tests" / "torch" / "light.py"
 PROGRAMS = {case: (PROGRAM, case) for case in CASES} | {
     "killed": (PROGRAM, "leak", "kill"),
@@ -13,6 +14,7 @@ PROGRAMS = {case: (PROGRAM, case) for case in CASES} | {
     "kv_cache": (ZOO / "kv_cache.py", "--tokens", 16, "--batch", 8),
 }
 LEAST_SAVED = {"steady": 4, "late_peak": 4, "leak": 4, "late_optimizer": 4, "kv_cache": 3}  # times as many events
+ODD_SIZE = 77 * 256 * 4  # of light.py's batch
 EXACT = 0.999  # of the bytes
 
 
@@ -66,6 +68,25 @@ def compare(name, full, lighter):
     check(saved >= LEAST_SAVED.get(name, 1), f"{name}: only {saved:.1f} times as few events")
 
 
+def told_after(trace, steps):
+    """How many iterations after so many are told with the blocks of their batch's size, which come and go."""
+    trace = Trace(trace)
+    step = [event["time_ns"] for event in trace.of("step")]
+    batch = [event["time_ns"] for event in trace.of("alloc") if event["size"] == ODD_SIZE]
+    each = sum(step[1] < time < step[2] for time in batch)  # the first iterations are whole
+    return sum(time > step[steps - 1] for time in batch) // each
+
+
+def save(forks, work):
+    """The copy has what was recorded up to then, and the iterations that were asked for."""
+    trace, copy = work / "saved.mtap", work / "copy.mtap"
+    code, output = forks.run(trace, PROGRAM, "saved", MEMTAP, copy, env={"MEMTAP_LIGHT": "1"})
+    check(code == 0 and "saved: 0" in output, f"saved ended with {code}: {output}")
+    check(10 <= told_after(trace, 60) <= 42, f"saved: tells {told_after(trace, 60)} of the last iterations")
+    check(told_after(copy, 60) >= 10, "the copy has no whole iterations")  # and what was in the tail
+    equal("the copy's end", ask(copy, "info")["ended"]["how"], "running")
+
+
 def main():
     need_torch()
     with folder() as work, Forks(PROGRAM, *{program[0] for program in PROGRAMS.values()}) as forks:
@@ -75,6 +96,10 @@ def main():
                 code, output = forks.run(trace, *program, env={"MEMTAP_LIGHT": value})
                 check(code in (0, -9), f"{name} ended with {code}: {output}")
             compare(name, *traces)
+        for name in ("growth", "out_of_memory"):
+            told = told_after(Path(work) / f"{name}-light.mtap", 60)
+            check(3 <= told <= 10, f"{name}: tells {told} of the last iterations")
+        save(forks, Path(work))
     finish()
 
 

@@ -58,7 +58,7 @@ SUBFOLDERS = {
     ],
     "planner": ["allocator", "requests", "changes", "plan", "advice", "answer"],
     "exchange": ["tables", "encode", "export", "import", "reader"],
-    "tools": ["completion", "terminal", "input", "launch", "serve", "top", "metrics", "fit", "ranks", "commands"],
+    "tools": ["completion", "terminal", "input", "launch", "serve", "top", "metrics", "copies", "fit", "ranks", "commands"],
     "simulator/core": ["base", "device", "values", "memory", "streams", "process"],
 }
 

@@ -2,6 +2,7 @@
 /* The memtap command: the table of its subcommands. */
 #include "analyzer/support/nearest.h"
 #include "commands.h"
+#include "tools/copies/command.h"
 #include "tools/input/check-arguments.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/pytorch-check.h"
@@ -50,6 +51,11 @@ const struct mt_command mt_commands[] = {
      "by category and by line, how much of the card, the iteration and its growth. Nothing\n"
      "is asked of the program. Several traces are the ranks of a job.",
      mt_top_options, 0, mt_run_top},
+    {"save", "[OPTION]... [PID|TRACE]...", "save what a running program's trace has now",
+     "Copies the trace of a running program, with all that was recorded so far, into a file\n"
+     "that is complete. A light recording (memtap run --light) tells everything up to then,\n"
+     "and with --full everything of the next iterations.",
+     mt_save_options, 0, mt_run_save},
     {"oom", "[OPTION]... [TRACE]...", "explain why memory ran out",
      "Explains why a program ran out of memory the last time: what was requested, and by\n"
      "which line; what was live; why the free memory did not help; what would help.",

@@ -3,9 +3,8 @@
 #include "analyzer/support/text.h"
 #include "analyzer/support/write.h"
 #include "analyzer/trace/ended.h"
-#include "commands.h"
+#include "command.h"
 #include "tools/input/original.h"
-#include "tools/terminal/command.h"
 #include "trace-format/end-note.h"
 #include "trace-format/tail.h"
 
@@ -269,6 +268,12 @@ static int recover(struct recovery *recovery)
     mt_encoder_destroy(recovery->encoder);
     free(recovery->bytes);
     return rc;
+}
+
+int mt_recover_copy(const char *trace, const char *output)
+{
+    struct recovery recovery = {.path = trace, .output = output};
+    return recover(&recovery);
 }
 
 int mt_run_recover(const struct mt_command *command, int argc, char **argv)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answer memtap save, which asks by the tail: no signal, file or thread of the host's is touched.
+ */
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+bool mt_writer_take_request(void)
+{
+    uint32_t iterations;
+    if (!mt_writer_is_open() || mt_guard_has_lost() || !mt_tail_take_request(&iterations))
+        return false;
+    mt_writer.has_request = true;
+    if (mt_writer.light)
+        mt_light_tell_all(mt_writer.light, mt_now() - mt_writer.start_ns, iterations);
+    return true;
+}
+
+void mt_writer_answer_request(bool is_new)
+{
+    bool is_over = !mt_writer.light || !mt_light_tells_iterations(mt_writer.light);
+    if (!mt_writer.has_request || !(is_new || is_over) || !mt_writer_is_open())
+        return;
+    mt_tail_answer(is_over);
+    mt_writer.has_request = !is_over;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/progress.h"
+#include "command.h"
+#include "tools/input/live-traces.h"
+#include "tools/terminal/values.h"
+#include "trace-format/reader.h"
+#include "trace-format/tail-request.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_WAIT_NS 10000000000u /* for the first answer */
+#define LOOK_NS 50000000u
+#define MOST_COPIES 10000u
+
+enum { FULL = 256 };
+
+/* clang-format off */
+const struct mt_option mt_save_options[] = {
+    {'o', "output", "FILE", "write the copy there (default: NAME.saved.mtap beside\nNAME.mtap)", NULL},
+    {FULL, "full", "N", "record the next N iterations whole, and wait for them;\nCtrl-C saves what is there", NULL},
+    {0}};
+/* clang-format on */
+
+struct saving {
+    const char *output; /* NULL: beside each trace */
+    uint64_t iterations;
+    struct mt_trace_list traces;
+    struct mt_tail_request *request; /* of each; fd -1: it is over */
+};
+
+static volatile sig_atomic_t is_interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    is_interrupted = 1;
+}
+
+static bool is_running(const char *path, struct mt_trace_error *error)
+{
+    struct mt_reader *reader;
+    bool is_running =
+        !mt_reader_open(&reader, path, error) && mt_reader_state(reader) == MT_TRACE_RUNNING;
+    mt_reader_close(reader);
+    return is_running;
+}
+
+/* Return an exit code. A trace without a tail is copied as it is. */
+static int ask(struct saving *saving, size_t i)
+{
+    const char *path = saving->traces.path[i];
+    struct mt_trace_error error = {0};
+    if (!is_running(path, &error))
+        return error.fault
+                   ? mt_fail_trace(path, &error)
+                   : mt_fail("%s: its recording has ended; memtap report explains it", path);
+    int rc = mt_tail_request_make(&saving->request[i], path, (uint32_t)saving->iterations);
+    if (rc == -ENOENT && !saving->iterations)
+        return MT_EXIT_OK;
+    if (rc == -ENOENT)
+        return mt_fail("%s: has no tail, by which memtap asks the program: this file system cannot "
+                       "keep one",
+                       path);
+    if (rc == -EBUSY)
+        return mt_fail("%s: another memtap save waits for it; try again when that has ended", path);
+    if (rc == -EACCES || rc == -EPERM)
+        return mt_fail("%s: belongs to somebody else; only its user can ask the program", path);
+    return rc ? mt_fail("%s: cannot ask the program: %s", path, strerror(-rc)) : MT_EXIT_OK;
+}
+
+/* Return whether the trace needs no more waiting; set *code after a message. */
+static bool is_over(struct saving *saving, size_t i, bool is_late, int *code)
+{
+    struct mt_trace_error error;
+    enum mt_tail_answer answer = mt_tail_request_answer(&saving->request[i]);
+    if (answer == MT_ANSWER_FINISHED || is_interrupted ||
+        !is_running(saving->traces.path[i], &error))
+        return true;
+    if (answer == MT_ANSWER_NONE && is_late)
+        *code = mt_fail("%s: the program does not answer: it stands still, records without a "
+                        "thread of memtap's (--thread 0), or its memtap is older; memtap recover "
+                        "-o FILE copies what is there",
+                        saving->traces.path[i]);
+    return *code;
+}
+
+static int await(struct saving *saving)
+{
+    const struct timespec pause = {0, LOOK_NS};
+    uint64_t until = mt_now_ns() + MOST_WAIT_NS;
+    int code = MT_EXIT_OK;
+    for (size_t left = saving->traces.n; left && !code; nanosleep(&pause, NULL)) {
+        left = 0;
+        for (size_t i = 0; i < saving->traces.n && !code; i++) {
+            if (saving->request[i].fd < 0)
+                continue;
+            if (is_over(saving, i, mt_now_ns() > until, &code))
+                mt_tail_request_close(&saving->request[i]);
+            else
+                left++;
+        }
+    }
+    return code;
+}
+
+/* train.mtap becomes train.saved.mtap, or train.saved.1.mtap. */
+static int choose_name(char out[PATH_MAX], const char *trace)
+{
+    size_t length = strlen(trace);
+    if (length > 5 && !strcmp(trace + length - 5, ".mtap"))
+        length -= 5;
+    for (unsigned i = 0; i < MOST_COPIES; i++) {
+        char number[16] = "";
+        if (i)
+            snprintf(number, sizeof number, ".%u", i);
+        int n = snprintf(out, PATH_MAX, "%.*s.saved%s.mtap", (int)length, trace, number);
+        if (n >= PATH_MAX)
+            return mt_fail("%s: the name is too long", trace);
+        if (access(out, F_OK))
+            return MT_EXIT_OK;
+    }
+    return mt_fail("%s: there are %u copies already", trace, MOST_COPIES);
+}
+
+static int copy_all(const struct saving *saving)
+{
+    int code = MT_EXIT_OK;
+    for (size_t i = 0; i < saving->traces.n; i++) {
+        char name[PATH_MAX];
+        int rc = saving->output ? snprintf(name, sizeof name, "%s", saving->output) >= PATH_MAX
+                                : choose_name(name, saving->traces.path[i]);
+        if (!rc)
+            rc = mt_recover_copy(saving->traces.path[i], name);
+        code = rc ? MT_EXIT_BAD : code;
+    }
+    return code;
+}
+
+static int save(struct saving *saving)
+{
+    struct sigaction action = {.sa_handler = on_signal}, before;
+    int code = MT_EXIT_OK;
+    saving->request = calloc(saving->traces.n, sizeof *saving->request);
+    if (!saving->request)
+        return mt_fail("out of memory");
+    for (size_t i = 0; i < saving->traces.n; i++)
+        saving->request[i].fd = -1;
+    for (size_t i = 0; i < saving->traces.n && !code; i++)
+        code = ask(saving, i);
+    sigaction(SIGINT, &action, &before);
+    if (!code)
+        code = await(saving);
+    sigaction(SIGINT, &before, NULL);
+    for (size_t i = 0; i < saving->traces.n; i++)
+        mt_tail_request_close(&saving->request[i]);
+    free(saving->request);
+    return code ? code : copy_all(saving);
+}
+
+int mt_run_save(const struct mt_command *command, int argc, char **argv)
+{
+    struct saving saving = {0};
+    const char *value;
+    int operand, letter;
+    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
+        if (letter == 'o')
+            saving.output = value;
+        else if (mt_read_number(command, "full", value, 1, MT_MOST_REQUESTED, &saving.iterations))
+            return MT_EXIT_BAD;
+    }
+    int code = letter < 0 ? MT_EXIT_BAD
+                          : mt_find_live_traces(&saving.traces, argv + operand, argc - operand);
+    if (!code && saving.output && saving.traces.n > 1)
+        code = mt_fail_usage(command, "-o names one file, and %zu traces are being written",
+                             saving.traces.n);
+    if (!code)
+        code = save(&saving);
+    mt_trace_list_clear(&saving.traces);
+    return mt_finish_output(code);
+}

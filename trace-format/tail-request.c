@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tail-request.h"
+#include "tail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static bool read_word(int fd, size_t offset, uint32_t *word)
+{
+    return pread(fd, word, sizeof *word, (off_t)offset) == (ssize_t)sizeof *word;
+}
+
+/* Not by a mapping: the file may be cut. The page cache shows both sides the same. */
+static int write_word(int fd, size_t offset, uint32_t word)
+{
+    ssize_t n = pwrite(fd, &word, sizeof word, (off_t)offset);
+    return n == (ssize_t)sizeof word ? 0 : n < 0 ? -errno : -EIO;
+}
+
+static int check(int fd)
+{
+    unsigned char magic[MT_TAIL_MAGIC_SIZE];
+    uint32_t version;
+    if (pread(fd, magic, sizeof magic, 0) != (ssize_t)sizeof magic ||
+        memcmp(magic, MT_TAIL_MAGIC, sizeof magic) ||
+        !read_word(fd, offsetof(struct mt_tail_header, version), &version))
+        return -ENOENT; /* it is only being made */
+    return version == MT_TAIL_VERSION ? 0 : -EPROTO;
+}
+
+/* Who asks holds the file until the answer: two requests at once would be one. */
+static int ask(struct mt_tail_request *request, uint32_t iterations)
+{
+    uint32_t asked;
+    if (flock(request->fd, LOCK_EX | LOCK_NB))
+        return errno == EWOULDBLOCK ? -EBUSY : -errno;
+    if (!read_word(request->fd, offsetof(struct mt_tail_header, asked), &asked))
+        return -EIO;
+    request->number = asked + 1;
+    int rc = write_word(request->fd, offsetof(struct mt_tail_header, asked_iterations), iterations);
+    return rc ? rc
+              : write_word(request->fd, offsetof(struct mt_tail_header, asked), request->number);
+}
+
+int mt_tail_request_make(struct mt_tail_request *request, const char *trace, uint32_t iterations)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s" MT_TAIL_SUFFIX, trace);
+    request->fd = -1;
+    if (n < 0 || (size_t)n >= sizeof path)
+        return -ENAMETOOLONG;
+    request->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (request->fd < 0)
+        return -errno;
+    int rc = check(request->fd);
+    if (!rc)
+        rc = ask(request, iterations);
+    if (rc)
+        mt_tail_request_close(request);
+    return rc;
+}
+
+/* Numbers wrap around. */
+static bool has_come_to(const struct mt_tail_request *request, size_t offset)
+{
+    uint32_t number;
+    return read_word(request->fd, offset, &number) && (int32_t)(number - request->number) >= 0;
+}
+
+enum mt_tail_answer mt_tail_request_answer(const struct mt_tail_request *request)
+{
+    if (!has_come_to(request, offsetof(struct mt_tail_header, answered)))
+        return MT_ANSWER_NONE;
+    return has_come_to(request, offsetof(struct mt_tail_header, finished)) ? MT_ANSWER_FINISHED
+                                                                           : MT_ANSWER_TAKEN;
+}
+
+void mt_tail_request_close(struct mt_tail_request *request)
+{
+    if (request->fd >= 0)
+        close(request->fd); /* and with it, the lock */
+    request->fd = -1;
+}
