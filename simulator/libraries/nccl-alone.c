@@ -35,14 +35,6 @@ static enum nccl_result combine_copies(void *bytes, size_t size,
     return NCCL_SUCCESS;
 }
 
-static enum nccl_result copy(void *to, const void *from, size_t size)
-{
-    if (!sim_copy(to, size, from, size, size, 1, SIM_BY_ADDRESS))
-        return NCCL_SUCCESS;
-    return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p or %p are not device memory", size,
-                     from, to);
-}
-
 static enum nccl_result reduce(const struct nccl_operation *operation, size_t offset)
 {
     size_t size = operation->size;
@@ -51,29 +43,34 @@ static enum nccl_result reduce(const struct nccl_operation *operation, size_t of
     enum nccl_result result = NCCL_SYSTEM_ERROR;
 
     if (bytes)
-        result = copy(bytes, (const char *)operation->from + offset, size);
+        result = nccl_copy(bytes, (const char *)operation->from + offset, size);
     if (!result)
         nccl_scale_by_operator(operation, bytes);
     if (!result && operation->operator!= OPERATOR_AVERAGE)
         result = combine_copies(bytes, size, operation, ranks);
     if (!result)
-        result = copy(operation->to, bytes, size);
+        result = nccl_copy(operation->to, bytes, size);
     free(bytes);
     return result;
 }
 
 /* All parts are what this rank would send. Those of more ranks than run at once fill more memory
  * than they are worth. */
-static enum nccl_result fill_parts(const struct nccl_operation *operation, const char *part)
+static enum nccl_result fill_parts(const struct nccl_operation *operation, const char *part,
+                                   bool *is_known)
 {
     const struct nccl_comm *comm = operation->comm;
     size_t size = operation->size;
     enum nccl_result result = NCCL_SUCCESS;
 
-    if ((size_t)comm->size > REAL_RANKS * sim_copy_limit() / size)
-        return NCCL_SUCCESS;
-    for (int rank = 0; rank < comm->size && !result; rank++)
-        result = copy((char *)operation->to + (size_t)rank * size, part, size);
+    if ((size_t)comm->size > REAL_RANKS * nccl_limit(operation->type) / size) {
+        *is_known = false;
+    } else if (size > sim_copy_limit() && !sim_is_written(part, size)) {
+        sim_clear_written(operation->to, (size_t)comm->size * size);
+    } else {
+        for (int rank = 0; rank < comm->size && !result; rank++)
+            result = nccl_copy((char *)operation->to + (size_t)rank * size, part, size);
+    }
     return result;
 }
 
@@ -104,10 +101,14 @@ static enum nccl_result copy_own(const struct nccl_operation *operation,
 {
     for (const struct nccl_operation *each = group; each; each = each->next)
         if (each->kind == kind && each->comm == operation->comm &&
-            each->root == operation->comm->rank)
-            return copy(operation->to, each->from,
-                        each->size < operation->size ? each->size : operation->size);
+            each->root == operation->comm->rank) {
+            sim_know(operation->to, sim_known(each->from));
+            return nccl_copy(operation->to, each->from,
+                             each->size < operation->size ? each->size : operation->size);
+        }
     tell_absent(operation);
+    if (kind == NCCL_SEND)
+        sim_know(operation->to, SIM_UNKNOWN);
     return NCCL_SUCCESS;
 }
 
@@ -117,29 +118,42 @@ enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
     const struct nccl_comm *comm = operation->comm;
     const char *from = operation->from;
     size_t own_part = (size_t)comm->rank * operation->size;
-    bool is_root = comm->rank == operation->root;
+    bool is_root = comm->rank == operation->root, is_known = sim_known(from) == SIM_KNOWN;
+    enum nccl_result result = NCCL_SUCCESS;
 
     switch (operation->kind) {
-    case NCCL_ALL_REDUCE:
-        return reduce(operation, 0);
     case NCCL_REDUCE:
-        return is_root ? reduce(operation, 0) : NCCL_SUCCESS;
+        if (!is_root)
+            return NCCL_SUCCESS;
+        /* fallthrough */
+    case NCCL_ALL_REDUCE:
+        result = reduce(operation, 0);
+        break;
     case NCCL_REDUCE_SCATTER:
-        return reduce(operation, own_part);
-    case NCCL_ALL_GATHER:
-        return fill_parts(operation, from);
+        result = reduce(operation, own_part);
+        break;
     case NCCL_GATHER:
-        return is_root ? fill_parts(operation, from) : NCCL_SUCCESS;
+        if (!is_root)
+            return NCCL_SUCCESS;
+        /* fallthrough */
+    case NCCL_ALL_GATHER:
+        result = fill_parts(operation, from, &is_known);
+        break;
     case NCCL_ALL_TO_ALL:
-        return fill_parts(operation, from + own_part);
+        result = fill_parts(operation, from + own_part, &is_known);
+        break;
+    case NCCL_SCATTER:
+        if (!is_root)
+            return NCCL_SUCCESS;
+        result = nccl_copy(operation->to, from + own_part, operation->size);
+        break;
     case NCCL_BROADCAST:
         return copy_own(operation, group, NCCL_BROADCAST);
-    case NCCL_SCATTER:
-        return is_root ? copy(operation->to, from + own_part, operation->size) : NCCL_SUCCESS;
     case NCCL_RECEIVE:
         return copy_own(operation, group, NCCL_SEND);
     case NCCL_SEND:
-        break;
+        return NCCL_SUCCESS;
     }
-    return NCCL_SUCCESS;
+    sim_know(operation->to, is_known ? SIM_KNOWN : SIM_UNKNOWN);
+    return result;
 }

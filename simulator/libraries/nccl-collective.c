@@ -30,7 +30,7 @@ static bool moves(const struct nccl_operation *operation, void *stream)
     uint64_t id;
     struct sim_graph *graph;
 
-    if (!operation->size || operation->size > sim_copy_limit())
+    if (!operation->size || operation->size > nccl_limit(operation->type))
         return false;
     if (reduces && !nccl_type_adds(operation->type))
         return false;

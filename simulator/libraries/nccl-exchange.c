@@ -9,15 +9,15 @@
 
 #include "nccl.h"
 
-struct nccl_message *nccl_queue_add(struct nccl_queue *queue, enum nccl_kind kind, size_t size)
+struct nccl_message *nccl_queue_add(struct nccl_queue *queue, uint32_t kind, size_t size)
 {
     struct nccl_message *message = calloc(1, sizeof(*message) + size);
 
     if (!message)
         return NULL;
-    message->header[0] = (uint32_t)kind;
+    message->header[0] = kind;
     message->header[1] = (uint32_t)size;
-    message->size = size;
+    message->size = kind & NCCL_EMPTY ? 0 : size;
     if (!queue->first)
         queue->last = &queue->first;
     *queue->last = message;
@@ -39,11 +39,17 @@ static uint32_t expected(uint32_t kind)
     return kind == NCCL_RECEIVE ? NCCL_SEND : kind;
 }
 
-static enum nccl_result check(const struct nccl_comm *comm, int rank,
-                              const struct nccl_message *message, const uint32_t header[2])
+static enum nccl_result check(const struct nccl_comm *comm, int rank, struct nccl_message *message,
+                              const uint32_t header[2])
 {
-    if (header[0] == expected(message->header[0]) && header[1] == message->header[1])
+    const uint32_t flags = NCCL_EMPTY | NCCL_KNOWN;
+
+    if ((header[0] & ~flags) == expected(message->header[0]) && header[1] == message->header[1]) {
+        message->header[0] |= header[0] & flags;
+        if (header[0] & NCCL_EMPTY)
+            message->size = 0;
         return NCCL_SUCCESS;
+    }
     return nccl_fail(NCCL_INVALID_USAGE,
                      "rank %d of %d expects %u bytes from rank %d, which sends %u in another call: "
                      "ranks must make the same calls in the same order",

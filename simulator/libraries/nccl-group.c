@@ -52,18 +52,31 @@ void nccl_scale_by_operator(const struct nccl_operation *operation, void *terms)
         nccl_scale(terms, operation->count, operation->type, comm->scalars[scalar].value);
 }
 
+enum nccl_result nccl_copy(void *to, const void *from, size_t size)
+{
+    if (!sim_copy_whole(to, from, size))
+        return NCCL_SUCCESS;
+    return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p or %p are not device memory", size,
+                     from, to);
+}
+
 static enum nccl_result say(const struct nccl_operation *operation, int rank, size_t offset)
 {
-    size_t size = operation->size;
-    struct nccl_message *message =
-        nccl_queue_add(&operation->comm->peers[rank].out, operation->kind, size);
+    const char *from = (const char *)operation->from + offset;
+    bool is_empty = operation->size > sim_copy_limit() && !sim_is_written(from, operation->size);
+    uint32_t flags = (is_empty ? NCCL_EMPTY : 0) |
+                     (sim_known(operation->from) == SIM_KNOWN ? NCCL_KNOWN : 0);
+    struct nccl_message *message = nccl_queue_add(&operation->comm->peers[rank].out,
+                                                  operation->kind | flags, operation->size);
+    enum nccl_result result;
 
     if (!message)
         return NCCL_SYSTEM_ERROR;
-    if (sim_copy(message->bytes, size, (const char *)operation->from + offset, size, size, 1,
-                 SIM_BY_ADDRESS))
-        return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p are not device memory", size,
-                         operation->from);
+    if (is_empty)
+        return NCCL_SUCCESS;
+    result = nccl_copy(message->bytes, from, operation->size);
+    if (result)
+        return result;
     if (operation->kind < NCCL_SEND && kinds[operation->kind].reduces)
         nccl_scale_by_operator(operation, message->bytes);
     return NCCL_SUCCESS;
@@ -120,18 +133,20 @@ static void reduce(struct nccl_operation *operation)
 
 static enum nccl_result finish(struct nccl_operation *operation)
 {
-    size_t size = operation->size;
-    bool reduces = operation->kind < NCCL_SEND && kinds[operation->kind].reduces;
+    enum nccl_result result = NCCL_SUCCESS;
+    bool reduces = operation->kind < NCCL_SEND && kinds[operation->kind].reduces, is_known = true;
     int writes = reduces && operation->incoming ? 1 : operation->incoming;
 
     if (reduces && operation->incoming)
         reduce(operation);
-    for (int i = 0; i < writes; i++)
-        if (sim_copy((char *)operation->to + operation->in[i].offset, size,
-                     operation->in[i].message->bytes, size, size, 1, SIM_BY_ADDRESS))
-            return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p are not device memory", size,
-                             operation->to);
-    return NCCL_SUCCESS;
+    for (int i = 0; i < operation->incoming; i++)
+        is_known &= (operation->in[i].message->header[0] & NCCL_KNOWN) != 0;
+    for (int i = 0; i < writes && !result; i++)
+        result = nccl_copy((char *)operation->to + operation->in[i].offset,
+                           operation->in[i].message->bytes, operation->size);
+    if (operation->incoming)
+        sim_know(operation->to, is_known ? SIM_KNOWN : SIM_UNKNOWN);
+    return result;
 }
 
 static void destroy(struct nccl_operation *operation)

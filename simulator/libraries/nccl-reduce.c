@@ -5,7 +5,7 @@
 #include "nccl.h"
 
 enum { OP_SUM, OP_PRODUCT, OP_MAX, OP_MIN, OP_AVERAGE };
-enum { BFLOAT16 = 9 };
+enum { UINT8 = 1, BFLOAT16 = 9 };
 
 /* The elements that the compiler can calculate with: number, name, type. */
 #define TYPES(X)                                                                                   \
@@ -85,6 +85,11 @@ size_t nccl_type_size(int type)
     static const unsigned char sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
     return type >= 0 && type < (int)sizeof(sizes) ? sizes[type] : 0;
+}
+
+size_t nccl_limit(int type)
+{
+    return type <= UINT8 ? sim_object_limit() : sim_copy_limit();
 }
 
 bool nccl_type_adds(int type)

@@ -13,7 +13,9 @@
 #include "core/device/device.h"
 #include "core/memory/content.h"
 #include "core/memory/memory.h"
+#include "core/memory/written.h"
 #include "core/streams/stream.h"
+#include "core/values/known.h"
 
 enum nccl_result {
     NCCL_SUCCESS = 0,
@@ -33,10 +35,14 @@ enum { NCCL_ID_RANDOM = 16 };
 struct nccl_message {
     struct nccl_message *next;
     size_t done; /* of header and bytes */
-    size_t size;
-    uint32_t header[2]; /* the kind of operation, and the number of bytes that follow */
+    size_t size;        /* of the bytes that are sent */
+    uint32_t header[2]; /* the kind of operation and flags; the number of bytes */
     char bytes[];
 };
+
+/* Flags beside the kind: the bytes are zero and are not sent; a program or a kernel that ran has
+ * written them. A received message gets the sender's. */
+enum { NCCL_EMPTY = 1 << 30, NCCL_KNOWN = 1 << 29 };
 
 struct nccl_queue {
     struct nccl_message *first, **last;
@@ -110,8 +116,8 @@ uint64_t nccl_deadline(void);
 /* Return the time left until then, for poll. */
 int nccl_milliseconds_left(uint64_t deadline);
 
-/* A message of `size` bytes, zero, at the end of a queue; NULL: no memory. */
-struct nccl_message *nccl_queue_add(struct nccl_queue *queue, enum nccl_kind kind, size_t size);
+/* A message of `size` bytes, zero, at the end of a queue; NULL: no memory. `kind`: with flags. */
+struct nccl_message *nccl_queue_add(struct nccl_queue *queue, uint32_t kind, size_t size);
 /* Send and receive until the queues of all these communicators are empty. The caller frees received
  * messages; sent messages are freed here. */
 enum nccl_result nccl_exchange(struct nccl_comm **comms, size_t count);
@@ -133,6 +139,10 @@ enum nccl_result nccl_gather_now(struct nccl_comm *comm, const void *mine, size_
 void nccl_retain(struct nccl_comm *comm);
 void nccl_release(struct nccl_comm *comm);
 
+/* Copy to or from the device, or within it, whatever is moved at all. */
+enum nccl_result nccl_copy(void *to, const void *from, size_t size);
+/* Return the largest content of a rank that is moved. Rows of bytes may be objects. */
+size_t nccl_limit(int type);
 /* Return the size of an element, 0 for an unknown type. */
 size_t nccl_type_size(int type);
 /* Return whether elements of this type can be added here; 8-bit floats cannot. */

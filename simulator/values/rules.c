@@ -6,7 +6,6 @@
 
 #include "core/memory/content.h"
 #include "core/memory/written.h"
-#include "core/values/known.h"
 
 /* By the name without overload; a name that ends in '*' is a beginning. */
 static const struct {
@@ -16,6 +15,7 @@ static const struct {
     {"aten::empty*", SIM_LEFT_ALONE},
     {"aten::new_empty*", SIM_LEFT_ALONE},
     {"aten::_empty*", SIM_LEFT_ALONE},
+    {"aten::resize_", SIM_NOT_COMPUTED | SIM_KEEPS},
     {"aten::resize*", SIM_LEFT_ALONE},
     {"aten::_resize*", SIM_LEFT_ALONE},
     {"aten::set_", SIM_LEFT_ALONE},
@@ -33,7 +33,8 @@ static const struct {
     {"aten::unique_dim_consecutive", SIM_COUNTS},
     {"aten::_unique", SIM_COUNTS},
     {"aten::_unique2", SIM_COUNTS},
-    {"aten::copy_", SIM_EVERYWHERE | SIM_COPIES | SIM_OVERWRITES},
+    {"aten::copy_", SIM_EVERYWHERE | SIM_COPIES | SIM_CARRIES | SIM_OVERWRITES},
+    {"aten::cat", SIM_CARRIES | SIM_OVERWRITES},
     {"aten::fill_", SIM_FILLS | SIM_OVERWRITES},
     {"aten::zero_", SIM_CLEARS | SIM_OVERWRITES},
     {"aten::arange", SIM_FILLS | SIM_OVERWRITES},
@@ -172,6 +173,8 @@ void sim_rule_before(const struct sim_replaced *operator, const struct sim_value
         arguments[1].tag == SIM_TAG_TENSOR && arguments[1].object != sim_layout.undefined)
         rule->content =
             !is_device(&arguments[1]) || sim_known(sim_storage(arguments[1].object)) == SIM_KNOWN;
+    if (operator->rules & SIM_KEEPS && is_device(&arguments[0]))
+        rule->kept = sim_known(sim_storage(arguments[0].object));
     rule->zero = operator->rules & SIM_CLEARS;
     if (operator->rules & SIM_CHOOSES)
         rule->choices = choices_of(operator, arguments);
@@ -231,6 +234,8 @@ void sim_rule_after(const struct sim_replaced *operator, struct sim_value * resu
     if (rule->choices > 0 && !known && is_device(index) &&
         sim_dtype(index->object) == SIM_TYPE_LONG)
         choose(index->object, rule->choices);
+    if (operator->rules & SIM_KEEPS && is_device(&results[0]))
+        sim_know(sim_storage(results[0].object), rule->kept);
     if (rule->settled && !known && is_device(&results[0]))
         know_answer(results[0].object, rule->answer);
     if (!known && operator->results && is_device(&results[0]) && (rule->content || rule->zero))

@@ -83,6 +83,8 @@ static bool is_known(const struct run *run, const void *tensor, bool written)
     if (!is_device(tensor) || !sim_numel(tensor))
         return true;
     known = sim_known(sim_storage(tensor));
+    if (known == SIM_FRESH && sim_elements(tensor) != sim_storage(tensor))
+        known = sim_known(sim_elements(tensor)); /* NCCL wrote there */
     if (written && run->operator->rules & SIM_OVERWRITES)
         return known != SIM_UNKNOWN || covers_storage(tensor);
     return written ? known != SIM_UNKNOWN : known == SIM_KNOWN;
@@ -105,12 +107,32 @@ static bool in_backward(void)
 
 /* --- arguments for the host's kernel -------------------------------------------------------- */
 
+/* Return whether Python may have pickled an object into it. */
+static bool is_row_of_bytes(const void *tensor)
+{
+    return sim_dimensions(tensor) == 1 && sim_dtype(tensor) == SIM_TYPE_BYTE &&
+           bytes_of(tensor) == sim_span(tensor);
+}
+
+static bool is_wide(const void *tensor)
+{
+    return sim_span(tensor) > (is_row_of_bytes(tensor) ? sim_object_limit() : MOST_SPAN);
+}
+
+static size_t limit_of(const struct run *run, const void *tensor)
+{
+    if (run->operator->rules & SIM_CARRIES && size_limit && is_row_of_bytes(tensor))
+        return sim_object_limit();
+    return run->operator->rules & SIM_FILLS ? sim_copy_limit() : size_limit;
+}
+
 static bool is_small(const struct run *run, const void *tensor, size_t *together)
 {
-    size_t limit = run->operator->rules & SIM_FILLS ? sim_copy_limit() : size_limit;
+    size_t limit;
 
     if (tensor == sim_layout.undefined)
         return true;
+    limit = limit_of(run, tensor);
     if (!sim_field(tensor, sim_layout.storage) || !sim_element(tensor) ||
         (sim_numel(tensor) && !sim_storage(tensor)))
         return false;
@@ -118,7 +140,7 @@ static bool is_small(const struct run *run, const void *tensor, size_t *together
     return bytes_of(tensor) <= limit && *together <= MOST_TOGETHER * limit &&
            (sim_device_type(tensor) == SIM_DEVICE_CUDA ||
             sim_device_type(tensor) == SIM_DEVICE_CPU) &&
-           sim_span(tensor) <= MOST_SPAN;
+           !is_wide(tensor);
 }
 
 static bool are_small(const struct run *run, const struct sim_value *begin,
@@ -133,6 +155,21 @@ static bool are_small(const struct run *run, const struct sim_value *begin,
                 return false;
         }
     return true;
+}
+
+/* Return whether one of the tensors is the host's, or the device's and was written to. */
+static bool have_contents(const struct sim_value *begin, const struct sim_value *end)
+{
+    for (const struct sim_value *value = begin; value != end; value++)
+        if (value->tag == SIM_TAG_TENSOR) {
+            if (!is_device(value->object) ||
+                sim_is_written(sim_elements(value->object), sim_span(value->object)))
+                return true;
+        } else if (value->tag == sim_layout.tag_list) {
+            if (have_contents(sim_list(value)->begin, sim_list(value)->end))
+                return true;
+        }
+    return false;
 }
 
 /* Let the host's tensor have its elements there. Its own memory stays with it. */
@@ -300,6 +337,8 @@ static void prepare(struct run *run, const struct sim_value *arguments)
                                operator->failures >= MOST_FAILURES ||
                                atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed) ||
         !are_small(run, arguments, arguments + operator->arguments, &together) ||
+        (together > MOST_TOGETHER * size_limit && operator->rules & SIM_CARRIES &&
+         !have_contents(arguments, arguments + operator->arguments)) ||
         !sim_torch_stack(&run->host, operator->arguments + operator->results + 1))
         return;
     for (size_t i = 0; i < operator->arguments; i++)
@@ -330,7 +369,7 @@ static void settle(const struct run *run, void *device, void *host)
 
     if (device == sim_layout.undefined || !is_device(device) || host == sim_layout.undefined)
         return;
-    if (!same_sizes(device, host) || sim_span(device) > MOST_SPAN || !sim_element(device)) {
+    if (!same_sizes(device, host) || is_wide(device) || !sim_element(device)) {
         forget(device);
         return;
     }

@@ -207,10 +207,18 @@ static void send_around(struct comm *comm, int rank)
     NEED(!ncclAllGather(large + MIB(1) * (size_t)rank, large, MIB(1), INT8, comm, NULL));
     for (int peer = 0; peer < RANKS; peer++)
         NEED(large[MIB(1) * (size_t)(peer + 1) - 1] == peer + 1);
-    /* Beyond the limit contents stay where they are. */
-    larger[0] = (char)rank;
+    /* Beyond the limit contents stay where they are, but for bytes: they may be an object. */
+    NEED(!cudaMemcpy(larger + MIB(2) - 1, &(char){(char)(rank + 1)}, 1, cudaMemcpyHostToDevice));
+    NEED(!ncclBroadcast(larger, larger, MIB(2) / 4, FLOAT, 0, comm, NULL));
+    NEED(larger[MIB(2) - 1] == rank + 1);
     NEED(!ncclBroadcast(larger, larger, MIB(2), INT8, 0, comm, NULL));
-    NEED(larger[0] == rank);
+    NEED(larger[MIB(2) - 1] == 1);
+    /* What nobody wrote is zero for the others, too, and is not sent. */
+    NEED(rank || !cudaMemset(larger, 0, MIB(2)));
+    NEED(!ncclBroadcast(larger, larger, MIB(2), INT8, 0, comm, NULL));
+    NEED(larger[MIB(2) - 1] == 0);
+    NEED(!ncclAllReduce(larger, larger, MIB(2), INT8, SUM, comm, NULL));
+    NEED(larger[MIB(2) - 1] == 0);
 }
 
 START_TEST(groups_and_large_messages)

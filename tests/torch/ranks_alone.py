@@ -192,6 +192,8 @@ def objects(backend=None):
         found = [None] * RANKS
         dist.all_gather_object(found, {"step": i}, group=whole)
         assert found == [{"step": i}] * RANKS, found
+        dist.all_gather_object(found, bytes([1 + i]) * (3 << 20), group=whole)  # more than other contents may be
+        assert found == [bytes([1 + i]) * (3 << 20)] * RANKS
         total = torch.ones(8, device=device)
         dist.all_reduce(total, group=group)
         assert total.tolist() == [dist.get_world_size(group)] * 8, total

@@ -17,7 +17,7 @@
 #include "vmm.h"
 #include "written.h"
 
-enum { HOST_PAGE = 4096 };
+enum { HOST_PAGE = 4096, MOST_OBJECT = 64 << 20 };
 
 static const char zeros[HOST_PAGE];
 
@@ -28,6 +28,13 @@ size_t sim_copy_limit(void)
     if (limit == SIZE_MAX)
         limit = sim_environment("CUDASIM_COPY_LIMIT", 1 << 20);
     return limit;
+}
+
+size_t sim_object_limit(void)
+{
+    size_t limit = sim_copy_limit();
+
+    return limit && limit < MOST_OBJECT ? MOST_OBJECT : limit;
 }
 
 /* The bytes from `address` to the end of its page, at most `size`. */
@@ -51,6 +58,16 @@ static void copy_differing(char *to, const char *from, size_t size)
         to += part;
         from += part;
         size -= part;
+    }
+}
+
+/* Copy what has contents of a large piece of a device, which may be an object. */
+static void copy_written(char *to, const char *from, size_t size)
+{
+    for (size_t part; size; to += part, from += part, size -= part) {
+        part = size < 16 * HOST_PAGE ? size : 16 * HOST_PAGE;
+        if (sim_is_written(from, part))
+            copy_differing(to, from, part);
     }
 }
 
@@ -127,8 +144,8 @@ static void give_answer(char *to, size_t size)
     sim_answer.expected = false;
 }
 
-int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-             size_t height, enum sim_direction direction)
+static int copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                size_t height, enum sim_direction direction, bool is_whole)
 {
     bool to_device, from_device;
 
@@ -143,8 +160,11 @@ int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, siz
     if ((to_device && !on_device(to, span(to_pitch, width, height))) ||
         (from_device && !on_device(from, span(from_pitch, width, height))))
         return -EINVAL;
-    if (to_device && width * height > sim_copy_limit())
+    if (to_device && width * height > (is_whole ? sim_object_limit() : sim_copy_limit())) {
+        if (from_device && height == 1 && width <= sim_object_limit())
+            copy_written(to, from, width);
         return 0;
+    }
     for (size_t row = 0; row < height; row++) {
         char *target = (char *)to + row * to_pitch;
         const char *source = (const char *)from + row * from_pitch;
@@ -157,6 +177,17 @@ int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, siz
             memmove(target, source, width);
     }
     return 0;
+}
+
+int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+             size_t height, enum sim_direction direction)
+{
+    return copy(to, to_pitch, from, from_pitch, width, height, direction, false);
+}
+
+int sim_copy_whole(void *to, const void *from, size_t size)
+{
+    return copy(to, size, from, size, size, 1, SIM_BY_ADDRESS, true);
 }
 
 static void fill(char *to, unsigned value, size_t element, size_t count)

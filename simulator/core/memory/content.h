@@ -19,8 +19,13 @@ enum sim_direction {
  */
 SIM_API int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, enum sim_direction direction);
+/* Copy one row up to sim_object_limit(), between devices or from and to the host. */
+SIM_API int sim_copy_whole(void *to, const void *from, size_t size);
 /* Return CUDASIM_COPY_LIMIT: larger contents are not copied. */
 SIM_API size_t sim_copy_limit(void);
+/* Return the limit for a row of bytes, which may be an object that Python has pickled: whoever reads
+ * it needs all of it. */
+SIM_API size_t sim_object_limit(void);
 /* Set `count` elements of `element` (1, 2 or 4) bytes; larger fills only if they are zero. */
 SIM_API int sim_set(void *to, unsigned value, size_t element, size_t count);
 /* Clear our own memory: it reads as zero and nothing of it is committed. */

@@ -61,6 +61,21 @@ void sim_mark_written(const void *address, size_t size)
             atomic_fetch_or(word_of(all, at), bit_of(at));
 }
 
+bool sim_is_written(const void *address, size_t size)
+{
+    const uintptr_t a_word = (uintptr_t)CHUNK * CHUNKS_A_WORD;
+    uintptr_t at = (uintptr_t)address, end = at + size;
+    _Atomic uint64_t *all = atomic_load_explicit(&words, memory_order_relaxed);
+    uint64_t marked;
+
+    for (; all && at < end; at = piece_end(at, marked ? (uintptr_t)CHUNK : a_word, end)) {
+        marked = atomic_load_explicit(word_of(all, at), memory_order_relaxed);
+        if (marked & bit_of(at))
+            return true;
+    }
+    return false;
+}
+
 static void clear_chunk(_Atomic uint64_t *word, uintptr_t at, uintptr_t end)
 {
     /* A chunk that is only partly ours stays marked. */

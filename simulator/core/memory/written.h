@@ -7,7 +7,9 @@
 
 /* Call before the memory is written. */
 SIM_API void sim_mark_written(const void *address, size_t size);
+/* Return whether any of it may have contents; else it reads as zero. */
+SIM_API bool sim_is_written(const void *address, size_t size);
 /* Clear memory of ours. Only marked parts are examined. */
-void sim_clear_written(void *address, size_t size);
+SIM_API void sim_clear_written(void *address, size_t size);
 
 #endif
