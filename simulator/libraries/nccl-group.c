@@ -64,10 +64,10 @@ static enum nccl_result say(const struct nccl_operation *operation, int rank, si
 {
     const char *from = (const char *)operation->from + offset;
     bool is_empty = operation->size > sim_copy_limit() && !sim_is_written(from, operation->size);
-    uint32_t flags = (is_empty ? NCCL_EMPTY : 0) |
-                     (sim_known(operation->from) == SIM_KNOWN ? NCCL_KNOWN : 0);
-    struct nccl_message *message = nccl_queue_add(&operation->comm->peers[rank].out,
-                                                  operation->kind | flags, operation->size);
+    uint32_t flags =
+        (is_empty ? NCCL_EMPTY : 0) | (sim_known(operation->from) == SIM_KNOWN ? NCCL_KNOWN : 0);
+    struct nccl_message *message =
+        nccl_queue_add(&operation->comm->peers[rank].out, operation->kind | flags, operation->size);
     enum nccl_result result;
 
     if (!message)

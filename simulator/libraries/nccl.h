@@ -34,7 +34,7 @@ enum { NCCL_ID_RANDOM = 16 };
 /* A message to or from a peer, first in first out. */
 struct nccl_message {
     struct nccl_message *next;
-    size_t done; /* of header and bytes */
+    size_t done;        /* of header and bytes */
     size_t size;        /* of the bytes that are sent */
     uint32_t header[2]; /* the kind of operation and flags; the number of bytes */
     char bytes[];

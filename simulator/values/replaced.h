@@ -22,7 +22,5 @@ struct sim_replaced *sim_find_replaced(const char *entry);
 /* Stand in for a kernel: the dispatcher calls it instead (values.c). */
 void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t keys,
                      struct sim_values *stack);
-/* Tensors of more bytes are not computed. */
-void sim_set_size_limit(size_t bytes);
 
 #endif

@@ -21,18 +21,19 @@ enum sim_rule {
     SIM_CHOOSES = 256,    /* the largest of values that are not known: any */
     SIM_COPIES = 512,
     SIM_CARRIES = 16384, /* rows of bytes go on as they are, however long: they may be objects */
-    SIM_KEEPS = 32768,    /* its storage is another one with the same content */
+    SIM_DIVIDES = 65536, /* 0 makes it infinite */
+    SIM_KEEPS = 32768,   /* its storage is another one with the same content */
     SIM_AS_REALS = 8192, /* the host's kernel takes no integers */
     SIM_COMPARES = 1024, /* with infinity, or with itself: values that are not known are finite */
 };
 
 struct sim_rule_state {
-    bool settled;    /* the results are known though the arguments are not: */
-    bool answer;     /* all of them this */
-    bool zero;       /* SIM_CLEARS */
-    bool content;    /* of a large copy: what it brings is known */
+    bool settled;        /* the results are known though the arguments are not: */
+    bool answer;         /* all of them this */
+    bool zero;           /* SIM_CLEARS */
+    bool content;        /* of a large copy: what it brings is known */
     enum sim_known kept; /* SIM_KEEPS */
-    int64_t choices; /* SIM_CHOOSES: the number of things to choose from; else 0 */
+    int64_t choices;     /* SIM_CHOOSES: the number of things to choose from; else 0 */
 };
 
 unsigned sim_rules_of(const char *entry);

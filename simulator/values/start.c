@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replaced.h"
+#include "small.h"
 #include "torch.h"
 
 __attribute__((visibility("default"))) bool sim_values_start(size_t limit);

@@ -40,7 +40,15 @@ enum {
 };
 enum { SIM_DEVICE_CPU, SIM_DEVICE_CUDA };
 /* c10::ScalarType: up to LONG they are integers. */
-enum { SIM_TYPE_BYTE = 0, SIM_TYPE_LONG = 4, SIM_TYPE_DOUBLE = 7, SIM_TYPE_BOOL = 11 };
+enum {
+    SIM_TYPE_BYTE = 0,
+    SIM_TYPE_LONG = 4,
+    SIM_TYPE_HALF,
+    SIM_TYPE_FLOAT,
+    SIM_TYPE_DOUBLE,
+    SIM_TYPE_BOOL = 11,
+    SIM_TYPE_BFLOAT16 = 15
+};
 
 /* std::vector<c10::IValue>: torch::jit::Stack, and the elements of a list. */
 struct sim_values {

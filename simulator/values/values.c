@@ -14,15 +14,15 @@
 #include "core/streams/capture.h"
 #include "core/values/known.h"
 #include "core/values/unknown.h"
+#include "finite.h"
 #include "replaced.h"
 #include "rules.h"
+#include "small.h"
 #include "torch.h"
 
 enum {
-    MOST_WRITTEN = 64,    /* tensors that an operator writes to */
-    MOST_FAILURES = 8,    /* of the host's kernel: then it is not called again */
-    MOST_SPAN = 16 << 20, /* bytes between a view's first element and its last */
-    MOST_TOGETHER = 8,    /* tensors of the largest size that an operator may have in all */
+    MOST_WRITTEN = 64, /* tensors that an operator writes to */
+    MOST_FAILURES = 8, /* of the host's kernel: then it is not called again */
 };
 
 struct run {
@@ -33,32 +33,21 @@ struct run {
     } written[MOST_WRITTEN];
     size_t n_written;
     bool computes, known; /* known: its results depend on known values alone */
+    bool stays_finite;    /* its results are: no argument is infinite, and not all are known */
     bool expects;         /* its kernel copies a number that is answered */
     bool asks;            /* what it copies from the device is its own affair */
 };
 
 static _Thread_local unsigned inside, quiet; /* operators under way; those that ask by themselves */
 
-static size_t size_limit;
-
-static bool is_device(const void *tensor)
-{
-    return tensor != sim_layout.undefined && sim_device_type(tensor) == SIM_DEVICE_CUDA;
-}
-
-static size_t bytes_of(const void *tensor)
-{
-    return (size_t)sim_numel(tensor) * sim_element(tensor);
-}
-
 /* --- what is known ------------------------------------------------------------------------- */
 
 /* Note that a kernel which does not run would have written to the tensor. */
 static void forget(const void *tensor)
 {
-    if (is_device(tensor) && sim_field(tensor, sim_layout.storage))
+    if (sim_is_device(tensor) && sim_field(tensor, sim_layout.storage))
         sim_know(sim_storage(tensor),
-                 sim_storage_size(tensor) > size_limit ? SIM_FRESH : SIM_UNKNOWN);
+                 sim_storage_size(tensor) > sim_size_limit() ? SIM_FRESH : SIM_UNKNOWN);
 }
 
 static void forget_value(const struct sim_value *value)
@@ -72,7 +61,7 @@ static void forget_value(const struct sim_value *value)
 
 static bool covers_storage(const void *tensor)
 {
-    return bytes_of(tensor) >= sim_storage_size(tensor);
+    return sim_bytes(tensor) >= sim_storage_size(tensor);
 }
 
 /* Return whether the operator reads only known values there. */
@@ -80,7 +69,7 @@ static bool is_known(const struct run *run, const void *tensor, bool written)
 {
     enum sim_known known;
 
-    if (!is_device(tensor) || !sim_numel(tensor))
+    if (!sim_is_device(tensor) || !sim_numel(tensor))
         return true;
     known = sim_known(sim_storage(tensor));
     if (known == SIM_FRESH && sim_elements(tensor) != sim_storage(tensor))
@@ -106,71 +95,6 @@ static bool in_backward(void)
 }
 
 /* --- arguments for the host's kernel -------------------------------------------------------- */
-
-/* Return whether Python may have pickled an object into it. */
-static bool is_row_of_bytes(const void *tensor)
-{
-    return sim_dimensions(tensor) == 1 && sim_dtype(tensor) == SIM_TYPE_BYTE &&
-           bytes_of(tensor) == sim_span(tensor);
-}
-
-static bool is_wide(const void *tensor)
-{
-    return sim_span(tensor) > (is_row_of_bytes(tensor) ? sim_object_limit() : MOST_SPAN);
-}
-
-static size_t limit_of(const struct run *run, const void *tensor)
-{
-    if (run->operator->rules & SIM_CARRIES && size_limit && is_row_of_bytes(tensor))
-        return sim_object_limit();
-    return run->operator->rules & SIM_FILLS ? sim_copy_limit() : size_limit;
-}
-
-static bool is_small(const struct run *run, const void *tensor, size_t *together)
-{
-    size_t limit;
-
-    if (tensor == sim_layout.undefined)
-        return true;
-    limit = limit_of(run, tensor);
-    if (!sim_field(tensor, sim_layout.storage) || !sim_element(tensor) ||
-        (sim_numel(tensor) && !sim_storage(tensor)))
-        return false;
-    *together += bytes_of(tensor);
-    return bytes_of(tensor) <= limit && *together <= MOST_TOGETHER * limit &&
-           (sim_device_type(tensor) == SIM_DEVICE_CUDA ||
-            sim_device_type(tensor) == SIM_DEVICE_CPU) &&
-           !is_wide(tensor);
-}
-
-static bool are_small(const struct run *run, const struct sim_value *begin,
-                      const struct sim_value *end, size_t *together)
-{
-    for (const struct sim_value *value = begin; value != end; value++)
-        if (value->tag == SIM_TAG_TENSOR) {
-            if (!is_small(run, value->object, together))
-                return false;
-        } else if (value->tag == sim_layout.tag_list) {
-            if (!are_small(run, sim_list(value)->begin, sim_list(value)->end, together))
-                return false;
-        }
-    return true;
-}
-
-/* Return whether one of the tensors is the host's, or the device's and was written to. */
-static bool have_contents(const struct sim_value *begin, const struct sim_value *end)
-{
-    for (const struct sim_value *value = begin; value != end; value++)
-        if (value->tag == SIM_TAG_TENSOR) {
-            if (!is_device(value->object) ||
-                sim_is_written(sim_elements(value->object), sim_span(value->object)))
-                return true;
-        } else if (value->tag == sim_layout.tag_list) {
-            if (have_contents(sim_list(value)->begin, sim_list(value)->end))
-                return true;
-        }
-    return false;
-}
 
 /* Let the host's tensor have its elements there. Its own memory stays with it. */
 static void put_at(void *tensor, void *elements)
@@ -255,12 +179,12 @@ static void *stand_in(struct run *run, void *tensor, bool written)
 
     if (tensor == sim_layout.undefined)
         return tensor;
-    if (written && (!is_device(tensor) || run->n_written == MOST_WRITTEN))
+    if (written && (!sim_is_device(tensor) || run->n_written == MOST_WRITTEN))
         return NULL;
     run->known = run->known && is_known(run, tensor, written);
     if (!run->known && in_backward())
         return NULL;
-    if (is_device(tensor) && !written)
+    if (sim_is_device(tensor) && !written)
         return run->operator->rules & SIM_AS_REALS && sim_dtype(tensor) <= SIM_TYPE_LONG
                    ? as_reals(tensor)
                    : over_same_memory(tensor);
@@ -336,14 +260,16 @@ static void prepare(struct run *run, const struct sim_value *arguments)
     if (!sim_field(slot, 0) || !sim_field(slot, 8) ||
                                operator->failures >= MOST_FAILURES ||
                                atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed) ||
-        !are_small(run, arguments, arguments + operator->arguments, &together) ||
-        (together > MOST_TOGETHER * size_limit && operator->rules & SIM_CARRIES &&
-         !have_contents(arguments, arguments + operator->arguments)) ||
+        !sim_are_small(operator->rules, arguments, arguments + operator->arguments, &together) ||
+        (sim_is_long(together) && operator->rules & SIM_CARRIES && !sim_have_contents(
+                                      arguments, arguments + operator->arguments)) ||
         !sim_torch_stack(&run->host, operator->arguments + operator->results + 1))
         return;
     for (size_t i = 0; i < operator->arguments; i++)
         if (!add_argument(run, &run->host, arguments[i], operator->writes>> i & 1))
             return;
+    run->stays_finite = !run->known && operator->rules & SIM_DIVIDES &&
+                                       sim_are_finite(run->host.begin, run->host.end);
     run->computes = true;
 }
 
@@ -358,7 +284,7 @@ static bool same_sizes(const void *a, const void *b)
 
 static bool is_dense(const void *a, const void *b)
 {
-    return sim_dtype(a) == sim_dtype(b) && sim_span(a) == bytes_of(a) &&
+    return sim_dtype(a) == sim_dtype(b) && sim_span(a) == sim_bytes(a) &&
            !memcmp(sim_strides(a), sim_strides(b), sim_dimensions(a) * sizeof(int64_t));
 }
 
@@ -367,17 +293,19 @@ static void settle(const struct run *run, void *device, void *host)
 {
     void *seen;
 
-    if (device == sim_layout.undefined || !is_device(device) || host == sim_layout.undefined)
+    if (device == sim_layout.undefined || !sim_is_device(device) || host == sim_layout.undefined)
         return;
-    if (!same_sizes(device, host) || is_wide(device) || !sim_element(device)) {
+    if (!same_sizes(device, host) || sim_is_wide(device) || !sim_element(device)) {
         forget(device);
         return;
     }
+    if (run->stays_finite)
+        sim_make_finite(host);
     if (sim_numel(device)) {
         if (is_dense(device, host)) {
-            if (memcmp(sim_elements(device), sim_elements(host), bytes_of(host))) {
-                sim_mark_written(sim_elements(device), bytes_of(host));
-                memcpy(sim_elements(device), sim_elements(host), bytes_of(host));
+            if (memcmp(sim_elements(device), sim_elements(host), sim_bytes(host))) {
+                sim_mark_written(sim_elements(device), sim_bytes(host));
+                memcpy(sim_elements(device), sim_elements(host), sim_bytes(host));
             }
         } else if ((seen = like(device))) {
             put_at(seen, sim_elements(device));
@@ -433,7 +361,7 @@ static void settle_results(struct run *run, struct sim_value *results)
 
     for (size_t i = 0; i < run->n_written; i++)
         settle(run, run->written[i].device, run->written[i].host);
-    if (!are_small(run, run->host.begin, run->host.end, &together))
+    if (!sim_are_small(run->operator->rules, run->host.begin, run->host.end, &together))
         run->known = false;
     for (size_t i = 0; i < run->operator->results; i++)
         settle_value(run, results + i, run->host.begin + i);
@@ -510,7 +438,7 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
     if (run.computes && !(operator->rules & SIM_COUNTS)) {
         size_t together = 0;
 
-        if (are_small(&run, arguments, stack->end, &together))
+        if (sim_are_small(operator->rules, arguments, stack->end, &together))
             compute(&run, handle, keys);
         else
             run.computes = false;
@@ -522,9 +450,4 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
         for (struct sim_value *result = arguments; result != stack->end; result++)
             forget_value(result);
     sim_rule_after(operator, arguments, &rule, run.computes && run.known);
-}
-
-void sim_set_size_limit(size_t bytes)
-{
-    size_limit = bytes;
 }

@@ -35,6 +35,7 @@ for _ in range(17):
 print(len(part), loss_of(values))
 print((values > 0.5).sum().item())
 torch.distributions.Normal(values.mean(), values.std() + 1)  # which checks that it is above 0
+assert abs(values.mean().log().item()) < float("inf"), "what is not known is finite"
 if sys.argv[1] == "prints":
     print(sum(loss_of(values) for _ in range(1500)))
     for _ in range(1500):

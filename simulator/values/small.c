@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "small.h"
+
+#include "core/memory/content.h"
+#include "core/memory/written.h"
+#include "rules.h"
+
+enum {
+    MOST_SPAN = 16 << 20, /* bytes between a view's first element and its last */
+    MOST_TOGETHER = 8,    /* tensors of the largest size that an operator may have in all */
+};
+
+static size_t size_limit;
+
+void sim_set_size_limit(size_t bytes)
+{
+    size_limit = bytes;
+}
+
+size_t sim_size_limit(void)
+{
+    return size_limit;
+}
+
+/* Return whether Python may have pickled an object into it. */
+static bool is_row_of_bytes(const void *tensor)
+{
+    return sim_dimensions(tensor) == 1 && sim_dtype(tensor) == SIM_TYPE_BYTE &&
+           sim_bytes(tensor) == sim_span(tensor);
+}
+
+bool sim_is_wide(const void *tensor)
+{
+    return sim_span(tensor) > (is_row_of_bytes(tensor) ? sim_object_limit() : MOST_SPAN);
+}
+
+static size_t limit_of(unsigned rules, const void *tensor)
+{
+    if (rules & SIM_CARRIES && size_limit && is_row_of_bytes(tensor))
+        return sim_object_limit();
+    return rules & SIM_FILLS ? sim_copy_limit() : size_limit;
+}
+
+static bool is_small(unsigned rules, const void *tensor, size_t *together)
+{
+    size_t limit;
+
+    if (tensor == sim_layout.undefined)
+        return true;
+    limit = limit_of(rules, tensor);
+    if (!sim_field(tensor, sim_layout.storage) || !sim_element(tensor) ||
+        (sim_numel(tensor) && !sim_storage(tensor)))
+        return false;
+    *together += sim_bytes(tensor);
+    return sim_bytes(tensor) <= limit && *together <= MOST_TOGETHER * limit &&
+           (sim_device_type(tensor) == SIM_DEVICE_CUDA ||
+            sim_device_type(tensor) == SIM_DEVICE_CPU) &&
+           !sim_is_wide(tensor);
+}
+
+bool sim_are_small(unsigned rules, const struct sim_value *begin, const struct sim_value *end,
+                   size_t *together)
+{
+    for (const struct sim_value *value = begin; value != end; value++)
+        if (value->tag == SIM_TAG_TENSOR) {
+            if (!is_small(rules, value->object, together))
+                return false;
+        } else if (value->tag == sim_layout.tag_list) {
+            if (!sim_are_small(rules, sim_list(value)->begin, sim_list(value)->end, together))
+                return false;
+        }
+    return true;
+}
+
+bool sim_have_contents(const struct sim_value *begin, const struct sim_value *end)
+{
+    for (const struct sim_value *value = begin; value != end; value++)
+        if (value->tag == SIM_TAG_TENSOR) {
+            if (!sim_is_device(value->object) ||
+                sim_is_written(sim_elements(value->object), sim_span(value->object)))
+                return true;
+        } else if (value->tag == sim_layout.tag_list) {
+            if (sim_have_contents(sim_list(value)->begin, sim_list(value)->end))
+                return true;
+        }
+    return false;
+}
+
+bool sim_is_long(size_t together)
+{
+    return together > MOST_TOGETHER * size_limit;
+}

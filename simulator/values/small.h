@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which tensors are small enough to be computed. */
+#ifndef SIM_SMALL_H
+#define SIM_SMALL_H
+
+#include "torch.h"
+
+/* Set and return the limit for one tensor, in bytes; 0: nothing is computed. */
+void sim_set_size_limit(size_t bytes);
+size_t sim_size_limit(void);
+
+static inline bool sim_is_device(const void *tensor)
+{
+    return tensor != sim_layout.undefined && sim_device_type(tensor) == SIM_DEVICE_CUDA;
+}
+
+static inline size_t sim_bytes(const void *tensor)
+{
+    return (size_t)sim_numel(tensor) * sim_element(tensor);
+}
+
+/* Return whether the tensors of these values, and of their lists, are small for an operator with
+ * these rules. Their bytes are added to `together`. */
+bool sim_are_small(unsigned rules, const struct sim_value *begin, const struct sim_value *end,
+                   size_t *together);
+/* Return whether so many bytes are computed only because they may be an object. */
+bool sim_is_long(size_t together);
+/* Return whether its first and its last element lie too far apart. */
+bool sim_is_wide(const void *tensor);
+/* Return whether one of the tensors is the host's, or the device's and was written to. */
+bool sim_have_contents(const struct sim_value *begin, const struct sim_value *end);
+
+#endif
