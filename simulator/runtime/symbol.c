@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* __device__ variables: a program knows them by the address of a host variable. */
+/* __device__ and __managed__ variables: a program knows them by the address of a host variable. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -7,6 +7,9 @@
 
 void __cudaRegisterVar(void **handle, char *host, char *device_address, const char *device_name,
                        int external, size_t size, int constant, int global);
+void __cudaRegisterManagedVar(void **handle, void **host, char *device_address,
+                              const char *device_name, int external, size_t size, int constant,
+                              int global);
 
 struct variable {
     struct variable *next;
@@ -61,6 +64,19 @@ static struct variable *find(const void *host)
     }
     pthread_mutex_unlock(&lock);
     return variable && variable->memory ? variable : NULL;
+}
+
+/* Host code reads the pointer without a call, so the memory is there from now on. */
+void __cudaRegisterManagedVar(void **handle, void **host, char *device_address,
+                              const char *device_name, int external, size_t size, int constant,
+                              int global)
+{
+    __cudaRegisterVar(handle, (char *)host, device_address, device_name, external, size, constant,
+                      global);
+    struct variable *variable = find(host);
+
+    if (variable)
+        *host = variable->memory;
 }
 
 cudaError_t cudaGetSymbolAddress(void **address, const void *symbol)

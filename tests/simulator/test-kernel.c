@@ -10,6 +10,13 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
                             void *grid, int *warp_size);
 void __cudaRegisterVar(void **handle, char *host, char *device_address, const char *device_name,
                        int external, size_t size, int constant, int global);
+void __cudaRegisterManagedVar(void **handle, void **host, char *device_address,
+                              const char *device_name, int external, size_t size, int constant,
+                              int global);
+void __cudaRegisterHostVar(void **handle, const char *name, char *host, size_t size);
+char __cudaInitModule(void **handle);
+cudaError_t __cudaLaunchKernel_ptsz(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                                    size_t shared, cudaStream_t stream);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 
@@ -98,6 +105,27 @@ START_TEST(variables_have_memory)
 }
 END_TEST
 
+/* torchvision's library has these calls, of nvcc 13: without one of them it does not load. */
+START_TEST(managed_variables_are_there_before_the_first_call)
+{
+    static char *managed;
+    char host_variable, back[8];
+    void *address;
+
+    use_gpu("t4");
+    void **handle = __cudaRegisterFatBinary(&wrapper);
+    __cudaRegisterHostVar(handle, "host_variable", &host_variable, 1);
+    __cudaRegisterManagedVar(handle, (void **)&managed, NULL, "managed", 0, 8, 0, 0);
+    ck_assert_int_eq(__cudaInitModule(handle), 1);
+    strcpy(managed, "hello");
+    ck_cuda(cudaGetSymbolAddress(&address, &managed));
+    ck_assert_ptr_eq(address, managed);
+    ck_cuda(cudaMemcpyFromSymbol(back, &managed, 6, 0, cudaMemcpyDeviceToHost));
+    ck_assert_str_eq(back, "hello");
+    ck_cuda(__cudaLaunchKernel_ptsz(&kernel, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, NULL));
+}
+END_TEST
+
 START_TEST(launches_do_nothing_and_succeed)
 {
     dim3 grid = {1, 2, 3}, block = {32, 1, 1}, grid_back, block_back;
@@ -128,6 +156,7 @@ int main(void)
 
     tcase_add_loop_test(tests, a_kernel_has_the_image_that_the_card_runs, 0, 5);
     tcase_add_test(tests, variables_have_memory);
+    tcase_add_test(tests, managed_variables_are_there_before_the_first_call);
     tcase_add_test(tests, launches_do_nothing_and_succeed);
     return run_tests(tests);
 }
