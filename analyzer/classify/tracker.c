@@ -48,6 +48,7 @@ static void look_at_stack(const struct mt_tracker *tracker, struct mt_thread_pha
     thread->python = python;
     thread->marks = s->marks;
     thread->phase_marks = s->phase;
+    thread->serving = (uint8_t)s->serving;
 }
 
 static __attribute__((cold)) void forget_birth(struct mt_thread_state *thread)

@@ -85,6 +85,7 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
     if (!rc)
         rc = mt_precision_find(&device->precision, replay->definitions, &replay->tracker.parts,
                                device->verdicts, device->n_verdicts);
+    mt_serving_budget_find(&device->serving, replay, slot);
     if (rc || !device->span)
         return rc;
     device->next = mt_spans_highest(device->spans, device->span->phase);
@@ -99,8 +100,8 @@ enum mt_span_part mt_device_part(const struct mt_device *device)
 {
     if (mt_span_is_beside(device->spans, device->span))
         return MT_PART_EVALUATION;
-    return device->at.when.phase == MT_PHASE_OUTSIDE && device->span->iteration ? MT_PART_AFTER
-                                                                                : MT_PART_IN;
+    bool is_outside = device->at.when.phase == MT_PHASE_OUTSIDE && !device->at.when.serving;
+    return is_outside && device->span->iteration ? MT_PART_AFTER : MT_PART_IN;
 }
 
 static int analyze_device(struct mt_analysis *analysis, unsigned slot)

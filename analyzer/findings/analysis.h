@@ -18,6 +18,7 @@
 #include "pins.h"
 #include "precision.h"
 #include "private-pools.h"
+#include "serving.h"
 #include "sites.h"
 
 struct mt_share {
@@ -49,9 +50,10 @@ struct mt_device {
     struct mt_segments segments; /* PyTorch's; none if of_cuda */
     struct mt_balance balance;
     struct mt_private_pools private_pools; /* none if of_cuda */
-    struct mt_sums leaks;                  /* if of_cuda */
-    struct mt_idle idle;                   /* the same */
-    struct mt_pins pins;                   /* in both pools */
+    struct mt_serving_budget serving;
+    struct mt_sums leaks; /* if of_cuda */
+    struct mt_idle idle;  /* the same */
+    struct mt_pins pins;  /* in both pools */
     struct mt_precision precision;
     struct mt_rule_context context; /* the verdicts' */
 };

@@ -29,15 +29,8 @@ static int begins(const struct mt_definitions *d, uint32_t string, const char *b
 /* By the names that the recording gives: preload/torch/hooks-pools.c, hooks-capture.c. */
 static bool is_private(const struct mt_replay *replay, const struct mt_block *segment)
 {
-    const struct mt_definitions *d = replay->definitions;
-    const struct mt_ranges *ranges = &replay->tracker.ranges;
-    if (begins(d, segment->name, "MemPool ("))
-        return true;
-    for (uint32_t path = segment->range; path; path = ranges->range[path].parent)
-        if (begins(d, ranges->range[path].domain, "CUDA") &&
-            begins(d, ranges->range[path].name, "graph "))
-            return true;
-    return false;
+    return begins(replay->definitions, segment->name, "MemPool (") ||
+           mt_range_is_of_graph(replay->definitions, &replay->tracker.ranges, segment->range);
 }
 
 /* Return the bytes of the memory that blocks use. */
@@ -54,6 +47,22 @@ static uint64_t used_of(const struct mt_block *memory, const struct mt_verdict *
     return used;
 }
 
+/* Graphs that share a pool have one name: "graphs in pool (0, 1)" of "graph 53 in pool (0, 1)". */
+static void name_pool(char *out, size_t size, const struct mt_replay *replay,
+                      const struct mt_block *segment)
+{
+    const struct mt_ranges *ranges = &replay->tracker.ranges;
+    uint32_t path = segment->name ? 0 : segment->range;
+    while (path && !mt_range_is_graph(replay->definitions, &ranges->range[path]))
+        path = ranges->range[path].parent;
+    const char *pool =
+        path ? strstr(mt_string(replay->definitions, ranges->range[path].name), " in pool ") : NULL;
+    if (pool)
+        snprintf(out, size, "graphs%s", pool);
+    else
+        mt_segment_text(out, size, replay, segment);
+}
+
 struct found {
     struct mt_private_pool *pool;
     size_t n, capacity;
@@ -64,7 +73,7 @@ static int add(struct found *found, const struct mt_replay *replay, const struct
 {
     struct mt_private_pool new = {.name = ""};
     size_t i = 0;
-    mt_segment_text(new.name, sizeof new.name, replay, segment);
+    name_pool(new.name, sizeof new.name, replay, segment);
     while (i < found->n && strcmp(found->pool[i].name, new.name) != 0)
         i++;
     if (i == found->n) {

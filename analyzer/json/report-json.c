@@ -50,6 +50,9 @@ static json_t *peak(const struct mt_device *device)
         json_object_set_new(object, "phase", json_string(mt_phase_names[device->span->phase].name));
         json_object_set_new(object, "part", json_string(mt_part_names[mt_device_part(device)]));
         json_object_set_new(object, "iteration", json_integer(device->span->iteration));
+        if (device->spans->serves)
+            json_object_set_new(object, "serving",
+                                json_string(mt_serving_names[device->span->serving].name));
     }
     json_object_set_new(
         object, "range",
@@ -168,6 +171,24 @@ static json_t *idle(const struct mt_definitions *definitions, const struct mt_id
     return object;
 }
 
+static json_t *serving(const struct mt_serving_budget *budget)
+{
+    if (!budget->serves)
+        return json_null();
+    json_t *work = json_array();
+    for (unsigned what = MT_SERVING_NONE + 1; what < MT_SERVING_COUNT; what++)
+        if (budget->work[what].times)
+            json_array_append_new(
+                work, json_pack("{s:s, s:o, s:o, s:o}", "work", mt_serving_names[what].name,
+                                "times", mt_json_number(budget->work[what].times), "allocated",
+                                mt_json_number(budget->work[what].most), "time_ns",
+                                mt_json_number(budget->work[what].most_time_ns)));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "weights", mt_json_number(budget->weights),
+                     "activations", mt_json_number(budget->activations), "graphs",
+                     mt_json_number(budget->graphs), "captures", mt_json_number(budget->captures),
+                     "work", work);
+}
+
 static json_t *devices(const struct mt_analysis *analysis)
 {
     json_t *array = json_array();
@@ -189,6 +210,7 @@ static json_t *devices(const struct mt_analysis *analysis)
                             mt_json_ranges(&device->context, mt_device_slot(device->device)));
         json_object_set_new(object, "precision", mt_json_precision(&device->precision));
         json_object_set_new(object, "balance", mt_json_balance(&device->balance));
+        json_object_set_new(object, "serving", serving(&device->serving));
         json_object_set_new(object, "private_pools", mt_json_private_pools(&device->private_pools));
         if (analysis->replay.question.by != MT_BY_SITE)
             json_object_set_new(object, "groups",

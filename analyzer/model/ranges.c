@@ -216,6 +216,20 @@ void mt_range_name_text(char *out, size_t size, const struct mt_definitions *def
         snprintf(out, size, "%s", *text ? text : "(without a name)");
 }
 
+bool mt_range_is_graph(const struct mt_definitions *definitions, const struct mt_range *range)
+{
+    return range->domain && !strncmp(mt_string(definitions, range->domain), "CUDA", 4) &&
+           !strncmp(mt_string(definitions, range->name), "graph ", 6);
+}
+
+bool mt_range_is_of_graph(const struct mt_definitions *definitions, const struct mt_ranges *ranges,
+                          uint32_t path)
+{
+    while (path && !mt_range_is_graph(definitions, &ranges->range[path]))
+        path = ranges->range[path].parent;
+    return path != 0;
+}
+
 void mt_range_text(char *out, size_t size, const struct mt_definitions *definitions,
                    const struct mt_ranges *ranges, uint32_t path)
 {

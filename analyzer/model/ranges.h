@@ -62,6 +62,14 @@ void mt_ranges_forget(struct mt_ranges *ranges, unsigned slot);
 /* At the end: the highest total of a range also counts for its outer ranges. */
 void mt_ranges_finish(struct mt_ranges *ranges);
 
+/* Return whether a range is the capture of a CUDA graph, by the name that the recording gives it
+ * (preload/torch/hooks-pools.c). */
+bool mt_range_is_graph(const struct mt_definitions *definitions, const struct mt_range *range);
+
+/* Return whether a path has such a range. */
+bool mt_range_is_of_graph(const struct mt_definitions *definitions, const struct mt_ranges *ranges,
+                          uint32_t path);
+
 /* "step > forward"; a range of a domain as "domain: name". "no range" for 0. */
 void mt_range_text(char *out, size_t size, const struct mt_definitions *definitions,
                    const struct mt_ranges *ranges, uint32_t path);

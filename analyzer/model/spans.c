@@ -26,11 +26,14 @@ int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t eve
                                                .phase = now->after,
                                                .has_called = now->has_called,
                                                .is_evaluation = now->is_evaluation,
+                                               .serving = now->serving,
+                                               .turn = now->turn,
                                                .time_ns = time_ns,
                                                .event = event,
                                                .before = spans->last,
                                                .least = allocated,
                                                .most = allocated,
+                                               .left = allocated,
                                                .most_event = event,
                                                .most_time_ns = time_ns,
                                                .most_reserved = reserved};
@@ -109,6 +112,29 @@ static uint32_t number_by(struct mt_spans *spans, enum mt_phase last)
     return iteration;
 }
 
+static bool serves(const struct mt_spans *spans)
+{
+    for (size_t i = 0; i < spans->n; i++)
+        if (spans->span[i].serving)
+            return true;
+    return false;
+}
+
+/* A step may be several spans. What comes after one, as sampling, is part of it. */
+static uint32_t number_by_requests(struct mt_spans *spans)
+{
+    uint32_t iteration = 0, turn = UINT32_MAX;
+    for (size_t i = 0; i < spans->n; i++) {
+        struct mt_span *span = &spans->span[i];
+        if (mt_serving_is_step((enum mt_serving)span->serving) && span->turn != turn) {
+            iteration++;
+            turn = span->turn;
+        }
+        span->iteration = iteration;
+    }
+    return iteration;
+}
+
 /* The forwards after the last backward are a validation. */
 static void take_back_last(struct mt_spans *spans)
 {
@@ -129,7 +155,9 @@ void mt_spans_number(struct mt_spans *spans, bool is_broken_off)
     spans->only_evaluates = only_evaluates(spans);
     bool has_steps = has_phase(spans, MT_PHASE_STEP),
          has_backward = has_phase(spans, MT_PHASE_BACKWARD);
-    spans->iterations = has_steps
+    spans->serves = !has_steps && !has_backward && serves(spans);
+    spans->iterations = spans->serves ? number_by_requests(spans)
+                        : has_steps
                             ? number_by_steps(spans)
                             : number_by(spans, has_backward ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
     if (has_backward && spans->iterations > 1 && !is_broken_off)

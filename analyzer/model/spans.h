@@ -18,9 +18,11 @@ struct mt_span {
     uint8_t phase;           /* enum mt_phase; OUTSIDE: start-up */
     uint8_t has_called;      /* a module was called before, or here */
     uint8_t is_evaluation;   /* between iterations: `iteration` is the one before */
+    uint8_t serving, turn;   /* as in mt_when */
     uint64_t time_ns, event; /* the first event's */
     uint64_t before;         /* the device's last event before it; 0: none */
     uint64_t least, most;
+    uint64_t left; /* the total after the last event of its own, not of what came after it */
     uint64_t most_event, most_time_ns, most_reserved; /* at the highest total */
 };
 
@@ -30,6 +32,7 @@ struct mt_spans {
     uint64_t last;       /* the last event */
     uint32_t iterations; /* after mt_spans_number */
     int only_evaluates;  /* likewise: nothing is trained, so evaluation has the iterations */
+    bool serves;         /* likewise: iterations are a server's steps */
 };
 
 /* Return whether a span is an evaluation beside the training. */
@@ -53,6 +56,8 @@ static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *no
     if (!last || last->run != now->run)
         return mt_spans_add(spans, now, event, time_ns, allocated, reserved);
     spans->last = event;
+    if (now->serving == last->serving)
+        last->left = allocated;
     if (allocated < last->least)
         last->least = allocated;
     if (allocated > last->most) {
@@ -68,7 +73,8 @@ static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *no
  * forward follows backward; without backward each forward is one. Forwards after the last backward
  * are a validation, not an iteration, unless the program was interrupted there. A framework's
  * evaluation is not an iteration either, nor what a program that calls modules does before the
- * first one (Megatron warms compiled functions up), if it makes no step there: that is start-up. */
+ * first one (Megatron warms compiled functions up), if it makes no step there: that is start-up. Of
+ * a server that trains nothing, each step for requests is one. */
 void mt_spans_number(struct mt_spans *spans, bool is_broken_off);
 
 /* Return the span of a run, or of the last one before; NULL: none. */

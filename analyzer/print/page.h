@@ -59,6 +59,9 @@ void mt_page_notes(const struct mt_page *page);
 void mt_page_frees(const struct mt_page *page);
 
 /* The moment's place in the program's phases; the next lower peaks; growth; a chart. */
+/* "the forward of iteration 3", "start-up", "the profile run", "the step 5" of a server */
+void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const struct mt_span *span);
+
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device);
 void mt_page_movement(const struct mt_page *page, const struct mt_device *device);
 void mt_page_growth(const struct mt_page *page, const struct mt_device *device);
@@ -68,6 +71,7 @@ void mt_page_balance(const struct mt_page *page, const struct mt_device *device)
 void mt_page_idle(const struct mt_page *page, const struct mt_device *device);
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device);
 void mt_page_modules(const struct mt_page *page, const struct mt_device *device);
+void mt_page_serving(const struct mt_page *page, const struct mt_device *device);
 void mt_page_ranges(const struct mt_page *page, const struct mt_device *device);
 void mt_page_marks(const struct mt_page *page);
 void mt_page_host(const struct mt_page *page);

@@ -37,6 +37,19 @@ struct ending {
     unsigned slot; /* of the block that ends */
 };
 
+static bool is_of_graph(const struct mt_replay *replay, const struct mt_block *block)
+{
+    return block->range &&
+           mt_range_is_of_graph(replay->definitions, &replay->tracker.ranges, block->range);
+}
+
+static void note_graph(struct mt_graph_memory *graphs, uint64_t bytes)
+{
+    graphs->now += bytes;
+    if (graphs->now > graphs->most)
+        graphs->most = graphs->now;
+}
+
 /* A free has its block's device: any device may be current at the call. In a damaged trace an
  * allocation may also be at the address of another device's block. */
 static int ends(void *data, struct mt_block *block)
@@ -44,6 +57,8 @@ static int ends(void *data, struct mt_block *block)
     struct ending *ending = data;
     struct mt_replay *replay = ending->replay;
     ending->slot = mt_device_slot(block->device);
+    if (is_of_graph(replay, block))
+        replay->graphs[ending->slot].now -= block->size;
     if (!mt_replay_is_of_cuda(replay, ending->slot))
         return 0;
     return reach(replay, ending->slot) ? -ENOMEM : mt_replay_conclude(replay, block, 0);
@@ -61,6 +76,8 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     struct mt_block *block = rc || event->kind == MT_CUDA_FREE_FAILED ? NULL : change.made;
     if (block)
         block->range = mt_tracker_range(&replay->tracker, event->thread);
+    if (block && is_of_graph(replay, block))
+        note_graph(&replay->graphs[slot], block->size);
     if (event->kind == MT_CUDA_FREE_FAILED && !rc) {
         struct mt_block *again = mt_heap_at(&replay->cuda.heap, event->address);
         if (again && !mt_block_event(again))

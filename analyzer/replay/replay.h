@@ -96,6 +96,11 @@ struct mt_oddities {
     uint64_t drift;      /* events after which PyTorch's own total changed by another amount */
 };
 
+/* Segments that were made while graphs were captured, bytes. */
+struct mt_graph_memory {
+    uint64_t now, most;
+};
+
 struct mt_replay {
     struct mt_question question;
     struct mt_survey survey;
@@ -115,6 +120,7 @@ struct mt_replay {
     struct mt_places places[MT_DEVICES]; /* if question.whole_run */
     struct mt_equal_sets gradients;      /* without labels of gradients */
     uint64_t most_reserved[MT_DEVICES];
+    struct mt_graph_memory graphs[MT_DEVICES];
     uint64_t limit[MT_DEVICES]; /* the most that PyTorch may reserve now; 0: the whole card */
     struct mt_worst worst[MT_DEVICES];
     struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */

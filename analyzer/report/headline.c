@@ -87,7 +87,7 @@ static void say_growth(const struct mt_analysis *analysis, const struct mt_devic
     char bytes[MT_SIZE_TEXT];
     if (!device->growth.per_iteration)
         return;
-    fprintf(out, "Each iteration leaves %s behind",
+    fprintf(out, "Each %s leaves %s behind", device->spans->serves ? "step" : "iteration",
             mt_size_text(bytes, device->growth.per_iteration));
     if (device->growth.n) {
         fputs(", most of it from ", out);

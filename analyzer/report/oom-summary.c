@@ -18,7 +18,11 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
     char phase[48] = "";
     if (analysis->n_devices > 1)
         snprintf(on, sizeof on, " on %s", mt_device_text(name, oom->device));
-    if (story->span && story->span->iteration)
+    const struct mt_spans *spans = story->device ? story->device->spans : NULL;
+    if (story->span && spans && spans->serves) {
+        mt_span_text(where, sizeof where, spans, story->span);
+        snprintf(phase, sizeof phase, ", %.44s", where);
+    } else if (story->span && story->span->iteration)
         snprintf(phase, sizeof phase, ", %s of iteration %u",
                  mt_phase_names[story->span->phase].label, story->span->iteration);
     size_t used = (size_t)snprintf(out, size, "Out of memory%s%s: %s", on, phase,

@@ -208,9 +208,11 @@ static void print_verdict(const struct mt_page *page, const struct mt_oom_story 
 static void print_iterations(const struct mt_page *page, const struct mt_oom_story *story)
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT];
+    bool serves = story->device && story->device->spans && story->device->spans->serves;
     if (story->last_most)
-        fprintf(page->out, "\nIteration %u reached %s; the iteration before reached %s.\n",
-                story->span->iteration, mt_size_text(a, story->this_most),
+        fprintf(page->out, "\n%s %u reached %s; the %s before reached %s.\n",
+                serves ? "Step" : "Iteration", story->span->iteration,
+                mt_size_text(a, story->this_most), serves ? "step" : "iteration",
                 mt_size_text(b, story->last_most));
 }
 

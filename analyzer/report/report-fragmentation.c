@@ -56,10 +56,10 @@ static void print_worst(const struct mt_page *page, const struct mt_device *devi
 static void print_trend(const struct mt_page *page, const struct mt_device *device)
 {
     struct mt_free_trend trend = mt_spans_free_trend(device->spans);
+    const char *word = device->spans->serves ? "step" : "iteration";
     if (trend.first && trend.last > trend.first)
-        fprintf(page->out,
-                "Free at iteration %u's peak: %.1f %%; at iteration %u's peak: %.1f %%.\n",
-                trend.first, 100 * trend.first_part, trend.last, 100 * trend.last_part);
+        fprintf(page->out, "Free at %s %u's peak: %.1f %%; at %s %u's peak: %.1f %%.\n", word,
+                trend.first, 100 * trend.first_part, word, trend.last, 100 * trend.last_part);
 }
 
 void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *device)

@@ -7,11 +7,16 @@
 #define GROWTH_SHOWN 5u
 #define WHERE_WIDTH 64u
 
-/* "the forward of iteration 3", "start-up" */
-static void span_text(char *out, size_t size, const struct mt_spans *spans,
-                      const struct mt_span *span)
+void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const struct mt_span *span)
 {
-    if (mt_span_is_beside(spans, span) && span->iteration)
+    if (spans->serves && mt_serving_is_step((enum mt_serving)span->serving))
+        snprintf(out, size, "%s %u", mt_serving_names[span->serving].where, span->iteration);
+    else if (spans->serves && span->serving && span->iteration)
+        snprintf(out, size, "%s after step %u", mt_serving_names[span->serving].where,
+                 span->iteration);
+    else if (spans->serves && span->serving)
+        snprintf(out, size, "%s", mt_serving_names[span->serving].where);
+    else if (mt_span_is_beside(spans, span) && span->iteration)
         snprintf(out, size, "the evaluation after iteration %u", span->iteration);
     else if (mt_span_is_beside(spans, span))
         snprintf(out, size, "the evaluation before training");
@@ -31,7 +36,7 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
     }
     if (!device->span || (device->of_cuda && !device->spans->iterations))
         return; /* programs without PyTorch have no phases */
-    span_text(where, sizeof where, device->spans, device->span);
+    mt_span_text(where, sizeof where, device->spans, device->span);
     fprintf(page->out, "  %s %s", mt_device_part(device) == MT_PART_AFTER ? "after" : "in", where);
     if (device->spans->iterations && device->span->iteration)
         fprintf(page->out, " of %u", device->spans->iterations);
@@ -58,7 +63,7 @@ void mt_page_movement(const struct mt_page *page, const struct mt_device *device
         return;
     uint64_t distance = device->at.allocated - next->most;
     enum mt_category category = largest_passing(device);
-    span_text(where, sizeof where, device->spans, next);
+    mt_span_text(where, sizeof where, device->spans, next);
     fprintf(page->out, "\nHighest in any other phase: %s in %s.\n", mt_size_text(size, next->most),
             where);
     if (device->category[category].bytes > distance)
@@ -72,7 +77,8 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
     const struct mt_growth *growth = &device->growth;
     if (!growth->per_iteration)
         return;
-    fprintf(page->out, "\nGrowth: each iteration leaves %s more allocated.\n",
+    const char *word = device->spans->serves ? "step" : "iteration";
+    fprintf(page->out, "\nGrowth: each %s leaves %s more allocated.\n", word,
             mt_size_text(size, growth->per_iteration));
     if (!growth->n)
         fputs("No line leaves blocks behind: larger blocks replace smaller ones.\n", page->out);
@@ -82,8 +88,8 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
         if (!mt_filter_has(mt_page_filter(page), site->category))
             continue;
         mt_page_place(page, site->line, place, sizeof place, 38);
-        fprintf(page->out, "%11s in %u iterations %c%-15s %s\n", mt_size_text(size, site->bytes),
-                site->iterations, mt_certainty_mark(site->certainty),
+        fprintf(page->out, "%11s in %u %ss %c%-15s %s\n", mt_size_text(size, site->bytes),
+                site->iterations, word, mt_certainty_mark(site->certainty),
                 mt_categories[site->category].label, place);
     }
 }

@@ -19,6 +19,7 @@ void mt_page_range_text(const struct mt_page *page, uint32_t path, char *out, si
 struct row {
     uint32_t path;
     const struct mt_range_most *most;
+    uint64_t captures; /* of CUDA graphs, which it stands for; 0: it is a range */
 };
 
 static int by_most(const void *left, const void *right)
@@ -36,7 +37,7 @@ static size_t inside(const struct mt_ranges *ranges, unsigned slot, uint32_t par
     size_t n = 0;
     for (size_t path = 1; path < ranges->device[slot].n; path++)
         if (ranges->range[path].parent == parent && ranges->device[slot].most[path].event)
-            rows[n++] = (struct row){(uint32_t)path, &ranges->device[slot].most[path]};
+            rows[n++] = (struct row){(uint32_t)path, &ranges->device[slot].most[path], 0};
     return n;
 }
 
@@ -59,15 +60,42 @@ static size_t choose(const struct mt_ranges *ranges, unsigned slot, uint32_t *ar
     return n;
 }
 
+/* A server captures hundreds of graphs: give them one row, the highest's, which comes first. */
+static size_t join_captures(const struct mt_page *page, struct row *rows, size_t n)
+{
+    const struct mt_ranges *ranges = &page->analysis->replay.tracker.ranges;
+    struct row *graphs = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_range *range = &ranges->range[rows[i].path];
+        bool is_graph = mt_range_is_graph(page->definitions, range);
+        if (is_graph && graphs) {
+            graphs->captures += range->times;
+            continue;
+        }
+        rows[kept] = rows[i];
+        if (is_graph) {
+            graphs = &rows[kept];
+            graphs->captures = range->times;
+        }
+        kept++;
+    }
+    return kept;
+}
+
 static void print_range(const struct mt_page *page, const struct row *row)
 {
     const struct mt_range *range = &page->analysis->replay.tracker.ranges.range[row->path];
+    uint64_t n = row->captures > 1 ? row->captures : range->times;
     char text[512], name[NAME_WIDTH * 4 + 1], size[MT_SIZE_TEXT], times[MT_SIZE_TEXT],
         time[MT_SIZE_TEXT];
-    mt_range_name_text(text, sizeof text, page->definitions, range->name, range->domain);
+    if (row->captures > 1)
+        snprintf(text, sizeof text, "CUDA: captures of graphs");
+    else
+        mt_range_name_text(text, sizeof text, page->definitions, range->name, range->domain);
     mt_safe_text(name, sizeof name, text, NAME_WIDTH, MT_CUT_END, page->style);
     fprintf(page->out, "%11s %9s %8s  %s\n", mt_size_text(size, row->most->bytes),
-            mt_time_text(time, row->most->time_ns), mt_count_text(times, range->times), name);
+            mt_time_text(time, row->most->time_ns), mt_count_text(times, n), name);
 }
 
 void mt_page_ranges(const struct mt_page *page, const struct mt_device *device)
@@ -80,6 +108,7 @@ void mt_page_ranges(const struct mt_page *page, const struct mt_device *device)
     size_t n = rows ? choose(ranges, slot, &around, rows) : 0;
     if (n) {
         qsort(rows, n, sizeof *rows, by_most);
+        n = join_captures(page, rows, n);
         fprintf(page->out, "\n%11s %9s %8s  %s", "highest", "at", "times", "range of the program");
         if (around) {
             mt_page_range_text(page, around, text, sizeof text, 24);

@@ -231,6 +231,7 @@ void mt_report_details(const struct mt_analysis *analysis, FILE *out, const stru
             mt_page_modules(&page, device);
         else
             print_groups(&page, device, analysis->replay.question.by);
+        mt_page_serving(&page, device);
         mt_page_ranges(&page, device);
         mt_page_precision(&page, device);
         mt_page_fragmentation(&page, device);

@@ -148,6 +148,7 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
     frame->file = mt_string(d, definition->frame.file);
     frame->line = definition->frame.line;
     frame->marks = mt_frame_marks(frame->function, frame->file);
+    frame->serving = mt_serving_of(frame->function, frame->file);
     if (!definition->frame.file && !strncmp(frame->function, "... ", 4)) {
         frame->is_gap = true;
         frame->file = "";
@@ -169,6 +170,7 @@ static void inherit(struct mt_stack *stack, const struct mt_stack *parent,
     if (!(parent->marks & MT_MARK_COPY_OBJECT))
         marks &= ~(uint32_t)MT_MARK_COPY_DICT;
     stack->marks = parent->marks | marks;
+    stack->serving = frame->serving > parent->serving ? frame->serving : parent->serving;
     stack->phase = frame->marks & MT_PHASE_MARKS ? frame->marks & MT_PHASE_MARKS : parent->phase;
 }
 

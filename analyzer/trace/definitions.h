@@ -6,6 +6,7 @@
 #ifndef MT_DEFINITIONS_H
 #define MT_DEFINITIONS_H
 
+#include "trace-format/meaning/serving.h"
 #include "trace-format/model.h"
 
 #include <stdbool.h>
@@ -33,6 +34,7 @@ struct mt_frame {
      * in it ("": it is the outermost itself). NULL: other frames. */
     const char *root, *path;
     const char *called; /* this module, as shown */
+    enum mt_serving serving;
 };
 
 /* A library or the program. */
@@ -53,6 +55,7 @@ struct mt_stack {
     uint32_t custom; /* string id of "Class.backward": of the innermost torch.autograd.Function
                       * whose backward runs; 0: none */
     uint32_t depth;  /* frames */
+    enum mt_serving serving;
 };
 
 struct mt_info {

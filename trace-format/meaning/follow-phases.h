@@ -22,6 +22,7 @@ struct mt_thread_phase {
     bool is_known;        /* it has had an event */
     bool is_autograds;    /* one of autograd's threads, one a device, which run backward */
     uint8_t phase;        /* by the last event's stack */
+    uint8_t serving;      /* enum mt_serving, likewise; the analyzer's */
     uint32_t stack;       /* the last event's, */
     uint32_t python;      /* from its innermost frame of Python on; 0: it has none */
     uint32_t marks;       /* of that (marks.h), */
@@ -36,6 +37,7 @@ struct mt_thread_phase {
 struct mt_phases {
     struct mt_when now;
     uint32_t leader; /* the thread of the training loop: the last in forward or a step */
+    uint32_t server; /* the last thread that did a server's work */
     uint32_t steps_begun, steps_ended;
 };
 
@@ -50,6 +52,16 @@ static inline bool mt_phases_is_new(const struct mt_thread_phase *thread,
 /* Follow the thread's step, and set its phase, after its stack or its nodes have changed. */
 void mt_phases_update(struct mt_phases *phases, struct mt_thread_phase *thread);
 
+/* Note a server's work. Other threads of it (outputs, logs) do not end that. */
+static inline void mt_phases_serve(struct mt_phases *phases, const struct mt_thread_phase *thread,
+                                   uint32_t number)
+{
+    if (thread->serving)
+        phases->server = number;
+    if (thread->python && number == phases->server)
+        mt_when_serve(&phases->now, (enum mt_serving)thread->serving);
+}
+
 /* Follow an event of an updated thread. A node made outside modules means forward too. Threads
  * other than the training thread (data loaders) do not change the program's phase by working
  * outside. */
@@ -57,6 +69,8 @@ static inline void mt_phases_follow(struct mt_phases *phases, const struct mt_th
                                     const struct mt_event *event)
 {
     enum mt_phase phase = (enum mt_phase)thread->phase;
+    if (thread->serving != phases->now.serving)
+        mt_phases_serve(phases, thread, event->thread);
     if (phase == MT_PHASE_OUTSIDE && (event->kind == MT_NODE_NEW || event->kind == MT_SAVED))
         phase = MT_PHASE_FORWARD;
     phases->now.has_called |= thread->phase == MT_PHASE_FORWARD;

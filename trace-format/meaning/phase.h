@@ -7,6 +7,7 @@
 #define MT_PHASE_H
 
 #include "marks.h"
+#include "serving.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,7 +54,20 @@ struct mt_when {
     uint8_t is_evaluation;
     uint8_t has_called; /* a module's forward has begun */
     uint8_t trained;    /* `after` when evaluation began */
+    uint8_t serving;    /* enum mt_serving */
+    uint8_t turn;       /* counts how often that began, and begins again at 0 */
 };
+
+/* Note what a server is doing. It may be anything in between, which begins nothing. */
+static inline void mt_when_serve(struct mt_when *now, enum mt_serving serving)
+{
+    if (now->serving == serving)
+        return;
+    now->serving = (uint8_t)serving;
+    now->epoch++;
+    now->run += serving != MT_SERVING_NONE;
+    now->turn += serving != MT_SERVING_NONE;
+}
 
 /* Note whether a framework's evaluation loop runs. The phases after it continue the ones before
  * it. */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serving.h"
+
+#include <string.h>
+
+static void note(struct mt_serving_work *work, const struct mt_span *span, bool begins)
+{
+    work->times += begins;
+    if (span->most <= work->most)
+        return;
+    work->most = span->most;
+    work->most_time_ns = span->most_time_ns;
+}
+
+static uint64_t count_captures(const struct mt_replay *replay)
+{
+    const struct mt_ranges *ranges = &replay->tracker.ranges;
+    uint64_t n = 0;
+    for (size_t path = 1; path < ranges->n_ranges; path++)
+        if (mt_range_is_graph(replay->definitions, &ranges->range[path]))
+            n += ranges->range[path].times;
+    return n;
+}
+
+void mt_serving_budget_find(struct mt_serving_budget *budget, const struct mt_replay *replay,
+                            unsigned slot)
+{
+    const struct mt_spans *spans = &replay->spans[slot];
+    uint64_t before_loading = 0, loaded = 0, after_profile = 0;
+    memset(budget, 0, sizeof *budget);
+    if (replay->survey.short_lived)
+        return; /* of a light recording: what passed is not in the spans */
+    for (size_t i = 0; i < spans->n; i++) {
+        const struct mt_span *span = &spans->span[i];
+        enum mt_serving what = (enum mt_serving)span->serving;
+        if (!what)
+            continue;
+        budget->serves = true;
+        if (what == MT_SERVING_LOAD && !budget->work[what].times && i)
+            before_loading = span[-1].left;
+        if (what == MT_SERVING_LOAD)
+            loaded = span->left;
+        if (what == MT_SERVING_PROFILE)
+            after_profile = span->left;
+        note(&budget->work[what], span, !i || span[-1].turn != span->turn);
+    }
+    if (!budget->serves)
+        return;
+    if (loaded > before_loading)
+        budget->weights = loaded - before_loading;
+    if (budget->work[MT_SERVING_PROFILE].most > after_profile)
+        budget->activations = budget->work[MT_SERVING_PROFILE].most - after_profile;
+    budget->graphs = replay->graphs[slot].most;
+    budget->captures = count_captures(replay);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a server does, by its functions on the stack: its steps, and the terms of its budget. */
+#include "analyzer/findings/analysis.h"
+#include "analyzer/print/page.h"
+#include "device-fixture.h"
+#include "scenarios.h"
+#include "tests/support/run-tests.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BASE 0x7f0000000000ull
+#define WORKER "/v/lib/python3.11/site-packages/vllm/v1/worker/gpu/model_runner.py"
+#define MODULE "/v/lib/python3.11/site-packages/torch/nn/modules/module.py:1 Module._call_impl"
+
+enum { ENGINE = 1, OUTPUTS = 2 };
+
+static void in(uint32_t thread, const char *outer, const char *inner, const char *innermost)
+{
+    char texts[2][160];
+    snprintf(texts[0], sizeof texts[0], WORKER ":1 GPUModelRunner.%s", outer);
+    snprintf(texts[1], sizeof texts[1], WORKER ":9 GPUModelRunner.%s", inner ? inner : "");
+    mt_build_on(builder, 0, thread,
+                mt_build_stack(builder, "/u/serve.py:1 main", texts[0],
+                               inner       ? texts[1]
+                               : innermost ? innermost
+                                           : NULL,
+                               inner ? innermost : NULL, NULL));
+}
+
+static void pass(uint64_t bytes)
+{
+    mt_build_alloc(builder, BASE + (1ull << 40), bytes);
+    mt_build_free(builder, BASE + (1ull << 40));
+}
+
+static void between(uint32_t thread)
+{
+    mt_build_on(builder, 0, thread, mt_build_stack(builder, "/u/serve.py:7 main", NULL));
+    pass(10);
+}
+
+static void start_up(void)
+{
+    between(ENGINE);
+    mt_build_alloc(builder, BASE, 100); /* no weights */
+    in(ENGINE, "load_model", NULL, NULL);
+    pass(3000);
+    mt_build_alloc(builder, BASE + 4096, 2000);
+    between(ENGINE);
+    mt_build_alloc(builder, BASE + 8192, 50); /* after loading */
+    in(ENGINE, "profile_run", "execute_model", MODULE);
+    pass(5000);
+    mt_build_alloc(builder, BASE + 12288, 7); /* stays */
+    in(ENGINE, "profile_run", "sample_tokens", NULL);
+    pass(600);
+    in(ENGINE, "initialize_kv_cache", NULL, NULL);
+    mt_build_alloc(builder, BASE + 16384, 40000);
+}
+
+static void serve(unsigned steps, uint64_t bytes)
+{
+    for (unsigned i = 0; i < steps; i++) {
+        in(ENGINE, "execute_model", NULL, NULL);
+        pass(100);
+        in(ENGINE, "execute_model", NULL, MODULE);
+        pass(i + 1 == steps ? bytes : 300);
+        in(ENGINE, "execute_model", NULL, NULL);
+        pass(100);
+        between(OUTPUTS); /* does not end the step */
+        in(ENGINE, "execute_model", NULL, MODULE);
+        pass(200);
+        in(ENGINE, "sample_tokens", NULL, NULL);
+        pass(400);
+        between(ENGINE);
+    }
+}
+
+static const char *where(const struct mt_device *device)
+{
+    static char text[64];
+    mt_span_text(text, sizeof text, device->spans, device->span);
+    return text;
+}
+
+START_TEST(a_step_for_requests_is_an_iteration)
+{
+    start_up();
+    serve(3, 500);
+    const struct mt_device *device = analyze();
+    ck_assert(device->spans->serves);
+    ck_assert_uint_eq(device->spans->iterations, 3);
+    ck_assert_uint_eq(device->at.allocated, 100 + 2000 + 50 + 7 + 40000 + 500);
+    ck_assert_uint_eq(device->span->iteration, 3);
+    ck_assert_str_eq(where(device), "the step 3");
+    ck_assert_int_eq(mt_device_part(device), MT_PART_IN);
+    ck_assert_uint_eq(device->serving.work[MT_SERVING_STEP].times, 3);
+    ck_assert_uint_eq(device->serving.work[MT_SERVING_SAMPLING].times, 3);
+    ck_assert_uint_eq(device->serving.work[MT_SERVING_SAMPLING].most, 42157 + 400);
+}
+END_TEST
+
+START_TEST(the_budget_has_what_loading_left_and_the_profile_run_took)
+{
+    start_up();
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->serving.weights, 2000);
+    ck_assert_uint_eq(device->serving.activations, 100 + 2000 + 50 + 5000 - (100 + 2000 + 50 + 7));
+    ck_assert_uint_eq(device->serving.work[MT_SERVING_PROFILE].times, 1);
+    ck_assert_uint_eq(device->serving.work[MT_SERVING_STEP].times, 0);
+    ck_assert_str_eq(where(device), "making the kv cache");
+}
+END_TEST
+
+START_TEST(a_program_that_trains_keeps_its_iterations)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        serve(2, 500);
+        mt_build_on(builder, 0, ENGINE,
+                    mt_build_stack(builder, "/u/train.py:1 main",
+                                   "/v/lib/python3.11/site-packages/torch/optim/optimizer.py:1 "
+                                   "Optimizer.profile_hook_step.<locals>.wrapper",
+                                   NULL));
+        pass(800);
+    }
+    const struct mt_device *device = analyze();
+    ck_assert(!device->spans->serves);
+    ck_assert_uint_eq(device->spans->iterations, 3);
+    ck_assert_str_eq(where(device), "the optimizer step of iteration 1");
+    ck_assert_uint_eq(device->serving.work[MT_SERVING_STEP].times, 6);
+}
+END_TEST
+
+START_TEST(captures_of_graphs_are_counted_with_their_segments)
+{
+    char name[64];
+    uint32_t domain = mt_build_string(builder, "CUDA");
+    start_up();
+    in(ENGINE, "capture_model", NULL, NULL);
+    for (unsigned i = 1; i <= 40; i++) {
+        snprintf(name, sizeof name, "graph %u in pool (0, 1)", i);
+        mt_build_event(builder, MT_RANGE_PUSH, mt_build_string(builder, name), domain, 0);
+        if (i % 20 == 1)
+            mt_build_event(builder, MT_CUDA_MALLOC, BASE + ((uint64_t)i << 30), 2 * MT_MIB, 0);
+        pass(1000);
+        mt_build_event(builder, MT_RANGE_POP, domain, 0, 0);
+    }
+    mt_build_event(builder, MT_CUDA_FREE, BASE + (1ull << 30), 0, 0);
+    mt_build_event(builder, MT_CUDA_MALLOC, BASE + (2ull << 40), 2 * MT_MIB, 0);
+    in(ENGINE, "execute_model", NULL, MODULE);
+    pass(2000);
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->serving.captures, 40);
+    ck_assert_uint_eq(device->serving.graphs, 4 * MT_MIB);
+    ck_assert_uint_eq(device->private_pools.n, 1);
+    ck_assert_str_eq(device->private_pools.pool[0].name, "graphs in pool (0, 1)");
+    ck_assert_uint_eq(device->private_pools.pool[0].reserved, 2 * MT_MIB);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("serving");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, a_step_for_requests_is_an_iteration);
+    tcase_add_test(tests, the_budget_has_what_loading_left_and_the_profile_run_took);
+    tcase_add_test(tests, a_program_that_trains_keeps_its_iterations);
+    tcase_add_test(tests, captures_of_graphs_are_counted_with_their_segments);
+    return RUN_TESTS(tests);
+}
