@@ -10,8 +10,8 @@
     (waits ? DRIVER(cuMemcpy##form, to_, from_, size)                                              \
            : DRIVER(cuMemcpy##form##Async, to_, from_, size, stream))
 
-static cudaError_t copy_bytes(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
-                              bool waits, cudaStream_t stream)
+cudaError_t runtime_copy_bytes(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
+                               bool waits, cudaStream_t stream)
 {
     CUdeviceptr on_device = (CUdeviceptr)(uintptr_t)to, of_device = (CUdeviceptr)(uintptr_t)from;
     int error = runtime_up();
@@ -36,13 +36,13 @@ static cudaError_t copy_bytes(void *to, const void *from, size_t size, enum cuda
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind)
 {
-    return copy_bytes(to, from, size, kind, true, NULL);
+    return runtime_copy_bytes(to, from, size, kind, true, NULL);
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
-    return copy_bytes(to, from, size, kind, false, stream);
+    return runtime_copy_bytes(to, from, size, kind, false, stream);
 }
 
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t size)
@@ -55,7 +55,7 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 {
     (void)to_device;
     (void)from_device;
-    return copy_bytes(to, from, size, cudaMemcpyDeviceToDevice, false, stream);
+    return runtime_copy_bytes(to, from, size, cudaMemcpyDeviceToDevice, false, stream);
 }
 
 #if SIM_CUDA >= 13 /* CUDA 12's has other parameters */
@@ -70,7 +70,7 @@ cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from, const
     (void)attribute_starts;
     (void)attribute_count;
     for (size_t i = 0; !error && i < count; i++)
-        error = copy_bytes(to[i], from[i], sizes[i], cudaMemcpyDefault, false, stream);
+        error = runtime_copy_bytes(to[i], from[i], sizes[i], cudaMemcpyDefault, false, stream);
     return error;
 }
 #endif

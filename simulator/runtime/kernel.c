@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: they never run, but queries about them are answered. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "core/streams/capture.h"
 #include "image.h"
 #include "runtime.h"
 
@@ -48,56 +43,37 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host)
     return cudaSuccess;
 }
 
-/* --- launches: nothing is run, but a graph has a node of it --------------------------------- */
+/* --- launches: the driver's ------------------------------------------------------------------ */
 
-static cudaError_t keep_launch(const void *function, dim3 grid, dim3 block, size_t shared,
-                               cudaStream_t stream)
-{
-    struct sim_work work = {.type = SIM_NODE_KERNEL,
-                            .kernel = {.function = (void *)(uintptr_t)function,
-                                       .grid = {grid.x, grid.y, grid.z},
-                                       .block = {block.x, block.y, block.z},
-                                       .shared = (unsigned)shared}};
-    int error = sim_capture_add_slow(sim_stream(stream), &work);
-
-    return runtime_error(error == -ENOENT ? 0 : error);
-}
-
-static inline cudaError_t launch_kernel(const void *function, dim3 grid, dim3 block, size_t shared,
-                                        cudaStream_t stream)
-{
-    if (sim_captures(stream))
-        return keep_launch(function, grid, block, shared, stream);
-    return cudaSuccess;
-}
+#define LAUNCH(call, function, grid, block, ...)                                                   \
+    DRIVER(call, (CUfunction)(uintptr_t)(function), (grid).x, (grid).y, (grid).z, (block).x,       \
+           (block).y, (block).z, __VA_ARGS__)
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
                                size_t shared, cudaStream_t stream)
 {
-    (void)parameters;
-    return launch_kernel(kernel, grid, block, shared, stream);
+    return LAUNCH(cuLaunchKernel, kernel, grid, block, (unsigned)shared, stream, parameters, NULL);
 }
 
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **parameters,
                              size_t shared, cudaStream_t stream)
 {
-    (void)parameters;
-    return launch_kernel(function, grid, block, shared, stream);
+    return LAUNCH(cuLaunchKernel, function, grid, block, (unsigned)shared, stream, parameters,
+                  NULL);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block,
                                         void **parameters, size_t shared, cudaStream_t stream)
 {
-    (void)parameters;
-    return launch_kernel(function, grid, block, shared, stream);
+    return LAUNCH(cuLaunchCooperativeKernel, function, grid, block, (unsigned)shared, stream,
+                  parameters);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *launched, const void *function,
                                 void **parameters)
 {
-    (void)parameters;
-    return launch_kernel(function, launched->gridDim, launched->blockDim,
-                         launched->dynamicSmemBytes, launched->stream);
+    return LAUNCH(cuLaunchKernel, function, launched->gridDim, launched->blockDim,
+                  (unsigned)launched->dynamicSmemBytes, launched->stream, parameters, NULL);
 }
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "runtime.h"
+#include "copy.h"
 
 void __cudaRegisterVar(void **handle, char *host, char *device_address, const char *device_name,
                        int external, size_t size, int constant, int global);
@@ -99,46 +99,43 @@ cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
     return cudaSuccess;
 }
 
-static cudaError_t copy(void *to, const void *from, const struct variable *variable, size_t size,
-                        size_t offset)
+/* Copy between a variable and `other`. */
+static cudaError_t copy(const void *symbol, const void *other, size_t size, size_t offset,
+                        bool is_to_symbol, enum cudaMemcpyKind kind, bool waits,
+                        cudaStream_t stream)
 {
+    const struct variable *variable = find(symbol);
+
     if (!variable)
         return runtime_result(cudaErrorInvalidSymbol);
     if (offset > variable->size || size > variable->size - offset)
         return runtime_result(cudaErrorInvalidValue);
-    if (!to)
-        to = (char *)variable->memory + offset;
-    else
-        from = (char *)variable->memory + offset;
-    return runtime_error(sim_copy(to, size, from, size, size, 1, SIM_BY_ADDRESS));
+    char *at = (char *)variable->memory + offset;
+    return is_to_symbol
+               ? runtime_copy_bytes(at, other, size, kind, waits, stream)
+               : runtime_copy_bytes((void *)(uintptr_t)other, at, size, kind, waits, stream);
 }
 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t size, size_t offset,
                                enum cudaMemcpyKind kind)
 {
-    (void)kind;
-    return copy(NULL, from, find(symbol), size, offset);
+    return copy(symbol, from, size, offset, true, kind, true, NULL);
 }
 
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size,
                                     size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    (void)kind;
-    (void)stream;
-    return copy(NULL, from, find(symbol), size, offset);
+    return copy(symbol, from, size, offset, true, kind, false, stream);
 }
 
 cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset,
                                  enum cudaMemcpyKind kind)
 {
-    (void)kind;
-    return copy(to, NULL, find(symbol), size, offset);
+    return copy(symbol, to, size, offset, false, kind, true, NULL);
 }
 
 cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, size_t offset,
                                       enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    (void)kind;
-    (void)stream;
-    return copy(to, NULL, find(symbol), size, offset);
+    return copy(symbol, to, size, offset, false, kind, false, stream);
 }
