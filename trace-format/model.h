@@ -190,7 +190,14 @@ enum mt_kind {
         MT_KIND_LIMIT
 };
 
-#define MT_MEMBER_OF_CACHE 3u
+/* Kinds of a `member`, its field `parameter`: a buffer, a parameter, another attribute; or what a
+ * cache of keys and values made. */
+enum mt_member_kind {
+    MT_MEMBER_BUFFER,
+    MT_MEMBER_PARAMETER,
+    MT_MEMBER_ATTRIBUTE,
+    MT_MEMBER_OF_CACHE
+};
 
 /* How many fields each has. Here, for a kind that the compiler knows to be a number. */
 static const unsigned char mt_kind_fields[MT_KIND_LIMIT] = {

@@ -227,14 +227,14 @@ static bool is_kept(const struct mt_tracker *tracker, const struct mt_block *blo
                                          : tracker->phases.now.calls > birth->calls + 1;
 }
 
-/* kind: MT_MEMBER's. */
+/* kind: an enum mt_member_kind, or one of a newer version. */
 static int saw_member(struct mt_tracker *tracker, struct mt_block *block, uint64_t kind)
 {
     switch (kind) {
-    case 0:
+    case MT_MEMBER_BUFFER:
         block->evidence |= MT_SAW_MODULES_BUFFER;
         return saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
-    case 1:
+    case MT_MEMBER_PARAMETER:
         block->evidence |= MT_SAW_PARAMETER | MT_SAW_MODULES_PARAMETER;
         return 0;
     case MT_MEMBER_OF_CACHE:

@@ -66,7 +66,9 @@ bool mt_is_name_of_cache(const struct mt_python_layout *layout, uint64_t name)
 
 static unsigned record(struct look *look, uint64_t object)
 {
-    static const uint64_t kind[] = {[PARAMETER] = 1, [ATTRIBUTE] = 2, [CACHE] = MT_MEMBER_OF_CACHE};
+    static const uint64_t kind[] = {[PARAMETER] = MT_MEMBER_PARAMETER,
+                                    [ATTRIBUTE] = MT_MEMBER_ATTRIBUTE,
+                                    [CACHE] = MT_MEMBER_OF_CACHE};
     struct mt_py_tensor part[PARTS];
     unsigned n = mt_py_tensor_parts(look->layout, object, part, PARTS);
     if (n && look->name && mt_is_name_of_cache(look->layout, look->name))

@@ -78,9 +78,9 @@ static void record_members(struct mt_thread *self, struct mt_py_dict *dict, bool
     struct mt_py_tensor part[PARTS];
     for (unsigned i = 0; i < dict->n && i < PER_DICT && !mt_py_dict_at(dict, i, &entry); i++) {
         unsigned n = mt_py_tensor_parts(members.layout, entry.value, part, PARTS);
-        uint64_t kind = are_parameters                                        ? 1
+        uint64_t kind = are_parameters                                        ? MT_MEMBER_PARAMETER
                         : n && mt_is_name_of_cache(members.layout, entry.key) ? MT_MEMBER_OF_CACHE
-                                                                              : 0;
+                                                                              : MT_MEMBER_BUFFER;
         if (are_parameters)
             mt_kept_attributes_look(self, members.layout, entry.value, MT_KEEPER_PARAMETER);
         for (unsigned j = 0; j < n; j++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cublasLt: programs ask for algorithms, and give up if there is none; and they read back what they
  * have said of a matrix. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,18 +27,8 @@ int cublasLtMatrixLayoutInit_internal(uint64_t *layout, size_t size, int type, u
                                       uint64_t columns, int64_t leading);
 int cublasLtMatrixLayoutCreate(uint64_t **out, int type, uint64_t rows, uint64_t columns,
                                int64_t leading);
-int cublasLtMatrixLayoutDestroy(uint64_t *layout);
-int cublasLtMatrixLayoutSetAttribute(uint64_t *layout, unsigned attribute, const void *value,
-                                     size_t size);
-int cublasLtMatrixLayoutGetAttribute(const uint64_t *layout, unsigned attribute, void *value,
-                                     size_t size, size_t *written);
 int cublasLtMatmulDescInit_internal(uint64_t *operation, size_t size, int computes, int scales);
 int cublasLtMatmulDescCreate(uint64_t **out, int computes, int scales);
-int cublasLtMatmulDescDestroy(uint64_t *operation);
-int cublasLtMatmulDescSetAttribute(uint64_t *operation, unsigned attribute, const void *value,
-                                   size_t size);
-int cublasLtMatmulDescGetAttribute(const uint64_t *operation, unsigned attribute, void *value,
-                                   size_t size, size_t *written);
 int cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c,
                                    void *d, void *preference, int wanted, struct lt_result *results,
                                    int *count);
@@ -75,12 +66,43 @@ static int get_attribute(const uint64_t *places, unsigned n, unsigned attribute,
     return 0;
 }
 
+/* What both kinds of descriptors have. */
+#define DESCRIPTOR(kind, n)                                                                        \
+    int kind##Destroy(uint64_t *at);                                                               \
+    int kind##SetAttribute(uint64_t *at, unsigned attribute, const void *value, size_t size);      \
+    int kind##GetAttribute(const uint64_t *at, unsigned attribute, void *value, size_t size,       \
+                           size_t *written);                                                       \
+    int kind##Destroy(uint64_t *at)                                                                \
+    {                                                                                              \
+        free(at);                                                                                  \
+        return 0;                                                                                  \
+    }                                                                                              \
+    int kind##SetAttribute(uint64_t *at, unsigned attribute, const void *value, size_t size)       \
+    {                                                                                              \
+        return set_attribute(at, n, attribute, value, size);                                       \
+    }                                                                                              \
+    int kind##GetAttribute(const uint64_t *at, unsigned attribute, void *value, size_t size,       \
+                           size_t *written)                                                        \
+    {                                                                                              \
+        return get_attribute(at, n, attribute, value, size, written);                              \
+    }
+DESCRIPTOR(cublasLtMatrixLayout, LAYOUT_PLACES)
+DESCRIPTOR(cublasLtMatmulDesc, OPERATION_PLACES)
+
+/* Empty a descriptor; false: it is too small. */
+static bool begin(uint64_t *at, size_t size, unsigned n)
+{
+    if (!at || size < n * sizeof(*at))
+        return false;
+    memset(at, 0, n * sizeof(*at));
+    return true;
+}
+
 int cublasLtMatrixLayoutInit_internal(uint64_t *layout, size_t size, int type, uint64_t rows,
                                       uint64_t columns, int64_t leading)
 {
-    if (!layout || size < LAYOUT_PLACES * sizeof(*layout))
+    if (!begin(layout, size, LAYOUT_PLACES))
         return INVALID_VALUE;
-    memset(layout, 0, LAYOUT_PLACES * sizeof(*layout));
     layout[LAYOUT_TYPE] = (uint32_t)type;
     layout[LAYOUT_ROWS] = rows;
     layout[LAYOUT_COLUMNS] = columns;
@@ -99,29 +121,10 @@ int cublasLtMatrixLayoutCreate(uint64_t **out, int type, uint64_t rows, uint64_t
                 : ALLOC_FAILED;
 }
 
-int cublasLtMatrixLayoutDestroy(uint64_t *layout)
-{
-    free(layout);
-    return 0;
-}
-
-int cublasLtMatrixLayoutSetAttribute(uint64_t *layout, unsigned attribute, const void *value,
-                                     size_t size)
-{
-    return set_attribute(layout, LAYOUT_PLACES, attribute, value, size);
-}
-
-int cublasLtMatrixLayoutGetAttribute(const uint64_t *layout, unsigned attribute, void *value,
-                                     size_t size, size_t *written)
-{
-    return get_attribute(layout, LAYOUT_PLACES, attribute, value, size, written);
-}
-
 int cublasLtMatmulDescInit_internal(uint64_t *operation, size_t size, int computes, int scales)
 {
-    if (!operation || size < OPERATION_PLACES * sizeof(*operation))
+    if (!begin(operation, size, OPERATION_PLACES))
         return INVALID_VALUE;
-    memset(operation, 0, OPERATION_PLACES * sizeof(*operation));
     operation[OPERATION_COMPUTES] = (uint32_t)computes;
     operation[OPERATION_SCALES] = (uint32_t)scales;
     return 0;
@@ -133,24 +136,6 @@ int cublasLtMatmulDescCreate(uint64_t **out, int computes, int scales)
 
     *out = malloc(size);
     return *out ? cublasLtMatmulDescInit_internal(*out, size, computes, scales) : ALLOC_FAILED;
-}
-
-int cublasLtMatmulDescDestroy(uint64_t *operation)
-{
-    free(operation);
-    return 0;
-}
-
-int cublasLtMatmulDescSetAttribute(uint64_t *operation, unsigned attribute, const void *value,
-                                   size_t size)
-{
-    return set_attribute(operation, OPERATION_PLACES, attribute, value, size);
-}
-
-int cublasLtMatmulDescGetAttribute(const uint64_t *operation, unsigned attribute, void *value,
-                                   size_t size, size_t *written)
-{
-    return get_attribute(operation, OPERATION_PLACES, attribute, value, size, written);
 }
 
 int cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c,
