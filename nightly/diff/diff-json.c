@@ -104,6 +104,15 @@ static json_t *shares(const struct mt_diff_shares *shares)
     return array;
 }
 
+/* The same as memtap diff prints them: equal layers are one. */
+static json_t *groups(const struct mt_diff_shares *of)
+{
+    struct mt_diff_shares folded;
+    json_t *array = mt_diff_fold(&folded, of) ? NULL : shares(&folded);
+    mt_diff_shares_clear(&folded);
+    return array;
+}
+
 static const char *phase_name(size_t index)
 {
     return mt_phase_names[index].name;
@@ -147,6 +156,7 @@ static json_t *device_object(const struct mt_diff_device *device)
     set_changes(object, "phases", device->phase, MT_PHASE_COUNT, phase_name);
     json_object_set_new(object, "sites", sites(device));
     json_object_set_new(object, "modules", shares(&device->modules));
+    json_object_set_new(object, "module_groups", groups(&device->modules));
     json_object_set_new(object, "operators", shares(&device->operators));
     return object;
 }

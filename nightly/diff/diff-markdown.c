@@ -51,7 +51,7 @@ static void put_totals(FILE *out, const struct mt_diff_device *device)
 
 static void put_site(FILE *out, const struct mt_diff_site *site)
 {
-    char size[MT_SIZE_TEXT], now[MT_SIZE_TEXT], place[512], was[512];
+    char size[MT_SIZE_TEXT], now[MT_SIZE_TEXT], place[512], was[512], blame[64];
     fprintf(out, "| %s | %s | %s%s | ", mt_signed_size_text(size, mt_change_of(&site->bytes)),
             mt_size_text(now, site->bytes.now), mt_categories[site->category].label,
             site->guess                    ? " (guess)"
@@ -72,7 +72,9 @@ static void put_site(FILE *out, const struct mt_diff_site *site)
         fputs(", ", out);
         put(out, was);
     }
-    fprintf(out, " | %s |\n", site->bytes.is_noise ? "noise" : mt_diff_kind_names[site->kind]);
+    mt_blame_text(blame, sizeof blame, site);
+    fprintf(out, " | %s%s%s |\n", site->bytes.is_noise ? "noise" : mt_diff_kind_names[site->kind],
+            *blame ? ", " : "", blame);
 }
 
 static void put_sites(FILE *out, const struct mt_diff_device *device)

@@ -107,7 +107,7 @@ static void print_below(const struct page *page, const char *before, const char 
 
 static void print_site(const struct page *page, const struct mt_diff_site *site)
 {
-    char place[512], was[512], safe[WIDTH * 4 + 1], now[MT_SIZE_TEXT];
+    char place[512], was[512], blame[64], safe[WIDTH * 4 + 1], now[MT_SIZE_TEXT];
     print_change(page, &site->bytes);
     fprintf(page->out, "%11s %c", mt_size_text(now, site->bytes.now),
             mt_certainty_mark(site->certainty));
@@ -116,6 +116,7 @@ static void print_site(const struct page *page, const struct mt_diff_site *site)
     mt_colour(page->out, page->style, 0);
     mt_line_text(place, sizeof place, site->line);
     mt_renamed_text(was, sizeof was, site);
+    mt_blame_text(blame, sizeof blame, site);
     mt_safe_text(safe, sizeof safe, place, WIDTH - BEFORE_PLACE, MT_CUT_END, page->style);
     fprintf(page->out, "%s\n", safe);
     if (*site->operator_name)
@@ -131,6 +132,8 @@ static void print_site(const struct page *page, const struct mt_diff_site *site)
         print_below(page, "", mt_diff_kind_names[site->kind]);
     if (*was)
         print_below(page, "", was);
+    if (*blame)
+        print_below(page, "", blame);
 }
 
 static void print_sites(const struct page *page, const struct mt_diff_device *device)
@@ -156,41 +159,23 @@ static void print_sites(const struct page *page, const struct mt_diff_device *de
         fprintf(page->out, " %s\n", mt_certainty_legend);
 }
 
-static uint64_t size_of(const struct mt_change *change)
-{
-    return change->is_noise ? 0 : mt_magnitude(mt_change_of(change));
-}
-
-/* The largest change that is smaller than the last one, or comes after it among equal ones. */
-static const struct mt_diff_share *next_share(const struct mt_diff_shares *shares,
-                                              const struct mt_diff_share *last)
-{
-    const struct mt_diff_share *best = NULL;
-    for (size_t i = 0; i < shares->n; i++) {
-        const struct mt_diff_share *share = &shares->share[i];
-        uint64_t size = size_of(&share->bytes);
-        bool is_left = !last || size < size_of(&last->bytes) ||
-                       (size == size_of(&last->bytes) && share > last);
-        if (size && is_left && (!best || size > size_of(&best->bytes)))
-            best = share;
-    }
-    return best;
-}
-
 static void print_shares(const struct page *page, const struct mt_diff_shares *shares,
                          const char *what)
 {
-    char now[MT_SIZE_TEXT], safe[WIDTH * 4 + 1];
-    const struct mt_diff_share *share = next_share(shares, NULL);
-    if (!share)
-        return;
-    fprintf(page->out, "\n%12s%11s  %s\n", "change", "now", what);
-    for (size_t i = 0; i < SHARES_SHOWN && share; i++) {
+    char now[MT_SIZE_TEXT], safe[WIDTH * 4 + 1], count[MT_SIZE_TEXT];
+    struct mt_diff_shares folded;
+    int rc = mt_diff_fold(&folded, shares);
+    if (!rc && folded.n)
+        fprintf(page->out, "\n%12s%11s  %s\n", "change", "now", what);
+    for (size_t i = 0; i < folded.n && i < SHARES_SHOWN && !rc; i++) {
+        const struct mt_diff_share *share = &folded.share[i];
         print_change(page, &share->bytes);
         mt_safe_text(safe, sizeof safe, share->name, WIDTH - 25, MT_CUT_END, page->style);
         fprintf(page->out, "%11s  %s\n", mt_size_text(now, share->bytes.now), safe);
-        share = next_share(shares, share);
     }
+    if (!rc && folded.n > SHARES_SHOWN)
+        fprintf(page->out, "%25sand %s more\n", "", mt_count_text(count, folded.n - SHARES_SHOWN));
+    mt_diff_shares_clear(&folded);
 }
 
 static void print_peak(const struct page *page, const struct mt_diff_device *device)

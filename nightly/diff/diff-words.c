@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff-words.h"
+#include "analyzer/support/to-integer.h"
 #include "nightly/digest/names.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +51,22 @@ void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site)
                  line->old_file && line->old_function ? " " : "",
                  line->old_function ? line->old_function : "");
     }
+}
+
+void mt_blame_text(char *out, size_t size, const struct mt_diff_site *site)
+{
+    char own[MT_SIZE_TEXT], counted[MT_SIZE_TEXT];
+    int64_t change = mt_change_of(&site->bytes), blame = mt_to_int64(fabs(site->blame) + 0.5);
+    mt_signed_size_text(own, change);
+    mt_signed_size_text(counted, change < 0 ? -blame : blame);
+    *out = '\0';
+    if (site->bytes.is_noise || !strcmp(own, counted))
+        return;
+    if (blame)
+        snprintf(out, size, "to blame: %s", counted);
+    else
+        snprintf(out, size, "to blame: none, %s",
+                 site->part > 0 ? "it follows the parameters" : "others take it back");
 }
 
 void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device)

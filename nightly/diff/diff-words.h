@@ -22,6 +22,9 @@ void mt_line_text(char *out, size_t size, const struct mt_line *line);
 /* A site's old name, "was net.py Net.call" or "was net.py:7 Net.call"; "": the same. */
 void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site);
 
+/* Write how much of a site's change orders it among the others; "": all of it. */
+void mt_blame_text(char *out, size_t size, const struct mt_diff_site *site);
+
 /* One sentence: "peak +1.20 GiB (+3.1 %): activations +1.10 GiB at train.py:42 forward". */
 void mt_diff_verdict(char *out, size_t size, const struct mt_diff *diff);
 

@@ -242,9 +242,9 @@ void mt_diff_clear(struct mt_diff *diff)
         mt_matching_clear(&device->matching);
         free(device->runs);
         free(device->site);
-        free(device->modules.share);
-        free(device->operators.share);
-        free(device->stacks.share);
+        mt_diff_shares_clear(&device->modules);
+        mt_diff_shares_clear(&device->operators);
+        mt_diff_shares_clear(&device->stacks);
     }
     free(diff->device);
     *diff = (struct mt_diff){0};

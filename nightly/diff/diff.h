@@ -61,7 +61,7 @@ struct mt_diff_site {
 };
 
 struct mt_diff_share {
-    const char *name;
+    char *name;
     struct mt_change bytes;
 };
 
@@ -119,6 +119,11 @@ bool mt_diff_is_same(const struct mt_diff_device *device);
  * needs mt_digest_attach; -1: none. */
 int mt_diff_wants_phase(const struct mt_diff *diff);
 
+/* List the shares that have changed, the most changed first: layers of consecutive numbers with the
+ * same bytes and change are one, "blocks.0-11.mlp". Return 0 or -ENOMEM. Call mt_diff_shares_clear
+ * in any case. */
+int mt_diff_fold(struct mt_diff_shares *folded, const struct mt_diff_shares *shares);
+
 /* The parts (diff-numbers.c, diff-sites.c, diff-shares.c, diff-moved.c, diff-kinds.c,
  * diff-weigh.c). values: of the new runs, then of the old ones; they are sorted. */
 struct mt_change mt_change_make(uint64_t *values, size_t n_new, size_t n_old);
@@ -127,6 +132,7 @@ int mt_diff_categories(struct mt_diff_device *device);
 int mt_diff_collect_sites(struct mt_diff_device *device);
 int mt_diff_collect_shares(struct mt_diff_shares *to, const struct mt_diff_device *device,
                            size_t field); /* its offset in a digest's device */
+void mt_diff_shares_clear(struct mt_diff_shares *shares);
 void mt_diff_pair_moved(struct mt_diff_device *device);
 void mt_diff_name_kinds(struct mt_diff_device *device);
 int mt_diff_weigh(struct mt_diff_device *device);

@@ -15,7 +15,7 @@ export interface DiffDevice {
   /** a phase's name; null: the peaks are compared */
   compared_in: string | null; compared: Change;
   categories: { [name: string]: Change }; phases: { [name: string]: Change };
-  sites: DiffSite[]; modules: DiffShare[]; operators: DiffShare[];
+  sites: DiffSite[]; modules: DiffShare[]; module_groups: DiffShare[]; operators: DiffShare[];
 }
 export interface DiffRun {
   path: string; program: string | null; host: string | null; torch: string | null; rank: number | null;

@@ -117,6 +117,11 @@ START_TEST(what_is_taken_back_elsewhere_is_not_to_blame)
     ck_assert_uint_eq(device->site[1].line->line, 5); /* then what goes the peak's way */
     ck_assert_double_eq(device->site[1].blame, 0);
     ck_assert_uint_eq(device->site[3].line->line, 3);
+    char text[64]; /* a row says why it does not stand where its change belongs */
+    mt_blame_text(text, sizeof text, &device->site[0]);
+    ck_assert_str_eq(text, "");
+    mt_blame_text(text, sizeof text, &device->site[1]);
+    ck_assert_str_eq(text, "to blame: none, others take it back");
 }
 END_TEST
 

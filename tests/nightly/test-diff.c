@@ -291,6 +291,40 @@ START_TEST(cut_stacks_are_told)
 }
 END_TEST
 
+START_TEST(equal_layers_are_one_row)
+{
+    static const struct mt_change more = {.old = 1024, .now = 3072}, less = {.old = 64},
+                                  much = {.now = 1 << 20}, same = {.old = 7, .now = 7};
+    static char name[][24] = {"blocks.0.mlp",
+                              "blocks.1.mlp",
+                              "blocks.10.mlp",
+                              "blocks.2.mlp",
+                              "blocks.3.experts.0",
+                              "blocks.3.experts.1",
+                              "blocks.3.mlp",
+                              "blocks.4.experts.0",
+                              "blocks.4.experts.1",
+                              "head",
+                              "norm.0"};
+    struct mt_diff_share share[] = {{name[0], more}, {name[1], more}, {name[2], more},
+                                    {name[3], more}, {name[4], much}, {name[5], much},
+                                    {name[6], much}, {name[7], much}, {name[8], much},
+                                    {name[9], same}, {name[10], less}};
+    static const char *const names[] = {"blocks.3-4.experts.0-1", "blocks.3.mlp", "blocks.0-2.mlp",
+                                        "blocks.10.mlp", "norm.0"};
+    static const int64_t changes[] = {4 << 20, 1 << 20, 6144, 2048, -64};
+    struct mt_diff_shares folded;
+    ck_assert(
+        !mt_diff_fold(&folded, &(struct mt_diff_shares){share, sizeof share / sizeof *share}));
+    ck_assert_uint_eq(folded.n, sizeof names / sizeof *names);
+    for (size_t i = 0; i < folded.n; i++) {
+        ck_assert_str_eq(folded.share[i].name, names[i]);
+        ck_assert_int_eq(mt_change_of(&folded.share[i].bytes), changes[i]);
+    }
+    mt_diff_shares_clear(&folded);
+}
+END_TEST
+
 int main(void)
 {
     TCase *cases = tcase_create("diff");
@@ -311,5 +345,6 @@ int main(void)
     tcase_add_test(cases, a_run_without_memory_counts_as_nothing);
     tcase_add_test(cases, changes_of_one_size_are_paired_in_order);
     tcase_add_test(cases, cut_stacks_are_told);
+    tcase_add_test(cases, equal_layers_are_one_row);
     return RUN_TESTS(cases);
 }

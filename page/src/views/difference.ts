@@ -243,7 +243,7 @@ export class DifferenceView {
   }
 
   private shares(device: DiffDevice): HTMLElement[] {
-    return ([["Modules", device.modules], ["Operators of backward", device.operators]] as const)
+    return ([["Modules", device.module_groups], ["Operators of backward", device.operators]] as const)
       .filter(([, list]) => list.length).map(([title, list]) => {
         const table = new SortedTable<DiffShare>(title, shareColumns, () => undefined);
         table.set(list);
