@@ -8,7 +8,6 @@
 
 #define MOST_RANKS ((size_t)1 << 20) /* a file may name any number */
 
-/* A rank without device memory has none of it. */
 static uint64_t bytes_of(const struct mt_job_rank *rank, int category)
 {
     return category < 0 ? rank->allocated : rank->category[category];
@@ -41,7 +40,10 @@ int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_job_rank *
         size_t count = 0;
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < (is_weighed ? count_of(&ranks[i]) : 1); j++)
-                values[count++] = bytes_of(&ranks[i], category);
+                if (ranks[i].has_device)
+                    values[count++] = bytes_of(&ranks[i], category);
+        if (!count)
+            break;
         mt_sort_sizes(values, count);
         uint64_t middle = mt_median(values, count), own = bytes_of(&ranks[highest], category);
         if (category < 0) {

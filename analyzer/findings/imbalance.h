@@ -8,8 +8,7 @@
 
 #include "job.h"
 
-/* In bytes, relative to the median of all ranks (of an even number, the lower of the two in the
- * middle). */
+/* In bytes, relative to the median of the ranks that have device memory (mt_median). */
 struct mt_imbalance {
     uint64_t median;                    /* of the peaks */
     uint64_t above;                     /* of the highest */

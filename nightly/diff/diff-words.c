@@ -29,14 +29,24 @@ const char *mt_percent_text(char out[MT_SIZE_TEXT], const struct mt_change *chan
     return out;
 }
 
+void mt_site_place_text(char *out, size_t size, const char *file, uint32_t line,
+                        const char *function, const char *operator_name)
+{
+    char number[16] = "";
+    if (line)
+        snprintf(number, sizeof number, ":%u", line);
+    if (!strcmp(function, "?") && !strcmp(file, "?"))
+        snprintf(out, size, "an unknown line");
+    else
+        snprintf(out, size, "%s%s %s", mt_last_part(file), number, function);
+    size_t n = strlen(out);
+    if (*operator_name)
+        snprintf(out + n, size - n, " (%s)", operator_name);
+}
+
 void mt_line_text(char *out, size_t size, const struct mt_line *line)
 {
-    if (!strcmp(line->function, "?") && !strcmp(line->file, "?"))
-        snprintf(out, size, "an unknown line");
-    else if (line->line)
-        snprintf(out, size, "%s:%u %s", mt_last_part(line->file), line->line, line->function);
-    else
-        snprintf(out, size, "%s %s", mt_last_part(line->file), line->function);
+    mt_site_place_text(out, size, line->file, line->line, line->function, "");
 }
 
 void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site)

@@ -16,7 +16,9 @@ const char *mt_signed_size_text(char out[MT_SIZE_TEXT], int64_t bytes);
 /* "+3.1 %"; "" where there was nothing before. Returns out. */
 const char *mt_percent_text(char out[MT_SIZE_TEXT], const struct mt_change *change);
 
-/* "train.py:42 Net.forward". */
+/* "train.py:42 Net.forward"; with an operator, "train.py:42 Net.forward (MulBackward0)". */
+void mt_site_place_text(char *out, size_t size, const char *file, uint32_t line,
+                        const char *function, const char *operator_name);
 void mt_line_text(char *out, size_t size, const struct mt_line *line);
 
 /* A site's old name, "was net.py Net.call" or "was net.py:7 Net.call"; "": the same. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* list and show for people. */
 #include "history.h"
+#include "nightly/diff/diff-words.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -79,27 +80,32 @@ static void print_traces(struct mt_store *store, const struct mt_run *run, FILE 
     }
 }
 
-/* A line is one row, whichever modules it served; of several ranks the highest counts. */
+/* As in memtap report, a line with an operator is one row, whichever modules it served; of several
+ * ranks the highest counts. */
 static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *out,
                         const struct mt_style *style)
 {
-    char place[256], size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], category[64];
+    char place[512], safe[256], size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], category[64];
     sqlite3_stmt *row =
         mt_sql(store,
-               "WITH one AS (SELECT sum(size) AS size, sum(blocks) AS blocks, category,"
-               "  file || ':' || line || ' ' || function AS place FROM named_site WHERE run = ?"
-               "  GROUP BY device, category, file, line, function)"
-               " SELECT max(size) AS most, max(blocks), category, place FROM one"
-               " GROUP BY category, place ORDER BY most DESC, category, place LIMIT ?",
+               "WITH one AS (SELECT sum(size) AS size, sum(blocks) AS blocks, category, file, line,"
+               "  function, operator FROM named_site WHERE run = ?"
+               "  GROUP BY device, category, file, line, function, operator)"
+               " SELECT max(size) AS most, max(blocks), category, file, line, function, operator"
+               " FROM one GROUP BY category, file, line, function, operator"
+               " ORDER BY most DESC, category, file, line, function, operator LIMIT ?",
                "ii", run->id, (int64_t)MOST_SITES);
     fprintf(out, "\n  %11s %8s  %-15s %s\n", "bytes", "blocks", "category", "call site");
     while (mt_sql_next(store, row)) {
-        mt_safe_text(place, sizeof place, mt_sql_text(row, 3), 40, MT_CUT_BEGIN, style);
+        mt_site_place_text(place, sizeof place, mt_sql_text(row, 3),
+                           (uint32_t)sqlite3_column_int(row, 4), mt_sql_text(row, 5),
+                           mt_sql_text(row, 6));
+        mt_safe_text(safe, sizeof safe, place, 40, MT_CUT_END, style);
         mt_safe_text(category, sizeof category, mt_series_label(mt_sql_text(row, 2)), 0, MT_CUT_END,
                      style);
         fprintf(out, "  %11s %8s  %-15s %s\n",
                 mt_size_text(size, (uint64_t)sqlite3_column_int64(row, 0)),
-                mt_count_text(blocks, (uint64_t)sqlite3_column_int64(row, 1)), category, place);
+                mt_count_text(blocks, (uint64_t)sqlite3_column_int64(row, 1)), category, safe);
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trend for people: one line of bars for each series, one paragraph for each step; 80 columns. */
 #include "analyzer/support/to-integer.h"
+#include "nightly/diff/diff-words.h"
 #include "trend.h"
 
 #include <math.h>
@@ -165,9 +166,8 @@ static void print_causes(const struct page *page, const struct mt_run *before,
 static void print_site(const struct page *page, const struct mt_site_change *site)
 {
     char change[MT_SIZE_TEXT], place[256], shown[256], category[64];
-    snprintf(place, sizeof place, "%s:%u %s%s%s%s", site->file, (unsigned)site->line,
-             site->function, *site->operator_name ? " (" : "", site->operator_name,
-             *site->operator_name ? ")" : "");
+    mt_site_place_text(place, sizeof place, site->file, site->line, site->function,
+                       site->operator_name);
     mt_safe_text(shown, sizeof shown, place, 48, MT_CUT_END, page->style);
     mt_safe_text(category, sizeof category, mt_series_label(site->category), 0, MT_CUT_END,
                  page->style);

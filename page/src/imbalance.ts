@@ -4,7 +4,7 @@
 import { size } from "./format";
 import type { Summary } from "./summary";
 
-/** In bytes, against the median rank (of an even number, the mean of the two in the middle). */
+/** In bytes, against the median of the ranks with device memory (of an even number, the mean of the two in the middle). */
 export interface Imbalance {
   highest: Summary;
   median: number;
@@ -21,6 +21,7 @@ function middle(values: number[]): number {
 
 export function imbalance(ranks: Summary[]): Imbalance {
   const highest = ranks.reduce((a, b) => (b.allocated > a.allocated ? b : a));
+  if (highest.allocated) ranks = ranks.filter((one) => one.allocated);
   const median = middle(ranks.map((one) => one.allocated)), above = highest.allocated - median;
   const categories: { [name: string]: number } = {};
   let most = 0;

@@ -104,7 +104,7 @@ WHERE c.many = 1 OR c.many * 4 <= f.n
 ORDER BY abs(f.above) DESC, f.run, f.trace, f.device, f.kind, f.category, f.function, f.file, f.line, f.module
 
 -- question: stages
-SELECT p.run, p.role, count(*) AS ranks, CAST(floor(median(p.peak)) AS BIGINT) AS median, CAST(min(p.peak) AS BIGINT) AS least,
+SELECT p.run, p.role, count(DISTINCT p.trace) AS ranks, CAST(floor(median(p.peak)) AS BIGINT) AS median, CAST(min(p.peak) AS BIGINT) AS least,
   CAST(max(p.peak) AS BIGINT) AS most, CAST(min(p.headroom) AS BIGINT) AS headroom, CAST(min(p.rank) AS BIGINT) AS first_rank,
   CAST(max(CASE WHEN h.nth = 1 THEN p.rank END) AS BIGINT) AS most_rank
 FROM placed p JOIN (SELECT trace, device, row_number() OVER (PARTITION BY run, role ORDER BY peak DESC, rank, trace, device) AS nth
@@ -170,15 +170,20 @@ SELECT run, rank, host, trace, device, role, headroom, memory, most_reserved, nt
 FROM (SELECT p.*, row_number() OVER (PARTITION BY run ORDER BY headroom, rank, trace, device) AS nth FROM placed p
   WHERE headroom IS NOT NULL) n WHERE nth <= 8 ORDER BY run, nth
 
+-- A rank's device with the highest peak: as memtap report, a rank counts once.
+-- table: mains
+SELECT run, trace, device, rank, peak
+FROM (SELECT p.*, row_number() OVER (PARTITION BY trace ORDER BY peak DESC, device) AS nth FROM placed p) d WHERE nth = 1
+
 -- question: nights
 SELECT n.run, n.ranks, n.median, n.most, n.most_rank, n.started_unix_ns,
   n.median - lag(n.median) OVER (ORDER BY n.started_unix_ns NULLS FIRST, n.run) AS change,
   n.most - lag(n.most) OVER (ORDER BY n.started_unix_ns NULLS FIRST, n.run) AS most_change
 FROM (SELECT p.run, count(*) AS ranks, CAST(floor(median(p.peak)) AS BIGINT) AS median, CAST(max(p.peak) AS BIGINT) AS most,
     CAST(max(CASE WHEN h.nth = 1 THEN p.rank END) AS BIGINT) AS most_rank, CAST(max(m.started_unix_ns) AS BIGINT) AS started_unix_ns
-  FROM placed p JOIN members m ON p.trace = m.trace AND p.device = m.device
-  JOIN (SELECT trace, device, row_number() OVER (PARTITION BY run ORDER BY peak DESC, rank, trace, device) AS nth FROM placed) h
-  ON p.trace = h.trace AND p.device = h.device GROUP BY p.run) n
+  FROM mains p JOIN members m ON p.trace = m.trace AND p.device = m.device
+  JOIN (SELECT trace, row_number() OVER (PARTITION BY run ORDER BY peak DESC, rank, trace) AS nth FROM mains) h
+  ON p.trace = h.trace GROUP BY p.run) n
 ORDER BY n.started_unix_ns NULLS FIRST, n.run
 
 -- The run before each, of the same job.
