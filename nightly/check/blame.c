@@ -37,16 +37,21 @@ static int in_order(const void *left, const void *right)
     return order ? order : (a > b) - (a < b);
 }
 
-static const struct mt_digest_site *first_of_line(const struct mt_digest_site *const *site,
-                                                  size_t n, const struct mt_diff_site *of)
+/* Sum the sites of the first one's line: the largest one's stack stands for all. */
+static struct mt_blame sum_line(const struct mt_digest_site *const *site, size_t n, size_t *taken)
 {
-    const struct mt_digest_site wanted = {.category = of->category,
-                                          .line = of->line->line,
-                                          .function = (char *)of->line->function,
-                                          .file = (char *)of->line->file,
-                                          .operator_name = (char *)of->operator_name};
-    size_t low = MT_LEADING(i, n, by_line(site[i], &wanted) < 0);
-    return low < n && !by_line(site[low], &wanted) ? site[low] : NULL;
+    struct mt_blame blame = {.site = site[0], .module = site[0]->module};
+    for (*taken = 0; *taken < n && !by_line(site[*taken], site[0]); ++*taken) {
+        const struct mt_digest_site *one = site[*taken];
+        blame.bytes += one->bytes;
+        if (one->bytes > blame.site->bytes)
+            blame.site = one;
+        if (one->certainty > blame.certainty)
+            blame.certainty = one->certainty;
+        if (strcmp(one->module, blame.module))
+            blame.module = "";
+    }
+    return blame;
 }
 
 /* The sites of a difference are sorted by blame: take the first that has grown. */
@@ -55,18 +60,40 @@ static struct mt_blame grown(const struct mt_diff_device *diff,
 {
     for (size_t i = 0; i < diff->n_sites; i++) {
         const struct mt_diff_site *of = &diff->site[i];
-        const struct mt_digest_site *found =
-            mt_change_of(&of->bytes) > 0 ? first_of_line(site, n, of) : NULL;
-        if (found)
-            return (struct mt_blame){found, (uint64_t)mt_change_of(&of->bytes), 1};
+        const struct mt_digest_site wanted = {.category = of->category,
+                                              .line = of->line->line,
+                                              .function = (char *)of->line->function,
+                                              .file = (char *)of->line->file,
+                                              .operator_name = (char *)of->operator_name};
+        size_t low = MT_LEADING(at, n, by_line(site[at], &wanted) < 0), taken;
+        if (mt_change_of(&of->bytes) <= 0 || low == n || by_line(site[low], &wanted))
+            continue;
+        struct mt_blame blame = sum_line(site + low, n - low, &taken);
+        blame.bytes = (uint64_t)mt_change_of(&of->bytes);
+        blame.module = of->module;
+        blame.is_growth = 1;
+        return blame;
     }
     return (struct mt_blame){0};
 }
 
-/* Look only at sites that the limit covers. Without memory, find none. */
-static struct mt_blame grown_of(const struct mt_limit *limit, const char *pattern,
-                                const struct mt_digest_device *device,
-                                const struct mt_diff_device *diff)
+/* As in memtap report, a line counts with all modules that it serves. */
+static struct mt_blame largest(const struct mt_digest_site *const *site, size_t n)
+{
+    struct mt_blame most = {0};
+    for (size_t i = 0, taken; i < n; i += taken) {
+        struct mt_blame blame = sum_line(site + i, n - i, &taken);
+        if (blame.bytes > most.bytes)
+            most = blame;
+    }
+    return most;
+}
+
+/* Look only at sites that the limit covers. If no line has grown, the limit may be too low: the
+ * largest line shows where to save. Without memory, find none. */
+static struct mt_blame find(const struct mt_limit *limit, const char *pattern,
+                            const struct mt_digest_device *device,
+                            const struct mt_diff_device *diff)
 {
     const struct mt_digest_site **site = calloc(device->n_sites + 1, sizeof *site);
     struct mt_blame blame = {0};
@@ -76,21 +103,10 @@ static struct mt_blame grown_of(const struct mt_limit *limit, const char *patter
             site[n++] = &device->site[i];
     if (n) {
         qsort(site, n, sizeof *site, in_order);
-        blame = grown(diff, site, n);
+        blame = diff ? grown(diff, site, n) : blame;
+        blame = blame.site ? blame : largest(site, n);
     }
     free(site);
-    return blame;
-}
-
-static struct mt_blame largest(const struct mt_limit *limit, const char *pattern,
-                               const struct mt_digest_device *device)
-{
-    struct mt_blame blame = {0};
-    for (size_t i = 0; i < device->n_sites; i++) {
-        const struct mt_digest_site *site = &device->site[i];
-        if (site->bytes > blame.bytes && mt_limit_has_site(limit, pattern, site))
-            blame = (struct mt_blame){site, site->bytes, 0};
-    }
     return blame;
 }
 
@@ -98,13 +114,10 @@ struct mt_blame mt_blame_find(const struct mt_limit *limit, const char *pattern,
                               const struct mt_digest_device *device,
                               const struct mt_diff_device *diff)
 {
-    struct mt_blame blame = {0};
     if (limit->subject == MT_OF_GROWTH && device->grows.function)
-        return (struct mt_blame){&device->grows, device->grows.bytes, 0};
-    if (!is_of_peak(limit, device))
-        return blame;
-    if (diff)
-        blame = grown_of(limit, pattern, device, diff);
-    /* If no line has grown, the limit may be too low: the largest line shows where to save. */
-    return blame.site ? blame : largest(limit, pattern, device);
+        return (struct mt_blame){.site = &device->grows,
+                                 .bytes = device->grows.bytes,
+                                 .certainty = device->grows.certainty,
+                                 .module = device->grows.module};
+    return is_of_peak(limit, device) ? find(limit, pattern, device, diff) : (struct mt_blame){0};
 }

@@ -28,10 +28,10 @@ static json_t *blame_json(const struct mt_blame *blame)
         return json_null();
     return json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:b, s:o}", "category",
                      mt_categories[site->category].name, "certainty",
-                     mt_certainty_name(site->certainty), "function", mt_json_text(site->function),
+                     mt_certainty_name(blame->certainty), "function", mt_json_text(site->function),
                      "file", mt_json_text(site->file), "line", (json_int_t)site->line, "operator",
                      *site->operator_name ? mt_json_text(site->operator_name) : json_null(),
-                     "module", *site->module ? mt_json_text(site->module) : json_null(), "bytes",
+                     "module", *blame->module ? mt_json_text(blame->module) : json_null(), "bytes",
                      mt_json_number(blame->bytes), "is_growth", blame->is_growth, "stack",
                      mt_json_text(site->stack));
 }

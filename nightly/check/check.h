@@ -12,10 +12,12 @@
 #include "budget.h"
 #include "nightly/diff/diff.h"
 
-/* The most likely cause of a broken limit: a call site at the peak, and how much it has grown since
- * the baseline. Without a baseline, its size. */
+/* The most likely cause of a broken limit: a line at the peak, and how much it has grown since the
+ * baseline. Without a baseline, its size. */
 struct mt_blame {
-    const struct mt_digest_site *site; /* NULL: not known */
+    const struct mt_digest_site *site; /* its largest; NULL: not known */
+    const char *module;                /* the only one; "": none or several */
+    enum mt_certainty certainty;       /* of the category, for the block where it is least */
     uint64_t bytes;
     bool is_growth;
 };

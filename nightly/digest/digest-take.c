@@ -31,7 +31,8 @@ static int take_growth(const struct mt_taker *taker, struct mt_digest_site *grow
     if (!growth->n)
         return 0;
     const struct mt_growth_site *site = growth->site;
-    *grows = (struct mt_digest_site){.category = site->category, .bytes = site->bytes};
+    *grows = (struct mt_digest_site){
+        .category = site->category, .certainty = site->certainty, .bytes = site->bytes};
     int rc = mt_taker_line(taker, site->line, &grows->function, &grows->file, &grows->line);
     grows->operator_name = strdup("");
     grows->module = strdup("");
