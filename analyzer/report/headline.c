@@ -69,7 +69,7 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
     if (!sum)
         return;
     uint64_t part = device->category[most].bytes;
-    fprintf(out, "The %s of %s is %s", device->is_peak ? "peak" : "moment",
+    fprintf(out, device->is_peak ? "The peak of %s is %s" : "At this moment %s has %s",
             mt_device_text(name, device->device), mt_size_text(total, device->at.allocated));
     if (most == MT_CATEGORY_OTHER) {
         say_line(analysis, device->sites.n ? &device->sites.site[0] : NULL, sum, out);

@@ -37,6 +37,8 @@ void mt_site_place_text(char *out, size_t size, const char *file, uint32_t line,
         snprintf(number, sizeof number, ":%u", line);
     if (!strcmp(function, "?") && !strcmp(file, "?"))
         snprintf(out, size, "an unknown line");
+    else if (!strcmp(function, mt_last_part(file))) /* native code without symbols */
+        snprintf(out, size, "%s%s", function, number);
     else
         snprintf(out, size, "%s%s %s", mt_last_part(file), number, function);
     size_t n = strlen(out);

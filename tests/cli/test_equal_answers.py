@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_equal_answers.py MAKE_TRACES MEMTAP PACKAGE PAGE_TOOLS ANALYZER: one question has one answer. What is live at a moment of a
-dozen traces, by byte, line, category, module and count: as every command, export, the Python package (so the reader library) and
-the page's analyzer say it. ANALYZER "": without the page."""
+"""test_equal_answers.py MAKE_TRACES MAKE_RANKS MEMTAP PACKAGE PAGE_TOOLS ANALYZER: one question has one answer. What is live at a
+moment of a dozen traces, by byte, line, category, module and count: as every command, export, the Python package (so the reader
+library) and the page's analyzer say it. Then the forty questions of questions.py. ANALYZER "": without the page."""
 
 import collections
 import csv
+import functools
 import gzip
 import io
 import json
@@ -21,12 +22,14 @@ for folder in (here.parent / "support", here.parent / "python", here.parents[1] 
 sys.dont_write_bytecode = True
 import wire  # noqa: E402
 
-make_traces, command, package, page_tools = map(os.path.abspath, sys.argv[1:5])
-analyzer = os.path.abspath(sys.argv[5]) if sys.argv[5] else None
+make_traces, make_ranks, command, package, page_tools = map(os.path.abspath, sys.argv[1:6])
+analyzer = os.path.abspath(sys.argv[6]) if sys.argv[6] else None
 os.environ["MEMTAP"] = command
 sys.path.insert(0, package)
+import answers  # noqa: E402
 import arrow  # noqa: E402
 import memtap  # noqa: E402
+import questions  # noqa: E402
 
 TRACES = "training keeping c-program copies native blamed layers mixed phases oom oom-library fragmented balance idle".split()
 MOMENTS = "peak", "end", "event:8"
@@ -258,8 +261,8 @@ def short(row):
     return function if not line and function and "+0x" in function else plain
 
 
-def check_page(answers):
-    for answer in answers:
+def check_page(told):
+    for answer in told:
         trace, names = answer["name"], answer["categories"]
         text = run("blocks", "-f", "csv", trace)
         rows = list(csv.DictReader(io.StringIO(text)))
@@ -287,17 +290,23 @@ def check_page(answers):
             same(f"{trace}: the page's total", sum(int(row["size"]) for row in own), device["modules"]["bytes"])
 
 
+@functools.cache
 def ask_page():
+    """What is asked -> what the page's analyzer says."""
     if not analyzer:
-        return []
+        raise answers.Absent
     import fetch
 
     node = str(fetch.node(pathlib.Path(page_tools)))
+    traces = {trace for _, _, of, _ in questions.QUESTIONS for trace in of} - {"job", "nights"}
+    asked = {*TRACES, *(trace for trace in traces if " " not in trace)}
+    asked = {f"{name}.mtap" for name in asked} | {"job"}
+    asked |= {" ".join(map(outputs.path, pair.split())) for pair in {*traces, "idle layers"} if " " in pair}
     done = subprocess.run(
-        [node, here.parent / "page/ask_analyzer.mjs", page_tools, analyzer, *(f"{trace}.mtap" for trace in TRACES)],
+        [node, here.parent / "page/ask_analyzer.mjs", page_tools, analyzer, *sorted(asked)],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return {answer["name"]: answer for answer in map(json.loads, done.stdout.splitlines())}
 
 
 def check_ranks():
@@ -406,9 +415,13 @@ with tempfile.TemporaryDirectory() as folder:
         check_diff(f"{name}.mtap", list(csv.DictReader(io.StringIO(run("blocks", "-f", "csv", f"{name}.mtap")))))
     for name in "training", "native", "rank1":
         check_every_table(f"{name}.mtap")
-    check_page(ask_page())
+    outputs = answers.Outputs(command, make_ranks, ask_page)
+    if analyzer:
+        check_page([ask_page()[f"{name}.mtap"] for name in TRACES])
     check_ranks()
     check_words()
+    others, asked = answers.ask(questions.QUESTIONS, outputs)
+    faults += others
     os.chdir("/")
-print("\n".join(faults) or f"{len(TRACES)} traces: one answer each")
+print("\n".join(faults) or f"{len(TRACES)} traces, {len(questions.QUESTIONS)} questions, {asked} askers: one answer each")
 sys.exit(bool(faults))

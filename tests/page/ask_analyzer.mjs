@@ -1,30 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// ask_analyzer.mjs MODULES ANALYZER.wasm TRACE...: what the page's analyzer says of each trace's peak, one JSON a line.
-import { readFileSync, mkdtempSync, rmSync } from "node:fs";
+// ask_analyzer.mjs MODULES ANALYZER.wasm ASKED...: what the page's analyzer says, one JSON a line: of a trace's peak (TRACE), of
+// two runs ("OLD NOW"), of the ranks of a job (a folder).
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-const source = join(dirname(fileURLToPath(import.meta.url)), "../../page/src/analyzer.ts");
-const [modules, wasm, ...traces] = process.argv.slice(2);
+const source = join(dirname(fileURLToPath(import.meta.url)), "../../page/src");
+const [modules, wasm, ...asked] = process.argv.slice(2);
 const { buildSync } = createRequire(join(modules, "package.json"))("esbuild");
 const folder = mkdtempSync(join(tmpdir(), "memtap-ask-"));
 try {
   const file = join(folder, "analyzer.mjs");
-  buildSync({ entryPoints: [source], bundle: true, format: "esm", outfile: file, logLevel: "warning" });
-  const { Analyzer } = await import(pathToFileURL(file).href);
+  const both = ["analyzer", "imbalance"].map((name) => `export * from "./${name}";`).join("");
+  buildSync({ stdin: { contents: both, resolveDir: source, loader: "ts" }, bundle: true, format: "esm", outfile: file, logLevel: "warning" });
+  const { Analyzer, imbalance } = await import(pathToFileURL(file).href);
   const module = new WebAssembly.Module(readFileSync(wasm));
-  for (const name of traces) {
+  const read = (name) => readFileSync(name);
+  const of_trace = (name) => {
     const analyzer = new Analyzer(module);
-    const trace = analyzer.open(name, { [name]: readFileSync(name) });
+    const tail = `${name}.tail`;
+    const trace = analyzer.open(name, { [name]: read(name), ...(existsSync(tail) ? { [tail]: read(tail) } : {}) });
     const devices = trace.devices.map((device) => ({
-      device: device.device,
+      device: device.device, reserved: device.reserved,
+      event: analyzer.moment(device.slot, false, device.peak).event,
+      time_ns: analyzer.momentNs(device.slot, device.peak),
       rows: analyzer.table(device.slot, device.peak, 0, -1),
-      modules: analyzer.who(device.slot, "module", device.peak, 0, -1),
+      modules: analyzer.who(device.slot, "module", device.peak, 0, -1, false),
     }));
-    console.log(JSON.stringify({ name, categories: trace.categories.map((one) => one.name), report: trace.report, devices }));
-  }
+    const [main] = trace.devices;
+    return { categories: trace.categories.map((one) => one.name), report: trace.report, devices, ooms: trace.ooms,
+      spans: main ? trace.spans[main.slot] : [],
+      end: main ? analyzer.table(main.slot, main.moments - 1, 0, -1).reduce((sum, row) => sum + row.bytes, 0) : 0 };
+  };
+  const of_two = (old, now) => new Analyzer(module).difference([old], [now], { [old]: read(old), [now]: read(now) });
+  const of_job = (folder) => {
+    const names = readdirSync(folder).sort().map((name) => join(folder, name));
+    const ranks = names.map((name) => new Analyzer(module).summary(name, { [name]: read(name) }, 8));
+    const { highest, ...found } = imbalance(ranks);
+    return { ...found, highest: highest.rank, ranks: ranks.map(({ rank, allocated }) => ({ rank, allocated })) };
+  };
+  for (const name of asked)
+    console.log(JSON.stringify({ name, ...(name.includes(" ") ? of_two(...name.split(" ")) : name.endsWith(".mtap") ? of_trace(name) : of_job(name)) }));
 } finally {
   rmSync(folder, { recursive: true });
 }
