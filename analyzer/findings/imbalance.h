@@ -8,7 +8,8 @@
 
 #include "job.h"
 
-/* In bytes, relative to the median of the ranks that have device memory (mt_median). */
+/* In bytes, relative to the median of the ranks that have device memory (mt_median); a rank that
+ * stands for others counts as often. */
 struct mt_imbalance {
     uint64_t median;                    /* of the peaks */
     uint64_t above;                     /* of the highest */
