@@ -196,10 +196,15 @@ static size_t waits_of(const struct nccl_comm *comm, struct pollfd *waits)
     return count;
 }
 
+static bool is_awaited(const struct nccl_comm *comm, int rank)
+{
+    return comm->peers[rank].in.first || comm->peers[rank].out.first;
+}
+
 static enum nccl_result too_long(const struct nccl_comm *comm)
 {
     for (int rank = 0; rank < comm->size; rank++)
-        if (comm->peers[rank].in.first || comm->peers[rank].out.first)
+        if (is_awaited(comm, rank))
             return nccl_fail(NCCL_SYSTEM_ERROR, "rank %d of %d gave up waiting for rank %d",
                              comm->rank, comm->size, rank);
     return NCCL_SYSTEM_ERROR;
@@ -207,7 +212,7 @@ static enum nccl_result too_long(const struct nccl_comm *comm)
 
 static enum nccl_result exchange(struct nccl_comm **comms, size_t count, struct pollfd *waits)
 {
-    uint64_t deadline = nccl_deadline();
+    struct nccl_wait wait = nccl_wait_begin();
 
     for (;;) {
         enum nccl_result result;
@@ -221,10 +226,14 @@ static enum nccl_result exchange(struct nccl_comm **comms, size_t count, struct 
         }
         if (!waiting)
             return NCCL_SUCCESS;
-        if (!poll(waits, waiting, nccl_milliseconds_left(deadline)))
-            for (size_t i = 0; i < count; i++)
-                if (waits_of(comms[i], waits))
-                    return too_long(comms[i]);
+        if (poll(waits, waiting, nccl_wait_milliseconds(&wait)))
+            continue;
+        for (size_t i = 0; i < count; i++)
+            if (waits_of(comms[i], waits) && sim_now() > wait.deadline)
+                return too_long(comms[i]);
+        for (size_t i = 0; i < count; i++)
+            if (waits_of(comms[i], waits))
+                nccl_wait_tell(&wait, comms[i], is_awaited, "make the same call");
     }
 }
 

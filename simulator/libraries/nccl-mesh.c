@@ -31,16 +31,48 @@ const char *nccl_last_error(void)
     return last_error;
 }
 
-uint64_t nccl_deadline(void)
-{
-    return sim_now() + sim_environment("CUDASIM_NCCL_TIMEOUT", 600) * 1000000000;
-}
-
-int nccl_milliseconds_left(uint64_t deadline)
+struct nccl_wait nccl_wait_begin(void)
 {
     uint64_t now = sim_now();
 
-    return now < deadline ? (int)((deadline - now) / 1000000 + 1) : 0;
+    return (struct nccl_wait){.deadline =
+                                  now + sim_environment("CUDASIM_NCCL_TIMEOUT", 600) * 1000000000,
+                              .tell = now + sim_patience() * 1000000000};
+}
+
+int nccl_wait_milliseconds(const struct nccl_wait *wait)
+{
+    uint64_t end = wait->tell < wait->deadline ? wait->tell : wait->deadline, now = sim_now();
+
+    return now < end ? (int)((end - now) / 1000000 + 1) : 0;
+}
+
+void nccl_wait_tell(struct nccl_wait *wait, const struct nccl_comm *comm,
+                    bool (*is_missing)(const struct nccl_comm *comm, int rank), const char *what)
+{
+    char ranks[120] = "";
+    size_t used = 0;
+
+    if (sim_now() < wait->tell)
+        return;
+    wait->tell = UINT64_MAX;
+    for (int rank = 0; rank < comm->size; rank++) {
+        if (!is_missing(comm, rank))
+            continue;
+        if (used > sizeof(ranks) - 20) {
+            snprintf(ranks + used, sizeof(ranks) - used, " ...");
+            break;
+        }
+        used +=
+            (size_t)snprintf(ranks + used, sizeof(ranks) - used, "%s%d", used ? ", " : "", rank);
+    }
+    sim_say("NCCL: rank %d of %d has waited %llu s for %s to %s; it goes on waiting", comm->rank,
+            comm->size, (unsigned long long)sim_patience(), ranks, what);
+}
+
+static bool is_not_connected(const struct nccl_comm *comm, int rank)
+{
+    return rank != comm->rank && comm->peers[rank].socket < 0;
 }
 
 /* A name that ends with its socket: its first byte is 0. */
@@ -80,8 +112,14 @@ static enum nccl_result nobody(const struct nccl_comm *comm, int rank)
                      comm->rank, comm->size, rank);
 }
 
+/* Higher ranks connect later. */
+static bool is_below_and_missing(const struct nccl_comm *comm, int rank)
+{
+    return rank < comm->rank && comm->peers[rank].socket < 0;
+}
+
 /* Ranks start at any time: one that has not started yet refuses. */
-static enum nccl_result connect_to(struct nccl_comm *comm, int rank, uint64_t deadline)
+static enum nccl_result connect_to(struct nccl_comm *comm, int rank, struct nccl_wait *wait)
 {
     static const struct timespec pause = {.tv_nsec = 2000000};
     int32_t self[2] = {comm->rank, comm->size};
@@ -91,15 +129,22 @@ static enum nccl_result connect_to(struct nccl_comm *comm, int rank, uint64_t de
 
     if (fd < 0)
         return nccl_fail(NCCL_SYSTEM_ERROR, "cannot make a socket: %s", strerror(errno));
-    comm->peers[rank].socket = fd;
     while (connect(fd, (struct sockaddr *)&address, length)) {
-        if (errno != ECONNREFUSED && errno != EINTR && errno != EAGAIN)
+        int error = errno;
+
+        if (error != ECONNREFUSED && error != EINTR && error != EAGAIN) {
+            close(fd);
             return nccl_fail(NCCL_SYSTEM_ERROR, "cannot connect to rank %d: %s", rank,
-                             strerror(errno));
-        if (sim_now() > deadline || atomic_load(&comm->aborted))
+                             strerror(error));
+        }
+        if (sim_now() > wait->deadline || atomic_load(&comm->aborted)) {
+            close(fd);
             return nobody(comm, rank);
+        }
+        nccl_wait_tell(wait, comm, is_below_and_missing, "start");
         nanosleep(&pause, NULL);
     }
+    comm->peers[rank].socket = fd;
     if (send(fd, self, sizeof(self), MSG_NOSIGNAL) != sizeof(self))
         return nccl_fail(NCCL_REMOTE_ERROR, "rank %d ended while it started", rank);
     return NCCL_SUCCESS;
@@ -107,10 +152,10 @@ static enum nccl_result connect_to(struct nccl_comm *comm, int rank, uint64_t de
 
 enum nccl_result nccl_mesh_connect(struct nccl_comm *comm)
 {
-    uint64_t deadline = nccl_deadline();
+    struct nccl_wait wait = nccl_wait_begin();
 
     for (int rank = 0; rank < comm->rank; rank++) {
-        enum nccl_result result = connect_to(comm, rank, deadline);
+        enum nccl_result result = connect_to(comm, rank, &wait);
 
         if (result)
             return result;
@@ -140,20 +185,22 @@ static enum nccl_result greet(struct nccl_comm *comm, int fd)
 
 enum nccl_result nccl_mesh_accept(struct nccl_comm *comm)
 {
-    uint64_t deadline = nccl_deadline();
+    struct nccl_wait waits = nccl_wait_begin();
     enum nccl_result result = NCCL_SUCCESS;
 
     for (int missing = comm->size - comm->rank - 1; missing && !result;) {
         struct pollfd wait = {.fd = comm->listener, .events = POLLIN};
-        int ready = poll(&wait, 1, nccl_milliseconds_left(deadline));
+        int ready = poll(&wait, 1, nccl_wait_milliseconds(&waits));
         int fd = ready > 0 ? accept4(comm->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
 
         if (fd >= 0) {
             result = greet(comm, fd);
             missing--;
-        } else if (sim_now() > deadline || atomic_load(&comm->aborted)) {
+        } else if (sim_now() > waits.deadline || atomic_load(&comm->aborted)) {
             result = nobody(comm, comm->size - 1);
         }
+        if (missing && !result)
+            nccl_wait_tell(&waits, comm, is_not_connected, "start");
     }
     close(comm->listener);
     comm->listener = -1;

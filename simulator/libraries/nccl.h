@@ -111,10 +111,17 @@ enum nccl_result nccl_mesh_accept(struct nccl_comm *comm);  /* of the higher ran
 /* Wake the threads that wait for a message. Any thread. */
 void nccl_mesh_shut(struct nccl_comm *comm);
 void nccl_mesh_close(struct nccl_comm *comm);
-/* Return when a wait that begins now ends (CUDASIM_NCCL_TIMEOUT), in ns of sim_now(). */
-uint64_t nccl_deadline(void);
-/* Return the time left until then, for poll. */
-int nccl_milliseconds_left(uint64_t deadline);
+/* A wait that says once, after a while, for which ranks it waits, and ends at a deadline
+ * (CUDASIM_NCCL_TIMEOUT). */
+struct nccl_wait {
+    uint64_t deadline, tell; /* ns of sim_now(); tell: UINT64_MAX once it is said */
+};
+struct nccl_wait nccl_wait_begin(void);
+/* Return the time until something is to be done about it, for poll. */
+int nccl_wait_milliseconds(const struct nccl_wait *wait);
+/* Say which ranks are missing, by the caller's word for each, if it is time. */
+void nccl_wait_tell(struct nccl_wait *wait, const struct nccl_comm *comm,
+                    bool (*is_missing)(const struct nccl_comm *comm, int rank), const char *what);
 
 /* A message of `size` bytes, zero, at the end of a queue; NULL: no memory. `kind`: with flags. */
 struct nccl_message *nccl_queue_add(struct nccl_queue *queue, uint32_t kind, size_t size);

@@ -2,6 +2,8 @@
 """A rank whose peers are absent takes what it takes among them, to the byte; each of several ranks leaves its
 trace."""
 import json
+import os
+import subprocess
 
 import harness
 from harness import MEMTAP, PYTHON, ROOT, check
@@ -52,6 +54,31 @@ dist.destroy_process_group()
 """
 
 
+# A rank whose peers do not come; a program that starts a rank of its own.
+MEETS = """
+import torch.distributed as dist
+dist.TCPStore("127.0.0.1", 0, 2, True, wait_for_workers=True)
+"""
+STARTS = """
+import torch.distributed as dist
+dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29599", rank=1, world_size=2)
+"""
+
+
+def check_bad_jobs(work):
+    env = {**os.environ, "CUDASIM_PATIENCE": "1", "WORLD_SIZE": "2", "RANK": "0"}
+    with subprocess.Popen([MEMTAP, "simulate", "--", PYTHON, "-c", MEETS], cwd=work, env=env, text=True,
+                          stderr=subprocess.PIPE) as waiting:
+        said = next((line for line in waiting.stderr if line.startswith("cudasim")), "")
+        check(said.startswith("cudasim: rank 0 of 2 has waited 1 s for the other processes of its job to meet it at "
+                              "127.0.0.1:0; it goes on waiting"), f"who is waited for: {said!r}")
+        check(waiting.poll() is None, "it goes on waiting")
+        waiting.kill()
+    done = harness.run([MEMTAP, "run", "--simulate", "h100", "--world-size", 2, "--rank", 0, "--", PYTHON, "-c", STARTS], cwd=work)
+    check(done.returncode == 2 and "claims to be rank 1 of 2, but rank 0 of 2 is simulated alone: give a program that "
+          "starts no ranks itself" in done.stderr, f"{done.returncode}, {done.stderr}")
+
+
 def check_layouts(work, size, layouts):
     done = harness.must_run([MEMTAP, "simulate", "--gpu", "h100", "--world-size", size, "--", PYTHON,
                              ROOT / "tests/torch/ranks_alone.py", *layouts], cwd=work)
@@ -76,6 +103,7 @@ def main():
         told = done.stderr.count("waits for a broadcast from rank 0, which is absent: an object that only")
         harness.equal("lines about an absent rank's object", told, 2)
         done = harness.must_run([MEMTAP, "report", "-f", "json", "3.mtap", "999.mtap"], cwd=work)
+        check_bad_jobs(work)
         both = harness.must_run([MEMTAP, "simulate", "--gpu", "h100", "--world-size", 4, "--rank", "all-different", "--",
                                  PYTHON, "-c", STAGES], cwd=work).stderr
         check("by the groups of rank 0 2 x 2: 4 run" in both, f"the mesh is known: {both}")

@@ -368,12 +368,13 @@ static int run_turns(const struct mt_command *command, const struct mt_run_reque
                      char *const *program, struct telling *telling)
 {
     unsigned turns = request->is_simulated ? mt_simulation_turns(&request->simulation) : 1;
-    int code = mt_child_run(program, &telling->end);
-    for (unsigned turn = 1; turn < turns; turn++) {
-        int rc = mt_simulation_prepare(command, &request->simulation, program, turn);
+    int code = 0;
+    for (unsigned turn = 0; turn < turns; turn++) {
+        int rc = turn ? mt_simulation_prepare(command, &request->simulation, program, turn) : 0;
         if (rc)
             return rc;
         rc = mt_child_run(program, &telling->end);
+        mt_simulation_say_failed(&request->simulation, rc);
         code = code ? code : rc;
     }
     return code;

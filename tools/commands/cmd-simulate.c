@@ -29,6 +29,7 @@ static int run_turns(const struct mt_command *command, const struct mt_simulatio
         if (rc)
             return rc;
         rc = turns > 1 ? mt_child_run(program, &end) : mt_child_become(program);
+        mt_simulation_say_failed(simulation, rc);
         code = code ? code : rc;
     }
     return code;

@@ -230,6 +230,17 @@ static int set_stands_for(const struct mt_simulation *simulation, unsigned turn)
     return setenv("CUDASIM_STANDS_FOR", number, 1) ? mt_fail("out of memory") : 0;
 }
 
+void mt_simulation_say_failed(const struct mt_simulation *simulation, int code)
+{
+    const char *rank = getenv("RANK");
+    if (code && code < MT_EXIT_NOT_EXECUTABLE && simulation->world_size && rank &&
+        strcmp(rank, "0"))
+        mt_say(
+            "rank %s of %s ended with exit code %d, alone; if it missed a file that another rank "
+            "writes, run that one before: --rank 0,%s",
+            rank, simulation->world_size, code, rank);
+}
+
 int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,
                           char *const *program, unsigned turn)
 {

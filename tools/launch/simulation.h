@@ -40,6 +40,9 @@ unsigned mt_simulation_turns(const struct mt_simulation *simulation);
 int mt_simulation_check(const struct mt_command *command, const struct mt_simulation *simulation,
                         char *const *program);
 
+/* Say what a rank that failed alone may have missed. */
+void mt_simulation_say_failed(const struct mt_simulation *simulation, int code);
+
 /* Prepare the environment for a program, in the first of its turns, or another. Return 0, or
  * MT_EXIT_BAD after a message. */
 int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,

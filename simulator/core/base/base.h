@@ -27,5 +27,10 @@ SIM_API void sim_note_unsupported(const char *name, _Atomic int *told);
 SIM_API void sim_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Return a number from the environment (decimal), `otherwise` if it is not set or invalid. */
 SIM_API uint64_t sim_environment(const char *name, uint64_t otherwise);
+/* Return after how many seconds of waiting for others a process says so (CUDASIM_PATIENCE). */
+SIM_API uint64_t sim_patience(void);
+/* Note that the program asked for a file, which is there or not. A rank that is alone and asks for
+ * nothing else for so long says which it waits for. Keeps errno. */
+void sim_note_asked_file(const char *path, bool is_there);
 
 #endif

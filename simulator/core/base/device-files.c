@@ -38,6 +38,7 @@ static int status_of(const char *path, struct stat *out)
 {
     int saved = errno, result = fstatat(AT_FDCWD, path, out, 0);
 
+    sim_note_asked_file(path, !result || errno != ENOENT);
     if (!result || errno != ENOENT || !is_device_file(path))
         return result;
     errno = saved;
@@ -69,6 +70,7 @@ SIM_API int access(const char *path, int mode)
 {
     int saved = errno, result = faccessat(AT_FDCWD, path, mode, 0);
 
+    sim_note_asked_file(path, !result || errno != ENOENT);
     if (!result || errno != ENOENT || !is_device_file(path))
         return result;
     errno = saved;

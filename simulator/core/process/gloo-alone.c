@@ -188,6 +188,20 @@ static void refuse(int rank, int size)
     _exit(2); /* C cannot throw what PyTorch would catch, and gloo would wait for ever. */
 }
 
+/* A program that starts its own ranks would have each of them take itself for the only one. */
+static void check_rank(int rank, int size)
+{
+    int world = (int)sim_environment("WORLD_SIZE", 1), self = (int)sim_environment("RANK", 0);
+
+    if (size < world || (size == world && rank == self))
+        return;
+    sim_say("ProcessGroupGloo: this process claims to be rank %d of %d, but rank %d of %d is "
+            "simulated alone: give a program that starts no ranks itself",
+            rank, size, self, world);
+    fflush(NULL);
+    _exit(2);
+}
+
 static void make_alone(make_function *real, void *library, void *group, void *store, int rank,
                        int size, void *options)
 {
@@ -212,8 +226,10 @@ void GLOO(void *group, void *store, int rank, int size, void *options)
     void *library = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
     make_function *real = library ? (make_function *)(uintptr_t)dlsym(library, GLOO_NAME) : NULL;
 
-    if (real && size > 1 && sim_environment("CUDASIM_ALONE", 0))
+    if (real && size > 1 && sim_environment("CUDASIM_ALONE", 0)) {
+        check_rank(rank, size);
         make_alone(real, library, group, store, rank, size, options);
-    else if (real)
+    } else if (real) {
         real(group, store, rank, size, options);
+    }
 }

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PyTorch's stores of a rank that is alone. A program may name any address or make itself the
- * master: its TCPStore connects to the launcher's server. A FileStore has nobody who writes for the
+ * PyTorch's stores. A TCPStore that waits for the job's other processes says so after a while.
+ *
+ * The stores of a rank that is alone: a program may name any address or make itself the master; its
+ * TCPStore connects to the launcher's server. A FileStore has nobody who writes for the
  * absent ranks: what this rank reads and nobody wrote, it writes itself first.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "../base/base.h"
+#include "say.h"
 
 /* std::string */
 struct text {
@@ -66,6 +73,67 @@ SIM_API get_function GET;
 SIM_API wait_function WAIT;
 SIM_API wait_long_function WAIT_LONG;
 
+/* A store that is being made. The thread beside it says what it waits for. */
+struct wait {
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool is_over, is_watched;
+    pthread_t thread;
+    char host[64];
+    unsigned port;
+};
+
+static void tell(const struct wait *wait)
+{
+    sim_say(
+        "rank %llu of %llu has waited %llu s for the other processes of its job to meet it at "
+        "%s:%u; it goes on waiting: start all of them, with the same MASTER_ADDR, MASTER_PORT and "
+        "WORLD_SIZE, or simulate this one alone (--world-size)",
+        (unsigned long long)sim_environment("RANK", 0),
+        (unsigned long long)sim_environment("WORLD_SIZE", 1), (unsigned long long)sim_patience(),
+        wait->host, wait->port);
+}
+
+static void *watch(void *data)
+{
+    struct wait *wait = data;
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)sim_patience();
+    pthread_mutex_lock(&wait->lock);
+    while (!wait->is_over)
+        if (pthread_cond_timedwait(&wait->ended, &wait->lock, &until) == ETIMEDOUT) {
+            tell(wait);
+            break;
+        }
+    pthread_mutex_unlock(&wait->lock);
+    return NULL;
+}
+
+/* Also where PyTorch throws (-fexceptions). */
+static void end(struct wait *wait)
+{
+    pthread_mutex_lock(&wait->lock);
+    wait->is_over = true;
+    pthread_cond_signal(&wait->ended);
+    pthread_mutex_unlock(&wait->lock);
+    if (wait->is_watched)
+        pthread_join(wait->thread, NULL);
+}
+
+static void make_watched(tcp_function *real, void *store, struct text *host,
+                         struct tcp_options *options)
+{
+    __attribute__((cleanup(end))) struct wait wait = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                                      .ended = PTHREAD_COND_INITIALIZER,
+                                                      .port = options->port};
+
+    snprintf(wait.host, sizeof(wait.host), "%s", host->at);
+    wait.is_watched = !pthread_create(&wait.thread, NULL, watch, &wait);
+    real(store, host, options);
+}
+
 void TCP(void *store, struct text *host, struct tcp_options *options)
 {
     static const char here[] = "127.0.0.1";
@@ -79,7 +147,9 @@ void TCP(void *store, struct text *host, struct tcp_options *options)
         options->port = (uint16_t)port;
         options->is_server = false;
     }
-    if (real)
+    if (real && sim_environment("WORLD_SIZE", 1) > 1 && !is_alone())
+        make_watched(real, store, host, options);
+    else if (real)
         real(store, host, options);
 }
 

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A rank that is alone may wait for ever for a file that another rank writes: it asks for one file,
+ * and nothing else, again and again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base.h"
+#include "say.h"
+
+enum { NAME_SIZE = 256, ASKED_OFTEN = 3 };
+
+static _Thread_local struct {
+    char path[NAME_SIZE];
+    time_t since;
+    unsigned times;
+} awaited;
+
+uint64_t sim_patience(void)
+{
+    return sim_environment("CUDASIM_PATIENCE", 30);
+}
+
+static time_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+static void tell(time_t seconds)
+{
+    static _Atomic bool is_told;
+
+    if (atomic_exchange(&is_told, true))
+        return;
+    sim_say(
+        "rank %llu of %llu is simulated alone, and has waited %lld s for %s, which another rank "
+        "may write; it goes on waiting: run that rank before, in the same folder, or make it",
+        (unsigned long long)sim_environment("RANK", 0),
+        (unsigned long long)sim_environment("WORLD_SIZE", 1), (long long)seconds, awaited.path);
+}
+
+void sim_note_asked_file(const char *path, bool is_there)
+{
+    int saved = errno;
+
+    if (!path || is_there || !sim_environment("CUDASIM_ALONE", 0)) {
+        awaited.times = 0;
+        return;
+    }
+    if (!awaited.times || strncmp(awaited.path, path, NAME_SIZE - 1)) {
+        snprintf(awaited.path, NAME_SIZE, "%s", path);
+        awaited.since = now();
+        awaited.times = 0;
+    }
+    if (++awaited.times >= ASKED_OFTEN && now() - awaited.since >= (time_t)sim_patience())
+        tell(now() - awaited.since);
+    errno = saved;
+}

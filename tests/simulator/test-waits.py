@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test-waits.py CUDASIM LIBDIR RANK-WAITS: whoever waits for others for long says for whom, once, and goes on waiting."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CUDASIM, LIBDIR, RANK_WAITS = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:4])
+ENVIRONMENT = {**os.environ, "CUDASIM_PATIENCE": "1"}
+failures = 0
+
+
+def check(good, what):
+    global failures
+    if not good:
+        failures += 1
+        print(f"FAILED: {what}")
+
+
+def start(*command, options=(), **more):
+    return subprocess.Popen([CUDASIM, LIBDIR, *options, "--", *command], stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, **more)
+
+
+def ended(processes):
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def ranks(how, numbers):
+    return [start(RANK_WAITS, str(rank), how) for rank in numbers]
+
+
+def test_start():
+    """Rank 0 waits for both others, rank 2 for those below."""
+    for first, line in ((0, "rank 0 of 3 has waited 1 s for 1, 2 to start; it goes on waiting"),
+                        (2, "rank 2 of 3 has waited 1 s for 0, 1 to start; it goes on waiting")):
+        waiting = ranks("starts", [first])
+        said = waiting[0].stderr.readline()
+        check(said == f"cudasim: NCCL: {line}\n", f"{said!r}")
+        # It does go on: the others come, and all end well.
+        others = ranks("starts", {0, 1, 2} - {first})
+        codes = [process.wait() for process in waiting + others]
+        check(codes == [0, 0, 0], f"exit codes {codes}")
+        ended(waiting + others)
+
+
+def test_call():
+    """Rank 2 makes no call."""
+    both = ranks("reduces", [0, 1, 2])
+    said = [process.stderr.readline() for process in both[:2]]
+    wanted = [f"cudasim: NCCL: rank {rank} of 3 has waited 1 s for 2 to make the same call; it goes on waiting\n" for rank in range(2)]
+    check(said == wanted, f"{said}")
+    ended(both)
+
+
+def test_file(folder):
+    """A rank that is alone waits for a file of another one; it ends once the file is there."""
+    loop = "while [ ! -e flag ]; do sleep 0.1; done; echo ended >&2"
+    waiting = start("sh", "-c", loop, options=["--world-size", "4", "--rank", "3"], cwd=folder)
+    said = waiting.stderr.readline()
+    check(said.startswith("cudasim: rank 3 of 4 is simulated alone, and has waited ") and
+          " s for flag, which another rank may write; it goes on waiting: run that rank before" in said, f"{said!r}")
+    (pathlib.Path(folder) / "flag").touch()
+    rest = waiting.stderr.read()
+    check(rest == "ended\n" and not waiting.wait(), f"one line is enough: {rest!r}")
+
+
+test_start()
+test_call()
+with tempfile.TemporaryDirectory(prefix="memtap-test-") as WORK:
+    test_file(WORK)
+sys.exit(failures > 0)
