@@ -260,6 +260,17 @@ int mt_output_replace(struct mt_output *out, struct mt_output *next)
     return 0;
 }
 
+void mt_output_cut(struct mt_output *out, uint64_t size)
+{
+    if (mt_own_file_is_ours(&out->file) && !ftruncate(out->file.fd, (off_t)size))
+        out->size = size;
+}
+
+void mt_output_remove_older(const struct mt_output *out)
+{
+    unlink(other_name(out->path, MT_OLDER_SUFFIX).path); /* ours, as above */
+}
+
 void mt_output_close(struct mt_output *out)
 {
     mt_own_file_close(&out->file);

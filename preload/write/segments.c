@@ -81,6 +81,7 @@ static void replace(struct mt_output *old)
     mt_writer.output = *old;
     mt_tail_turn(&mt_writer.mark);
     mt_order_note(&mt_writer.order, !index);
+    mt_writer.committed = mt_writer.mark;
 }
 
 void mt_writer_turn_segment(void)
@@ -89,22 +90,25 @@ void mt_writer_turn_segment(void)
     struct mt_tail_mark mark = mt_writer.mark;
     struct mt_intern_position known = mt_writer.known;
     struct mt_trace_part older = mt_writer.older, here = mt_writer.here;
-    if (!mt_writer.live || mt_writer.output.size - here.base < mt_settings.keep_bytes)
+    bool is_large = mt_writer.output.size - here.base >= mt_settings.keep_bytes;
+    if (!mt_writer.live || (mt_writer.is_short ? !mt_writer_may_try() : !is_large))
         return;
     old = mt_writer.output;
     mt_writer.is_beginning = true;
     mt_writer.rc = mt_output_open_next(&old, &mt_writer.output);
     mt_writer.older = here;
     mt_writer.here =
-        (struct mt_trace_part){.events = mt_writer.events, .time_ns = mt_writer.last_ns};
+        (struct mt_trace_part){.events = mt_writer.so_far.events, .time_ns = mt_writer.last_ns};
     mt_writer_append_header(mark.trace_id);
     write_past();
+    mt_writer_write_shortage();
     mt_writer.here.base = mt_writer.output.size;
     if (!mt_writer.rc)
         replace(&old);
     mt_writer.is_beginning = false;
     if (!mt_writer.rc) {
         mt_watch_forget();
+        mt_writer_end_shortage();
         return;
     }
     mt_output_discard(&mt_writer.output);
@@ -113,6 +117,13 @@ void mt_writer_turn_segment(void)
     mt_writer.known = known;
     mt_writer.older = older;
     mt_writer.here = here;
-    mt_writer_keep_all(mt_writer.rc);
+    mt_writer_forget_shortage();
+    int rc = mt_writer.rc;
     mt_writer.rc = 0;
+    if (mt_writer_is_shortage(rc))
+        mt_writer_begin_shortage(rc);
+    else
+        mt_writer_keep_all(rc);
+    if (mt_writer.is_short && !mt_writer.live)
+        mt_writer_fail(-mt_writer.is_short); /* no segment will come */
 }

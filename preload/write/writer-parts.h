@@ -41,7 +41,16 @@ struct mt_writer {
     struct mt_order order;
     struct mt_intern_position known; /* definitions in the file */
     struct mt_tail_mark mark;        /* how far the file has got */
-    uint64_t start_ns, events, lost, last_ns;
+    struct mt_tail_mark committed;   /* the same, as the tail says it */
+    int is_short;                    /* the errno: there is no room, and nothing is written */
+    uint64_t unwritten;              /* events, meanwhile */
+    uint64_t tried_ns;               /* to begin a segment, meanwhile */
+    bool has_said_short;
+    uint64_t start_ns, last_ns;
+    struct {
+        uint64_t events, lost; /* of the trace */
+        uint64_t passed;       /* events, with those that were lost before */
+    } so_far, at_commit;
     struct mt_live *live;             /* NULL: keep all */
     struct mt_light *light;           /* NULL: tell all */
     uint64_t seen;                    /* events, also those that are not told */
@@ -94,6 +103,20 @@ void mt_writer_turn_segment(void);
 /* Return whether all of the program's threads have ended: the process would have ended, too, but
  * for us. */
 bool mt_writer_is_alone(void);
+
+/* A bounded trace has no room: go on without writing and count the events, until a segment can be
+ * begun. Return whether an error means that; begin; count what was taken since the last commit. */
+bool mt_writer_is_shortage(int rc);
+void mt_writer_begin_shortage(int rc);
+void mt_writer_count_shortage(void);
+
+/* Return whether it is time to try a segment; end the shortage with it. */
+bool mt_writer_may_try(void);
+void mt_writer_end_shortage(void);
+
+/* Write the loss of a shortage into the segment that is being begun, or take it back. */
+void mt_writer_write_shortage(void);
+void mt_writer_forget_shortage(void);
 
 /* Take a request of memtap save, before a drain: return whether there is a new one. Answer it after
  * the drain. */

@@ -95,7 +95,9 @@ static void give_up(int rc, const char *doing)
 
 void mt_writer_fail(int rc)
 {
-    if (!mt_writer.is_beginning)
+    if (!mt_writer.is_beginning && mt_writer_is_shortage(rc))
+        mt_writer_begin_shortage(rc);
+    else if (!mt_writer.is_beginning)
         give_up(rc, "write");
     else if (!mt_writer.rc)
         mt_writer.rc = rc;
@@ -106,6 +108,8 @@ void mt_writer_append(const void *bytes, size_t size)
     if (!mt_writer_is_open() || !size || mt_writer.rc)
         return;
     /* Anything may have been read from lost pages. */
+    if (mt_writer.is_short && !mt_writer.is_beginning)
+        return; /* counted, and not written */
     int rc = mt_guard_has_lost() ? -EIO : mt_output_append(&mt_writer.output, bytes, size);
     if (rc)
         mt_writer_fail(rc);
@@ -115,10 +119,15 @@ void mt_writer_append(const void *bytes, size_t size)
 static void commit(void)
 {
     mt_writer.mark.trace_size = mt_writer.output.size;
-    unsigned index = mt_tail_mark(&mt_writer.mark);
+    if (mt_writer.is_short)
+        mt_writer_count_shortage();
+    else
+        mt_writer.committed = mt_writer.mark;
+    unsigned index = mt_tail_mark(&mt_writer.committed);
     mt_order_note(&mt_writer.order, index);
-    mt_tail_turn(&mt_writer.mark);
+    mt_tail_turn(&mt_writer.committed);
     mt_order_note(&mt_writer.order, !index);
+    mt_writer.at_commit = mt_writer.so_far;
     mt_order_give_back(&mt_writer.order);
 }
 
@@ -139,7 +148,7 @@ int mt_writer_tell(const struct mt_event *event)
 {
     if (!mt_writer_is_open())
         return 0; /* it was closed a moment ago */
-    mt_writer.events++;
+    mt_writer.so_far.events++;
     int rc = mt_encoder_event(mt_writer.encoder, event);
     if (rc)
         give_up(rc, "write");
@@ -155,8 +164,9 @@ static void write_event(const struct mt_event *event)
     mt_writer.seen++;
     mt_watch_note(event);
     mt_limits_event(event, mt_writer.seen);
+    mt_writer.so_far.passed += event->kind == MT_LOST ? event->LOST.count : 1;
     if (event->kind == MT_LOST)
-        mt_writer.lost += event->LOST.count;
+        mt_writer.so_far.lost += event->LOST.count;
     if (mt_writer.light) {
         mt_writer_add_to_window(event);
         return;
@@ -292,7 +302,7 @@ static void write_head(void)
 static void say_where(void)
 {
     const char *path = mt_output_shown(&mt_writer.output);
-    unsigned long long n = mt_writer.events;
+    unsigned long long n = mt_writer.so_far.events;
     enum mt_file_place place = mt_own_file_place(&mt_writer.output.file, mt_writer.output.path);
     if (place == MT_FILE_OUT_OF_REACH)
         mt_message("%llu events in %s, which is out of reach of this process: it has changed its "
@@ -310,8 +320,10 @@ static void close_trace(void)
     const unsigned char *bytes;
     size_t size;
     struct mt_end end = {mt_writer.last_ns,
-                         mt_writer.events - mt_writer.older.events + mt_writer.older.carried,
-                         mt_writer.lost};
+                         mt_writer.so_far.events - mt_writer.older.events + mt_writer.older.carried,
+                         mt_writer.so_far.lost};
+    if (mt_writer_is_open() && mt_writer.is_short)
+        give_up(-mt_writer.is_short, "finish");
     if (!mt_writer_is_open())
         return; /* the tail has the rest */
     sign_roster(mt_writer_cpu_ns());

@@ -196,6 +196,27 @@ START_TEST(a_full_disk_ends_the_trace_only)
 }
 END_TEST
 
+/* 100,000 pairs take more than one of these files, and less than two. */
+START_TEST(a_bounded_trace_goes_on_when_there_is_room)
+{
+    const char *light = _i ? "MEMTAP_LIGHT=1" : "MEMTAP_LIGHT=0";
+    struct rlimit limit = {200000, 200000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    struct outcome o = run(ARGS("alloc-threads", "1", "100000"),
+                           ARGS("MEMTAP_KEEP=100M", "MEMTAP_OUTPUT=t.mtap", light));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_ptr_nonnull(strstr(o.errors, "memtap: cannot write t.mtap: File too large; memtap "
+                                           "counts the events, and writes again when there is "
+                                           "room\nmemtap: "));
+    struct counts c = read_counts(&o, "t.mtap");
+    ck_assert(c.is_complete);
+    ck_assert_uint_gt(c.lost, 0);
+    ck_assert_uint_gt(c.kind[MT_CUDA_MALLOC], 50000);
+    ck_assert_uint_eq(c.kind[MT_CUDA_MALLOC] + c.kind[MT_CUDA_FREE] + c.lost, 200000);
+    remove_outcome(&o);
+}
+END_TEST
+
 START_TEST(a_trace_that_has_gone_is_not_said_to_be_there)
 {
     struct outcome o =
@@ -385,6 +406,7 @@ int main(void)
     tcase_add_test(tests, a_missing_directory_is_said_once);
     tcase_add_loop_test(tests, what_is_no_file_is_refused, 0, 4);
     tcase_add_test(tests, a_full_disk_ends_the_trace_only);
+    tcase_add_loop_test(tests, a_bounded_trace_goes_on_when_there_is_room, 0, 2);
     tcase_add_test(tests, a_closed_descriptor_is_left_alone);
     tcase_add_loop_test(tests, descriptors_are_high_and_not_inherited, 0,
                         sizeof descriptors / sizeof *descriptors);
