@@ -131,7 +131,7 @@ static int start(struct search *search, unsigned rank)
     struct trial *trial = &search->trial[search->n_trials];
     *trial = (struct trial){.rank = rank, .job = search->job};
     snprintf(trial->text, sizeof trial->text, "%u", rank);
-    trial->job.rank = trial->text;
+    trial->job.count[MT_JOB_RANK] = trial->text;
     trial->attempt.number = search->n_trials + 1;
     int rc = rank ? unsetenv(GROUPS) : setenv(GROUPS, search->groups, 1);
     if (!rc)
@@ -341,9 +341,9 @@ static int fill_job(const struct mt_command *command, struct search *search, cha
     job->is_smaller = simulation->memory != NULL;
     job->fraction = 1;
     job->timeout_s = TIMEOUT_S;
-    job->gpus = simulation->gpus;
+    job->count[MT_JOB_CARDS] = simulation->gpus;
     job->values = simulation->values;
-    job->world_size = simulation->world_size;
+    job->count[MT_JOB_RANKS] = simulation->world_size;
     job->temporary = search->folder;
     return 0;
 }

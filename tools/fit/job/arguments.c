@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arguments.h"
 #include "analyzer/support/text.h"
-#include "simulator/launch.h"
 #include "tools/launch/program.h"
 #include "tools/launch/pytorch-check.h"
 #include "tools/launch/simulation.h"
@@ -185,11 +184,24 @@ static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int
                     const char *value)
 {
     struct mt_job *job = &arguments->job;
+    const struct {
+        int letter;
+        const char **text;
+    } texts[] = {{'s', &typed->cards},
+                 {'m', &typed->memory},
+                 {'n', &job->count[MT_JOB_CARDS]},
+                 {PROCESSES, &job->count[MT_JOB_PROCESSES]},
+                 {WORLD, &job->count[MT_JOB_RANKS]},
+                 {RANK, &job->count[MT_JOB_RANK]},
+                 {PICTURE, &arguments->picture},
+                 {FOLDER, &arguments->folder}};
     uint64_t bytes;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].letter == letter) {
+            *texts[i].text = value;
+            return 0;
+        }
     switch (letter) {
-    case 's':
-        typed->cards = value;
-        return 0;
     case 'V':
         return read_vary(job, typed, value);
     case ENVIRONMENT:
@@ -203,21 +215,6 @@ static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int
         return mt_read_time(typed->command, "timeout", value, 0.001, 1e9, &job->timeout_s);
     case 'j':
         return read_count(typed, "jobs", value, &arguments->jobs);
-    case PROCESSES:
-        job->processes = value;
-        return 0;
-    case WORLD:
-        job->world_size = value;
-        return 0;
-    case RANK:
-        job->rank = value;
-        return 0;
-    case 'n':
-        job->gpus = value;
-        return 0;
-    case 'm':
-        typed->memory = value;
-        return 0;
     case VALUES:
         job->values = value;
         return mt_read_size(typed->command, "values", value, &bytes);
@@ -226,12 +223,6 @@ static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int
         return 0;
     case 'f':
         return mt_read_format(typed->command, value, &arguments->format);
-    case PICTURE:
-        arguments->picture = value;
-        return 0;
-    case FOLDER:
-        arguments->folder = value;
-        return 0;
     default:
         arguments->is_quiet = true;
         return 0;
@@ -244,9 +235,8 @@ static bool has_place(const struct mt_job *job, const char *name)
     for (size_t i = 0; i < job->n_words; i++)
         if (mt_has_place(job->words[i], name))
             return 1;
-    const char *const counts[] = {job->processes, job->gpus, job->world_size, job->rank};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i] && mt_has_place(counts[i], name))
+    for (size_t i = 0; i < MT_JOB_COUNT_LIMIT; i++)
+        if (job->count[i] && mt_has_place(job->count[i], name))
             return 1;
     return 0;
 }
@@ -285,35 +275,28 @@ static int place_variables(struct mt_job *job, const struct typed *typed)
     return 0;
 }
 
-/* Check a number of ranks or cards, or a place for one. */
-static int check_count(const struct mt_job *job, const struct typed *typed, const char *option,
-                       const char *text, unsigned least, unsigned most)
-{
-    unsigned number;
-    bool is_good = !text || (!mt_product_read(text, &number) && number >= least && number <= most);
-    for (size_t i = 0; !is_good && i < job->n_variables; i++)
-        is_good = mt_has_place(text, job->variable[i].name);
-    return is_good
-               ? 0
-               : mt_fail_usage(typed->command,
-                               "--%s %s: not a number from %u to %u, nor the {NAME} of a --vary",
-                               option, text, least, most);
-}
-
+/* Check the numbers of ranks and cards, or the places for them. */
 static int check_counts(const struct mt_job *job, const struct typed *typed)
 {
-    if (job->rank && !job->world_size)
+    if (job->count[MT_JOB_RANK] && !job->count[MT_JOB_RANKS])
         return mt_fail_usage(typed->command, "--rank %s: of how many? Give --world-size too",
-                             job->rank);
-    if (job->processes && job->world_size)
+                             job->count[MT_JOB_RANK]);
+    if (job->count[MT_JOB_PROCESSES] && job->count[MT_JOB_RANKS])
         return mt_fail_usage(typed->command, "--nproc starts all ranks, and --world-size one that "
                                              "is alone; give one of them");
-    int code = check_count(job, typed, "nproc", job->processes, 1, SIM_MAX_GPUS);
-    if (!code)
-        code = check_count(job, typed, "gpus", job->gpus, 1, SIM_MAX_GPUS);
-    if (!code)
-        code = check_count(job, typed, "world-size", job->world_size, 1, SIM_MAX_RANKS);
-    return code ? code : check_count(job, typed, "rank", job->rank, 0, SIM_MAX_RANKS - 1);
+    for (unsigned i = 0; i < MT_JOB_COUNT_LIMIT; i++) {
+        const struct mt_job_count_form *form = &mt_job_count_form[i];
+        const char *text = job->count[i];
+        unsigned number;
+        bool is_good = !text || mt_job_count_read(text, i, form->most, &number);
+        for (size_t j = 0; !is_good && j < job->n_variables; j++)
+            is_good = mt_has_place(text, job->variable[j].name);
+        if (!is_good)
+            return mt_fail_usage(typed->command,
+                                 "--%s %s: not a number from %u to %u, nor the {NAME} of a --vary",
+                                 form->option, text, form->least, form->most);
+    }
+    return 0;
 }
 
 /* Refuse a program that is not there, which need not be run five times. */

@@ -103,18 +103,48 @@ static size_t place_length(const char *text, const char *name)
     return *text == '{' && !strncmp(text + 1, name, n) && text[n + 1] == '}' ? n + 2 : 0;
 }
 
-int mt_product_read(const char *text, unsigned *number)
+const struct mt_job_count_form mt_job_count_form[] = {
+#define MT_JOB_FORM(id, ...) {__VA_ARGS__},
+    MT_JOB_COUNTS(MT_JOB_FORM)
+#undef MT_JOB_FORM
+};
+
+bool mt_job_count_read(const char *text, enum mt_job_count which, unsigned most, unsigned *number)
 {
     uint64_t product = 1;
     char *end;
+    *number = 0;
     do {
         uint64_t factor = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : UINT64_MAX;
         if (factor > UINT32_MAX || (product *= factor) > UINT32_MAX)
-            return -EINVAL;
+            return false;
         text = end + 1;
     } while (*end == '*');
-    *number = (unsigned)product;
-    return *end ? -EINVAL : 0;
+    *number = *end ? 0 : (unsigned)product;
+    return !*end && *number >= mt_job_count_form[which].least && *number <= most;
+}
+
+int mt_job_counts(const struct mt_job *job, struct mt_choice choice,
+                  unsigned count[MT_JOB_COUNT_LIMIT], char *why, size_t size)
+{
+    int rc = 0;
+    memset(count, 0, MT_JOB_COUNT_LIMIT * sizeof *count);
+    for (unsigned i = 0; i < MT_JOB_COUNT_LIMIT; i++) {
+        const struct mt_job_count_form *form = &mt_job_count_form[i];
+        unsigned most =
+            i == MT_JOB_RANK && count[MT_JOB_RANKS] ? count[MT_JOB_RANKS] - 1 : form->most;
+        count[i] = i == MT_JOB_PROCESSES ? 1 : i == MT_JOB_CARDS ? count[MT_JOB_PROCESSES] : 0;
+        if (!job->count[i])
+            continue;
+        char *filled = mt_job_fill(job, choice, job->count[i]);
+        if ((!filled || !mt_job_count_read(filled, i, most, &count[i])) && !rc) {
+            snprintf(why, size, "--%s %s: not a number from %u to %u", form->option,
+                     filled ? filled : job->count[i], form->least, most);
+            rc = -EINVAL;
+        }
+        free(filled);
+    }
+    return rc;
 }
 
 bool mt_has_place(const char *text, const char *name)

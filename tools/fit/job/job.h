@@ -6,6 +6,7 @@
 #define MT_FIT_JOB_H
 
 #include "simulator/catalogue.h"
+#include "simulator/launch.h"
 #include "variable.h"
 
 #include <stdbool.h>
@@ -34,6 +35,28 @@ enum mt_fit_end {
 };
 
 const char *mt_fit_end_name(enum mt_fit_end end);
+
+/* Numbers of a run: as such, "{NAME}", or products: "{tp}*{dp}". O(enumerator, option, least, most)
+ */
+/* clang-format off */
+#define MT_JOB_COUNTS(O)                                                                           \
+    O(PROCESSES, "nproc", 1, SIM_MAX_GPUS)                                                         \
+    O(CARDS, "gpus", 1, SIM_MAX_GPUS) /* by default as many */                                     \
+    O(RANKS, "world-size", 1, SIM_MAX_RANKS) /* 0: no rank is alone */                             \
+    O(RANK, "rank", 0, SIM_MAX_RANKS - 1)
+/* clang-format on */
+
+enum mt_job_count {
+#define MT_JOB_ENUM(id, ...) MT_JOB_##id,
+    MT_JOB_COUNTS(MT_JOB_ENUM)
+#undef MT_JOB_ENUM
+        MT_JOB_COUNT_LIMIT
+};
+
+extern const struct mt_job_count_form {
+    const char *option;
+    unsigned least, most;
+} mt_job_count_form[MT_JOB_COUNT_LIMIT];
 
 /* What a run showed. All sizes in bytes, of the fullest card of the run. */
 struct mt_outcome {
@@ -69,9 +92,7 @@ struct mt_job {
     size_t n_cards;
     bool is_smaller; /* the job may not have all of each card */
     double fraction;
-    /* Numbers, "{NAME}", or products: "{tp}*{dp}". NULL: one; of world_size: no rank is alone; of
-     * rank: the first. */
-    const char *gpus, *processes, *world_size, *rank;
+    const char *count[MT_JOB_COUNT_LIMIT]; /* NULL: not given */
     const char *values;    /* tensors up to this size are computed; NULL: the default */
     bool allows_unknown;   /* borders are shown though sizes hang on unknown values */
     uint32_t steps;        /* a run ends after so many; 0: when they repeat */
@@ -125,8 +146,13 @@ char *mt_job_fill(const struct mt_job *job, struct mt_choice choice, const char 
 char **mt_job_words(const struct mt_job *job, struct mt_choice choice);
 void mt_words_free(char **words);
 
-/* Read a number, or numbers with * between. 0 or -EINVAL. */
-int mt_product_read(const char *text, unsigned *number);
+/* Read a number, or numbers with * between. Return whether it is one from the form's least to
+ * `most`. */
+bool mt_job_count_read(const char *text, enum mt_job_count which, unsigned most, unsigned *number);
+
+/* Find all numbers of a run. 0, or -EINVAL and what is wrong with the first that is. */
+int mt_job_counts(const struct mt_job *job, struct mt_choice choice,
+                  unsigned count[MT_JOB_COUNT_LIMIT], char *why, size_t size);
 
 /* Return whether a text has "{NAME}". */
 bool mt_has_place(const char *text, const char *name);

@@ -5,7 +5,6 @@
 #include "output.h"
 #include "processes.h"
 #include "requests.h"
-#include "simulator/launch.h"
 #include "watch.h"
 
 #include <ctype.h>
@@ -234,12 +233,10 @@ static int begin(struct kept *kept)
         snprintf(why, sizeof outcome->last, "out of memory");
         return -ENOMEM;
     }
-    rc = mt_run_processes(kept->job, kept->attempt->choice, &kept->processes, why,
-                          sizeof outcome->last);
+    rc = mt_run_start(kept->attempt, kept->job, kept->folder, kept->pid, &kept->processes, why,
+                      sizeof outcome->last);
     kept->running = kept->processes;
-    return rc ? rc
-              : mt_run_start(kept->attempt, kept->job, kept->folder, kept->processes, kept->pid,
-                             why, sizeof outcome->last);
+    return rc;
 }
 
 /* End all processes. `memtap run` writes its program's end into the trace. */

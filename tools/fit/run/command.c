@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
-#include "simulator/launch.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -14,48 +13,6 @@
 #include <unistd.h>
 
 #define OPTIONS 24u /* words of `memtap run` before the command */
-
-/* Read a number that is given as such, as "{NAME}" or as a product; without a text, leave it. */
-static int read_count(const struct mt_job *job, struct mt_choice choice, const char *text,
-                      unsigned least, unsigned most, unsigned *count, const char *option, char *why,
-                      size_t size)
-{
-    if (!text)
-        return 0;
-    unsigned number = 0;
-    char *filled = mt_job_fill(job, choice, text);
-    int is_good = filled && !mt_product_read(filled, &number) && number >= least && number <= most;
-    if (!is_good)
-        snprintf(why, size, "--%s %s: not a number from %u to %u", option, filled ? filled : text,
-                 least, most);
-    *count = number;
-    free(filled);
-    return is_good ? 0 : -EINVAL;
-}
-
-int mt_run_processes(const struct mt_job *job, struct mt_choice choice, unsigned *processes,
-                     char *why, size_t size)
-{
-    *processes = 1;
-    return read_count(job, choice, job->processes, 1, SIM_MAX_GPUS, processes, "nproc", why, size);
-}
-
-/* The numbers of a run. */
-struct counts {
-    unsigned cards, ranks, rank; /* ranks: 0: none is alone */
-};
-
-static int read_counts(const struct mt_job *job, struct mt_choice choice, struct counts *counts,
-                       char *why, size_t size)
-{
-    int rc = read_count(job, choice, job->gpus, 1, SIM_MAX_GPUS, &counts->cards, "gpus", why, size);
-    if (!rc)
-        rc = read_count(job, choice, job->world_size, 1, SIM_MAX_RANKS, &counts->ranks,
-                        "world-size", why, size);
-    return rc || !job->world_size ? rc
-                                  : read_count(job, choice, job->rank, 0, counts->ranks - 1,
-                                               &counts->rank, "rank", why, size);
-}
 
 /* --- the environment -------------------------------------------------------------------------- */
 
@@ -123,12 +80,12 @@ static void add(struct line *line, const char *word, const char *value)
 
 /* Add "memtap run ..." up to the command. */
 static void add_run(struct line *line, const struct mt_attempt *attempt, const struct mt_job *job,
-                    const struct counts *counts, bool is_for_user)
+                    const unsigned count[MT_JOB_COUNT_LIMIT], bool is_for_user)
 {
     const struct mt_fit_card *card = &job->card[attempt->card];
-    snprintf(line->cards, sizeof line->cards, "%u", counts->cards);
-    snprintf(line->ranks, sizeof line->ranks, "%u", counts->ranks);
-    snprintf(line->rank, sizeof line->rank, "%u", counts->rank);
+    snprintf(line->cards, sizeof line->cards, "%u", count[MT_JOB_CARDS]);
+    snprintf(line->ranks, sizeof line->ranks, "%u", count[MT_JOB_RANKS]);
+    snprintf(line->rank, sizeof line->rank, "%u", count[MT_JOB_RANK]);
     snprintf(line->memory, sizeof line->memory, "%" PRIu64,
              attempt->is_huge ? MT_HUGE_CARD : card->memory);
     add(line, "memtap", "run");
@@ -140,11 +97,11 @@ static void add_run(struct line *line, const struct mt_attempt *attempt, const s
     add(line, "--simulate", card->gpu->name);
     if (attempt->is_huge || job->is_smaller)
         add(line, "--memory", line->memory);
-    if (job->gpus || job->processes)
+    if (job->count[MT_JOB_CARDS] || job->count[MT_JOB_PROCESSES])
         add(line, "--gpus", line->cards);
-    if (counts->ranks)
+    if (count[MT_JOB_RANKS])
         add(line, "--world-size", line->ranks);
-    if (counts->ranks && job->rank)
+    if (count[MT_JOB_RANKS] && job->count[MT_JOB_RANK])
         add(line, "--rank", line->rank);
     if (job->values)
         add(line, "--values", job->values);
@@ -179,17 +136,18 @@ static void become(const struct line *line, char *const *command, unsigned rank,
 }
 
 int mt_run_start(const struct mt_attempt *attempt, const struct mt_job *job, const char *folder,
-                 unsigned processes, pid_t *pid, char *why, size_t size)
+                 pid_t *pid, unsigned *started, char *why, size_t size)
 {
-    struct counts counts = {.cards = processes};
+    unsigned count[MT_JOB_COUNT_LIMIT], processes;
     struct line line = {.n = 0};
-    int rc = read_counts(job, attempt->choice, &counts, why, size);
+    int rc = mt_job_counts(job, attempt->choice, count, why, size);
     if (rc)
         return rc;
+    *started = processes = count[MT_JOB_PROCESSES];
     char **words = mt_job_words(job, attempt->choice);
     if (!words || set_variables(job, attempt->choice) || set_port(processes))
         rc = -ENOMEM;
-    add_run(&line, attempt, job, &counts, false);
+    add_run(&line, attempt, job, count, false);
     for (unsigned rank = 0; rank < processes && !rc; rank++) {
         set_output(&line, folder, rank);
         pid[rank] = fork();
@@ -237,14 +195,13 @@ char *mt_attempt_line(const struct mt_attempt *attempt, const struct mt_job *job
     char *text = NULL, why[64];
     size_t size;
     struct line line = {.n = 0};
-    struct counts counts = {.cards = 1};
-    mt_run_processes(job, attempt->choice, &counts.cards, why, sizeof why);
-    read_counts(job, attempt->choice, &counts, why, sizeof why);
+    unsigned count[MT_JOB_COUNT_LIMIT];
+    mt_job_counts(job, attempt->choice, count, why, sizeof why);
     char **words = mt_job_words(job, attempt->choice);
     FILE *out = words ? open_memstream(&text, &size) : NULL;
     if (out)
         put_variables(out, attempt, job);
-    add_run(&line, attempt, job, &counts, true);
+    add_run(&line, attempt, job, count, true);
     for (size_t i = 0; out && i < line.n; i++)
         fprintf(out, "%s%s", i ? " " : "", line.word[i]);
     for (size_t i = 0; out && words[i]; i++) {

@@ -5,13 +5,10 @@
 
 #include "attempt.h"
 
-/* Count the processes of the command that a run has. 0, or -EINVAL and why. */
-int mt_run_processes(const struct mt_job *job, struct mt_choice choice, unsigned *processes,
-                     char *why, size_t size);
-
-/* Start them, with their traces in the folder: pid[i] of each. 0; or a negative errno and why. */
+/* Start its processes, with their traces in the folder: pid[i] of each, as many as SIM_MAX_GPUS. 0;
+ * or a negative errno and why. */
 int mt_run_start(const struct mt_attempt *attempt, const struct mt_job *job, const char *folder,
-                 unsigned processes, pid_t *pid, char *why, size_t size);
+                 pid_t *pid, unsigned *started, char *why, size_t size);
 
 /* Return the command of a run, as a user would type it to repeat it; malloc'ed, or NULL. */
 char *mt_attempt_line(const struct mt_attempt *attempt, const struct mt_job *job);

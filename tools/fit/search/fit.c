@@ -3,15 +3,20 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/progress.h"
 #include "analyzer/support/room.h"
-#include "next.h"
 #include "tools/fit/run/machine.h"
 
+#include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #define PAUSE_NS 20000000
+#define LIKELY 0.3 /* part of PyTorch's cache that has to be there */
+#define NEAR 32    /* values: below, two runs are enough */
+#define FAR 1.5
+#define REFUSALS 3u /* of small values; then the program takes none */
 
 static volatile sig_atomic_t signal_seen;
 
@@ -62,6 +67,236 @@ static uint64_t host_free(const struct mt_fit *fit)
     return have > to_come ? have - to_come : 0;
 }
 
+const struct mt_outcome *mt_fit_outcome(const struct mt_fit *fit, size_t line, size_t card,
+                                        size_t position)
+{
+    for (size_t i = fit->n_attempts; i-- > 0;) {
+        const struct mt_attempt *attempt = &fit->attempt[i];
+        if (attempt->choice.line == line && attempt->choice.at == position && !attempt->keeper &&
+            (attempt->is_huge ? card == MT_ANY_ROOM : card == attempt->card))
+            return attempt->outcome;
+    }
+    return NULL;
+}
+
+unsigned mt_fit_runs(const struct mt_fit *fit, size_t line, size_t card)
+{
+    return mt_fit_search(fit, line, card)->runs + fit->line[line].n_over;
+}
+
+/* --- on a card that has room for anything ----------------------------------------------------- */
+
+static void ask(struct mt_fit_line *line, size_t position)
+{
+    for (size_t i = 0; i < line->n_shared; i++)
+        if (line->shared[i] == position)
+            return;
+    if (line->n_shared < MT_SHARED_RUNS)
+        line->shared[line->n_shared++] = position;
+}
+
+/* Ask for the smallest value, and one in the geometric middle. */
+static void plan(const struct mt_job *job, struct mt_fit_line *line)
+{
+    size_t n = mt_job_positions(job);
+    double first = (double)mt_job_searched_value(job, 0),
+           last = (double)mt_job_searched_value(job, n - 1);
+    size_t middle = mt_position_below(job, nextafter(sqrt(fmax(first, 1) * last), INFINITY));
+    if (n < 3)
+        return;
+    ask(line, 0);
+    ask(line, middle ? middle : 1);
+}
+
+/* Ask for one more run where the border is far from what was run: that makes all guesses good. */
+static void ask_near(const struct mt_fit *fit, struct mt_fit_line *line)
+{
+    const struct mt_job *job = fit->job;
+    const struct mt_estimate *estimate = &line->estimate;
+    uint64_t memory = mt_room_of_card(job, mt_job_largest_card(job));
+    double border = mt_estimate_border(estimate, memory, LIKELY),
+           last = (double)mt_job_searched_value(job, mt_job_positions(job) - 1);
+    if (estimate->n != 2)
+        return;
+    double most = (double)estimate->point[1].value;
+    border = border > last ? last : border;
+    if (border >= NEAR && (border >= FAR * most || border <= most / FAR))
+        ask(line, mt_position_below(job, nextafter(border, INFINITY)));
+}
+
+/* Ask for twice the value and so on where the smallest is refused (BatchNorm refuses a batch of 1).
+ */
+static void ask_further(const struct mt_fit *fit, size_t i, size_t position)
+{
+    struct mt_fit_line *line = &fit->line[i];
+    size_t next = 2 * position + 1;
+    unsigned refused = 0;
+    for (size_t j = 0; j < line->n_shared; j++) {
+        const struct mt_outcome *outcome = mt_fit_outcome(fit, i, MT_ANY_ROOM, line->shared[j]);
+        if (outcome && outcome->end == MT_FIT_FITS && line->shared[j] <= next)
+            return;
+        refused += outcome && outcome->end != MT_FIT_FITS;
+    }
+    if (refused <= REFUSALS && next < mt_job_positions(fit->job))
+        ask(line, next);
+}
+
+/* Begin where the program takes values: positions below are not looked at any more. */
+static void begin_searches(struct mt_fit *fit, size_t i)
+{
+    struct mt_fit_line *line = &fit->line[i];
+    size_t first = MT_NONE;
+    for (size_t j = 0; j < line->n_shared; j++)
+        if (mt_fit_outcome(fit, i, MT_ANY_ROOM, line->shared[j])->end == MT_FIT_FITS &&
+            line->shared[j] < first)
+            first = line->shared[j];
+    for (size_t card = 0; card < fit->job->n_cards; card++) {
+        mt_fit_search(fit, i, card)->first = first;
+        mt_fit_search(fit, i, card)->may_fall = mt_estimate_falls(&line->estimate);
+    }
+    line->is_refused = first == MT_NONE;
+}
+
+static void learn_shared(struct mt_fit *fit, const struct mt_attempt *attempt)
+{
+    size_t at = attempt->choice.at;
+    struct mt_fit_line *line = &fit->line[attempt->choice.line];
+    line->n_over++;
+    if (attempt->outcome->end != MT_FIT_FITS)
+        line->refusal = (size_t)(attempt - fit->attempt);
+    if (attempt->outcome->end == MT_FIT_REFUSED && at < mt_job_positions(fit->job) / 2)
+        ask_further(fit, attempt->choice.line, at);
+    if (line->n_over == line->n_shared)
+        ask_near(fit, line);
+    if (line->n_over == line->n_shared)
+        begin_searches(fit, attempt->choice.line);
+}
+
+/* --- on the cards ----------------------------------------------------------------------------- */
+
+/* Begin the searches of a line. */
+static void begin_line(struct mt_fit *fit, size_t line)
+{
+    fit->line[line].cache = -1;
+    plan(fit->job, &fit->line[line]);
+    for (size_t card = 0; card < fit->job->n_cards; card++)
+        *mt_fit_search(fit, line, card) = (struct mt_card_search){.job = fit->job,
+                                                                  .line = &fit->line[line],
+                                                                  .card = card,
+                                                                  .fits = MT_NONE,
+                                                                  .fails = MT_NONE,
+                                                                  .top = MT_NONE,
+                                                                  .hole = MT_NONE,
+                                                                  .stopped_at = MT_NONE};
+}
+
+/* Return whether on a card of a line the last value has turned out to fit, though others do not. */
+static bool has_surprise(const struct mt_fit *fit, size_t line)
+{
+    for (size_t card = 0; card < fit->job->n_cards; card++)
+        if (mt_fit_search(fit, line, card)->top != MT_NONE)
+            return true;
+    return false;
+}
+
+/* Return whether to run the last value, which shows whether memory goes on rising up to there: on
+ * the largest card, and on the others if it does not; unless the host is too small for it. */
+static bool wants_top(const struct mt_fit *fit, size_t line, const struct mt_card_search *search,
+                      uint64_t host_free)
+{
+    uint64_t value = mt_job_searched_value(fit->job, mt_job_positions(fit->job) - 1);
+    return (search->card == mt_job_largest_card(fit->job) || has_surprise(fit, line)) &&
+           mt_search_wants_top(search) &&
+           mt_estimate_host(&fit->line[line].estimate, value) < host_free;
+}
+
+static bool next_of_line(const struct mt_fit *fit, size_t i, uint64_t host_free,
+                         struct mt_attempt *next)
+{
+    struct mt_fit_line *line = &fit->line[i];
+    *next = (struct mt_attempt){.choice = {.line = i}};
+    if (line->n_started < line->n_shared) {
+        next->choice.at = line->shared[line->n_started++];
+        next->is_huge = true;
+        next->card = mt_job_largest_card(fit->job);
+        return true;
+    }
+    for (size_t card = 0; line->n_over == line->n_shared && card < fit->job->n_cards; card++) {
+        struct mt_card_search *search = mt_fit_search(fit, i, card);
+        next->card = card;
+        if (search->is_running || line->is_refused)
+            continue;
+        search->is_running = mt_search_next(search, &next->choice.at) ||
+                             mt_search_wants_hole(search, &next->choice.at);
+        if (!search->is_running && wants_top(fit, i, search, host_free)) {
+            next->choice.at = mt_job_positions(fit->job) - 1;
+            search->is_running = true;
+        }
+        if (search->is_running)
+            return true;
+    }
+    return false;
+}
+
+/* Find the next run, which counts as started. host_free: bytes of the host's memory. */
+static bool find_next(const struct mt_fit *fit, uint64_t host_free, struct mt_attempt *next)
+{
+    for (size_t i = 0; i < fit->job->n_lines; i++)
+        if (next_of_line(fit, i, host_free, next))
+            return true;
+    return false;
+}
+
+static void learn_own(struct mt_fit *fit, const struct mt_attempt *attempt)
+{
+    struct mt_fit_line *line = &fit->line[attempt->choice.line];
+    struct mt_card_search *search = mt_fit_search(fit, attempt->choice.line, attempt->card);
+    mt_search_learn(search, attempt->choice.at, attempt->outcome->end);
+    if (attempt->outcome->end == MT_FIT_FULL && !attempt->choice.at)
+        ask(line, 0); /* what it takes where there is room is shown */
+    double cache = mt_search_cache(search);
+    line->cache = cache < 0 ? line->cache : cache;
+}
+
+/* Add what a run took, and what it asked for. */
+static int add_figures(struct mt_fit *fit, struct mt_attempt *attempt)
+{
+    const struct mt_outcome *outcome = attempt->outcome;
+    struct mt_fit_line *line = &fit->line[attempt->choice.line];
+    uint64_t context = fit->job->card[attempt->card].gpu->context,
+             value = mt_job_searched_value(fit->job, attempt->choice.at);
+    struct mt_prediction_run run = {
+        .value = value, .context = context, .is_whole = outcome->end == MT_FIT_FITS};
+    struct mt_estimate_point point = {.value = value,
+                                      .used = outcome->used > context ? outcome->used - context : 0,
+                                      .floor =
+                                          outcome->floor > context ? outcome->floor - context : 0,
+                                      .host = outcome->host};
+    if (attempt->asked > 0)
+        mt_request_log_read(&run.log, attempt->asked);
+    attempt->asked = 0;
+    int rc = mt_prediction_add(&line->predictor, run);
+    return rc || !run.is_whole ? rc : mt_estimate_add(&line->estimate, point);
+}
+
+/* Learn from a run that has ended. 0; -ENOMEM; or -ECANCELED: sizes hang on values that were not
+ * computed, so that a border could be too high. */
+static int learn(struct mt_fit *fit, struct mt_attempt *attempt)
+{
+    int rc = fit->job->searched < 0 ? 0 : add_figures(fit, attempt);
+    if (rc)
+        return rc;
+    if (*attempt->outcome->unknown && !fit->job->allows_unknown)
+        return -ECANCELED;
+    if (attempt->outcome->host > fit->most_host)
+        fit->most_host = attempt->outcome->host;
+    if (attempt->is_huge)
+        learn_shared(fit, attempt);
+    else
+        learn_own(fit, attempt);
+    return 0;
+}
+
 /* --- runs ------------------------------------------------------------------------------------- */
 
 static unsigned count_running(const struct mt_fit *fit)
@@ -91,7 +326,7 @@ static int start_some(struct mt_fit *fit)
     int rc = 0;
     for (; !rc && (!running || running < most); running++) {
         uint64_t room = host_free(fit);
-        if ((running && room <= expected(fit)) || !mt_fit_next(fit, room, &next))
+        if ((running && room <= expected(fit)) || !find_next(fit, room, &next))
             break;
         rc = start(fit, &next);
     }
@@ -108,7 +343,7 @@ static int conclude(struct mt_fit *fit, struct mt_attempt *attempt, int status)
         snprintf(attempt->outcome->last, sizeof attempt->outcome->last,
                  "the process that watched the run was killed");
     }
-    int rc = mt_fit_learn(fit, attempt);
+    int rc = learn(fit, attempt);
     if (!fit->signal && fit->show)
         fit->show(fit, attempt);
     return rc;
@@ -146,7 +381,7 @@ static int begin(struct mt_fit *fit)
     if (!fit->line || !fit->search)
         return -ENOMEM;
     for (size_t i = 0; i < job->n_lines; i++)
-        mt_fit_begin(fit, i);
+        begin_line(fit, i);
     watch_signals();
     return 0;
 }

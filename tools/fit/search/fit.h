@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the runs of a job, several at a time, until the border is known for every line and card.
+ * The first runs of a line are made on a card that has room for anything: what they took says for
+ * all cards where to look first. Where the program refuses its smallest value, larger ones are
+ * tried.
  */
 #ifndef MT_FIT_H
 #define MT_FIT_H
