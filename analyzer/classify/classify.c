@@ -465,7 +465,8 @@ static void look_at_makers(struct mt_rule_context *context, const struct mt_verd
 static bool may_be_copy(const struct mt_rule_context *context, const struct mt_verdict *verdict)
 {
     return verdict->rule->certainty == MT_GUESS || verdict->rule->holds == is_kept_attribute ||
-           may_be_wrapped_copy(context, verdict->block) || may_be_detached(verdict->block);
+           verdict->rule->holds == saved || may_be_wrapped_copy(context, verdict->block) ||
+           may_be_detached(verdict->block);
 }
 
 /* Classify twice: the first verdicts show the parameters, which the rules for copies need. Only

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Equal-size sets: a line that makes a block for every trained parameter, of its size or in another
- * precision, makes copies of the parameters, whatever the program names them.
+ * Equal-size sets: a line that makes a block for every trained parameter at once, of its size or in
+ * another precision, makes copies of the parameters, whatever the program names them.
  */
 #ifndef MT_EQUAL_SETS_H
 #define MT_EQUAL_SETS_H
@@ -12,13 +12,15 @@
 #include "heap.h"
 
 struct mt_equal_sets {
-    struct mt_address_map sizes; /* parameters' */
+    struct mt_address_map sizes;  /* parameters' -> how many */
+    struct mt_address_map narrow; /* likewise, without those of 32 bits and more */
     size_t parameters;
-    struct mt_address_map sites; /* stack -> index of its counts, from 1 */
+    struct mt_address_map sites; /* stack and backward -> index of its counts, from 1 */
+    struct mt_address_map made;  /* a site's blocks of one size -> how many */
     struct mt_copy_site {
         uint64_t bytes, same, wider; /* of all its blocks, of blocks of a parameter's size, and of
                                       * blocks of double that */
-        size_t blocks;               /* matched ones */
+        size_t parameters;           /* that have their block */
     } *site;
     size_t n_sites, capacity;
 };
@@ -27,7 +29,7 @@ struct mt_equal_sets {
 void mt_equal_sets_clear(struct mt_equal_sets *sets);
 
 /* Add first every parameter, then every block that may be a copy; site: the stack of its Python
- * line, 0: none. 0 or -ENOMEM. */
+ * line, 0: none. A line that makes one block an iteration makes no set. 0 or -ENOMEM. */
 int mt_equal_sets_add_parameter(struct mt_equal_sets *sets, const struct mt_block *block);
 int mt_equal_sets_add(struct mt_equal_sets *sets, const struct mt_block *block, uint32_t site);
 
