@@ -16,7 +16,7 @@ enum {
     TYPE_FLAGS = 168,
     TYPE_BASE = 256,
     TYPE_DICT = 264,
-    TYPE_DICT_OFFSET = 288, /* up to 3.10 */
+    TYPE_DICT_OFFSET = 288,
     TYPE_MRO = 344,
     ITEMS_SIZE = 16,
     LIST_ITEMS = 24, /* their address */
@@ -179,22 +179,32 @@ static int open_values(const struct mt_python_layout *layout, uint64_t type, uin
     return 0;
 }
 
-/* Up to 3.10 the type says where the dict is; from 3.11 on it stands before the object. Values are,
- * in 3.11, beside the dict; in 3.12 in its place, with a mark; in 3.13 behind the object. */
+/* Return where an object of the type has the dict of its attributes; 0: nowhere. Up to 3.10 the
+ * type says so, later of C's types only (types.SimpleNamespace). */
+static uint64_t dict_offset(uint64_t type, bool is_alive)
+{
+    uint64_t at;
+    return read_as(is_alive, type + TYPE_DICT_OFFSET, &at, sizeof at) || at > 4096 ? 0 : at;
+}
+
+/* From 3.11 on the dict stands before the object. Values are, in 3.11, beside the dict; in 3.12 in
+ * its place, with a mark; in 3.13 behind the object. */
 static int find_attributes(const struct mt_python_layout *layout, uint64_t object, uint64_t type,
                            bool is_alive, uint64_t *dict, uint64_t *values,
                            struct mt_py_proof *proof)
 {
-    uint64_t at = (uint64_t)MANAGED_DICT, flags = 0, size;
-    if (layout->attributes == MT_ATTRIBUTES_310
-            ? read_as(is_alive, type + TYPE_DICT_OFFSET, &at, sizeof at) || !at || at > 4096
-            : read_as(is_alive, type + TYPE_FLAGS, &flags, sizeof flags) ||
-                  !(flags & FLAG_MANAGED_DICT))
+    uint64_t at, flags = 0, size;
+    if (layout->attributes != MT_ATTRIBUTES_310 &&
+        read_as(is_alive, type + TYPE_FLAGS, &flags, sizeof flags))
         return -EINVAL;
-    if (prove(proof, is_alive, object + at))
+    bool is_managed = flags & FLAG_MANAGED_DICT;
+    at = is_managed ? (uint64_t)MANAGED_DICT : dict_offset(type, is_alive);
+    if (!at || prove(proof, is_alive, object + at))
         return -EINVAL;
     *dict = proof->word[0].value;
     *values = 0;
+    if (!is_managed)
+        return *dict ? 0 : -EINVAL;
     if (layout->attributes == MT_ATTRIBUTES_312 && *dict & 1) {
         *values = *dict + 1;
         *dict = 0;

@@ -25,6 +25,7 @@ static const struct {
     {"torch/optim/", "_multi_tensor_*", MT_MARK_OPTIMIZER},
     {"torch/optim/", "_fused_*", MT_MARK_OPTIMIZER},
     {"torch/nn/modules/module.py", "_call_impl", MT_MARK_MODULE_CALL},
+    {"torch/nn/modules/module.py", "inner", MT_MARK_MODULE_CALL}, /* with hooks */
     {"torch/utils/checkpoint.py", "recompute_fn", MT_MARK_MODULE_CALL},
     {"torch/utils/checkpoint.py", "backward", MT_MARK_MODULE_CALL},
     {"tensor_parallel/random.py", "backward", MT_MARK_MODULE_CALL}, /* Megatron */
