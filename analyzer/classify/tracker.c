@@ -67,6 +67,8 @@ struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct
     if (!thread->at.is_known || thread->at.stack != event->stack)
         look_at_stack(tracker, &thread->at, event->stack);
     mt_phases_update(&tracker->phases, &thread->at);
+    if (thread->at.n_nodes && thread->at.python)
+        thread->at.nodes[thread->at.n_nodes - 1].had_hook = true;
     if (event->thread >= MT_THREAD_LIMIT)
         forget_birth(thread); /* threads beyond the limit share this state */
     return thread;

@@ -133,13 +133,14 @@ static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_s
 }
 
 /* A hook that runs when a leaf has its gradient may use it and free it at once, before autograd
- * reports it: an optimizer step in backward. */
+ * reports it: an optimizer step in backward. Or it gives back another one in its place. */
 static inline bool mt_is_freed_by_leafs_hook(const struct mt_thread_state *thread,
                                              const struct mt_block *block)
 {
-    return thread->at.n_nodes && thread->at.nodes[thread->at.n_nodes - 1].is_accumulator &&
-           thread->at.python && block->node_name &&
-           block->node_name != thread->at.nodes[thread->at.n_nodes - 1].name;
+    const struct mt_running_node *node =
+        thread->at.n_nodes ? &thread->at.nodes[thread->at.n_nodes - 1] : NULL;
+    return node && node->is_accumulator && (thread->at.python || node->had_hook) &&
+           block->node_name && block->node_name != node->name;
 }
 
 /* Fill in the facts at a block's end, or at the end of the trace before it (at_end). 0 or

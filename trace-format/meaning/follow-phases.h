@@ -15,6 +15,7 @@ struct mt_running_node {
     uint32_t name, forward_stack; /* the analyzer's */
     uint32_t begun;               /* the library's: the place of its begin in the window */
     bool is_accumulator;
+    bool had_hook; /* the analyzer's: Python ran in it */
 };
 
 /* A thread of zeros is new. */
