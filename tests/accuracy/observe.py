@@ -31,6 +31,7 @@ seen = {}
 kept = {}     # what modules have as plain attributes: storage -> Kept
 calls = {}    # of modules
 inputs = []  # weak references to what root modules were called with
+given = set()  # ids of tensors of objects, which a graph had saved
 outputs = {}  # what they gave back without a graph, and may be called with next: id -> reference
 depth = 0    # of module calls
 hooks = 0    # of leaves, called so far
@@ -204,6 +205,12 @@ def things_of(value, nesting=0):
         yield from things_of(thing, nesting + 1)
 
 
+def data_in(variables):
+    """The tensors of objects, such as a graph or a batch of a library's."""
+    for value in variables:
+        yield from tensors_in(list(things_of(value)))
+
+
 def find_tables(claimed, modules, caches):
     """[address, bytes, Kept] of tensors that are attributes of modules, or in a function's cache, and
     nothing else."""
@@ -296,7 +303,11 @@ def find_truth(roots, more_variables, gradients):
         truth.claim_place(category, address, size if address in live else 0)
     tables = list(find_tables(truth.claimed, modules, caches))
     mine = list(tensors_in(variables))
-    truth.claim("inputs", (t for t in mine if t.grad_fn is None and not was_output(t) and
+    of_graph = {t.untyped_storage().data_ptr() for t in saved if is_on_device(t) and t.layout == torch.strided}
+    of_objects = [t for t in data_in(variables) if is_on_device(t) and t.layout == torch.strided and
+                  (t.untyped_storage().data_ptr() in of_graph or id(t) in given)]
+    given.update(map(id, of_objects))
+    truth.claim("inputs", (t for t in mine + of_objects if t.grad_fn is None and not was_output(t) and
                            is_data(t)), results)
     truth.claim("activations", roots)
     truth.claim("activations", (t for t in mine if is_result(t)))

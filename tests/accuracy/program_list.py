@@ -34,6 +34,7 @@ PROGRAMS = {
     "averaged-copy": (OWN / "averaged.py", ["copy"], []),
     "context-saved-8-mib": (OWN / "contexts.py", ["saved", "8519680"], []),
     "assigned": (OWN / "assigned.py", [], []),
+    "kept": (OWN / "kept.py", [], []),
 }
 # More of these kinds, which the suite does not wait for: accuracy.py --all runs them, too.
 MORE = {
@@ -170,6 +171,6 @@ VARIANTS = {
 }
 # What makes these hard is what only labels tell: buffers, state, flat parameters, masters and inputs that are made as
 # others make something else. Without, they count in what has to be right over all programs only.
-NEED_LABELS = {"quantized", "quantized-state", "state-offload", "flat-main", "flat-both", "replay",
+NEED_LABELS = {"kept", "quantized", "quantized-state", "state-offload", "flat-main", "flat-both", "replay",
                "tables-constructed-infer", "tables-given-infer", "public-deepspeed", "public-megatron",
                "fsdp1-micro-8-full", "fsdp2-micro-8-full", "gan", "gan-plugged", "generate", "kv-cache"}

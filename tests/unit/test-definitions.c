@@ -146,6 +146,29 @@ START_TEST(only_copied_objects_have_attributes)
 }
 END_TEST
 
+/* With hooks, nn.Module calls forward in a function of its own. */
+START_TEST(constructors_of_modules_are_known_by_their_forward)
+{
+    static const char *const frames[][2] = {
+        {"Module._call_impl", "/v/site-packages/torch/nn/modules/module.py"},
+        {"Module._call_impl.<locals>.inner", "/v/site-packages/torch/nn/modules/module.py"},
+        {"Net.forward", "/home/u/train.py"},
+        {"Net.__init__", "/home/u/train.py"},
+        {"Other.__init__", "/home/u/train.py"}};
+    struct mt_definitions *d = mt_definitions_create();
+    for (uint32_t i = 0; i < 5; i++) {
+        add(d, MT_DEF_STRING, 2 * i + 1, frames[i][0]);
+        add(d, MT_DEF_STRING, 2 * i + 2, frames[i][1]);
+        add_frame(d, i + 1, 2 * i + 1, 2 * i + 2);
+        add_stack(d, i + 1, i < 3 ? i : 0, i + 1);
+    }
+    ck_assert_int_eq(mt_definitions_finish(d), 0);
+    ck_assert_uint_eq(mt_stack(d, 4)->phase, MT_MARK_MODULE_INIT);
+    ck_assert_uint_eq(mt_stack(d, 5)->phase, 0);
+    mt_definitions_destroy(d);
+}
+END_TEST
+
 static void add_native(struct mt_definitions *d, uint32_t id, uint32_t image, uint64_t address)
 {
     struct mt_definition frame = {.kind = MT_DEF_NATIVE, .id = id};
@@ -447,6 +470,7 @@ int main(void)
     tcase_add_test(test, infos_have_key_and_value);
     tcase_add_test(test, stacks_inherit_marks);
     tcase_add_test(test, only_copied_objects_have_attributes);
+    tcase_add_test(test, constructors_of_modules_are_known_by_their_forward);
     tcase_add_test(test, frames_have_marks);
     tcase_add_test(test, python_comes_before_native);
     tcase_add_test(test, native_frames_have_names);
