@@ -65,6 +65,9 @@ def check_answers(found, left_out):
     assert not [row for row in found["outliers"] if row["run"] == "night-0"]
     assert not found["growing"] and not found["older"]
     assert [row["ranks"] for row in found["nights"]] == [RANKS] * NIGHTS
+    over_time = {row["run"]: row for row in found["over_time"] if row["role"] == peak["role"]}
+    assert (over_time["night-0"]["above"], over_time["night-0"]["change"]) == (0, None), over_time
+    assert over_time["night-1"]["above"] == over_time["night-1"]["change"] == peak["above"], over_time
     assert found["grown"][0]["rank"] == BIG and found["grown"][0]["usual"] == 0
     highest = max(found["stages"], key=lambda row: row["most"])
     assert highest["most_rank"] == BIG and highest["most"] == peak["bytes"]
@@ -73,6 +76,7 @@ def check_answers(found, left_out):
 def check_text(top):
     text = run(memtap, "fleet", top).stdout
     assert all(len(line) <= 80 for line in text.splitlines()), text
+    assert "Imbalance over the runs" in text, text
     assert f"rank {BIG} (node{BIG})" in text and "Other jobs" in text and "night-1/cut.mtap" in text, text
 
 

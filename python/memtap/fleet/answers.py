@@ -16,6 +16,7 @@ WIDTH = 80
 MOST_RANKS = 12  # outliers shown
 MOST_THINGS = 3  # of each
 MOST_ROWS = 10
+MOST_RUNS = 4  # beside each other
 JSON_VERSION = 1
 
 Row = dict[str, Any]
@@ -53,7 +54,7 @@ class Answers:
 
     def as_text(self) -> str:
         lines: list[str] = []
-        for part in (_head, _stages, _outliers, _late, _growing, _nearest, _imbalance, _nights, _others):
+        for part in (_head, _stages, _outliers, _late, _growing, _nearest, _imbalance, _over_time, _nights, _others):
             lines += part(self)
         return "\n".join(lines) + "\n"
 
@@ -236,6 +237,28 @@ def _imbalance(answers: Answers) -> list[str]:
         for row in rows[:6]
     ]
     return ["", "Imbalance within a role", *_table(table)]
+
+
+def _over_time(answers: Answers) -> list[str]:
+    """A role's imbalance in the newest runs, the largest one now first."""
+    runs = [row["run"] for row in answers.found["nights"]][-MOST_RUNS:]
+    roles: dict[str, dict[str, int]] = {}
+    for row in answers.found["over_time"]:
+        roles.setdefault(row["role"], {})[row["run"]] = row["above"]
+    now = [role for role, above in roles.items() if above.get(answers.run, 0) > 0]
+    if len(runs) < 2 or not now:
+        return []
+    now.sort(key=lambda role: (-roles[role][answers.run], role))
+    table = [[*(safe(run)[-11:] for run in runs), "role"]]
+    table += [
+        [*(size_text(roles[role][run]) if run in roles[role] else "" for run in runs), safe(role)] for role in now[:6]
+    ]
+    return [
+        "",
+        "Imbalance over the runs: a role's highest peak above its median",
+        *_table(table),
+        *_left_out(len(now) - 6),
+    ]
 
 
 def _nights(answers: Answers) -> list[str]:

@@ -186,6 +186,15 @@ FROM (SELECT p.run, count(*) AS ranks, CAST(floor(median(p.peak)) AS BIGINT) AS 
   ON p.trace = h.trace GROUP BY p.run) n
 ORDER BY n.started_unix_ns NULLS FIRST, n.run
 
+-- Each role over the runs: how far its highest rank is above its median, and how much further than in the run before.
+-- question: over_time
+SELECT r.run, r.role, r.ranks, r.median, r.most, r.most - r.median AS above,
+  r.most - r.median - lag(r.most - r.median) OVER (PARTITION BY r.role ORDER BY n.started NULLS FIRST, r.run) AS change
+FROM (SELECT run, role, count(*) AS ranks, CAST(floor(median(peak)) AS BIGINT) AS median, CAST(max(peak) AS BIGINT) AS most
+  FROM placed GROUP BY run, role) r
+JOIN (SELECT run, max(started_unix_ns) AS started FROM members GROUP BY run) n ON r.run = n.run
+ORDER BY r.role, n.started NULLS FIRST, r.run
+
 -- The run before each, of the same job.
 -- table: before
 SELECT run, lag(run) OVER (ORDER BY started NULLS FIRST, run) AS earlier
