@@ -4,11 +4,13 @@
  * having allocated it, and what is live at the end without. The second writes the trace.
  */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/room.h"
 #include "compose-parts.h"
 
 #include <stdlib.h>
 
 #define MOST_PAGES (1u << 20)
+#define STEPS_A_PAGE 32u /* of mt_work_is_too_much: a page is kept, sorted and written */
 #define NO_WHENCE UINT32_MAX
 
 static void fail(struct mt_composer *self, int rc)
@@ -153,11 +155,13 @@ static void remove_segment(struct mt_composer *self, const struct mt_import_even
     }
 }
 
-/* Pages come and go in other groups than they came in. */
+/* Pages come and go in other groups than they came in. One event may name a million of them. */
 static void each_page(struct mt_composer *self, const struct mt_import_event *event, bool is_map)
 {
-    uint64_t n = event->size / PAGE;
-    for (uint64_t i = 0; i < n && i < MOST_PAGES; i++)
+    uint64_t n = event->size / PAGE < MOST_PAGES ? event->size / PAGE : MOST_PAGES;
+    if (mt_work_is_too_much(n * STEPS_A_PAGE))
+        fail(self, -E2BIG);
+    for (uint64_t i = 0; i < n && !self->rc; i++)
         (is_map ? add_segment : remove_segment)(self, event, event->address + i * PAGE, PAGE, true);
 }
 

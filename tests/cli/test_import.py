@@ -245,6 +245,7 @@ def check_hostile():
             (b"\x80\x04" + b"(" * 20_000_000, "nests too much"), (b"\x80\x04Kr" + b"r\xff\xff\xff\x7f", "remembers"), (b"\x80\x04h\5.", "never had"),
             (b"\x80\x04e.", "not there"), (b"\x80\x04K\1K\1a.", "no list"), (b"\x80\x04K\1a.", "not there"), (b"\x80\x04}K\1s.", "no dictionary"), (b"\x80\x04K\1(u.", "no dictionary"), (b"\x80\x04K\1K\1.", "one value"),
             (b"\x80\x04}\xee.", "0xee"), (b"\x80\x04}.", "no memory snapshot"), (b"{}", "no memory snapshot"), (b"[]", "no memory snapshot"),
+            (pickle.dumps({"segments": [], "device_traces": [[event("segment_map", BASE, 1 << 50, 1)]]}, 4), "more work"),  # of pages
             (pickle.dumps({"segments": [], "device_traces": []}), "no events and no blocks"), (json.dumps({"traceEvents": []}).encode(), "no events"),
             (b"SQLite format 3\0" + b"\xff" * 200, "database")]:
         refused(data, words)

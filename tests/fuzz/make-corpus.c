@@ -247,6 +247,8 @@ int main(int argc, char **argv)
             input[i].bytes[3] = choice;
             input[i].bytes[4] = choice % 7;
             input[i].bytes[7] = (uint8_t)(choice * 37);
+            if (choice < 2) /* each input is a child */
+                write_file("commands", name, input[i].bytes, input[i].size);
             write_file("replay", name, input[i].bytes, input[i].size);
             write_file("plan", name, input[i].bytes, input[i].size);
             write_file("export", name, input[i].bytes, input[i].size);

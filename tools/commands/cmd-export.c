@@ -174,7 +174,7 @@ static int print_result(const struct arguments *arguments, int rc,
     if (error->path && (rc || error->fault.fault))
         return mt_fail_trace(error->path, &error->fault);
     if (rc == -ENOMEM)
-        return mt_fail("not enough memory");
+        return mt_fail_memory();
     return rc ? mt_fail("%s: cannot be written: %s",
                         arguments->output ? arguments->output : "standard output",
                         mt_output_error(rc))
@@ -223,7 +223,7 @@ static int write_dataset(const struct mt_command *command, const struct argument
                              arguments->format->name);
     char **given = calloc((size_t)arguments->n_operands + 4, sizeof *given);
     if (!given)
-        return mt_fail("not enough memory");
+        return mt_fail_memory();
     given[n++] = output;
     given[n++] = (char *)arguments->output;
     given[n++] = no_more_options;

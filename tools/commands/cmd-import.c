@@ -77,7 +77,8 @@ static int import(const char *path, const char *output)
                            out ? mt_import(path, out, folder, &summary, &error) : -errno);
     if (rc)
         return *error.text     ? mt_fail("%s: %s", path, error.text)
-               : rc == -ENOMEM ? mt_fail("%s: not enough memory", path)
+               : rc == -E2BIG  ? mt_fail_work(path)
+               : rc == -ENOMEM ? mt_fail_trace(path, &(struct mt_trace_error){0})
                                : mt_fail("%s: cannot be written: %s", output, mt_output_error(rc));
     print_result(output, &summary);
     return mt_finish_output(MT_EXIT_OK);
