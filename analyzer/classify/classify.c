@@ -426,8 +426,8 @@ static bool has_parameters(const struct mt_verdict *verdicts, size_t n)
 
 /* With labels of gradients, sizes are not needed. Gradients that backward keeps are as large as
  * parameters, or as parts of them. */
-static void look_for_gradients(struct mt_rule_context *context, const struct mt_verdict *verdicts,
-                               size_t n)
+static void find_gradients(struct mt_rule_context *context, const struct mt_verdict *verdicts,
+                           size_t n)
 {
     uint64_t bytes = 0, kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -443,8 +443,8 @@ static void look_for_gradients(struct mt_rule_context *context, const struct mt_
 }
 
 /* Collect facts about all blocks that the rules for one block need. */
-static void look_at_makers(struct mt_rule_context *context, const struct mt_verdict *verdicts,
-                           size_t n)
+static void find_makers(struct mt_rule_context *context, const struct mt_verdict *verdicts,
+                        size_t n)
 {
     uint32_t first = 0;
     context->is_distributed = context->trains_copies = false;
@@ -475,12 +475,12 @@ int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts
 {
     int rc = 0, some_trained = 0;
     context->lacks_parameters = context->lacks_gradients = 0;
-    look_at_makers(context, verdicts, n);
+    find_makers(context, verdicts, n);
     classify_each(context, verdicts, n);
     context->lacks_parameters = !has_parameters(verdicts, n);
     if (context->lacks_parameters)
         classify_each(context, verdicts, n);
-    look_for_gradients(context, verdicts, n);
+    find_gradients(context, verdicts, n);
     for (size_t i = 0; i < n; i++)
         some_trained |= is_parameter_block(&verdicts[i]) && is_trained(verdicts[i].block);
     for (size_t i = 0; i < n && !rc; i++) {

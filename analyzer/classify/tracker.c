@@ -39,8 +39,8 @@ static bool is_autograd_thread(const struct mt_definitions *definitions, uint32_
 }
 
 /* The phase comes from the Python stack. A thread without one has none. */
-static void look_at_stack(const struct mt_tracker *tracker, struct mt_thread_phase *thread,
-                          uint32_t stack)
+static void set_stack(const struct mt_tracker *tracker, struct mt_thread_phase *thread,
+                      uint32_t stack)
 {
     uint32_t python = mt_stack(tracker->definitions, stack)->python;
     const struct mt_stack *s = mt_stack(tracker->definitions, python);
@@ -65,7 +65,7 @@ struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct
     if (!thread->at.is_known)
         thread->at.is_autograds = is_autograd_thread(tracker->definitions, event->thread);
     if (!thread->at.is_known || thread->at.stack != event->stack)
-        look_at_stack(tracker, &thread->at, event->stack);
+        set_stack(tracker, &thread->at, event->stack);
     mt_phases_update(&tracker->phases, &thread->at);
     if (thread->at.n_nodes && thread->at.python)
         thread->at.nodes[thread->at.n_nodes - 1].had_hook = true;

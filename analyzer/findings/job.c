@@ -19,7 +19,7 @@ long mt_rank(const struct mt_analysis *analysis)
     return text ? parse_rank(text) : -1;
 }
 
-static void look_for_rank(const struct mt_definition *definition, long *rank)
+static void find_rank(const struct mt_definition *definition, long *rank)
 {
     char value[16] = "";
     const char *text;
@@ -40,7 +40,7 @@ int mt_trace_rank(const char *path, long *rank, struct mt_trace_error *error)
         return rc;
     while (!batch.n_events && (rc = mt_reader_next(reader, &batch, error)) > 0)
         for (size_t i = 0; i < batch.n_definitions; i++)
-            look_for_rank(&batch.definitions[i], rank);
+            find_rank(&batch.definitions[i], rank);
     mt_reader_close(reader);
     return rc < 0 ? rc : 0;
 }

@@ -140,7 +140,7 @@ static bool is_parameter(const struct mt_verdict *verdict)
 }
 
 /* An average has a copy of all trained weights; a few frozen layers are not copies. */
-static void look_for_copies(struct finder *finder)
+static void find_copies(struct finder *finder)
 {
     uint64_t copied = 0, trained = 0;
     for (size_t i = 0; i < finder->n; i++) {
@@ -208,7 +208,7 @@ static void add_count(struct counts *counts, uint64_t elements)
 }
 
 /* Collect facts about all blocks that the role of one block needs. */
-static void look_around(struct finder *finder)
+static void find_widths(struct finder *finder)
 {
     for (size_t i = 0; i < finder->n; i++) {
         const struct mt_block *block = finder->verdicts[i].block;
@@ -224,7 +224,7 @@ static void look_around(struct finder *finder)
             finder->narrowest = width;
     }
     put_in_order(&finder->trained);
-    look_for_copies(finder);
+    find_copies(finder);
 }
 
 static void count_weights(struct mt_precision *precision, struct finder *finder)
@@ -316,7 +316,7 @@ static bool is_mixed(const struct mt_precision *precision)
 static void fill(struct mt_precision *precision, struct finder *finder)
 {
     enum mt_role role;
-    look_around(finder);
+    find_widths(finder);
     count_weights(precision, finder);
     for (size_t i = 0; i < finder->n && precision->parameters; i++) {
         const struct mt_block *block = finder->verdicts[i].block;

@@ -47,7 +47,7 @@ static int read_info(char *out, size_t size, const struct mt_definition *definit
 }
 
 /* Read the info records on the end: of several with one key, the last. */
-static void look_for_end(struct mt_survey *survey, const struct mt_definition *definition)
+static void find_end(struct mt_survey *survey, const struct mt_definition *definition)
 {
     char state[16];
     if (definition->kind != MT_DEF_INFO)
@@ -63,7 +63,7 @@ static void look_for_end(struct mt_survey *survey, const struct mt_definition *d
 void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch)
 {
     for (size_t i = 0; i < batch->n_definitions; i++)
-        look_for_end(survey, &batch->definitions[i]);
+        find_end(survey, &batch->definitions[i]);
     if (!survey->is_copy_of_such)
         survey->state = batch->state;
     survey->events += batch->n_events;

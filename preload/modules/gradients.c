@@ -236,7 +236,7 @@ static void read_one_by_one(const uint64_t *address, uint64_t *word, unsigned n)
             word[i] = 0;
 }
 
-static void look_at(struct mt_thread *self, struct mt_gradient *waiting, uint64_t now)
+static void check_again(struct mt_thread *self, struct mt_gradient *waiting, uint64_t now)
 {
     if (now == waiting->before) {
         if (++waiting->looks < MOST_LOOKS)
@@ -264,7 +264,7 @@ void mt_gradients_look(struct mt_thread *self)
         read_one_by_one(address, word, 2 * n);
     for (unsigned i = 0; i < n; i++)
         if (word[2 * i] == waiting[i].meta) /* otherwise the leaf is gone */
-            look_at(self, &waiting[i], word[2 * i + 1]);
+            check_again(self, &waiting[i], word[2 * i + 1]);
 }
 
 void mt_gradients_reset(void)

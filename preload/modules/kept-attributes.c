@@ -89,26 +89,26 @@ static unsigned record(struct look *look, uint64_t object)
     return n;
 }
 
-static void look_into(struct look *look, uint64_t object, unsigned depth);
+static void scan(struct look *look, uint64_t object, unsigned depth);
 
-static void look_into_values(struct look *look, struct mt_py_dict *dict, unsigned depth)
+static void scan_values(struct look *look, struct mt_py_dict *dict, unsigned depth)
 {
     struct mt_py_entry entry;
     for (unsigned i = 0; i < dict->n && look->left && !mt_py_dict_at(dict, i, &entry); i++)
         if (entry.value)
-            look_into(look, entry.value, depth + 1);
+            scan(look, entry.value, depth + 1);
 }
 
-static void look_into_dict(struct look *look, uint64_t object, unsigned depth)
+static void scan_dict(struct look *look, uint64_t object, unsigned depth)
 {
     struct mt_py_dict dict;
     if (!mt_py_dict_open(look->layout, object, &dict))
-        look_into_values(look, &dict, depth);
+        scan_values(look, &dict, depth);
 }
 
 /* Look into an object that is neither a tensor nor a container, unless this pass has before: a
  * configuration is every module's. */
-static void look_into_object(struct look *look, uint64_t object, uint64_t *type, unsigned depth)
+static void scan_object(struct look *look, uint64_t object, uint64_t *type, unsigned depth)
 {
     struct mt_py_dict attributes;
     struct mt_py_proof unused;
@@ -122,11 +122,11 @@ static void look_into_object(struct look *look, uint64_t object, uint64_t *type,
         return;
     }
     look->nesting++;
-    look_into_values(look, &attributes, depth);
+    scan_values(look, &attributes, depth);
     look->nesting--;
 }
 
-static void look_into(struct look *look, uint64_t object, unsigned depth)
+static void scan(struct look *look, uint64_t object, unsigned depth)
 {
     uint64_t item, n, type, *has_none = NULL;
     if (depth > MOST_DEPTH || !look->left)
@@ -141,14 +141,14 @@ static void look_into(struct look *look, uint64_t object, unsigned depth)
     }
     enum mt_py_sort sort = mt_py_sort(object);
     if (sort == MT_PY_DICT) {
-        look_into_dict(look, object, depth);
+        scan_dict(look, object, depth);
     } else if (sort == MT_PY_LIST || sort == MT_PY_TUPLE) {
         uint64_t items = mt_py_items(object, &n);
         for (uint64_t i = 0; i < n && look->left; i++)
             if (!mt_py_read(items + i * sizeof item, &item))
-                look_into(look, item, depth + 1);
+                scan(look, item, depth + 1);
     } else if (!record(look, object) && has_none && look->nesting <= MOST_NESTING) {
-        look_into_object(look, object, has_none, depth);
+        scan_object(look, object, has_none, depth);
     }
 }
 
@@ -188,7 +188,7 @@ void mt_kept_attributes_look(struct mt_thread *self, const struct mt_python_layo
         look.sort = j < N_NAMES ? names[j].sort : ATTRIBUTE;
         look.left = j < N_NAMES ? MOST_ITEMS : MOST_THINGS;
         look.whole = j < N_NAMES ? whole_of(layout, object, names[j].whole) : 0;
-        look_into(&look, entry.value, 0);
+        scan(&look, entry.value, 0);
     }
 }
 
@@ -220,7 +220,7 @@ void mt_module_attributes_look(struct mt_thread *self, const struct mt_python_la
         for (unsigned j = 0; j < n; j++) {
             look.sort = ATTRIBUTE;
             look.name = name[j];
-            look_into(&look, value[j], 0);
+            scan(&look, value[j], 0);
         }
     }
 }

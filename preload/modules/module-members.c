@@ -232,7 +232,7 @@ static bool is_due(struct root *root)
 }
 
 /* Look at every new module; others that are due wait until there is time. */
-static void look_at(struct mt_thread *self, struct root *root)
+static void scan_members(struct mt_thread *self, struct root *root)
 {
     bool is_broke = atomic_load_explicit(&members.left, memory_order_relaxed) < -AT_FIRST;
     root->is_owed = is_broke;
@@ -251,7 +251,7 @@ void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_fir
     earn_by_events(self);
     struct root *root = root_of(module, is_first);
     if (root && is_due(root))
-        look_at(self, root);
+        scan_members(self, root);
     mt_let_go(&members.held);
 }
 

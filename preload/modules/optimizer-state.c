@@ -229,7 +229,7 @@ static struct seen *place_of(uint64_t optimizer)
 
 /* Return an optimizer's entry with its current state, and the number of the state's entries; NULL:
  * no optimizer. */
-static struct seen *look_at(uint64_t optimizer, uint64_t *n)
+static struct seen *load_optimizer(uint64_t optimizer, uint64_t *n)
 {
     struct parts parts;
     if (!optimizers.seen && !(optimizers.seen = mt_map(OPTIMIZERS * sizeof *optimizers.seen)))
@@ -261,7 +261,7 @@ static void earn(struct mt_thread *self, uint64_t new_entries)
 static bool is_due(struct mt_thread *self, uint64_t optimizer)
 {
     uint64_t n;
-    struct seen *seen = look_at(optimizer, &n);
+    struct seen *seen = load_optimizer(optimizer, &n);
     if (!seen)
         return false;
     uint64_t steps = ++seen->steps;

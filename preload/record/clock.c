@@ -49,7 +49,7 @@ static bool is_kernels_clock(void)
 }
 
 /* Read both at once, as nearly as possible. */
-static struct moment look(void)
+static struct moment read_clocks(void)
 {
     struct moment best = {0, 0};
     uint64_t least = UINT64_MAX;
@@ -87,7 +87,7 @@ void mt_clock_start(void)
     atomic_store(&mt_clock_is_shared, 0);
     clock_state.is_usable = is_kernels_clock();
     clock_state.interval_ns = FIRST_INTERVAL_NS;
-    clock_state.last = look();
+    clock_state.last = read_clocks();
     errno = saved;
 }
 
@@ -118,7 +118,7 @@ void mt_clock_adjust(void)
     const struct mt_clock_line *line = atomic_load(&mt_clock_line);
     if (!clock_state.is_usable)
         return;
-    struct moment now = look();
+    struct moment now = read_clocks();
     uint64_t says = line ? mt_clock_on(line, now.ticks) : now.ns;
     if (says - now.ns + JUMP_NS > 2 * JUMP_NS) {
         mt_clock_stop();

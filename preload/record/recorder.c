@@ -186,7 +186,7 @@ static void await_parts(void)
 
 /* Take the loader's lock in each thread before it waits for the start: a library's constructor may
  * hold that lock and be a waiting thread. */
-static void look_around(void)
+static void find_parts(void)
 {
     mt_expect_fork(); /* first: a fork may come while we start */
     for (unsigned i = 0; i < mt_n_parts; i++)
@@ -210,7 +210,7 @@ static void begin(void)
     is_busy = true;
     if (is_unseen_child())
         forget_parent();
-    look_around();
+    find_parts();
     start_or_wait();
     is_busy = false;
 }

@@ -97,8 +97,8 @@ static bool is_record(uint64_t at, const uint64_t *record, bool is_free, uint64_
     return false;
 }
 
-static uint64_t look_at_frame(struct site *site, const uint64_t *frame, bool is_free,
-                              uint64_t address, uint64_t bytes, uint64_t *record)
+static uint64_t search_frame(struct site *site, const uint64_t *frame, bool is_free,
+                             uint64_t address, uint64_t bytes, uint64_t *record)
 {
     uint64_t words[FRAME_WORDS], copy[MT_BLOCK_WORDS], found = 0, at = 0;
     if (mt_safe_read(frame, words, sizeof words))
@@ -157,7 +157,7 @@ uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, 
         return 0;
     struct site *site = find_site(caller.code);
     if (site && site->wrong < MOST_WRONG) {
-        at = look_at_frame(site, caller.frame, is_free, address, size, record);
+        at = search_frame(site, caller.frame, is_free, address, size, record);
         site->wrong += !at;
         if (is_known(site))
             use_site(is_free, site);

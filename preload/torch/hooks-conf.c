@@ -20,7 +20,7 @@ static bool is_programs(const void *caller)
 }
 
 /* conf: a C++ string of either kind, which begins with the address of its characters. */
-static void look_at(const void *conf, const void *caller)
+static void note_conf(const void *conf, const void *caller)
 {
     if (!is_programs(caller))
         return;
@@ -33,14 +33,14 @@ static void look_at(const void *conf, const void *caller)
 void mt_hook_set_conf(void *config, const void *conf)
 {
     real_set_conf()(config, conf);
-    look_at(conf, __builtin_return_address(0));
+    note_conf(conf, __builtin_return_address(0));
 }
 
 #define HOOK(name)                                                                                 \
     void mt_hook_##name(const void *conf)                                                          \
     {                                                                                              \
         real_##name()(conf);                                                                       \
-        look_at(conf, __builtin_return_address(0));                                                \
+        note_conf(conf, __builtin_return_address(0));                                              \
     }
 HOOK(set_conf_old)
 HOOK(set_conf_old_string)

@@ -15,7 +15,7 @@
 MT_STEP_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
 /* name: a C++ string of either kind, which begins with the address of its characters. */
-static void look_at(const void *name)
+static void note_step(const void *name)
 {
     static const char step[] = "Optimizer.step#";
     if (strncmp(*(const char *const *)name, step, sizeof step - 1) != 0)
@@ -32,7 +32,7 @@ static void look_at(const void *name)
 #define HOOK(name)                                                                                 \
     void *mt_hook_##name(void *result, const void *range, const void *arguments)                   \
     {                                                                                              \
-        look_at(range);                                                                            \
+        note_step(range);                                                                          \
         return real_##name()(result, range, arguments);                                            \
     }
 HOOK(record_enter)

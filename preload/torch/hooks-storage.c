@@ -34,7 +34,7 @@ static void record(const void *storage, struct mt_tensor_data place, size_t size
     mt_leave(self);
 }
 
-static struct mt_tensor_data look_at(const void *storage)
+static struct mt_tensor_data read_data(const void *storage)
 {
     int head = mt_tensor_head;
     return mt_is_recording() && head > 0 ? mt_storage_place(storage, head)
@@ -45,7 +45,7 @@ void mt_hook_resize_storage(void *storage, size_t size)
 {
     _Atomic uint64_t *is_emptied = place_of(storage);
     uint64_t address = (uint64_t)(uintptr_t)storage;
-    struct mt_tensor_data before = look_at(storage);
+    struct mt_tensor_data before = read_data(storage);
     if (before.address && !size) {
         record(storage, before, 0);
         *is_emptied = address;
@@ -53,7 +53,7 @@ void mt_hook_resize_storage(void *storage, size_t size)
     real_resize_storage()(storage, size);
     if (before.address || !size || *is_emptied != address)
         return;
-    struct mt_tensor_data after = look_at(storage);
+    struct mt_tensor_data after = read_data(storage);
     if (after.address)
         record(storage, after, size);
 }

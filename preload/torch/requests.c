@@ -61,7 +61,7 @@ static __attribute__((noinline)) void tell_unused(struct mt_thread *self, int de
 }
 
 /* Record those of the oldest that wait no more. Return whether these were all of them. */
-static bool look_at_oldest(struct mt_thread *self, int device)
+static bool record_oldest(struct mt_thread *self, int device)
 {
     uint64_t record[MT_BLOCKS_AT_ONCE], address[MT_BLOCKS_AT_ONCE];
     bool has[MT_BLOCKS_AT_ONCE];
@@ -92,11 +92,11 @@ static bool look_at_oldest(struct mt_thread *self, int device)
 }
 
 /* The allocator has just asked its events. */
-static __attribute__((noinline, cold)) void look_at_waiting(struct mt_thread *self, int device)
+static __attribute__((noinline, cold)) void record_waiting(struct mt_thread *self, int device)
 {
     if (!mt_hold(&looking))
         return;
-    while (look_at_oldest(self, device))
+    while (record_oldest(self, device))
         ;
     mt_let_go(&looking);
 }
@@ -138,7 +138,7 @@ MT_UNSANITIZED static __attribute__((noinline)) void alloc_other(struct mt_threa
     uint64_t copy[MT_BLOCK_WORDS];
     unsigned word = atomic_load_explicit(&mt_block_size_word, memory_order_relaxed);
     if (MT_UNLIKELY(atomic_load_explicit(&n_waiting, memory_order_relaxed)))
-        look_at_waiting(self, device);
+        record_waiting(self, device);
     const uint64_t *record = mt_block_known_anywhere(false, caller);
     if (record && mt_block_is_handed_out(record, word, address, size)) {
         tell(self, device, size, record, word);

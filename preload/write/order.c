@@ -49,7 +49,7 @@ static bool is_published(struct mt_own_ring *ring, bool is_hasty)
 
 #define SAMPLES SIZE_MAX /* as the current source */
 
-static void look_at_sample(struct mt_order *order)
+static void load_sample(struct mt_order *order)
 {
     order->has_sample = mt_watch_take(&order->sample);
 }
@@ -123,7 +123,7 @@ static __attribute__((cold)) void leave_out(struct mt_source *source)
     source->at = at;
 }
 
-static void look_ahead(struct mt_source *source)
+static void load_next(struct mt_source *source)
 {
     const uint64_t *word = source->thread->ring.shared.word;
     if (source->at < source->end && !is_event(source, source->at, source->thread->last_ns))
@@ -163,7 +163,7 @@ int mt_order_collect(struct mt_order *order, bool is_last)
         source->end = mt_ring_put(ring);
         source->at = atomic_load_explicit(&ring->taken, memory_order_relaxed);
         source->until_ns = mt_now();
-        look_ahead(source);
+        load_next(source);
     }
     if (is_nobody_in)
         mt_cache_free(retired);
@@ -172,7 +172,7 @@ int mt_order_collect(struct mt_order *order, bool is_last)
     else if (is_all || !can_wait(order))
         order->horizon_ns = now;
     if (!order->has_sample) /* taken after the horizon was set: no older one will come */
-        look_at_sample(order);
+        load_sample(order);
     order->current = SAMPLES;
     return 0;
 }
@@ -211,7 +211,7 @@ int mt_order_next(struct mt_order *order, struct mt_event *event)
         return 0;
     if (order->current == SAMPLES) {
         *event = order->sample;
-        look_at_sample(order);
+        load_sample(order);
         return 1;
     }
     struct mt_source *source = &order->source[order->current];
@@ -220,7 +220,7 @@ int mt_order_next(struct mt_order *order, struct mt_event *event)
     event->thread = source->thread->id;
     if (source->thread->ring.is_apart)
         order->apart += event->kind == MT_LOST ? event->LOST.count : 1;
-    look_ahead(source);
+    load_next(source);
     return 1;
 }
 

@@ -236,7 +236,7 @@ static int add_folder(struct mt_trace_list *list, const char *folder)
 
 /* Check that every run is whole, whatever its size. Print the reason if tell: if no check of limits
  * will. */
-static int look_at_end(struct night *night, int tell)
+static int check_end(struct night *night, int tell)
 {
     struct mt_digests runs = {0};
     struct mt_trace_list list = {0};
@@ -293,7 +293,7 @@ static int hold(struct night *night)
     bool is_own = !night->n_good && night->has_relative,
          has_outputs = night->check.n_outputs || night->check.summary;
     mt_check_set_outputs(&night->check);
-    int code = look_at_end(night, is_own && !has_outputs);
+    int code = check_end(night, is_own && !has_outputs);
     if (code == MT_EXIT_BAD)
         return code;
     if (!is_own)

@@ -217,8 +217,8 @@ static bool is_known_to_be_well(const char *trace, struct mt_reader *reader)
 
 /* Find the number of events and the end of a trace, if that does not take long. 0, or a negative
  * errno with *error filled. */
-static int look(const char *trace, struct mt_survey *survey, struct mt_ended *ended,
-                struct mt_trace_error *error)
+static int load_end(const char *trace, struct mt_survey *survey, struct mt_ended *ended,
+                    struct mt_trace_error *error)
 {
     struct mt_reader *reader;
     int rc = mt_reader_open(&reader, trace, error);
@@ -271,7 +271,7 @@ static void print_trace(struct telling *telling, const char *trace, uint64_t cpu
     const char *name = mt_short_path(trace), *quote = strpbrk(name, " '\"$&;()*?") ? "'" : "";
     if (!telling->is_night)
         mt_every_trace_add(&telling->every, name);
-    if (look(trace, &survey, &ended, &error)) {
+    if (load_end(trace, &survey, &ended, &error)) {
         mt_say("%s: %s", name, error.text);
         return;
     }

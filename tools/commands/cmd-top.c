@@ -47,7 +47,7 @@ static int read_all(struct session *session)
     return is_more;
 }
 
-static int look_at_all(struct session *session)
+static int update_all(struct session *session)
 {
     for (size_t i = 0; i < session->found.n; i++)
         if (mt_top_look(&session->traces[i]))
@@ -88,7 +88,7 @@ static int print_once(struct session *session)
             return mt_fail("%s: there is no such trace yet; without --once memtap top waits for it "
                            "on a terminal",
                            session->traces[i].path);
-    if (look_at_all(session))
+    if (update_all(session))
         return MT_EXIT_BAD;
     session->view.columns = session->style.columns ? session->style.columns : TEXT_COLUMNS;
     session->view.rows = 0;
@@ -221,7 +221,7 @@ static int wait_for_keys(struct session *session, int milliseconds)
         int rc = handle(session, key);
         if (rc < 0)
             return -1;
-        if (rc && look_at_all(session))
+        if (rc && update_all(session))
             return -1;
         draw(session);
     }
@@ -231,7 +231,7 @@ static int wait_for_keys(struct session *session, int milliseconds)
 static int catch_up(struct session *session)
 {
     while (read_all(session)) {
-        if (look_at_all(session))
+        if (update_all(session))
             return -1;
         draw(session);
         if (wait_for_keys(session, 0))
@@ -254,7 +254,7 @@ static int refresh(struct session *session)
 {
     if (!has_news(session))
         return 0;
-    if (look_at_all(session))
+    if (update_all(session))
         return -1;
     draw(session);
     return 0;

@@ -29,7 +29,7 @@ struct mt_ends {
     size_t n;
 };
 
-static void look_at(struct process *process)
+static void load_end(struct process *process)
 {
     process->has_ended =
         process->descriptor >= 0 && !mt_author_end(process->descriptor, &process->status);
@@ -105,7 +105,7 @@ void mt_ends_stop(struct mt_ends *ends)
     eventfd_write(ends->stop, 1);
     pthread_join(ends->thread, NULL);
     for (size_t i = 0; i < ends->n; i++)
-        look_at(&ends->process[i]);
+        load_end(&ends->process[i]);
 }
 
 int mt_ends_of(struct mt_ends *ends, const char *trace, pid_t *pid, char how[32])

@@ -130,7 +130,7 @@ int mt_figures_read(struct mt_figures *figures, const char *path, const struct m
 }
 
 /* The rules need facts about all frames: find them again when new stacks are defined. */
-static int look_through_stacks(const struct mt_replay *replay, uint32_t *n_stacks)
+static int count_stacks(const struct mt_replay *replay, uint32_t *n_stacks)
 {
     uint32_t n = mt_definitions_stack_limit(replay->definitions);
     if (n == *n_stacks)
@@ -139,7 +139,7 @@ static int look_through_stacks(const struct mt_replay *replay, uint32_t *n_stack
     return mt_definitions_finish(replay->definitions);
 }
 
-static void take_look(struct mt_by_category *parts, const struct mt_look *look)
+static void add_look(struct mt_by_category *parts, const struct mt_look *look)
 {
     memcpy(parts->category, look->category, sizeof look->category);
     parts->unseen = look->unseen;
@@ -156,13 +156,13 @@ static int follow_device(struct mt_device_figures *device, struct mt_replay *rep
     device->of_cuda = look.of_cuda;
     device->now = look.now;
     device->peak = look.peak;
-    take_look(&device->at_now, &look);
+    add_look(&device->at_now, &look);
     mt_look_clear(&look);
     if (rc)
         return rc;
     rc = mt_look_take_peak(&look, replay, slot);
     device->has_peak_parts = true;
-    take_look(&device->at_peak, &look);
+    add_look(&device->at_peak, &look);
     mt_look_clear(&look);
     return rc;
 }
@@ -175,7 +175,7 @@ int mt_figures_follow(struct mt_figures *figures, const char *path, struct mt_fo
     memset(figures, 0, sizeof *figures);
     figures->path = path;
     take_run(figures, replay, &ended);
-    int rc = look_through_stacks(replay, n_stacks);
+    int rc = count_stacks(replay, n_stacks);
     for (unsigned slot = 0; slot < MT_DEVICES && !rc; slot++)
         if (mt_look_is_used(replay, slot))
             rc = follow_device(add_device(figures), replay, slot);

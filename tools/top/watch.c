@@ -109,7 +109,7 @@ static unsigned choose_slot(struct mt_top *watch, const struct mt_replay *replay
 }
 
 /* The rules need facts about all frames: find them again when new stacks are defined. */
-static int look_through_definitions(struct mt_top *watch, const struct mt_replay *replay)
+static int load_definitions(struct mt_top *watch, const struct mt_replay *replay)
 {
     uint32_t n = mt_definitions_stack_limit(replay->definitions);
     if (n == watch->n_stacks)
@@ -144,7 +144,7 @@ static uint64_t silence(const struct mt_top *watch, const struct mt_replay *repl
     return start && !watch->is_over && now_ns > last + SILENT_NS ? now_ns - last : 0;
 }
 
-static void look_at_run(struct mt_top *watch, struct mt_replay *replay)
+static void load_run(struct mt_top *watch, struct mt_replay *replay)
 {
     struct mt_top_picture *picture = &watch->picture;
     struct mt_spans *spans = &replay->spans[picture->slot];
@@ -254,13 +254,13 @@ int mt_top_look(struct mt_top *watch)
     watch->picture.time_ns = replay->time_ns;
     if (!watch->picture.is_there)
         return 0;
-    int rc = look_through_definitions(watch, replay);
+    int rc = load_definitions(watch, replay);
     if (!rc)
         rc = mt_look_take(&watch->picture.look, replay, watch->picture.slot);
     if (!rc)
         rc = make_rows(watch);
     if (!rc)
-        look_at_run(watch, replay);
+        load_run(watch, replay);
     if (!rc && !watch->has_mark)
         mt_top_mark(watch);
     return rc;

@@ -60,7 +60,7 @@ static enum life find(const struct mt_author *author)
     return life;
 }
 
-static enum life look(const struct mt_author *author)
+static enum life find_life(const struct mt_author *author)
 {
     char path[64];
     uint64_t here = mt_author_namespace();
@@ -81,11 +81,11 @@ static bool is_fresh(uint64_t sign_ns)
 }
 
 /* Look for an author on this machine since its start: the kernel knows all processes and locks. */
-static enum mt_author_sign look_here(const struct mt_author *author,
+static enum mt_author_sign find_sign(const struct mt_author *author,
                                      const struct mt_author_evidence *evidence)
 {
     bool is_same = author->device == evidence->device && author->inode == evidence->inode;
-    enum life life = look(author);
+    enum life life = find_life(author);
     if (life == DEAD)
         return MT_AUTHOR_GONE; /* a child may still have the lock */
     if (evidence->is_locked)
@@ -108,7 +108,7 @@ enum mt_author_sign mt_author_look(const struct mt_author *author,
 {
     bool is_copy = author->inode != evidence->inode;
     if (author->pid && is_here(author))
-        return is_copy ? MT_AUTHOR_GONE : look_here(author, evidence);
+        return is_copy ? MT_AUTHOR_GONE : find_sign(author, evidence);
     if (evidence->is_locked)
         return MT_AUTHOR_LIVES;
     return author->pid && !is_copy && is_fresh(evidence->last_sign_ns) ? MT_AUTHOR_LIVES

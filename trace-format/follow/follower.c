@@ -102,7 +102,7 @@ static int take_tail(struct mt_follower *follower, struct mt_trace_error *error)
 
 /* Look for new data. Return 1: there may be something to read; 0: not yet; or a negative errno.
  * Look for the process's signs of life first, to find everything that it wrote before it ended. */
-static int look(struct mt_follower *follower, struct mt_trace_error *error)
+static int find_new(struct mt_follower *follower, struct mt_trace_error *error)
 {
     struct mt_reader *reader = follower->reader;
     const struct mt_tail_of trace = {follower->path, reader->trace_id, reader->header_size};
@@ -136,7 +136,7 @@ int mt_follower_next(struct mt_follower *follower, struct mt_batch *batch,
         if (rc)
             return rc;
         if (!follower->has_ended)
-            rc = look(follower, error);
+            rc = find_new(follower, error);
         if (rc <= 0) {
             follower->is_over = follower->has_ended;
             return rc;
