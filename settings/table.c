@@ -91,6 +91,43 @@ static int check_limit(const struct mt_setting *setting, const char *value, char
     return -EINVAL;
 }
 
+/* Ages are in hours, days or weeks: 10m is a size. */
+static bool is_age(const char *value, size_t n)
+{
+    return n && strchr("hdwHDW", value[n - 1]);
+}
+
+int mt_setting_bound(const char *value, uint64_t *ns, uint64_t *bytes)
+{
+    *ns = *bytes = UINT64_MAX;
+    if (!strcmp(value, "all"))
+        return 0;
+    for (const char *at = value;; at++) {
+        char part[32];
+        size_t n = strcspn(at, ",");
+        uint64_t *bound = is_age(at, n) ? ns : bytes;
+        if (n >= sizeof part || *bound != UINT64_MAX)
+            return -EINVAL;
+        memcpy(part, at, n);
+        part[n] = '\0';
+        if (bound == ns ? mt_time_parse(part, ns) : mt_size_parse(part, bytes))
+            return -EINVAL;
+        at += n;
+        if (!*at)
+            return 0;
+    }
+}
+
+static int check_bound(const char *value, char *wrong, size_t size)
+{
+    uint64_t ns, bytes;
+    int rc = mt_setting_bound(value, &ns, &bytes);
+    if (rc)
+        snprintf(wrong, size,
+                 "is no bound; give an age (14d), a size (20G), both (14d,20G), or all");
+    return rc;
+}
+
 static int check_pattern(const char *value, char *wrong, size_t size)
 {
     for (const char *at = value; (at = strchr(at, '%')); at += 2)
@@ -140,6 +177,8 @@ int mt_setting_check(const struct mt_setting *setting, const char *value, char *
     case MT_SETTING_TIME:
     case MT_SETTING_COUNT:
         return check_limit(setting, value, wrong, size);
+    case MT_SETTING_BOUND:
+        return check_bound(value, wrong, size);
     case MT_SETTING_PATTERN:
         return check_pattern(value, wrong, size);
     case MT_SETTING_PATH:

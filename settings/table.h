@@ -19,6 +19,7 @@ enum mt_setting_kind {
     MT_SETTING_MODE,  /* of a file's permissions, in octal, or umask */
     MT_SETTING_TIME,  /* 90s, 10m, 1.5h, or none */
     MT_SETTING_COUNT, /* a number from 1 on, or none */
+    MT_SETTING_BOUND, /* an age (14d) or a size (20G), or both with a comma between, or all */
 };
 
 /* S(id, option's name, its letter (0: none), variable, default, kind, choices, option's value
@@ -37,6 +38,9 @@ enum mt_setting_kind {
     S(light, "light", 0, "MEMTAP_LIGHT", "0", CHOICE, "0 1", NULL,                                        \
       "for runs of weeks: count blocks that come and go, and tell\n"                                    \
       "what stays and the peaks, in 256M (--keep) at most")                                       \
+    S(keep_runs, "keep-runs", 0, "MEMTAP_KEEP_RUNS", "all", BOUND, NULL, "BOUND",                \
+      "remove traces of ended runs with this output's name that\n"                                \
+      "are older than 14d, or beyond 20G in all (14d,20G: both)")                                  \
     S(cupti, "cupti", 0, "MEMTAP_CUPTI", "auto", CHOICE, "auto on off", "WHEN",                             \
       "record CUDA's calls by CUPTI: auto (the default: where\n"                           \
       "hooks cannot see them), on or off")                                                      \
@@ -96,6 +100,10 @@ uint64_t mt_setting_size(const char *value);
 
 /* Return the nanoseconds of an MT_SETTING_TIME; 0: none, or not valid. */
 uint64_t mt_setting_time(const char *value);
+
+/* Read an MT_SETTING_BOUND: the most nanoseconds and bytes, UINT64_MAX: any. Return 0 or -EINVAL.
+ */
+int mt_setting_bound(const char *value, uint64_t *ns, uint64_t *bytes);
 
 /* Return an MT_SETTING_COUNT; 0: none, or not valid. */
 uint64_t mt_setting_count(const char *value);

@@ -51,5 +51,6 @@ void mt_settings_read(void)
     if (mt_settings.is_light && !mt_settings.keep_bytes)
         mt_settings.keep_bytes = LIGHT_KEEPS;
     mt_settings.most_ns = mt_setting_time(mt_settings.limit_time);
+    mt_setting_bound(mt_settings.keep_runs, &mt_settings.old_ns, &mt_settings.old_bytes);
     mt_settings.most_events = mt_setting_count(mt_settings.limit_events);
 }

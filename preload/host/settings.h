@@ -17,6 +17,7 @@ struct mt_settings {
     int file_mode;                 /* permissions of traces; 0: what the umask leaves */
     uint64_t keep_bytes;           /* 0: all */
     uint64_t most_ns, most_events; /* of the run; 0: any */
+    uint64_t old_ns, old_bytes;    /* of ended runs' traces; UINT64_MAX: any */
     bool is_quiet, is_verbose, has_thread, is_light;
 };
 

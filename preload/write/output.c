@@ -125,6 +125,51 @@ int mt_output_name(struct mt_output *out, const char *pattern)
     return 0;
 }
 
+/* Return the digits that a text begins with. */
+static size_t n_digits(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+/* Return the part of a name that a pattern describes; NULL: another. */
+static const char *match(const char *name, const char *pattern, size_t n, uint32_t *pid)
+{
+    char scratch[256], piece[MOST_OF_NAME + 1];
+    for (const char *at = pattern; at < pattern + n; at++) {
+        const char *text = *at == '%' ? meaning(at[1], scratch, sizeof scratch) : NULL;
+        size_t size = 1;
+        if (text && at[1] == 'p') {
+            size = n_digits(name);
+            *pid = (uint32_t)strtoul(name, NULL, 10);
+        } else if (text) {
+            size = put_meaning(piece, text);
+        } else {
+            *piece = *at;
+        }
+        if (!size || (!(text && at[1] == 'p') && strncmp(name, piece, size) != 0))
+            return NULL;
+        name += size;
+        at += text != NULL;
+    }
+    return name;
+}
+
+bool mt_output_is_like(const char *name, const char *pattern, uint32_t *pid)
+{
+    char rank[MOST_OF_NAME + 16] = "";
+    size_t stem = stem_length(pattern);
+    *pid = 0;
+    name = match(name, pattern, stem, pid);
+    if (!names_rank(pattern))
+        add_rank(rank);
+    if (!name || strncmp(name, rank, strlen(rank)) != 0)
+        return false;
+    name += strlen(rank);
+    if (*name == '.' && n_digits(name + 1)) /* it had to give way to another one */
+        name += 1 + n_digits(name + 1);
+    return !strcmp(name, pattern + stem);
+}
+
 #define NEXT_SUFFIX ".new"
 #define MOST_NEXT 100
 

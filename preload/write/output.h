@@ -44,6 +44,10 @@ int mt_output_open_next(const struct mt_output *out, struct mt_output *next);
  * the older one goes. Return 0, or a negative errno with everything unchanged. */
 int mt_output_replace(struct mt_output *out, struct mt_output *next);
 
+/* Return whether a process with this pattern may have written the trace of this name (both without
+ * their folders), and which, where the name says it (*pid; 0: it does not). */
+bool mt_output_is_like(const char *name, const char *pattern, uint32_t *pid);
+
 /* Cut the file to so many bytes. Remove the older segment, to make room. */
 void mt_output_cut(struct mt_output *out, uint64_t size);
 void mt_output_remove_older(const struct mt_output *out);

@@ -2,6 +2,7 @@
 #include "writer.h"
 #include "device-watch.h"
 #include "limits.h"
+#include "old-runs.h"
 #include "preload/host/message.h"
 #include "preload/host/no-signals.h"
 #include "preload/host/own-malloc.h"
@@ -366,6 +367,8 @@ static void *run(void *unused)
     pthread_setname_np(pthread_self(), "memtap");
     pthread_mutex_lock(&mt_writer.working);
     mt_writer_begin_trace();
+    if (mt_writer_is_open())
+        mt_old_runs_remove(mt_writer.output.path);
     for (bool is_first = true; !atomic_load(&mt_writer.stop); is_first = false) {
         if (wait_for_work(is_first) && mt_writer_is_alone())
             break; /* the C library calls exit when we have ended, too */
