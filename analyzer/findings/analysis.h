@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "analyzer/classify/foreign-pool.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/trace/ended.h"
 #include "analyzer/trace/survey.h"
@@ -51,9 +52,10 @@ struct mt_device {
     struct mt_balance balance;
     struct mt_private_pools private_pools; /* none if of_cuda */
     struct mt_serving_budget serving;
-    struct mt_sums leaks; /* if of_cuda */
-    struct mt_idle idle;  /* the same */
-    struct mt_pins pins;  /* in both pools */
+    struct mt_foreign_pool foreign_pool; /* if of_cuda */
+    struct mt_sums leaks;                /* if of_cuda */
+    struct mt_idle idle;                 /* the same */
+    struct mt_pins pins;                 /* in both pools */
     struct mt_precision precision;
     struct mt_rule_context context; /* the verdicts' */
 };

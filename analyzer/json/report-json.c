@@ -210,6 +210,12 @@ static json_t *devices(const struct mt_analysis *analysis)
                             mt_json_ranges(&device->context, mt_device_slot(device->device)));
         json_object_set_new(object, "precision", mt_json_precision(&device->precision));
         json_object_set_new(object, "balance", mt_json_balance(&device->balance));
+        if (device->foreign_pool.bytes)
+            json_object_set_new(object, "pool",
+                                json_pack("{s:o, s:s, s:s}", "bytes",
+                                          mt_json_number(device->foreign_pool.bytes), "package",
+                                          device->foreign_pool.package, "setting",
+                                          device->foreign_pool.setting));
         json_object_set_new(object, "serving", serving(&device->serving));
         json_object_set_new(object, "private_pools", mt_json_private_pools(&device->private_pools));
         if (analysis->replay.question.by != MT_BY_SITE)

@@ -81,6 +81,17 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
     fputs(".\n", out);
 }
 
+static void say_pool(const struct mt_device *device, FILE *out)
+{
+    const struct mt_foreign_pool *pool = &device->foreign_pool;
+    char bytes[MT_SIZE_TEXT];
+    if (pool->bytes)
+        fprintf(out,
+                "One allocation of %s has %s; it is likely a pool, and memtap does not see what is "
+                "in it. With %s in the environment the library asks CUDA for each block.\n",
+                pool->package, mt_size_text(bytes, pool->bytes), pool->setting);
+}
+
 static void say_growth(const struct mt_analysis *analysis, const struct mt_device *device,
                        FILE *out)
 {
@@ -149,6 +160,7 @@ void mt_headline(const struct mt_analysis *analysis, FILE *out)
     if (!device)
         return;
     say_what_fills(analysis, device, out);
+    say_pool(device, out);
     say_growth(analysis, device, out);
     say_leaks(analysis, device, out);
     say_free(device, out);

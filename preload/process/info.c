@@ -64,6 +64,8 @@ static const char *const environment[] = {
     "CUDASIM_STANDS_FOR",
     "PYTORCH_NO_CUDA_MEMORY_CACHING",
     "CUDA_MODULE_LOADING",
+    "XLA_PYTHON_CLIENT_ALLOCATOR",
+    "TF_GPU_ALLOCATOR",
 };
 
 #define N_VARIABLES (sizeof environment / sizeof *environment)

@@ -158,6 +158,48 @@ START_TEST(captures_of_graphs_are_counted_with_their_segments)
 }
 END_TEST
 
+/* XLA's arena: most of the card in one allocation of CUDA's, whose blocks make no event. */
+static const struct mt_foreign_pool *pool_of(const char *file, uint64_t bytes, const char *setting)
+{
+    char text[128];
+    snprintf(text, sizeof text, "/v/site-packages/%s:233 put", file);
+    mt_build_on(builder, 0, ENGINE, mt_build_stack(builder, "/u/j.py:4 main", text, NULL));
+    mt_build_event(builder, MT_CUDA_MALLOC, BASE, bytes, 0);
+    mt_build_event(builder, MT_CUDA_MALLOC, BASE + (1ull << 42), 20 * MT_MIB, 0);
+    if (setting)
+        mt_build_info(builder, setting);
+    return &analyze()->foreign_pool;
+}
+
+START_TEST(a_librarys_own_pool_is_named)
+{
+    const struct mt_foreign_pool *pool =
+        pool_of("jax/_src/interpreters/pxla.py", 60000 * MT_MIB, NULL);
+    ck_assert_uint_eq(pool->bytes, 60000 * MT_MIB);
+    ck_assert_str_eq(pool->package, "jax");
+    ck_assert_str_eq(pool->setting, "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async "
+                                    "XLA_PYTHON_CLIENT_PREALLOCATE=false");
+}
+END_TEST
+
+START_TEST(other_allocations_are_no_pools)
+{
+    static const struct {
+        const char *file;
+        uint64_t bytes;
+        const char *setting;
+    } cases[] = {
+        {"jax/_src/interpreters/pxla.py", 60000 * MT_MIB,
+         "env.XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"},
+        {"tensorflow/python/framework/constant_op.py", 60000 * MT_MIB,
+         "env.TF_GPU_ALLOCATOR=cuda_malloc_async"},
+        {"tensorflow/python/framework/constant_op.py", 500 * MT_MIB, NULL},
+        {"own/arrays.py", 60000 * MT_MIB, NULL},
+    };
+    ck_assert_uint_eq(pool_of(cases[_i].file, cases[_i].bytes, cases[_i].setting)->bytes, 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("serving");
@@ -166,5 +208,7 @@ int main(void)
     tcase_add_test(tests, the_budget_has_what_loading_left_and_the_profile_run_took);
     tcase_add_test(tests, a_program_that_trains_keeps_its_iterations);
     tcase_add_test(tests, captures_of_graphs_are_counted_with_their_segments);
+    tcase_add_test(tests, a_librarys_own_pool_is_named);
+    tcase_add_loop_test(tests, other_allocations_are_no_pools, 0, 4);
     return RUN_TESTS(tests);
 }
