@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """ranks_alone.py LAYOUT...: trains in each layout, as WORLD_SIZE real ranks and as each rank alone, and
-prints what differs in the allocator's counters after each step. Started by memtap simulate --world-size."""
+prints what differs in the allocator's counters after each step. NAME=COMMAND is a layout that a program trains: a
+script or -m MODULE with its arguments; there a step is one of torch's optimizers. Started by memtap simulate --world-size."""
 import functools
 import gc
 import json
 import os
+import runpy
+import shlex
 import socket
 import sys
 import traceback
@@ -21,6 +24,7 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.tensor import Shard
 from torch.distributed.tensor.experimental import context_parallel
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 RANKS = int(os.environ["WORLD_SIZE"])
 STEPS, BATCH, LENGTH, WIDTH, LAYERS = 3, 4, 32, 256, 4
@@ -218,6 +222,21 @@ def counters():
     return {**torch.cuda.memory_stats(), "free": torch.cuda.mem_get_info()[0]}
 
 
+def run_program(command, out):
+    def note(*_):
+        gc.collect()
+        print(json.dumps(counters()), file=out, flush=True)
+
+    register_optimizer_step_post_hook(note)
+    gc.disable()
+    sys.argv = shlex.split(command)
+    if sys.argv[0] == "-m":
+        runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, os.path.dirname(sys.argv[0]))
+        runpy.run_path(sys.argv[0], run_name="__main__")
+
+
 def run_rank(name, out):
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("cpu:gloo,cuda:nccl" if name == "gloo" else "nccl", device_id=torch.device("cuda", torch.cuda.current_device()))
@@ -232,20 +251,29 @@ def run_rank(name, out):
 
 def start_rank(name, rank, port=None):
     """Start a rank, with others by their port, or alone: its output's path, and its process."""
+    name, _, command = name.partition("=")
     path = f"{name}-{rank}-{'real' if port else 'alone'}.json"
     pid = os.fork()
     if pid:
         return path, pid
+    for variable in [each for each in os.environ if each.startswith(("OMPI_", "PMI_", "SLURM_"))]:
+        del os.environ[variable]  # they are the first rank's
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank % torch.cuda.device_count()))
     if port:
         os.environ.update(MASTER_PORT=str(port), CUDASIM_ALONE="0", TORCHELASTIC_USE_AGENT_STORE="False")
     code = 1
     try:
         with open(path, "w", encoding="utf-8") as out:
-            run_rank(name, out)
+            if command:
+                run_program(command, out)
+            else:
+                run_rank(name, out)
         code = 0
+    except SystemExit as end:
+        code = end.code or 0
     except BaseException:  # pylint: disable=broad-exception-caught
         traceback.print_exc()
+    sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
@@ -272,10 +300,11 @@ def compare(name, rank, wanted, got, again):
     """again: a second real run, asked for where the first differs from the rank alone: what differs between two real
     runs does not count (zero-bubble schedules free in an order that follows addresses)."""
     wrong, moves = unlike(wanted, got), 0
-    if wrong and len(wanted) == len(got) == STEPS:
+    has_all = len(wanted) == len(got) >= STEPS
+    if wrong and has_all:
         moving = unlike(wanted, again()[rank])
         wrong, moves = [key for key in wrong if key not in moving], len(moving)
-    is_equal = len(wanted) == len(got) == STEPS and not wrong
+    is_equal = has_all and not wrong
     peaks = [rows[-1]["allocated_bytes.all.peak"] if rows else 0 for rows in (wanted, got)]
     print(name, rank, *peaks, f"unlike: {len(wanted)} and {len(got)} steps {wrong}" if not is_equal else
           f"equal but for {moves} counters in which two real runs differ" if moves else "equal", flush=True)
@@ -291,7 +320,7 @@ def main():
     for name in sys.argv[1:] or list(LAYOUTS):
         real, again = run_real(name), functools.cache(functools.partial(run_real, name))
         for rank in range(RANKS):
-            compare(name, rank, real[rank], wait_for(start_rank(name, rank)), again)
+            compare(name.partition("=")[0], rank, real[rank], wait_for(start_rank(name, rank)), again)
 
 
 main()
