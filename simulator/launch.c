@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch.h"
 #include "rendezvous.h"
+#include "skew.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -144,6 +145,20 @@ static int set_number(const char *name, uint64_t number)
     return setenv(name, text, 1);
 }
 
+/* Set how values that no kernel computes are made up. */
+static int set_made_up(const struct sim_launch *launch, char *why, size_t why_size)
+{
+    char *skew = launch->skew ? sim_skew_read(launch->skew, why, why_size) : NULL;
+    int error = launch->skew && !skew ? -EINVAL : 0;
+
+    if (!error && ((skew && setenv("CUDASIM_SKEW", skew, 1)) ||
+                   (launch->seed && set_number("CUDASIM_SEED", launch->seed)) ||
+                   (launch->boxes && set_number("CUDASIM_BOXES", launch->boxes))))
+        error = fail(-ENOMEM, why, why_size, "out of memory");
+    free(skew);
+    return error;
+}
+
 static unsigned gpus_of(const struct sim_launch *launch)
 {
     unsigned node = launch->world_size < SIM_NODE_GPUS ? launch->world_size : SIM_NODE_GPUS;
@@ -223,6 +238,8 @@ int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_si
     error = check_libraries(libdir, why, why_size);
     if (!error)
         error = check_device(gpu, launch, why, why_size);
+    if (!error)
+        error = set_made_up(launch, why, why_size);
     if (!error) {
         error = set_environment(libdir, gpu, launch);
         if (error)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "choose.h"
 #include "core/memory/content.h"
 #include "core/memory/written.h"
 
@@ -27,7 +28,7 @@ static const struct {
     {"c10d::*", SIM_LEFT_ALONE},
     {"aten::_local_scalar_dense", SIM_READS | SIM_NOT_COMPUTED},
     {"aten::equal", SIM_DECIDES},
-    {"aten::nonzero", SIM_COUNTS},
+    {"aten::nonzero", SIM_COUNTS | SIM_FINDS},
     {"aten::unique_dim", SIM_COUNTS},
     {"aten::unique_consecutive", SIM_COUNTS},
     {"aten::unique_dim_consecutive", SIM_COUNTS},
@@ -168,6 +169,31 @@ static int64_t choices_of(const struct sim_replaced *operator, const struct sim_
     return dimension >= 0 && dimension < (int64_t)n ? sim_sizes(arguments[0].object)[dimension] : 0;
 }
 
+/* Return how many a row of the result has. */
+static int64_t picks_of(const struct sim_replaced *operator, const struct sim_value * arguments)
+{
+    const char *name = sim_operator_name(operator->entry);
+    bool many = !strcmp(name, "aten::topk") || !strcmp(name, "aten::multinomial");
+
+    return many && operator->arguments> 1 && arguments[1]
+                       .tag == SIM_TAG_INT && arguments[1]
+                       .integer> 0
+               ? arguments[1].integer
+               : 1;
+}
+
+int64_t sim_rule_finds(const void *tensor, struct sim_rule_state *rule)
+{
+    size_t n = sim_dimensions(tensor);
+
+    if (!n || n > SIM_MOST_DIMENSIONS)
+        return 0;
+    memcpy(rule->sizes, sim_sizes(tensor), n * sizeof(int64_t));
+    rule->among = sim_numel(tensor);
+    rule->found = sim_found(rule->among);
+    return rule->found;
+}
+
 void sim_rule_before(const struct sim_replaced *operator, const struct sim_value * arguments,
                      struct sim_rule_state *rule)
 {
@@ -190,28 +216,38 @@ void sim_rule_before(const struct sim_replaced *operator, const struct sim_value
     rule->zero = operator->rules & SIM_CLEARS;
     if (operator->rules & SIM_CHOOSES)
         rule->choices = choices_of(operator, arguments);
+    rule->picks = picks_of(operator, arguments);
 }
 
-enum { MANY = 1000 };
-
-/* Choose evenly; of many things (a vocabulary) none of the first or the last ones, which are those
- * with a meaning: an end of text would end a loop at once. */
-static void choose(void *tensor, int64_t choices)
+/* The last dimension of what topk and multinomial give is that of the choices of one row. */
+static void choose(void *tensor, const struct sim_rule_state *rule)
 {
-    static _Atomic uint64_t chosen;
-    int64_t n = sim_numel(tensor), *elements = (int64_t *)(void *)sim_elements(tensor);
-    uint64_t first = atomic_fetch_add(&chosen, (uint64_t)n);
+    size_t n = (size_t)sim_numel(tensor), picks = (size_t)rule->picks;
 
-    if (!n || sim_span(tensor) != (size_t)n * 8 || (size_t)n * 8 > sim_copy_limit())
+    if (!n || sim_span(tensor) != n * 8 || n * 8 > sim_copy_limit() || n % picks)
         return;
-    sim_mark_written(elements, (size_t)n * 8);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t number = first + (uint64_t)i;
-
-        elements[i] = choices < MANY ? (int64_t)(number % (uint64_t)choices)
-                                     : choices / 4 + (int64_t)(number % (uint64_t)(choices / 2));
-    }
+    sim_mark_written(sim_elements(tensor), n * 8);
+    sim_choose((int64_t *)(void *)sim_elements(tensor), n / picks, picks, (size_t)rule->choices);
     sim_know(sim_storage(tensor), SIM_KNOWN);
+}
+
+/* Find elements that lie evenly among all. */
+static void find_some(void *tensor, const struct sim_rule_state *rule)
+{
+    size_t dimensions = sim_dimensions(tensor) == 2 ? (size_t)sim_sizes(tensor)[1] : 0;
+    int64_t found = dimensions ? sim_sizes(tensor)[0] : 0,
+            *at = (int64_t *)(void *)sim_elements(tensor);
+
+    if (found != rule->found || !found || sim_span(tensor) > sim_copy_limit())
+        return;
+    sim_mark_written(at, sim_span(tensor));
+    for (int64_t i = 0; i < found; i++) {
+        int64_t place = i * rule->among / found;
+
+        for (size_t d = dimensions; d-- > 0; place /= rule->sizes[d])
+            at[i * sim_strides(tensor)[0] + (int64_t)d * sim_strides(tensor)[1]] =
+                place % rule->sizes[d];
+    }
 }
 
 /* Answer a comparison whose results are too many to be computed. */
@@ -245,9 +281,11 @@ void sim_rule_after(const struct sim_replaced *operator, struct sim_value * resu
 
     if (rule->choices > 0 && !known && is_device(index) &&
         sim_dtype(index->object) == SIM_TYPE_LONG)
-        choose(index->object, rule->choices);
+        choose(index->object, rule);
     if (operator->rules & SIM_KEEPS && is_device(&results[0]))
         sim_know(sim_storage(results[0].object), rule->kept);
+    if (rule->found && is_device(&results[0]))
+        find_some(results[0].object, rule);
     if (rule->settled && !known && is_device(&results[0]))
         know_answer(results[0].object, rule->answer);
     if (!known && operator->results && is_device(&results[0]) && (rule->content || rule->zero))

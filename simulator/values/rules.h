@@ -22,10 +22,13 @@ enum sim_rule {
     SIM_COPIES = 512,
     SIM_CARRIES = 16384, /* rows of bytes go on as they are, however long: they may be objects */
     SIM_DIVIDES = 65536, /* 0 makes it infinite */
+    SIM_FINDS = 131072,  /* what is not zero */
     SIM_KEEPS = 32768,   /* its storage is another one with the same content */
     SIM_AS_REALS = 8192, /* the host's kernel takes no integers */
     SIM_COMPARES = 1024, /* with infinity, or with itself: values that are not known are finite */
 };
+
+enum { SIM_MOST_DIMENSIONS = 8 };
 
 struct sim_rule_state {
     bool settled;        /* the results are known though the arguments are not: */
@@ -34,6 +37,8 @@ struct sim_rule_state {
     bool content;        /* of a large copy: what it brings is known */
     enum sim_known kept; /* SIM_KEEPS */
     int64_t choices;     /* SIM_CHOOSES: the number of things to choose from; else 0 */
+    int64_t picks;       /* of them for each row */
+    int64_t found, among, sizes[SIM_MOST_DIMENSIONS]; /* nonzero of a tensor of these sizes */
 };
 
 unsigned sim_rules_of(const char *entry);
@@ -43,6 +48,9 @@ enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
                                const struct sim_value * arguments, bool within);
 void sim_rule_before(const struct sim_replaced *operator, const struct sim_value * arguments,
                      struct sim_rule_state *rule);
+/* Return how many elements are said not to be zero, of values that are not known; 0: as many as
+ * they have. */
+int64_t sim_rule_finds(const void *tensor, struct sim_rule_state *rule);
 /* known: the results are computed from known values. */
 void sim_rule_after(const struct sim_replaced *operator, struct sim_value * results,
                     const struct sim_rule_state *rule, bool known);

@@ -2,6 +2,8 @@
 // The calls of PyTorch that need C++: results by value, exceptions, and its allocator's memory.
 #include "torch.h"
 
+#include "choose.h"
+
 #include <dlfcn.h>
 
 #include <new>
@@ -162,7 +164,7 @@ void *sim_torch_list(const struct sim_value *list)
 void *sim_torch_generator(void)
 {
     if (!own_generator)
-        own_generator = torch.make_generator(67280421310721).object;
+        own_generator = torch.make_generator(67280421310721 + sim_seed()).object;
     sim_hold(own_generator);
     return own_generator;
 }
@@ -173,7 +175,7 @@ void sim_torch_swap_generator(void)
     void *present = *place;
 
     if (!own_generator)
-        own_generator = torch.make_generator(67280421310721).object;
+        own_generator = torch.make_generator(67280421310721 + sim_seed()).object;
     *place = own_generator;
     own_generator = present;
 }

@@ -51,6 +51,9 @@ void mt_run_note_option(struct mt_run_request *request, const struct mt_option *
                          : option->letter == 'm'              ? &simulation->memory
                          : option->letter == 'n'              ? &simulation->gpus
                          : option->letter == MT_VALUES_OPTION ? &simulation->values
+                         : option->letter == MT_SKEW_OPTION   ? &simulation->skew
+                         : option->letter == MT_SEED_OPTION   ? &simulation->seed
+                         : option->letter == MT_BOXES_OPTION  ? &simulation->boxes
                          : option->letter == MT_WORLD_OPTION  ? &simulation->world_size
                          : option->letter == MT_RANK_OPTION   ? &simulation->rank
                                                               : NULL;

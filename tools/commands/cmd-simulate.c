@@ -14,6 +14,7 @@ const struct mt_option mt_simulate_options[] = {
     {'n', "gpus", "N", "simulate N cards; 1 by default"},
     {'c', "copy-limit", "SIZE", "skip the content of larger copies to the card (1M)"},
     {MT_VALUES_OPTION, "values", "SIZE", "compute tensors up to this size (64K); 0: none"},
+    MT_MADE_UP_OPTIONS,
     MT_RANK_OPTIONS,
     {0},
 };
@@ -51,6 +52,12 @@ int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
             simulation.gpus = value;
         else if (letter == MT_VALUES_OPTION)
             simulation.values = value;
+        else if (letter == MT_SKEW_OPTION)
+            simulation.skew = value;
+        else if (letter == MT_SEED_OPTION)
+            simulation.seed = value;
+        else if (letter == MT_BOXES_OPTION)
+            simulation.boxes = value;
         else if (letter == MT_WORLD_OPTION)
             simulation.world_size = value;
         else if (letter == MT_RANK_OPTION)

@@ -15,6 +15,13 @@
 #define MT_VALUES_OPTION 30
 #define MT_WORLD_OPTION  29
 #define MT_RANK_OPTION   28
+#define MT_SKEW_OPTION   27
+#define MT_SEED_OPTION   26
+#define MT_BOXES_OPTION  25
+#define MT_MADE_UP_OPTIONS                                                                         \
+    {MT_SKEW_OPTION, "skew", "HOW", "load experts: even, zipf:S, or a file with their loads"},      \
+    {MT_SEED_OPTION, "seed", "N", "make up other values of what is not computed"},                  \
+    {MT_BOXES_OPTION, "boxes", "N", "find N boxes by scores that are not computed (0)"}
 #define MT_RANK_OPTIONS                                                                            \
     {MT_WORLD_OPTION, "world-size", "N", "the program is one rank of N; the others are absent"},   \
     {MT_RANK_OPTION, "rank", "R[,R...]", "this rank (0); several run in turn; all-different"}
@@ -23,6 +30,7 @@
     {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},                 \
     {'n', "gpus", "N", "simulate N cards; 1 by default"},                                          \
     {MT_VALUES_OPTION, "values", "SIZE", "compute tensors up to this size (64K); 0: none"}, \
+    MT_MADE_UP_OPTIONS,                                                                            \
     MT_RANK_OPTIONS
 /* clang-format on */
 

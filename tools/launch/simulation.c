@@ -179,6 +179,11 @@ static int read_launch(const struct mt_command *command, const struct mt_simulat
                         &copy_limit);
     if (!rc)
         rc = read_limit(command, "values", simulation->values, &launch->values, &values);
+    launch->skew = simulation->skew;
+    if (!rc && simulation->seed)
+        rc = mt_read_number(command, "seed", simulation->seed, 0, UINT32_MAX, &launch->seed);
+    if (!rc && simulation->boxes)
+        rc = mt_read_number(command, "boxes", simulation->boxes, 0, UINT32_MAX, &launch->boxes);
     if (!rc)
         rc = read_count(command, "gpus", simulation->gpus, SIM_MAX_GPUS, &launch->gpus);
     if (!rc)

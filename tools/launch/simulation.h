@@ -13,7 +13,7 @@
 
 struct mt_simulation {
     /* As typed; NULL: the default. */
-    const char *gpu, *memory, *gpus, *copy_limit, *values, *world_size, *rank;
+    const char *gpu, *memory, *gpus, *copy_limit, *values, *skew, *seed, *boxes, *world_size, *rank;
     const unsigned *stands_for; /* for how many ranks that of each turn stands; NULL: not known */
 };
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "choose.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/base.h"
+#include "say.h"
+
+enum { MANY = 1000 };
+
+/* A new row begins this much further on: so few rows, too, are spread over all loads. */
+static const double golden = 0.618033988749894848;
+
+uint64_t sim_seed(void)
+{
+    return sim_environment("CUDASIM_SEED", 0);
+}
+
+int64_t sim_found(int64_t n)
+{
+    int64_t boxes = (int64_t)sim_environment("CUDASIM_BOXES", 0);
+
+    return boxes < n ? boxes : n;
+}
+
+/* Read the loads. false: they are even, or are those of another number of experts. */
+static bool read_loads(double *loads, size_t choices)
+{
+    static _Atomic bool is_told;
+    const char *skew = getenv("CUDASIM_SKEW");
+    size_t count = 0;
+
+    if (!skew || !strcmp(skew, "even"))
+        return false;
+    if (!strncmp(skew, "zipf:", strlen("zipf:"))) {
+        double power = strtod(skew + strlen("zipf:"), NULL);
+
+        for (size_t i = 0; i < choices; i++)
+            loads[i] = pow((double)i + 1, -power);
+        return true;
+    }
+    for (char *end; *skew; skew = *end ? end + 1 : end, count++) {
+        double load = strtod(skew, &end);
+
+        if (count < choices)
+            loads[count] = load;
+    }
+    if (count != choices && !atomic_exchange(&is_told, true))
+        sim_say("--skew has the loads of %zu experts, but the program chooses among %zu: evenly",
+                count, choices);
+    return count == choices;
+}
+
+/* Make loads that add up to `picks`, where nobody is chosen twice in a row: none is above 1. */
+static void level(double *loads, size_t choices, size_t picks)
+{
+    bool is_full[MANY] = {false};
+    size_t full = 0;
+
+    for (bool more = true; more;) {
+        double rest = 0;
+
+        more = false;
+        for (size_t i = 0; i < choices; i++)
+            rest += is_full[i] ? 0 : loads[i];
+        for (size_t i = 0; i < choices; i++)
+            if (!is_full[i])
+                loads[i] = rest > 0 ? loads[i] * (double)(picks - full) / rest
+                                    : (double)(picks - full) / (double)(choices - full);
+        for (size_t i = 0; i < choices && full < picks; i++)
+            if (!is_full[i] && loads[i] >= 1) {
+                loads[i] = 1;
+                is_full[i] = more = true;
+                full++;
+            }
+    }
+}
+
+/* Lay the loads end to end and take those at u, u + 1, ...: as many as are picked. */
+static void pick(int64_t *row, size_t picks, const double *loads, size_t choices, double u)
+{
+    double end = 0;
+    size_t taken = 0;
+
+    for (size_t i = 0; i < choices && taken < picks; i++) {
+        end += loads[i];
+        if (end > u + (double)taken || choices - i == picks - taken)
+            row[taken++] = (int64_t)i;
+    }
+}
+
+void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices)
+{
+    static _Atomic uint64_t before;
+    uint64_t first = atomic_fetch_add(&before, rows * picks) + sim_seed();
+    double loads[MANY];
+
+    if (choices < MANY && picks <= choices && read_loads(loads, choices)) {
+        level(loads, choices, picks);
+        for (size_t row = 0; row < rows; row++)
+            pick(chosen + row * picks, picks, loads, choices,
+                 fmod((double)(first / picks + row) * golden, 1));
+        return;
+    }
+    for (size_t i = 0; i < rows * picks; i++)
+        chosen[i] = (int64_t)(choices < MANY ? (first + i) % choices
+                                             : choices / 4 + (first + i) % (choices / 2));
+}

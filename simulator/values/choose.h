@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Choices among values that are not known: plausible ones. */
+#ifndef SIM_CHOOSE_H
+#define SIM_CHOOSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Choose `picks` different ones of 0 .. choices - 1 for each row. They are loaded evenly, or as
+ * CUDASIM_SKEW says; of many things (a vocabulary) none of the first or the last ones, which are
+ * those with a meaning: an end of text would end a loop at once. CUDASIM_SEED begins elsewhere.
+ */
+void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices);
+/* Return how many elements a selection by unknown values finds among n (CUDASIM_BOXES). */
+int64_t sim_found(int64_t n);
+/* Return CUDASIM_SEED. */
+uint64_t sim_seed(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
