@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_OPTIONS 24
+#define MOST_OPTIONS 48
 #define HELP_COLUMN 26
 #define HELP_WIDTH 64
 
@@ -23,6 +23,8 @@ static void translate(const struct mt_command *command, struct option *longs, ch
         *shorts++ = '+';
     *shorts++ = ':';
     for (const struct mt_option *option = command->options; option->name; option++) {
+        if (option - command->options == MOST_OPTIONS)
+            abort(); /* the first use of a command with more shows it */
         *longs++ = (struct option){option->name, option->value ? required_argument : no_argument,
                                    NULL, option->letter};
         if (!mt_is_short(option->letter))
