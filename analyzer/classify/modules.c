@@ -67,6 +67,12 @@ static uint32_t part_of(struct mt_module_tree *tree, uint32_t parent, const char
     return (uint32_t)tree->n++;
 }
 
+static void note_certainty(struct mt_module_node *node, unsigned category, unsigned certainty)
+{
+    if (certainty > node->certainty[category])
+        node->certainty[category] = (uint8_t)certainty;
+}
+
 static int add(struct mt_module_tree *tree, const struct mt_frame *call,
                const struct mt_verdict *verdict)
 {
@@ -88,6 +94,7 @@ static int add(struct mt_module_tree *tree, const struct mt_frame *call,
             node->large_blocks++;
         }
         node->category[verdict->rule->category] += verdict->block->size;
+        note_certainty(node, verdict->rule->category, mt_certainty_of(verdict->rule));
         if (!at)
             return 0;
     }
@@ -167,8 +174,10 @@ static void take_in(struct mt_module_tree *tree, uint32_t to, uint32_t from)
     into->blocks += taken->blocks;
     into->large_bytes += taken->large_bytes;
     into->large_blocks += taken->large_blocks;
-    for (unsigned i = 0; i < mt_n_categories; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++) {
         into->category[i] += taken->category[i];
+        note_certainty(into, i, taken->certainty[i]);
+    }
     to = into->first_child;
     from = taken->first_child;
     for (; to && from; to = tree->node[to].next, from = tree->node[from].next)

@@ -24,6 +24,7 @@ struct mt_module_node {
     uint64_t bytes, blocks;
     uint64_t large_bytes, large_blocks;  /* only of blocks over MT_LARGE_OVER */
     uint64_t category[MT_CATEGORY_ROOM]; /* bytes */
+    uint8_t certainty[MT_CATEGORY_ROOM]; /* enum mt_certainty: of the least certain block */
     uint32_t parent, first_child, next;  /* indices, 0: none */
     uint32_t last;                       /* of several layers: the last one's number */
 };

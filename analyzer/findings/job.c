@@ -72,8 +72,10 @@ int mt_job_rank_take(struct mt_job_rank *rank, const struct mt_analysis *analysi
         rank->time_ns = device->at.time_ns;
         if (device->span)
             rank->phase = mt_phase_names[device->span->phase].label;
-        for (unsigned i = 0; i < mt_n_categories; i++)
+        for (unsigned i = 0; i < mt_n_categories; i++) {
             rank->category[i] = device->category[i].bytes;
+            rank->certainty[i] = mt_sites_certainty(&device->sites, (enum mt_category)i);
+        }
     }
     return rank->host && rank->parent_pid && rank->pid && rank->world_size && rank->master_address
                ? 0

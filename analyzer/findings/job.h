@@ -16,8 +16,9 @@ struct mt_job_rank {
     bool has_device; /* the main device's, at the moment; else all 0 */
     int device;
     uint64_t allocated, time_ns;
-    const char *phase;                   /* for people; "": unknown */
-    uint64_t category[MT_CATEGORY_ROOM]; /* bytes */
+    const char *phase;                             /* for people; "": unknown */
+    uint64_t category[MT_CATEGORY_ROOM];           /* bytes */
+    enum mt_certainty certainty[MT_CATEGORY_ROOM]; /* mt_sites_certainty */
     struct mt_ended ended;
 };
 

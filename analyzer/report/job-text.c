@@ -32,8 +32,9 @@ static void print_line(const struct mt_job_rank *rank, FILE *out, const struct m
         return;
     }
     enum mt_category most = largest(rank);
-    fprintf(out, " %6d %11s  %-14s %s %s\n", rank->device, mt_size_text(size, rank->allocated),
-            rank->phase, mt_size_text(of, rank->category[most]), mt_categories[most].label);
+    fprintf(out, " %6d %11s  %-14s %s %c%s\n", rank->device, mt_size_text(size, rank->allocated),
+            rank->phase, mt_size_text(of, rank->category[most]),
+            mt_certainty_mark(rank->certainty[most]), mt_categories[most].label);
 }
 
 /* Print how many processes there are, or ranks for which they stand. Return whether all stand for
@@ -102,8 +103,14 @@ void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_anal
     bool stand_for_ranks = print_count(ranks, n, out);
     fprintf(out, "\n\n%4s  %-11s %6s %11s  %-14s %s\n", "rank",
             stand_for_ranks ? "stands for" : "host", "device", "peak", "in", "mostly");
-    for (size_t i = 0; i < n; i++)
+    enum mt_certainty least = MT_CERTAIN;
+    for (size_t i = 0; i < n; i++) {
         print_line(&ranks[i], out, style);
+        enum mt_certainty own = ranks[i].certainty[largest(&ranks[i])];
+        least = own > least ? own : least;
+    }
+    if (least > MT_CERTAIN)
+        fprintf(out, " %s\n", mt_certainty_legend);
     print_imbalance(ranks, n, out, style);
     fputs("\nThe process with the highest peak:\n\n", out);
     mt_page_ended(&page);

@@ -78,8 +78,9 @@ static void print_row(const struct mt_page *page, const struct mt_module_node *n
         node->bytes ? (unsigned)mt_to_uint64(100.0 * (double)most / (double)node->bytes) : 0;
     size_t room = page->width - BEFORE_NAME < 200 ? page->width - BEFORE_NAME : 200;
     mt_safe_text(shown, sizeof shown, name, room, MT_CUT_BEGIN, page->style);
-    fprintf(page->out, "%11s %8s  ", mt_size_text(size, node->bytes),
-            mt_count_text(blocks, node->blocks));
+    fprintf(page->out, "%11s %8s %c", mt_size_text(size, node->bytes),
+            mt_count_text(blocks, node->blocks),
+            mt_certainty_mark(node->certainty[largest_category(node)]));
     mt_colour(page->out, page->style, category->colour);
     fprintf(page->out, "%-15s", category->label);
     mt_colour(page->out, page->style, 0);

@@ -153,6 +153,11 @@ static json_t *device_object(const struct mt_diff_device *device)
                                              : json_string(phase_name((size_t)device->in_phase)));
     json_object_set_new(object, "compared", change_object(&device->compared));
     set_changes(object, "categories", device->category, mt_n_categories, category_name);
+    json_t *certainty = json_object();
+    for (unsigned i = 0; i < mt_n_categories; i++)
+        json_object_set_new(certainty, mt_categories[i].name,
+                            json_string(mt_certainty_name(device->certainty[i])));
+    json_object_set_new(object, "certainty", certainty);
     set_changes(object, "phases", device->phase, MT_PHASE_COUNT, phase_name);
     json_object_set_new(object, "sites", sites(device));
     json_object_set_new(object, "modules", shares(&device->modules));

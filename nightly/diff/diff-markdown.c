@@ -38,13 +38,18 @@ static void put_change(FILE *out, const struct mt_change *change)
                              : "");
 }
 
+static const char *certainty_text(enum mt_certainty certainty)
+{
+    return certainty == MT_GUESS ? " (guess)" : certainty == MT_LIKELY ? " (likely)" : "";
+}
+
 static void put_totals(FILE *out, const struct mt_diff_device *device)
 {
     struct mt_diff_total totals[MT_DIFF_TOTALS];
     size_t n = mt_diff_totals(totals, device);
     fputs("| | before | now | change | |\n|---|--:|--:|--:|--:|\n", out);
     for (size_t i = 0; i < n; i++) {
-        fprintf(out, "| %s |", totals[i].label);
+        fprintf(out, "| %s%s |", totals[i].label, certainty_text(totals[i].certainty));
         put_change(out, totals[i].change);
     }
 }
@@ -54,9 +59,7 @@ static void put_site(FILE *out, const struct mt_diff_site *site)
     char size[MT_SIZE_TEXT], now[MT_SIZE_TEXT], place[512], was[512], blame[64];
     fprintf(out, "| %s | %s | %s%s | ", mt_signed_size_text(size, mt_change_of(&site->bytes)),
             mt_size_text(now, site->bytes.now), mt_categories[site->category].label,
-            site->guess                    ? " (guess)"
-            : site->certainty == MT_LIKELY ? " (likely)"
-                                           : "");
+            certainty_text(site->certainty));
     mt_line_text(place, sizeof place, site->line);
     mt_renamed_text(was, sizeof was, site);
     put(out, place);

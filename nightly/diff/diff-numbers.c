@@ -77,5 +77,9 @@ int mt_diff_numbers(struct mt_diff_device *device)
 
 int mt_diff_categories(struct mt_diff_device *device)
 {
+    for (size_t run = 0; run < device->n_new + device->n_old; run++)
+        for (unsigned i = 0; i < mt_n_categories; i++)
+            if (device->runs[run]->certainty[i] > device->certainty[i])
+                device->certainty[i] = device->runs[run]->certainty[i];
     return take(device, at_moments, sizeof at_moments / sizeof *at_moments);
 }

@@ -31,6 +31,7 @@ struct mt_diff_total {
     const struct mt_change *change;
     unsigned colour;    /* 0: none */
     int begins_section; /* of totals, categories, phases */
+    enum mt_certainty certainty;
 };
 #define MT_DIFF_TOTALS (6u + MT_CATEGORY_ROOM + MT_PHASE_COUNT)
 size_t mt_diff_totals(struct mt_diff_total *totals, const struct mt_diff_device *device);

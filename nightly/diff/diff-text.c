@@ -46,7 +46,7 @@ size_t mt_diff_totals(struct mt_diff_total *totals, const struct mt_diff_device 
     for (unsigned i = 0; i < mt_n_categories; i++)
         add(totals, &n,
             (struct mt_diff_total){mt_categories[i].name, mt_categories[i].label, &d->category[i],
-                                   mt_categories[i].colour, n == section});
+                                   mt_categories[i].colour, n == section, d->certainty[i]});
     add(totals, &n, (struct mt_diff_total){"unseen", "not recorded", &d->unseen});
     section = n;
     for (unsigned i = 0; i < MT_PHASE_COUNT; i++)
@@ -74,7 +74,7 @@ static void print_total(const struct page *page, const struct mt_diff_total *tot
     const struct mt_change *change = total->change;
     if (total->begins_section)
         putc('\n', page->out);
-    fputs("  ", page->out);
+    fprintf(page->out, " %c", mt_certainty_mark(total->certainty));
     mt_colour(page->out, page->style, total->colour);
     fprintf(page->out, "%-20s", total->label);
     if (total->colour)
@@ -92,9 +92,14 @@ static void print_totals(const struct page *page, const struct mt_diff_device *d
 {
     struct mt_diff_total totals[MT_DIFF_TOTALS];
     size_t n = mt_diff_totals(totals, device);
+    enum mt_certainty least = MT_CERTAIN;
     fprintf(page->out, "\n%-22s%12s%12s%12s\n", "", "before", "now", "change");
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         print_total(page, &totals[i]);
+        least = totals[i].certainty > least ? totals[i].certainty : least;
+    }
+    if (least > MT_CERTAIN)
+        fprintf(page->out, " %s\n", mt_certainty_legend);
 }
 
 static void print_below(const struct page *page, const char *before, const char *text)
@@ -155,6 +160,9 @@ static void print_sites(const struct page *page, const struct mt_diff_device *de
         }
     if (shown < all)
         fprintf(page->out, "%25sand %s more\n", "", mt_count_text(count, all - shown));
+    for (unsigned i = 0; i < mt_n_categories; i++)
+        if (device->certainty[i] > MT_CERTAIN && !is_empty(&device->category[i]))
+            least = MT_CERTAIN; /* the totals have explained the marks */
     if (least > MT_CERTAIN)
         fprintf(page->out, " %s\n", mt_certainty_legend);
 }

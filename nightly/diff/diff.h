@@ -80,7 +80,8 @@ struct mt_diff_device {
     struct mt_change allocated, reserved;     /* the peak, and the most reserved at any time */
     struct mt_change cached, unseen;          /* at the peak */
     struct mt_change category[MT_CATEGORY_ROOM];
-    struct mt_change phase[MT_PHASE_COUNT]; /* the most allocated in it */
+    enum mt_certainty certainty[MT_CATEGORY_ROOM]; /* of the run in which it is least */
+    struct mt_change phase[MT_PHASE_COUNT];        /* the most allocated in it */
     struct mt_change growth, at_end;
     int of_cuda; /* without PyTorch: nothing is reserved */
     int peak_moved;

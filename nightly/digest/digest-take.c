@@ -55,8 +55,10 @@ static int take_device(const struct mt_taker *taker, struct mt_digest_device *to
                                     .growth = device->growth.per_iteration,
                                     .at_end = device->of_cuda ? replay->cuda_now[slot].allocated
                                                               : replay->now[slot].allocated};
-    for (unsigned i = 0; i < mt_n_categories; i++)
+    for (unsigned i = 0; i < mt_n_categories; i++) {
         to->category[i] = device->category[i].bytes;
+        to->certainty[i] = mt_sites_certainty(&device->sites, (enum mt_category)i);
+    }
     take_spans(to, device);
     int rc = take_growth(taker, &to->grows, &device->growth);
     if (!rc)

@@ -52,12 +52,13 @@ struct mt_digest_device {
     uint64_t allocated;               /* at the peak */
     uint64_t reserved, most_reserved; /* at the peak of allocated; the most at any time */
     uint64_t category[MT_CATEGORY_ROOM];
-    uint64_t cached;                        /* reserved - allocated */
-    uint64_t unseen;                        /* as in struct mt_device: in no category */
-    uint64_t memory;                        /* of the device; 0: not known */
-    enum mt_phase phase;                    /* of the peak */
-    uint32_t iteration, iterations;         /* of the peak, from 1; how many there were */
-    uint64_t most_in_phase[MT_PHASE_COUNT]; /* the most allocated in each phase of the run */
+    enum mt_certainty certainty[MT_CATEGORY_ROOM]; /* mt_sites_certainty */
+    uint64_t cached;                               /* reserved - allocated */
+    uint64_t unseen;                               /* as in struct mt_device: in no category */
+    uint64_t memory;                               /* of the device; 0: not known */
+    enum mt_phase phase;                           /* of the peak */
+    uint32_t iteration, iterations;                /* of the peak, from 1; how many there were */
+    uint64_t most_in_phase[MT_PHASE_COUNT];        /* the most allocated in each phase of the run */
     uint64_t
         most_event[MT_PHASE_COUNT]; /* the event after which it was; 0: there is no such phase */
     const struct mt_digest_device *in_phase[MT_PHASE_COUNT]; /* at that event; NULL: not read */

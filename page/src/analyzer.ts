@@ -26,7 +26,7 @@ export interface Node {
 }
 export interface Row {
   bytes: number; blocks: number; category: number; line: string; operator: string;
-  guess: string | null; life: number;
+  certainty: string; guess: string | null; life: number;
   file: string; number: number; // of the line
   from: number; // FROM_CACHE ...; of short-lived blocks
 }

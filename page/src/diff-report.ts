@@ -6,7 +6,7 @@ export interface Moment { phase: string; iteration: number; }
 export interface DiffSite {
   category: string; kind: string; function: string; file: string; line: number; old_line: number | null;
   renamed_from: { file: string; function: string } | null; operator: string | null; module: string | null;
-  guess: string | null; blame: number; bytes: Change; blocks: Change; allocations: Change; most: Change; stack: string;
+  certainty: string; guess: string | null; blame: number; bytes: Change; blocks: Change; allocations: Change; most: Change; stack: string;
 }
 export interface DiffShare { name: string; bytes: Change; }
 export interface DiffDevice {
@@ -14,7 +14,7 @@ export interface DiffDevice {
   allocated: Change; reserved: Change; cached: Change; unseen: Change; at_end: Change; growth: Change;
   /** a phase's name; null: the peaks are compared */
   compared_in: string | null; compared: Change;
-  categories: { [name: string]: Change }; phases: { [name: string]: Change };
+  categories: { [name: string]: Change }; certainty: { [name: string]: string }; phases: { [name: string]: Change };
   sites: DiffSite[]; modules: DiffShare[]; module_groups: DiffShare[]; operators: DiffShare[];
 }
 export interface DiffRun {

@@ -14,6 +14,11 @@ export function size(bytes: number): string {
 }
 
 /** "+1.20 GiB", "-512 B", "=". */
+/** Return what stands after a category that is not certain. */
+export function sureness(certainty: string): string {
+  return certainty === "certain" ? "" : ` (${certainty})`;
+}
+
 export function change(bytes: number): string {
   return bytes ? `${bytes > 0 ? "+" : "-"}${size(Math.abs(bytes))}` : "=";
 }
