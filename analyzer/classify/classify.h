@@ -73,6 +73,9 @@ bool mt_is_kept_by_backward(const struct mt_block *block);
 /* "certain", "likely", "guess". */
 const char *mt_certainty_name(enum mt_certainty certainty);
 
+/* Return the certainty of that name; MT_CERTAIN: there is none. */
+enum mt_certainty mt_certainty_find(const char *name);
+
 /* Stands before a category in tables: a space where it is certain; and what the marks mean. */
 char mt_certainty_mark(enum mt_certainty certainty);
 extern const char mt_certainty_legend[];

@@ -8,6 +8,14 @@ const char *mt_certainty_name(enum mt_certainty certainty)
     return names[certainty];
 }
 
+enum mt_certainty mt_certainty_find(const char *name)
+{
+    enum mt_certainty certainty = MT_GUESS;
+    while (certainty > MT_CERTAIN && strcmp(name, mt_certainty_name(certainty)))
+        certainty--;
+    return certainty;
+}
+
 char mt_certainty_mark(enum mt_certainty certainty)
 {
     static const char marks[] = {[MT_CERTAIN] = ' ', [MT_LIKELY] = '~', [MT_GUESS] = '?'};

@@ -48,10 +48,11 @@ static int64_t name(struct mt_store *store, const char *known)
 
 static void add_site(struct mt_store *store, int64_t device, const struct mt_digest_site *site)
 {
-    mt_sql_run(store, "INSERT INTO site VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", "itiiiiiii", device,
-               mt_categories[site->category].name, name(store, site->function),
+    mt_sql_run(store, "INSERT INTO site VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "itiiiiiiit",
+               device, mt_categories[site->category].name, name(store, site->function),
                name(store, site->file), (int64_t)site->line, name(store, site->operator_name),
-               name(store, site->module), number(site->bytes), number(site->blocks));
+               name(store, site->module), number(site->bytes), number(site->blocks),
+               mt_certainty_name(site->certainty));
 }
 
 static int larger_first(const void *a, const void *b)
@@ -89,8 +90,9 @@ static void add_device(struct mt_store *store, int64_t trace, const struct mt_di
     int64_t id = sqlite3_last_insert_rowid(store->db);
     for (unsigned i = 0; i < mt_n_categories; i++)
         if (device->category[i])
-            mt_sql_run(store, "INSERT INTO category VALUES (?, ?, ?)", "iti", id,
-                       mt_categories[i].name, number(device->category[i]));
+            mt_sql_run(store, "INSERT INTO category VALUES (?, ?, ?, ?)", "itit", id,
+                       mt_categories[i].name, number(device->category[i]),
+                       mt_certainty_name(device->certainty[i]));
     for (unsigned i = 0; i < MT_PHASE_COUNT; i++)
         if (device->most_in_phase[i])
             mt_sql_run(store, "INSERT INTO phase VALUES (?, ?, ?)", "iti", id,

@@ -84,10 +84,16 @@ int mt_run_json(struct mt_store *store, const struct mt_run *run, FILE *out)
                              " FROM device JOIN trace ON trace.id = trace WHERE run = ?"
                              " ORDER BY rank, number",
                              run->id));
+    json_object_set_new(object, "certainty",
+                        rows(store,
+                             "SELECT device, name AS category, certainty FROM category"
+                             " JOIN device ON device.id = device JOIN trace ON trace.id = trace"
+                             " WHERE run = ? ORDER BY device, name",
+                             run->id));
     json_object_set_new(object, "sites",
                         rows(store,
                              "SELECT device, category, function, file, line, operator, module,"
-                             " size, blocks FROM named_site WHERE run = ?"
+                             " size, blocks, certainty FROM named_site WHERE run = ?"
                              " ORDER BY size DESC, category, file, line",
                              run->id));
     if (!store->failed)

@@ -8,6 +8,8 @@
 
 #define MOST_SITES 10
 #define DOUBT 480
+/* An enum mt_certainty of a row. */
+#define MT_SQL_CERTAINTY "CASE certainty WHEN 'guess' THEN 2 WHEN 'likely' THEN 1 ELSE 0 END"
 
 /* Return what follows a run: how it ended, or why it cannot be compared. */
 static const char *doubt(char out[DOUBT], const struct mt_run *run, const struct mt_style *style)
@@ -53,11 +55,22 @@ static void print_line(FILE *out, const struct mt_style *style, const char *name
         fprintf(out, "  %-16s %s\n", name, safe);
 }
 
-static void print_size(FILE *out, const char *name, uint64_t bytes)
+static void print_size(FILE *out, char mark, const char *name, uint64_t bytes)
 {
     char size[MT_SIZE_TEXT];
     if (bytes)
-        fprintf(out, "  %-22s %11s\n", name, mt_size_text(size, bytes));
+        fprintf(out, " %c%-22s %11s\n", mark, name, mt_size_text(size, bytes));
+}
+
+/* Return how sure a category is, in the rank where it is least. */
+static enum mt_certainty certainty_of(struct mt_store *store, const struct mt_run *run,
+                                      const char *category)
+{
+    return (enum mt_certainty)mt_sql_number(
+        store, MT_CERTAIN,
+        "SELECT max(" MT_SQL_CERTAINTY ") FROM category JOIN device ON device.id = device"
+        " JOIN trace ON trace.id = trace WHERE run = ? AND name = ?",
+        "it", run->id, category);
 }
 
 static void print_traces(struct mt_store *store, const struct mt_run *run, FILE *out,
@@ -86,13 +99,15 @@ static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *
                         const struct mt_style *style)
 {
     char place[512], safe[256], size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], category[64];
+    enum mt_certainty least = MT_CERTAIN;
     sqlite3_stmt *row =
         mt_sql(store,
                "WITH one AS (SELECT sum(size) AS size, sum(blocks) AS blocks, category, file, line,"
-               "  function, operator FROM named_site WHERE run = ?"
+               "  function, operator, max(" MT_SQL_CERTAINTY ") AS sure"
+               "  FROM named_site WHERE run = ?"
                "  GROUP BY device, category, file, line, function, operator)"
-               " SELECT max(size) AS most, max(blocks), category, file, line, function, operator"
-               " FROM one GROUP BY category, file, line, function, operator"
+               " SELECT max(size) AS most, max(blocks), category, file, line, function,"
+               "  operator, max(sure) FROM one GROUP BY category, file, line, function, operator"
                " ORDER BY most DESC, category, file, line, function, operator LIMIT ?",
                "ii", run->id, (int64_t)MOST_SITES);
     fprintf(out, "\n  %11s %8s  %-15s %s\n", "bytes", "blocks", "category", "call site");
@@ -103,10 +118,15 @@ static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *
         mt_safe_text(safe, sizeof safe, place, 40, MT_CUT_END, style);
         mt_safe_text(category, sizeof category, mt_series_label(mt_sql_text(row, 2)), 0, MT_CUT_END,
                      style);
-        fprintf(out, "  %11s %8s  %-15s %s\n",
+        enum mt_certainty certainty = (enum mt_certainty)sqlite3_column_int(row, 7);
+        least = certainty > least ? certainty : least;
+        fprintf(out, "  %11s %8s %c%-15s %s\n",
                 mt_size_text(size, (uint64_t)sqlite3_column_int64(row, 0)),
-                mt_count_text(blocks, (uint64_t)sqlite3_column_int64(row, 1)), category, safe);
+                mt_count_text(blocks, (uint64_t)sqlite3_column_int64(row, 1)),
+                mt_certainty_mark(certainty), category, safe);
     }
+    if (least > MT_CERTAIN)
+        fprintf(out, " %s\n", mt_certainty_legend);
 }
 
 int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,
@@ -124,12 +144,16 @@ int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,
     print_traces(store, run, out, style);
     putc('\n', out);
     for (unsigned i = 0; i < mt_series_count(); i++)
-        print_size(out, mt_series(i).label, run->bytes[i]);
-    print_size(out, "growth", run->growth);
+        print_size(out,
+                   i < MT_SERIES_CATEGORY
+                       ? ' '
+                       : mt_certainty_mark(certainty_of(store, run, mt_series(i).name)),
+                   mt_series(i).label, run->bytes[i]);
+    print_size(out, ' ', "growth", run->growth);
     for (unsigned i = 0; i < MT_PHASE_COUNT; i++) {
         char name[64];
         snprintf(name, sizeof name, "most in %s", mt_phase_names[i].label);
-        print_size(out, name, run->most_in_phase[i]);
+        print_size(out, ' ', name, run->most_in_phase[i]);
     }
     print_sites(store, run, out, style);
     return store->failed ? -1 : 0;

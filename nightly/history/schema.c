@@ -75,5 +75,17 @@ static const char third[] = "ALTER TABLE trace ADD COLUMN pid INTEGER;"
                             "ALTER TABLE trace ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;"
                             "ALTER TABLE trace ADD COLUMN complete INTEGER NOT NULL DEFAULT 1;";
 
-const char *const mt_schema_steps[] = {first, second, third};
+/* How sure a category is: "certain", "likely" or "guess"; "" in traces that were added before. */
+static const char fourth[] =
+    "ALTER TABLE category ADD COLUMN certainty TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE site ADD COLUMN certainty TEXT NOT NULL DEFAULT '';"
+    "DROP VIEW named_site;"
+    "CREATE VIEW named_site AS"
+    " SELECT trace.run, site.device, site.category, f.text AS function, p.text AS file, site.line,"
+    " o.text AS operator, m.text AS module, site.size, site.blocks, site.certainty FROM site"
+    " JOIN device ON device.id = site.device JOIN trace ON trace.id = device.trace"
+    " JOIN name f ON f.id = site.function JOIN name p ON p.id = site.file"
+    " JOIN name o ON o.id = site.operator JOIN name m ON m.id = site.module;";
+
+const char *const mt_schema_steps[] = {first, second, third, fourth};
 const int mt_schema_version = sizeof mt_schema_steps / sizeof *mt_schema_steps;

@@ -19,7 +19,7 @@ static const char select_devices[] =
 static const char select_categories[] = "SELECT name, size FROM category WHERE device = ?";
 
 static const char select_sites[] =
-    "SELECT category, f.text, p.text, line, o.text, m.text, size, blocks FROM site"
+    "SELECT category, f.text, p.text, line, o.text, m.text, size, blocks, certainty FROM site"
     " JOIN name f ON f.id = function JOIN name p ON p.id = file"
     " JOIN name o ON o.id = operator JOIN name m ON m.id = module WHERE device = ?";
 
@@ -87,7 +87,8 @@ static void read_sites(struct mt_store *store, int64_t id, struct mt_digest_devi
                                         .module = copy(store, mt_sql_text(row, 5)),
                                         .stack = copy(store, ""),
                                         .bytes = number(row, 6),
-                                        .blocks = number(row, 7)};
+                                        .blocks = number(row, 7),
+                                        .certainty = mt_certainty_find(mt_sql_text(row, 8))};
         if (!store->failed)
             add_place(store, device, site);
     }
@@ -195,6 +196,7 @@ static int add_site(struct mt_store *store, struct mt_site_changes *changes, siz
         .module = copy(store, site->module),
         .was = was(store, site),
         .line = site->line->line,
+        .certainty = site->certainty,
         .before = site->bytes.old,
         .after = site->bytes.now,
     };

@@ -44,10 +44,11 @@ static json_t *series_object(const struct mt_trend *trend, unsigned series)
 
 static json_t *site_object(const struct mt_site_change *site)
 {
-    return json_pack("{s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "category",
-                     mt_json_text(site->category), "function", mt_json_text(site->function), "file",
-                     mt_json_text(site->file), "line", (json_int_t)site->line, "operator",
-                     mt_json_text(site->operator_name), "module", mt_json_text(site->module), "was",
+    return json_pack("{s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "category",
+                     mt_json_text(site->category), "certainty", mt_certainty_name(site->certainty),
+                     "function", mt_json_text(site->function), "file", mt_json_text(site->file),
+                     "line", (json_int_t)site->line, "operator", mt_json_text(site->operator_name),
+                     "module", mt_json_text(site->module), "was",
                      site->was ? mt_json_text(site->was) : json_null(), "before",
                      mt_json_number(site->before), "after", mt_json_number(site->after));
 }

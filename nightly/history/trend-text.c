@@ -171,8 +171,9 @@ static void print_site(const struct page *page, const struct mt_site_change *sit
     mt_safe_text(shown, sizeof shown, place, 48, MT_CUT_END, page->style);
     mt_safe_text(category, sizeof category, mt_series_label(site->category), 0, MT_CUT_END,
                  page->style);
-    fprintf(page->out, "  %13s  %-15s %s\n",
-            difference(change, (double)site->before, (double)site->after), category, shown);
+    fprintf(page->out, "  %13s %c%-15s %s\n",
+            difference(change, (double)site->before, (double)site->after),
+            mt_certainty_mark(site->certainty), category, shown);
     if (!site->was)
         return;
     mt_safe_text(shown, sizeof shown, site->was, 44, MT_CUT_END, page->style);
@@ -210,13 +211,18 @@ static int print_sites(const struct page *page, const struct mt_run *before,
                        const struct mt_run *after)
 {
     struct mt_site_changes changes;
+    enum mt_certainty least = MT_CERTAIN;
     double most = 0;
     int rc = mt_site_changes_find(&changes, page->store, before->id, after->id, MOST_SITES);
     for (size_t i = 0; !rc && i < changes.n; i++)
         most = fmax(most, distance(&changes.site[i]));
     for (size_t i = 0; !rc && i < changes.n; i++)
-        if (distance(&changes.site[i]) * 20 >= most)
+        if (distance(&changes.site[i]) * 20 >= most) {
             print_site(page, &changes.site[i]);
+            least = changes.site[i].certainty > least ? changes.site[i].certainty : least;
+        }
+    if (least > MT_CERTAIN)
+        fprintf(page->out, "  %s\n", mt_certainty_legend);
     mt_site_changes_clear(&changes);
     return rc;
 }

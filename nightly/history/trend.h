@@ -33,7 +33,8 @@ struct mt_site_change {
     char *category, *function, *file, *operator_name, *module;
     char *was; /* "net.py Net.forward": its likely name before; NULL: the same */
     uint32_t line;
-    uint64_t before, after; /* bytes */
+    enum mt_certainty certainty; /* of the category, in the run in which it is least */
+    uint64_t before, after;      /* bytes */
 };
 struct mt_site_changes {
     struct mt_site_change *site; /* by blame, as in struct mt_diff_device */

@@ -105,7 +105,7 @@ def least_sure(rows):
     """(category, place, operator) -> how sure its least certain block's category is; "other" claims nothing."""
     result = {}
     for row in rows:
-        if row["name"]:
+        if row.get("name"):
             continue
         key = row["category"], line_of(row), row["operator"] or ""
         certainty = "certain" if row["category"] == "other" else row["certainty"]

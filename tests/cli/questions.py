@@ -18,6 +18,12 @@ def by_category(rows):
     return {key: size for key, size in sums((row["category"], int(row["size"])) for row in rows).items() if size}
 
 
+def marked(text, numbers):
+    """The categories of a table that are marked as not certain."""
+    return {label.replace(" ", "_"): {"~": "likely", "?": "guess"}[mark]
+            for mark, label in re.findall(rf"^ ([~?])([a-z ]+?) +{numbers}", text, re.M)}
+
+
 def without_zeros(sizes):
     return {key: size for key, size in sizes.items() if size and key != "before_recording"}
 
@@ -216,6 +222,17 @@ QUESTIONS = [
         "history": lambda o, t: sum(row["blocks"] for row in o.shown(t)["sites"]),
         "page": lambda o, t: sum(row["blocks"] for row in o.page(t)["devices"][0]["rows"]),
     }),
+    ("size", "Which categories are not certain?", TRAINING, {
+        "report's text": lambda o, t: marked(o.text("report", t), r"[\d.]+ \w+ +[\d.]+ %"),
+        "page's text": lambda o, t: marked(o.page(t)["text"], r"[\d.]+ \w+ +[\d.]+ %"),
+        "diff": lambda o, t: {name: sure for name, sure in o.diff(t, t)["devices"][0]["certainty"].items() if sure != "certain"},
+        "diff's text": lambda o, t: marked(o.text("diff", t, o.path(t)), r"[\d.]+ \w+ +[\d.]+ \w+ +="),
+        "markdown": lambda o, t: {label.replace(" ", "_"): sure for label, sure in
+                                  re.findall(r"^\| ([a-z ]+) \((\w+)\) \|", o.text("diff", t, o.path(t), "-f", "markdown"), re.M)},
+        "page's difference": lambda o, t: {name: sure for name, sure in o.page_diff(t, t)["devices"][0]["certainty"].items() if sure != "certain"},
+        "history": lambda o, t: {row["category"]: row["certainty"] for row in o.shown(t)["certainty"] if row["certainty"] != "certain"},
+        "history's text": lambda o, t: marked(o.shown_text(t).split("call site")[0], r"[\d.]+ \w+$"),
+    }),
     # line
     ("line", "Which line and operator has how much?", (*TRAINING, "native"), {
         "report": report_lines,
@@ -241,6 +258,7 @@ QUESTIONS = [
         "report": lambda o, t: {(site["category"], leaf(site["line"]), site["operator"] or ""): site["certainty"] for site in o.device(t)["call_sites"] if not site["name"]},
         "csv": lambda o, t: o.least_sure(o.csv(t)),
         "package": lambda o, t: o.least_sure(o.table(t, "blocks", "peak")),
+        "history": lambda o, t: o.least_sure(o.shown(t)["sites"]),
     }),
     ("line", "Which lines leave blocks behind, and how many bytes?", ("training", "blamed", "keeping"), {
         "report": lambda o, t: [(site["category"], leaf(site["line"]), site["bytes"]) for site in o.device(t)["growth"]["sites"]],
@@ -275,11 +293,6 @@ QUESTIONS = [
         "diff": lambda o, t: {one["name"]: one["bytes"]["change"] for one in o.diff("idle", t)["devices"][0]["module_groups"]}["layers.0-1.fc"],
         "diff's text": lambda o, t: {name: Shown(size[1:]) for size, name in diff_text_rows(o.text("diff", "idle", o.path(t)), "modules")}["layers.0-1.fc"],
         "page": lambda o, t: {one["name"]: one["bytes"]["change"] for one in o.page_diff("idle", t)["devices"][0]["module_groups"]}["layers.0-1.fc"],
-    }),
-    ("module", "Which module has the largest block?", ("layers",), {
-        "csv": lambda o, t: max(o.csv(t), key=lambda row: int(row["size"]))["module"],
-        "blocks": lambda o, t: max(o.blocks(t)["blocks"], key=lambda block: block["size"])["module"],
-        "package": lambda o, t: max(o.table(t, "blocks", "peak"), key=lambda row: row["size"])["module"],
     }),
     # moment
     ("moment", "After which event is the peak?", TRAINING + NATIVE, {

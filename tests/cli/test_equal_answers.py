@@ -301,6 +301,7 @@ def ask_page():
     traces = {trace for _, _, of, _ in questions.QUESTIONS for trace in of} - {"job", "nights"}
     asked = {*TRACES, *(trace for trace in traces if " " not in trace)}
     asked = {f"{name}.mtap" for name in asked} | {"job"}
+    asked |= {f"{name}.mtap {name}.mtap" for name in questions.TRAINING}
     asked |= {" ".join(map(outputs.path, pair.split())) for pair in {*traces, "idle layers"} if " " in pair}
     done = subprocess.run(
         [node, here.parent / "page/ask_analyzer.mjs", page_tools, analyzer, *sorted(asked)],
