@@ -161,7 +161,7 @@ RULE(is_gradient, saw(block, MT_SAW_GRADIENT))
  * call PyTorch. */
 RULE(made_by_library, made_under(context, block, MT_MARK_MATH_LIBRARY))
 RULE(made_by_nccl, made_under(context, block, MT_MARK_NCCL))
-RULE(is_workspace, saw(block, MT_SAW_WORKSPACE))
+RULE(is_workspace, saw(block, MT_SAW_WORKSPACE) && is_unlabelled(block))
 RULE(is_state, saw(block, MT_SAW_STATE))
 RULE(is_modules_buffer, saw(block, MT_SAW_MODULES_BUFFER))
 RULE(made_like_buffer, made_like(context, block, MT_SAW_MODULES_BUFFER))

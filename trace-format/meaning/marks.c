@@ -26,6 +26,7 @@ static const struct {
     {"torch/optim/", "_fused_*", MT_MARK_OPTIMIZER},
     {"torch/nn/modules/module.py", "_call_impl", MT_MARK_MODULE_CALL},
     {"torch/nn/modules/module.py", "inner", MT_MARK_MODULE_CALL}, /* with hooks */
+    {"gpytorch/module.py", "__call__", MT_MARK_MODULE_CALL},
     {"torch/utils/checkpoint.py", "recompute_fn", MT_MARK_MODULE_CALL},
     {"torch/utils/checkpoint.py", "backward", MT_MARK_MODULE_CALL},
     {"tensor_parallel/random.py", "backward", MT_MARK_MODULE_CALL}, /* Megatron */
