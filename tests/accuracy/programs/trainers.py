@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public trainers on random weights and data: trainers.py megatron | lightning | monai | pyg | accelerate |
 deepspeed | diffusers | timm | quantized (transformers' 4 bits) | trl | preferences (TRL's DPO) | torchtune | compiled (by
-accelerate)."""
+accelerate) | segmentation (segmentation_models_pytorch) | clip (open_clip) | gaussian (gpytorch) | metric (pytorch_metric_learning, with
+its memory of embeddings) | reward (TRL's) | augmented (kornia)."""
 import os
 import sys
 import tempfile
@@ -299,6 +300,104 @@ def compiled():
         accelerator.backward(loss)
         optimizer.step()
         optimizer.zero_grad()
+
+
+def segmentation():
+    import segmentation_models_pytorch as smp
+    model = smp.Unet("resnet18", encoder_weights=None, classes=4).cuda()
+    loss_of = smp.losses.DiceLoss("multiclass")
+    optimizer = torch.optim.RAdam(model.parameters(), lr=1e-3)
+    for _ in range(4):
+        images, masks = torch.randn(4, 3, 128, 128, device="cuda"), torch.randint(4, (4, 128, 128), device="cuda")
+        optimizer.zero_grad()
+        loss = loss_of(model(images), masks)
+        loss.backward()
+        optimizer.step()
+
+
+def clip():
+    from open_clip import ClipLoss
+    from open_clip.model import CLIP
+    model = CLIP(256, {"image_size": 64, "layers": 3, "width": 256, "patch_size": 8},
+                 {"context_length": 32, "vocab_size": 8000, "width": 256, "heads": 4, "layers": 3}).cuda()
+    model.set_grad_checkpointing(True)
+    loss_of = ClipLoss(cache_labels=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    for _ in range(4):
+        images, texts = torch.randn(32, 3, 64, 64, device="cuda"), torch.randint(8000, (32, 32), device="cuda")
+        optimizer.zero_grad()
+        with torch.autocast("cuda", torch.bfloat16):
+            loss = loss_of(*model(images, texts))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+
+def gaussian():
+    import gpytorch
+
+    class Process(gpytorch.models.ApproximateGP):
+        def __init__(self, points):
+            strategy = gpytorch.variational.VariationalStrategy(
+                self, points, gpytorch.variational.CholeskyVariationalDistribution(points.size(0)), learn_inducing_locations=True)
+            super().__init__(strategy)
+            self.mean, self.kernel = gpytorch.means.ConstantMean(), gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
+
+        def forward(self, x):
+            return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
+
+    x, y = torch.randn(4096, 8, device="cuda"), torch.randn(4096, device="cuda")
+    likelihood, model = gpytorch.likelihoods.GaussianLikelihood().cuda(), Process(torch.randn(512, 8)).cuda()
+    optimizer = torch.optim.Adam([*model.parameters(), *likelihood.parameters()], lr=0.01)
+    bound = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=4096)
+    for at in range(4):
+        optimizer.zero_grad()
+        loss = -bound(model(x[at * 1024:][:1024]), y[at * 1024:][:1024])
+        loss.backward()
+        optimizer.step()
+
+
+def metric():
+    from pytorch_metric_learning.losses import ContrastiveLoss, CrossBatchMemory
+    model = nn.Sequential(nn.Flatten(), nn.Linear(3072, 1024), nn.ReLU(), nn.Linear(1024, 256)).cuda()
+    loss_of = CrossBatchMemory(ContrastiveLoss(), 256, memory_size=2048).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    for _ in range(4):
+        images, labels = torch.randn(256, 3, 32, 32, device="cuda"), torch.randint(16, (256,), device="cuda")
+        optimizer.zero_grad()
+        loss = loss_of(model(images), labels)
+        loss.backward()
+        optimizer.step()
+
+
+def reward():
+    from datasets import Dataset
+    from transformers import AutoModelForSequenceClassification
+    from trl import RewardConfig, RewardTrainer
+    tokenizer, config = make_tokenizer(), make_llama(num_labels=1)
+    config.pad_token_id = 0
+    RewardTrainer(AutoModelForSequenceClassification.from_config(config), processing_class=tokenizer,
+                  train_dataset=Dataset.from_dict({"chosen": [make_text(100)] * 32, "rejected": [make_text(80)] * 32}),
+                  args=RewardConfig(output_dir="out", max_steps=4, per_device_train_batch_size=4, bf16=True, report_to=[],
+                                    save_strategy="no", logging_steps=2)).train()
+
+
+def augmented():
+    from kornia.augmentation import AugmentationSequential, ColorJitter, RandomAffine, RandomHorizontalFlip
+    from kornia.losses import FocalLoss
+    change = AugmentationSequential(RandomHorizontalFlip(), ColorJitter(0.1, 0.1, 0.1, 0.1), RandomAffine(30.0))
+    model = nn.Sequential(nn.Conv2d(3, 64, 3, 2), nn.BatchNorm2d(64), nn.ReLU(), nn.Conv2d(64, 128, 3, 2), nn.BatchNorm2d(128), nn.ReLU(),
+                          nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(2048, 1000)).cuda()
+    loss_of = FocalLoss(0.25, reduction="mean")
+    optimizer = torch.optim.NAdam(model.parameters(), lr=1e-3)
+    for _ in range(4):
+        images, labels = torch.rand(16, 3, 96, 96, device="cuda"), torch.randint(1000, (16,), device="cuda")
+        with torch.no_grad():
+            images = change(images)
+        optimizer.zero_grad()
+        loss = loss_of(model(images), labels)
+        loss.backward()
+        optimizer.step()
 
 
 if __name__ == "__main__":
