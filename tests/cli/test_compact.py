@@ -161,7 +161,7 @@ def history(memtap, trace, folder):
             del found[name]
         for item in found["devices"]:
             del item["id"]
-        for item in found["sites"]:
+        for item in found["sites"] + found["certainty"]:
             del item["device"]
     return [] if runs[0] == runs[1] else [show(f"{trace}: history", *runs)]
 
