@@ -7,13 +7,13 @@
 #include "tools/fit/run/machine.h"
 #include "tools/fit/run/output.h"
 #include "tools/fit/run/requests.h"
+#include "tools/fit/run/signals.h"
 #include "tools/launch/roster.h"
 #include "tools/terminal/values.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +25,6 @@
 #define GROUPS "CUDASIM_GROUPS"
 #define PAUSE_NS 20000000
 #define TIMEOUT_S 1800
-
-static volatile sig_atomic_t signal_seen;
-
-static void note_signal(int number)
-{
-    signal_seen = number;
-}
 
 /* One rank's run. */
 struct trial {
@@ -179,7 +172,7 @@ static int conclude(struct search *search, struct trial *trial, int status)
     if (trial->outcome.host > search->most_host)
         search->most_host = trial->outcome.host;
     if (trial->outcome.end != MT_FIT_FITS && trial->outcome.end != MT_FIT_FULL)
-        return signal_seen ? 0 : fail_run(trial);
+        return mt_signals_caught() ? 0 : fail_run(trial);
     mt_rank_kinds_learn(&search->kinds, trial->rank, kind);
     return 0;
 }
@@ -210,13 +203,13 @@ static void end_all(struct search *search)
 static int run_wanted(struct search *search)
 {
     int code = 0;
-    for (unsigned i = 0; !code && !signal_seen && i < search->kinds.n_wanted;) {
+    for (unsigned i = 0; !code && !mt_signals_caught() && i < search->kinds.n_wanted;) {
         if (has_room(search) && start(search, search->kinds.wanted[i++]))
             code = mt_fail("no run can be started: %s", strerror(errno));
         else if (!code)
             code = reap(search);
     }
-    while (!code && !signal_seen && search->n_running)
+    while (!code && !mt_signals_caught() && search->n_running)
         code = reap(search);
     return code;
 }
@@ -348,28 +341,6 @@ static int fill_job(const struct mt_command *command, struct search *search, cha
     return 0;
 }
 
-/* Signals end the runs first. One that is ignored stays so. */
-static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-
-static void catch_signals(void)
-{
-    const struct sigaction action = {.sa_handler = note_signal};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction old;
-        if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &action, NULL);
-    }
-}
-
-static void let_signals_be(void)
-{
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction old;
-        if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == note_signal)
-            signal(numbers[i], SIG_DFL);
-    }
-}
-
 static int begin(struct search *search)
 {
     if (snprintf(search->folder, sizeof search->folder, "%s/memtap-ranks-XXXXXX",
@@ -382,7 +353,7 @@ static int begin(struct search *search)
     FILE *groups = fopen(search->groups, "we");
     if (!groups || fclose(groups))
         return mt_fail("%s: %s", search->groups, strerror(errno));
-    catch_signals();
+    mt_signals_catch();
     return 0;
 }
 
@@ -391,13 +362,13 @@ static void end(struct search *search)
     end_all(search);
     unlink(search->groups);
     rmdir(search->folder);
-    let_signals_be();
+    mt_signals_let_be();
 }
 
 static int search_all(struct search *search)
 {
     int code = run_first(search);
-    while (!code && !signal_seen && mt_rank_kinds_next(&search->kinds))
+    while (!code && !mt_signals_caught() && mt_rank_kinds_next(&search->kinds))
         code = run_wanted(search);
     return code;
 }
@@ -429,8 +400,8 @@ int mt_ranks_find(const struct mt_command *command, struct mt_simulation *simula
         code = search_all(search);
         end(search);
     }
-    if (!code && signal_seen)
-        code = 128 + signal_seen;
+    if (!code && mt_signals_caught())
+        code = 128 + mt_signals_caught();
     if (!code)
         code = keep_found(search, simulation);
     if (!code && !is_quiet)

@@ -4,6 +4,7 @@
 #include "analyzer/support/progress.h"
 #include "analyzer/support/room.h"
 #include "tools/fit/run/machine.h"
+#include "tools/fit/run/signals.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,28 +19,10 @@
 #define FAR 1.5
 #define REFUSALS 3u /* of small values; then the program takes none */
 
-static volatile sig_atomic_t signal_seen;
-
-static void note_signal(int number)
-{
-    signal_seen = number;
-}
-
-static void watch_signals(void)
-{
-    const struct sigaction action = {.sa_handler = note_signal};
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction old;
-        if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &action, NULL);
-    }
-}
-
 void mt_fit_end_as_asked(void)
 {
     signal(SIGPIPE, SIG_DFL);
-    if (signal_seen == SIGPIPE)
+    if (mt_signals_caught() == SIGPIPE)
         raise(SIGPIPE);
 }
 
@@ -382,7 +365,7 @@ static int begin(struct mt_fit *fit)
         return -ENOMEM;
     for (size_t i = 0; i < job->n_lines; i++)
         begin_line(fit, i);
-    watch_signals();
+    mt_signals_catch();
     return 0;
 }
 
@@ -391,14 +374,14 @@ int mt_fit_make(struct mt_fit *fit)
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     uint64_t begin_ns = mt_now_ns();
     int rc = begin(fit);
-    while (!rc && !signal_seen) {
+    while (!rc && !mt_signals_caught()) {
         rc = start_some(fit);
         if (rc || !count_running(fit))
             break;
         nanosleep(&pause, NULL);
         rc = reap(fit);
     }
-    fit->signal = signal_seen;
+    fit->signal = mt_signals_caught();
     end_all(fit);
     fit->seconds = (double)(mt_now_ns() - begin_ns) / 1e9;
     return rc ? rc : fit->signal ? -EINTR : 0;
