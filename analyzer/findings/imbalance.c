@@ -3,49 +3,60 @@
 #include "analyzer/support/median.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
-#define MOST_RANKS ((size_t)1 << 20) /* a file may name any number */
+#define MOST_ALIKE ((uint64_t)1 << 32) /* a file may name any number */
+
+struct peak {
+    uint64_t bytes; /* first: mt_by_value compares it */
+    uint64_t ranks; /* that have it */
+};
 
 static uint64_t bytes_of(const struct mt_job_rank *rank, int category)
 {
     return category < 0 ? rank->allocated : rank->category[category];
 }
 
-/* A rank that stands for others counts as often, if each trace says for how many. */
-static size_t count_of(const struct mt_job_rank *rank)
+/* A rank that stands for others counts as often. */
+static uint64_t count_of(const struct mt_job_rank *rank)
 {
-    return rank->stands_for > 0 ? (size_t)rank->stands_for : 1;
+    uint64_t ranks = rank->stands_for > 0 ? (uint64_t)rank->stands_for : 1;
+    return ranks < MOST_ALIKE ? ranks : MOST_ALIKE;
 }
 
-static size_t count_all(const struct mt_job_rank *ranks, size_t n)
+static uint64_t bytes_at(const struct peak *sorted, uint64_t place)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < n && count < MOST_RANKS; i++)
-        count += count_of(&ranks[i]);
-    return count;
+    for (; place >= sorted->ranks; sorted++)
+        place -= sorted->ranks;
+    return sorted->bytes;
+}
+
+/* Return the median of n > 0 peaks, as mt_median, each as often as it has ranks. */
+static uint64_t median(struct peak *peaks, size_t n)
+{
+    uint64_t ranks = 0;
+    qsort(peaks, n, sizeof *peaks, mt_by_value);
+    for (size_t i = 0; i < n; i++)
+        ranks += peaks[i].ranks;
+    const uint64_t middle[] = {bytes_at(peaks, (ranks - 1) / 2), bytes_at(peaks, ranks / 2)};
+    return mt_median(middle, 2);
 }
 
 int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_job_rank *ranks, size_t n,
                       size_t highest)
 {
-    size_t room = count_all(ranks, n);
-    bool is_weighed = room < MOST_RANKS;
-    uint64_t *values = calloc(is_weighed ? room : n, sizeof *values);
+    struct peak *peaks = calloc(n, sizeof *peaks);
     *imbalance = (struct mt_imbalance){0};
-    if (!values)
+    if (!peaks)
         return -ENOMEM;
     for (int category = -1; category < (int)mt_n_categories; category++) {
         size_t count = 0;
         for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < (is_weighed ? count_of(&ranks[i]) : 1); j++)
-                if (ranks[i].has_device)
-                    values[count++] = bytes_of(&ranks[i], category);
+            if (ranks[i].has_device)
+                peaks[count++] = (struct peak){bytes_of(&ranks[i], category), count_of(&ranks[i])};
         if (!count)
             break;
-        mt_sort_sizes(values, count);
-        uint64_t middle = mt_median(values, count), own = bytes_of(&ranks[highest], category);
+        uint64_t middle = median(peaks, count), own = bytes_of(&ranks[highest], category);
         if (category < 0) {
             imbalance->median = middle;
             imbalance->above = own - middle;
@@ -55,6 +66,6 @@ int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_job_rank *
         if (imbalance->category[category] > imbalance->category[imbalance->most])
             imbalance->most = (enum mt_category)category;
     }
-    free(values);
+    free(peaks);
     return 0;
 }
