@@ -13,20 +13,28 @@ export interface Imbalance {
   text: string;
 }
 
-function middle(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b), n = values.length;
-  const low = sorted[Math.floor((n - 1) / 2)]!, high = sorted[Math.floor(n / 2)]!;
+/** How many ranks a trace stands for: memtap's --rank all-different runs one of each kind. */
+function standsFor(one: Summary): number {
+  const text = one.process["env.CUDASIM_STANDS_FOR"] ?? "";
+  return /^[0-9]{1,9}$/.test(text) ? Math.max(1, Number(text)) : 1;
+}
+
+/** The median of `of` over the ranks, each as often as it stands for. */
+function middle(ranks: Summary[], of: (one: Summary) => number): number {
+  const sorted = [...ranks].sort((a, b) => of(a) - of(b)), n = ranks.reduce((sum, one) => sum + standsFor(one), 0);
+  const at = (place: number) => of(sorted.find((one) => (place -= standsFor(one)) < 0)!);
+  const low = at(Math.floor((n - 1) / 2)), high = at(Math.floor(n / 2));
   return low + Math.floor((high - low) / 2);
 }
 
 export function imbalance(ranks: Summary[]): Imbalance {
   const highest = ranks.reduce((a, b) => (b.allocated > a.allocated ? b : a));
   if (highest.allocated) ranks = ranks.filter((one) => one.allocated);
-  const median = middle(ranks.map((one) => one.allocated)), above = highest.allocated - median;
+  const median = middle(ranks, (one) => one.allocated), above = highest.allocated - median;
   const categories: { [name: string]: number } = {};
   let most = 0;
   highest.names.forEach((name, c) => {
-    const by = highest.categories[c]! - middle(ranks.map((one) => one.categories[c]!));
+    const by = highest.categories[c]! - middle(ranks, (one) => one.categories[c]!);
     if (by) categories[name.name] = by;
     if (by > (categories[highest.names[most]!.name] ?? 0)) most = c;
   });

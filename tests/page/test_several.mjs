@@ -107,13 +107,30 @@ async function commands() {
   refused(at("training"), join(folder, "nothing.mtap"));
 }
 
+const sameImbalance = (a, b) => a.median === b.median && a.above === b.above && isDeepStrictEqual(a.categories, b.categories);
+
+/** A rank that was run for others of its kind counts as often. */
+async function kinds() {
+  const out = join(folder, "kinds.html"), of = { training: 5, keeping: 2, layers: 1 };
+  const paths = Object.keys(of).map((name) => join(folder, `kind-${name}.mtap`));
+  const lines = Object.entries(of).map(([name, n], i) =>
+    [at(name), paths[i], `rank=${i}`, "world_size=8", `env.CUDASIM_STANDS_FOR=${n}`].join("\t") + "\n");
+  execFileSync(process.argv[7], { input: lines.join("") });
+  execFileSync(memtap, ["report", "--html", out, ...paths]);
+  const page = await show(out), wanted = json("report", "--format", "json", ...paths);
+  const found = await page.evaluate(() => window.memtap.ranks().imbalance);
+  check(sameImbalance(found, wanted.imbalance), `of eight ranks: ${JSON.stringify(found)}`);
+  const alone = wanted.ranks.map(({ report }) => report.peak.allocated).sort((a, b) => a - b);
+  check(found.median !== alone[1], "which is not that of the three traces");
+  await page.close();
+}
+
 async function ranks() {
   const out = join(folder, "ranks.html"), paths = [at("rank1"), at("rank0")];
   execFileSync(memtap, ["report", "--html", out, ...paths]);
   const page = await show(out), wanted = json("report", "--format", "json", ...paths);
   const there = await page.evaluate(() => window.memtap.ranks());
-  check(there.imbalance.median === wanted.imbalance.median && there.imbalance.above === wanted.imbalance.above &&
-    isDeepStrictEqual(there.imbalance.categories, wanted.imbalance.categories), "the imbalance is memtap report's");
+  check(sameImbalance(there.imbalance, wanted.imbalance), "the imbalance is memtap report's");
   check(isDeepStrictEqual(there.ranks.map((one) => one.rank), wanted.ranks.map((one) => one.rank)), "ranks in their order");
   for (const [i, { report }] of wanted.ranks.entries()) {
     const one = there.ranks[i];
@@ -230,4 +247,4 @@ async function dropped() {
   await page.close();
 }
 
-await main([dropped, differences, goThrough, commands, ranks, manyAndBad]);
+await main([dropped, differences, goThrough, commands, ranks, kinds, manyAndBad]);
