@@ -40,8 +40,14 @@ static struct work {
     size_t roster_size;
 } *work;
 
-static const char *const suffixes[] = {"", MT_OLDER_SUFFIX, MT_TAIL_SUFFIX};
-#define N_SUFFIXES (sizeof suffixes / sizeof *suffixes)
+/* The files of a run, in the order in which they go. The trace is last: without it, the others look
+ * like nobody's. */
+static const struct {
+    const char *suffix, *magic;
+} files[] = {
+    {MT_TAIL_SUFFIX, MT_TAIL_MAGIC}, {MT_OLDER_SUFFIX, MT_FILE_MAGIC}, {"", MT_FILE_MAGIC}};
+#define N_FILES (sizeof files / sizeof *files)
+_Static_assert(MT_FILE_MAGIC_SIZE == MT_TAIL_MAGIC_SIZE, "remove_run");
 
 struct path {
     char text[PATH_MAX + NAME_MAX + 8];
@@ -103,8 +109,8 @@ static void add(const char *folder, const char *name, const char *pattern)
         strcpy(run->name, name);
         run->ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
         run->bytes = 0;
-        for (size_t i = 0; i < N_SUFFIXES; i++)
-            if (!lstat(path_of(folder, name, suffixes[i]).text, &status))
+        for (size_t i = 0; i < N_FILES; i++)
+            if (!lstat(path_of(folder, name, files[i].suffix).text, &status))
                 run->bytes += (uint64_t)status.st_blocks * 512u;
     }
     close(fd);
@@ -138,12 +144,10 @@ static uint64_t bytes_up_to(const struct run *run)
 
 static void remove_run(const char *folder, const struct run *run)
 {
-    for (size_t i = N_SUFFIXES;
-         i-- > 0;) /* the trace last: without it, the others look like nobody's */
-        mt_own_file_remove_leftover(path_of(folder, run->name, suffixes[i]).text,
-                                    i == 2 ? MT_TAIL_MAGIC : MT_FILE_MAGIC, MT_FILE_MAGIC_SIZE);
+    for (size_t i = 0; i < N_FILES; i++)
+        mt_own_file_remove_leftover(path_of(folder, run->name, files[i].suffix).text,
+                                    files[i].magic, MT_FILE_MAGIC_SIZE);
 }
-_Static_assert(MT_FILE_MAGIC_SIZE == MT_TAIL_MAGIC_SIZE, "remove_run");
 
 static void remove_old(const char *folder, const char *pattern)
 {
