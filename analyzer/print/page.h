@@ -58,10 +58,10 @@ void mt_page_notes(const struct mt_page *page);
 /* Invalid frees, and frees by other threads, of programs without PyTorch. */
 void mt_page_frees(const struct mt_page *page);
 
-/* The moment's place in the program's phases; the next lower peaks; growth; a chart. */
-/* "the forward of iteration 3", "start-up", "the profile run", "the step 5" of a server */
+/* "the forward of iteration 3", "start-up", "the profile run", "step 5" of a server */
 void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const struct mt_span *span);
 
+/* The moment's place in the program's phases; the next lower peaks; growth; a chart. */
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device);
 void mt_page_movement(const struct mt_page *page, const struct mt_device *device);
 void mt_page_growth(const struct mt_page *page, const struct mt_device *device);

@@ -13,12 +13,12 @@ export function size(bytes: number): string {
   return unit ? `${value.toFixed(2)} ${UNITS[unit]}` : `${bytes} B`;
 }
 
-/** "+1.20 GiB", "-512 B", "=". */
-/** Return what stands after a category that is not certain. */
-export function sureness(certainty: string): string {
+/** Return what stands after a category that is not certain: " (likely)". */
+export function doubt(certainty: string): string {
   return certainty === "certain" ? "" : ` (${certainty})`;
 }
 
+/** "+1.20 GiB", "-512 B", "=". */
 export function change(bytes: number): string {
   return bytes ? `${bytes > 0 ? "+" : "-"}${size(Math.abs(bytes))}` : "=";
 }

@@ -92,7 +92,7 @@ START_TEST(a_step_for_requests_is_an_iteration)
     ck_assert_uint_eq(device->spans->iterations, 3);
     ck_assert_uint_eq(device->at.allocated, 100 + 2000 + 50 + 7 + 40000 + 500);
     ck_assert_uint_eq(device->span->iteration, 3);
-    ck_assert_str_eq(where(device), "the step 3");
+    ck_assert_str_eq(where(device), "step 3");
     ck_assert_int_eq(mt_device_part(device), MT_PART_IN);
     ck_assert_uint_eq(device->serving.work[MT_SERVING_STEP].times, 3);
     ck_assert_uint_eq(device->serving.work[MT_SERVING_SAMPLING].times, 3);

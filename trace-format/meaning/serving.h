@@ -14,9 +14,9 @@
 /* clang-format off */
 #define MT_SERVING_LIST(S)                                                                         \
     S(NONE, "", "no work of a server")                                                             \
-    S(STEP, "step", "the step")                                                                    \
-    S(DECODE, "decode", "the decode")                                                              \
-    S(PREFILL, "prefill", "the prefill")                                                           \
+    S(STEP, "step", "step")                                                                        \
+    S(DECODE, "decode", "decode")                                                                  \
+    S(PREFILL, "prefill", "prefill")                                                               \
     S(SAMPLING, "sampling", "the sampling")                                                        \
     S(WARM_UP, "warm-up", "the warm-up")                                                           \
     S(LOAD, "load", "loading the model")                                                           \

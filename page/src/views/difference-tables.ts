@@ -3,7 +3,7 @@
 import type { Category } from "../analyzer";
 import type { Change, DiffDevice, DiffShare, DiffSite } from "../diff-report";
 import { make } from "../dom";
-import { change, percent, size, sureness } from "../format";
+import { change, doubt, percent, size } from "../format";
 import { colour } from "../palette";
 import { Column } from "../sorted-table";
 
@@ -51,7 +51,7 @@ export function totals(device: DiffDevice, categories: Category[]): HTMLElement 
       make(text || !i ? "th" : "td", text ? { scope: "col", class: "number" } : {}, text)))),
     ...body("whole run", shown.map(([label, one]) => row([label], one, most(shown.map(([, of]) => of))))),
     ...body(is_phase ? `categories at the highest moment of the ${labelOf(device.compared_in!)}` : "categories at the peaks",
-      kinds.map(([category, one]) => row([swatch(category.name), category.label + sureness(device.certainty[category.name]!)], one, widest))),
+      kinds.map(([category, one]) => row([swatch(category.name), category.label + doubt(device.certainty[category.name]!)], one, widest))),
     ...body("most in each phase", phases.map(([label, one]) => row([label], one!, most(phases.map(([, of]) => of!))))));
 }
 
@@ -82,7 +82,7 @@ function doubts(site: DiffSite): string {
 
 export function siteColumns(categories: Category[]): Column<DiffSite>[] {
   const label = (site: DiffSite) =>
-    (categories.find((one) => one.name === site.category)?.label ?? site.category) + sureness(site.certainty);
+    (categories.find((one) => one.name === site.category)?.label ?? site.category) + doubt(site.certainty);
   return [
     { title: "change", is_number: true, key: (site) => -site.bytes.change, text: (site) => change(site.bytes.change),
       hint: (site) => `${site.bytes.change} bytes${site.bytes.old ? `, ${percent(site.bytes.old, site.bytes.change)}` : ""}` },

@@ -5,7 +5,7 @@ import { FROM_CACHE, FROM_CUDA, Row, Trace } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, save } from "../dom";
 import { lineLink } from "../editor";
-import { count, part, plural, size, sureness } from "../format";
+import { count, doubt, part, plural, size } from "../format";
 import { colour } from "../palette";
 import { Column, SortedTable } from "../sorted-table";
 import { code, source } from "../source";
@@ -38,7 +38,7 @@ export class TableView {
 
   private columns(): Column<Row>[] {
     const of = (row: Row) => this.trace.categories[row.category]!;
-    const category = (row: Row) => of(row).label + sureness(row.certainty);
+    const category = (row: Row) => of(row).label + doubt(row.certainty);
     const from = (row: Row) => (row.from === FROM_CUDA ? "CUDA" : row.from === FROM_CACHE ? "cache" : "");
     return [
       { title: "bytes", is_number: true, key: (row) => -row.bytes, text: (row) => size(row.bytes), raw: (row) => row.bytes,
