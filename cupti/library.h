@@ -18,7 +18,7 @@ struct mt_cupti_library {
 /* Load the CUPTI for this process's CUDA. Return 0 or -ENOENT. It stays loaded. */
 int mt_cupti_find(struct mt_cupti_library *out);
 
-/* CUPTI's callback; data: struct mt_cupti_hearer. */
+/* Hear a call, as CUPTI's callback; data: struct mt_cupti_hearer. */
 void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *told);
 
 struct mt_cupti_hearer {

@@ -27,7 +27,7 @@ static const struct {
     {MT_CUPTI_RESOURCE, MT_CUPTI_MODULE_LOADED},
 };
 
-/* Older versions do not know all numbers. */
+/* Enable what this version knows: older ones do not know all numbers. */
 static void enable(void)
 {
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)

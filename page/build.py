@@ -27,7 +27,6 @@ LEFT_OUT = {
     "analyzer/trace/symbols.c",
     "trace-format/encoder.c",
     "nightly/digest/amount.c",
-    "nightly/digest/checksum.c",
     "nightly/diff/diff-flame.c",
     "nightly/diff/diff-markdown.c",
 }

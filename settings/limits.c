@@ -28,7 +28,7 @@ static int read_count(uint64_t *most, const char *name, const char *text, char *
     *most = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     if (*most && !*end && !errno)
         return 0;
-    snprintf(error, size, "%s %s: not a number of events, such as 50000000", name, text);
+    snprintf(error, size, "%s '%s' is not a number of events, such as 50000000", name, text);
     return -EINVAL;
 }
 

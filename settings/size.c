@@ -61,7 +61,7 @@ static int shift_of(const char *unit, size_t n)
     const char *letter = n ? strchr(letters, *unit & ~32) : NULL;
     if (!n || (n == 1 && !strncasecmp(unit, "B", 1)))
         return 0;
-    bool is_unit = letter && (n == 1 || (n == 2 && !strncasecmp(unit + 1, "B", 1)) ||
+    bool is_unit = letter && (n == 1 || (n == 2 && strchr("bBiI", unit[1])) ||
                               (n == 3 && !strncasecmp(unit + 1, "iB", 2)));
     return is_unit ? 10 * (int)(letter - letters + 1) : -1;
 }

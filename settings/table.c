@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table.h"
+#include "nearest.h"
 #include "size.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const struct mt_setting mt_setting_table[MT_SETTINGS_COUNT] = {
 #define ROW(id, name, letter, variable, otherwise, kind, choices, value, meaning)                  \
@@ -14,6 +15,24 @@ const struct mt_setting mt_setting_table[MT_SETTINGS_COUNT] = {
 
 #define LEAST_KEPT (1u << 20)
 #define MOST_LEVEL 19
+
+int mt_setting_complete(char *pattern, size_t size)
+{
+    const char *name = mt_setting_table[MT_ID_output].otherwise;
+    size_t n = strlen(pattern);
+    struct stat status;
+    int saved_errno = errno;
+    bool has_slash = n && pattern[n - 1] == '/';
+    bool is_folder = has_slash || (!stat(pattern, &status) && S_ISDIR(status.st_mode));
+    errno = saved_errno;
+    if (!is_folder)
+        return 0;
+    if (n + 1 + strlen(name) >= size)
+        return -ENAMETOOLONG;
+    strcpy(pattern + n, has_slash ? "" : "/");
+    strcat(pattern + n, name);
+    return 0;
+}
 
 uint64_t mt_setting_size(const char *value)
 {
@@ -47,7 +66,7 @@ static int check_level(const char *value, char *wrong, size_t size)
     return -EINVAL;
 }
 
-/* Permissions that leave the owner's reading and writing, which memtap itself needs. */
+/* Read permissions that leave the owner's reading and writing, which memtap itself needs. */
 int mt_setting_mode(const char *value)
 {
     int mode = 0;
@@ -91,7 +110,7 @@ static int check_limit(const struct mt_setting *setting, const char *value, char
     return -EINVAL;
 }
 
-/* Ages are in hours, days or weeks: 10m is a size. */
+/* Return whether a text is an age, in hours, days or weeks: 10m is a size. */
 static bool is_age(const char *value, size_t n)
 {
     return n && strchr("hdwHDW", value[n - 1]);
@@ -149,25 +168,10 @@ static bool is_choice(const char *choices, const char *value)
     return false;
 }
 
-static int check_choice(const char *choices, const char *value, char *wrong, size_t size)
-{
-    size_t used = (size_t)snprintf(wrong, size, "is not one of ");
-    if (is_choice(choices, value))
-        return 0;
-    for (const char *at = choices; *at && used + 3 < size; at++) {
-        if (*at == ' ')
-            wrong[used++] = ',';
-        wrong[used++] = *at;
-    }
-    wrong[used] = '\0';
-    return -EINVAL;
-}
-
-int mt_setting_check(const struct mt_setting *setting, const char *value, char *wrong, size_t size)
+/* Check a value. Return 0, or -EINVAL with the fault in `wrong`, in words that follow the value. */
+static int check(const struct mt_setting *setting, const char *value, char *wrong, size_t size)
 {
     switch (setting->kind) {
-    case MT_SETTING_CHOICE:
-        return check_choice(setting->choices, value, wrong, size);
     case MT_SETTING_LEVEL:
         return check_level(value, wrong, size);
     case MT_SETTING_SIZE:
@@ -182,7 +186,22 @@ int mt_setting_check(const struct mt_setting *setting, const char *value, char *
     case MT_SETTING_PATTERN:
         return check_pattern(value, wrong, size);
     case MT_SETTING_PATH:
+    case MT_SETTING_CHOICE:
         break;
     }
     return 0;
+}
+
+bool mt_setting_wrong(char out[MT_SETTING_WRONG], const struct mt_setting *setting,
+                      const char *name, const char *value)
+{
+    char what[64], wrong[128];
+    bool is_wrong = setting->kind == MT_SETTING_CHOICE ? !is_choice(setting->choices, value)
+                                                       : check(setting, value, wrong, sizeof wrong);
+    snprintf(what, sizeof what, "value of %s", name);
+    if (is_wrong && setting->kind == MT_SETTING_CHOICE)
+        mt_unknown_text(out, what, value, strlen(value), setting->choices);
+    else if (is_wrong)
+        snprintf(out, MT_SETTING_WRONG, "%s '%.*s' %s", name, MT_TYPED_SHOWN, value, wrong);
+    return is_wrong;
 }

@@ -6,6 +6,7 @@
 #ifndef MT_SETTINGS_TABLE_H
 #define MT_SETTINGS_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -89,8 +90,17 @@ struct mt_setting {
 
 extern const struct mt_setting mt_setting_table[MT_SETTINGS_COUNT];
 
-/* Check a value. Return 0, or -EINVAL with the fault in `wrong`, in words that follow the value. */
-int mt_setting_check(const struct mt_setting *setting, const char *value, char *wrong, size_t size);
+#define MT_SETTING_WRONG 640
+
+/* Write what is wrong with a value of an option or a variable, which `name` is: "unknown value of
+ * MEMTAP_STACKS 'pyton'; did you mean 'python'?", "--level '99' is not ...". Return whether it is
+ * wrong. */
+bool mt_setting_wrong(char out[MT_SETTING_WRONG], const struct mt_setting *setting,
+                      const char *name, const char *value);
+
+/* Append the default's name to a pattern that is a folder: it ends with a slash, or stat says so.
+ * Return 0, -ENAMETOOLONG: it has no room. Signals: safe. errno: kept. */
+int mt_setting_complete(char *pattern, size_t size);
 
 /* Return the permissions of an MT_SETTING_MODE; 0: what the umask leaves, or not valid. */
 int mt_setting_mode(const char *value);

@@ -42,10 +42,10 @@ const struct sim_gpu *sim_gpu_read(const char *path, char *why, size_t size);
 /* Return the default card. Never NULL. */
 const struct sim_gpu *sim_gpu_default(void);
 
-/* The cards in catalogue order: 0 .. until NULL. Aliases are not listed. */
+/* Return the cards in catalogue order: 0 .. until NULL. Aliases are not listed. */
 const struct sim_gpu *sim_gpu_at(size_t index);
 
-/* The aliases: 0 .. until NULL. *gpu is set to the card that the alias stands for. */
+/* Return the aliases: 0 .. until NULL. *gpu is set to the card that the alias stands for. */
 const char *sim_gpu_alias_at(size_t index, const struct sim_gpu **gpu);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch.h"
 #include "rendezvous.h"
-#include "skew.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,77 @@ static const char *const libraries[] = {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- how a router loads its experts ---------------------------------------------------------- */
+
+enum { SIM_MAX_EXPERTS = 999 };
+
+static const double steepest = 10;
+
+/* Return the text after why was written: NULL. */
+#define FAIL(...) (snprintf(why, why_size, __VA_ARGS__), NULL)
+
+static char *read_zipf(const char *text, char *why, size_t why_size)
+{
+    char *end;
+    double power = strtod(text + strlen("zipf:"), &end);
+
+    if (end == text + strlen("zipf:") || *end || !(power >= 0 && power <= steepest))
+        return FAIL("--skew %s: the power is not a number from 0 to %g, such as zipf:1", text,
+                    steepest);
+    return strdup(text);
+}
+
+static char *read_loads(FILE *file, const char *path, char *why, size_t why_size)
+{
+    enum { WORD = 32 };
+    char *loads = calloc(SIM_MAX_EXPERTS, WORD), word[WORD], *end;
+    double all = 0;
+    size_t used = 0;
+    int count = 0;
+
+    while (loads && fscanf(file, "%31s", word) == 1) {
+        double load = strtod(word, &end);
+
+        if (*end || !(load >= 0 && load < HUGE_VAL) || count == SIM_MAX_EXPERTS) {
+            free(loads);
+            return count == SIM_MAX_EXPERTS
+                       ? FAIL("--skew %s: more than %d experts", path, SIM_MAX_EXPERTS)
+                       : FAIL("--skew %s: load %d is '%s'; give a number from 0 up for each expert",
+                              path, count + 1, word);
+        }
+        all += load;
+        used += (size_t)snprintf(loads + used, WORD, "%s%s", count++ ? "," : "", word);
+    }
+    if (!loads || all > 0)
+        return loads;
+    free(loads);
+    return FAIL("--skew %s: no load above 0; give a number for each expert", path);
+}
+
+/*
+ * Read `even`, `zipf:S` (the load of expert i is (i + 1) to the power of -S) or the name of a file
+ * with one load for each expert. Return the value for CUDASIM_SKEW, which the caller frees: the
+ * loads with commas between. NULL: what is wrong stands in why.
+ */
+static char *read_skew(const char *text, char *why, size_t why_size)
+{
+    FILE *file;
+    char *loads;
+
+    if (!strcmp(text, "even"))
+        return strdup(text);
+    if (!strncmp(text, "zipf:", strlen("zipf:")))
+        return read_zipf(text, why, why_size);
+    file = fopen(text, "re");
+    if (!file)
+        return FAIL("--skew %s: %s; give even, zipf:S or a file with a load for each expert", text,
+                    strerror(errno));
+    loads = read_loads(file, text, why, why_size);
+    fclose(file);
+    return loads;
+}
+/* --- what is simulated ------------------------------------------------------------------------ */
 
 /* The smallest segment of PyTorch's allocator is one page of the driver: 2 MiB. */
 static const uint64_t one_page = UINT64_C(2) << 20;
@@ -63,7 +135,7 @@ static int list_has(const char *list, const char *item)
     return 0;
 }
 
-/* Checks that all stand-ins are there before anything is changed. */
+/* Check that all stand-ins are there before anything is changed. */
 static int check_libraries(const char *libdir, char *why, size_t why_size)
 {
     char path[PATH_MAX];
@@ -148,7 +220,7 @@ static int set_number(const char *name, uint64_t number)
 /* Set how values that no kernel computes are made up. */
 static int set_made_up(const struct sim_launch *launch, char *why, size_t why_size)
 {
-    char *skew = launch->skew ? sim_skew_read(launch->skew, why, why_size) : NULL;
+    char *skew = launch->skew ? read_skew(launch->skew, why, why_size) : NULL;
     int error = launch->skew && !skew ? -EINVAL : 0;
 
     if (!error && ((skew && setenv("CUDASIM_SKEW", skew, 1)) ||
@@ -177,6 +249,8 @@ static int set_rank(const struct sim_launch *launch, uint16_t port)
     } variables[] = {
         {"CUDASIM_ALONE", 1},
         {"CUDASIM_RENDEZVOUS", port},
+        {"CUDASIM_RANK", rank},
+        {"CUDASIM_RANKS", size},
         {"RANK", rank},
         {"WORLD_SIZE", size},
         {"LOCAL_RANK", rank % local},
@@ -208,6 +282,15 @@ static int set_rank(const struct sim_launch *launch, uint16_t port)
     return error ? -ENOMEM : 0;
 }
 
+/* Set the card's memory. Without an option it is what the user has set; but an earlier launch,
+ * around this one, has set its own card as well. */
+static int set_memory(const struct sim_launch *launch)
+{
+    if (launch->memory)
+        return set_number("CUDASIM_MEMORY", launch->memory);
+    return getenv("CUDASIM_GPU") ? unsetenv("CUDASIM_MEMORY") : 0;
+}
+
 static int set_environment(const char *libdir, const struct sim_gpu *gpu,
                            const struct sim_launch *launch)
 {
@@ -216,10 +299,8 @@ static int set_environment(const char *libdir, const struct sim_gpu *gpu,
 
     if (!list)
         return -ENOMEM;
-    error = setenv("LD_PRELOAD", list, 1) || set_library_path(libdir) ||
+    error = setenv("LD_PRELOAD", list, 1) || set_library_path(libdir) || set_memory(launch) ||
             setenv("CUDASIM_GPU", gpu->name, 1) || set_number("CUDASIM_GPUS", gpus_of(launch)) ||
-            (launch->memory ? set_number("CUDASIM_MEMORY", launch->memory)
-                            : unsetenv("CUDASIM_MEMORY")) ||
             (launch->copy_limit && set_number("CUDASIM_COPY_LIMIT", *launch->copy_limit)) ||
             (launch->values && set_number("CUDASIM_VALUES", *launch->values));
     free(list);

@@ -28,21 +28,22 @@ struct sim_launch {
                                    0: the program starts its ranks, if it has any */
 };
 
-/* The same as sim_gpu_default(). */
+/* Return the same as sim_gpu_default(). */
 const struct sim_gpu *sim_launch_default_gpu(void);
 
-/* The least memory, in bytes, that a simulated card may have: a context and one allocation. */
+/* Return the least memory, in bytes, that a simulated card may have: a context and one allocation.
+ */
 uint64_t sim_launch_least_memory(const struct sim_gpu *gpu);
 
 /*
- * Prepares the environment: appends every stand-in library to LD_PRELOAD (so that a profiler that
+ * Prepare the environment: append every stand-in library to LD_PRELOAD (so that a profiler that
  * stands there already comes first and interposes in front of them), puts libdir in front of
  * LD_LIBRARY_PATH (for programs that dlopen or are linked to a plain "libcudart.so"), and sets
- * CUDASIM_GPU, CUDASIM_MEMORY (decimal bytes; removed when memory is 0), CUDASIM_GPUS and, where
- * they are given, CUDASIM_COPY_LIMIT, CUDASIM_VALUES, CUDASIM_SKEW, CUDASIM_SEED and CUDASIM_BOXES.
- * With world_size it sets CUDASIM_ALONE and the variables of torchrun, Slurm and Open MPI, and
- * starts the server that MASTER_PORT names, which ends with the calling process. Calling it a
- * second time changes the card and adds nothing to the lists.
+ * CUDASIM_GPU, CUDASIM_MEMORY (decimal bytes; when memory is 0, an earlier call's is removed),
+ * CUDASIM_GPUS and, where they are given, CUDASIM_COPY_LIMIT, CUDASIM_VALUES, CUDASIM_SKEW,
+ * CUDASIM_SEED and CUDASIM_BOXES. With world_size it sets CUDASIM_ALONE and the variables of
+ * torchrun, Slurm and Open MPI, and starts the server that MASTER_PORT names, which ends with the
+ * calling process. Calling it a second time changes the card and adds nothing to the lists.
  *
  * The strings of `launch` are only read. Not thread-safe (setenv). Returns 0, or:
  *   -ENOENT   a stand-in is missing in libdir, or libdir itself
@@ -59,7 +60,7 @@ int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_si
 /* The most cards of a simulated machine. */
 enum { SIM_MAX_GPUS = 16, SIM_NODE_GPUS = 8, SIM_MAX_RANKS = 1 << 20 };
 
-/* The file names of the stand-ins (their SONAMEs) in preload order: 0 .. until NULL. */
+/* Return the file names of the stand-ins (their SONAMEs) in preload order: 0 .. until NULL. */
 const char *sim_launch_library(size_t index);
 
 #endif

@@ -52,7 +52,7 @@ static struct client {
 } *clients;
 static size_t client_count;
 
-/* Without memory there is no server: the program says that its store is gone. */
+/* Allocate. Without memory there is no server: the program says that its store is gone. */
 static void *need(void *memory)
 {
     if (!memory)
@@ -142,7 +142,7 @@ static bool is_of_another_rank(struct bytes a, struct bytes b)
     return x_end - x == y_end - y && !memcmp(x, y, (size_t)(x_end - x));
 }
 
-/* What an absent rank would have set: what this one set for itself; else the name of a
+/* Return what an absent rank would have set: what this one set for itself; else the name of a
  * communicator, which is any, since the stand-in for NCCL asks nobody. */
 static struct row *stand_in(struct bytes key)
 {
@@ -217,7 +217,7 @@ static void answer_keys(struct bytes *out)
         put_bytes(out, rows[i].key);
 }
 
-/* words: the request's bytes; number: its number. */
+/* Answer a request. words: its bytes; number: its number. */
 static void answer(enum request request, const struct bytes *words, size_t count, int64_t number,
                    struct bytes *out)
 {
@@ -426,7 +426,7 @@ static void serve_all(int listener, int owner)
     }
 }
 
-/* The program's pipes and terminal must not stay open because of us. */
+/* Keep only these: the program's pipes and terminal must not stay open because of us. */
 static void keep_only(int listener, int owner)
 {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);

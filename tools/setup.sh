@@ -13,7 +13,7 @@ TORCH=torch==2.15.0
 TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
 # For the reference scripts; for the tests of the wheel, pytest's plugin and notebooks; readers of tables, reports
 # and other exports; what torch 2.15 compiles by.
-TEST_TOOLS=(transformers==5.23.0 meson-python pytest==9.2.0 pytest-xdist nbclient ipykernel polars pyarrow pandas duckdb mypy
+TEST_TOOLS=(transformers==5.23.0 meson-python pytest==9.2.0 pytest-xdist nbclient ipykernel polars pyarrow pandas duckdb mypy==2.4.1
     'mcp>=2,<3' junitparser markdown-it-py perfetto protobuf triton==3.9.0)
 PAGE_TOOLS=.cache/page-tools
 CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)

@@ -53,8 +53,8 @@ static void put(unsigned char *at, uint64_t value, unsigned size)
         at[i] = (unsigned char)(value >> (8 * i));
 }
 
-/* CRC-32 with the reflected polynomial 0xEDB88320 (ISO 3309). table[0] has a byte's remainder,
- * table[k] the remainder of a byte with k zero bytes after it. */
+/* Compute the tables of CRC-32 with the reflected polynomial 0xEDB88320 (ISO 3309). table[0] has a
+ * byte's remainder, table[k] the remainder of a byte with k zero bytes after it. */
 void mt_crc_init(struct mt_crc *crc)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {

@@ -29,19 +29,60 @@ static inline unsigned mt_arg_column(unsigned kind, unsigned field)
 
 #define MT_DEVICE_SLOTS 16u
 #define MT_THREAD_SLOTS 16u
+#define MT_MOST_PENDING 8192u
+#define MT_PENDING_LOOKS 8u
 
 struct mt_predictor {
     uint64_t running[MT_THREAD_SLOTS];
     uint64_t last[MT_KIND_LIMIT][MT_EVENT_ARGS];
     uint64_t allocated[MT_DEVICE_SLOTS];
     uint64_t reserved[MT_DEVICE_SLOTS];
+    uint64_t met; /* the last node that ran and was not the newest pending one */
+    unsigned n_pending;
+    uint64_t pending[MT_MOST_PENDING]; /* nodes that are new and have not run, oldest first */
 };
 
 /* Return a field's code in a version of the format. */
 static inline enum mt_code mt_code_of(unsigned version, unsigned kind, unsigned field)
 {
     enum mt_code code = mt_kinds[kind].field[field].code;
+    if (code == MT_CODE_PENDING && version < 4)
+        code = MT_CODE_RUNNING;
     return code == MT_CODE_RUNNING && version < 2 ? MT_CODE_DELTA : code;
+}
+
+/* Keep a new node until it runs. A full list begins anew. */
+static inline void mt_add_pending(struct mt_predictor *state, uint64_t node)
+{
+    unsigned n = state->n_pending;
+    if (n && state->pending[n - 1] == node)
+        return; /* another output of it */
+    n = n < MT_MOST_PENDING ? n : 0;
+    state->pending[n] = node;
+    state->n_pending = n + 1;
+}
+
+/* Exchange two numbers, 0 and the one that the newest pending node has: backward runs the newest
+ * node first. A number is the zigzag difference to the last node that was met otherwise. */
+static inline uint64_t mt_exchange_pending(const struct mt_predictor *state, uint64_t number)
+{
+    unsigned n = state->n_pending;
+    uint64_t newest = n ? mt_zigzag(state->pending[n - 1] - state->met) : 0;
+    return number == newest ? 0 : number ? number : newest;
+}
+
+/* Follow a node that runs: what is newer than it was made for nothing. */
+static inline void mt_run_pending(struct mt_predictor *state, const struct mt_event *event)
+{
+    uint64_t node = event->NODE_BEGIN.node;
+    unsigned n = state->n_pending, least = n > MT_PENDING_LOOKS ? n - MT_PENDING_LOOKS : 0;
+    state->running[event->thread % MT_THREAD_SLOTS] = node;
+    if (!n || state->pending[n - 1] != node)
+        state->met = node;
+    while (n > least && state->pending[n - 1] != node)
+        n--;
+    if (n > least)
+        state->n_pending = n - 1;
 }
 
 /* Return the value from which a field's code starts; NULL: the code stores plain values. */
@@ -51,6 +92,7 @@ static inline uint64_t *mt_predicted(struct mt_predictor *state, const struct mt
     unsigned device = (uint16_t)event->device % MT_DEVICE_SLOTS;
     switch (code) {
     case MT_CODE_PLAIN:
+    case MT_CODE_PENDING:
         return NULL;
     case MT_CODE_DELTA:
         return &state->last[event->kind][field];

@@ -54,7 +54,7 @@ static int buffer_reserve(struct buffer *buffer, size_t more)
     return 0;
 }
 
-/* Needs reserved room. */
+/* Put bytes into reserved room. */
 static void put(struct buffer *buffer, uint64_t value)
 {
     buffer->used = (size_t)(mt_varint_put(buffer->bytes + buffer->used, value) - buffer->bytes);
@@ -156,8 +156,23 @@ static inline void put_number(struct column *column, uint64_t value)
 static inline uint64_t predict(struct mt_predictor *state, const struct mt_event *event,
                                unsigned field)
 {
+    static const unsigned char codes[MT_KIND_LIMIT][MT_EVENT_ARGS] = {
+#define CODE(name, code) MT_CODE_##code,
+#define CODES(id, number, name, about, fields) [number] = {fields},
+        MT_EVENT_KINDS(CODES, CODE)
+#undef CODE
+#undef CODES
+    };
     uint64_t value = event->arg[field];
-    uint64_t *base = mt_predicted(state, event, field, mt_kinds[event->kind].field[field].code);
+    enum mt_code code = (enum mt_code)codes[event->kind][field];
+    if (code == MT_CODE_PLAIN)
+        return value;
+    if (code == MT_CODE_PENDING) {
+        uint64_t number = mt_exchange_pending(state, mt_zigzag(value - state->met));
+        mt_run_pending(state, event);
+        return number;
+    }
+    uint64_t *base = mt_predicted(state, event, field, code);
     if (!base)
         return value;
     uint64_t difference = value - *base;
@@ -180,7 +195,7 @@ static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
     if (!encoder->records++) {
         encoder->base_time_ns = event->time_ns;
         encoder->last_time_ns = event->time_ns;
-        memset(&encoder->predictor, 0, sizeof encoder->predictor);
+        memset(&encoder->predictor, 0, offsetof(struct mt_predictor, pending));
     }
     uint64_t elapsed = event->time_ns - encoder->last_time_ns;
     struct column *column = encoder->column, *argument = &column[mt_arg_column(event->kind, 0)];
@@ -192,6 +207,8 @@ static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
     put_number(&column[MT_COLUMN_STACK], event->stack);
     for (unsigned i = 0, n = mt_kind_fields[event->kind]; i < n; i++)
         put_number(&argument[i], predict(&encoder->predictor, event, i));
+    if (event->kind == MT_NODE_NEW)
+        mt_add_pending(&encoder->predictor, event->NODE_NEW.node);
     encoder->last_time_ns = event->time_ns;
     return 0;
 }
@@ -278,8 +295,8 @@ int mt_encoder_full(const struct mt_encoder *encoder)
     return encoder->records >= MT_BLOCK_RECORDS || encoder->definitions.used >= MT_BLOCK_BYTES;
 }
 
-/* The columns' order in a block. The time's are last, each in a frame of its own: nearly random
- * bytes would spoil the statistics of the others. */
+/* Return a column by its order in a block. The time's are last, each in a frame of its own: nearly
+ * random bytes would spoil the statistics of the others. */
 static unsigned column_at(unsigned place)
 {
     static const unsigned last[] = {MT_COLUMN_TIME_HIGH, MT_COLUMN_TIME};

@@ -20,12 +20,12 @@
 
 struct mt_encoder;
 
-/* trace_id: a number that no other trace is likely to have. older_id: the older segment's; 0:
- * none. */
+/* Encode the header. trace_id: a number that no other trace is likely to have. older_id: the older
+ * segment's; 0: none. */
 void mt_encode_file_header(unsigned char out[MT_FILE_HEADER_SIZE], uint64_t trace_id,
                            uint64_t older_id);
 
-/* The header of a trace that its author is about to write. */
+/* Encode the header of a trace that its author is about to write. */
 void mt_encode_live_header(unsigned char out[MT_LIVE_HEADER_SIZE], uint64_t trace_id,
                            uint64_t older_id, const struct mt_author *author);
 

@@ -3,6 +3,7 @@
 #include "block.h"
 #include "decoder.h"
 #include "encoder.h"
+#include "tail-request.h"
 #include "tail.h"
 
 #include <errno.h>
@@ -193,32 +194,6 @@ static int open_tail(const char *trace_path)
     return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-static bool is_tail_of(const struct mt_tail_header *header, uint64_t trace_id)
-{
-    return !memcmp(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE) &&
-           header->version == MT_TAIL_VERSION &&
-           (header->mark[0].trace_id == trace_id || header->mark[1].trace_id == trace_id);
-}
-
-/* Write the words first: they mean nothing before `end` is set. */
-static int note_in_tail(int fd, uint64_t trace_id, pid_t pid, const char *how)
-{
-    static struct mt_tail_header header;
-    char why[sizeof header.why] = "";
-    const uint32_t end = MT_TAIL_ENDED;
-    if (pread(fd, &header, sizeof header, 0) != sizeof header || !is_tail_of(&header, trace_id))
-        return -EINVAL;
-    if (header.pid != (uint32_t)pid)
-        return -ESRCH;
-    if (atomic_load(&header.end) != MT_TAIL_GOES_ON)
-        return -EBUSY;
-    snprintf(why, sizeof why, "%s", how);
-    if (pwrite(fd, why, sizeof why, offsetof(struct mt_tail_header, why)) != sizeof why ||
-        pwrite(fd, &end, sizeof end, offsetof(struct mt_tail_header, end)) != sizeof end)
-        return -EIO;
-    return 0;
-}
-
 /* Write no note into the tail of a trace with an end block: it may be another trace's. */
 static int note(struct chain *chain, const char *path, pid_t pid, pid_t parent, const char *how)
 {
@@ -230,7 +205,7 @@ static int note(struct chain *chain, const char *path, pid_t pid, pid_t parent, 
         return note_in_trace(chain, pid, parent, how);
     tail = open_tail(path);
     if (tail >= 0) {
-        noted = note_in_tail(tail, chain->trace_id, pid, how);
+        noted = mt_tail_end_put(tail, chain->trace_id, pid, how);
         close(tail);
     }
     return noted == -EINVAL && !rc ? note_in_trace(chain, pid, parent, how) : noted;

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The payload begins with a directory: the number of columns, then id and size of each. Skip
- * columns that this version does not know. */
+/* Open the columns. The payload begins with a directory: the number of columns, then id and size of
+ * each. Skip columns that this version does not know. */
 static int open_columns(struct mt_event_decoder *decoder, struct mt_cursor payload)
 {
     uint64_t count, id[256], bytes[256];
@@ -78,7 +78,7 @@ static bool is_roomy(struct mt_cursor cursor, unsigned n)
     return (size_t)(cursor.end - cursor.at) >= (size_t)n * MT_VARINT_SIZE;
 }
 
-/* roomy: the column was found roomy. */
+/* Take the next value. roomy: the column was found roomy. */
 static inline __attribute__((always_inline)) int take(struct mt_cursor *cursor, int roomy,
                                                       uint64_t *value)
 {
@@ -270,7 +270,7 @@ static int looks_at_others(enum mt_code code)
     return code != MT_CODE_PLAIN && code != MT_CODE_DELTA;
 }
 
-/* A kind's fields whose codes use other kinds stand together. */
+/* Find the codes. A kind's fields whose codes use other kinds stand together. */
 static void find_codes(struct mt_event_decoder *decoder)
 {
     for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
@@ -285,7 +285,7 @@ static void find_codes(struct mt_event_decoder *decoder)
         }
 }
 
-/* Like mt_predicted, for the two most frequent kinds. */
+/* Predict totals as mt_predicted does, for the two most frequent kinds. */
 static void follow_totals(struct mt_predictor *predictor, struct mt_event *event)
 {
     unsigned device = (uint16_t)event->device % MT_DEVICE_SLOTS;
@@ -293,6 +293,14 @@ static void follow_totals(struct mt_predictor *predictor, struct mt_event *event
     event->ALLOC.allocated = predictor->allocated[device] +=
         change + mt_unzigzag(event->ALLOC.allocated);
     event->ALLOC.reserved = predictor->reserved[device] += mt_unzigzag(event->ALLOC.reserved);
+}
+
+/* Find the node that runs. */
+static void follow_node(struct mt_predictor *predictor, struct mt_event *event)
+{
+    uint64_t number = mt_exchange_pending(predictor, event->NODE_BEGIN.node);
+    event->NODE_BEGIN.node = predictor->met + mt_unzigzag(number);
+    mt_run_pending(predictor, event);
 }
 
 static void follow_order(struct mt_event_decoder *decoder)
@@ -303,9 +311,15 @@ static void follow_order(struct mt_event_decoder *decoder)
             follow_totals(&decoder->predictor, event);
             continue;
         }
+        if (event->kind == MT_NODE_NEW)
+            mt_add_pending(&decoder->predictor, event->NODE_NEW.node);
         unsigned end = decoder->ordered[event->kind].end;
         for (unsigned field = decoder->ordered[event->kind].begin; field < end; field++) {
             enum mt_code code = (enum mt_code)decoder->code[event->kind][field];
+            if (code == MT_CODE_PENDING) {
+                follow_node(&decoder->predictor, event);
+                continue;
+            }
             event->arg[field] = *mt_predicted(&decoder->predictor, event, field, code) +=
                 mt_unzigzag(event->arg[field]);
         }

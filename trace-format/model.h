@@ -20,6 +20,7 @@ enum mt_code {
     MT_CODE_ALLOCATED, /* difference to what the device's last one and the event's size predict */
     MT_CODE_RESERVED,  /* difference to the device's last one */
     MT_CODE_RUNNING,   /* difference to the thread's last one; it ends what it began */
+    MT_CODE_PENDING,   /* 0: the newest node that has yet to run (columns.h) */
 };
 
 /* The subject of an event. */
@@ -71,7 +72,7 @@ enum mt_about {
     M(NODE_NEW, 10, "node_new", NODE,                                                              \
       F(node, DELTA) F(address, DELTA))                                                            \
     M(NODE_BEGIN, 11, "node_begin", NODE,                                                          \
-      F(node, RUNNING) F(name, PLAIN))                                                             \
+      F(node, PENDING) F(name, PLAIN))                                                             \
     M(NODE_END, 12, "node_end", NODE,                                                              \
       F(node, RUNNING))                                                                              \
     /* tensor.data = other (module.to(), .cuda()): address of the new data. elements: how many the  \
@@ -291,7 +292,7 @@ enum mt_summary {
 #undef MT_SUMMARY_MEMBER
 };
 
-/* The name of a summary; "?" for one that is not known. */
+/* Return the name of a summary; "?" for one that is not known. */
 const char *mt_summary_name(uint64_t summary);
 
 struct mt_definition {

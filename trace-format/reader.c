@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Never leaves NULL, even for 0 bytes: no number may be added to NULL. */
+/* Ensure room; never leave NULL, even for 0 bytes: no number may be added to NULL. */
 static int ensure(struct mt_buffer *buffer, size_t need)
 {
     if (need <= buffer->capacity && buffer->bytes)
@@ -238,7 +238,7 @@ static int next_of_older(struct mt_reader *reader, struct mt_batch *batch,
     return rc;
 }
 
-/* rc: of decoding. A block counts as read after all of it was given. */
+/* Return the next of a block. rc: of decoding. A block counts as read after all of it was given. */
 static int next_of_block(struct mt_reader *reader, struct mt_batch *batch,
                          struct mt_trace_error *error, int rc)
 {

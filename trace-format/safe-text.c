@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The ranges for the second byte keep out overlong forms and surrogates. */
+/* Return the length. The ranges for the second byte keep out overlong forms and surrogates. */
 size_t mt_utf8_length(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;

@@ -200,7 +200,7 @@ int mt_tail_lose_apart(struct mt_tail_content *content)
     return add_loss(content, 0, content->apart);
 }
 
-/* head: the ring without its words. */
+/* Read a ring. head: the ring without its words. */
 static int read_ring(struct mt_tail_content *content, const struct source *source, uint32_t slot,
                      const struct mt_ring *head)
 {
@@ -373,7 +373,7 @@ int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace
     return rc;
 }
 
-/* A mark is rewritten at the second turn after it at the earliest. */
+/* Read the header. A mark is rewritten at the second turn after it at the earliest. */
 static int read_steady_header(struct source *source)
 {
     struct source after = *source;

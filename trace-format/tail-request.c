@@ -17,7 +17,7 @@ static bool read_word(int fd, size_t offset, uint32_t *word)
     return pread(fd, word, sizeof *word, (off_t)offset) == (ssize_t)sizeof *word;
 }
 
-/* Not by a mapping: the file may be cut. The page cache shows both sides the same. */
+/* Write a word, not by a mapping: the file may be cut. The page cache shows both sides the same. */
 static int write_word(int fd, size_t offset, uint32_t word)
 {
     ssize_t n = pwrite(fd, &word, sizeof word, (off_t)offset);
@@ -35,7 +35,7 @@ static int check(int fd)
     return version == MT_TAIL_VERSION ? 0 : -EPROTO;
 }
 
-/* Who asks holds the file until the answer: two requests at once would be one. */
+/* Ask, and hold the file until the answer: two requests at once would be one. */
 static int ask(struct mt_tail_request *request, uint32_t iterations)
 {
     uint32_t asked;
@@ -67,7 +67,7 @@ int mt_tail_request_make(struct mt_tail_request *request, const char *trace, uin
     return rc;
 }
 
-/* Numbers wrap around. */
+/* Return whether a number has come to another: numbers wrap around. */
 static bool has_come_to(const struct mt_tail_request *request, size_t offset)
 {
     uint32_t number;
@@ -87,4 +87,31 @@ void mt_tail_request_close(struct mt_tail_request *request)
     if (request->fd >= 0)
         close(request->fd); /* and with it, the lock */
     request->fd = -1;
+}
+
+static bool is_tail_of(const struct mt_tail_header *header, uint64_t trace_id)
+{
+    return !memcmp(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE) &&
+           header->version == MT_TAIL_VERSION &&
+           (trace_id == MT_ANY_TRACE || header->mark[0].trace_id == trace_id ||
+            header->mark[1].trace_id == trace_id);
+}
+
+/* Write the words first: they mean nothing before `end` is set. */
+int mt_tail_end_put(int fd, uint64_t trace_id, pid_t pid, const char *how)
+{
+    struct mt_tail_header header;
+    char why[sizeof header.why] = "";
+    const uint32_t end = MT_TAIL_ENDED;
+    if (pread(fd, &header, sizeof header, 0) != sizeof header || !is_tail_of(&header, trace_id))
+        return -EINVAL;
+    if (header.pid != (uint32_t)pid)
+        return -ESRCH;
+    if (atomic_load(&header.end) != MT_TAIL_GOES_ON)
+        return -EBUSY;
+    strncpy(why, how, sizeof why - 1);
+    if (pwrite(fd, why, sizeof why, offsetof(struct mt_tail_header, why)) != sizeof why ||
+        pwrite(fd, &end, sizeof end, offsetof(struct mt_tail_header, end)) != sizeof end)
+        return -EIO;
+    return 0;
 }

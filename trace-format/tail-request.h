@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ask the process that writes a trace to tell everything for a while, by its tail (FORMAT.md, "The
- * tail"): a light recording otherwise leaves blocks out that come and go. */
+/*
+ * What another process than the author of a trace writes into its tail (FORMAT.md, "The tail").
+ * It asks to tell everything for a while: a light recording otherwise leaves blocks out that come
+ * and go. Or it notes how the author ended: its parent after waitpid ("signal 9"), or the process
+ * that killed it ("signal 9 from 4711").
+ */
 #ifndef MT_TRACE_TAIL_REQUEST_H
 #define MT_TRACE_TAIL_REQUEST_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #define MT_MOST_REQUESTED 10000u /* iterations */
 
@@ -29,5 +34,12 @@ enum mt_tail_answer mt_tail_request_answer(const struct mt_tail_request *request
 
 /* Let others make one: the request itself stands. */
 void mt_tail_request_close(struct mt_tail_request *request);
+
+#define MT_ANY_TRACE 0 /* as a trace's id */
+
+/* Note an end in the tail of this trace and process. Return 0; -EINVAL: it is another trace's;
+ * -ESRCH: another process's; -EBUSY: an end is noted already; or another negative errno. Safe in a
+ * signal handler. */
+int mt_tail_end_put(int fd, uint64_t trace_id, pid_t pid, const char *how);
 
 #endif

@@ -51,8 +51,8 @@ static inline const unsigned char *mt_varint_get_long(const unsigned char *at, u
     return at + (__builtin_ctzll(last) + 1) / 8;
 }
 
-/* Like mt_varint_get, if at least MT_VARINT_SIZE bytes can be read. Most numbers have up to three
- * bytes: branches, which are predicted, let the next number begin at once. */
+/* Get a number as mt_varint_get does, if at least MT_VARINT_SIZE bytes can be read. Most numbers
+ * have up to three bytes: branches, which are predicted, let the next number begin at once. */
 static inline __attribute__((always_inline)) const unsigned char *
 mt_varint_get_quickly(const unsigned char *at, uint64_t *value)
 {

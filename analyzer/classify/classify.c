@@ -1,141 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "classify.h"
-#include "trace-format/meaning/marks.h"
-#include "tracker.h"
-
-static int saw(const struct mt_block *block, uint32_t evidence)
-{
-    return (block->evidence & evidence) != 0;
-}
-
-/* Return whether the block was allocated in a phase, an enum mt_mark. */
-static int made_in(const struct mt_rule_context *context, const struct mt_block *block,
-                   uint32_t mark)
-{
-    return (mt_stack(context->definitions, block->stack)->phase & mark) != 0;
-}
-
-static int made_under(const struct mt_rule_context *context, const struct mt_block *block,
-                      uint32_t mark)
-{
-    return (mt_stack(context->definitions, block->stack)->marks & mark) != 0;
-}
-
-/* A tensor that was detached from the graph to begin a new one (checkpointing) is a leaf too, but
- * not a parameter. */
-static int true_leaf(const struct mt_block *block)
-{
-    return saw(block, MT_SAW_LEAF) && !saw(block, MT_SAW_LEAF_OF_GRAPH);
-}
-
-/* Return whether the operator that saves the tensor also made it, as a mask or a mean for itself,
- * or a module did. */
-static int made_to_be_saved(const struct mt_rule_context *context, const struct mt_block *block)
-{
-    uint32_t maker = mt_stack(context->definitions, block->stack)->python;
-    return (maker && maker == block->save_stack) || block->node_name ||
-           made_in(context, block, MT_MARK_MODULE_CALL);
-}
-
-/* Return whether the block was made in this phase of the program. */
-static int born(const struct mt_block *block, enum mt_phase phase)
-{
-    return block->birth->when.phase == phase;
-}
-
-/* Return whether the block was freed before its phase ended. Nodes of one backward may be
- * interrupted. */
-static int died_in_phase(const struct mt_block *block)
-{
-    if (!saw(block, MT_SAW_END))
-        return 0;
-    return born(block, MT_PHASE_BACKWARD)
-               ? mt_block_ended(block)->phase == MT_PHASE_BACKWARD &&
-                     mt_block_ended(block)->backwards == block->birth->when.backwards
-               : mt_block_ended(block)->epoch == block->birth->when.epoch;
-}
-
-static int saw_forward_begin(const struct mt_block *block)
-{
-    return mt_block_ended(block)->calls > block->birth->when.calls;
-}
-
-/* Return whether the program's own code made it outside modules and optimizer steps. */
-static int made_outside(const struct mt_block *block)
-{
-    return born(block, MT_PHASE_OUTSIDE) && !block->birth->step;
-}
-
-static bool is_trained(const struct mt_block *block)
-{
-    return saw(block, MT_SAW_LEAF);
-}
-
-static bool is_unlabelled(const struct mt_block *block)
-{
-    return !saw(block, MT_SAW_SAVED | MT_SAW_GRAPH_OUTPUT | MT_SAW_LEAF | MT_SAW_GRADIENT);
-}
-
-/* Allow for rounding, and for the rest that the allocator leaves in a large block. */
-static bool is_about(uint64_t size, uint64_t wanted)
-{
-    return size >= wanted && size - wanted <= wanted / 64 + (1u << 20);
-}
-
-/* Return the stack from the innermost Python frame on. */
-static uint32_t python_stack(const struct mt_rule_context *context, const struct mt_block *block)
-{
-    return mt_stack(context->definitions, block->stack)->python;
-}
-
-/* Return whether the innermost Python frame has a mark. */
-static int is_from(const struct mt_rule_context *context, const struct mt_block *block,
-                   uint32_t mark)
-{
-    return (mt_stack_frame(context->definitions, python_stack(context, block))->marks & mark) != 0;
-}
-
-/* Return the line of Module._apply that called the function that made the block; 0: it did not. */
-static uint32_t apply_line(const struct mt_rule_context *context, const struct mt_block *block)
-{
-    uint32_t caller = mt_stack(context->definitions, python_stack(context, block))->parent;
-    const struct mt_frame *frame = mt_stack_frame(context->definitions, caller);
-    return frame->marks & MT_MARK_MODULE_APPLY ? frame->line : 0;
-}
-
-static enum mt_copy copy_kind(const struct mt_rule_context *context, const struct mt_block *block)
-{
-    return mt_copy_kind(&context->copies, block, python_stack(context, block));
-}
-
-/* Return whether a line made the block that had made a block with this evidence before. */
-static int made_like(const struct mt_rule_context *context, const struct mt_block *block,
-                     uint32_t evidence)
-{
-    return context->lines && (born(block, MT_PHASE_OUTSIDE) || born(block, MT_PHASE_FORWARD)) &&
-           !died_in_phase(block) &&
-           mt_address_map_get(context->lines, mt_line_of(context->definitions, block)) == evidence;
-}
-
-/* Return whether a graph's output that the program made lives on, when its graph is long over. */
-static bool may_be_detached(const struct mt_block *block)
-{
-    return saw(block, MT_SAW_GRAPH_OUTPUT) && !saw(block, MT_SAW_SAVED) && made_outside(block) &&
-           mt_block_ended(block)->backwards > block->birth->when.backwards + 1;
-}
-
-static bool may_be_wrapped_copy(const struct mt_rule_context *context, const struct mt_block *block)
-{
-    return context->trains_copies && saw(block, MT_SAW_PARAMETER) && saw(block, MT_SAW_STEPPED) &&
-           !saw(block, MT_SAW_MODULES_PARAMETER);
-}
-
-static int went_to_another(const struct mt_block *block)
-{
-    return saw(block, MT_SAW_END) && born(block, MT_PHASE_BACKWARD) &&
-           mt_block_ended(block)->phase == MT_PHASE_BACKWARD &&
-           mt_block_ended(block)->backwards > block->birth->when.backwards;
-}
+#include "block-facts.h"
 
 bool mt_is_kept_by_backward(const struct mt_block *block)
 {
@@ -155,6 +19,10 @@ bool mt_is_kept_by_backward(const struct mt_block *block)
 RULE(is_wrapped_copy,
      may_be_wrapped_copy(context, block) && (!saw(block, MT_SAW_LEAF) || copy_kind(context, block)))
 RULE(is_parameter, saw(block, MT_SAW_PARAMETER))
+/* A module may have what a graph made in a parameter's place, for the time of a call (adapted
+ * weights, a hypernetwork's): no leaf, an activation. */
+RULE(is_modules_parameter, saw(block, MT_SAW_MODULES_PARAMETER) &&
+                               (!saw(block, MT_SAW_GRAPH_OUTPUT) || saw(block, MT_SAW_LEAF)))
 RULE(is_buffer, saw(block, MT_SAW_BUFFER))
 RULE(is_gradient, saw(block, MT_SAW_GRADIENT))
 /* The innermost frames show it: Python is not involved, and these two kinds of native frames never
@@ -197,14 +65,16 @@ RULE(was_moved_as_buffer, !context->saw_parameters &&
 RULE(was_moved_unlabelled, made_in(context, block, MT_MARK_MODULE_APPLY))
 RULE(was_constructed_unlabelled, made_in(context, block, MT_MARK_MODULE_INIT))
 RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
-/* What its methods need for a moment is not kept. */
-RULE(is_kept_by_cache, saw(block, MT_SAW_OF_CACHE) && !died_in_phase(block))
+/* What its methods need for a moment is not kept. In training, a graph has what the cache has. */
+RULE(is_kept_by_cache,
+     saw(block, MT_SAW_OF_CACHE) && !saw(block, MT_SAW_SAVED) && !died_in_phase(block))
 RULE(is_pool_of_cache, made_under(context, block, MT_MARK_CACHE) && !died_in_phase(block))
 RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
-RULE(died_in_step, saw(block, MT_SAW_STEP_DIED))
+/* A step may call a closure, which trains: what is saved there is data or an activation. */
+RULE(died_in_step, saw(block, MT_SAW_STEP_DIED) && !saw(block, MT_SAW_SAVED))
 /* For these two the trace ends inside the step. */
 RULE(made_as_state, (block->birth->step) && made_under(context, block, MT_MARK_OPTIMIZER_INIT))
-RULE(in_open_step, block->birth->step != 0)
+RULE(in_open_step, block->birth->step && !saw(block, MT_SAW_SAVED))
 RULE(is_gradient_copy, copy_kind(context, block) && block->birth->when.after == MT_PHASE_BACKWARD &&
                            mt_block_ended(block)->backwards == block->birth->when.backwards)
 /* Copies that an optimizer keeps for one more backward (SAM); averages are made after steps. */
@@ -215,7 +85,8 @@ RULE(is_master, copy_kind(context, block) == MT_WIDER_COPY)
 RULE(is_average, copy_kind(context, block) && context->saw_steps)
 RULE(is_own_state, copy_kind(context, block))
 /* param.clone().detach(): the clone was an output of a graph. */
-RULE(is_detached_average, may_be_detached(block) && context->saw_steps && copy_kind(context, block))
+RULE(is_detached_average,
+     may_be_detached(context, block) && context->saw_steps && copy_kind(context, block))
 RULE(was_gathered, is_unlabelled(block) && made_under(context, block, MT_MARK_GATHER))
 RULE(is_of_zero, is_unlabelled(block) && made_under(context, block, MT_MARK_ZERO_PARAMETERS))
 RULE(is_gradient_of_zero,
@@ -223,11 +94,16 @@ RULE(is_gradient_of_zero,
 /* The first ones are made in DDP's constructor, which is a module's. */
 RULE(is_bucket, is_unlabelled(block) && is_from(context, block, MT_MARK_BUCKETS))
 RULE(is_bucket_of_gradients, context->lacks_gradients &&is_bucket(context, block))
-/* In the parameters' precision, or with twice as many bytes. */
-RULE(is_flat_gradient, context->lacks_gradients &&made_outside(block) && is_unlabelled(block) &&
-                           mt_block_ended(block)->backwards > block->birth->when.backwards + 1 &&
-                           (is_about(block->size, context->parameter_bytes) ||
-                            is_about(block->size, 2 * context->parameter_bytes)))
+/* Of several, one has the gradients, and the others are an optimizer's: which is which changes no
+ * sum. */
+RULE(is_flat_gradient, context->lacks_gradients &&is_flat(context, block) &&
+                           mt_block_event(block) == context->first_flat)
+RULE(is_flat_state, !context->saw_steps && is_flat(context, block))
+/* Without an optimizer of PyTorch's kind, the program's own one works after backward. Batches that
+ * are fetched ahead live for an iteration or two. */
+RULE(is_made_in_own_step, !context->saw_steps && made_outside(block) && is_unlabelled(block) &&
+                              block->birth->when.after == MT_PHASE_BACKWARD &&
+                              mt_block_ended(block)->backwards > block->birth->when.backwards + 2)
 /* A rank's part of a gradient, after a sum over the ranks (reduce-scatter). */
 RULE(is_scattered_gradient,
      is_unlabelled(block) && born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
@@ -251,9 +127,10 @@ RULE(there_for_several, born(block, MT_PHASE_FORWARD) && saw(block, MT_SAW_LATER
                             mt_block_ended(block)->calls > block->birth->when.calls + 1)
 /* Where nothing is trained. The first part of a cache that grows call by call is among these. */
 RULE(there_since_first, born(block, MT_PHASE_FORWARD) && is_unlabelled(block) &&
-                            !mt_block_ended(block)->backwards && block->birth->when.calls <= 1 &&
-                            mt_block_ended(block)->calls > 3)
+                            !has_trained(context) && !mt_block_ended(block)->backwards &&
+                            block->birth->when.calls <= 1 && mt_block_ended(block)->calls > 3)
 RULE(saved_by_maker, saw(block, MT_SAW_SAVED) && made_to_be_saved(context, block))
+RULE(saved_by_call, saw(block, MT_SAW_SAVED) && made_in_saving_call(context, block))
 RULE(saved, saw(block, MT_SAW_SAVED))
 /* Not a leaf's gradient, and no later backward replaces it: a hook or a library keeps it. */
 RULE(kept_ever_after, born(block, MT_PHASE_BACKWARD) && context->saw_gradients &&
@@ -294,6 +171,7 @@ const struct mt_rule mt_rules[] = {
     {"an optimizer updates it in place of a module's parameters", MT_CATEGORY_OPTIMIZER_STATE,
      MT_LIKELY, is_wrapped_copy},
     {"wrapped in nn.Parameter", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_parameter},
+    {"among a module's parameters", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_modules_parameter},
     {"wrapped in nn.Buffer", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_buffer},
     {"kept as a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_CERTAIN, is_gradient},
     {"kept by a cache of keys and values", MT_CATEGORY_KV_CACHE, MT_CERTAIN, is_kept_by_cache},
@@ -349,6 +227,8 @@ const struct mt_rule mt_rules[] = {
      is_gradient_of_zero},
     {"as large as all parameters, where backward keeps no gradients", MT_CATEGORY_GRADIENTS,
      MT_GUESS, is_flat_gradient},
+    {"as large as all parameters, live in several iterations", MT_CATEGORY_OPTIMIZER_STATE,
+     MT_GUESS, is_flat_state},
     {"as large as a gradient, live in several iterations", MT_CATEGORY_PARAMETERS, MT_LIKELY,
      is_like_gradient},
     {"one for every parameter, made after backward", MT_CATEGORY_GRADIENTS, MT_GUESS,
@@ -374,6 +254,8 @@ const struct mt_rule mt_rules[] = {
     {"made in the first forward, live in later ones", MT_CATEGORY_BUFFERS, MT_GUESS,
      there_since_first},
     {"saved for backward where it was made", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, saved_by_maker},
+    {"made and saved for backward in one call of a library", MT_CATEGORY_ACTIVATIONS, MT_LIKELY,
+     saved_by_call},
     {"saved for backward, made elsewhere", MT_CATEGORY_INPUTS, MT_LIKELY, saved},
     {"made in backward of several ranks, freed in a later one", MT_CATEGORY_GRADIENTS, MT_GUESS,
      went_through_forward},
@@ -387,6 +269,8 @@ const struct mt_rule mt_rules[] = {
     {"made in forward, freed in a later one", MT_CATEGORY_BUFFERS, MT_GUESS, kept_by_module},
     {"made in forward, outlived it", MT_CATEGORY_ACTIVATIONS, MT_GUESS, outlived_forward},
     {"made after forward, live in backward", MT_CATEGORY_ACTIVATIONS, MT_GUESS, went_to_backward},
+    {"made after backward, live in several iterations", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS,
+     is_made_in_own_step},
     {"made outside modules, live in forward", MT_CATEGORY_INPUTS, MT_GUESS, is_input},
     {"no evidence", MT_CATEGORY_OTHER, MT_GUESS, always},
 };
@@ -424,14 +308,14 @@ static bool has_parameters(const struct mt_verdict *verdicts, size_t n)
     return false;
 }
 
-/* With labels of gradients, sizes are not needed. Gradients that backward keeps are as large as
- * parameters, or as parts of them. */
+/* Find the gradients. With labels of gradients, sizes are not needed. Gradients that backward keeps
+ * are as large as parameters, or as parts of them. */
 static void find_gradients(struct mt_rule_context *context, const struct mt_verdict *verdicts,
-                           size_t n)
+                           size_t n, bool some_trained)
 {
     uint64_t bytes = 0, kept = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!is_parameter_block(&verdicts[i]))
+        if (!is_parameter_block(&verdicts[i]) || (some_trained && !is_trained(verdicts[i].block)))
             continue;
         bytes += verdicts[i].block->size;
         if (context->gradients &&
@@ -440,6 +324,13 @@ static void find_gradients(struct mt_rule_context *context, const struct mt_verd
     }
     context->lacks_gradients = !context->saw_gradients && context->gradients && kept < bytes / 4;
     context->parameter_bytes = bytes;
+    context->first_flat = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t number = mt_block_event(verdicts[i].block);
+        if (mt_rule_guesses(verdicts[i].rule) && is_flat(context, verdicts[i].block) &&
+            (!context->first_flat || number < context->first_flat))
+            context->first_flat = number;
+    }
 }
 
 /* Collect facts about all blocks that the rules for one block need. */
@@ -466,7 +357,7 @@ static bool may_be_copy(const struct mt_rule_context *context, const struct mt_v
 {
     return verdict->rule->certainty == MT_GUESS || verdict->rule->holds == is_kept_attribute ||
            verdict->rule->holds == saved || may_be_wrapped_copy(context, verdict->block) ||
-           may_be_detached(verdict->block);
+           may_be_detached(context, verdict->block);
 }
 
 /* Classify twice: the first verdicts show the parameters, which the rules for copies need. Only
@@ -475,14 +366,15 @@ int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts
 {
     int rc = 0, some_trained = 0;
     context->lacks_parameters = context->lacks_gradients = 0;
+    context->parameter_bytes = context->first_flat = 0;
     find_makers(context, verdicts, n);
     classify_each(context, verdicts, n);
     context->lacks_parameters = !has_parameters(verdicts, n);
     if (context->lacks_parameters)
         classify_each(context, verdicts, n);
-    find_gradients(context, verdicts, n);
     for (size_t i = 0; i < n; i++)
         some_trained |= is_parameter_block(&verdicts[i]) && is_trained(verdicts[i].block);
+    find_gradients(context, verdicts, n, some_trained);
     for (size_t i = 0; i < n && !rc; i++) {
         const struct mt_block *block = verdicts[i].block;
         if (is_parameter_block(&verdicts[i]) && (is_trained(block) || !some_trained) &&

@@ -7,10 +7,10 @@
 #define MT_CLASSIFY_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "analyzer/model/equal-sets.h"
 #include "analyzer/model/heap.h"
-#include "analyzer/model/ranges.h"
 #include "analyzer/support/categories.h"
 #include "analyzer/trace/definitions.h"
 #include "user-rules.h"
@@ -18,18 +18,18 @@
 /* Facts for the rules besides the block. */
 struct mt_rule_context {
     const struct mt_definitions *definitions;
-    const struct mt_ranges *ranges;     /* ranges around allocations */
-    const struct mt_address_map *lines; /* the tracker's */
-    int saw_parameters;                 /* the trace labels parameters, */
-    int saw_gradients;                  /* gradients, */
-    int saw_stepped;                    /* and tensors that optimizers update */
-    int saw_steps;                      /* an optimizer of PyTorch's kind ran */
-    int lacks_parameters;               /* no other rule finds parameters at the moment */
-    int lacks_gradients;                /* backward keeps none: their memory is older */
-    uint64_t parameter_bytes;           /* of all parameters, if they lack gradients */
-    bool trains_copies;                 /* no optimizer updates a trained parameter of a module */
-    bool is_distributed;                /* DDP or FSDP made a live block */
-    uint32_t first_apply_line;          /* of Module._apply: moves parameters; 0: not seen */
+    const struct mt_tracker *tracker; /* NULL: none */
+    int saw_parameters;               /* the trace labels parameters, */
+    int saw_gradients;                /* gradients, */
+    int saw_stepped;                  /* and tensors that optimizers update */
+    int saw_steps;                    /* an optimizer of PyTorch's kind ran */
+    int lacks_parameters;             /* no other rule finds parameters at the moment */
+    int lacks_gradients;              /* backward keeps none: their memory is older */
+    uint64_t parameter_bytes;         /* of all parameters, of the trained ones if any is known */
+    uint64_t first_flat;              /* number of the first block as large as these; 0: none */
+    bool trains_copies;               /* no optimizer updates a trained parameter of a module */
+    bool is_distributed;              /* DDP or FSDP made a live block */
+    uint32_t first_apply_line;        /* of Module._apply: moves parameters; 0: not seen */
     const struct mt_equal_sets *gradients; /* sizes of gradients, by lifetimes */
     struct mt_equal_sets copies;
     const struct mt_user_rules *user; /* NULL: none */
@@ -40,6 +40,7 @@ enum mt_certainty {
     MT_CERTAIN, /* PyTorch labelled it */
     MT_LIKELY,  /* its place in the program shows it, or its use */
     MT_GUESS,   /* its lifetime or its size */
+    MT_CERTAINTIES
 };
 
 struct mt_rule {
@@ -52,7 +53,7 @@ struct mt_rule {
 extern const struct mt_rule mt_rules[];
 extern const size_t mt_n_rules; /* the last one holds for every block */
 
-/* The user's rules and then mt_rules, as one list. */
+/* Count the user's rules and then mt_rules, as one list. */
 size_t mt_rules_count(const struct mt_user_rules *user);
 const struct mt_rule *mt_rule_at(const struct mt_user_rules *user, size_t index);
 size_t mt_rule_index(const struct mt_user_rules *user, const struct mt_rule *rule);
@@ -70,15 +71,25 @@ bool mt_rule_is_average(const struct mt_rule *rule);
 /* Return whether the block, which has ended, was made in backward and kept like gradients. */
 bool mt_is_kept_by_backward(const struct mt_block *block);
 
-/* "certain", "likely", "guess". */
+/* Return the certainty of blocks together, from their bytes by certainty: the least, without what
+ * is less than a hundredth of them. */
+enum mt_certainty mt_least_certain(const uint64_t bytes[MT_CERTAINTIES]);
+
+/* Return "certain", "likely", "guess". */
 const char *mt_certainty_name(enum mt_certainty certainty);
 
 /* Return the certainty of that name; MT_CERTAIN: there is none. */
 enum mt_certainty mt_certainty_find(const char *name);
 
-/* Stands before a category in tables: a space where it is certain; and what the marks mean. */
+/* Return what stands before a category in tables: a space where it is certain. */
 char mt_certainty_mark(enum mt_certainty certainty);
-extern const char mt_certainty_legend[];
+
+/* Return the same for a row of a table; *least becomes the least certain row. Begin with
+ * MT_CERTAIN. */
+char mt_certainty_row(enum mt_certainty *least, enum mt_certainty certainty);
+
+/* Print below a table what its marks mean, unless all rows are certain. */
+void mt_certainty_legend(FILE *out, const char *indent, enum mt_certainty least);
 
 /* Return the first rule that holds; never NULL. */
 const struct mt_rule *mt_classify(const struct mt_rule_context *context,
@@ -110,5 +121,21 @@ static inline const char *mt_guess_of(const struct mt_verdict *verdict)
 /* Fill in the rules of all blocks of a device together: blocks are evidence for each other. 0 or
  * -ENOMEM. */
 int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n);
+
+/*
+ * An allocation that is a library's own pool: XLA's and TensorFlow's take most of the card at their
+ * start, and what lies in them makes no event. CUDA does not tell it from a large array.
+ */
+
+struct mt_foreign_pool {
+    uint64_t bytes;      /* 0: none */
+    const char *package; /* "jax" */
+    const char *setting; /* variables with their values that show what lies in it */
+};
+
+/* Find it among the verdicts on CUDA's allocations: one of a library that has a pool, with at least
+ * half of the bytes, unless the recording says that the setting was made. */
+struct mt_foreign_pool mt_foreign_pool_find(const struct mt_definitions *definitions,
+                                            const struct mt_verdict *verdicts, size_t n);
 
 #endif

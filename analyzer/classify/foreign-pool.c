@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "foreign-pool.h"
+#include "classify.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "modules.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
+#include "analyzer/support/search.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -17,8 +18,9 @@ static bool has_module(const struct mt_definitions *d, uint32_t stack)
     return mt_stack(d, stack)->call != 0;
 }
 
-/* A gradient or a state belongs to its parameter's module, wherever it was made. A parameter
- * belongs to the module that moved it to the device, else to the first that used it. */
+/* Return a block's module. A gradient or a state belongs to its parameter's module, wherever it was
+ * made. A parameter belongs to the module that moved it to the device, else to the first that used
+ * it. */
 uint32_t mt_block_module(const struct mt_definitions *d, const struct mt_verdict *verdict)
 {
     const struct mt_block *block = verdict->block;
@@ -54,8 +56,7 @@ static uint32_t part_of(struct mt_module_tree *tree, uint32_t parent, const char
         for (child = tree->node[parent].first_child; /* a hash collision */
              child && !is_named(&tree->node[child], name, size);)
             child = tree->node[child].next;
-    if (child || tree->n == MOST_NODES ||
-        mt_grow(&tree->node, &tree->capacity, tree->n + 1, sizeof *tree->node) ||
+    if (child || tree->n == MOST_NODES || MT_GROW(tree->node, tree->capacity, tree->n) ||
         mt_address_map_put(&tree->by_name, key, (uint32_t)tree->n))
         return child;
     struct mt_module_node node = {
@@ -108,17 +109,12 @@ static long number_of(const struct mt_module_node *node)
     return isdigit((unsigned char)*node->name) && !*end && number < MOST_LAYERS ? (long)number : -1;
 }
 
-/* Layers by number, after all other parts, which are by bytes. */
+/* Compare layers by number, after all other parts, which are by bytes. */
 static int by_rank(const void *left, const void *right, void *nodes)
 {
     const struct mt_module_node *a = (struct mt_module_node *)nodes + *(const uint32_t *)left;
     const struct mt_module_node *b = (struct mt_module_node *)nodes + *(const uint32_t *)right;
-    long i = number_of(a), j = number_of(b);
-    if (i != j)
-        return i < j ? -1 : 1;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? 1 : -1;
-    return strcmp(a->name, b->name);
+    return MT_COMPARE(number_of(a), number_of(b)) ?: MT_FALLING(bytes) ?: MT_BY_TEXT(name);
 }
 
 static int sort_children(struct mt_module_tree *tree, uint32_t parent)

@@ -36,8 +36,8 @@ struct mt_module_tree {
     uint64_t unknown;              /* bytes of blocks with an unknown module */
 };
 
-/* Children are in order of bytes, layers in order of number. Return 0 or -ENOMEM. Call
- * mt_modules_clear in any case. */
+/* Collect the modules: children are in order of bytes, layers in order of number. Return 0 or
+ * -ENOMEM. Call mt_modules_clear in any case. */
 int mt_modules_collect(struct mt_module_tree *tree, const struct mt_definitions *definitions,
                        const struct mt_verdict *verdicts, size_t n);
 void mt_modules_clear(struct mt_module_tree *tree);

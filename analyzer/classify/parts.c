@@ -20,7 +20,7 @@ int mt_parts_add(struct mt_parts *parts, uint64_t parameter, uint64_t block, uin
     uint32_t place = mt_address_map_get(&parts->by_parameter, parameter);
     whole = whole >> MOST_BITS ? 0 : whole;
     if (!place) {
-        if (mt_grow(&parts->part, &parts->capacity, parts->n + 1, sizeof *parts->part) ||
+        if (MT_GROW(parts->part, parts->capacity, parts->n) ||
             mt_address_map_put(&parts->by_parameter, parameter, (uint32_t)parts->n + 1))
             return -ENOMEM;
         place = (uint32_t)++parts->n;
@@ -33,11 +33,7 @@ int mt_parts_add(struct mt_parts *parts, uint64_t parameter, uint64_t block, uin
     return 0;
 }
 
-static int by_block(const void *left, const void *right)
-{
-    const struct mt_shard *a = left, *b = right;
-    return (a->block > b->block) - (a->block < b->block);
-}
+MT_ORDER(by_block, struct mt_shard, MT_RISING(block))
 
 struct mt_shard *mt_parts_in_order(const struct mt_parts *parts, int *rc)
 {

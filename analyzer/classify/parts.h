@@ -18,7 +18,7 @@ struct mt_parts {
     uint64_t changes; /* number of changes */
 };
 
-/* A table of zeros is empty. */
+/* Clear a table; one of zeros is empty. */
 void mt_parts_clear(struct mt_parts *parts);
 
 /* Note that the block with this number has a part of the parameter. 0 or -ENOMEM. */

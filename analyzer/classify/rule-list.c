@@ -16,13 +16,32 @@ enum mt_certainty mt_certainty_find(const char *name)
     return certainty;
 }
 
+enum mt_certainty mt_least_certain(const uint64_t bytes[MT_CERTAINTIES])
+{
+    uint64_t least = (bytes[MT_CERTAIN] + bytes[MT_LIKELY] + bytes[MT_GUESS]) / 100;
+    return bytes[MT_GUESS] > least                      ? MT_GUESS
+           : bytes[MT_GUESS] + bytes[MT_LIKELY] > least ? MT_LIKELY
+                                                        : MT_CERTAIN;
+}
+
 char mt_certainty_mark(enum mt_certainty certainty)
 {
     static const char marks[] = {[MT_CERTAIN] = ' ', [MT_LIKELY] = '~', [MT_GUESS] = '?'};
     return marks[certainty];
 }
 
-const char mt_certainty_legend[] = "~ likely, by place or use; ? a guess, by lifetime or size";
+char mt_certainty_row(enum mt_certainty *least, enum mt_certainty certainty)
+{
+    if (*least < certainty)
+        *least = certainty;
+    return mt_certainty_mark(certainty);
+}
+
+void mt_certainty_legend(FILE *out, const char *indent, enum mt_certainty least)
+{
+    if (least > MT_CERTAIN)
+        fprintf(out, "%s~ likely, by place or use; ? a guess, by lifetime or size\n", indent);
+}
 
 size_t mt_rules_count(const struct mt_user_rules *user)
 {

@@ -15,6 +15,8 @@ void mt_tracker_clear(struct mt_tracker *tracker)
     mt_deaths_clear(&tracker->deaths);
     mt_address_map_clear(&tracker->forward);
     mt_address_map_clear(&tracker->lines);
+    mt_address_map_clear(&tracker->trained);
+    mt_address_map_clear(&tracker->loops);
     mt_ranges_clear(&tracker->ranges);
     mt_storages_clear(&tracker->storages);
     mt_parts_clear(&tracker->parts);
@@ -24,8 +26,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
 static struct mt_thread_state *thread_state(struct mt_tracker *tracker, uint32_t thread)
 {
     thread = mt_thread_id(thread);
-    if (mt_grow(&tracker->threads, &tracker->threads_capacity, (size_t)thread + 1,
-                sizeof *tracker->threads))
+    if (MT_GROW(tracker->threads, tracker->threads_capacity, (size_t)thread))
         return NULL;
     if (tracker->n_threads <= thread)
         tracker->n_threads = (size_t)thread + 1;
@@ -38,10 +39,36 @@ static bool is_autograd_thread(const struct mt_definitions *definitions, uint32_
     return mt_is_name_of_autograds(mt_thread(definitions, thread, &os_thread));
 }
 
-/* The phase comes from the Python stack. A thread without one has none. */
-static void set_stack(const struct mt_tracker *tracker, struct mt_thread_phase *thread,
-                      uint32_t stack)
+/* Return the sort of a server's step, which a range around it may say. */
+static __attribute__((cold)) enum mt_serving refine(const struct mt_tracker *tracker,
+                                                    uint32_t thread)
 {
+    const struct mt_range *ranges = tracker->ranges.range;
+    for (uint32_t at = mt_tracker_range(tracker, thread); at; at = ranges[at].parent) {
+        enum mt_serving found =
+            mt_serving_of_range(mt_string(tracker->definitions, ranges[at].name));
+        if (found)
+            return found;
+    }
+    return MT_SERVING_STEP;
+}
+
+/* Note what called the code that runs backward or an optimizer's step. */
+static int note_loops(struct mt_tracker *tracker, uint32_t stack)
+{
+    int rc = 0;
+    while (stack && !rc && !mt_address_map_get(&tracker->loops, stack)) {
+        rc = mt_address_map_put(&tracker->loops, stack, 1);
+        stack = mt_stack(tracker->definitions, stack)->parent;
+    }
+    return rc;
+}
+
+/* Set the stack, from which the phase comes. A thread without one has none. 0 or -ENOMEM. */
+static int set_stack(struct mt_tracker *tracker, struct mt_thread_phase *thread,
+                     const struct mt_event *event)
+{
+    uint32_t stack = event->stack;
     uint32_t python = mt_stack(tracker->definitions, stack)->python;
     const struct mt_stack *s = mt_stack(tracker->definitions, python);
     thread->stack = stack;
@@ -49,6 +76,9 @@ static void set_stack(const struct mt_tracker *tracker, struct mt_thread_phase *
     thread->marks = s->marks;
     thread->phase_marks = s->phase;
     thread->serving = (uint8_t)s->serving;
+    if (s->serving == MT_SERVING_STEP)
+        thread->serving = (uint8_t)refine(tracker, event->thread);
+    return s->marks & (MT_MARK_BACKWARD | MT_MARK_OPTIMIZER) ? note_loops(tracker, python) : 0;
 }
 
 static __attribute__((cold)) void forget_birth(struct mt_thread_state *thread)
@@ -64,8 +94,9 @@ struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct
         return NULL;
     if (!thread->at.is_known)
         thread->at.is_autograds = is_autograd_thread(tracker->definitions, event->thread);
-    if (!thread->at.is_known || thread->at.stack != event->stack)
-        set_stack(tracker, &thread->at, event->stack);
+    if ((!thread->at.is_known || thread->at.stack != event->stack) &&
+        set_stack(tracker, &thread->at, event))
+        return NULL;
     mt_phases_update(&tracker->phases, &thread->at);
     if (thread->at.n_nodes && thread->at.python)
         thread->at.nodes[thread->at.n_nodes - 1].had_hook = true;
@@ -93,8 +124,33 @@ int mt_tracker_new_birth(struct mt_tracker *tracker, struct mt_thread_state *thr
     return 0;
 }
 
+/* Note that the outermost module that is called makes a graph. Most often it is the last one. */
+static int note_trained(struct mt_tracker *tracker, uint32_t stack)
+{
+    const char *root = mt_stack_root(tracker->definitions, stack);
+    if (!root || root == tracker->last_trained)
+        return 0;
+    tracker->last_trained = root;
+    return mt_address_map_put(&tracker->trained, mt_root_key(root), 1);
+}
+
+/* Return the line of a node that is made now. One that a running node makes (create_graph) has
+ * that one's: its thread may run no Python, or PyTorch's own only. */
+static uint32_t line_of_new(const struct mt_tracker *tracker, const struct mt_thread_state *thread)
+{
+    uint32_t stack = thread->at.python;
+    if (!thread->at.n_nodes || mt_stack(tracker->definitions, stack)->user ||
+        mt_stack_root(tracker->definitions, stack))
+        return stack;
+    uint32_t around = thread->at.nodes[thread->at.n_nodes - 1].forward_stack;
+    return around ? around : stack;
+}
+
 static int node_new(struct mt_tracker *tracker, const struct mt_event *event, uint32_t stack)
 {
+    int rc = note_trained(tracker, stack);
+    if (rc)
+        return rc;
     if (stack)
         return mt_address_map_put(&tracker->forward, event->NODE_NEW.node, stack);
     mt_address_map_take(&tracker->forward, event->NODE_NEW.node); /* another node was here */
@@ -106,8 +162,8 @@ int mt_tracker_node_made(struct mt_tracker *tracker, const struct mt_event *even
     return node_new(tracker, event, mt_stack(tracker->definitions, event->stack)->python);
 }
 
-/* The trace does not have the call that makes an accumulator: an earlier node at its address would
- * lend it a wrong forward line. */
+/* Return whether a node is an accumulator. The trace does not have the call that makes one: an
+ * earlier node at its address would lend it a wrong forward line. */
 static bool is_accumulator(struct mt_tracker *tracker, uint32_t name)
 {
     unsigned place = name % MT_NODE_NAMES;
@@ -151,7 +207,8 @@ static void saw_requires_grad(struct mt_tracker *tracker, struct mt_block *block
         block->evidence |= MT_SAW_BUFFER;
 }
 
-/* Without its own allocator PyTorch has its tensors in CUDA's blocks. */
+/* Return the block around an address: without its own allocator PyTorch has its tensors in CUDA's
+ * blocks. */
 static struct mt_block *block_around(struct mt_tracker *tracker, uint64_t address)
 {
     struct mt_block *block = address ? mt_heap_around(tracker->heap, address) : NULL;
@@ -180,8 +237,8 @@ static uint32_t first_use(struct mt_tracker *tracker, uint64_t leaf)
     return mt_stack(tracker->definitions, block->stack)->call ? block->stack : block->leaf_stack;
 }
 
-/* An optimizer may keep state for all parameters under one of them, which is then smaller. Older
- * PyTorch does not give the number of elements. */
+/* Return whether state is of one parameter. An optimizer may keep state for all parameters under
+ * one of them, which is then smaller. Older PyTorch does not give the number of elements. */
 static bool is_of_one(const struct mt_block *state, uint64_t elements,
                       const struct mt_block *parameter)
 {
@@ -189,8 +246,8 @@ static bool is_of_one(const struct mt_block *state, uint64_t elements,
                                            : state->size <= parameter->size;
 }
 
-/* Modules, optimizers and leaves are only examined from time to time. A line of the program that
- * made a buffer, a state or a gradient once makes it again. */
+/* Note a line. Modules, optimizers and leaves are only examined from time to time. A line of the
+ * program that made a buffer, a state or a gradient once makes it again. */
 static int saw_line(struct mt_tracker *tracker, const struct mt_block *block, uint32_t evidence)
 {
     if (block->birth->when.phase != MT_PHASE_OUTSIDE &&
@@ -220,8 +277,8 @@ static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
     return saw_line(tracker, block, MT_SAW_STATE);
 }
 
-/* A batch that a module keeps is replaced by the next; a table stays. Where nothing is trained,
- * calls count. */
+/* Return whether a member is kept. A batch that a module keeps is replaced by the next; a table
+ * stays. Where nothing is trained, calls count. */
 static bool is_kept(const struct mt_tracker *tracker, const struct mt_block *block)
 {
     const struct mt_when *birth = &block->birth->when;
@@ -229,7 +286,7 @@ static bool is_kept(const struct mt_tracker *tracker, const struct mt_block *blo
                                          : tracker->phases.now.calls > birth->calls + 1;
 }
 
-/* kind: an enum mt_member_kind, or one of a newer version. */
+/* Note a member. kind: an enum mt_member_kind, or one of a newer version. */
 static int saw_member(struct mt_tracker *tracker, struct mt_block *block, uint64_t kind)
 {
     switch (kind) {
@@ -237,8 +294,10 @@ static int saw_member(struct mt_tracker *tracker, struct mt_block *block, uint64
         block->evidence |= MT_SAW_MODULES_BUFFER;
         return saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
     case MT_MEMBER_PARAMETER:
-        block->evidence |= MT_SAW_PARAMETER | MT_SAW_MODULES_PARAMETER;
-        return 0;
+        block->evidence |= MT_SAW_MODULES_PARAMETER;
+        return block->evidence & MT_SAW_GRAPH_OUTPUT
+                   ? saw_line(tracker, block, MT_SAW_MODULES_PARAMETER)
+                   : 0;
     case MT_MEMBER_OF_CACHE:
         block->evidence |= MT_SAW_OF_CACHE;
         return 0;
@@ -318,12 +377,12 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
             block->evidence |= MT_SAW_SAVED_LATER;
         break;
     }
-    if (block->evidence & (MT_SAW_PARAMETER | MT_SAW_SET_DATA))
+    if (block->evidence & (MT_SAW_PARAMETER | MT_SAW_MODULES_PARAMETER | MT_SAW_SET_DATA))
         tracker->saw_parameters = 1;
     return rc;
 }
 
-/* Autograd's threads work for the thread that trains. */
+/* Return the range around: autograd's threads work for the thread that trains. */
 static uint32_t range_around(const struct mt_tracker *tracker, const struct mt_thread_state *thread)
 {
     return thread->at.is_autograds ? mt_ranges_of_thread(&tracker->ranges, tracker->phases.leader)
@@ -345,12 +404,13 @@ int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
     case MT_ABOUT_NAME:
         return label(tracker, event, event->address, thread->at.python);
     case MT_ABOUT_RANGE:
+        thread->at.is_known = false; /* the range may say what its stack does not */
         return mt_ranges_event(&tracker->ranges, event, range_around(tracker, thread));
     }
     switch (event->kind) {
     case MT_NODE_NEW:
         label(tracker, event, event->NODE_NEW.address, thread->at.python);
-        return node_new(tracker, event, thread->at.python);
+        return node_new(tracker, event, line_of_new(tracker, thread));
     case MT_NODE_BEGIN:
         return node_begin(tracker, thread, event);
     case MT_NODE_END:
@@ -367,7 +427,8 @@ bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_
 {
     bool changed = mt_phases_differ(&seen->phases, &tracker->phases) ||
                    seen->saw_parameters != tracker->saw_parameters ||
-                   seen->saw_stepped != tracker->saw_stepped;
+                   seen->saw_stepped != tracker->saw_stepped || seen->loops != tracker->loops.used;
+    seen->loops = tracker->loops.used;
     seen->phases = tracker->phases;
     seen->saw_parameters = tracker->saw_parameters;
     seen->saw_stepped = tracker->saw_stepped;
@@ -377,7 +438,7 @@ bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_
 struct mt_label_counts mt_tracker_label_counts(const struct mt_tracker *tracker,
                                                struct mt_tracker_seen *seen)
 {
-    size_t lines = tracker->lines.used;
+    size_t lines = tracker->lines.used + tracker->trained.used;
     struct mt_label_counts tells = {.of_storage = seen->storages != tracker->storages.changes,
                                     .of_part = seen->parts != tracker->parts.changes};
     tells.of_others = tells.of_storage || seen->lines != lines;

@@ -41,10 +41,13 @@ struct mt_tracker {
     struct {
         uint32_t name; /* string id */
         bool is_accumulator;
-    } node_names[MT_NODE_NAMES]; /* by id, the last queries */
-    struct mt_address_map lines; /* mt_line_of -> evidence on the program's own blocks */
-    int saw_parameters;          /* the trace labels parameters */
-    int saw_stepped;             /* and tensors that optimizers update */
+    } node_names[MT_NODE_NAMES];   /* by id, the last queries */
+    struct mt_address_map lines;   /* mt_line_of -> evidence on the program's own blocks */
+    struct mt_address_map trained; /* mt_root_key of outermost modules that make graphs -> 1 */
+    struct mt_address_map loops;   /* stacks below which backward or a step ran -> 1 */
+    const char *last_trained;      /* mt_stack_root; NULL: none yet */
+    int saw_parameters;            /* the trace labels parameters */
+    int saw_stepped;               /* and tensors that optimizers update */
 };
 
 /* Return a key of the Python line that made a block, and of its size: a program makes the same
@@ -56,7 +59,13 @@ static inline uint64_t mt_line_of(const struct mt_definitions *definitions,
            (uint32_t)(block->size >> 9);
 }
 
-/* A tracker of zeros, except definitions and the heaps, is new. */
+/* Return a key of an outermost module, by mt_stack_root. */
+static inline uint64_t mt_root_key(const char *root)
+{
+    return (uint64_t)(uintptr_t)root;
+}
+
+/* Clear a tracker; one of zeros, except definitions and the heaps, is new. */
 void mt_tracker_clear(struct mt_tracker *tracker);
 
 /* Update the event's thread, which changed its stack or its nodes. Return its state; NULL: no
@@ -132,8 +141,9 @@ static inline int mt_tracker_made(struct mt_tracker *tracker, struct mt_thread_s
     return 0;
 }
 
-/* A hook that runs when a leaf has its gradient may use it and free it at once, before autograd
- * reports it: an optimizer step in backward. Or it gives back another one in its place. */
+/* Return whether a hook frees the gradient. One that runs when a leaf has its gradient may use it
+ * and free it at once, before autograd reports it: an optimizer step in backward. Or it gives back
+ * another one in its place. */
 static inline bool mt_is_freed_by_leafs_hook(const struct mt_thread_state *thread,
                                              const struct mt_block *block)
 {
@@ -171,7 +181,7 @@ static inline int mt_tracker_ended(const struct mt_tracker *tracker, struct mt_b
 struct mt_tracker_seen {
     struct mt_phases phases;
     int saw_parameters, saw_stepped;
-    size_t lines;
+    size_t lines, loops;
     uint64_t storages, parts;
 };
 

@@ -3,9 +3,10 @@
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/glob.h"
 #include "analyzer/support/grow.h"
-#include "analyzer/support/nearest.h"
 #include "classify.h"
+#include "settings/nearest.h"
 #include "settings/size.h"
+#include "tracker.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -83,7 +84,7 @@ static int at_end(struct parser *parser)
     return parser->at == parser->end || *parser->at == '#';
 }
 
-/* The next word up to a blank or `stop`. */
+/* Return the length of the next word up to a blank or `stop`. */
 static size_t word(struct parser *parser, char stop, const char **begin)
 {
     *begin = parser->at;
@@ -98,7 +99,7 @@ static bool is_word(const char *begin, size_t size, const char *name)
     return strlen(name) == size && !memcmp(begin, name, size);
 }
 
-/* "text in quotes", or up to the next blank. *out is malloc'ed. */
+/* Read "text in quotes", or up to the next blank. *out is malloc'ed. */
 static int text(struct parser *parser, char **out)
 {
     const char *begin;
@@ -119,7 +120,7 @@ static int text(struct parser *parser, char **out)
     return *out ? 0 : -ENOMEM;
 }
 
-/* N, N.., ..N or N..N, in a text that begins at `from` in the line. */
+/* Read N, N.., ..N or N..N, in a text that begins at `from` in the line. */
 static int read_range(struct parser *parser, const char *text, const char *from,
                       struct condition *condition)
 {
@@ -199,7 +200,7 @@ static int parse_condition(struct parser *parser, struct condition *condition)
                  mt_unknown_text(why, "condition", begin, size, CONDITION_CHOICES));
 }
 
-/* After "category": a name for one of the user's own. */
+/* Read what comes after "category": a name for one of the user's own. */
 static int name_category(struct parser *parser)
 {
     const char *begin;
@@ -231,7 +232,7 @@ static int parse_category(struct parser *parser, enum mt_category *category)
     return 0;
 }
 
-/* CATEGORY "NAME" CONDITION... */
+/* Parse CATEGORY "NAME" CONDITION... */
 static int parse_rule(struct parser *parser, struct user_rule *rule)
 {
     int rc = parse_category(parser, &rule->rule.category);
@@ -246,7 +247,7 @@ static int parse_rule(struct parser *parser, struct user_rule *rule)
     if (!rc && at_end(parser))
         return wrong(parser, parser->at, "expected a condition, such as file=*/cache.py");
     while (!rc && !at_end(parser)) {
-        if (mt_grow(&rule->condition, &rule->capacity, rule->n + 1, sizeof *rule->condition))
+        if (MT_GROW(rule->condition, rule->capacity, rule->n))
             return -ENOMEM;
         rc = parse_condition(parser, &rule->condition[rule->n++]);
     }
@@ -263,7 +264,7 @@ static int parse_line(struct mt_user_rules *rules, struct parser *parser)
     if (is_word(begin, word(parser, '#', &word_begin), "category"))
         return name_category(parser);
     parser->at = begin;
-    if (mt_grow(&rules->rule, &rules->capacity, rules->n + 1, sizeof *rules->rule))
+    if (MT_GROW(rules->rule, rules->capacity, rules->n))
         return -ENOMEM;
     return parse_rule(parser, &rules->rule[rules->n++]);
 }
@@ -408,8 +409,9 @@ void mt_rule_memo_clear(struct mt_rule_memo *memo)
 static int range_meets(const struct condition *condition, const struct mt_rule_context *context,
                        uint32_t path)
 {
-    for (; path; path = context->ranges->range[path].parent) {
-        uint32_t name = context->ranges->range[path].name;
+    const struct mt_ranges *ranges = &context->tracker->ranges;
+    for (; path; path = ranges->range[path].parent) {
+        uint32_t name = ranges->range[path].name;
         if (mt_glob(condition->pattern, mt_string(context->definitions, name)))
             return 1;
     }

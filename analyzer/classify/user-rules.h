@@ -30,12 +30,12 @@ struct mt_rules_error {
  * *error filled. */
 int mt_user_rules_read(struct mt_user_rules **out, const char *path, struct mt_rules_error *error);
 
-/* The same from a text with its number of bytes. */
+/* Parse a text with its number of bytes. */
 int mt_user_rules_parse(struct mt_user_rules **out, const char *text, size_t size,
                         struct mt_rules_error *error);
 void mt_user_rules_destroy(struct mt_user_rules *rules);
 
-/* NULL: no rules. */
+/* Count the rules; NULL: there are none. */
 size_t mt_user_rules_count(const struct mt_user_rules *rules);
 const struct mt_rule *mt_user_rule(const struct mt_user_rules *rules, size_t index);
 int mt_user_rule_holds(const struct mt_user_rules *rules, size_t index,

@@ -25,10 +25,7 @@ static uint32_t new_life(struct mt_keep_lives *lives)
 int mt_keep_life_add(struct mt_keep_lives *lives, uint32_t index, uint64_t number)
 {
     struct mt_keep_life *life = &lives->life[index];
-    if (mt_grow(&life->event, &life->capacity, life->n + 1, sizeof *life->event))
-        return -ENOMEM;
-    life->event[life->n++] = mt_candidate_take(lives->nodes, number);
-    return 0;
+    return MT_APPEND(life->event, life->capacity, life->n, mt_candidate_take(lives->nodes, number));
 }
 
 void mt_keep_life_touch(struct mt_keep_lives *lives, uint32_t index, uint64_t number)

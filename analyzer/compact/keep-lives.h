@@ -31,7 +31,7 @@ struct mt_keep_lives {
     size_t capacity;
 };
 
-/* Lives of zeros, except nodes, are empty. */
+/* Clear lives; those of zeros, except nodes, are empty. */
 void mt_keep_lives_clear(struct mt_keep_lives *lives);
 
 /* Begin a block that the last event, of this number, makes. The map has one level's lives by
@@ -42,7 +42,7 @@ int mt_keep_life_begin(struct mt_keep_lives *lives, struct mt_address_map *by_ad
 /* End a life after so many moments. Return whether it is kept. */
 int mt_keep_life_end(struct mt_keep_lives *lives, uint32_t index, size_t moments);
 
-/* At the end of the trace keep all live blocks. */
+/* Keep all live blocks at the end of the trace. */
 void mt_keep_lives_finish(struct mt_keep_lives *lives);
 
 /* Add the last event to a life: in any case; only if the block learned something; or as a touch. 0

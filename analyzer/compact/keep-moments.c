@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keep-moments.h"
 #include "analyzer/replay/replay-parts.h"
+#include "analyzer/support/grow.h"
+#include "analyzer/support/median.h"
 #include "analyzer/support/search.h"
 
 #include <errno.h>
@@ -12,11 +14,33 @@
 #define LEAST_STEPS 3u
 #define MOST_STEPS 16u
 
+/* Add a mark. 0 or -ENOMEM. */
+static int marks_add(struct mt_marks_list *list, uint64_t number)
+{
+    return MT_APPEND(list->number, list->capacity, list->n, number);
+}
+
+void mt_marks_sort(struct mt_marks_list *list)
+{
+    size_t kept = 0;
+    mt_sort_sizes(list->number, list->n);
+    for (size_t i = 0; i < list->n; i++)
+        if (!kept || list->number[kept - 1] != list->number[i])
+            list->number[kept++] = list->number[i];
+    list->n = kept;
+}
+
+static void marks_clear(struct mt_marks_list *list)
+{
+    free(list->number);
+    *list = (struct mt_marks_list){0};
+}
+
 /* Keep the live blocks after the event, and their totals. */
 static int add_whole(struct mt_keep_moments *moments, uint64_t number)
 {
-    int rc = mt_marks_add(&moments->after_event, number);
-    return rc ? rc : mt_marks_add(&moments->totals, number);
+    int rc = marks_add(&moments->after_event, number);
+    return rc ? rc : marks_add(&moments->totals, number);
 }
 
 /* Add the highest moment of an iteration, and its begin and the next one's. */
@@ -71,27 +95,27 @@ static int choose_on_device(struct mt_keep_moments *moments, const struct mt_rep
 {
     const struct mt_spans *spans = &replay->spans[slot];
     int rc, of_cuda = mt_replay_is_of_cuda(replay, slot);
-    const struct mt_totals *peak = of_cuda ? &replay->cuda_peak[slot] : &replay->peak[slot];
+    const struct mt_totals *peak = &mt_replay_level(replay, of_cuda)->peak[slot];
     if (!peak->event)
         return 0;
     /* These two events show the device's last use. */
-    if (of_cuda && (mt_marks_add(&moments->totals, replay->cuda_now[slot].event) ||
-                    mt_marks_add(&moments->totals, scout->before_oom[slot])))
+    if (of_cuda && (marks_add(&moments->totals, replay->of_cuda.now[slot].event) ||
+                    marks_add(&moments->totals, scout->before_oom[slot])))
         return -ENOMEM;
     const struct mt_heap *heap = of_cuda ? &replay->cuda.heap : &replay->blocks;
     size_t blocks = 1;
     for (uint32_t i = 1; i < heap->n_records; i++)
         blocks += mt_heap_is_remembered(heap, mt_heap_record(heap, i));
     size_t room = EVENTS_OF(replay->events) / EVENTS_A_BLOCK / blocks;
-    rc = mt_marks_add(&moments->after_event, peak->event);
+    rc = marks_add(&moments->after_event, peak->event);
     if (!rc)
         rc = add_steps(moments, spans, between(LEAST_STEPS, room, MOST_STEPS));
     if (!rc)
         rc = add_phases(moments, spans);
     for (size_t i = 0; !rc && i < spans->n; i++)
-        rc = mt_marks_add(&moments->totals, spans->span[i].most_event);
+        rc = marks_add(&moments->totals, spans->span[i].most_event);
     for (size_t i = 0; !rc && i < replay->tracker.ranges.device[slot].n; i++)
-        rc = mt_marks_add(&moments->totals, replay->tracker.ranges.device[slot].most[i].event);
+        rc = marks_add(&moments->totals, replay->tracker.ranges.device[slot].most[i].event);
     return rc;
 }
 
@@ -100,12 +124,12 @@ static int add_samples_around(struct mt_marks_list *to, const struct mt_marks_li
                               uint64_t moment)
 {
     size_t low = MT_LEADING(i, samples->n, samples->number[i] <= moment);
-    int rc = low ? mt_marks_add(to, samples->number[low - 1]) : 0;
-    return rc || low == samples->n ? rc : mt_marks_add(to, samples->number[low]);
+    int rc = low ? marks_add(to, samples->number[low - 1]) : 0;
+    return rc || low == samples->n ? rc : marks_add(to, samples->number[low]);
 }
 
-/* A report at a moment shows a sample of the device, and needs CUDA's blocks at that sample. All of
- * PyTorch's segments are kept. */
+/* Add the samples: a report at a moment shows one of the device, and needs CUDA's blocks at that
+ * sample. All of PyTorch's segments are kept. */
 static int add_samples(struct mt_keep_moments *moments, const struct mt_replay *replay,
                        const struct mt_keep_scout *scout)
 {
@@ -134,9 +158,9 @@ int mt_keep_moments_choose(struct mt_keep_moments *moments, const struct mt_repl
     for (unsigned slot = 0; !rc && slot < MT_DEVICES; slot++)
         rc = choose_on_device(moments, replay, scout, slot);
     if (!rc && scout->last_oom)
-        rc = mt_marks_add(&moments->after_event, scout->last_oom);
+        rc = marks_add(&moments->after_event, scout->last_oom);
     if (!rc && replay->host.most_event)
-        rc = mt_marks_add(&moments->after_event, replay->host.most_event);
+        rc = marks_add(&moments->after_event, replay->host.most_event);
     if (!rc)
         rc = add_samples(moments, replay, scout);
     mt_marks_sort(&moments->after_event);
@@ -146,6 +170,65 @@ int mt_keep_moments_choose(struct mt_keep_moments *moments, const struct mt_repl
 
 void mt_keep_moments_clear(struct mt_keep_moments *moments)
 {
-    mt_marks_clear(&moments->after_event);
-    mt_marks_clear(&moments->totals);
+    marks_clear(&moments->after_event);
+    marks_clear(&moments->totals);
+}
+
+static void note_free(struct mt_keep_scout *scout, uint64_t address, uint64_t number)
+{
+    unsigned at = scout->next++ % MT_SCOUT_RECENT;
+    scout->recent[at].address = address;
+    scout->recent[at].number = number;
+}
+
+/* Note that the newest free of the address failed. */
+static int note_failure(struct mt_keep_scout *scout, uint64_t address)
+{
+    for (unsigned i = 1; i <= MT_SCOUT_RECENT; i++) {
+        unsigned at = (scout->next - i) % MT_SCOUT_RECENT;
+        uint64_t number = scout->recent[at].number;
+        if (!number || scout->recent[at].address != address)
+            continue;
+        scout->recent[at].number = 0;
+        return marks_add(&scout->failed, number);
+    }
+    return 0;
+}
+
+static void note_oom(struct mt_keep_scout *scout, const struct mt_replay *replay)
+{
+    scout->last_oom = replay->events;
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        scout->before_oom[slot] = replay->of_cuda.now[slot].event;
+}
+
+int mt_keep_scout_saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
+{
+    struct mt_keep_scout *scout = data;
+    const struct mt_oom *oom = mt_replay_last_oom(replay);
+    switch (event->kind) {
+    case MT_CUDA_FREE:
+    case MT_CUDA_FREE_ASYNC:
+        note_free(scout, event->address, replay->events);
+        return 0;
+    case MT_CUDA_FREE_FAILED:
+        return note_failure(scout, event->address);
+    case MT_DEVICE_MEMORY:
+        return marks_add(&scout->samples[mt_device_slot(event->device)], replay->events);
+    case MT_OOM:
+        note_oom(scout, replay);
+        return 0;
+    case MT_CUDA_MALLOC:
+        if (!event->address && oom && oom->of_cuda && oom->time_ns == event->time_ns)
+            note_oom(scout, replay);
+        return 0;
+    }
+    return 0;
+}
+
+void mt_keep_scout_clear(struct mt_keep_scout *scout)
+{
+    marks_clear(&scout->failed);
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        marks_clear(&scout->samples[slot]);
 }

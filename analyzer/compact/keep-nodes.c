@@ -52,8 +52,7 @@ void mt_keep_nodes_clear(struct mt_keep_nodes *nodes)
     *nodes = (struct mt_keep_nodes){.kept = nodes->kept};
 }
 
-/* A node that goes drops its outer node and the node that it was made in, along chains of any
- * length. */
+/* Drop a node, its outer node and the node that it was made in, along chains of any length. */
 static void drop_node(struct mt_keep_nodes *nodes, uint32_t index)
 {
     for (uint32_t waiting = 0;;) {
@@ -200,7 +199,7 @@ static void end(struct mt_keep_nodes *nodes, struct mt_keep_thread *thread, uint
         leave(nodes, thread, number);
 }
 
-/* A node's begin and end events are inside it. */
+/* Enter a node: its begin and end events are inside it. */
 static void enter(struct mt_keep_nodes *nodes, uint32_t index)
 {
     if (index)

@@ -50,7 +50,7 @@ struct mt_keep_nodes {
     uint32_t around; /* the node of the last event, with a reference */
 };
 
-/* Nodes of zeros, except kept, are empty. */
+/* Clear nodes; those of zeros, except kept, are empty. */
 void mt_keep_nodes_clear(struct mt_keep_nodes *nodes);
 
 /* Handle the next event. 0 or -ENOMEM. */

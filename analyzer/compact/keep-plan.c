@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "keep-plan.h"
 #include "analyzer/replay/replay-parts.h"
-#include "analyzer/replay/whole.h"
+#include "analyzer/replay/replay.h"
 #include "analyzer/support/grow.h"
-#include "analyzer/trace/cuda-oom.h"
+#include "analyzer/trace/survey.h"
+#include "compact.h"
 #include "keep-lives.h"
 #include "keep-moments.h"
 #include "trace-format/cuda-apis.h"
@@ -78,7 +78,8 @@ static int note_label(struct planner *p, const struct mt_replay *replay,
     return 0;
 }
 
-/* The first event of a phase, its lowest, and the highest of any total. */
+/* Return whether the totals are those of the first event of a phase, its lowest, or the highest of
+ * any total. */
 static bool has_totals(struct planner *p, const struct mt_replay *replay,
                        const struct mt_event *event, uint64_t number)
 {
@@ -98,8 +99,8 @@ static bool has_totals(struct planner *p, const struct mt_replay *replay,
     return is_first || is_least || is_highest || mt_marks_has(&p->moments.totals, number);
 }
 
-/* The first event of a device shows the memory before it. An allocation after an out-of-memory
- * shows that the program went on. */
+/* Note a block. The first event of a device shows the memory before it. An allocation after an
+ * out-of-memory shows that the program went on. */
 static int note_block(struct planner *p, const struct mt_replay *replay,
                       const struct mt_event *event, uint64_t number, size_t moments)
 {
@@ -151,8 +152,8 @@ static int note_cuda_malloc(struct planner *p, const struct mt_event *event, uin
     return mt_keep_life_begin(&p->lives, &p->cuda, event->address, number, moments, is_wanted);
 }
 
-/* A failed free belongs to the life that goes on, and so does the event that reports the
- * failure. */
+/* Note a free. A failed one belongs to the life that goes on, and so does the event that reports
+ * the failure. */
 static int note_cuda_free(struct planner *p, const struct mt_event *event, uint64_t number,
                           size_t moments)
 {

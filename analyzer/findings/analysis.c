@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "analyzer/support/text.h"
-#include "filtered.h"
+#include "look.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -20,11 +21,7 @@ static void count(struct mt_device *device, const struct mt_verdict *verdict)
     }
 }
 
-static int by_address(const void *left, const void *right)
-{
-    const struct mt_verdict *a = left, *b = right;
-    return (a->block->address > b->block->address) - (a->block->address < b->block->address);
-}
+MT_ORDER(by_address, struct mt_verdict, MT_RISING(block->address))
 
 static bool is_of(const struct mt_heap *heap, uint32_t index, unsigned slot)
 {
@@ -55,9 +52,9 @@ static void choose_level(struct mt_device *device, const struct mt_replay *repla
 {
     device->device = (int)slot - 1;
     device->is_peak = replay->question.moment.kind == MT_AT_PEAK;
-    device->of_cuda = replay->peak[slot].event == 0;
-    device->peak = device->of_cuda ? replay->cuda_peak[slot] : replay->peak[slot];
-    device->at = device->of_cuda ? replay->cuda_at[slot] : replay->at[slot];
+    device->of_cuda = replay->of_torch.peak[slot].event == 0;
+    device->peak = mt_replay_level(replay, device->of_cuda)->peak[slot];
+    device->at = mt_replay_level(replay, device->of_cuda)->at[slot];
     if (device->at.reserved > device->at.allocated)
         device->cached = device->at.reserved - device->at.allocated;
     if (device->at.allocated > device->at.known_bytes)
@@ -68,7 +65,7 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
 {
     device->spans = &replay->spans[slot];
     device->timeline = &replay->timeline[slot];
-    device->worst = &replay->worst[slot];
+    device->worst = &replay->reserved.worst[slot];
     device->span = mt_spans_at(device->spans, device->at.when.run);
     int rc = device->of_cuda ? 0
                              : mt_segments_find(&device->segments, &replay->cuda, slot,
@@ -132,7 +129,7 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
         rc = mt_leaks_find(&device->leaks, replay, slot);
     if (!rc && device->of_cuda)
         rc = mt_idle_find(&device->idle, replay,
-                          device->is_peak ? device->at.time_ns : replay->at_time_ns,
+                          device->is_peak ? device->at.time_ns : replay->taken.time_ns,
                           device->verdicts, device->n_verdicts);
     if (!rc)
         rc = mt_sites_collect(&device->sites, &naming, device->shown, device->n_shown);
@@ -148,7 +145,7 @@ static int analyze_devices(struct mt_analysis *analysis)
         return -ENOMEM;
     const struct mt_question *question = &analysis->replay.question;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
-        if (!analysis->replay.peak[slot].event && !analysis->replay.cuda_peak[slot].event)
+        if (!mt_look_is_used(&analysis->replay, slot))
             continue;
         if (question->one_device && slot != mt_device_slot(question->device))
             continue;
@@ -166,7 +163,7 @@ static unsigned highest_slot(const struct mt_replay *replay)
     uint64_t most = 0;
     for (unsigned slot = 0; slot < MT_DEVICES && !question->one_device; slot++) {
         const struct mt_totals *peak =
-            replay->peak[slot].event ? &replay->peak[slot] : &replay->cuda_peak[slot];
+            &mt_replay_level(replay, !replay->of_torch.peak[slot].event)->peak[slot];
         if (peak->event && peak->allocated > most) {
             most = peak->allocated;
             best = slot;
@@ -175,7 +172,7 @@ static unsigned highest_slot(const struct mt_replay *replay)
     return best;
 }
 
-/* The events of an iteration are only known at the trace's end: replay once more. If the iteration
+/* Replay once more: the events of an iteration are only known at the trace's end. If the iteration
  * does not exist, the replay stays at the peak. */
 static int replay_step(struct mt_analysis *analysis, const char *path,
                        const struct mt_question *question)
@@ -254,7 +251,7 @@ const char *mt_no_moment_text(const struct mt_analysis *analysis, char out[MT_NO
     const struct mt_device *device = mt_analysis_main_device(analysis);
     unsigned iterations = device && device->spans ? device->spans->iterations : 0;
     char end[MT_SIZE_TEXT];
-    if (moment->kind == MT_AT_OOM && !replay->n_ooms)
+    if (moment->kind == MT_AT_OOM && !replay->ooms.n)
         snprintf(out, MT_NO_MOMENT, "the program never ran out of memory; use --at peak");
     else if (analysis->has_no_step && iterations)
         snprintf(out, MT_NO_MOMENT, "the trace has iterations 1 to %u only", iterations);

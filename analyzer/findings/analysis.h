@@ -8,19 +8,104 @@
 
 #include <stdbool.h>
 
-#include "analyzer/classify/foreign-pool.h"
+#include "analyzer/classify/classify.h"
+#include "analyzer/model/spans.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/trace/ended.h"
 #include "analyzer/trace/survey.h"
 #include "balance.h"
-#include "growth.h"
-#include "idle.h"
-#include "leaks.h"
 #include "pins.h"
 #include "precision.h"
 #include "private-pools.h"
-#include "serving.h"
 #include "sites.h"
+
+/*
+ * A server's memory by what it did (trace-format/meaning/serving.h), and the terms of the budget
+ * from which it chose the size of its kv cache.
+ */
+
+struct mt_serving_work {
+    uint64_t times; /* it began; 0: never */
+    uint64_t most, most_time_ns;
+};
+
+struct mt_serving_budget {
+    bool serves;          /* else the rest is 0 */
+    uint64_t weights;     /* what loading the model left */
+    uint64_t activations; /* by how much the profile run was higher than what it left */
+    uint64_t graphs;      /* the most that segments of captured graphs had */
+    uint64_t captures;    /* of graphs */
+    uint64_t captured;    /* what the card had less after the last capture than before */
+    struct mt_serving_work work[MT_SERVING_COUNT];
+};
+
+/* Find the budget of the slot's device. */
+void mt_serving_budget_find(struct mt_serving_budget *budget, const struct mt_replay *replay,
+                            unsigned slot);
+
+/*
+ * Memory that a program without PyTorch had at the moment and did not use then, as far as copies
+ * and sets of memory show it. A trace does not have the kernels' use of memory: the only certain
+ * fact is that no copy or set was seen.
+ */
+
+enum mt_idle_kind {
+    MT_IDLE_NEVER, /* never touched: perhaps not needed */
+    MT_IDLE_AFTER, /* last touched before the moment: perhaps freed late */
+    MT_IDLE_UNTIL, /* first touched after it: perhaps allocated early */
+    MT_IDLE_KINDS,
+};
+
+struct mt_idle {
+    bool is_known;      /* copies or sets were seen, and all of them were recorded */
+    const char *unseen; /* the calls that may have copied without being recorded; NULL: none */
+    struct mt_sums kind[MT_IDLE_KINDS];
+};
+
+/* Return "never", "after", "until". */
+const char *mt_idle_name(enum mt_idle_kind kind);
+
+/* Find idle blocks. moment_ns: the time of the moment on this device. verdicts: on the live blocks.
+ * Memory without an address, or that the host can touch, is left out. Return 0 or -ENOMEM. Call
+ * mt_idle_clear in any case. */
+int mt_idle_find(struct mt_idle *idle, const struct mt_replay *replay, uint64_t moment_ns,
+                 const struct mt_verdict *verdicts, size_t n);
+void mt_idle_clear(struct mt_idle *idle);
+
+/*
+ * Memory left from iteration to iteration: the lines with blocks from several earlier iterations
+ * that are live at the moment.
+ */
+
+struct mt_growth_site {
+    uint32_t line;               /* the stack of one of them: mt_line_stack */
+    enum mt_category category;   /* of all of them */
+    enum mt_certainty certainty; /* of the category, for the block where it is least */
+    uint32_t iterations;         /* that left blocks */
+    uint64_t bytes;              /* of these blocks */
+};
+
+struct mt_growth {
+    uint64_t per_iteration;      /* bytes; 0: nothing grows */
+    struct mt_growth_site *site; /* the largest first */
+    size_t n;
+};
+
+/* Find growth among a device's blocks at a moment of an iteration. 0 or -ENOMEM. Call
+ * mt_growth_clear in any case. */
+int mt_growth_find(struct mt_growth *growth, const struct mt_spans *spans, uint32_t iteration,
+                   const struct mt_definitions *definitions, const struct mt_verdict *verdicts,
+                   size_t n);
+void mt_growth_clear(struct mt_growth *growth);
+
+/*
+ * Memory that a program without PyTorch never freed: CUDA's blocks on a device that are live at the
+ * end of a complete trace.
+ */
+
+/* Find leaks: nothing if the program was killed, or has PyTorch, whose tensors live to the end.
+ * Return 0 or -ENOMEM. Call mt_sums_clear in any case. */
+int mt_leaks_find(struct mt_sums *leaks, const struct mt_replay *replay, unsigned slot);
 
 struct mt_share {
     uint64_t bytes, blocks;
@@ -97,5 +182,21 @@ static inline uint64_t mt_block_age(const struct mt_device *device, const struct
 /* Write why the trace does not have the moment that was asked for; NULL: it has. */
 #define MT_NO_MOMENT 128
 const char *mt_no_moment_text(const struct mt_analysis *analysis, char out[MT_NO_MOMENT]);
+
+/* Apply a filter (filter.h) to a device's blocks, call sites and groups. */
+
+/* Fill in device->shown: the verdicts that pass the filter. 0 or -ENOMEM. */
+int mt_filtered_blocks(struct mt_device *device, const struct mt_filter *filter,
+                       const struct mt_definitions *definitions);
+
+/* Remove small rows and sort the others. */
+void mt_filtered_sites(struct mt_sites *sites, const struct mt_filter *filter,
+                       const struct mt_definitions *definitions);
+void mt_filtered_groups(struct mt_groups *groups, const struct mt_filter *filter);
+
+/* Return the blocks of device->shown as rows: without small ones, sorted, as many as wanted. The
+ * caller frees them. NULL: no memory. */
+struct mt_verdict *mt_filtered_rows(const struct mt_device *device, const struct mt_filter *filter,
+                                    const struct mt_definitions *definitions, size_t *n);
 
 #endif

@@ -2,9 +2,11 @@
 #include "balance.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
+
 #include "private-pools.h"
 #include "trace-format/cuda-apis.h"
 #include "trace-format/meaning/marks.h"
+#include <string.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -78,7 +80,7 @@ static int add(struct parts *parts, const char *name, uint64_t bytes)
             parts->part[i].blocks++;
             return 0;
         }
-    if (mt_grow(&parts->part, &parts->capacity, parts->n + 1, sizeof *parts->part))
+    if (MT_GROW(parts->part, parts->capacity, parts->n))
         return -ENOMEM;
     struct mt_balance_part *part = &parts->part[parts->n++];
     *part = (struct mt_balance_part){.bytes = bytes, .blocks = 1};
@@ -86,12 +88,7 @@ static int add(struct parts *parts, const char *name, uint64_t bytes)
     return 0;
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-    const struct mt_balance_part *a = left, *b = right;
-    return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes)
-                                : strcmp(a->name, b->name);
-}
+MT_ORDER(by_bytes, struct mt_balance_part, MT_FALLING(bytes) ?: MT_BY_TEXT(name))
 
 static int find_parts(struct parts *parts, struct parts *empty_parts,
                       const struct mt_replay *replay, unsigned slot,
@@ -139,8 +136,8 @@ static uint64_t less(uint64_t from, uint64_t bytes)
     return from > bytes ? from - bytes : 0;
 }
 
-/* The sample is from a little after the moment, or before it. CUDA's allocations and frees in
- * between are known exactly. */
+/* Find the rest. The sample is from a little after the moment, or before it. CUDA's allocations and
+ * frees in between are known exactly. */
 static void find_rest(struct mt_balance *balance, const struct mt_sample *sample,
                       const struct mt_sample *first, uint64_t cuda_bytes)
 {
@@ -176,7 +173,7 @@ int mt_balance_find(struct mt_balance *balance, const struct mt_replay *replay, 
     balance->cuda = less(at->cuda_bytes, at->reserved);
     balance->n_parts = take_parts(balance->part, &parts);
     balance->n_empty = take_parts(balance->empty, &empty);
-    if (!rc && replay->sample_at[slot].time_ns)
-        find_rest(balance, &replay->sample_at[slot], &replay->first_sample[slot], at->cuda_bytes);
+    if (!rc && replay->samples.at[slot].time_ns)
+        find_rest(balance, &replay->samples.at[slot], &replay->samples.first[slot], at->cuda_bytes);
     return rc;
 }

@@ -6,7 +6,7 @@
 #ifndef MT_BALANCE_H
 #define MT_BALANCE_H
 
-#include "analyzer/model/imported.h"
+#include "analyzer/model/cuda-level.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/segments.h"
 

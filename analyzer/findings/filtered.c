@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filtered.h"
+#include "analysis.h"
 #include "analyzer/classify/modules.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/support/glob.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "layers.3" has "layers.3.mlp" as a part. */
+/* Return whether a module is part of another: "layers.3" has "layers.3.mlp" as a part. */
 static bool is_of_module(const char *module, const char *pattern)
 {
     char name[1024];
@@ -73,8 +73,7 @@ static int compare_sites(const void *left, const void *right, void *data)
     int rc = order->by == MT_SORT_BLOCKS ? MT_COMPARE(b->blocks, a->blocks)
              : order->by == MT_SORT_NAME ? compare_places(order->definitions, a->stack, b->stack)
                                          : 0;
-    rc = rc ? rc : MT_COMPARE(b->bytes, a->bytes);
-    return rc ? rc : a < b ? -1 : a > b;
+    return rc ?: MT_FALLING(bytes) ?: MT_COMPARE(a, b);
 }
 
 void mt_filtered_sites(struct mt_sites *sites, const struct mt_filter *filter,
@@ -93,8 +92,7 @@ static int compare_groups(const void *left, const void *right, void *data)
     const struct order *order = data;
     int rc =
         order->by == MT_SORT_BLOCKS ? MT_COMPARE(b->blocks, a->blocks) : strcmp(a->name, b->name);
-    rc = rc ? rc : MT_COMPARE(b->bytes, a->bytes);
-    return rc ? rc : a < b ? -1 : a > b;
+    return rc ?: MT_FALLING(bytes) ?: MT_COMPARE(a, b);
 }
 
 void mt_filtered_groups(struct mt_groups *groups, const struct mt_filter *filter)
@@ -111,15 +109,13 @@ static int compare_blocks(const void *left, const void *right, void *data)
     const struct mt_block *a = ((const struct mt_verdict *)left)->block;
     const struct mt_block *b = ((const struct mt_verdict *)right)->block;
     const struct order *order = data;
-    int rc = 0;
-    if (order->by == MT_SORT_BYTES)
-        rc = MT_COMPARE(b->size, a->size);
-    else if (order->by == MT_SORT_AGE)
-        rc = MT_COMPARE(mt_block_time(a), mt_block_time(b));
-    else if (order->by == MT_SORT_NAME)
-        rc = compare_places(order->definitions, mt_line_stack(order->definitions, a),
-                            mt_line_stack(order->definitions, b));
-    return rc ? rc : MT_COMPARE(a->address, b->address);
+    const struct mt_definitions *d = order->definitions;
+    int rc = order->by == MT_SORT_BYTES ? MT_FALLING(size)
+             : order->by == MT_SORT_AGE ? MT_COMPARE(mt_block_time(a), mt_block_time(b))
+             : order->by == MT_SORT_NAME
+                 ? compare_places(d, mt_line_stack(d, a), mt_line_stack(d, b))
+                 : 0;
+    return rc ?: MT_RISING(address);
 }
 
 struct mt_verdict *mt_filtered_rows(const struct mt_device *device, const struct mt_filter *filter,

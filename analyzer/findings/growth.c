@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "growth.h"
+#include "analysis.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
+
+#include <errno.h>
 
 #define LEAST_ITERATIONS 3u
 struct remnant {
@@ -12,27 +14,14 @@ struct remnant {
 
 static int by_place(const struct remnant *a, const struct remnant *b)
 {
-    int order = MT_COMPARE(a->place, b->place);
-    return order ? order : MT_COMPARE(a->verdict->rule->category, b->verdict->rule->category);
+    return MT_RISING(place) ?: MT_RISING(verdict->rule->category);
 }
 
-static int by_place_and_iteration(const void *left, const void *right)
-{
-    const struct remnant *a = left, *b = right;
-    int order = by_place(a, b);
-    if (!order)
-        order = MT_COMPARE(a->iteration, b->iteration);
-    return order ? order : MT_COMPARE(a->line, b->line);
-}
+MT_ORDER(by_place_and_iteration, struct remnant,
+         by_place(a, b) ?: MT_RISING(iteration) ?: MT_RISING(line))
 
-static int by_bytes(const void *left, const void *right)
-{
-    const struct mt_growth_site *a = left, *b = right;
-    int order = MT_COMPARE(b->bytes, a->bytes);
-    if (!order)
-        order = MT_COMPARE(a->line, b->line);
-    return order ? order : MT_COMPARE(a->category, b->category);
-}
+MT_ORDER(by_bytes, struct mt_growth_site,
+         MT_FALLING(bytes) ?: MT_RISING(line) ?: MT_RISING(category))
 
 /* Collect the blocks of earlier iterations, sorted by line and category. */
 static size_t collect(struct remnant *remnants, const struct mt_spans *spans, uint32_t iteration,
@@ -65,10 +54,7 @@ static int add_site(struct mt_growth *growth, size_t *capacity, const struct rem
     }
     if (site.iterations < LEAST_ITERATIONS)
         return 0;
-    if (mt_grow(&growth->site, capacity, growth->n + 1, sizeof *growth->site))
-        return -ENOMEM;
-    growth->site[growth->n++] = site;
-    return 0;
+    return MT_APPEND(growth->site, *capacity, growth->n, site);
 }
 
 int mt_growth_find(struct mt_growth *growth, const struct mt_spans *spans, uint32_t iteration,
@@ -99,4 +85,20 @@ void mt_growth_clear(struct mt_growth *growth)
 {
     free(growth->site);
     *growth = (struct mt_growth){0};
+}
+
+int mt_leaks_find(struct mt_sums *leaks, const struct mt_replay *replay, unsigned slot)
+{
+    const struct mt_heap *heap = &replay->cuda.heap;
+    *leaks = (struct mt_sums){0};
+    if (!replay->survey.complete || mt_info(replay->definitions, "torch"))
+        return 0;
+    for (uint32_t i = 1; i < heap->n_records; i++) {
+        const struct mt_block *block = mt_heap_record(heap, i);
+        if (block->state == MT_BLOCK_LIVE && mt_device_slot(block->device) == slot &&
+            mt_sums_count(leaks, block->stack, block->size))
+            return -ENOMEM;
+    }
+    mt_sums_sort(leaks);
+    return 0;
 }

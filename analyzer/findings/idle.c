@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "idle.h"
+#include "analysis.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "imbalance.h"
 #include "analyzer/support/median.h"
+#include "job.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static uint64_t bytes_of(const struct mt_job_rank *rank, int category)
     return category < 0 ? rank->allocated : rank->category[category];
 }
 
-/* A rank that stands for others counts as often. */
+/* Return how often a rank counts: one that stands for others counts as often. */
 static uint64_t count_of(const struct mt_job_rank *rank)
 {
     uint64_t ranks = rank->stands_for > 0 ? (uint64_t)rank->stands_for : 1;

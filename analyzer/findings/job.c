@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job.h"
-#include "analyzer/trace/rank-text.h"
+#include "analyzer/support/search.h"
+#include "analyzer/trace/definitions.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,10 +14,15 @@ static long parse_rank(const char *text)
     return *text >= '0' && *text <= '9' && !*end ? rank : -1;
 }
 
+long mt_rank_in(const struct mt_definitions *definitions)
+{
+    const char *text = mt_rank_text(definitions);
+    return text ? parse_rank(text) : -1;
+}
+
 long mt_rank(const struct mt_analysis *analysis)
 {
-    const char *text = mt_rank_text(analysis->replay.definitions);
-    return text ? parse_rank(text) : -1;
+    return mt_rank_in(analysis->replay.definitions);
 }
 
 static void find_rank(const struct mt_definition *definition, long *rank)
@@ -50,6 +56,11 @@ static char *own(const char *text)
     return strdup(text ? text : "");
 }
 
+static uint64_t parse_time(const char *text)
+{
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
 int mt_job_rank_take(struct mt_job_rank *rank, const struct mt_analysis *analysis, size_t given)
 {
     const struct mt_definitions *definitions = analysis->replay.definitions;
@@ -63,8 +74,13 @@ int mt_job_rank_take(struct mt_job_rank *rank, const struct mt_analysis *analysi
                                  .pid = own(mt_info(definitions, "pid")),
                                  .world_size = own(mt_world_size_text(definitions)),
                                  .master_address = own(mt_info(definitions, "env.MASTER_ADDR")),
+                                 .title = own(mt_info(definitions, "title")),
+                                 .visible = own(mt_info(definitions, "env.CUDA_VISIBLE_DEVICES")),
+                                 .is_simulated = mt_info(definitions, "env.CUDASIM_GPU"),
+                                 .begin_ns = parse_time(mt_info(definitions, "start_realtime_ns")),
                                  .phase = "",
                                  .ended = mt_analysis_ended(analysis)};
+    rank->last_ns = rank->begin_ns + analysis->replay.survey.last_time_ns;
     if (device) {
         rank->has_device = true;
         rank->device = device->device;
@@ -77,7 +93,8 @@ int mt_job_rank_take(struct mt_job_rank *rank, const struct mt_analysis *analysi
             rank->certainty[i] = mt_sites_certainty(&device->sites, (enum mt_category)i);
         }
     }
-    return rank->host && rank->parent_pid && rank->pid && rank->world_size && rank->master_address
+    return rank->host && rank->parent_pid && rank->pid && rank->world_size &&
+                   rank->master_address && rank->title && rank->visible
                ? 0
                : -ENOMEM;
 }
@@ -89,15 +106,12 @@ void mt_job_rank_clear(struct mt_job_rank *rank)
     free(rank->pid);
     free(rank->world_size);
     free(rank->master_address);
+    free(rank->title);
+    free(rank->visible);
     *rank = (struct mt_job_rank){0};
 }
 
-static int by_rank(const void *left, const void *right)
-{
-    const struct mt_job_rank *a = left, *b = right;
-    return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank)
-                              : (a->given > b->given) - (a->given < b->given);
-}
+MT_ORDER(by_rank, struct mt_job_rank, MT_RISING(rank) ?: MT_RISING(given))
 
 void mt_job_sort(struct mt_job_rank *ranks, size_t n)
 {
@@ -130,6 +144,28 @@ bool mt_same_job(const struct mt_job_rank *a, const struct mt_job_rank *b, const
 bool mt_is_higher(const struct mt_job_rank *a, const struct mt_job_rank *b)
 {
     return a->allocated != b->allocated ? a->allocated > b->allocated : by_rank(a, b) < 0;
+}
+
+bool mt_share_card(const struct mt_job_rank *a, const struct mt_job_rank *b)
+{
+    return a->has_device && b->has_device && a->device == b->device && *a->host &&
+           !strcmp(a->host, b->host) && !strcmp(a->visible, b->visible) && a->begin_ns &&
+           a->begin_ns < b->last_ns && b->begin_ns < a->last_ns;
+}
+
+bool mt_card_share_find(struct mt_card_share *share, const struct mt_job_rank *ranks, size_t n,
+                        size_t first)
+{
+    *share = (struct mt_card_share){.first = first, .n = 1, .peaks = ranks[first].allocated};
+    for (size_t i = 0; i < n; i++) {
+        if (i == first || !mt_share_card(&ranks[first], &ranks[i]))
+            continue;
+        if (i < first)
+            return false;
+        share->n++;
+        share->peaks += ranks[i].allocated;
+    }
+    return share->n > 1;
 }
 
 size_t mt_job_highest(const struct mt_job_rank *ranks, size_t n)

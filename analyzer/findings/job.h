@@ -13,7 +13,11 @@ struct mt_job_rank {
     long stands_for; /* so many ranks of its kind, itself among them; -1: nobody looked */
     size_t given;    /* its place among the traces as the caller has them */
     char *host, *parent_pid, *pid, *world_size, *master_address; /* own; "": unknown */
-    bool has_device; /* the main device's, at the moment; else all 0 */
+    char *title;                /* the process's name in ps, where it chose one */
+    char *visible;              /* CUDA_VISIBLE_DEVICES, likewise */
+    bool is_simulated;          /* each process has simulated cards of its own */
+    uint64_t begin_ns, last_ns; /* of the recording, as clock_gettime(CLOCK_REALTIME) counts */
+    bool has_device;            /* the main device's, at the moment; else all 0 */
     int device;
     uint64_t allocated, time_ns;
     const char *phase;                             /* for people; "": unknown */
@@ -24,9 +28,9 @@ struct mt_job_rank {
 
 /* Return a process's rank; -1 if the trace does not give it. */
 long mt_rank(const struct mt_analysis *analysis);
+long mt_rank_in(const struct mt_definitions *definitions);
 
-/* The same, but only read the trace's begin. Return 0 and *rank, or the errors of
- * mt_reader_open. */
+/* Read only the trace's begin. Return 0 and *rank, or the errors of mt_reader_open. */
 int mt_trace_rank(const char *path, long *rank, struct mt_trace_error *error);
 
 /* Fill in a rank from its analysis, which may go afterwards. 0, or -ENOMEM. Call mt_job_rank_clear
@@ -34,7 +38,7 @@ int mt_trace_rank(const char *path, long *rank, struct mt_trace_error *error);
 int mt_job_rank_take(struct mt_job_rank *rank, const struct mt_analysis *analysis, size_t given);
 void mt_job_rank_clear(struct mt_job_rank *rank);
 
-/* By rank, then as they are given. */
+/* Sort by rank, then as they are given. */
 void mt_job_sort(struct mt_job_rank *ranks, size_t n);
 
 /* Return whether two traces can be of one job; if not, *why is the reason in words. */
@@ -44,7 +48,40 @@ bool mt_same_job(const struct mt_job_rank *a, const struct mt_job_rank *b, const
  * (mt_job_sort). */
 bool mt_is_higher(const struct mt_job_rank *a, const struct mt_job_rank *b);
 
+/* Processes that used one card at a time. */
+struct mt_card_share {
+    size_t first; /* index of the first of them */
+    size_t n;
+    uint64_t peaks; /* the sum of their peaks, in bytes */
+};
+
+/* Return whether two processes used the same card while both ran. */
+bool mt_share_card(const struct mt_job_rank *a, const struct mt_job_rank *b);
+
+/* Find the processes that shared the card of ranks[first]. False: none did, or a process before it
+ * is among them. */
+bool mt_card_share_find(struct mt_card_share *share, const struct mt_job_rank *ranks, size_t n,
+                        size_t first);
+
 /* Return the index of the process with the highest peak; n is not 0. */
 size_t mt_job_highest(const struct mt_job_rank *ranks, size_t n);
+
+/*
+ * How far the rank with the highest peak is above the other ranks of its job, and in which
+ * categories.
+ */
+
+/* In bytes, relative to the median of the ranks that have device memory (mt_median); a rank that
+ * stands for others counts as often. */
+struct mt_imbalance {
+    uint64_t median;                    /* of the peaks */
+    uint64_t above;                     /* of the highest */
+    int64_t category[MT_CATEGORY_ROOM]; /* the highest rank's minus the category's median */
+    enum mt_category most;              /* the category furthest above */
+};
+
+/* Compare n > 0 ranks; `highest` is the index of one of them. 0, or -ENOMEM. */
+int mt_imbalance_find(struct mt_imbalance *imbalance, const struct mt_job_rank *ranks, size_t n,
+                      size_t highest);
 
 #endif

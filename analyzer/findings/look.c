@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "look.h"
+#include "analyzer/support/search.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,7 +9,12 @@
 
 bool mt_look_is_used(const struct mt_replay *replay, unsigned slot)
 {
-    return replay->peak[slot].event || replay->cuda_peak[slot].event;
+    return replay->of_torch.peak[slot].event || replay->of_cuda.peak[slot].event;
+}
+
+static bool is_of_cuda(const struct mt_replay *replay, unsigned slot)
+{
+    return !replay->of_torch.peak[slot].event;
 }
 
 /* Live blocks, or those of the remembered moment. */
@@ -60,14 +66,10 @@ static struct mt_block *copy_blocks(const struct mt_heap *heap, const struct mt_
     return blocks;
 }
 
-static int by_address(const void *left, const void *right)
-{
-    const struct mt_block *a = left, *b = right;
-    return (a->address > b->address) - (a->address < b->address);
-}
+MT_ORDER(by_address, struct mt_block, MT_RISING(address))
 
-static int judge(struct mt_look *look, const struct mt_replay *replay, struct mt_block *blocks,
-                 size_t n)
+static int judge(const struct mt_replay *replay, struct mt_block *blocks, size_t n,
+                 mt_look_taker *take, void *data)
 {
     struct mt_rule_context context = mt_replay_context(replay);
     const struct mt_naming naming = mt_replay_naming(replay);
@@ -78,13 +80,37 @@ static int judge(struct mt_look *look, const struct mt_replay *replay, struct mt
     for (size_t i = 0; i < n; i++)
         verdicts[i].block = &blocks[i];
     int rc = mt_classify_all(&context, verdicts, n);
-    for (size_t i = 0; i < n && !rc; i++)
-        look->category[verdicts[i].rule->category] += blocks[i].size;
     if (!rc)
-        rc = mt_sites_collect(&look->sites, &naming, verdicts, n);
+        rc = take(data, &naming, verdicts, n);
     mt_equal_sets_clear(&context.copies);
     free(verdicts);
     return rc;
+}
+
+static int judge_chosen(const struct mt_replay *replay, unsigned slot, is_chosen *choose,
+                        mt_look_taker *take, void *data)
+{
+    size_t n;
+    const struct mt_heap *heap = is_of_cuda(replay, slot) ? &replay->cuda.heap : &replay->blocks;
+    struct mt_block *blocks = copy_blocks(heap, replay, slot, choose, &n);
+    int rc = blocks ? judge(replay, blocks, n, take, data) : -ENOMEM;
+    give_back(blocks, n);
+    return rc;
+}
+
+int mt_look_judge(const struct mt_replay *replay, unsigned slot, mt_look_taker *take, void *data)
+{
+    return judge_chosen(replay, slot, is_live, take, data);
+}
+
+static int collect(void *data, const struct mt_naming *naming, const struct mt_verdict *verdicts,
+                   size_t n)
+{
+    struct mt_look *look = data;
+    look->blocks = n;
+    for (size_t i = 0; i < n; i++)
+        look->category[verdicts[i].rule->category] += verdicts[i].block->size;
+    return mt_sites_collect(&look->sites, naming, verdicts, n);
 }
 
 static int take(struct mt_look *look, const struct mt_replay *replay, unsigned slot,
@@ -92,27 +118,23 @@ static int take(struct mt_look *look, const struct mt_replay *replay, unsigned s
 {
     if (look->now.allocated > look->now.known_bytes)
         look->unseen = look->now.allocated - look->now.known_bytes;
-    struct mt_block *blocks = copy_blocks(look->of_cuda ? &replay->cuda.heap : &replay->blocks,
-                                          replay, slot, choose, &look->blocks);
-    int rc = blocks ? judge(look, replay, blocks, look->blocks) : -ENOMEM;
-    give_back(blocks, look->blocks);
-    return rc;
+    return judge_chosen(replay, slot, choose, collect, look);
 }
 
 int mt_look_take(struct mt_look *look, const struct mt_replay *replay, unsigned slot)
 {
     memset(look, 0, sizeof *look);
-    look->of_cuda = replay->peak[slot].event == 0;
-    look->now = look->of_cuda ? replay->cuda_now[slot] : replay->now[slot];
-    look->peak = look->of_cuda ? replay->cuda_peak[slot] : replay->peak[slot];
+    look->of_cuda = is_of_cuda(replay, slot);
+    look->now = mt_replay_level(replay, look->of_cuda)->now[slot];
+    look->peak = mt_replay_level(replay, look->of_cuda)->peak[slot];
     return take(look, replay, slot, is_live);
 }
 
 int mt_look_take_peak(struct mt_look *look, const struct mt_replay *replay, unsigned slot)
 {
     memset(look, 0, sizeof *look);
-    look->of_cuda = replay->peak[slot].event == 0;
-    look->peak = look->of_cuda ? replay->cuda_peak[slot] : replay->peak[slot];
+    look->of_cuda = is_of_cuda(replay, slot);
+    look->peak = mt_replay_level(replay, look->of_cuda)->peak[slot];
     look->now = look->peak;
     return take(look, replay, slot, mt_heap_is_remembered);
 }

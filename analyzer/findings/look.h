@@ -26,8 +26,14 @@ bool mt_look_is_used(const struct mt_replay *replay, unsigned slot);
 /* Look at the slot's device. Return 0 or -ENOMEM. Call mt_look_clear in any case. */
 int mt_look_take(struct mt_look *look, const struct mt_replay *replay, unsigned slot);
 
-/* The same at the slot's peak so far, if the replay's moment is the peak: `now` is then the peak,
- * too. */
+/* Give the live blocks on the slot's device, judged as if the trace ended here, to a function that
+ * returns 0 or a negative errno. Return that, or -ENOMEM. */
+typedef int mt_look_taker(void *data, const struct mt_naming *naming,
+                          const struct mt_verdict *verdicts, size_t n);
+int mt_look_judge(const struct mt_replay *replay, unsigned slot, mt_look_taker *take, void *data);
+
+/* Take the same at the slot's peak so far, if the replay's moment is the peak: `now` is then the
+ * peak, too. */
 int mt_look_take_peak(struct mt_look *look, const struct mt_replay *replay, unsigned slot);
 void mt_look_clear(struct mt_look *look);
 

@@ -21,6 +21,11 @@ uint32_t mt_oom_forward_line(const struct mt_definitions *definitions, const str
     return mt_stack_line(definitions, oom->forward_stack);
 }
 
+const char *mt_modules_words(const char *pattern)
+{
+    return strcmp(pattern, "*") ? pattern : "the outermost modules"; /* 0, 1 ... of a Sequential */
+}
+
 static uint64_t bytes_of(const struct mt_oom_story *story, enum mt_category category)
 {
     return story->device->category[category].bytes;
@@ -36,7 +41,8 @@ static void find_fitting(struct mt_oom_story *story)
             story->fitting += segments->segment[i].largest_free;
 }
 
-/* Less than a thousandth of what is live is no advice, unless each iteration adds as much. */
+/* Add an advice. Less than a thousandth of what is live is none, unless each iteration adds as
+ * much. */
 static void advise(struct mt_oom_story *story, const char *change, const char *what, uint64_t bytes)
 {
     bool is_repeated = bytes == story->device->growth.per_iteration;
@@ -57,7 +63,7 @@ static uint64_t wide_state(const struct mt_oom_story *story)
     return bytes;
 }
 
-/* Only give advice that the numbers support. */
+/* Find advice that the numbers support, and no other. */
 static void find_advice(struct mt_oom_story *story)
 {
     uint64_t passing =
@@ -67,12 +73,13 @@ static void find_advice(struct mt_oom_story *story)
         advise(story, "set", "expandable_segments:True", story->usable + story->on_card);
         story->advice[0].set = story->advice[0].what;
     }
-    if (story->device->growth.per_iteration)
-        advise(story, "keep-nothing", "keep nothing from one iteration to the next",
-               story->device->growth.per_iteration);
+    /* From the cheapest, as planner/answer/remedies.c orders them. */
     if (phase == MT_PHASE_FORWARD)
         advise(story, "zero-grad", "free gradients after the step: zero_grad(set_to_none=True)",
                bytes_of(story, MT_CATEGORY_GRADIENTS));
+    if (story->device->growth.per_iteration)
+        advise(story, "keep-nothing", "keep nothing from one iteration to the next",
+               story->device->growth.per_iteration);
     advise(story, "batch:1/2", "halve the batch", passing / 2);
     if (bytes_of(story, MT_CATEGORY_ACTIVATIONS) > passing / 2)
         advise(story, "checkpoint", "checkpoint activations",
@@ -143,9 +150,9 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
 {
     const struct mt_replay *replay = &analysis->replay;
     memset(story, 0, sizeof *story);
-    if (!replay->n_ooms)
+    const struct mt_oom *oom = mt_replay_last_oom(replay);
+    if (!oom)
         return -ENOENT;
-    const struct mt_oom *oom = &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT];
     static const struct mt_device nothing = {.device = MT_NO_DEVICE};
     story->oom = oom;
     story->variable = "PYTORCH_CUDA_ALLOC_CONF"; /* every release reads it */

@@ -46,6 +46,7 @@ struct mt_oom_rest {
     uint64_t state,
         passing;     /* bytes that the optimizer's first step still asks for: kept; while it runs */
     bool is_in_step; /* memory ran out in that step */
+    bool evaluates;  /* it ran out in a forward whose line has had no backward, and others have */
     bool supposes_adam; /* no step was seen */
     uint64_t
         more; /* bytes more of the card that serve all of it; 0: unknown, or the card has them */
@@ -88,6 +89,9 @@ struct mt_oom_story {
     const struct mt_span *span;    /* the program's span */
     uint64_t this_most, last_most; /* the highest of this iteration and of the one before */
 };
+
+/* Return the words for a pattern of modules. */
+const char *mt_modules_words(const char *pattern);
 
 /* Explain the last out-of-memory. 0, -ENOENT: there was none, -ENOMEM. The story points into the
  * analysis. */

@@ -2,6 +2,7 @@
 #include "pins.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 
 /* A segment is pinned if at most 1 / PINNED_PART of it is used. */
 #define PINNED_PART 2u
@@ -17,21 +18,9 @@ static const struct mt_verdict *keeper(const struct mt_segment *segment,
     return best;
 }
 
-static int by_stack(const void *left, const void *right)
-{
-    const struct mt_pin *a = left, *b = right;
-    if (a->stack != b->stack)
-        return a->stack < b->stack ? -1 : 1;
-    return (a->category > b->category) - (a->category < b->category);
-}
+MT_ORDER(by_stack, struct mt_pin, MT_RISING(stack) ?: MT_RISING(category))
 
-static int by_free(const void *left, const void *right)
-{
-    const struct mt_pin *a = left, *b = right;
-    if (a->free != b->free)
-        return a->free < b->free ? 1 : -1;
-    return by_stack(left, right);
-}
+MT_ORDER(by_free, struct mt_pin, MT_FALLING(free) ?: by_stack(a, b))
 
 static size_t merge(struct mt_pin *pins, size_t n)
 {

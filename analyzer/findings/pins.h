@@ -23,7 +23,8 @@ struct mt_pins {
     size_t n;
 };
 
-/* verdicts: the same as for the segments. pools: bits of enum mt_pool. 0 or -ENOMEM. */
+/* Find what pins segments. verdicts: the same as for the segments. pools: bits of enum mt_pool. 0
+ * or -ENOMEM. */
 int mt_pins_find(struct mt_pins *pins, const struct mt_segments *segments, unsigned pools,
                  const struct mt_verdict *verdicts, const struct mt_definitions *definitions);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "precision.h"
+#include "analyzer/support/median.h"
 #include "analyzer/support/search.h"
 #include "trace-format/dtypes.h"
 #include "trace-format/meaning/marks.h"
@@ -62,12 +63,6 @@ static uint64_t elements_of_weight(const struct mt_block *block)
                                                                                   : most;
 }
 
-static int by_number(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
 static int saw(const struct mt_block *block, uint32_t evidence)
 {
     return (block->evidence & evidence) != 0;
@@ -83,8 +78,8 @@ static uint64_t whole_of(const struct finder *finder, const struct mt_block *blo
     return mt_parts_whole(finder->part, finder->n_parts, mt_block_event(block));
 }
 
-/* FSDP empties the storages of gathered weights; ZeRO-3 gives its parameters other data in forward
- * and backward. */
+/* Return whether a weight is gathered: FSDP empties the storages of gathered weights; ZeRO-3 gives
+ * its parameters other data in forward and backward. */
 static bool is_gathered(const struct finder *finder, const struct mt_block *block)
 {
     bool is_late = block->birth->when.phase == MT_PHASE_FORWARD ||
@@ -103,7 +98,8 @@ static bool is_models(const struct finder *finder, const struct mt_block *block)
            (saw(block, MT_SAW_LEAF) || whole_of(finder, block));
 }
 
-/* Being a leaf alone shows less: writing it to the model's weights may make it one. */
+/* Return whether a module uses it. Being a leaf alone shows less: writing it to the model's weights
+ * may make it one. */
 static bool is_used_by_module(const struct finder *finder, const struct mt_block *block)
 {
     return saw(block, MT_SAW_LEAF) &&
@@ -122,7 +118,7 @@ static bool is_master(const struct finder *finder, const struct mt_block *block)
 static int has(const struct counts *counts, uint64_t elements)
 {
     return elements &&
-           bsearch(&elements, counts->of, counts->n, sizeof *counts->of, by_number) != NULL;
+           bsearch(&elements, counts->of, counts->n, sizeof *counts->of, mt_by_value) != NULL;
 }
 
 /* Return whether copy.deepcopy made it, it is never trained, and a trained parameter has its
@@ -139,7 +135,7 @@ static bool is_parameter(const struct mt_verdict *verdict)
     return verdict->rule->category == MT_CATEGORY_PARAMETERS;
 }
 
-/* An average has a copy of all trained weights; a few frozen layers are not copies. */
+/* Find copies. An average has a copy of all trained weights; a few frozen layers are not copies. */
 static void find_copies(struct finder *finder)
 {
     uint64_t copied = 0, trained = 0;
@@ -187,8 +183,7 @@ static int role_of(const struct finder *finder, const struct mt_verdict *verdict
 static void put_in_order(struct counts *counts)
 {
     size_t kept = 0;
-    if (counts->n)
-        qsort(counts->of, counts->n, sizeof *counts->of, by_number);
+    mt_sort_sizes(counts->of, counts->n);
     for (size_t i = 0; i < counts->n; i++)
         if (!kept || counts->of[kept - 1] != counts->of[i])
             counts->of[kept++] = counts->of[i];
@@ -292,13 +287,7 @@ static void add(struct mt_precision *precision, const struct mt_precision_row *o
     row->blocks++;
 }
 
-static int by_role(const void *left, const void *right)
-{
-    const struct mt_precision_row *a = left, *b = right;
-    if (a->role != b->role)
-        return a->role < b->role ? -1 : 1;
-    return (a->bytes < b->bytes) - (a->bytes > b->bytes);
-}
+MT_ORDER(by_role, struct mt_precision_row, MT_RISING(role) ?: MT_FALLING(bytes))
 
 static bool is_mixed(const struct mt_precision *precision)
 {

@@ -2,7 +2,9 @@
 #include "private-pools.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
+
 #include "trace-format/cuda-apis.h"
+#include <string.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,7 +28,8 @@ static int begins(const struct mt_definitions *d, uint32_t string, const char *b
     return string && !strncmp(mt_string(d, string), beginning, strlen(beginning));
 }
 
-/* By the names that the recording gives: preload/torch/hooks-pools.c, hooks-capture.c. */
+/* Return whether a pool is private, by the names that the recording gives:
+ * preload/torch/hooks-pools.c, hooks-capture.c. */
 static bool is_private(const struct mt_replay *replay, const struct mt_block *segment)
 {
     return begins(replay->definitions, segment->name, "MemPool (") ||
@@ -47,7 +50,8 @@ static uint64_t used_of(const struct mt_block *memory, const struct mt_verdict *
     return used;
 }
 
-/* Graphs that share a pool have one name: "graphs in pool (0, 1)" of "graph 53 in pool (0, 1)". */
+/* Name a pool. Graphs that share one have one name: "graphs in pool (0, 1)" of "graph 53 in pool
+ * (0, 1)". */
 static void name_pool(char *out, size_t size, const struct mt_replay *replay,
                       const struct mt_block *segment)
 {
@@ -77,16 +81,15 @@ static int add(struct found *found, const struct mt_replay *replay, const struct
     while (i < found->n && strcmp(found->pool[i].name, new.name) != 0)
         i++;
     if (i == found->n) {
-        if (mt_grow(&found->pool, &found->capacity, found->n + 1, sizeof *found->pool))
+        if (MT_APPEND(found->pool, found->capacity, found->n, new))
             return -ENOMEM;
-        found->pool[found->n++] = new;
     }
     found->pool[i].reserved += segment->size;
     found->pool[i].used += used;
     return 0;
 }
 
-/* An expandable segment's memory has the addresses of its mappings. */
+/* Return whether memory has the address: an expandable segment's has those of its mappings. */
 static bool has_address(const struct mt_block *memory)
 {
     return memory->api != MT_API_CU_MEM_CREATE && mt_cuda_api_space(memory->api) != MT_SPACE_TEAM;
@@ -105,12 +108,7 @@ static int collect(struct found *found, const struct mt_replay *replay, const st
     return rc;
 }
 
-static int by_size(const void *left, const void *right)
-{
-    const struct mt_private_pool *a = left, *b = right;
-    return a->reserved != b->reserved ? (a->reserved < b->reserved) - (a->reserved > b->reserved)
-                                      : strcmp(a->name, b->name);
-}
+MT_ORDER(by_size, struct mt_private_pool, MT_FALLING(reserved) ?: MT_BY_TEXT(name))
 
 int mt_private_pools_find(struct mt_private_pools *pools, const struct mt_replay *replay,
                           unsigned slot, const struct mt_verdict *verdicts, size_t n)

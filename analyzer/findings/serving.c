@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serving.h"
+#include "analysis.h"
 
 #include <string.h>
 
@@ -50,6 +50,7 @@ void mt_serving_budget_find(struct mt_serving_budget *budget, const struct mt_re
         budget->weights = loaded - before_loading;
     if (budget->work[MT_SERVING_PROFILE].most > after_profile)
         budget->activations = budget->work[MT_SERVING_PROFILE].most - after_profile;
-    budget->graphs = replay->graphs[slot].most;
+    budget->graphs = replay->reserved.graphs[slot].most;
+    budget->captured = replay->reserved.graphs[slot].captured;
     budget->captures = count_captures(replay);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int mt_sites_collect(struct mt_sites *sites, const struct mt_naming *naming,
                      const struct mt_verdict *verdicts, size_t n)
@@ -26,6 +27,7 @@ int mt_sites_collect(struct mt_sites *sites, const struct mt_naming *naming,
                                                  .name = sum->key[NAME],
                                                  .guess = sum->guess,
                                                  .certainty = (enum mt_certainty)sum->certainty};
+        memcpy(sites->site[sites->n].of_certainty, sum->of_certainty, sizeof sum->of_certainty);
     }
     mt_sums_clear(&sums);
     return rc;
@@ -33,14 +35,12 @@ int mt_sites_collect(struct mt_sites *sites, const struct mt_naming *naming,
 
 enum mt_certainty mt_sites_certainty(const struct mt_sites *sites, enum mt_category category)
 {
-    uint64_t bytes[] = {[MT_CERTAIN] = 0, [MT_LIKELY] = 0, [MT_GUESS] = 0};
+    _Static_assert(MT_SUM_CERTAINTIES == MT_CERTAINTIES, "sums count each certainty");
+    uint64_t bytes[MT_CERTAINTIES] = {0};
     for (size_t i = 0; i < sites->n; i++)
-        if (sites->site[i].category == category)
-            bytes[sites->site[i].certainty] += sites->site[i].bytes;
-    uint64_t least = (bytes[MT_CERTAIN] + bytes[MT_LIKELY] + bytes[MT_GUESS]) / 100;
-    return bytes[MT_GUESS] > least                      ? MT_GUESS
-           : bytes[MT_GUESS] + bytes[MT_LIKELY] > least ? MT_LIKELY
-                                                        : MT_CERTAIN;
+        for (unsigned j = 0; sites->site[i].category == category && j < MT_CERTAINTIES; j++)
+            bytes[j] += sites->site[i].of_certainty[j];
+    return mt_least_certain(bytes);
 }
 
 void mt_sites_clear(struct mt_sites *sites)

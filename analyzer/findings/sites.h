@@ -16,6 +16,7 @@ struct mt_site {
     uint32_t name;      /* string id: the program's name for it; 0: none */
     const char *guess;  /* the rule that guessed the category; NULL: not a guess */
     enum mt_certainty certainty; /* of the category, for the block where it is least */
+    uint64_t of_certainty[MT_SUM_CERTAINTIES]; /* bytes */
 };
 
 struct mt_sites {
@@ -28,8 +29,8 @@ int mt_sites_collect(struct mt_sites *sites, const struct mt_naming *naming,
                      const struct mt_verdict *verdicts, size_t n);
 void mt_sites_clear(struct mt_sites *sites);
 
-/* Return how sure a category is, where it is least; what is less than a hundredth of the category
- * does not count. */
+/* Return how sure a category is, for its blocks where it is least; what is less than a hundredth of
+ * the category does not count. */
 enum mt_certainty mt_sites_certainty(const struct mt_sites *sites, enum mt_category category);
 
 /* Return the stack of the nearest caller in the user's own code if a site lies in an installed

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "analyzer/findings/imbalance.h"
+#include "analyzer/findings/job.h"
 #include "analyzer/print/json.h"
 #include "analyzer/report/report.h"
 
@@ -20,6 +20,25 @@ static json_t *imbalance_json(const struct mt_job_rank *ranks, size_t n, size_t 
                                 json_integer(imbalance.category[i]));
     return json_pack("{s:o, s:o, s:o}", "median", mt_json_number(imbalance.median), "above",
                      mt_json_number(imbalance.above), "categories", categories);
+}
+
+/* Return the cards that several processes shared. NULL: no memory. */
+static json_t *shared_json(const struct mt_job_rank *ranks, size_t n)
+{
+    json_t *cards = json_array();
+    struct mt_card_share share;
+    for (size_t first = 0; first < n; first++) {
+        if (!mt_card_share_find(&share, ranks, n, first))
+            continue;
+        json_t *of = json_array();
+        for (size_t i = first; i < n; i++)
+            if (i == first || mt_share_card(&ranks[first], &ranks[i]))
+                json_array_append_new(of, json_integer((json_int_t)i));
+        json_array_append_new(cards, json_pack("{s:s, s:i, s:o, s:o}", "host", ranks[first].host,
+                                               "device", ranks[first].device, "ranks", of, "peaks",
+                                               mt_json_number(share.peaks)));
+    }
+    return cards;
 }
 
 int mt_job_spool_add(struct mt_job_spool *spool, const struct mt_job_rank *rank,
@@ -60,12 +79,20 @@ int mt_job_json(const struct mt_job_rank *ranks, size_t n, const struct mt_job_s
                 FILE *out)
 {
     size_t highest = mt_job_highest(ranks, n);
-    json_t *imbalance = imbalance_json(ranks, n, highest);
-    if (!imbalance)
+    json_t *imbalance = imbalance_json(ranks, n, highest), *shared = shared_json(ranks, n);
+    if (!imbalance || !shared) {
+        json_decref(imbalance);
+        json_decref(shared);
         return -ENOMEM;
+    }
     fprintf(out,
             "{\n  \"schema\": \"memtap.job/1\",\n  \"highest\": %zu,\n  \"imbalance\": ", highest);
     int rc = mt_json_within(out, imbalance, 1);
+    fputs(",\n  \"shared\": ", out);
+    if (rc)
+        json_decref(shared);
+    else
+        rc = mt_json_within(out, shared, 1);
     fputs(",\n  \"ranks\": [", out);
     rewind(spool->file);
     for (size_t i = 0; i < n && !rc; i++) {

@@ -28,12 +28,12 @@ static json_t *rest_json(const struct mt_oom_rest *rest)
 {
     if (rest->known <= MT_REACH_REQUEST)
         return json_null();
-    return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:b, s:o}", "through",
+    return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:b, s:b, s:o}", "through",
                      mt_reach_names[rest->known], "how", "modelled", "layers",
                      (json_int_t)rest->layers, "layers_seen", (json_int_t)rest->seen, "state",
                      mt_json_number(rest->state), "passing", mt_json_number(rest->passing),
-                     "supposes_adam", (int)rest->supposes_adam, "more_needed",
-                     rest->more ? mt_json_number(rest->more) : json_null());
+                     "supposes_adam", (int)rest->supposes_adam, "evaluates", (int)rest->evaluates,
+                     "more_needed", rest->more ? mt_json_number(rest->more) : json_null());
 }
 
 static json_t *suggestions(const struct mt_oom_story *story)
@@ -48,9 +48,8 @@ static json_t *all(const struct mt_analysis *analysis)
 {
     const struct mt_replay *replay = &analysis->replay;
     json_t *array = json_array();
-    uint64_t kept = replay->n_ooms < MT_OOMS_KEPT ? replay->n_ooms : MT_OOMS_KEPT;
-    for (uint64_t i = replay->n_ooms - kept; i < replay->n_ooms; i++) {
-        const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
+    for (uint64_t i = mt_replay_first_oom(replay); i < replay->ooms.n; i++) {
+        const struct mt_oom *oom = &replay->ooms.kept[i % MT_OOMS_KEPT];
         json_array_append_new(
             array, json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "device",
                              mt_json_device(oom->device), "time_ns", mt_json_number(oom->time_ns),

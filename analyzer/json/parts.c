@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parts.h"
+#include "analyzer/classify/tracker.h"
 #include "trace-format/dtypes.h"
 
 static json_t *parts(const struct mt_balance_part *part, size_t n)
@@ -112,7 +113,7 @@ json_t *mt_json_precision(const struct mt_precision *precision)
 
 json_t *mt_json_ranges(const struct mt_rule_context *context, unsigned slot)
 {
-    const struct mt_ranges *ranges = context->ranges;
+    const struct mt_ranges *ranges = &context->tracker->ranges;
     json_t *array = json_array();
     for (size_t path = 1; path < ranges->device[slot].n; path++) {
         const struct mt_range_most *most = &ranges->device[slot].most[path];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/classify/tracker.h"
 #include "analyzer/findings/oom.h"
 #include "analyzer/report/report.h"
 #include "parts.h"
@@ -54,9 +55,9 @@ static json_t *peak(const struct mt_device *device)
             json_object_set_new(object, "serving",
                                 json_string(mt_serving_names[device->span->serving].name));
     }
-    json_object_set_new(
-        object, "range",
-        mt_json_range(device->context.definitions, device->context.ranges, device->at.range));
+    json_object_set_new(object, "range",
+                        mt_json_range(device->context.definitions, &device->context.tracker->ranges,
+                                      device->at.range));
     json_object_set_new(object, "categories", mt_categories_json(device));
     json_object_set_new(object, "rules", mt_rules_json(device));
     return object;
@@ -88,7 +89,7 @@ static json_t *growth(const struct mt_definitions *definitions, const struct mt_
                      sites);
 }
 
-/* The worst fragmentation of the whole run. */
+/* Make the worst fragmentation of the whole run. */
 static json_t *worst(const struct mt_definitions *definitions, const struct mt_worst *worst)
 {
     if (!worst->times)
@@ -183,10 +184,10 @@ static json_t *serving(const struct mt_serving_budget *budget)
                                 "times", mt_json_number(budget->work[what].times), "allocated",
                                 mt_json_number(budget->work[what].most), "time_ns",
                                 mt_json_number(budget->work[what].most_time_ns)));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "weights", mt_json_number(budget->weights),
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "weights", mt_json_number(budget->weights),
                      "activations", mt_json_number(budget->activations), "graphs",
                      mt_json_number(budget->graphs), "captures", mt_json_number(budget->captures),
-                     "work", work);
+                     "captured", mt_json_number(budget->captured), "work", work);
 }
 
 static json_t *devices(const struct mt_analysis *analysis)
@@ -231,9 +232,8 @@ static json_t *devices(const struct mt_analysis *analysis)
 static json_t *out_of_memory(const struct mt_replay *replay)
 {
     json_t *array = json_array();
-    uint64_t kept = replay->n_ooms < MT_OOMS_KEPT ? replay->n_ooms : MT_OOMS_KEPT;
-    for (uint64_t i = replay->n_ooms - kept; i < replay->n_ooms; i++) {
-        const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
+    for (uint64_t i = mt_replay_first_oom(replay); i < replay->ooms.n; i++) {
+        const struct mt_oom *oom = &replay->ooms.kept[i % MT_OOMS_KEPT];
         json_array_append_new(
             array,
             json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "device", mt_json_device(oom->device),

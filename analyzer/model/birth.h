@@ -54,7 +54,7 @@ static inline bool mt_birth_is_near(const struct mt_birth *birth, uint64_t time_
     return ((time_ns - birth->time_ns) | (event - birth->event)) <= UINT32_MAX;
 }
 
-/* Deaths of zeros are empty. */
+/* Clear deaths; those of zeros are empty. */
 void mt_deaths_clear(struct mt_deaths *deaths);
 
 /* Add an end. 0 or -ENOMEM. */

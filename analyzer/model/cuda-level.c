@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-level.h"
 #include "analyzer/support/grow.h"
-#include "imported.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
@@ -117,7 +116,8 @@ static int end_piece(struct mt_cuda_level *level, struct mt_block *piece,
     return rc;
 }
 
-/* Memory that is bound to a multicast object by address is found by its mapping. */
+/* Return a handle: memory that is bound to a multicast object by address is found by its mapping.
+ */
 static uint64_t handle_of(const struct mt_cuda_level *level, const struct mt_event *map)
 {
     if (map->CUDA_MAP.api != MT_API_CU_MULTICAST_BIND_ADDRESS)
@@ -148,7 +148,7 @@ static int on_map(struct mt_cuda_level *level, const struct mt_event *event,
                               memory->address, mt_heap_index(&level->mapped, piece));
 }
 
-/* One call may unmap several neighbours. */
+/* Unmap; one call may unmap several neighbours. */
 static int on_unmap(struct mt_cuda_level *level, const struct mt_event *event,
                     const struct mt_cuda_change *change)
 {
@@ -177,7 +177,7 @@ static int remember(struct mt_cuda_level *level, const struct mt_block *block)
 {
     uint32_t place = mt_address_map_get(&level->freed, block->address);
     if (!place) {
-        if (mt_grow(&level->gone, &level->gone_capacity, level->n_gone + 1, sizeof *level->gone) ||
+        if (MT_GROW(level->gone, level->gone_capacity, level->n_gone) ||
             mt_address_map_put(&level->freed, block->address, (uint32_t)level->n_gone + 1))
             return -ENOMEM;
         place = (uint32_t)++level->n_gone;
@@ -228,7 +228,7 @@ static void on_retain(struct mt_cuda_level *level, uint64_t handle)
         use_of(level, memory)->handles++;
 }
 
-/* Older traces lack the calls that retain a handle: there may be one release more. */
+/* Release a handle. Older traces lack the calls that retain one: there may be one release more. */
 static int on_release(struct mt_cuda_level *level, uint64_t handle,
                       const struct mt_cuda_change *change)
 {
@@ -256,7 +256,8 @@ static int on_free(struct mt_cuda_level *level, const struct mt_event *event,
     return end_freed(level, block, change);
 }
 
-/* The memory that was last freed there is live after all, unless something else is there now. */
+/* Undo a free that failed: the memory that was last freed there is live after all, unless something
+ * else is there now. */
 static int on_free_failed(struct mt_cuda_level *level, const struct mt_event *event,
                           struct mt_cuda_change *change)
 {

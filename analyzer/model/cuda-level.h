@@ -9,16 +9,74 @@
 #include "analyzer/support/address-map.h"
 #include "heap.h"
 #include "moment.h"
-#include "physical.h"
 #include "sums.h"
-#include "touches.h"
+
+#include <stdbool.h>
+
+/*
+ * Times when copies and sets touched CUDA's allocations, by the numbers of their records in the
+ * heap.
+ */
+
+struct mt_touch {
+    uint64_t first_ns, last_ns;
+    bool is_seen; /* 0: never touched, no times */
+};
+
+struct mt_touches {
+    struct mt_touch *touch;
+    size_t n; /* room, zeros at first */
+};
+
+/* Clear touches; those of zeros are empty. */
+void mt_touches_clear(struct mt_touches *touches);
+
+/* Note that a copy or a set touches the blocks that its addresses point into. 0 or -ENOMEM. */
+int mt_touches_event(struct mt_touches *touches, struct mt_heap *heap,
+                     const struct mt_event *event);
+
+/* Forget a record's touches: it is another block's from now on. */
+void mt_touches_forget(struct mt_touches *touches, uint32_t index);
+
+struct mt_touch mt_touches_of(const struct mt_touches *touches, uint32_t index);
+
+/*
+ * Memory without an address of its own (cuMemCreate). It lives until it is mapped nowhere and its
+ * handles are released; many programs release them right after mapping. Kept by the numbers of the
+ * records in the heaps of handles and of mapped pieces.
+ */
+
+struct mt_physical_use {
+    uint32_t maps;
+    uint32_t handles; /* to be released: a handle may be retained, or imported, more than once */
+};
+
+struct mt_physical {
+    struct mt_physical_use *use; /* by handle record */
+    uint64_t *handle;            /* by piece record */
+    size_t n_uses, n_handles;    /* room */
+};
+
+/* Clear it; one of zeros is empty. */
+void mt_physical_clear(struct mt_physical *physical);
+
+/* Note the record of new memory; or of a piece of the memory with this handle. 0 or -ENOMEM. */
+int mt_physical_made(struct mt_physical *physical, uint32_t memory);
+int mt_physical_mapped(struct mt_physical *physical, uint32_t memory, uint64_t handle,
+                       uint32_t piece);
+
+/* Return the handle of a piece. */
+uint64_t mt_physical_handle(const struct mt_physical *physical, uint32_t piece);
+
+/* Return the use of memory that was made here. */
+struct mt_physical_use *mt_physical_use(const struct mt_physical *physical, uint32_t memory);
 
 #define MT_CUDA_RECENT 16u
 
 struct mt_cuda_level {
     struct mt_heap heap;
     struct mt_heap mapped;   /* not counted again: its bytes are in heap, by handle */
-    struct mt_heap imported; /* counted in its maker's process: imported.h */
+    struct mt_heap imported; /* counted in its maker's process: imported.c */
     struct mt_physical physical;
     struct mt_touches touches;
     /* Frees that may have failed: a free is recorded before the call. */
@@ -38,7 +96,7 @@ struct mt_cuda_level {
     size_t n_gone, gone_capacity;
 };
 
-/* A level of zeros is empty. */
+/* Clear a level; one of zeros is empty. */
 void mt_cuda_clear(struct mt_cuda_level *level);
 
 /* Return the bytes of the first piece that an unmap covers; 0: none, or only a part. */
@@ -55,5 +113,22 @@ struct mt_cuda_change {
 /* Handle a CUDA event and report its effect; other kinds have none. 0 or -ENOMEM. */
 int mt_cuda_event(struct mt_cuda_level *level, const struct mt_event *event,
                   struct mt_cuda_change *change);
+
+/*
+ * Memory of other processes (cudaIpcOpenMemHandle, imported handles) or of other interfaces
+ * (external memory) that this process has addresses of. It is counted in its maker's process. The
+ * size of other processes' memory is unknown.
+ */
+
+struct mt_imported {
+    uint64_t bytes, blocks, unsized; /* unsized: blocks whose size only their owner knows */
+};
+
+/* Handle an event in a heap of imported memory. Return 1; 0: the event is not about imported
+ * memory; -ENOMEM. Any call may free it. */
+int mt_imported_event(struct mt_heap *heap, const struct mt_event *event);
+
+/* Return the imported memory at the slot's remembered moment. */
+struct mt_imported mt_imported_find(const struct mt_heap *heap, unsigned slot);
 
 #endif

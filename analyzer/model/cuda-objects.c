@@ -31,7 +31,7 @@ static uint32_t find_place(struct mt_cuda_objects *objects)
         objects->first_free = objects->object[place - 1].next;
         return place;
     }
-    if (mt_grow(&objects->object, &objects->capacity, objects->n + 1, sizeof *objects->object))
+    if (MT_GROW(objects->object, objects->capacity, objects->n))
         return 0;
     return (uint32_t)++objects->n;
 }
@@ -77,7 +77,7 @@ static void on_reset(struct mt_cuda_objects *objects, unsigned slot)
     }
 }
 
-/* Each holder releases a primary context once; it stays meanwhile. */
+/* Note that a context is gone. Each holder releases a primary one once; it stays meanwhile. */
 static void on_gone(struct mt_cuda_objects *objects, const struct mt_event *event)
 {
     switch (event->CUDA_OBJECT.api) {

@@ -27,7 +27,7 @@ struct mt_cuda_objects {
     struct mt_cuda_object_counts now[MT_DEVICES];
 };
 
-/* One of zeros is empty. */
+/* Clear objects; zeros are empty. */
 void mt_cuda_objects_clear(struct mt_cuda_objects *objects);
 
 /* Handle a CUDA_OBJECT or CUDA_OBJECT_GONE. 0 or -ENOMEM. */

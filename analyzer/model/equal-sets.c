@@ -81,7 +81,7 @@ int mt_equal_sets_add(struct mt_equal_sets *copies, const struct mt_block *block
     if (!site_stack)
         return 0;
     if (!index) {
-        if (mt_grow(&copies->site, &copies->capacity, copies->n_sites + 1, sizeof *copies->site))
+        if (MT_GROW(copies->site, copies->capacity, copies->n_sites))
             return -ENOMEM;
         index = (uint32_t)++copies->n_sites;
         copies->site[index - 1] = (struct mt_copy_site){0};

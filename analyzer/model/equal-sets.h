@@ -25,7 +25,7 @@ struct mt_equal_sets {
     size_t n_sites, capacity;
 };
 
-/* A table of zeros is empty. */
+/* Clear a table; one of zeros is empty. */
 void mt_equal_sets_clear(struct mt_equal_sets *sets);
 
 /* Add first every parameter, then every block that may be a copy; site: the stack of its Python

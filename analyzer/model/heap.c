@@ -42,8 +42,7 @@ int mt_deaths_add(struct mt_deaths *deaths, const struct mt_when *when)
     uint32_t place = deaths->first_free, before = deaths->latest;
     if (!place) {
         size_t n = deaths->n ? deaths->n : 1;
-        if (n >= UINT32_MAX ||
-            mt_grow(&deaths->death, &deaths->capacity, n + 1, sizeof *deaths->death))
+        if (n >= UINT32_MAX || MT_GROW(deaths->death, deaths->capacity, n))
             return -ENOMEM;
         place = (uint32_t)n;
         deaths->n = n + 1;
@@ -147,8 +146,7 @@ int mt_heap_new_record(struct mt_heap *heap)
     if (enlarge(heap, index + 1))
         return -ENOMEM;
     if (index / MT_HEAP_CHUNK >= heap->n_chunks) {
-        if (mt_grow(&heap->chunks, &heap->chunks_capacity, heap->n_chunks + 1,
-                    sizeof *heap->chunks))
+        if (MT_GROW(heap->chunks, heap->chunks_capacity, heap->n_chunks))
             return -ENOMEM;
         heap->chunks[heap->n_chunks] = calloc(1, sizeof **heap->chunks);
         if (!heap->chunks[heap->n_chunks])
@@ -274,7 +272,7 @@ void mt_heap_remove_from_order(struct mt_heap *heap, uint64_t address)
     mt_ordered_remove(&heap->ordered, keys(heap), address);
 }
 
-/* All live blocks are remembered: they may count as the oldest. */
+/* Begin anew. All live blocks are remembered: they may count as the oldest. */
 static __attribute__((cold)) void begin_moments_anew(struct mt_heap *heap, unsigned slot)
 {
     for (uint32_t i = 1; i < heap->n_records; i++) {

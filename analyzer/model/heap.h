@@ -180,7 +180,7 @@ struct mt_heap {
     } memory[MT_DEVICES];
 };
 
-/* A heap of zeros is empty. */
+/* Clear a heap; one of zeros is empty. */
 void mt_heap_clear(struct mt_heap *heap);
 
 /* Return a record, to visit live or remembered blocks: index 1 .. heap->n_records - 1. */
@@ -192,8 +192,8 @@ static inline struct mt_block *mt_heap_record(const struct mt_heap *heap, uint32
 /* Return the index of a record. */
 uint32_t mt_heap_index(const struct mt_heap *heap, const struct mt_block *block);
 
-/* Fibonacci hashing: addresses are multiples of 512 and more; the product's high bits mix them. The
- * highest bits become the lowest, which give the place. */
+/* Hash an address as Fibonacci did: addresses are multiples of 512 and more; the product's high
+ * bits mix them. The highest bits become the lowest, which give the place. */
 static inline uint32_t mt_heap_hash(const struct mt_heap *heap, uint64_t address)
 {
     return __builtin_bswap32((uint32_t)(address * heap->factor >> 32));

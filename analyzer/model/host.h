@@ -19,7 +19,7 @@ struct mt_host {
     bool is_taken;         /* another moment than its highest is remembered */
 };
 
-/* One of zeros is empty. */
+/* Clear it; one of zeros is empty. */
 void mt_host_clear(struct mt_host *host);
 
 /* Handle an event of any kind, number `number` of the trace. 0 or -ENOMEM. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "imported.h"
+#include "cuda-level.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
 
-/* A process may open the same memory several times, and gets one address. */
+/* Note an import. A process may open the same memory several times, and gets one address. */
 static int on_import(struct mt_heap *heap, const struct mt_event *event)
 {
     if (!event->address || mt_heap_at(heap, event->address))

@@ -32,7 +32,7 @@ struct mt_moment {
  * "step:N". 0, or -EINVAL for other text. */
 int mt_moment_parse(const char *text, struct mt_moment *moment);
 
-/* "peak", "end", "oom", "time", "event", "begin" or "step". */
+/* Return "peak", "end", "oom", "time", "event", "begin" or "step". */
 const char *mt_moment_name(enum mt_moment_kind kind);
 
 struct mt_totals {

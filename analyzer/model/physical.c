@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "physical.h"
 #include "analyzer/support/grow.h"
+#include "cuda-level.h"
 
 void mt_physical_clear(struct mt_physical *physical)
 {

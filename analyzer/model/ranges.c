@@ -55,7 +55,7 @@ static uint32_t path_of(struct mt_ranges *ranges, uint32_t parent, uint32_t name
     size_t next = ranges->n_ranges ? ranges->n_ranges : 1;
     if (next >= PATH_LIMIT)
         return parent ? parent : 1;
-    if (mt_grow(&ranges->range, &ranges->ranges_capacity, next + 1, sizeof *ranges->range) ||
+    if (MT_GROW(ranges->range, ranges->ranges_capacity, next) ||
         mt_address_map_put(&ranges->by_key, key, (uint32_t)next))
         return 0;
     ranges->range[next] = (struct mt_range){.parent = parent, .name = name, .domain = domain};
@@ -76,7 +76,7 @@ static int open_range(struct mt_ranges *ranges, uint32_t thread, uint32_t around
         return -ENOMEM;
     if (t->n == NESTING_LIMIT)
         return 0;
-    if (mt_grow(&t->open, &t->capacity, t->n + 1, sizeof *t->open))
+    if (MT_GROW(t->open, t->capacity, t->n))
         return -ENOMEM;
     range.path = path_of(ranges, t->n ? t->open[t->n - 1].path : around, range.name, range.domain);
     if (!range.path || (range.number && mt_address_map_put(&ranges->started, range.number,
@@ -177,8 +177,7 @@ uint32_t mt_ranges_of_thread(const struct mt_ranges *ranges, uint32_t thread)
 int mt_ranges_note(struct mt_ranges *ranges, unsigned slot, uint32_t path,
                    const struct mt_range_most *now)
 {
-    if (mt_grow(&ranges->device[slot].most, &ranges->device[slot].capacity, (size_t)path + 1,
-                sizeof *ranges->device[slot].most))
+    if (MT_GROW(ranges->device[slot].most, ranges->device[slot].capacity, (size_t)path))
         return -ENOMEM;
     if (ranges->device[slot].n <= path)
         ranges->device[slot].n = (size_t)path + 1;

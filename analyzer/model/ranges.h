@@ -42,7 +42,7 @@ struct mt_ranges {
     } device[MT_DEVICES];
 };
 
-/* Ranges of zeros are empty. */
+/* Clear ranges; those of zeros are empty. */
 void mt_ranges_clear(struct mt_ranges *ranges);
 
 /* Handle an event of any kind. around: the outer path of its thread, besides its own open ranges. 0
@@ -59,7 +59,7 @@ int mt_ranges_note(struct mt_ranges *ranges, unsigned slot, uint32_t path,
 /* Forget all totals of the slot's device. */
 void mt_ranges_forget(struct mt_ranges *ranges, unsigned slot);
 
-/* At the end: the highest total of a range also counts for its outer ranges. */
+/* Finish at the end: the highest total of a range also counts for its outer ranges. */
 void mt_ranges_finish(struct mt_ranges *ranges);
 
 /* Return whether a range is the capture of a CUDA graph, by the name that the recording gives it
@@ -70,11 +70,11 @@ bool mt_range_is_graph(const struct mt_definitions *definitions, const struct mt
 bool mt_range_is_of_graph(const struct mt_definitions *definitions, const struct mt_ranges *ranges,
                           uint32_t path);
 
-/* "step > forward"; a range of a domain as "domain: name". "no range" for 0. */
+/* Write "step > forward"; a range of a domain as "domain: name". "no range" for 0. */
 void mt_range_text(char *out, size_t size, const struct mt_definitions *definitions,
                    const struct mt_ranges *ranges, uint32_t path);
 
-/* The same for the innermost range alone, and for a mark. */
+/* Write the innermost range alone, or a mark. */
 void mt_range_name_text(char *out, size_t size, const struct mt_definitions *definitions,
                         uint32_t name, uint32_t domain);
 

@@ -38,7 +38,7 @@ static inline int mt_requests_note_stream(struct mt_thread_requests *requests,
 {
     unsigned slot = mt_device_slot(event->device);
     struct mt_request_stream *of = mt_requests_find(requests, slot);
-    if (!of && mt_grow(&requests->of, &requests->capacity, requests->n + 1, sizeof *of))
+    if (!of && MT_GROW(requests->of, requests->capacity, requests->n))
         return -ENOMEM;
     if (!of)
         of = &requests->of[requests->n++];

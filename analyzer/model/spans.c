@@ -11,32 +11,94 @@
 #define FIRST_STEADY 3u
 #define FEW_ITERATIONS 8u
 
+/* Of a list that is folded: spans that remain, and how many there are before. */
+#define KEPT 1024u
+#define FOLD_AT (4u * KEPT)
+
 void mt_spans_clear(struct mt_spans *spans)
 {
     free(spans->span);
-    memset(spans, 0, sizeof *spans);
+    *spans = (struct mt_spans){.is_folded = spans->is_folded};
+}
+
+/* Count an iteration's lowest total. */
+static void add_floor(struct mt_rise *rise, uint32_t iteration, uint64_t least)
+{
+    if (iteration < FIRST_STEADY)
+        return;
+    if (iteration == FIRST_STEADY)
+        rise->first = rise->last = least;
+    rise->steps += iteration > FIRST_STEADY;
+    rise->rises += least > rise->last;
+    rise->last = least;
+}
+
+/* Return the lowest total in the iteration whose spans begin at *i, and move *i past it. */
+static uint64_t iteration_floor(const struct mt_spans *spans, size_t *i)
+{
+    uint32_t iteration = spans->span[*i].iteration;
+    uint64_t least = UINT64_MAX;
+    for (; *i < spans->n && spans->span[*i].iteration == iteration; (*i)++)
+        if (spans->span[*i].least < least)
+            least = spans->span[*i].least;
+    return least;
+}
+
+static void fold_span(struct mt_spans *spans, const struct mt_span *span)
+{
+    struct mt_spans_past *past = &spans->past;
+    past->has_phase[span->phase] |= !mt_span_is_beside(spans, span);
+    past->trains |= span->phase != MT_PHASE_OUTSIDE && !span->is_evaluation;
+    past->serves |= span->serving != 0;
+    if (past->most[span->phase] < span->most)
+        past->most[span->phase] = span->most;
+}
+
+/* Fold the oldest iterations. The first span that remains begins one, so that numbering goes on
+ * there. */
+static void fold(struct mt_spans *spans)
+{
+    size_t first = spans->n - KEPT;
+    mt_spans_number(spans, true);
+    while (first && spans->span[first].iteration == spans->span[first - 1].iteration)
+        first--;
+    if (spans->iterations >= FEW_ITERATIONS && first) {
+        for (size_t i = 0; i < first; i++)
+            fold_span(spans, &spans->span[i]);
+        for (size_t i = 0; i < first;) {
+            uint32_t iteration = spans->span[i].iteration;
+            uint64_t least = iteration_floor(spans, &i);
+            add_floor(&spans->past.rise, iteration, least);
+        }
+        spans->past.iterations = spans->span[first].iteration - 1;
+        spans->n -= first;
+        memmove(spans->span, spans->span + first, spans->n * sizeof *spans->span);
+    }
+    spans->fold_at = spans->n < FOLD_AT / 2 ? FOLD_AT : 2 * spans->n;
 }
 
 int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
                  uint64_t time_ns, uint64_t allocated, uint64_t reserved)
 {
-    if (mt_grow(&spans->span, &spans->capacity, spans->n + 1, sizeof *spans->span))
+    if (spans->is_folded && spans->n >= FOLD_AT && spans->n >= spans->fold_at)
+        fold(spans);
+    if (MT_APPEND(spans->span, spans->capacity, spans->n,
+                  (struct mt_span){.run = now->run,
+                                   .phase = now->after,
+                                   .has_called = now->has_called,
+                                   .is_evaluation = now->is_evaluation,
+                                   .serving = now->serving,
+                                   .turn = now->turn,
+                                   .time_ns = time_ns,
+                                   .event = event,
+                                   .before = spans->last,
+                                   .least = allocated,
+                                   .most = allocated,
+                                   .left = allocated,
+                                   .most_event = event,
+                                   .most_time_ns = time_ns,
+                                   .most_reserved = reserved}))
         return -ENOMEM;
-    spans->span[spans->n++] = (struct mt_span){.run = now->run,
-                                               .phase = now->after,
-                                               .has_called = now->has_called,
-                                               .is_evaluation = now->is_evaluation,
-                                               .serving = now->serving,
-                                               .turn = now->turn,
-                                               .time_ns = time_ns,
-                                               .event = event,
-                                               .before = spans->last,
-                                               .least = allocated,
-                                               .most = allocated,
-                                               .left = allocated,
-                                               .most_event = event,
-                                               .most_time_ns = time_ns,
-                                               .most_reserved = reserved};
     spans->last = event;
     return 0;
 }
@@ -46,12 +108,12 @@ static bool has_phase(const struct mt_spans *spans, enum mt_phase phase)
     for (size_t i = 0; i < spans->n; i++)
         if (spans->span[i].phase == phase && !mt_span_is_beside(spans, &spans->span[i]))
             return true;
-    return false;
+    return spans->past.has_phase[phase];
 }
 
 static void count_warm_up_as_start(struct mt_spans *spans)
 {
-    size_t n = 0;
+    size_t n = spans->past.iterations ? spans->n : 0;
     while (n < spans->n && !spans->span[n].has_called && spans->span[n].phase != MT_PHASE_STEP)
         n++;
     for (size_t i = 0; i < n && n < spans->n && spans->span[n].has_called; i++)
@@ -63,17 +125,18 @@ static int only_evaluates(const struct mt_spans *spans)
     for (size_t i = 0; i < spans->n; i++)
         if (spans->span[i].phase != MT_PHASE_OUTSIDE && !spans->span[i].is_evaluation)
             return 0;
-    return 1;
+    return !spans->past.trains;
 }
 
-/* An optimizer step ends an iteration. A step without a backward before it does not: if the step
- * calls the model (a closure, as in Lightning), its own code comes first. After a step, forward
- * begins the next iteration; a second backward, or one whose hooks step, does not. */
+/* Number the iterations by optimizer steps, which end them. A step without a backward before it
+ * does not: if the step calls the model (a closure, as in Lightning), its own code comes first.
+ * After a step, forward begins the next iteration; a second backward, or one whose hooks step, does
+ * not. */
 static uint32_t number_by_steps(struct mt_spans *spans)
 {
-    bool has_forward = has_phase(spans, MT_PHASE_FORWARD), has_ended = false;
+    uint32_t iteration = spans->past.iterations;
+    bool has_forward = has_phase(spans, MT_PHASE_FORWARD), has_ended = iteration > 0;
     int saw_backward = !has_phase(spans, MT_PHASE_BACKWARD), without = saw_backward;
-    uint32_t iteration = 0;
     for (size_t i = 0; i < spans->n; i++) {
         struct mt_span *span = &spans->span[i];
         span->iteration = iteration;
@@ -95,8 +158,8 @@ static uint32_t number_by_steps(struct mt_spans *spans)
 /* Number iterations: forward after backward begins one; without backward each forward does. */
 static uint32_t number_by(struct mt_spans *spans, enum mt_phase last)
 {
-    uint32_t iteration = 0;
-    enum mt_phase before = MT_PHASE_OUTSIDE;
+    uint32_t iteration = spans->past.iterations;
+    enum mt_phase before = iteration ? last : MT_PHASE_OUTSIDE;
     for (size_t i = 0; i < spans->n; i++) {
         struct mt_span *span = &spans->span[i];
         span->iteration = iteration;
@@ -117,13 +180,32 @@ static bool serves(const struct mt_spans *spans)
     for (size_t i = 0; i < spans->n; i++)
         if (spans->span[i].serving)
             return true;
-    return false;
+    return spans->past.serves;
 }
 
-/* A step may be several spans. What comes after one, as sampling, is part of it. */
+/* Let a span of a step be of its neighbour's sort, if that one says more. */
+static void refine(struct mt_span *span, const struct mt_span *by)
+{
+    if (span->turn == by->turn && span->serving < by->serving &&
+        mt_serving_is_step((enum mt_serving)span->serving) &&
+        mt_serving_is_step((enum mt_serving)by->serving))
+        span->serving = by->serving;
+}
+
+static void refine_steps(struct mt_spans *spans)
+{
+    for (size_t i = 1; i < spans->n; i++)
+        refine(&spans->span[i], &spans->span[i - 1]);
+    for (size_t i = spans->n; i > 1; i--)
+        refine(&spans->span[i - 2], &spans->span[i - 1]);
+}
+
+/* Number the steps by requests. A step may be several spans. What comes after one, as sampling, is
+ * part of it. */
 static uint32_t number_by_requests(struct mt_spans *spans)
 {
-    uint32_t iteration = 0, turn = UINT32_MAX;
+    uint32_t iteration = spans->past.iterations, turn = UINT32_MAX;
+    refine_steps(spans);
     for (size_t i = 0; i < spans->n; i++) {
         struct mt_span *span = &spans->span[i];
         if (mt_serving_is_step((enum mt_serving)span->serving) && span->turn != turn) {
@@ -135,7 +217,7 @@ static uint32_t number_by_requests(struct mt_spans *spans)
     return iteration;
 }
 
-/* The forwards after the last backward are a validation. */
+/* Take back the forwards after the last backward, which are a validation. */
 static void take_back_last(struct mt_spans *spans)
 {
     size_t first = spans->n;
@@ -179,6 +261,15 @@ const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_pha
     return best;
 }
 
+uint64_t mt_spans_most(const struct mt_spans *spans, enum mt_phase phase)
+{
+    uint64_t most = spans->past.most[phase];
+    for (size_t i = 0; i < spans->n; i++)
+        if (spans->span[i].phase == phase && most < spans->span[i].most)
+            most = spans->span[i].most;
+    return most;
+}
+
 const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64_t iteration)
 {
     const struct mt_span *best = NULL;
@@ -198,18 +289,7 @@ const struct mt_span *mt_spans_begin_of(const struct mt_spans *spans, uint64_t i
     return NULL;
 }
 
-/* Return the lowest total in the iteration whose spans begin at *i, and move *i past it. */
-static uint64_t iteration_floor(const struct mt_spans *spans, size_t *i)
-{
-    uint32_t iteration = spans->span[*i].iteration;
-    uint64_t least = UINT64_MAX;
-    for (; *i < spans->n && spans->span[*i].iteration == iteration; (*i)++)
-        if (spans->span[*i].least < least)
-            least = spans->span[*i].least;
-    return least;
-}
-
-/* Growth over at most FEW_ITERATIONS iterations. */
+/* Return the growth over at most FEW_ITERATIONS iterations. */
 static uint64_t growth_of_few(const struct mt_spans *spans)
 {
     uint64_t least[FEW_ITERATIONS + 1] = {0};
@@ -232,8 +312,7 @@ static uint64_t growth_of_few(const struct mt_spans *spans)
 
 uint64_t mt_spans_growth(const struct mt_spans *spans)
 {
-    uint64_t first = 0, before = 0;
-    uint32_t rises = 0, steps = 0;
+    struct mt_rise rise = spans->past.rise;
     if (spans->iterations < MT_GROWTH_ITERATIONS)
         return 0;
     if (spans->iterations < FEW_ITERATIONS)
@@ -241,16 +320,12 @@ uint64_t mt_spans_growth(const struct mt_spans *spans)
     for (size_t i = 0; i < spans->n;) {
         uint32_t iteration = spans->span[i].iteration;
         uint64_t least = iteration_floor(spans, &i);
-        if (iteration < FIRST_STEADY || iteration == spans->iterations)
-            continue;
-        if (iteration == FIRST_STEADY)
-            first = before = least;
-        else
-            steps++;
-        rises += least > before;
-        before = least;
+        if (iteration != spans->iterations)
+            add_floor(&rise, iteration, least);
     }
-    return steps && rises * 10 >= steps * 9 && before > first ? (before - first) / steps : 0;
+    return rise.steps && rise.rises * 10ull >= rise.steps * 9ull && rise.last > rise.first
+               ? (rise.last - rise.first) / rise.steps
+               : 0;
 }
 
 /* Return the free part of the reserved memory at an iteration's highest moment. */

@@ -2,7 +2,7 @@
 /*
  * A device's memory by phases: for each run of a phase (and the code outside the model after it)
  * the highest and the lowest total. Iterations, the next lower peaks and growth follow from these.
- * Its memory grows with iterations, not with events.
+ * Its memory grows with iterations, not with events, and does not grow where the oldest are folded.
  */
 #ifndef MT_SPANS_H
 #define MT_SPANS_H
@@ -26,9 +26,27 @@ struct mt_span {
     uint64_t most_event, most_time_ns, most_reserved; /* at the highest total */
 };
 
+/* How the lowest totals of iterations change. */
+struct mt_rise {
+    uint64_t first, last;
+    uint32_t rises, steps;
+};
+
+/* What is left of the oldest iterations once their spans are folded. */
+struct mt_spans_past {
+    uint32_t iterations;
+    bool has_phase[MT_PHASE_COUNT]; /* without evaluations beside the training */
+    bool trains, serves;
+    uint64_t most[MT_PHASE_COUNT];
+    struct mt_rise rise;
+};
+
 struct mt_spans {
     struct mt_span *span;
     size_t n, capacity;
+    bool is_folded; /* by mt_spans_fold */
+    size_t fold_at; /* so many spans; 0: not known yet */
+    struct mt_spans_past past;
     uint64_t last;       /* the last event */
     uint32_t iterations; /* after mt_spans_number */
     int only_evaluates;  /* likewise: nothing is trained, so evaluation has the iterations */
@@ -41,8 +59,15 @@ static inline bool mt_span_is_beside(const struct mt_spans *spans, const struct 
     return span->is_evaluation && !spans->only_evaluates;
 }
 
-/* A list of zeros is empty. */
+/* Clear a list; one of zeros is empty. Whether it is folded remains. */
 void mt_spans_clear(struct mt_spans *spans);
+
+/* Set for empty lists whether old spans are folded: for those that never end. */
+static inline void mt_spans_fold(struct mt_spans *spans, size_t n, bool are_folded)
+{
+    for (size_t i = 0; i < n; i++)
+        spans[i].is_folded = are_folded;
+}
 
 /* Begin the span of a new run. 0 or -ENOMEM. */
 int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t event,
@@ -88,6 +113,9 @@ const struct mt_span *mt_spans_of_iteration(const struct mt_spans *spans, uint64
 
 /* Return the first span of an iteration. NULL: no such iteration. */
 const struct mt_span *mt_spans_begin_of(const struct mt_spans *spans, uint64_t iteration);
+
+/* Return the highest total in a phase, also of spans that were folded. 0: it has none. */
+uint64_t mt_spans_most(const struct mt_spans *spans, enum mt_phase phase);
 
 /* With fewer iterations growth is unknown. */
 #define MT_GROWTH_ITERATIONS 5u

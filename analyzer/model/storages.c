@@ -19,8 +19,7 @@ static int add(struct mt_storages *storages, uint64_t storage, struct mt_kept_ev
 {
     uint32_t place = mt_address_map_get(&storages->by_address, storage);
     if (!place) {
-        if (mt_grow(&storages->kept, &storages->capacity, storages->n + 1,
-                    sizeof *storages->kept) ||
+        if (MT_GROW(storages->kept, storages->capacity, storages->n) ||
             mt_address_map_put(&storages->by_address, storage, (uint32_t)storages->n + 1))
             return -ENOMEM;
         place = (uint32_t)++storages->n;
@@ -37,7 +36,7 @@ static bool had_that_size(const struct mt_kept_evidence *kept, uint64_t size)
     return size <= kept->size && kept->size / 2 <= size + (1u << 20);
 }
 
-/* Another storage, of another size, may be at the address now. */
+/* Empty a storage; another one, of another size, may be at the address now. */
 int mt_storages_empty(struct mt_storages *storages, uint64_t storage, const struct mt_block *block)
 {
     struct mt_kept_evidence *kept;

@@ -20,7 +20,7 @@ struct mt_storages {
     uint64_t changes; /* number of changes */
 };
 
-/* A table of zeros is empty. */
+/* Clear a table; one of zeros is empty. */
 void mt_storages_clear(struct mt_storages *storages);
 
 /* Note that the storage is about to free the block. 0 or -ENOMEM. */

@@ -16,22 +16,10 @@ static int by_key(const void *left, const void *right)
     return 0;
 }
 
-/* Of one key, the sum with the largest block comes first. */
-static int by_largest(const void *left, const void *right)
-{
-    const struct mt_sum *a = left, *b = right;
-    int order = by_key(a, b);
-    if (!order)
-        order = MT_COMPARE(b->largest, a->largest);
-    return order ? order : MT_COMPARE(a->stack, b->stack);
-}
+/* Compare: of one key, the sum with the largest block comes first. */
+MT_ORDER(by_largest, struct mt_sum, by_key(a, b) ?: MT_FALLING(largest) ?: MT_RISING(stack))
 
-static int by_size(const void *left, const void *right)
-{
-    const struct mt_sum *a = left, *b = right;
-    int order = MT_COMPARE(b->bytes, a->bytes);
-    return order ? order : by_key(a, b);
-}
+MT_ORDER(by_size, struct mt_sum, MT_FALLING(bytes) ?: by_key(a, b))
 
 static void put_together(struct mt_sums *sums)
 {
@@ -48,6 +36,8 @@ static void put_together(struct mt_sums *sums)
         to->bytes += one->bytes;
         to->blocks += one->blocks;
         to->certainty = one->certainty > to->certainty ? one->certainty : to->certainty;
+        for (unsigned j = 0; j < MT_SUM_CERTAINTIES; j++)
+            to->of_certainty[j] += one->of_certainty[j];
         if (one->guess && (!to->guess || to->largest_guess < one->largest_guess)) {
             to->guess = one->guess;
             to->largest_guess = one->largest_guess;
@@ -56,7 +46,7 @@ static void put_together(struct mt_sums *sums)
     sums->n = n;
 }
 
-/* The room doubles with the keys, so each block is only sorted a few times. */
+/* Double the room with the keys, so that each block is only sorted a few times. */
 static int make_room(struct mt_sums *sums)
 {
     if (sums->n < sums->capacity)
@@ -81,6 +71,7 @@ int mt_sums_add(struct mt_sums *sums, uint64_t bytes, const struct mt_sum *block
     *sum = *block;
     sum->bytes = sum->largest = bytes;
     sum->blocks = 1;
+    sum->of_certainty[block->certainty] = bytes;
     sums->bytes += bytes;
     sums->blocks++;
     sum->largest_guess = block->guess ? bytes : 0;

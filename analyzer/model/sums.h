@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define MT_SUM_KEYS 5u
+#define MT_SUM_CERTAINTIES 3u
 
 struct mt_sum {
     uint64_t bytes, blocks;
@@ -18,6 +19,7 @@ struct mt_sum {
     const char *guess;               /* of the largest block that has one; NULL: none has */
     uint64_t largest, largest_guess; /* bytes of these blocks */
     unsigned certainty;              /* of the least certain block, an enum mt_certainty */
+    uint64_t of_certainty[MT_SUM_CERTAINTIES]; /* bytes */
 };
 
 /* Sums of zeros are empty. */

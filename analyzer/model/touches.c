@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "touches.h"
 #include "analyzer/support/grow.h"
+#include "cuda-level.h"
 
 void mt_touches_clear(struct mt_touches *touches)
 {

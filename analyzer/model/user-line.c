@@ -6,13 +6,6 @@ uint32_t mt_line_stack(const struct mt_definitions *definitions, const struct mt
     return mt_stack_line(definitions, mt_blamed_stack(block));
 }
 
-const struct mt_frame *mt_line_frame(const struct mt_definitions *definitions,
-                                     const struct mt_block *block)
-{
-    return mt_named_frame(definitions,
-                          mt_stack(definitions, mt_line_stack(definitions, block))->frame);
-}
-
 uint32_t mt_request_line(const struct mt_definitions *definitions, uint32_t stack,
                          uint32_t forward_stack)
 {

@@ -16,10 +16,6 @@ static inline uint32_t mt_blamed_stack(const struct mt_block *block)
 /* Return the stack whose innermost frame is the block's line (mt_stack_line). 0: unknown. */
 uint32_t mt_line_stack(const struct mt_definitions *definitions, const struct mt_block *block);
 
-/* Return that frame, as mt_named_frame. */
-const struct mt_frame *mt_line_frame(const struct mt_definitions *definitions,
-                                     const struct mt_block *block);
-
 /* Return the line of a request that made no block: where the user's code asked; else that of the
  * forward call (0: none). */
 uint32_t mt_request_line(const struct mt_definitions *definitions, uint32_t stack,

@@ -137,7 +137,7 @@ struct printing {
     char text[4096];
 };
 
-/* Texts have no newline of their own: jansson escapes it. */
+/* Print what was gathered. Texts have no newline of their own: jansson escapes it. */
 static int print_gathered(struct printing *printing)
 {
     const char *text = printing->text, *end = text + printing->n, *newline;
@@ -150,7 +150,8 @@ static int print_gathered(struct printing *printing)
     return put_safe(printing->out, text, (size_t)(end - text));
 }
 
-/* A piece has whole characters. A text that is too long for the room has no newline. */
+/* Gather a piece, which has whole characters. A text that is too long for the room has no newline.
+ */
 static int gather(const char *text, size_t size, void *data)
 {
     struct printing *printing = data;
@@ -216,10 +217,11 @@ int mt_json_put_frames(FILE *out, struct mt_kept_texts *texts,
 json_t *mt_json_ended(const struct mt_ended *ended)
 {
     char text[MT_ENDED_TEXT];
-    return json_pack("{s:s, s:o, s:o, s:o, s:b, s:o}", "how", mt_ended_name(ended->how),
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:o}", "how", mt_ended_name(ended->how),
                      "exit_code",
                      ended->exit_code < 0 ? json_null() : json_integer(ended->exit_code), "signal",
-                     ended->signal ? json_integer(ended->signal) : json_null(), "out_of_memory",
+                     ended->signal ? json_integer(ended->signal) : json_null(), "killer",
+                     ended->killer ? json_integer(ended->killer) : json_null(), "out_of_memory",
                      mt_json_number(ended->ooms), "recovered", ended->is_recovered, "text",
                      mt_json_text(mt_ended_text(text, ended)));
 }

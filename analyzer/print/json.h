@@ -22,37 +22,37 @@ json_t *mt_json_text(const char *text);
 /* Return a number, at most 2^63 - 1, the greatest that JSON readers reliably read. */
 json_t *mt_json_number(uint64_t number);
 
-/* {"function": ..., "file": ..., "line": ...}, null if the stack is unknown. */
+/* Make {"function": ..., "file": ..., "line": ...}, null if the stack is unknown. */
 json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack);
 
-/* A stack's frames, the innermost first. */
+/* Make a stack's frames, the innermost first. */
 json_t *mt_json_frames(const struct mt_definitions *definitions, uint32_t stack);
 
 /* Write mt_json_frames as compact JSON, with frames in `texts`. 0, -EIO or -ENOMEM. */
 int mt_json_put_frames(FILE *out, struct mt_kept_texts *texts,
                        const struct mt_definitions *definitions, uint32_t stack);
 
-/* {"bytes", "blocks", "sites": [{"bytes", "blocks", "line", "callers"}]} */
+/* Make {"bytes", "blocks", "sites": [{"bytes", "blocks", "line", "callers"}]} */
 json_t *mt_json_sums(const struct mt_definitions *definitions, const struct mt_sums *sums);
 
-/* A device's number, null if unknown. */
+/* Make a device's number, null if unknown. */
 json_t *mt_json_device(int device);
 
-/* The short name of a backward node's type, null for 0. */
+/* Make the short name of a backward node's type, null for 0. */
 json_t *mt_json_type_name(const struct mt_definitions *definitions, uint32_t node_name);
 
-/* The program's name for a block, null for 0. */
+/* Make the program's name for a block, null for 0. */
 json_t *mt_json_name(const struct mt_definitions *definitions, uint32_t name);
 
-/* ["outermost", ..., "innermost"] of a path of ranges, null for 0. */
+/* Make ["outermost", ..., "innermost"] of a path of ranges, null for 0. */
 json_t *mt_json_range(const struct mt_definitions *definitions, const struct mt_ranges *ranges,
                       uint32_t path);
 
-/* {"how": "killed", "exit_code": null, "signal": 9, "out_of_memory": 0, "recovered": false, "text"}
- */
+/* Make {"how": "killed", "exit_code": null, "signal": 9, "out_of_memory": 0, "recovered": false,
+ * "text"} */
 json_t *mt_json_ended(const struct mt_ended *ended);
 
-/* The info records. */
+/* Make the info records. */
 json_t *mt_json_process(const struct mt_definitions *definitions);
 
 /* Write the value and a newline, and release it. 0, or -EIO, or -ENOMEM if it is NULL. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page.h"
-#include "analyzer/trace/rank-text.h"
+#include "analyzer/support/search.h"
+#include "analyzer/trace/definitions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static void print_process(const struct mt_page *page)
                  {"rank ", mt_rank_text(d)},
                  {"torch ", mt_info(d, "torch")},
                  {"simulated ", mt_info(d, "env.CUDASIM_GPU")}};
-    if (fit(page, mt_info(d, "command"), text, sizeof text))
+    if (fit(page, mt_info(d, mt_info(d, "title") ? "title" : "command"), text, sizeof text))
         fprintf(page->out, "%s\n", text);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!fit(page, parts[i].value, text, sizeof text))
@@ -143,11 +144,10 @@ static const struct mt_device *sorted; /* qsort passes no argument; one thread p
 static int by_share(const void *left, const void *right)
 {
     unsigned a = *(const unsigned *)left, b = *(const unsigned *)right;
-    uint64_t x = sorted->category[a].bytes, y = sorted->category[b].bytes;
-    return x != y ? (x < y) - (x > y) : (a > b) - (a < b);
+    return MT_COMPARE(sorted->category[b].bytes, sorted->category[a].bytes) ?: MT_COMPARE(a, b);
 }
 
-/* Only the largest: there may be a dozen. */
+/* Print the largest guesses only: there may be a dozen. */
 static void print_guesses(const struct mt_page *page, const struct mt_device *device)
 {
     uint64_t below = UINT64_MAX;
@@ -190,9 +190,8 @@ void mt_page_categories(const struct mt_page *page, const struct mt_device *devi
     }
     if (!whole)
         return;
-    for (size_t i = 0; i < device->sites.n; i++)
-        if (device->sites.site[i].certainty > least)
-            least = device->sites.site[i].certainty;
+    for (size_t i = 0; i < device->sites.n; i++) /* here, or in a table below */
+        mt_certainty_row(&least, device->sites.site[i].certainty);
     sorted = device;
     qsort(order, mt_n_categories, sizeof *order, by_share);
     putc('\n', page->out);
@@ -206,8 +205,7 @@ void mt_page_categories(const struct mt_page *page, const struct mt_device *devi
     }
     if (device->unseen)
         print_share(page, ' ', "not recorded", device->unseen, whole, 250);
-    if (least > MT_CERTAIN) /* here, or in a table below */
-        fprintf(page->out, " %s\n", mt_certainty_legend);
+    mt_certainty_legend(page->out, " ", least);
     print_guesses(page, device);
 }
 
@@ -221,12 +219,11 @@ static void print_note(const struct mt_page *page, uint64_t count, const char *w
 void mt_page_notes(const struct mt_page *page)
 {
     const struct mt_oddities *odd = &page->analysis->replay.oddities;
-    uint64_t lost = mt_survey_lost(&page->analysis->replay.survey), unseen = 0;
+    uint64_t unseen = 0;
     for (size_t i = 0; i < page->analysis->n_devices; i++)
         unseen += page->analysis->devices[i].unseen;
-    if (lost || unseen || odd->replaced || odd->unknown || odd->wrong_size || odd->drift)
+    if (unseen || odd->replaced || odd->unknown || odd->wrong_size || odd->drift)
         putc('\n', page->out);
-    print_note(page, lost, "events were lost: totals and categories may be wrong");
     print_note(page, unseen, "bytes at the peak have no recorded allocation");
     print_note(page, odd->unknown, "frees have no allocation in the trace");
     print_note(page, odd->replaced, "allocations returned an address that was in use");

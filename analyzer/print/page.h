@@ -28,40 +28,38 @@ static inline const struct mt_filter *mt_page_filter(const struct mt_page *page)
 /* Print how the run ended, unless it ended normally. */
 void mt_page_ended(const struct mt_page *page);
 
-/* The sentences of mt_headline, wrapped, and an empty line. */
+/* Print the sentences of mt_headline, wrapped, and an empty line. */
 void mt_page_headline(const struct mt_page *page);
 
-/* Its first sentence alone: sizes that hang on values which were not computed. */
-void mt_page_uncomputed(const struct mt_page *page);
+/* Print its first sentences alone: lost events, and sizes that hang on values which were not
+ * computed. */
+void mt_page_doubts(const struct mt_page *page);
 
-/* The program, and the extent of the recording. */
+/* Print the program, and the extent of the recording. */
 void mt_page_head(const struct mt_page *page);
 
-/* A list of the places of allocations, without places of fewer bytes than `least`. */
-void mt_page_sums(const struct mt_page *page, const struct mt_sums *sums, uint64_t least);
-
-/* A bar for each category that has bytes, and what the marks before categories mean, here and
+/* Print a bar for each category that has bytes, and what the marks before categories mean, here and
  * below. */
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device);
 
-/* "train.py:42 main", a stack's innermost frame, in at most that many columns. */
+/* Write "train.py:42 main", a stack's innermost frame, in at most that many columns. */
 void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t size,
                    size_t columns);
 
-/* "step > forward", a path of ranges, in at most that many columns. */
+/* Write "step > forward", a path of ranges, in at most that many columns. */
 void mt_page_range_text(const struct mt_page *page, uint32_t path, char *out, size_t size,
                         size_t columns);
 
-/* Contradictions in the trace. */
+/* Print the contradictions in the trace. */
 void mt_page_notes(const struct mt_page *page);
 
-/* Invalid frees, and frees by other threads, of programs without PyTorch. */
+/* Print invalid frees, and frees by other threads, of programs without PyTorch. */
 void mt_page_frees(const struct mt_page *page);
 
-/* "the forward of iteration 3", "start-up", "the profile run", "step 5" of a server */
+/* Write "the forward of iteration 3", "start-up", "the profile run", "step 5" of a server */
 void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const struct mt_span *span);
 
-/* The moment's place in the program's phases; the next lower peaks; growth; a chart. */
+/* Print the moment's place in the program's phases; the next lower peaks; growth; a chart. */
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device);
 void mt_page_movement(const struct mt_page *page, const struct mt_device *device);
 void mt_page_growth(const struct mt_page *page, const struct mt_device *device);

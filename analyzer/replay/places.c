@@ -25,7 +25,7 @@ static struct mt_place *find(const struct mt_places *places, uint64_t key)
 
 static struct mt_place *add(struct mt_places *places, uint64_t key, struct mt_place place)
 {
-    if (mt_grow(&places->place, &places->capacity, places->n + 1, sizeof *places->place) ||
+    if (MT_GROW(places->place, places->capacity, places->n) ||
         mt_address_map_put(&places->by_key, key, (uint32_t)places->n + 1))
         return NULL;
     places->place[places->n] = place;

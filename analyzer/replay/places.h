@@ -24,7 +24,7 @@ struct mt_places {
     struct mt_address_map by_key; /* 1 + index */
 };
 
-/* A table of zeros is empty. */
+/* Clear a table; one of zeros is empty. */
 void mt_places_clear(struct mt_places *places);
 
 /* Note that a block was made (0 or -ENOMEM); that it has ended, or lives at the trace's end

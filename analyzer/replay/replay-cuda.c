@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The replay's part for CUDA's own memory. */
-#include "analyzer/trace/cuda-oom.h"
+#include "analyzer/trace/survey.h"
 #include "replay-parts.h"
 
 #include <errno.h>
 
-/* CUDA's peak counts if PyTorch has none on the device. */
+/* Note what capturing adds to CUDA's total. A server empties PyTorch's cache first. */
+static void note_capture(struct mt_graph_memory *graphs, uint8_t turn, uint64_t before,
+                         uint64_t bytes)
+{
+    if (graphs->turn != turn)
+        graphs->lowest = before;
+    graphs->turn = turn;
+    if (bytes < graphs->lowest)
+        graphs->lowest = bytes;
+    graphs->captured = bytes - graphs->lowest;
+}
+
+/* Note CUDA's total: its peak counts if PyTorch has none on the device. */
 static int note_cuda_total(struct mt_replay *replay, const struct mt_event *event, unsigned slot)
 {
-    struct mt_totals *now = &replay->cuda_now[slot];
+    struct mt_totals *now = &replay->of_cuda.now[slot];
     uint64_t bytes = replay->cuda.heap.total[slot].bytes;
+    if (replay->tracker.phases.now.serving == MT_SERVING_CAPTURE)
+        note_capture(&replay->reserved.graphs[slot], replay->tracker.phases.now.turn,
+                     now->cuda_bytes, bytes);
     *now = (struct mt_totals){.when = replay->tracker.phases.now,
                               .range = mt_tracker_range(&replay->tracker, event->thread),
                               .event = replay->events,
@@ -17,8 +32,8 @@ static int note_cuda_total(struct mt_replay *replay, const struct mt_event *even
                               .allocated = bytes,
                               .known_bytes = bytes,
                               .cuda_bytes = bytes};
-    if (bytes && mt_is_new_peak(&replay->cuda_peak[slot], bytes)) {
-        replay->cuda_peak[slot] = *now;
+    if (bytes && mt_is_new_peak(&replay->of_cuda.peak[slot], bytes)) {
+        replay->of_cuda.peak[slot] = *now;
         if (replay->question.moment.kind == MT_AT_PEAK && mt_replay_is_of_cuda(replay, slot))
             mt_replay_take_device(replay, slot);
     }
@@ -50,15 +65,16 @@ static void note_graph(struct mt_graph_memory *graphs, uint64_t bytes)
         graphs->most = graphs->now;
 }
 
-/* A free has its block's device: any device may be current at the call. In a damaged trace an
- * allocation may also be at the address of another device's block. */
+/* Return whether an event ends a block. A free has its block's device: any device may be current at
+ * the call. In a damaged trace an allocation may also be at the address of another device's block.
+ */
 static int ends(void *data, struct mt_block *block)
 {
     struct ending *ending = data;
     struct mt_replay *replay = ending->replay;
     ending->slot = mt_device_slot(block->device);
     if (is_of_graph(replay, block))
-        replay->graphs[ending->slot].now -= block->size;
+        replay->reserved.graphs[ending->slot].now -= block->size;
     if (!mt_replay_is_of_cuda(replay, ending->slot))
         return 0;
     return reach(replay, ending->slot) ? -ENOMEM : mt_replay_conclude(replay, block, 0);
@@ -77,7 +93,7 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     if (block)
         block->range = mt_tracker_range(&replay->tracker, event->thread);
     if (block && is_of_graph(replay, block))
-        note_graph(&replay->graphs[slot], block->size);
+        note_graph(&replay->reserved.graphs[slot], block->size);
     if (event->kind == MT_CUDA_FREE_FAILED && !rc) {
         struct mt_block *again = mt_heap_at(&replay->cuda.heap, event->address);
         if (again && !mt_block_event(again))
@@ -96,15 +112,15 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
     if (mt_cuda_is_oom(event) && mt_replay_is_of_cuda(replay, slot))
         mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                    .wanted = event->size,
-                                                   .allocated = replay->cuda_now[slot].allocated,
-                                                   .reserved = replay->cuda_now[slot].allocated,
+                                                   .allocated = replay->of_cuda.now[slot].allocated,
+                                                   .reserved = replay->of_cuda.now[slot].allocated,
                                                    .stack = event->stack,
                                                    .device = event->device,
                                                    .of_cuda = 1});
     return rc;
 }
 
-/* An unmap may cover several pieces, each of which may end a block. */
+/* Replay a call of CUDA's. An unmap may cover several pieces, each of which may end a block. */
 int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_event left = *event;

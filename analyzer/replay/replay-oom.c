@@ -4,14 +4,14 @@
 
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 {
-    const struct mt_thread_state *thread = replay->thread;
+    const struct mt_thread_state *thread = replay->present.thread;
     const struct mt_oom *last = mt_replay_last_oom(replay);
     if (last && last->of_cuda && !last->went_on && last->device == oom->device &&
         (!oom->of_cuda || last->wanted == oom->wanted))
-        replay->n_ooms--; /* the same one: tried again, or PyTorch's report of CUDA's failure */
+        replay->ooms.n--; /* the same one: tried again, or PyTorch's report of CUDA's failure */
     else
         mt_replay_went_on(replay);
-    struct mt_oom *kept = &replay->ooms[replay->n_ooms++ % MT_OOMS_KEPT];
+    struct mt_oom *kept = &replay->ooms.kept[replay->ooms.n++ % MT_OOMS_KEPT];
     *kept = *oom;
     if (thread->at.n_nodes) {
         kept->node_name = thread->at.nodes[thread->at.n_nodes - 1].name;
@@ -21,11 +21,12 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
         mt_replay_take_all(replay);
 }
 
-/* PyTorch has just freed its cache. The program may be in another phase than at the last
- * allocation: if backward's first allocation fails, nothing else shows that backward has begun. */
+/* Note an out-of-memory: PyTorch has just freed its cache. The program may be in another phase than
+ * at the last allocation: if backward's first allocation fails, nothing else shows that backward
+ * has begun. */
 static int note_oom(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
 {
-    struct mt_totals *now = &replay->now[slot];
+    struct mt_totals *now = &replay->of_torch.now[slot];
     mt_timeline_reserve(&replay->timeline[slot], event->OOM.reserved - now->reserved, now->event);
     now->reserved = event->OOM.reserved;
     now->when = replay->tracker.phases.now;
@@ -36,13 +37,13 @@ static int note_oom(struct mt_replay *replay, unsigned slot, const struct mt_eve
 int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
-    if (replay->now[slot].event && note_oom(replay, slot, event))
+    if (replay->of_torch.now[slot].event && note_oom(replay, slot, event))
         return -ENOMEM;
     mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                .wanted = event->OOM.size,
                                                .allocated = event->OOM.allocated,
                                                .reserved = event->OOM.reserved,
-                                               .limit = replay->limit[slot],
+                                               .limit = replay->reserved.limit[slot],
                                                .stack = event->stack,
                                                .device = event->device});
     return 0;
@@ -64,11 +65,12 @@ bool mt_sample_has_bytes_twice(const struct mt_sample *sample, const struct mt_s
            other->objects.modules >= sample->objects.modules;
 }
 
-/* Of the samples before and after the moment the nearer one counts, if it can be relied on. */
+/* Take a sample. Of those before and after the moment the nearer one counts, if it can be relied
+ * on. */
 void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
-    replay->sample[slot] =
+    replay->samples.last[slot] =
         (struct mt_sample){.time_ns = event->time_ns,
                            .total = event->DEVICE_MEMORY.total,
                            .free = event->DEVICE_MEMORY.free,
@@ -76,13 +78,13 @@ void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)
                            .others = event->DEVICE_MEMORY.others,
                            .cuda_bytes = replay->cuda.heap.total[slot].bytes,
                            .objects = mt_cuda_objects_on(&replay->objects, slot)};
-    if (!replay->first_sample[slot].time_ns)
-        replay->first_sample[slot] = replay->sample[slot];
-    const struct mt_sample *before = &replay->sample_at[slot];
-    uint64_t taken_ns = replay->taken_ns[slot];
-    if (replay->awaits_sample[slot] &&
+    if (!replay->samples.first[slot].time_ns)
+        replay->samples.first[slot] = replay->samples.last[slot];
+    const struct mt_sample *before = &replay->samples.at[slot];
+    uint64_t taken_ns = replay->taken.device_ns[slot];
+    if (replay->samples.awaited[slot] &&
         (!before->time_ns || event->time_ns - taken_ns <= taken_ns - before->time_ns ||
-         mt_sample_has_bytes_twice(before, &replay->sample[slot])))
-        replay->sample_at[slot] = replay->sample[slot];
-    replay->awaits_sample[slot] = 0;
+         mt_sample_has_bytes_twice(before, &replay->samples.last[slot])))
+        replay->samples.at[slot] = replay->samples.last[slot];
+    replay->samples.awaited[slot] = 0;
 }

@@ -9,12 +9,6 @@
 
 #include "replay.h"
 
-/* Return whether the slot's device has CUDA's blocks: PyTorch's allocator does not use it. */
-static inline bool mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned slot)
-{
-    return !replay->now[slot].event;
-}
-
 /* Return whether the event stands for blocks that are not told: it has only the totals. */
 static inline bool mt_is_of_others(const struct mt_event *event)
 {
@@ -30,19 +24,13 @@ static inline bool mt_replay_is_of_light(const struct mt_event *event)
 /* Count blocks that were left out, or learn where a node was made, in no phase. 0 or -ENOMEM. */
 static inline int mt_replay_light(struct mt_replay *replay, const struct mt_event *event)
 {
-    replay->thread = &replay->nobody;
+    replay->present.thread = &replay->present.nobody;
     if (event->kind == MT_NODE_NEW)
         return mt_tracker_node_made(&replay->tracker, event);
     return replay->question.whole_run
                ? mt_places_count(&replay->places[mt_device_slot(event->device)],
                                  replay->definitions, event)
                : 0;
-}
-
-/* Return the last time that memory ran out; NULL: it never did. */
-static inline const struct mt_oom *mt_replay_last_oom(const struct mt_replay *replay)
-{
-    return replay->n_ooms ? &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT] : NULL;
 }
 
 /* Take now as the moment, on the slot's device. */
@@ -66,7 +54,7 @@ int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block,
  * before the block's. 0 or -ENOMEM. */
 int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_end);
 
-/* mt_replay_note's part for ranges. */
+/* Do mt_replay_note's part for ranges. */
 int mt_replay_note_range(struct mt_replay *replay, unsigned slot, const struct mt_totals *now);
 
 /* Note the totals of the slot's device at its level. 0 or -ENOMEM. */
@@ -80,6 +68,13 @@ static inline int mt_replay_note(struct mt_replay *replay, unsigned slot,
                          replay->time_ns, now->allocated, now->reserved);
 }
 
+/* Take the last sample as the moment's, until one comes that is nearer. */
+static inline void mt_samples_take(struct mt_samples *samples, unsigned slot)
+{
+    samples->at[slot] = samples->last[slot];
+    samples->awaited[slot] = 1;
+}
+
 /* Handle an out-of-memory of PyTorch (0 or -ENOMEM); handle a sample of a device's memory. */
 int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event);
 void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event);
@@ -88,8 +83,8 @@ void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event);
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom);
 static inline void mt_replay_went_on(struct mt_replay *replay)
 {
-    if (replay->n_ooms)
-        replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on = 1;
+    if (replay->ooms.n)
+        replay->ooms.kept[(replay->ooms.n - 1) % MT_OOMS_KEPT].went_on = 1;
 }
 
 /* Handle an event of CUDA's own memory. 0 or -ENOMEM. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "replay.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/trace/scan.h"
 #include "replay-parts.h"
 #include "segments.h"
-#include "whole.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,20 +13,20 @@
 static void compare_total(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
 {
     uint64_t change = event->kind == MT_ALLOC ? event->ALLOC.size : -event->FREE.size;
-    if (!replay->now[slot].event)
+    const struct mt_totals *now = &replay->of_torch.now[slot];
+    if (!now->event)
         replay->unseen[slot] = event->ALLOC.allocated - change;
     else if (!mt_is_of_others(event))
-        replay->oddities.drift += replay->now[slot].allocated + change != event->ALLOC.allocated;
+        replay->oddities.drift += now->allocated + change != event->ALLOC.allocated;
 }
 
 void mt_replay_take_device(struct mt_replay *replay, unsigned slot)
 {
-    replay->at[slot] = replay->now[slot];
-    replay->at[slot].cuda_bytes = replay->cuda.heap.total[slot].bytes;
-    replay->cuda_at[slot] = replay->cuda_now[slot];
-    replay->sample_at[slot] = replay->sample[slot];
-    replay->awaits_sample[slot] = 1;
-    replay->taken_ns[slot] = replay->time_ns;
+    replay->of_torch.at[slot] = replay->of_torch.now[slot];
+    replay->of_torch.at[slot].cuda_bytes = replay->cuda.heap.total[slot].bytes;
+    replay->of_cuda.at[slot] = replay->of_cuda.now[slot];
+    mt_samples_take(&replay->samples, slot);
+    replay->taken.device_ns[slot] = replay->time_ns;
     mt_heap_remember(&replay->blocks, slot);
     mt_heap_remember(&replay->cuda.heap, slot);
     mt_heap_remember(&replay->cuda.mapped, slot);
@@ -38,10 +38,10 @@ __attribute__((cold)) void mt_replay_take_all(struct mt_replay *replay)
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         mt_replay_take_device(replay, slot);
     mt_host_take(&replay->host);
-    replay->taken = replay->question.moment.kind != MT_AT_OOM; /* the last one counts: take again */
-    replay->awaits_moment = 0;
-    replay->at_event = replay->events;
-    replay->at_time_ns = replay->time_ns;
+    replay->taken.is_over = replay->question.moment.kind != MT_AT_OOM;
+    replay->taken.is_awaited = 0;
+    replay->taken.event = replay->events;
+    replay->taken.time_ns = replay->time_ns;
 }
 
 /* Return whether the event is after a moment that is given by time or number. */
@@ -117,11 +117,11 @@ static void watch(struct mt_replay *replay, const struct mt_block *block)
 {
     if (!replay->question.address || replay->question.address - block->address >= block->size)
         return;
-    mt_block_copy(&replay->watched, block);
-    replay->n_watched++;
+    mt_block_copy(&replay->watched.last, block);
+    replay->watched.n++;
 }
 
-/* Without memory one is missing. */
+/* Note a gradient; without memory one is missing. */
 static void note_gradient(struct mt_replay *replay, const struct mt_block *block)
 {
     if (mt_is_kept_by_backward(block))
@@ -155,7 +155,7 @@ int mt_replay_conclude(struct mt_replay *replay, struct mt_block *block, int at_
 int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block,
                          const struct mt_event *event)
 {
-    if (mt_tracker_made(&replay->tracker, replay->thread, block, event, replay->events))
+    if (mt_tracker_made(&replay->tracker, replay->present.thread, block, event, replay->events))
         return -ENOMEM;
     return replay->question.whole_run
                ? mt_places_made(&replay->places[mt_device_slot(block->device)], replay->definitions,
@@ -199,7 +199,7 @@ static __attribute__((cold)) void note_reserved(struct mt_replay *replay,
 {
     unsigned slot = mt_device_slot(event->device);
     uint64_t lay_free = before->reserved - before->allocated;
-    struct mt_worst *worst = &replay->worst[slot];
+    struct mt_worst *worst = &replay->reserved.worst[slot];
     mt_timeline_reserve(&replay->timeline[slot], event->ALLOC.reserved - before->reserved,
                         replay->events);
     if (!made || event->ALLOC.reserved < before->reserved || before->reserved < before->allocated ||
@@ -223,17 +223,17 @@ static __attribute__((cold)) void note_reserved(struct mt_replay *replay,
 
 static __attribute__((noinline)) void new_peak(struct mt_replay *replay, unsigned slot)
 {
-    replay->peak[slot] = replay->now[slot];
+    replay->of_torch.peak[slot] = replay->of_torch.now[slot];
     if (replay->question.moment.kind == MT_AT_PEAK)
         mt_replay_take_device(replay, slot);
 }
 
-/* made: the block of an allocation. */
+/* Note the total. made: the block of an allocation. */
 static inline __attribute__((always_inline)) int note_total(struct mt_replay *replay, unsigned slot,
                                                             const struct mt_event *event,
                                                             const struct mt_block *made)
 {
-    struct mt_totals *now = &replay->now[slot];
+    struct mt_totals *now = &replay->of_torch.now[slot];
     uint64_t allocated = event->ALLOC.allocated, reserved = event->ALLOC.reserved;
     if (reserved != now->reserved)
         note_reserved(replay, now, event, made);
@@ -246,14 +246,14 @@ static inline __attribute__((always_inline)) int note_total(struct mt_replay *re
     now->reserved = reserved;
     now->known_bytes = replay->blocks.total[slot].bytes;
     now->cuda_bytes = replay->cuda.heap.total[slot].bytes;
-    if (replay->most_reserved[slot] < reserved)
-        replay->most_reserved[slot] = reserved;
-    if (mt_is_new_peak(&replay->peak[slot], allocated))
+    if (replay->reserved.most[slot] < reserved)
+        replay->reserved.most[slot] = reserved;
+    if (mt_is_new_peak(&replay->of_torch.peak[slot], allocated))
         new_peak(replay, slot);
     return mt_replay_note(replay, slot, now);
 }
 
-/* PyTorch begins to use a device: CUDA's allocations on it are no longer its blocks. */
+/* Begin anew as PyTorch begins to use a device: CUDA's allocations are no longer its blocks. */
 static __attribute__((cold)) void begin_blocks(struct mt_replay *replay, unsigned slot)
 {
     mt_spans_clear(&replay->spans[slot]);
@@ -277,7 +277,7 @@ static inline __attribute__((always_inline)) int reach(struct mt_replay *replay,
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
-    replay->unused = mt_requests_take_unused(&replay->thread->requests);
+    replay->present.unused = mt_requests_take_unused(&replay->present.thread->requests);
     mt_replay_went_on(replay);
     if (reach(replay, slot, event) || mt_heap_make_room(&replay->blocks))
         return -ENOMEM;
@@ -293,7 +293,7 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 static int on_free(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
-    replay->waits = mt_requests_take_wait(&replay->thread->requests);
+    replay->present.waits = mt_requests_take_wait(&replay->present.thread->requests);
     if (reach(replay, slot, event))
         return -ENOMEM;
     uint32_t *found = replay->blocks.slots ? mt_heap_locate(&replay->blocks, event->address) : NULL;
@@ -312,7 +312,7 @@ static bool is_label(unsigned kind)
 
 static int on_event(struct mt_replay *replay, const struct mt_event *event)
 {
-    if (replay->awaits_moment && is_past(replay, event))
+    if (replay->taken.is_awaited && is_past(replay, event))
         mt_replay_take_all(replay);
     replay->events++;
     replay->time_ns = event->time_ns;
@@ -320,8 +320,8 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         return 0;
     if (MT_UNLIKELY(!event->thread) && mt_replay_is_of_light(event))
         return mt_replay_light(replay, event);
-    replay->thread = mt_tracker_follow(&replay->tracker, event);
-    if (!replay->thread)
+    replay->present.thread = mt_tracker_follow(&replay->tracker, event);
+    if (!replay->present.thread)
         return -ENOMEM;
     switch (event->kind) {
     case MT_ALLOC:
@@ -347,7 +347,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_OBJECT_GONE:
         return mt_cuda_objects_event(&replay->objects, event);
     case MT_MEMORY_LIMIT:
-        replay->limit[mt_device_slot(event->device)] = event->MEMORY_LIMIT.limit;
+        replay->reserved.limit[mt_device_slot(event->device)] = event->MEMORY_LIMIT.limit;
         return 0;
     case MT_DEVICE_MEMORY:
         mt_replay_sample(replay, event);
@@ -355,7 +355,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_UNKNOWN_VALUE:
         return mt_uncomputed_add(&replay->uncomputed, replay->definitions, event);
     }
-    return mt_tracker_learn(&replay->tracker, replay->thread, event);
+    return mt_tracker_learn(&replay->tracker, replay->present.thread, event);
 }
 
 /* Prefetch what most events need first: their address's slot, the block in it, their stack. */
@@ -416,7 +416,7 @@ static void number_iterations(struct mt_replay *replay, unsigned slot)
 static int finish(struct mt_replay *replay)
 {
     int rc = 0;
-    if (!replay->taken && replay->question.moment.kind != MT_AT_PEAK &&
+    if (!replay->taken.is_over && replay->question.moment.kind != MT_AT_PEAK &&
         replay->question.moment.kind != MT_AT_OOM)
         mt_replay_take_all(replay);
     if (replay->survey.complete)
@@ -444,21 +444,21 @@ int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_
 {
     memset(replay, 0, sizeof *replay);
     replay->question = *question;
-    replay->awaits_moment =
+    replay->taken.is_awaited =
         question->moment.kind == MT_AT_TIME || question->moment.kind == MT_AT_EVENT;
     mt_survey_begin(&replay->survey, path);
     replay->definitions = mt_definitions_create();
     if (!replay->definitions)
         return -ENOMEM;
     replay->context = (struct mt_rule_context){.definitions = replay->definitions,
-                                               .ranges = &replay->tracker.ranges,
-                                               .lines = &replay->tracker.lines,
+                                               .tracker = &replay->tracker,
                                                .gradients = &replay->gradients,
                                                .user = question->rules,
                                                .memo = &replay->memo};
     replay->tracker.definitions = replay->definitions;
     replay->tracker.heap = &replay->blocks;
     replay->tracker.cuda = &replay->cuda.heap;
+    mt_spans_fold(replay->spans, MT_DEVICES, question->folds_spans);
     return 0;
 }
 

@@ -38,13 +38,15 @@ struct mt_life_watcher {
 /* A question to a trace. */
 struct mt_question {
     struct mt_moment moment;
-    const struct mt_user_rules *rules;   /* the caller's; NULL: none */
-    uint64_t address;                    /* of a block to watch; 0: none */
-    enum mt_property by;                 /* a report's grouping of blocks */
-    struct mt_filter filter;             /* contents of tables */
-    int one_device, device;              /* only this one, if one_device is set */
+    const struct mt_user_rules *rules; /* the caller's; NULL: none */
+    uint64_t address;                  /* of a block to watch; 0: none */
+    enum mt_property by;               /* a report's grouping of blocks */
+    struct mt_filter filter;           /* contents of tables */
+    bool one_device;                   /* only this one: */
+    int device;
     int whole_run;                       /* places, which takes a little longer */
-    int no_labels;                       /* ignore autograd's labels: stacks and lifetimes only */
+    bool folds_spans;                    /* the oldest iterations are only summed up (spans.h) */
+    bool no_labels;                      /* ignore autograd's labels: stacks and lifetimes only */
     const struct mt_watcher *watcher;    /* the caller's; NULL: none */
     const struct mt_life_watcher *lives; /* likewise */
 };
@@ -69,13 +71,13 @@ struct mt_sample {
     struct mt_cuda_object_counts objects;
 };
 
-/* Bytes of this process besides CUDA's allocations; other processes' too if NVML does not tell them
- * apart. */
+/* Return the bytes of this process besides CUDA's allocations; other processes' too if NVML does
+ * not tell them apart. */
 uint64_t mt_sample_besides(const struct mt_sample *sample);
 
-/* A sample that is taken within a call of CUDA, whose event comes later (of a free: before), has
- * its bytes twice: another sample, taken next to it, has less besides CUDA's allocations, although
- * no context and no module is missing there. */
+/* Return whether a sample has bytes twice: one that is taken within a call of CUDA, whose event
+ * comes later (of a free: before), does. Another sample, taken next to it, has less besides CUDA's
+ * allocations, although no context and no module is missing there. */
 bool mt_sample_has_bytes_twice(const struct mt_sample *sample, const struct mt_sample *other);
 
 /* PyTorch requested memory from CUDA although as many bytes were free in its pools: the case with
@@ -99,6 +101,60 @@ struct mt_oddities {
 /* Segments that were made while graphs were captured, bytes. */
 struct mt_graph_memory {
     uint64_t now, most;
+    uint64_t lowest;   /* CUDA's total in a server's last turn of capturing, where it was least */
+    uint64_t captured; /* added to it since */
+    uint8_t turn;      /* mt_when.turn; 0: none yet */
+};
+
+/* The parts of a replay. Each has one file that writes it, and stands for all devices by slot. */
+
+/* Totals of one level (replay.c; CUDA's: replay-cuda.c): after the last event, at the peak, and at
+ * the moment, which the heaps remember. event 0: nothing had happened yet. */
+struct mt_level {
+    struct mt_totals now[MT_DEVICES], peak[MT_DEVICES], at[MT_DEVICES];
+};
+
+/* What PyTorch's allocator reserves (segments.c, replay-oom.c). */
+struct mt_reserve {
+    uint64_t most[MT_DEVICES];
+    uint64_t limit[MT_DEVICES]; /* the most that it may reserve now; 0: the whole card */
+    struct mt_graph_memory graphs[MT_DEVICES];
+    struct mt_worst worst[MT_DEVICES];
+};
+
+/* The latest times that memory ran out (replay-oom.c). */
+struct mt_ooms {
+    struct mt_oom kept[MT_OOMS_KEPT];
+    uint64_t n;
+};
+
+/* Samples of the devices (replay-oom.c). */
+struct mt_samples {
+    struct mt_sample first[MT_DEVICES], last[MT_DEVICES];
+    struct mt_sample at[MT_DEVICES]; /* the nearest to the moment */
+    uint8_t awaited[MT_DEVICES];
+};
+
+/* The moment as it has passed (replay.c). */
+struct mt_taken {
+    uint64_t event, time_ns; /* except peaks: each device has its own */
+    uint64_t device_ns[MT_DEVICES];
+    bool is_over;    /* not that of an out-of-memory: the last one counts, so it is taken again */
+    bool is_awaited; /* it is an event or a time, and has not passed */
+};
+
+/* Blocks around question.address (replay.c). */
+struct mt_watched {
+    struct mt_block_copy last; /* size 0: none */
+    uint64_t n;
+};
+
+/* The event that is being replayed (replay.c). */
+struct mt_present {
+    struct mt_thread_state *thread;
+    struct mt_thread_state nobody; /* of events that no thread of the program made */
+    uint64_t unused;               /* bytes of an alloc's block: not requested */
+    bool waits;                    /* a free's block does, for other streams */
 };
 
 struct mt_replay {
@@ -106,49 +162,29 @@ struct mt_replay {
     struct mt_survey survey;
     struct mt_definitions *definitions;
     struct mt_summaries summaries; /* a compact copy's */
-    struct mt_heap blocks;         /* PyTorch's */
+    uint64_t events, time_ns;      /* so far; of the last one */
+    struct mt_present present;
+    struct mt_taken taken;
+    struct mt_level of_torch, of_cuda;
+    struct mt_heap blocks; /* PyTorch's */
     struct mt_cuda_level cuda;
     struct mt_tracker tracker;
-    struct mt_totals now[MT_DEVICES];      /* PyTorch's, after the last event */
-    struct mt_totals cuda_now[MT_DEVICES]; /* CUDA's */
-    struct mt_totals peak[MT_DEVICES], cuda_peak[MT_DEVICES];
-    /* At the moment, which the heaps remember. event 0: nothing had happened yet. */
-    struct mt_totals at[MT_DEVICES], cuda_at[MT_DEVICES];
     /* Of PyTorch's blocks, or of CUDA's if PyTorch's allocator does not use the device. */
     struct mt_spans spans[MT_DEVICES];
     struct mt_timeline timeline[MT_DEVICES];
     struct mt_places places[MT_DEVICES]; /* if question.whole_run */
     struct mt_equal_sets gradients;      /* without labels of gradients */
-    uint64_t most_reserved[MT_DEVICES];
-    struct mt_graph_memory graphs[MT_DEVICES];
-    uint64_t limit[MT_DEVICES]; /* the most that PyTorch may reserve now; 0: the whole card */
-    struct mt_worst worst[MT_DEVICES];
-    struct mt_oom ooms[MT_OOMS_KEPT]; /* the latest */
-    uint64_t n_ooms;
+    struct mt_reserve reserved;
+    struct mt_ooms ooms;
     struct mt_host host;
     struct mt_cuda_objects objects;
-    struct mt_sample first_sample[MT_DEVICES];
-    struct mt_sample sample[MT_DEVICES];    /* the last one */
-    struct mt_sample sample_at[MT_DEVICES]; /* the nearest to the moment */
+    struct mt_samples samples;
     struct mt_oddities oddities;
     struct mt_uncomputed uncomputed;
-    uint64_t unseen[MT_DEVICES];   /* bytes allocated before the recording began */
-    uint64_t at_event, at_time_ns; /* the moment, except peaks: each device has its own */
-    struct mt_block_copy watched;  /* the last block around question.address; size 0: none */
-    uint64_t n_watched;
-    /* the pass's own */
-    uint64_t events;                /* so far */
-    uint64_t time_ns;               /* of the last one */
-    struct mt_thread_state *thread; /* the present event's */
-    struct mt_thread_state nobody;  /* of events that no thread of the program made */
-    uint64_t unused;                /* bytes of the present alloc's block: not requested */
-    bool waits;                     /* the present free's block does, for other streams */
-    struct mt_rule_memo memo;       /* the context's */
+    uint64_t unseen[MT_DEVICES]; /* bytes allocated before the recording began */
+    struct mt_watched watched;
+    struct mt_rule_memo memo; /* the context's */
     struct mt_rule_context context;
-    int taken;         /* the moment has passed */
-    int awaits_moment; /* it is an event or a time, and has not passed */
-    uint8_t awaits_sample[MT_DEVICES];
-    uint64_t taken_ns[MT_DEVICES]; /* time of the device's moment */
 };
 
 /* Replay a whole trace. Return mt_scan's result. Call mt_replay_clear in any case. */
@@ -156,11 +192,35 @@ int mt_replay(const char *path, const struct mt_question *question, struct mt_re
               struct mt_trace_error *error);
 void mt_replay_clear(struct mt_replay *replay);
 
-/* Its parts, for other passes (follow.h): the begin, each batch in order, and the end, after which
- * only mt_replay_clear may follow. `replay`: a struct mt_replay. 0 or -ENOMEM. */
+/* Begin a replay by its parts, for other passes (follow.h): the begin, each batch in order, and the
+ * end, after which only mt_replay_clear may follow. `replay`: a struct mt_replay. 0 or -ENOMEM. */
 int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_question *question);
 int mt_replay_batch(void *replay, const struct mt_batch *batch);
 int mt_replay_end(struct mt_replay *replay);
+
+/* Return whether the slot's device has CUDA's blocks: PyTorch's allocator does not use it. */
+static inline bool mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned slot)
+{
+    return !replay->of_torch.now[slot].event;
+}
+
+/* Return the last time that memory ran out; NULL: it never did. */
+static inline const struct mt_oom *mt_replay_last_oom(const struct mt_replay *replay)
+{
+    return replay->ooms.n ? &replay->ooms.kept[(replay->ooms.n - 1) % MT_OOMS_KEPT] : NULL;
+}
+
+/* Return the number of the first out-of-memory that is kept. */
+static inline uint64_t mt_replay_first_oom(const struct mt_replay *replay)
+{
+    return replay->ooms.n > MT_OOMS_KEPT ? replay->ooms.n - MT_OOMS_KEPT : 0;
+}
+
+/* Return the totals of CUDA's allocations, or of PyTorch's. */
+static inline const struct mt_level *mt_replay_level(const struct mt_replay *replay, bool of_cuda)
+{
+    return of_cuda ? &replay->of_cuda : &replay->of_torch;
+}
 
 /* Return what names the blocks' properties. */
 static inline struct mt_naming mt_replay_naming(const struct mt_replay *replay)
@@ -170,5 +230,20 @@ static inline struct mt_naming mt_replay_naming(const struct mt_replay *replay)
 
 /* Return the facts for rules, as far as the trace has been read. */
 struct mt_rule_context mt_replay_context(const struct mt_replay *replay);
+
+/*
+ * Figures that need all events of a trace: a compact copy has them as lists of numbers (FORMAT.md,
+ * "Summary blocks").
+ */
+
+typedef int mt_tell(void *data, const struct mt_definition *definition);
+
+/* Report each list of a trace that was replayed with whole_run. Return tell's result if it is not
+ * 0. */
+int mt_whole_list(const struct mt_replay *whole, mt_tell *tell, void *data);
+
+/* Put, at the end of a replay of a compact copy, the lists in place of the copy's own figures. 0 or
+ * -ENOMEM. */
+int mt_whole_take(struct mt_replay *replay);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "segments.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "trace-format/cuda-apis.h"
 
 #define MIB (1ull << 20)
@@ -10,7 +11,8 @@ enum mt_pool mt_pool_of(uint64_t bytes)
     return bytes <= MT_SMALL_BLOCK ? MT_POOL_SMALL : MT_POOL_LARGE;
 }
 
-/* As c10/cuda/CUDACachingAllocator.cpp: get_allocation_size, and ExpandableSegment::map. */
+/* Return a segment's size as c10/cuda/CUDACachingAllocator.cpp does: get_allocation_size, and
+ * ExpandableSegment::map. */
 uint64_t mt_segment_size_for(uint64_t bytes, int expandable)
 {
     if (bytes <= MT_SMALL_BLOCK)
@@ -20,11 +22,7 @@ uint64_t mt_segment_size_for(uint64_t bytes, int expandable)
     return bytes < 10 * MIB ? 20 * MIB : (bytes + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
 }
 
-static int by_address(const void *left, const void *right)
-{
-    const struct mt_segment *a = left, *b = right;
-    return (a->address > b->address) - (a->address < b->address);
-}
+MT_ORDER(by_address, struct mt_segment, MT_RISING(address))
 
 static int collect(struct mt_segments *segments, size_t *capacity, const struct mt_heap *heap,
                    unsigned slot)
@@ -35,12 +33,12 @@ static int collect(struct mt_segments *segments, size_t *capacity, const struct 
             block->api == MT_API_CU_MEM_CREATE || /* its mappings have the addresses */
             mt_cuda_api_space(block->api) == MT_SPACE_TEAM)
             continue;
-        if (mt_grow(&segments->segment, capacity, segments->n + 1, sizeof *segments->segment))
+        if (MT_APPEND(segments->segment, *capacity, segments->n,
+                      (struct mt_segment){.address = block->address,
+                                          .size = block->size,
+                                          .pool = block->size == MT_SMALL_SEGMENT ? MT_POOL_SMALL
+                                                                                  : MT_POOL_LARGE}))
             return -ENOMEM;
-        segments->segment[segments->n++] = (struct mt_segment){
-            .address = block->address,
-            .size = block->size,
-            .pool = block->size == MT_SMALL_SEGMENT ? MT_POOL_SMALL : MT_POOL_LARGE};
     }
     return 0;
 }

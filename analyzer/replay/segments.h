@@ -32,7 +32,8 @@ struct mt_segments {
     uint64_t unplaced; /* bytes of blocks in no segment: the trace lacks some */
 };
 
-/* verdicts: a device's blocks by address; cuda: the level below. 0 or -ENOMEM. */
+/* Find the segments. verdicts: a device's blocks by address; cuda: the level below. 0 or -ENOMEM.
+ */
 int mt_segments_find(struct mt_segments *segments, const struct mt_cuda_level *cuda, unsigned slot,
                      const struct mt_verdict *verdicts, size_t n);
 void mt_segments_clear(struct mt_segments *segments);

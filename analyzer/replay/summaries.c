@@ -68,7 +68,7 @@ int mt_numbers_list(const struct mt_numbers *numbers, enum mt_summary what, int 
 
 int mt_summaries_add(struct mt_summaries *summaries, const struct mt_definition *definition)
 {
-    if (mt_grow(&summaries->part, &summaries->capacity, summaries->n + 1, sizeof *summaries->part))
+    if (MT_GROW(summaries->part, summaries->capacity, summaries->n))
         return -ENOMEM;
     unsigned char *bytes = malloc(definition->text_size + 1);
     if (!bytes)

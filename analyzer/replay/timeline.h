@@ -50,7 +50,7 @@ struct mt_timeline {
     size_t points;  /* after mt_timeline_finish */
 };
 
-/* A timeline of zeros is empty. mt_timeline_make allocates empty points. 0 or -ENOMEM. */
+/* Make a timeline, whose empty points it allocates; one of zeros is empty. 0 or -ENOMEM. */
 int mt_timeline_make(struct mt_timeline *timeline);
 void mt_timeline_clear(struct mt_timeline *timeline);
 

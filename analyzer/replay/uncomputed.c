@@ -21,7 +21,7 @@ int mt_uncomputed_add(struct mt_uncomputed *unknown, const struct mt_definitions
     while (i < unknown->n && mt_stack_place(definitions, unknown->line[i].stack) != place)
         i++;
     if (i == unknown->n) {
-        if (mt_grow(&unknown->line, &unknown->room, i + 1, sizeof *unknown->line))
+        if (MT_GROW(unknown->line, unknown->room, i))
             return -ENOMEM;
         unknown->line[unknown->n++] = (struct mt_uncomputed_line){.stack = stack};
     }
@@ -44,7 +44,7 @@ static uint64_t count_of(const struct mt_uncomputed_line *line, bool of_numbers)
     return of_numbers ? line->numbers : line->sizes;
 }
 
-/* "17 sizes at net.py:42", or "20 sizes at 3 lines, 17 of them at net.py:42" */
+/* Put "17 sizes at net.py:42", or "20 sizes at 3 lines, 17 of them at net.py:42" */
 static void put_where(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *unknown,
                       const struct mt_definitions *definitions, bool of_numbers)
 {

@@ -25,12 +25,12 @@ void mt_uncomputed_clear(struct mt_uncomputed *unknown);
 
 enum { MT_UNCOMPUTED_TEXT = 1024 };
 
-/* "17 sizes at net.py:42 forward hang on values that were not computed; the peak may be higher",
- * without an end; "": all are known. Return `out`. */
+/* Write "17 sizes at net.py:42 forward hang on values that were not computed; the peak may be
+ * higher", without an end; "": all are known. Return `out`. */
 const char *mt_uncomputed_text(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *unknown,
                                const struct mt_definitions *definitions);
 
-/* The same of integers that the program read, which may decide nothing. */
+/* Write the same of integers that the program read, which may decide nothing. */
 const char *mt_uncomputed_numbers_text(char out[MT_UNCOMPUTED_TEXT],
                                        const struct mt_uncomputed *unknown,
                                        const struct mt_definitions *definitions);

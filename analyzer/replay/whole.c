@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "whole.h"
 #include "replay-parts.h"
+#include "replay.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -30,7 +30,7 @@ static int take_oddities(struct mt_replay *replay, unsigned slot, const uint64_t
 
 static int get_worst(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
-    const struct mt_worst *worst = &replay->worst[slot];
+    const struct mt_worst *worst = &replay->reserved.worst[slot];
     if (i || !worst->times)
         return 0;
     const uint64_t numbers[] = {worst->times,  worst->time_ns,   worst->event,
@@ -44,15 +44,16 @@ static int take_worst(struct mt_replay *replay, unsigned slot, const uint64_t *n
 {
     uint32_t unlabelled = (uint32_t)number[8];
     int no_labels = replay->question.no_labels;
-    replay->worst[slot] = (struct mt_worst){.times = number[0],
-                                            .time_ns = number[1],
-                                            .event = number[2],
-                                            .wanted = number[3],
-                                            .lay_free = number[4],
-                                            .reserved = number[5],
-                                            .stack = no_labels ? unlabelled : (uint32_t)number[6],
-                                            .node_name = no_labels ? 0 : (uint32_t)number[7],
-                                            .unlabelled = unlabelled};
+    replay->reserved.worst[slot] =
+        (struct mt_worst){.times = number[0],
+                          .time_ns = number[1],
+                          .event = number[2],
+                          .wanted = number[3],
+                          .lay_free = number[4],
+                          .reserved = number[5],
+                          .stack = no_labels ? unlabelled : (uint32_t)number[6],
+                          .node_name = no_labels ? 0 : (uint32_t)number[7],
+                          .unlabelled = unlabelled};
     return 0;
 }
 
@@ -124,7 +125,7 @@ static int get_range(const struct mt_replay *replay, unsigned slot, size_t i, ui
     return 1;
 }
 
-/* If the copy has the same total at another time, the whole trace's came earlier. */
+/* Take a range: if the copy has the same total at another time, the whole trace's came earlier. */
 static int take_range(struct mt_replay *replay, unsigned slot, const uint64_t *number)
 {
     struct mt_ranges *ranges = &replay->tracker.ranges;
@@ -136,22 +137,22 @@ static int take_range(struct mt_replay *replay, unsigned slot, const uint64_t *n
     return mt_ranges_note(ranges, slot, (uint32_t)number[0], &most);
 }
 
-/* CUDA's allocated bytes at an out-of-memory; PyTorch's events have their own. */
+/* Get CUDA's allocated bytes at an out-of-memory; PyTorch's events have their own. */
 static int get_oom(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
-    if (slot || i >= MT_OOMS_KEPT || i >= replay->n_ooms)
+    if (slot || i >= MT_OOMS_KEPT || i >= replay->ooms.n)
         return 0;
-    number[0] = replay->ooms[i].time_ns;
-    number[1] = replay->ooms[i].allocated;
+    number[0] = replay->ooms.kept[i].time_ns;
+    number[1] = replay->ooms.kept[i].allocated;
     return 1;
 }
 
 static int take_oom(struct mt_replay *replay, unsigned slot, const uint64_t *number)
 {
     (void)slot;
-    for (size_t i = 0; i < MT_OOMS_KEPT && i < replay->n_ooms; i++)
-        if (replay->ooms[i].of_cuda && replay->ooms[i].time_ns == number[0])
-            replay->ooms[i].allocated = replay->ooms[i].reserved = number[1];
+    for (size_t i = 0; i < MT_OOMS_KEPT && i < replay->ooms.n; i++)
+        if (replay->ooms.kept[i].of_cuda && replay->ooms.kept[i].time_ns == number[0])
+            replay->ooms.kept[i].allocated = replay->ooms.kept[i].reserved = number[1];
     return 0;
 }
 
@@ -331,7 +332,7 @@ int mt_whole_take(struct mt_replay *replay)
     if (!mt_info(replay->definitions, "compact"))
         return 0;
     replay->oddities = (struct mt_oddities){0};
-    memset(replay->worst, 0, sizeof replay->worst);
+    memset(replay->reserved.worst, 0, sizeof replay->reserved.worst);
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
         for (size_t i = 0; !rc && i < LISTS; i++)
             rc = take_list(replay, &lists[i], slot);

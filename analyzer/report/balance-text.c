@@ -41,7 +41,7 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
     va_end(args);
 }
 
-/* "  since: 3 modules (18.00 MiB)": CUDA modules, with the bytes of their images. */
+/* Name "  since: 3 modules (18.00 MiB)": CUDA modules, with the bytes of their images. */
 static void name_since(char *text, size_t size, const struct mt_cuda_object_counts *since)
 {
     const struct {
@@ -64,8 +64,8 @@ static void name_since(char *text, size_t size, const struct mt_cuda_object_coun
     }
 }
 
-/* The first sample has the context; later samples add new objects, and code that was loaded at its
- * first use. */
+/* Print the runtime. The first sample has the context; later samples add new objects, and code that
+ * was loaded at its first use. */
 static void print_runtime(const struct mt_page *page, const struct mt_balance *balance)
 {
     char text[128], name[PART_WIDTH * 4 + 1];
@@ -88,7 +88,7 @@ static void print_sample(const struct mt_page *page, const struct mt_device *dev
             sample > at ? "later" : "earlier");
 }
 
-/* Segments in which PyTorch has no block. */
+/* Print segments in which PyTorch has no block. */
 static void print_empty(const struct mt_page *page, const struct mt_balance *balance)
 {
     char name[PART_WIDTH * 4 + 1], text[sizeof balance->empty->name + 16];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "blocks.h"
-#include "analyzer/findings/filtered.h"
+#include "analyzer/findings/analysis.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/print/json.h"
+#include "report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -45,15 +45,18 @@ void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct
     for (size_t i = 0; i < analysis->n_devices; i++) {
         const struct mt_device *device = &analysis->devices[i];
         char name[MT_SIZE_TEXT], size[MT_SIZE_TEXT], count[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
-        fprintf(out, "%s%s: %s in %s blocks at %s\n", i ? "\n" : "",
+        fprintf(out, "%s%s: %s in %s block%s at %s\n", i ? "\n" : "",
                 mt_device_text(name, device->device), mt_size_text(size, device->at.allocated),
-                mt_count_text(count, device->n_verdicts), mt_time_text(time, device->at.time_ns));
+                mt_count_text(count, device->n_verdicts), device->n_verdicts == 1 ? "" : "s",
+                mt_time_text(time, device->at.time_ns));
         size_t n;
         struct mt_verdict *rows = mt_filtered_rows(device, &analysis->replay.question.filter,
                                                    analysis->replay.definitions, &n);
         if (n)
             fprintf(out, "%-14s %11s  %-15s %9s  %-46s  %s\n", "address", "bytes", "category",
                     "age", "rule", "line");
+        else if (rows && device->n_verdicts)
+            fputs(MT_NO_MATCH, out);
         for (size_t j = 0; rows && j < n; j++)
             print_row(analysis, device, &rows[j], out, style);
         free(rows);
@@ -157,10 +160,10 @@ static json_t *moment_object(const struct mt_analysis *analysis)
     const struct mt_replay *replay = &analysis->replay;
     const struct mt_device *main = mt_analysis_main_device(analysis);
     int own = replay->question.moment.kind == MT_AT_PEAK;
-    return json_pack("{s:s, s:o, s:o}", "moment", mt_moment_name(replay->question.moment.kind),
-                     "time_ns",
-                     mt_json_number(own ? main ? main->at.time_ns : 0 : replay->at_time_ns),
-                     "event", mt_json_number(own ? main ? main->at.event : 0 : replay->at_event));
+    return json_pack(
+        "{s:s, s:o, s:o}", "moment", mt_moment_name(replay->question.moment.kind), "time_ns",
+        mt_json_number(own ? main ? main->at.time_ns : 0 : replay->taken.time_ns), "event",
+        mt_json_number(own ? main ? main->at.event : 0 : replay->taken.event));
 }
 
 int mt_blocks_json(const struct mt_analysis *analysis, FILE *out)

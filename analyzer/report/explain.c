@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "explain.h"
 #include "analyzer/print/page.h"
 #include "analyzer/support/demangle.h"
+#include "report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@ static const char *const evidence_texts[MT_EVIDENCE_COUNT] = {
 #undef TEXT
 };
 
-/* "backward of iteration 3" */
+/* Write "backward of iteration 3" */
 static void when_text(char *out, size_t size, const struct mt_device *device,
                       const struct mt_when *when)
 {
@@ -151,19 +151,19 @@ int mt_explain_address(const struct mt_analysis *analysis, FILE *out, const stru
                 continue;
             fprintf(out, "Live at %s. Blocks at this address in the whole run: %s.\n",
                     mt_time_text(time, device->at.time_ns),
-                    mt_count_text(count, replay->n_watched));
+                    mt_count_text(count, replay->watched.n));
             print_block(&page, device, verdict->block, verdict->rule);
             return 0;
         }
     }
-    for (size_t i = 0; i < analysis->n_devices && replay->n_watched; i++) {
+    for (size_t i = 0; i < analysis->n_devices && replay->watched.n; i++) {
         const struct mt_device *device = &analysis->devices[i];
-        if (device->device != replay->watched.block.device)
+        if (device->device != replay->watched.last.block.device)
             continue;
         fprintf(out, "Not live at %s. This is the last of the %s blocks at this address.\n",
-                mt_time_text(time, device->at.time_ns), mt_count_text(count, replay->n_watched));
-        print_block(&page, device, &replay->watched.block,
-                    mt_classify(&device->context, &replay->watched.block));
+                mt_time_text(time, device->at.time_ns), mt_count_text(count, replay->watched.n));
+        print_block(&page, device, &replay->watched.last.block,
+                    mt_classify(&device->context, &replay->watched.last.block));
         return 0;
     }
     return -ENOENT;

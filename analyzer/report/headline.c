@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "headline.h"
 #include "analyzer/findings/oom.h"
 #include "analyzer/print/page.h"
 #include "analyzer/support/text.h"
+#include "report.h"
 
 #include <stdlib.h>
 
@@ -20,9 +20,9 @@ static void put_line(FILE *out, const struct mt_definitions *definitions, uint32
 static void say_oom(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_replay *replay = &analysis->replay;
-    if (!replay->n_ooms)
+    const struct mt_oom *oom = mt_replay_last_oom(replay);
+    if (!oom)
         return;
-    const struct mt_oom *oom = &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT];
     char wanted[MT_SIZE_TEXT], device[MT_SIZE_TEXT];
     uint32_t line = mt_oom_line(replay->definitions, oom);
     fprintf(out, "Memory ran out on %s: %s was requested", mt_device_text(device, oom->device),
@@ -44,7 +44,7 @@ static const struct mt_site *largest_of(const struct mt_device *device, enum mt_
     return NULL;
 }
 
-/* "most of it from train.py:12 main", if one line has more than half of the bytes. */
+/* Say "most of it from train.py:12 main", if one line has more than half of the bytes. */
 static void say_line(const struct mt_analysis *analysis, const struct mt_site *site, uint64_t bytes,
                      FILE *out)
 {
@@ -54,7 +54,7 @@ static void say_line(const struct mt_analysis *analysis, const struct mt_site *s
     put_line(out, analysis->replay.definitions, site->stack);
 }
 
-/* "other" explains nothing: then only name the line. */
+/* Say what fills the memory. "other" explains nothing: then only name the line. */
 static void say_what_fills(const struct mt_analysis *analysis, const struct mt_device *device,
                            FILE *out)
 {
@@ -141,11 +141,15 @@ static void say_free(const struct mt_device *device, FILE *out)
           out);
 }
 
-/* An answer that could be too small says so first. */
-static void say_uncomputed(const struct mt_analysis *analysis, FILE *out)
+/* Say first that an answer could be too small. */
+static void say_doubts(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_replay *replay = &analysis->replay;
-    char text[MT_UNCOMPUTED_TEXT];
+    char text[MT_UNCOMPUTED_TEXT], count[MT_SIZE_TEXT];
+    uint64_t lost = mt_survey_lost(&replay->survey);
+    if (lost)
+        fprintf(out, "%s event%s lost; the peak may be higher, and other numbers may be wrong.\n",
+                mt_count_text(count, lost), lost == 1 ? " was" : "s were");
     if (*mt_uncomputed_text(text, &replay->uncomputed, replay->definitions))
         fprintf(out, "%s.\n", text);
     if (*mt_uncomputed_numbers_text(text, &replay->uncomputed, replay->definitions))
@@ -155,7 +159,7 @@ static void say_uncomputed(const struct mt_analysis *analysis, FILE *out)
 void mt_headline(const struct mt_analysis *analysis, FILE *out)
 {
     const struct mt_device *device = mt_analysis_main_device(analysis);
-    say_uncomputed(analysis, out);
+    say_doubts(analysis, out);
     say_oom(analysis, out);
     if (!device)
         return;
@@ -175,8 +179,7 @@ static void put_sentences(const struct mt_page *page,
     if (!sentences)
         return;
     say(page->analysis, sentences);
-    fclose(sentences);
-    if (!text || !*text) {
+    if (mt_close_memory(sentences) || !*text) {
         free(text);
         return;
     }
@@ -193,7 +196,7 @@ void mt_page_headline(const struct mt_page *page)
     put_sentences(page, mt_headline);
 }
 
-void mt_page_uncomputed(const struct mt_page *page)
+void mt_page_doubts(const struct mt_page *page)
 {
-    put_sentences(page, say_uncomputed);
+    put_sentences(page, say_doubts);
 }

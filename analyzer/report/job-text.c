@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job-report.h"
 
-#include "analyzer/findings/imbalance.h"
+#include "analyzer/findings/job.h"
 #include "analyzer/print/page.h"
 #include "report.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Return whether titles say more than hosts: there is one host, and a process has a title. A line
+ * has no room for both. */
+static bool find_titles(const struct mt_job_rank *ranks, size_t n)
+{
+    bool has_titles = false;
+    for (size_t i = 0; i < n; i++) {
+        has_titles |= *ranks[i].title != '\0';
+        if (strcmp(ranks[i].host, ranks->host) || ranks[i].stands_for > 0)
+            return false;
+    }
+    return has_titles;
+}
 
 static enum mt_category largest(const struct mt_job_rank *rank)
 {
@@ -16,11 +30,14 @@ static enum mt_category largest(const struct mt_job_rank *rank)
     return (enum mt_category)best;
 }
 
-static void print_line(const struct mt_job_rank *rank, FILE *out, const struct mt_style *style)
+static void print_line(const struct mt_job_rank *rank, bool has_titles, enum mt_certainty *least,
+                       FILE *out, const struct mt_style *style)
 {
     char size[MT_SIZE_TEXT], of[MT_SIZE_TEXT], host[64];
     if (rank->stands_for > 0)
         snprintf(host, sizeof host, "%s", mt_count_text(size, (uint64_t)rank->stands_for));
+    else if (has_titles)
+        mt_safe_text(host, sizeof host, rank->title, 11, MT_CUT_BEGIN, style);
     else
         mt_safe_text(host, sizeof host, rank->host, 11, MT_CUT_END, style);
     if (rank->rank >= 0)
@@ -34,7 +51,7 @@ static void print_line(const struct mt_job_rank *rank, FILE *out, const struct m
     enum mt_category most = largest(rank);
     fprintf(out, " %6d %11s  %-14s %s %c%s\n", rank->device, mt_size_text(size, rank->allocated),
             rank->phase, mt_size_text(of, rank->category[most]),
-            mt_certainty_mark(rank->certainty[most]), mt_categories[most].label);
+            mt_certainty_row(least, rank->certainty[most]), mt_categories[most].label);
 }
 
 /* Print how many processes there are, or ranks for which they stand. Return whether all stand for
@@ -62,13 +79,39 @@ static void print_ended(const struct mt_job_rank *rank, FILE *out, const struct 
     if (rank->ended.how == MT_ENDED_WHOLE)
         return;
     mt_safe_text(safe, sizeof safe, mt_ended_text(text, &rank->ended), 0, MT_CUT_END, style);
-    mt_colour(out, style, 160);
+    if (!rank->ended.is_by_starter)
+        mt_colour(out, style, 160);
     if (rank->rank >= 0)
-        fprintf(out, "Rank %ld ended: %s.", rank->rank, safe);
+        fprintf(out, "Rank %ld", rank->rank);
     else
-        fprintf(out, "Process %ld ended: %s.", strtol(rank->pid, NULL, 10), safe);
+        fprintf(out, "Process %ld", strtol(rank->pid, NULL, 10));
+    fprintf(out, " ended: %s.", safe);
     mt_colour(out, style, 0);
     putc('\n', out);
+}
+
+/* Print which processes shared a card: their peaks add up there, at most. */
+static void print_shared(const struct mt_job_rank *ranks, size_t n, FILE *out,
+                         const struct mt_style *style)
+{
+    char text[512], host[64], together[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    struct mt_card_share share;
+    for (size_t i = 0; i < n; i++) {
+        if (!mt_card_share_find(&share, ranks, n, i))
+            continue;
+        mt_safe_text(host, sizeof host, ranks[i].host, 40, MT_CUT_END, style);
+        snprintf(
+            text, sizeof text,
+            "%s processes shared device %d of %s. Their peaks, maybe not at one time, are %s "
+            "together.%s",
+            mt_count_text(count, share.n), ranks[i].device, host,
+            mt_size_text(together, share.peaks),
+            ranks[i].is_simulated
+                ? " Each ran on a simulated card of its own: what one took was free for the others."
+                : "");
+        putc('\n', out);
+        mt_put_wrapped(out, text, 80, style);
+    }
 }
 
 /* Compare with the median rank: a mean would hide an outlier. */
@@ -79,8 +122,16 @@ static void print_imbalance(const struct mt_job_rank *ranks, size_t n, FILE *out
     struct mt_imbalance imbalance;
     if (mt_imbalance_find(&imbalance, ranks, n, mt_job_highest(ranks, n)))
         return;
-    if (!imbalance.above) {
+    bool is_one = true;
+    for (size_t i = 0; i < n; i++)
+        is_one &= !ranks[i].has_device || ranks[i].allocated == imbalance.median;
+    if (is_one) {
         fputs("\nAll ranks have the same peak.\n", out);
+        return;
+    }
+    if (!imbalance.above) {
+        fprintf(out, "\nNo rank is above the median rank's peak, %s.\n",
+                mt_size_text(middle, imbalance.median));
         return;
     }
     if (imbalance.category[imbalance.most] > 0)
@@ -101,16 +152,17 @@ void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_anal
         print_ended(&ranks[i], out, style);
     mt_page_headline(&page);
     bool stand_for_ranks = print_count(ranks, n, out);
+    bool has_titles = find_titles(ranks, n);
     fprintf(out, "\n\n%4s  %-11s %6s %11s  %-14s %s\n", "rank",
-            stand_for_ranks ? "stands for" : "host", "device", "peak", "in", "mostly");
+            stand_for_ranks ? "stands for"
+            : has_titles    ? "title"
+                            : "host",
+            "device", "peak", "in", "mostly");
     enum mt_certainty least = MT_CERTAIN;
-    for (size_t i = 0; i < n; i++) {
-        print_line(&ranks[i], out, style);
-        enum mt_certainty own = ranks[i].certainty[largest(&ranks[i])];
-        least = own > least ? own : least;
-    }
-    if (least > MT_CERTAIN)
-        fprintf(out, " %s\n", mt_certainty_legend);
+    for (size_t i = 0; i < n; i++)
+        print_line(&ranks[i], has_titles, &least, out, style);
+    mt_certainty_legend(out, " ", least);
+    print_shared(ranks, n, out, style);
     print_imbalance(ranks, n, out, style);
     fputs("\nThe process with the highest peak:\n\n", out);
     mt_page_ended(&page);

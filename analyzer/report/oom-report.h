@@ -11,7 +11,7 @@
 void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
                  const struct mt_style *style);
 
-/* Its first lines: what ran out, why, what to do; and an empty line. */
+/* Print its first lines: what ran out, why, what to do; and an empty line. */
 void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
                     const struct mt_style *style);
 
@@ -21,11 +21,7 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
                      char *out, size_t size);
 void mt_oom_cause(const struct mt_oom_story *story, char *out, size_t size);
 
-/* Write how advice that serves the request was tried, and how far the run comes with it. */
-void mt_oom_reach_text(char *out, size_t size, const struct mt_oom_story *story,
-                       const struct mt_advice *advice);
-
-/* Schema memtap.oom/1 (memtap-oom(1)). 0, -ENOMEM, or -EIO. */
+/* Print schema memtap.oom/1 (memtap-oom(1)). 0, -ENOMEM, or -EIO. */
 int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out);
 
 #endif

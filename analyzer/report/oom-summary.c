@@ -36,7 +36,8 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
     snprintf(out + used, size - used, " by %s", where);
 }
 
-/* The first cause that holds. */
+/* Print the first cause that holds. The pieces are none where a replay with expandable segments
+ * does not serve the request either. */
 void mt_oom_cause(const struct mt_oom_story *story, char *out, size_t size)
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
@@ -48,6 +49,10 @@ void mt_oom_cause(const struct mt_oom_story *story, char *out, size_t size)
         snprintf(out, size,
                  "the program's memory fraction lets PyTorch reserve %s; %s of that are left",
                  mt_size_text(a, story->limit), mt_size_text(b, story->on_card));
+    else if (story->is_in_pieces && story->more && !story->would_fit_expandable)
+        snprintf(out, size,
+                 "the card is full: %s is allocated, %s more would have served this request",
+                 mt_size_text(a, oom->allocated), mt_size_text(b, story->more));
     else if (story->is_in_pieces)
         snprintf(out, size, "%s is free, in pieces that are too small: fragmentation",
                  mt_size_text(a, story->usable + story->on_card));
@@ -60,14 +65,26 @@ void mt_oom_cause(const struct mt_oom_story *story, char *out, size_t size)
                  mt_size_text(c, story->on_card));
 }
 
-/* Return whether advice comes before other advice: what was replayed to serve the request, then
- * what is modelled to come further, then the order in which it stands, which is that of its cost.
- */
+/* Return whether advice comes before other advice: what comes beyond the request at all, if that is
+ * known of any; then what was replayed to serve the request, then what is modelled to come further,
+ * then the order in which it stands, which is that of its cost. */
 static bool is_better(const struct mt_advice *one, const struct mt_advice *other)
 {
+    bool goes_on = one->reach > MT_REACH_REQUEST, other_goes_on = other->reach > MT_REACH_REQUEST;
+    if (goes_on != other_goes_on)
+        return goes_on;
     if (one->is_replayed != other->is_replayed)
         return one->is_replayed;
     return one->reach > other->reach;
+}
+
+/* Return the cheapest advice of which is not known whether it serves. */
+static const struct mt_advice *first_unknown(const struct mt_oom_story *story)
+{
+    for (size_t i = 0; i < story->n_advice; i++)
+        if (story->advice[i].served == MT_SERVED_UNKNOWN)
+            return &story->advice[i];
+    return NULL;
 }
 
 static const struct mt_advice *best_of(const struct mt_oom_story *story,
@@ -84,12 +101,15 @@ static const struct mt_advice *best_of(const struct mt_oom_story *story,
     return best;
 }
 
-void mt_oom_reach_text(char *out, size_t size, const struct mt_oom_story *story,
-                       const struct mt_advice *advice)
+/* Write how advice that serves the request was tried, and how far the run comes with it. */
+static void oom_reach_text(char *out, size_t size, const struct mt_oom_story *story,
+                           const struct mt_advice *advice)
 {
     const char *how = advice->is_replayed ? "replayed" : "modelled";
-    if (advice->reach <= MT_REACH_REQUEST && story->rest.known <= MT_REACH_REQUEST)
-        snprintf(out, size, "%s: served", how);
+    if (advice->served == MT_SERVED_UNKNOWN)
+        snprintf(out, size, "%s: may be served", how);
+    else if (advice->reach <= MT_REACH_REQUEST && story->rest.known <= MT_REACH_REQUEST)
+        snprintf(out, size, "%s: this request is served; what follows is not known", how);
     else if (advice->reach <= MT_REACH_REQUEST)
         snprintf(out, size, "%s: this request only, then memory runs out again", how);
     else
@@ -107,13 +127,13 @@ static void put_remedy(FILE *out, const char *label, const struct mt_oom_story *
                        const struct mt_advice *advice, const struct mt_style *style)
 {
     char text[512], reach[120];
-    mt_oom_reach_text(reach, sizeof reach, story, advice);
+    oom_reach_text(reach, sizeof reach, story, advice);
     if (advice->set)
         snprintf(text, sizeof text, "%s export %s=%s (%s)", label, story->variable, advice->set,
                  reach);
     else
         snprintf(text, sizeof text, "%s %s%s%s (%s)", label, advice->what,
-                 *advice->modules ? " of " : "", advice->modules, reach);
+                 *advice->modules ? " of " : "", mt_modules_words(advice->modules), reach);
     put(out, text, style);
 }
 
@@ -128,8 +148,11 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     put(out, text, style);
     const struct mt_advice *first = best_of(story, NULL);
     const struct mt_advice *other = first ? best_of(story, first) : NULL;
+    const struct mt_advice *unknown = first ? NULL : first_unknown(story);
     if (first)
         put_remedy(out, "Do:", story, first, style);
+    else if (unknown)
+        put_remedy(out, "Try:", story, unknown, style);
     else if (story->oom->of_cuda)
         put(out, "Do: request less, or free some of what is listed below first", style);
     else

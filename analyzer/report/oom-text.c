@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/print/page.h"
 #include "analyzer/support/demangle.h"
-#include "analyzer/trace/source-line.h"
+#include "analyzer/trace/definitions.h"
 #include "oom-report.h"
 
 enum { CALLERS = 6 }; /* shown of the requesting line */
@@ -109,7 +109,7 @@ static void print_totals(const struct mt_page *page, const struct mt_oom_story *
             mt_size_text(c, story->cached));
 }
 
-/* Why the free memory did not help. */
+/* Print why the free memory did not help. */
 static void print_pieces(const struct mt_page *page, const struct mt_oom_story *story)
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
@@ -139,7 +139,7 @@ static void print_pieces(const struct mt_page *page, const struct mt_oom_story *
                 mt_size_text(a, story->fitting));
 }
 
-/* A new segment must be one piece of the card's free memory. */
+/* Print the card. A new segment must be one piece of its free memory. */
 static void print_card(const struct mt_page *page, const struct mt_oom_story *story)
 {
     char free_text[MT_SIZE_TEXT], segment[MT_SIZE_TEXT], limit[MT_SIZE_TEXT];
@@ -232,7 +232,8 @@ static void print_advice(const struct mt_page *page, const struct mt_oom_story *
     for (size_t i = 0; i < story->n_advice; i++) {
         const struct mt_advice *advice = &story->advice[i];
         bool is_far = advice->served == MT_SERVED_YES && rest->known > MT_REACH_REQUEST;
-        mt_safe_text(modules, sizeof modules, advice->modules, 24, MT_CUT_END, page->style);
+        mt_safe_text(modules, sizeof modules, mt_modules_words(advice->modules), 24, MT_CUT_END,
+                     page->style);
         fprintf(page->out, "  %-18s  %s  ",
                 is_far ? mt_reach_words[advice->reach] : outcomes[advice->served],
                 advice->is_replayed ? "replayed" : "modelled");
@@ -248,19 +249,24 @@ static void print_advice(const struct mt_page *page, const struct mt_oom_story *
     }
     if (rest->known == MT_REACH_REQUEST)
         fputs("What the program would have requested next is not known.\n", page->out);
+    if (rest->evaluates)
+        fputs(
+            "memtap takes this forward for an evaluation: no backward has followed the line that\n"
+            "called the model, and one has followed others. Programs often checkpoint nothing "
+            "there.\n",
+            page->out);
 }
 
 static void print_others(const struct mt_page *page)
 {
     const struct mt_replay *replay = &page->analysis->replay;
-    uint64_t kept = replay->n_ooms < MT_OOMS_KEPT ? replay->n_ooms : MT_OOMS_KEPT;
     char time[MT_SIZE_TEXT], wanted[MT_SIZE_TEXT], place[1024];
-    if (replay->n_ooms < 2)
+    if (replay->ooms.n < 2)
         return;
     fprintf(page->out, "\nMemory ran out %llu times. The earlier times:\n",
-            (unsigned long long)replay->n_ooms);
-    for (uint64_t i = replay->n_ooms - kept; i + 1 < replay->n_ooms; i++) {
-        const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
+            (unsigned long long)replay->ooms.n);
+    for (uint64_t i = mt_replay_first_oom(replay); i + 1 < replay->ooms.n; i++) {
+        const struct mt_oom *oom = &replay->ooms.kept[i % MT_OOMS_KEPT];
         mt_page_place(page, mt_oom_line(page->definitions, oom), place, sizeof place,
                       page->width - 51);
         fprintf(page->out, "  %9s  %11s requested, %-10s %s\n", mt_time_text(time, oom->time_ns),
@@ -272,7 +278,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
                  const struct mt_style *style)
 {
     struct mt_page page = mt_page_of(analysis, out, style);
-    mt_page_uncomputed(&page);
+    mt_page_doubts(&page);
     mt_oom_summary(story, analysis, out, style);
     mt_page_ended(&page);
     mt_page_head(&page);

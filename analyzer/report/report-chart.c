@@ -33,7 +33,7 @@ static const struct {
     {MT_CATEGORY_TEMPORARIES, 't'},     {MT_CATEGORY_OTHER, '.'},
 };
 
-/* The user's categories are above memtap's, in order of definition. */
+/* Return the category: the user's are above memtap's, in order of definition. */
 static unsigned category_of(unsigned layer)
 {
     return layer < MT_CATEGORY_COUNT ? own_layers[layer].category : layer;
@@ -137,7 +137,7 @@ static uint64_t iteration_at(const struct chart *chart, size_t x, uint64_t every
     return last > before ? last : before || !now ? 0 : 1;
 }
 
-/* 1, 2, 5, 10, 20, ... */
+/* Return the next of 1, 2, 5, 10, 20, ... */
 static uint64_t next_round(uint64_t number)
 {
     uint64_t digit = number;

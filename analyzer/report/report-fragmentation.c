@@ -26,7 +26,7 @@ void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
     }
 }
 
-/* The worst moment of the run: PyTorch reserved more while enough memory was free. */
+/* Print the worst moment of the run: PyTorch reserved more while enough memory was free. */
 static void print_worst(const struct mt_page *page, const struct mt_device *device)
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT], name[256] = "", place[1024];
@@ -52,7 +52,7 @@ static void print_worst(const struct mt_page *page, const struct mt_device *devi
     fprintf(page->out, "        %s%s\n", *name ? "of " : "", place);
 }
 
-/* The first and the last iteration, each at its peak. */
+/* Print the first and the last iteration, each at its peak. */
 static void print_trend(const struct mt_page *page, const struct mt_device *device)
 {
     struct mt_free_trend trend = mt_spans_free_trend(device->spans);
@@ -74,7 +74,8 @@ void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *d
         return;
     fprintf(page->out, "\nFragmentation: %.1f %% of the reserved memory is free",
             100.0 * (double)device->cached / (double)device->at.reserved);
-    if (!device->segments.n || device->segments.unplaced) {
+    /* More free in pieces than at all: what PyTorch says of itself and its segments disagree. */
+    if (!device->segments.n || device->segments.unplaced || in_pieces > device->cached) {
         fputs(".\n", page->out);
         print_worst(page, device);
         print_trend(page, device);

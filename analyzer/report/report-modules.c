@@ -2,6 +2,7 @@
 /* The tree of torch.nn modules, each with all its parts. */
 #include "analyzer/classify/modules.h"
 #include "analyzer/print/page.h"
+#include "analyzer/support/search.h"
 #include "analyzer/support/to-integer.h"
 
 #include <stdlib.h>
@@ -15,9 +16,7 @@ static int by_bytes(const void *left, const void *right, void *nodes)
 {
     const struct mt_module_node *a = (struct mt_module_node *)nodes + *(const uint32_t *)left;
     const struct mt_module_node *b = (struct mt_module_node *)nodes + *(const uint32_t *)right;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? 1 : -1;
-    return a < b ? -1 : a > b; /* a module comes before its parts */
+    return MT_FALLING(bytes) ?: MT_COMPARE(a, b); /* a module comes before its parts */
 }
 
 /* List the nodes of the tree after equal layers were merged, without node 0. */
@@ -87,7 +86,7 @@ static void print_row(const struct mt_page *page, const struct mt_module_node *n
     fprintf(page->out, " %3u %%  %s\n", share, shown);
 }
 
-/* A module whose only part has all its bytes is shown in one row with it. */
+/* Return the only part of a module, which is shown in one row with it if it has all its bytes. */
 static uint32_t only_part(const struct mt_module_tree *tree, uint32_t at)
 {
     uint32_t child = tree->node[at].first_child;
@@ -95,7 +94,8 @@ static uint32_t only_part(const struct mt_module_tree *tree, uint32_t at)
                                                                                              : 0;
 }
 
-/* of: the path of the parent; "" for an outermost module, whose class does not belong to paths. */
+/* Print the parts. of: the path of the parent; "" for an outermost module, whose class does not
+ * belong to paths. */
 static void print_parts(const struct mt_page *page, const struct mt_module_tree *tree,
                         const char *is_shown, uint32_t parent, const char *of)
 {

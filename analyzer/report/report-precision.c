@@ -8,7 +8,7 @@ static double share(uint64_t bytes, const struct mt_precision *precision)
     return (double)bytes / (double)precision->parameters;
 }
 
-/* "bfloat16"; "4 bytes" if only the size is known. */
+/* Return "bfloat16"; "4 bytes" if only the size is known. */
 static const char *element_text(char out[MT_SIZE_TEXT], const struct mt_precision_row *row)
 {
     if (row->dtype)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report's parts on the program's own names: ranges and marks. */
 #include "analyzer/print/page.h"
+#include "analyzer/support/search.h"
 
 #include <stdlib.h>
 
@@ -22,13 +23,7 @@ struct row {
     uint64_t captures; /* of CUDA graphs, which it stands for; 0: it is a range */
 };
 
-static int by_most(const void *left, const void *right)
-{
-    const struct row *a = left, *b = right;
-    if (a->most->bytes != b->most->bytes)
-        return a->most->bytes < b->most->bytes ? 1 : -1;
-    return (a->path > b->path) - (a->path < b->path);
-}
+MT_ORDER(by_most, struct row, MT_FALLING(most->bytes) ?: MT_RISING(path))
 
 /* Collect the ranges directly inside a path that used the device. */
 static size_t inside(const struct mt_ranges *ranges, unsigned slot, uint32_t parent,
@@ -60,7 +55,8 @@ static size_t choose(const struct mt_ranges *ranges, unsigned slot, uint32_t *ar
     return n;
 }
 
-/* A server captures hundreds of graphs: give them one row, the highest's, which comes first. */
+/* Join captures: a server captures hundreds of graphs: give them one row, the highest's, which
+ * comes first. */
 static size_t join_captures(const struct mt_page *page, struct row *rows, size_t n)
 {
     const struct mt_ranges *ranges = &page->analysis->replay.tracker.ranges;

@@ -36,6 +36,8 @@ void mt_page_serving(const struct mt_page *page, const struct mt_device *device)
     print_term(page, budget->activations, "activations: the profile run's peak, less what it left");
     print_term(page, device->category[MT_CATEGORY_KV_CACHE].bytes, "kv cache");
     print_term(page, budget->graphs, graphs);
+    print_term(page, budget->captured,
+               "what capturing took: these, and workspaces (as vLLM's graph pool memory)");
     print_term(page, balance->runtime + balance->cuda,
                "outside PyTorch: context, CUDA modules, libraries");
     print_term(page, balance->others, "other processes");

@@ -2,7 +2,7 @@
 #include "analyzer/findings/oom.h"
 #include "analyzer/print/page.h"
 #include "analyzer/support/demangle.h"
-#include "analyzer/trace/source-line.h"
+#include "analyzer/trace/definitions.h"
 #include "report.h"
 
 #include <stdbool.h>
@@ -20,9 +20,9 @@ static void print_oom(const struct mt_page *page)
     const struct mt_replay *replay = &page->analysis->replay;
     char time[MT_SIZE_TEXT], wanted[MT_SIZE_TEXT], allocated[MT_SIZE_TEXT], reserved[MT_SIZE_TEXT];
     char where[WIDTH * 4 + 1];
-    if (!replay->n_ooms)
+    const struct mt_oom *oom = mt_replay_last_oom(replay);
+    if (!oom)
         return;
-    const struct mt_oom *oom = &replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT];
     uint32_t line = mt_oom_line(page->definitions, oom);
     bool is_known = mt_stack(page->definitions, line)->depth != 0;
     mt_page_place(page, line, where, sizeof where, WIDTH - 5);
@@ -31,8 +31,8 @@ static void print_oom(const struct mt_page *page)
     mt_colour(page->out, page->style, 0);
     if (oom->went_on)
         fputs("; the program continued", page->out);
-    if (replay->n_ooms > 1)
-        fprintf(page->out, " (the last of %s times)", mt_count_text(wanted, replay->n_ooms));
+    if (replay->ooms.n > 1)
+        fprintf(page->out, " (the last of %s times)", mt_count_text(wanted, replay->ooms.n));
     fprintf(page->out, ": %s requested, with\n  %s allocated", mt_size_text(wanted, oom->wanted),
             mt_size_text(allocated, oom->allocated));
     if (!oom->of_cuda)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stacks.h"
 #include "analyzer/print/json.h"
+#include "analyzer/support/search.h"
+#include "report.h"
 #include "trace-format/meaning/marks.h"
 
 #include <errno.h>
@@ -80,13 +81,8 @@ static uint32_t frame_at(const struct tree *tree, const struct entry *entry, uin
                                  : UINT32_MAX;
 }
 
-static int by_key(const void *left, const void *right)
-{
-    const struct entry *a = *(struct entry *const *)left, *b = *(struct entry *const *)right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return (a->sum > b->sum) - (a->sum < b->sum); /* the largest first */
-}
+/* The largest sum first. */
+MT_ORDER_OF_POINTERS(by_key, struct entry, MT_RISING(key) ?: MT_RISING(sum))
 
 /* Sort entries by their frame at a depth. */
 static void group(struct tree *tree, struct entry **entries, size_t n, uint32_t depth)
@@ -103,13 +99,7 @@ struct branch {
     uint64_t bytes;
 };
 
-static int by_branch(const void *left, const void *right)
-{
-    const struct branch *a = left, *b = right;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? 1 : -1;
-    return (a->entries > b->entries) - (a->entries < b->entries);
-}
+MT_ORDER(by_branch, struct branch, MT_FALLING(bytes) ?: MT_RISING(entries))
 
 static void print_node(const struct tree *tree, const struct branch *branch, uint32_t depth,
                        unsigned indent)
@@ -190,6 +180,8 @@ int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction directi
         rc = collect(&sums, analysis, device);
         if (!rc)
             rc = device_tree(&tree, &sums, direction);
+        if (!rc && !tree.whole && device->n_verdicts)
+            fputs(MT_NO_MATCH, out);
         mt_sums_clear(&sums);
     }
     return rc;

@@ -11,7 +11,7 @@
 #define CALLERS 3u
 #define BEFORE_PLACE 22u
 
-/* "from main.c:3 run, main.c:9 main" */
+/* Print "from main.c:3 run, main.c:9 main" */
 static void print_callers(const struct mt_page *page, uint32_t stack)
 {
     char place[1024], line[4096] = "";
@@ -29,7 +29,8 @@ static void print_callers(const struct mt_page *page, uint32_t stack)
     fprintf(page->out, "%*sfrom %s\n", (int)BEFORE_PLACE, "", place);
 }
 
-void mt_page_sums(const struct mt_page *page, const struct mt_sums *sums, uint64_t least)
+/* Print a list of the places of allocations, without places of fewer bytes than `least`. */
+static void page_sums(const struct mt_page *page, const struct mt_sums *sums, uint64_t least)
 {
     char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT], place[1024];
     const struct mt_filter *filter = mt_page_filter(page);
@@ -80,7 +81,7 @@ static void print_list(const struct mt_page *page, const char *what, const struc
         return;
     print_sum(page, what, sums);
     putc('\n', page->out);
-    mt_page_sums(page, sums, 0);
+    page_sums(page, sums, 0);
 }
 
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device)
@@ -117,7 +118,7 @@ void mt_page_host(const struct mt_page *page)
     else
         fprintf(page->out, " at %s,\nits peak; %s at the end\n", mt_time_text(time, host->most_ns),
                 mt_size_text(most, host->heap.total[0].bytes));
-    mt_page_sums(page, sums, PAGE_BYTES);
+    page_sums(page, sums, PAGE_BYTES);
 }
 
 json_t *mt_json_host(const struct mt_analysis *analysis)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize.h"
 #include "analyzer/support/address-map.h"
 #include "analyzer/support/hash.h"
 #include "analyzer/support/write.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/scan.h"
+#include "report.h"
 
 #include <errno.h>
 #include <stdlib.h>

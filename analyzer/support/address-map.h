@@ -26,13 +26,14 @@ struct mt_address_map {
 /* Longer runs almost never occur by chance in a table that is half full. */
 #define MT_ADDRESS_MAP_RUN 512u
 
-/* Fibonacci hashing: addresses are multiples of 512 and more, the product's high bits mix them. */
+/* Hash an address as Fibonacci did: addresses are multiples of 512 and more, the product's high
+ * bits mix them. */
 static inline size_t mt_address_map_home(const struct mt_address_map *map, uint64_t address)
 {
     return (size_t)((address * map->factor) >> map->shift);
 }
 
-/* A map of zeros is empty. */
+/* Clear a map; one of zeros is empty. */
 void mt_address_map_clear(struct mt_address_map *map);
 
 /* Return the slot of the address, or the free slot where it would go. There is always a free one:

@@ -28,10 +28,10 @@ struct mt_ahead {
     struct mt_trace_error error;
 };
 
-/* The caller keeps the reader, and must not use it until mt_ahead_end. */
+/* Begin. The caller keeps the reader, and must not use it until mt_ahead_end. */
 void mt_ahead_begin(struct mt_ahead *ahead, struct mt_reader *reader);
 
-/* Like mt_reader_next, but the batch only lives until the next call. */
+/* Read the next batch, as mt_reader_next does, but it only lives until the next call. */
 int mt_ahead_next(struct mt_ahead *ahead, struct mt_batch *batch, struct mt_trace_error *error);
 
 void mt_ahead_end(struct mt_ahead *ahead);

@@ -22,8 +22,17 @@ static const char *source_name(const char *at, const char **name, size_t *length
     return at + n;
 }
 
-/* A nested name is N <name>... E. A name's template arguments (I...E) come after it and end the
- * search: the name alone is enough. */
+/* Return a Python function's name without the functions that it is made in. */
+static const char *after_locals(const char *name)
+{
+    static const char locals[] = "<locals>.";
+    for (const char *next; (next = strstr(name, locals));)
+        name = next + sizeof locals - 1;
+    return name;
+}
+
+/* Shorten a type's name. A nested name is N <name>... E. A name's template arguments (I...E) come
+ * after it and end the search: the name alone is enough. */
 void mt_short_type_name(const char *mangled, char *out, size_t size)
 {
     const char *name = NULL, *at = mangled + (*mangled == '*');
@@ -34,7 +43,7 @@ void mt_short_type_name(const char *mangled, char *out, size_t size)
     for (const char *next = at; next; at = next ? next : at)
         next = source_name(at, &name, &length);
     if (!name || (*at != '\0' && *at != 'E' && *at != 'I'))
-        snprintf(out, size, "%s", mangled);
+        snprintf(out, size, "%s", after_locals(mangled));
     else
         snprintf(out, size, "%.*s", (int)length, name);
 }
@@ -100,4 +109,26 @@ char *mt_function_name(const char *symbol)
     char *name = strdup(after_type(whole));
     free(whole);
     return name;
+}
+
+static const char prefix[] = "torch_dynamo_resume_in_";
+
+/* Return the begin of "_at_LINE" at the end of a text; NULL: there is none. */
+static const char *find_line(const char *text)
+{
+    const char *end = text + strlen(text), *at = end;
+    while (at > text && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return at < end && at - text >= 4 && !memcmp(at - 4, "_at_", 4) ? at - 4 : NULL;
+}
+
+void mt_compiled_shorten(char *function)
+{
+    char *begin = strstr(function, prefix);
+    const char *name = begin ? begin + sizeof prefix - 1 : NULL,
+               *end = name ? find_line(name) : NULL;
+    if (!end || end == name || (begin > function && begin[-1] != '.'))
+        return;
+    memmove(begin, name, (size_t)(end - name));
+    begin[end - name] = '\0';
 }

@@ -31,4 +31,11 @@ static inline int mt_grow(void *array, size_t *capacity, size_t need, size_t siz
     return 0;
 }
 
+/* Make room for one more behind n elements of an array. */
+#define MT_GROW(array, capacity, n) mt_grow(&(array), &(capacity), (n) + 1, sizeof *(array))
+
+/* Append a value to n elements. Return 0 or -ENOMEM. */
+#define MT_APPEND(array, capacity, n, ...)                                                         \
+    (MT_GROW(array, capacity, n) ? -ENOMEM : ((array)[(n)++] = __VA_ARGS__, 0))
+
 #endif

@@ -17,7 +17,7 @@ static inline uint64_t mt_hash(uint64_t before, const void *bytes, size_t size)
     return before;
 }
 
-/* Likewise a text, and the zero that ends it, so that "a", "bc" is not "ab", "c". */
+/* Hash likewise a text, and the zero that ends it, so that "a", "bc" is not "ab", "c". */
 static inline uint64_t mt_hash_text(uint64_t before, const char *text)
 {
     return mt_hash(before, text, strlen(text) + 1);

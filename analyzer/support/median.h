@@ -16,7 +16,8 @@ static inline int mt_by_value(const void *left, const void *right)
 /* Sort, the least first. */
 static inline void mt_sort_sizes(uint64_t *values, size_t n)
 {
-    qsort(values, n, sizeof *values, mt_by_value);
+    if (n)
+        qsort(values, n, sizeof *values, mt_by_value);
 }
 
 /* Return the median of n > 0 sorted values; of an even number, the mean of the two in the

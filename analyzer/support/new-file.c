@@ -15,7 +15,7 @@
 
 #define MOST_TRIES 100 /* at a name that nobody has */
 
-/* "/folder/" of "/folder/file"; "./" of "file". */
+/* Find "/folder/" of "/folder/file"; "./" of "file". */
 static int folder_of(char folder[PATH_MAX], const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -129,8 +129,8 @@ static int try_open(struct mt_new_file *file)
     return file->fd < 0 ? -1 : 0;
 }
 
-/* A new file gets the mode and the owner of the one that it replaces. A user without the right to
- * give a file away remains its owner. */
+/* Take the mode and the owner of the file that is replaced. A user without the right to give a file
+ * away remains its owner. */
 static int take_mode(const struct mt_new_file *file, const struct stat *old)
 {
     if (fchown(file->fd, old->st_uid, old->st_gid) && fchown(file->fd, (uid_t)-1, old->st_gid))

@@ -39,8 +39,7 @@ static unsigned entries_below(const struct mt_ordered_piece *piece, struct mt_or
 /* Make an empty piece at an index. */
 static struct mt_ordered_piece *add_piece(struct mt_ordered *ordered, size_t index)
 {
-    if (mt_grow(&ordered->pieces, &ordered->capacity, ordered->n_pieces + 1,
-                sizeof *ordered->pieces))
+    if (MT_GROW(ordered->pieces, ordered->capacity, ordered->n_pieces))
         return NULL;
     struct mt_ordered_piece *piece = malloc(sizeof *piece);
     if (!piece)
@@ -87,7 +86,7 @@ static void insert(struct mt_ordered_piece *piece, unsigned at, uint64_t address
         piece->first = address;
 }
 
-/* With entries in order, the pieces behind the new one stay full. */
+/* Return how many a split keeps. With entries in order, the pieces behind the new one stay full. */
 static unsigned kept_by_split(const struct mt_ordered *ordered, size_t index, unsigned at)
 {
     if (at == MT_ORDERED_PIECE && index + 1 == ordered->n_pieces)

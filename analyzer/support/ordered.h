@@ -25,7 +25,7 @@ struct mt_ordered_keys {
     const void *owner;
 };
 
-/* An mt_ordered of zeros is empty. */
+/* Clear it; an mt_ordered of zeros is empty. */
 void mt_ordered_clear(struct mt_ordered *ordered);
 
 /* Add a number with a unique address. 0 or -ENOMEM. */

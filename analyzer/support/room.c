@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ uint64_t mt_room_of_machine(void)
     return bytes / 2;
 }
 
-/* The memory limit of the process. A sanitizer reserves terabytes of addresses. */
+/* Return the memory limit of the process. A sanitizer reserves terabytes of addresses. */
 static void limit_process(void)
 {
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
@@ -180,4 +181,24 @@ bool mt_room_is_full(void)
         sscanf(text, "%*u %llu", &pages);
     }
     return pages * (uint64_t)sysconf(_SC_PAGESIZE) > mt_room();
+}
+
+unsigned mt_machine_processors(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+    return n > 0 ? (unsigned)n : 1;
+}
+
+uint64_t mt_machine_available(void)
+{
+    char line[256];
+    unsigned long long kib = 0;
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return (uint64_t)kib << 10;
 }

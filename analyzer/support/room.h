@@ -21,15 +21,15 @@ void mt_room_begin(const struct mt_limits *limits);
 /* Give the process the limit back that it had before mt_room_begin: it becomes another program. */
 void mt_room_leave(void);
 
-/* A file is read: all of them together allow mt_memory_for their bytes, at most the machine's room.
- * The same file counts once; one that grows may be told again. Any thread. */
+/* Count a file that is read: all of them together allow mt_memory_for their bytes, at most the
+ * machine's room. The same file counts once; one that grows may be counted again. Any thread. */
 void mt_room_input(const char *path);
 
 /* Return the bytes that reading may take, 0: no limit. It is half of the process's: sorting and
  * printing the results need memory, too. */
 uint64_t mt_room(void);
 
-/* What this thread's memory counts for, for a thread that helps it; NULL: the process. */
+/* Return what this thread's memory counts for, for a thread that helps it; NULL: the process. */
 void *mt_room_of_thread(void);
 void mt_room_use(void *room);
 
@@ -46,5 +46,13 @@ bool mt_room_is_full(void);
 /* Note work: so many steps, such as one request that is replayed. Return whether there is more of
  * it than the files that were read allow. Any thread. */
 bool mt_work_is_too_much(uint64_t steps);
+
+/* What the machine has for runs. */
+
+/* Return the processors that this process may use. */
+unsigned mt_machine_processors(void);
+
+/* Return the bytes of the host's memory that the kernel could give without swapping. */
+uint64_t mt_machine_available(void);
 
 #endif

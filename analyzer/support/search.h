@@ -23,4 +23,23 @@
 /* Return what a comparison of two numbers returns for qsort. */
 #define MT_COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
+/* Define a comparison for qsort by keys, of which the first that differs counts:
+ * MT_ORDER(by_size, struct block, MT_FALLING(size) ?: MT_RISING(address)). The array's elements are
+ * of the type, or point to it. */
+#define MT_ORDER(name, type, keys)                                                                 \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        const type *a = left, *b = right;                                                          \
+        return keys;                                                                               \
+    }
+#define MT_ORDER_OF_POINTERS(name, type, keys)                                                     \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        const type *a = *(const type *const *)left, *b = *(const type *const *)right;              \
+        return keys;                                                                               \
+    }
+#define MT_RISING(member) MT_COMPARE(a->member, b->member)
+#define MT_FALLING(member) MT_COMPARE(b->member, a->member)
+#define MT_BY_TEXT(member) strcmp(a->member, b->member)
+
 #endif

@@ -193,7 +193,7 @@ void mt_put_text(FILE *out, const char *text, enum mt_text_for place)
     fwrite(from, 1, (size_t)(text - from), out);
 }
 
-/* A stream that found no memory before takes nothing now. */
+/* Close a stream; one that found no memory before takes nothing now. */
 int mt_close_memory(FILE *out)
 {
     int last = putc('\0', out);

@@ -23,16 +23,16 @@ struct mt_style {
 
 #define MT_SIZE_TEXT 32
 
-/* "512 B", "1.50 KiB", "18.42 GiB". Returns out. */
+/* Write "512 B", "1.50 KiB", "18.42 GiB". Return out. */
 const char *mt_size_text(char out[MT_SIZE_TEXT], uint64_t bytes);
 
-/* "1,234,567". Returns out. */
+/* Write "1,234,567". Return out. */
 const char *mt_count_text(char out[MT_SIZE_TEXT], uint64_t count);
 
-/* "8.31 s", "1 h 02 min". Returns out. */
+/* Write "8.31 s", "1 h 02 min". Return out. */
 const char *mt_time_text(char out[MT_SIZE_TEXT], uint64_t ns);
 
-/* "device 0", "an unknown device". Returns out. */
+/* Write "device 0", "an unknown device". Return out. */
 const char *mt_device_text(char out[MT_SIZE_TEXT], int device);
 
 /* Copy foreign text (safe-text.h) to show it on a terminal: unsafe characters become '?', and so do

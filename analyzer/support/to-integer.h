@@ -16,7 +16,7 @@ static inline int64_t mt_to_int64(double number)
     return number == number ? (int64_t)number : 0;
 }
 
-/* Like mt_to_int64; a negative number becomes 0. */
+/* Convert as mt_to_int64 does; a negative number becomes 0. */
 static inline uint64_t mt_to_uint64(double number)
 {
     if (number >= 0x1p64)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "definitions.h"
 #include "analyzer/support/address-map.h"
+#include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
-#include "compiled.h"
 #include "symbols.h"
 #include "trace-format/meaning/marks.h"
 
@@ -158,6 +158,7 @@ static int add_frame(struct mt_definitions *d, const struct mt_definition *defin
         frame->root = mt_string(d, definition->frame.root);
         frame->path = mt_string(d, definition->frame.path);
         frame->called = *frame->path ? frame->path : frame->root;
+        frame->marks |= mt_call_marks(frame->function);
     }
     return note_place(d, definition->id);
 }
@@ -190,7 +191,7 @@ __attribute__((format(printf, 2, 3))) static const char *make_name(struct mt_def
 {
     va_list arguments;
     char *name;
-    if (mt_grow(&d->names, &d->names_capacity, d->n_names + 1, sizeof *d->names))
+    if (MT_GROW(d->names, d->names_capacity, d->n_names))
         return NULL;
     va_start(arguments, format);
     int size = vasprintf(&name, format, arguments);
@@ -240,14 +241,14 @@ static uint32_t user_of(const struct mt_definitions *d, uint32_t id, const struc
     return id;
 }
 
-/* "Class.backward" or "Class.vjp": only the qualified name gives the class. */
+/* Return whether it is "Class.backward" or "Class.vjp": only the qualified name gives the class. */
 static bool is_backward_of_class(const struct mt_frame *frame)
 {
     const char *dot = strrchr(frame->function, '.');
     return dot && dot != frame->function && (!strcmp(dot, ".backward") || !strcmp(dot, ".vjp"));
 }
 
-/* A caller must be defined before its callees: there can be no circles. */
+/* Add a stack. A caller must be defined before its callees: there can be no circles. */
 static int add_stack(struct mt_definitions *d, const struct mt_definition *definition)
 {
     int rc = reserve(d, &d->stacks, &d->n_stacks, &d->stacks_capacity, definition->id,
@@ -298,7 +299,7 @@ static struct mt_info *info_of(const struct mt_definitions *d, const char *key)
 
 static int add_info(struct mt_definitions *d, const struct mt_definition *definition)
 {
-    if (mt_grow(&d->infos, &d->infos_capacity, d->n_infos + 1, sizeof *d->infos))
+    if (MT_GROW(d->infos, d->infos_capacity, d->n_infos))
         return -ENOMEM;
     char *key = strndup(definition->text_size ? definition->text : "", definition->text_size);
     if (!key)
@@ -339,7 +340,7 @@ int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *def
         return add_native(d, definition);
     case MT_DEF_SYMBOL:
         return add_symbol(d, definition);
-    case MT_DEF_SUMMARY: /* the replay's (whole.h) */
+    case MT_DEF_SUMMARY: /* the replay's (whole.c) */
     case MT_DEF_LIMIT:
         break;
     }
@@ -358,8 +359,8 @@ static uint64_t class_of(const struct mt_frame *frame, const char *method)
            1;
 }
 
-/* A class is a module's if nn.Module calls its forward, or if it makes modules in its constructor
- * and is not framework code. */
+/* Return a module's class. A class is one if nn.Module calls its forward, or if it makes modules in
+ * its constructor and is not framework code. */
 static uint64_t module_class(const struct mt_definitions *d, const struct mt_stack *stack)
 {
     const struct mt_frame *frame = mt_frame(d, stack->frame);

@@ -62,7 +62,7 @@ struct mt_info {
     const char *key, *value;
 };
 
-/* NULL: no memory. */
+/* Create definitions. NULL: no memory. */
 struct mt_definitions *mt_definitions_create(void);
 void mt_definitions_destroy(struct mt_definitions *definitions);
 
@@ -70,12 +70,12 @@ void mt_definitions_destroy(struct mt_definitions *definitions);
  * second definition of an id): it is then left out and nothing else is wrong. */
 int mt_definitions_add(struct mt_definitions *definitions, const struct mt_definition *definition);
 
-/* After all definitions, find the constructors of the program's own modules, which needs all
- * frames. May be called again as a trace grows. 0 or -ENOMEM. */
+/* Finish, after all definitions: find the constructors of the program's own modules, which needs
+ * all frames. May be called again as a trace grows. 0 or -ENOMEM. */
 int mt_definitions_finish(struct mt_definitions *definitions);
 
-/* All accept any id. Results live as long as the definitions, but the addresses of frames and
- * stacks only until the next mt_definitions_add. */
+/* Return a text. All accept any id. Results live as long as the definitions, but the addresses of
+ * frames and stacks only until the next mt_definitions_add. */
 const char *mt_string(const struct mt_definitions *definitions, uint32_t id);
 const struct mt_frame *mt_frame(const struct mt_definitions *definitions, uint32_t id);
 const struct mt_stack *mt_stack(const struct mt_definitions *definitions, uint32_t id);
@@ -115,11 +115,11 @@ static inline uint32_t mt_stack_line(const struct mt_definitions *definitions, u
 /* Return the frame for output: a native frame's function, file and line are looked up in its file
  * the first time (symbols.h), unless the trace names them. */
 const struct mt_frame *mt_named_frame(const struct mt_definitions *definitions, uint32_t id);
-/* "train.py:42 main", the innermost frame; "unknown" if there is none. */
+/* Write "train.py:42 main", the innermost frame; "unknown" if there is none. */
 void mt_place_text(char *out, size_t size, const struct mt_definitions *definitions,
                    uint32_t stack);
 
-/* The same after the program's name for the block, in quotes; name 0: none. */
+/* Write the same after the program's name for the block, in quotes; name 0: none. */
 void mt_named_place_text(char *out, size_t size, const struct mt_definitions *definitions,
                          uint32_t name, uint32_t stack);
 
@@ -127,6 +127,14 @@ void mt_named_place_text(char *out, size_t size, const struct mt_definitions *de
  * none, or unknown. If the program called several modules with named parts, each name begins with
  * the class of its outermost one: "Generator.main.0" (after mt_definitions_finish). */
 const char *mt_stack_module(const struct mt_definitions *definitions, uint32_t stack);
+
+/* Return the name of the outermost module that a stack runs for, one address for one name; NULL:
+ * none, or unknown. */
+static inline const char *mt_stack_root(const struct mt_definitions *definitions, uint32_t stack)
+{
+    uint32_t call = mt_stack(definitions, stack)->call;
+    return call ? mt_frame(definitions, call)->root : NULL;
+}
 
 /* Return a thread's name, "": none or unknown; *os_thread its kernel id or 0. */
 const char *mt_thread(const struct mt_definitions *definitions, uint32_t id, uint32_t *os_thread);
@@ -149,5 +157,26 @@ static inline uint64_t mt_compact_of(const struct mt_definitions *definitions)
     const char *compact = mt_info(definitions, "compact");
     return compact ? strtoull(compact, NULL, 10) : 0;
 }
+
+/* A process's place in a job of several. */
+
+/* Return the launcher's text; NULL: the trace does not have it. It lives as long as the
+ * definitions. */
+const char *mt_rank_text(const struct mt_definitions *definitions);
+const char *mt_world_size_text(const struct mt_definitions *definitions);
+
+/* Return for how many ranks a simulated one stands, all of its kind; NULL: nobody looked. */
+const char *mt_stands_for_text(const struct mt_definitions *definitions);
+
+/* Return whether an info record has the rank: *value is it, of *size bytes. */
+int mt_names_rank(const struct mt_definition *definition, const char **value, size_t *size);
+
+/* The text of a line of the program, if its file has not changed since the run. */
+
+/* Copy the line of a stack's innermost frame, without surrounding blanks. Return 1; 0: the program
+ * ran on another machine, or the file is missing, not a source file, or changed since the recording
+ * began. The text is foreign: print it safely. */
+int mt_source_line(char *out, size_t size, const struct mt_definitions *definitions,
+                   uint32_t stack);
 
 #endif

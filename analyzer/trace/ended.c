@@ -51,7 +51,7 @@ static enum mt_ended_how of_state(enum mt_trace_state state)
     return how[state];
 }
 
-/* A trace that an older memtap recovered does not have its end. */
+/* Return how a recovered trace ended: one that an older memtap recovered does not have its end. */
 static enum mt_ended_how of_recovered(const struct mt_survey *survey)
 {
     static const char whole_tail[] = " events from the tail";
@@ -127,7 +127,25 @@ static const char *find_note(const struct mt_survey *survey, const struct mt_tra
     };
     if (fault && fault->fault)
         return "everything before that was read";
-    return survey->complete ? "" : notes[survey->state];
+    if (survey->complete || (mt_survey_lost(survey) && survey->state != MT_TRACE_OPEN))
+        return "";
+    return notes[survey->state];
+}
+
+/* Find who killed it, of "signal 9 from 4711" or "signal 9 from ancestor 4711". */
+static void find_killer(struct mt_ended *ended, const char *text)
+{
+    int at = 0, used = 0, signal = 0;
+    long killer = 0;
+    sscanf(text, "signal %4d from %n", &signal, &at);
+    bool is_ancestor = at && !strncmp(text + at, "ancestor ", 9);
+    at += is_ancestor ? 9 : 0;
+    if (!at || sscanf(text + at, "%9ld%n", &killer, &used) < 1 || text[at + used] || signal <= 0 ||
+        killer <= 0)
+        return;
+    ended->signal = signal;
+    ended->killer = killer;
+    ended->is_by_starter = is_ancestor;
 }
 
 struct mt_ended mt_ended_of(const struct mt_survey *survey, const struct mt_trace_error *fault)
@@ -137,6 +155,8 @@ struct mt_ended mt_ended_of(const struct mt_survey *survey, const struct mt_trac
                              .signal = number > 0 ? number : 0,
                              .ooms = mt_survey_ooms(survey),
                              .is_recovered = *survey->recovered != 0};
+    if (number < 0)
+        find_killer(&ended, survey->ended);
     ended.how = fault && fault->fault ? MT_ENDED_CUT : find_how(survey, &ended);
     if (is_by_memory(survey, &ended))
         ended.how = MT_ENDED_OUT_OF_MEMORY;
@@ -175,10 +195,14 @@ static const char *signal_name(int number)
     return NULL;
 }
 
-/* "exit code 3", "killed by signal 9 (SIGKILL)"; nothing if both are unknown. */
+/* Add "exit code 3", "killed by signal 9 (SIGKILL)"; nothing if both are unknown. */
 static void add_process_end(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
 {
     const char *name = signal_name(ended->signal);
+    if (ended->is_by_starter) { /* as servers end their workers */
+        add(out, "by process %ld, which started it (%s)", ended->killer, name ? name : "a signal");
+        return;
+    }
     if (ended->exit_code >= 0)
         add(out, "exit code %d", ended->exit_code);
     else if (name)

@@ -32,12 +32,14 @@ enum mt_ended_how {
 
 struct mt_ended {
     enum mt_ended_how how;
-    int exit_code;     /* -1: none, or unknown */
-    int signal;        /* 0: none, or unknown */
-    uint64_t ooms;     /* how often memory ran out, caught or not */
-    bool is_recovered; /* by memtap recover */
-    char what[200];    /* executed: the program; stopped, cut: why; "": unknown */
-    const char *note;  /* a note on the trace, "its end may be missing"; "": none */
+    int exit_code;      /* -1: none, or unknown */
+    int signal;         /* 0: none, or unknown */
+    long killer;        /* the process that sent SIGKILL; 0: unknown */
+    bool is_by_starter; /* it had started it, or the process that did */
+    uint64_t ooms;      /* how often memory ran out, caught or not */
+    bool is_recovered;  /* by memtap recover */
+    char what[200];     /* executed: the program; stopped, cut: why; "": unknown */
+    const char *note;   /* a note on the trace, "its end may be missing"; "": none */
 };
 
 /* Find the end of a trace that was read to its end, or up to a fault (NULL: none known). */
@@ -53,7 +55,7 @@ enum mt_ended_how mt_ended_find(const char *name, size_t size);
 #define MT_ENDED_TEXT 400
 const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended);
 
-/* The same as the begin of a sentence, with the note on the trace: "Ended: killed; ...". */
+/* Write it as the begin of a sentence, with the note on the trace: "Ended: killed; ...". */
 const char *mt_ended_line(char out[MT_ENDED_TEXT], const struct mt_ended *ended);
 
 /* Return whether nothing needs to be said: the run is whole and not recovered, and memory never ran
@@ -65,5 +67,15 @@ static inline bool mt_ended_is_plain(const struct mt_ended *ended)
 
 /* Return the command that shows the cause: "oom" or "report". */
 const char *mt_ended_command(const struct mt_ended *ended);
+
+/* The ends of runs that a user accepts besides whole ones: --allow-ended. */
+
+/* One bit for each enum mt_ended_how. */
+typedef unsigned mt_allowed_ends;
+
+static inline bool mt_is_allowed_end(mt_allowed_ends allowed, const struct mt_ended *ended)
+{
+    return ended->how == MT_ENDED_WHOLE || (allowed >> ended->how & 1);
+}
 
 #endif

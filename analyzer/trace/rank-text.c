@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rank-text.h"
+#include "definitions.h"
 
 #include <string.h>
 

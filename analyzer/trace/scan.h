@@ -8,11 +8,9 @@
 
 #include "trace-format/reader.h"
 
-/*
- * Calls handle for every block; it returns 0, or a negative errno that ends the pass. Returns
- * this errno, or mt_reader_open's with *error filled, or 0: then error->fault says whether
- * the trace was valid to its end (MT_FAULT_NONE) or everything before the fault was handled.
- */
+/* Call handle for every block; it returns 0, or a negative errno that ends the pass. Return this
+ * errno, or mt_reader_open's with *error filled, or 0: then error->fault says whether the trace was
+ * valid to its end (MT_FAULT_NONE) or everything before the fault was handled. */
 int mt_scan(const char *path, int (*handle)(void *data, const struct mt_batch *batch), void *data,
             struct mt_trace_error *error);
 

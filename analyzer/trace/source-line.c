@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "source-line.h"
+#include "definitions.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,7 +11,8 @@
 
 #define MOST_BYTES (16u << 20) /* of a file: sources are smaller */
 
-/* A trace may come from anybody and name any file: only open source files. */
+/* Return whether a file is a source file. A trace may come from anybody and name any file: only
+ * open source files. */
 static bool is_source(const char *path)
 {
     static const char *const endings[] = {".py",  ".pyx", ".c",   ".cc", ".cpp",
@@ -25,7 +26,7 @@ static bool is_source(const char *path)
     return false;
 }
 
-/* A path is a different file on another machine. */
+/* Return whether a trace is of this machine: a path is a different file on another one. */
 static bool is_this_machine(const struct mt_definitions *definitions)
 {
     char name[256] = "";

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "survey.h"
-#include "cuda-oom.h"
 #include "scan.h"
 #include "trace-format/cuda-apis.h"
 #include "trace-format/end-note.h"

@@ -37,8 +37,8 @@ struct mt_survey {
 int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions *definitions,
               struct mt_trace_error *error);
 
-/* Its parts, for other passes: the file's size; a block with all its events; or a block without its
- * events, then each event. */
+/* Begin a survey by its parts, for other passes: the file's size; a block with all its events; or a
+ * block without its events, then each event. */
 void mt_survey_begin(struct mt_survey *survey, const char *path);
 void mt_survey_add(struct mt_survey *survey, const struct mt_batch *batch);
 void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch);
@@ -68,5 +68,13 @@ uint64_t mt_survey_lost(const struct mt_survey *survey);
 
 /* Return the length of the recording. */
 uint64_t mt_survey_length_ns(const struct mt_survey *survey);
+
+/* Return whether a CUDA call ran out of memory. */
+
+#define MT_CUDA_OUT_OF_MEMORY 2u /* the same number in the runtime and the driver */
+static inline bool mt_cuda_is_oom(const struct mt_event *event)
+{
+    return event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.result == MT_CUDA_OUT_OF_MEMORY;
+}
 
 #endif

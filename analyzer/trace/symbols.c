@@ -5,6 +5,8 @@
 #include "analyzer/support/room.h"
 #include "analyzer/support/search.h"
 
+#include <string.h>
+
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -95,14 +97,7 @@ static int open_path(struct file *file, const char *path)
     return 0;
 }
 
-static int by_address(const void *left, const void *right)
-{
-    const struct function *a = left, *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->size != b->size ? (a->size > b->size) - (a->size < b->size)
-                              : -strcmp(a->name, b->name);
-}
+MT_ORDER(by_address, struct function, MT_RISING(start) ?: MT_RISING(size) ?: -MT_BY_TEXT(name))
 
 static int read_functions(struct file *file)
 {
@@ -117,10 +112,9 @@ static int read_functions(struct file *file)
         if (!name || !*name || symbol.st_shndx == SHN_UNDEF ||
             (type != STT_FUNC && type != STT_GNU_IFUNC))
             continue;
-        if (mt_grow(&file->functions, &file->capacity, file->n_functions + 1,
-                    sizeof *file->functions))
+        if (MT_APPEND(file->functions, file->capacity, file->n_functions,
+                      (struct function){address, symbol.st_size, name}))
             return -ENOMEM;
-        file->functions[file->n_functions++] = (struct function){address, symbol.st_size, name};
     }
     if (file->n_functions)
         qsort(file->functions, file->n_functions, sizeof *file->functions, by_address);
@@ -150,8 +144,7 @@ static struct file *find_file(struct mt_symbols *symbols, const struct mt_trace_
     if (!file)
         return NULL;
     file->image = *image;
-    if (open_file(file) || mt_grow(&symbols->files, &symbols->files_capacity, symbols->n_files + 1,
-                                   sizeof *symbols->files)) {
+    if (open_file(file) || MT_GROW(symbols->files, symbols->files_capacity, symbols->n_files)) {
         close_file(file);
         return NULL;
     }
@@ -170,8 +163,7 @@ static const struct function *find_function(const struct file *file, uint64_t ad
 /* Keep a text that was made for the caller. */
 static const char *keep(struct mt_symbols *symbols, char *text)
 {
-    if (text && mt_grow(&symbols->texts, &symbols->texts_capacity, symbols->n_texts + 1,
-                        sizeof *symbols->texts)) {
+    if (text && MT_GROW(symbols->texts, symbols->texts_capacity, symbols->n_texts)) {
         free(text);
         return NULL;
     }

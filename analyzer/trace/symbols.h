@@ -17,7 +17,7 @@ struct mt_symbol {
     uint32_t line;        /* 0: unknown */
 };
 
-/* NULL: no memory. */
+/* Create symbols. NULL: no memory. */
 struct mt_symbols *mt_symbols_create(void);
 void mt_symbols_destroy(struct mt_symbols *symbols);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "groups.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,13 +21,7 @@ const char *mt_group_by_name(enum mt_property by)
     return properties[by].name;
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-    const struct mt_group *a = left, *b = right;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? 1 : -1;
-    return strcmp(a->name, b->name);
-}
+MT_ORDER(by_bytes, struct mt_group, MT_FALLING(bytes) ?: MT_BY_TEXT(name))
 
 /* Name a sum's group. Types come from labels: blocks without a parameter, a gradient or a tensor of
  * a graph have none, so the category stands before. */
@@ -42,7 +37,7 @@ static void name_group(char out[MT_PROPERTY_TEXT], const struct mt_naming *namin
              by == MT_BY_DTYPE ? ", " : "", text ? text : properties[by].unknown);
 }
 
-/* Different numbers may have one name. */
+/* Add a group. Different numbers may have one name. */
 static int add_group(struct mt_groups *groups, const char *name, const struct mt_sum *sum,
                      enum mt_property by)
 {

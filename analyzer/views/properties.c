@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "properties.h"
 #include "analyzer/classify/modules.h"
+#include "analyzer/model/ranges.h"
 #include "analyzer/model/user-line.h"
 #include "analyzer/support/demangle.h"
 #include "trace-format/dtypes.h"
@@ -14,7 +15,8 @@ static uint32_t line_frame(const struct mt_definitions *d, const struct mt_block
     return mt_stack(d, mt_line_stack(d, block))->frame;
 }
 
-/* Blocks that autograd's own threads make have their forward call's stack, and 1 behind it. */
+/* Return the stack's number. Blocks that autograd's own threads make have their forward call's
+ * stack, and 1 behind it. */
 static uint32_t stack_number(const struct mt_definitions *d, const struct mt_block *block)
 {
     if (mt_stack(d, block->stack)->depth)

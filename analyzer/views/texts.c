@@ -17,11 +17,11 @@ static size_t locate(const struct mt_texts *texts, const char *text)
     return at;
 }
 
-/* At most half of the slots are used. */
+/* Make room: at most half of the slots are used. */
 static int make_room(struct mt_texts *texts)
 {
     if (texts->n_slots > 2 * (texts->n + 1))
-        return mt_grow(&texts->text, &texts->capacity, texts->n + 1, sizeof *texts->text);
+        return MT_GROW(texts->text, texts->capacity, texts->n);
     size_t n = texts->n_slots ? texts->n_slots * 2 : 64;
     uint32_t *slots = calloc(n, sizeof *slots);
     if (!slots)
@@ -31,7 +31,7 @@ static int make_room(struct mt_texts *texts)
     texts->n_slots = n;
     for (size_t i = 0; i < texts->n; i++)
         slots[locate(texts, texts->text[i])] = (uint32_t)i + 1;
-    return mt_grow(&texts->text, &texts->capacity, texts->n + 1, sizeof *texts->text);
+    return MT_GROW(texts->text, texts->capacity, texts->n);
 }
 
 int mt_texts_add(struct mt_texts *texts, const char *text, uint32_t *index)

@@ -54,8 +54,8 @@ class Case:
             return json.loads(said[-1])
         return {"ended": f"failed: {output.strip().splitlines()[-1:]}", "at": [-1, 0, 0], "allocations": 0, "reserved": 0}
 
-    def advice(self):
-        done = harness.run([harness.MEMTAP, "oom", "--format", "json", self.trace])
+    def advice(self, command="oom"):
+        done = harness.run([harness.MEMTAP, command, "--format", "json", self.trace])
         return json.loads(done.stdout) if done.returncode == 0 else {"suggestions": [], "failed": done.stderr}
 
     def compare(self, recorded, plain):

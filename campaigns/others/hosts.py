@@ -26,9 +26,9 @@ PROGRAMS = {  # family: commands; "~" before one whose output is not the same ea
     "ends": [f"alloc-threads 2 1000 {how}" for how in ("_exit", "abort", "interrupt")]
     + ["becomes quick_exit", "survives abort", "survives init"],
     "exec and fork": [f"becomes {how}" for how in ("execve", "execl", "fails", "vfork", "daemon")]
-    + ["fork-child plain", "fork-child cuda", "fork-child bare", "fork-loading", "fork-loading first"],
+    + ["fork-child plain", "fork-child cuda", "fork-child bare", "fork-child handler", "fork-loading", "fork-loading first"],
     "jumps": ["~jumps hook", "~jumps cancel", "~jumps arena"] + [f"jumps {how}" for how in ("call", "exit", "coroutine", "elsewhere")],
-    "restrictions": [f"survives {how}" for how in ("filter", "strict", "user")],
+    "restrictions": [f"survives {how}" for how in ("filter", "strict", "trapped", "user", "enters", "clock", "exceptions")],
 }
 
 

@@ -11,6 +11,7 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "planner"))
 import changed
+import kinds
 import models
 
 
@@ -67,9 +68,9 @@ def model(shape, longest):
 
 for name, parts in SHAPES.items():
     models.MODELS[name] = (models.TEXT, parts[0], parts[1], functools.partial(model, name))
+models.MODELS.update({name: parts[1:] for name, parts in kinds.KINDS.items()})
 
 if __name__ == "__main__":
-    asked = [word for word in sys.argv[1:] if word in SHAPES]
-    if asked:
-        models.VOCABULARY = SHAPES[asked[0]][5]
+    asked = sys.argv[1:2]
+    models.VOCABULARY = next((one[name][at] for one, at in ((SHAPES, 5), (kinds.KINDS, 0)) for name in asked if name in one), 8192)
     changed.main()

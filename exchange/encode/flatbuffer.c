@@ -32,7 +32,7 @@ static void push(struct mt_flat *flat, const void *bytes, size_t size)
         memset(to, 0, size);
 }
 
-/* After `more` bytes the next one is at a multiple of align, from the end. */
+/* Pad so that after `more` bytes the next one is at a multiple of align, from the end. */
 static void pad(struct mt_flat *flat, size_t align, size_t more)
 {
     push(flat, NULL, -(flat->used + more) & (align - 1));

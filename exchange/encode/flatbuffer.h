@@ -23,21 +23,21 @@ struct mt_flat {
 
 uint32_t mt_flat_text(struct mt_flat *flat, const char *text);
 
-/* A vector of places, or of n elements of plain numbers that are there in order. */
+/* Write a vector of places, or of n elements of plain numbers that are there in order. */
 uint32_t mt_flat_places(struct mt_flat *flat, const uint32_t *place, size_t n);
 uint32_t mt_flat_vector(struct mt_flat *flat, const void *elements, size_t n, size_t size,
                         size_t align);
 
-/* A table: its fields between begin and end, each by its number in the schema. */
+/* Begin a table: its fields between begin and end, each by its number in the schema. */
 void mt_flat_begin(struct mt_flat *flat);
 void mt_flat_number(struct mt_flat *flat, unsigned field, uint64_t number, size_t size);
 void mt_flat_place(struct mt_flat *flat, unsigned field, uint32_t place);
 uint32_t mt_flat_end(struct mt_flat *flat);
 
-/* The whole, whose size is then a multiple of 8. NULL: no memory. */
+/* Finish, and return the whole, whose size is then a multiple of 8. NULL: no memory. */
 const unsigned char *mt_flat_finish(struct mt_flat *flat, uint32_t root, size_t *size);
 
-/* For the next one. */
+/* Reset for the next one. */
 void mt_flat_reset(struct mt_flat *flat);
 void mt_flat_clear(struct mt_flat *flat);
 

@@ -30,26 +30,26 @@ void mt_pickle_end(struct mt_pickle *pickle);
 void mt_pickle_number(struct mt_pickle *pickle, uint64_t number);
 void mt_pickle_bool(struct mt_pickle *pickle, int value);
 
-/* A text of any bytes; what is not UTF-8 becomes U+FFFD. */
+/* Write a text of any bytes; what is not UTF-8 becomes U+FFFD. */
 void mt_pickle_text(struct mt_pickle *pickle, const char *text);
 
-/* A literal, which is written once. */
+/* Write a literal, which is written once. */
 void mt_pickle_key(struct mt_pickle *pickle, const char *literal);
 
-/* Remembers the value that was written last: its number, for mt_pickle_get. */
+/* Memoize the value that was written last, and return its number, for mt_pickle_get. */
 uint32_t mt_pickle_memoize(struct mt_pickle *pickle);
 void mt_pickle_get(struct mt_pickle *pickle, uint32_t memo);
 
-/* {key: value, ...}: begin, then keys and values, then end. */
+/* Write {key: value, ...}: begin, then keys and values, then end. */
 void mt_pickle_dict(struct mt_pickle *pickle);
 void mt_pickle_dict_end(struct mt_pickle *pickle);
 
-/* [item, ...]: begin; before each item mt_pickle_item; end. */
+/* Write [item, ...]: begin; before each item mt_pickle_item; end. */
 void mt_pickle_list(struct mt_pickle *pickle, struct mt_pickle_list *list);
 void mt_pickle_item(struct mt_pickle *pickle, struct mt_pickle_list *list);
 void mt_pickle_list_end(struct mt_pickle *pickle, const struct mt_pickle_list *list);
 
-/* (a, b), of the two values that were written last. */
+/* Write (a, b), of the two values that were written last. */
 void mt_pickle_pair(struct mt_pickle *pickle);
 
 #endif

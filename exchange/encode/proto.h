@@ -41,7 +41,7 @@ static inline void mt_proto_varint(struct mt_proto *proto, uint64_t value)
     proto->n = (size_t)(to - proto->bytes);
 }
 
-/* A field that is a number. */
+/* Write a field that is a number. */
 static inline void mt_proto_number(struct mt_proto *proto, unsigned field, uint64_t value)
 {
     mt_proto_varint(proto, field << 3 | MT_PROTO_VARINT);
@@ -75,7 +75,7 @@ static inline void mt_proto_text(struct mt_proto *proto, unsigned field, const c
     mt_proto_bytes(proto, field, text, strlen(text));
 }
 
-/* A message in a field: what is written until its end. */
+/* Begin a message in a field: what is written until its end. */
 static inline size_t mt_proto_begin(struct mt_proto *proto, unsigned field)
 {
     mt_proto_varint(proto, field << 3 | MT_PROTO_BYTES);

@@ -25,7 +25,7 @@ struct mt_sink {
 /* Write out what is there. Return sink->rc. */
 int mt_sink_flush(struct mt_sink *sink);
 
-/* More bytes than there is room for. */
+/* Write more bytes than there is room for. */
 void mt_sink_large(struct mt_sink *sink, const void *bytes, size_t size);
 
 static inline void mt_sink_put(struct mt_sink *sink, const void *bytes, size_t size)
@@ -51,13 +51,13 @@ static inline void mt_sink_text(struct mt_sink *sink, const char *text)
     mt_sink_put(sink, text, strlen(text));
 }
 
-/* A number in decimal. */
+/* Write a number in decimal. */
 void mt_sink_number(struct mt_sink *sink, int64_t number);
 
-/* The text as JSON, between quotation marks; what is not UTF-8 becomes U+FFFD. */
+/* Write the text as JSON, between quotation marks; what is not UTF-8 becomes U+FFFD. */
 void mt_sink_json(struct mt_sink *sink, const char *text);
 
-/* Bytes so far. */
+/* Return the bytes so far. */
 static inline uint64_t mt_sink_position(const struct mt_sink *sink)
 {
     return sink->done + sink->used;

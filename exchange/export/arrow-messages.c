@@ -38,7 +38,7 @@ static uint32_t pair(struct mt_flat *flat, const char *key, const char *value)
     return mt_flat_end(flat);
 }
 
-/* Unit and meaning of a column come along. */
+/* Write a column's field, with its unit and meaning. */
 static uint32_t field(struct mt_flat *flat, const struct mt_table_column *column, unsigned id)
 {
     bool is_text = column->type == MT_COLUMN_TEXT;
@@ -75,7 +75,7 @@ static uint32_t schema(struct mt_flat *flat, const struct mt_table *table)
     return mt_flat_end(flat);
 }
 
-/* The metadata of a message, with what comes before it; its body follows. */
+/* Put the metadata of a message, with what comes before it; its body follows. */
 static int put_message(struct mt_sink *sink, struct mt_flat *flat, int header, uint32_t content,
                        int64_t body, struct mt_arrow_place *place)
 {
@@ -108,7 +108,7 @@ static int64_t padded(int64_t size)
     return (size + 63) & ~INT64_C(63);
 }
 
-/* The lengths of what is in the body. */
+/* Write a batch with the lengths of what is in the body. */
 static uint32_t batch(struct mt_flat *flat, const struct mt_arrow_array *arrays, size_t n,
                       int64_t *body)
 {

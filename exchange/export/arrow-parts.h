@@ -27,10 +27,10 @@ struct mt_arrow_array {
     unsigned n_buffers;
 };
 
-/* All return 0 or -ENOMEM; the sink keeps its errors. */
+/* Write the schema. All return 0 or -ENOMEM; the sink keeps its errors. */
 int mt_arrow_schema(struct mt_sink *sink, struct mt_flat *flat, const struct mt_table *table);
 
-/* A batch of columns; where dictionary is not -1, the values of that one. */
+/* Write a batch of columns; where dictionary is not -1, the values of that one. */
 int mt_arrow_batch(struct mt_sink *sink, struct mt_flat *flat, const struct mt_arrow_array *arrays,
                    size_t n, int dictionary, struct mt_arrow_place *place);
 

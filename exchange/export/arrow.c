@@ -83,8 +83,7 @@ static int put_batch(void *data, const struct mt_columns *columns)
             .n_buffers = 2};
     }
     if (!rc)
-        rc = mt_grow(&arrow->batches, &arrow->batches_capacity, arrow->n_batches + 1,
-                     sizeof *arrow->batches);
+        rc = MT_GROW(arrow->batches, arrow->batches_capacity, arrow->n_batches);
     if (!rc)
         rc = mt_arrow_batch(arrow->sink, &arrow->flat, arrays, arrow->table->n_columns, -1,
                             &arrow->batches[arrow->n_batches++]);

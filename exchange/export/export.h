@@ -44,6 +44,7 @@ enum mt_export_takes {
     MT_TAKES_NEWEST = 8,   /* --newest */
     MT_TAKES_SEVERAL = 16, /* traces */
     MT_TAKES_WITH = 32,    /* --with */
+    MT_TAKES_EVERY = 64,   /* --every */
 };
 
 /* Every format, once: F(name, whether it is binary, what it takes, its writer mt_export_...; NULL:
@@ -53,7 +54,7 @@ enum mt_export_takes {
 #define MT_EXPORT_FORMATS(F)                                                                       \
     F(memory_viz, true, MT_TAKES_MOMENT | MT_TAKES_NEWEST, mt_export_memory_viz)                   \
     F(perfetto, true, MT_TAKES_SEVERAL | MT_TAKES_WITH, mt_export_perfetto)                        \
-    F(pprof, true, MT_TAKES_MOMENT | MT_TAKES_SEVERAL, mt_export_pprof)                            \
+    F(pprof, true, MT_TAKES_MOMENT | MT_TAKES_SEVERAL | MT_TAKES_EVERY, mt_export_pprof)           \
     F(speedscope, false, MT_TAKES_MOMENT | MT_TAKES_SEVERAL, mt_export_speedscope)                 \
     F(folded, false, MT_TAKES_MOMENT | MT_TAKES_SEVERAL, mt_export_folded)                         \
     F(csv, false, MT_TAKES_FOR_TABLE, mt_export_csv)                                               \
@@ -75,9 +76,14 @@ struct mt_export_format {
 };
 extern const struct mt_export_format mt_export_formats[]; /* a row of zeros ends them */
 
-/* Notes where a trace stops being sound, unless an earlier one did. Returns rc. */
+/* Note where a trace stops being sound, unless an earlier one did. Return rc. */
 int mt_export_note(struct mt_export_error *error, const char *path,
                    const struct mt_trace_error *fault, int rc);
+
+/* Write pprof's profile of what is live now in replays that go on (follow.h), at a time since 1970.
+ * 0 or a negative errno; what the sink keeps need not be returned. */
+int mt_export_pprof_now(const struct mt_replay *const *replays, size_t n, uint64_t realtime_ns,
+                        struct mt_sink *sink);
 
 /* Read the rows of the export's table, a batch after the other. Where a trace stops being sound,
  * note it and go on with the next. As mt_export_writer. */
@@ -85,7 +91,7 @@ typedef int mt_export_taker(void *data, const struct mt_columns *columns);
 int mt_export_rows(const struct mt_export *export, mt_export_taker *take, void *data,
                    struct mt_export_error *error);
 
-/* Analyzes a trace at the moment that is asked for; where the trace does not have it, -ENODATA and
+/* Analyze a trace at the moment that is asked for; where the trace does not have it, -ENODATA and
  * why. To be destroyed in any case. */
 int mt_export_analyze(const struct mt_export *export, const char *path,
                       struct mt_analysis *analysis, struct mt_export_error *error);

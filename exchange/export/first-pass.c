@@ -8,7 +8,7 @@ static void note_rule(void *data, const struct mt_replay *replay, const struct m
     struct mt_pass *pass = data;
     uint64_t event = mt_block_event(block);
     (void)at_end;
-    if (mt_grow(&pass->rules, &pass->rules_capacity, event + 1, sizeof *pass->rules))
+    if (MT_GROW(pass->rules, pass->rules_capacity, event))
         pass->has_no_memory = true;
     else
         pass->rules[event] = (uint16_t)(mt_rule_index(replay->question.rules, rule) + 1);

@@ -2,7 +2,7 @@
 /* Folded stacks, for flame graphs: those of memtap stacks, of several traces each below its rank.
  */
 #include "analyzer/findings/job.h"
-#include "analyzer/report/stacks.h"
+#include "analyzer/report/report.h"
 #include "shares.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * memory. */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/room.h"
-#include "join.h"
+#include "perfetto.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -55,7 +55,7 @@ static void note_number(struct scan *scan, int c)
     scan->number_size = 0;
 }
 
-/* A character outside of texts. */
+/* Note a character outside of texts. */
 static void note_plain(struct scan *scan, int c)
 {
     if (scan->depth == 1)
@@ -82,7 +82,7 @@ static void note_plain(struct scan *scan, int c)
     }
 }
 
-/* The next event: 1, 0 at the end, or a negative errno. */
+/* Find the next event: 1, 0 at the end, or a negative errno. */
 static int next_object(struct scan *scan)
 {
     int c;

@@ -190,7 +190,7 @@ static char *next_text(struct mt_nsight *nsight)
     return text;
 }
 
-/* The text of a number; "": there is none, nor a table of them. */
+/* Return the text of a number; "": there is none, nor a table of them. */
 static const char *text_of(struct mt_nsight *nsight, enum look_up look_up, int64_t number)
 {
     sqlite3_stmt **row = &nsight->look_up[look_up];
@@ -205,7 +205,7 @@ static const char *text_of(struct mt_nsight *nsight, enum look_up look_up, int64
     return to;
 }
 
-/* The same of what a column says, if it says something. */
+/* Return the text of what a column says, if it says something. */
 static const char *text_in(struct mt_nsight *nsight, enum look_up look_up, sqlite3_stmt *columns,
                            int column)
 {
@@ -233,7 +233,8 @@ static const char *domain_of(const struct mt_nsight *nsight, uint64_t global, in
     return "";
 }
 
-/* Copies say what they are, calls have no version of the runtime ("cudaMalloc_v3020"). */
+/* Return the name: copies say what they are, calls have no version of the runtime
+ * ("cudaMalloc_v3020"). */
 static const char *name_of(struct mt_nsight *nsight, const struct table *table,
                            sqlite3_stmt *columns)
 {
@@ -354,7 +355,7 @@ static int read_table(struct mt_nsight *nsight, const struct table *table, mt_ns
     return rc;
 }
 
-/* Domains are few, and an event has a number of its own domain only. */
+/* Read the domains: they are few, and an event has a number of its own domain only. */
 static int read_domains(struct mt_nsight *nsight)
 {
     static const char sql[] =
@@ -366,8 +367,7 @@ static int read_domains(struct mt_nsight *nsight)
     sqlite3_bind_int(columns, 2, MOST_DOMAINS);
     while (sqlite3_step(columns) == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(columns, 2);
-        if (mt_grow(&nsight->domain, &nsight->domains_capacity, nsight->n_domains + 1,
-                    sizeof *nsight->domain))
+        if (MT_GROW(nsight->domain, nsight->domains_capacity, nsight->n_domains))
             break;
         struct domain *domain = &nsight->domain[nsight->n_domains++];
         domain->process = mt_nsight_process((uint64_t)sqlite3_column_int64(columns, 0));

@@ -57,7 +57,7 @@ struct mt_nsight;
 int mt_nsight_open(struct mt_nsight **nsight, const char *path, char *error, size_t size);
 void mt_nsight_close(struct mt_nsight *nsight);
 
-/* The unix time in ns that the file's times are since; 0: the file does not say. */
+/* Return the unix time in ns that the file's times are since; 0: the file does not say. */
 uint64_t mt_nsight_start(const struct mt_nsight *nsight);
 
 /* Name a process or a thread; "": it has no name. Valid until the next call. */

@@ -49,7 +49,8 @@ static int count(struct mt_viz *viz, struct mt_export_error *error)
     return rc;
 }
 
-/* PyTorch's recorder ends with such an entry; here it gives memory_viz its category "unknown". */
+/* Put such an entry as PyTorch's recorder ends with; here it gives memory_viz its category
+ * "unknown". */
 static void put_last(struct mt_viz *viz)
 {
     mt_pickle_item(viz->pickle, &viz->list);
@@ -69,7 +70,7 @@ static void put_last(struct mt_viz *viz)
     mt_pickle_dict_end(viz->pickle);
 }
 
-/* Of a moment there are no entries: all are left out, and the segments stay. */
+/* Put a device. Of a moment there are no entries: all are left out, and the segments stay. */
 static int put_device(struct mt_viz *viz, unsigned slot, struct mt_export_error *error)
 {
     int rc = 0;
@@ -89,11 +90,11 @@ static int put_device(struct mt_viz *viz, unsigned slot, struct mt_export_error 
 static bool is_asked(const struct mt_viz *viz, unsigned slot)
 {
     const struct mt_question *question = &viz->export->question;
-    return viz->pass->replay.peak[slot].event &&
+    return viz->pass->replay.of_torch.peak[slot].event &&
            (!question->one_device || mt_device_slot(question->device) == slot);
 }
 
-/* The last event that counts on the device, by the analysis of the moment; 0: none does. */
+/* Return the last event that counts on the device, by the analysis of the moment; 0: none does. */
 static uint64_t until(const struct mt_analysis *analysis, unsigned slot)
 {
     for (size_t i = 0; i < analysis->n_devices; i++)
@@ -102,8 +103,8 @@ static uint64_t until(const struct mt_analysis *analysis, unsigned slot)
     return 0;
 }
 
-/* Each device's segments follow from its entries, and are written after all of these: the stories
- * are kept, which are as large as what is live. */
+/* Put the devices. Each one's segments follow from its entries, and are written after all of these:
+ * the stories are kept, which are as large as what is live. */
 static int put_devices(struct mt_viz *viz, const struct mt_analysis *analysis,
                        struct mt_export_error *error)
 {
@@ -166,7 +167,7 @@ static void put_annotation(struct mt_viz *viz, struct mt_pickle_list *list, cons
     mt_pickle_dict_end(pickle);
 }
 
-/* The run's phases: "iteration 3 forward". */
+/* Put the run's phases: "iteration 3 forward". */
 static void put_annotations(struct mt_viz *viz)
 {
     const struct mt_replay *replay = &viz->pass->replay;
@@ -188,7 +189,8 @@ static void put_annotations(struct mt_viz *viz)
     mt_pickle_list_end(viz->pickle, &list);
 }
 
-/* As far as the trace knows them: the variable that the program was started with. */
+/* Put the settings as far as the trace knows them: the variable that the program was started with.
+ */
 static void put_settings(struct mt_viz *viz)
 {
     static const char *const names[] = {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"};
@@ -207,7 +209,7 @@ static void put_settings(struct mt_viz *viz)
     mt_pickle_dict_end(viz->pickle);
 }
 
-/* memory_viz breaks on a snapshot of nothing. */
+/* Check that there are blocks: memory_viz breaks on a snapshot of nothing. */
 static int check_blocks(const struct mt_viz *viz, struct mt_export_error *error)
 {
     for (unsigned slot = 1; slot < MT_DEVICES; slot++)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-uint64_t mt_perfetto_take(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key)
+static uint64_t perfetto_take(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key)
 {
     uint64_t track = lanes->n_free ? lanes->lane[--lanes->n_free]
                                    : mt_perfetto_track(to, lanes->parent, lanes->name);
@@ -18,12 +18,12 @@ uint64_t mt_perfetto_take(struct mt_perfetto *to, struct mt_perfetto_lanes *lane
     return track;
 }
 
-uint64_t mt_perfetto_give(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key)
+static uint64_t perfetto_give(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key)
 {
     uint64_t track = mt_address_map_take(&lanes->taken, key);
     if (!track)
         return 0;
-    if (mt_grow(&lanes->lane, &lanes->capacity, lanes->n_free + 1, sizeof *lanes->lane))
+    if (MT_GROW(lanes->lane, lanes->capacity, lanes->n_free))
         to->rc = -ENOMEM;
     else
         lanes->lane[lanes->n_free++] = track;
@@ -41,7 +41,7 @@ static struct mt_perfetto_device *device_of(struct mt_perfetto_process *process,
     return &process->device[mt_device_slot(device)];
 }
 
-/* The device's counters after a block of the category came or went. */
+/* Count a block of the category that came or went in the device's counters. */
 static void count(struct mt_perfetto_process *process, struct mt_perfetto_device *device,
                   enum mt_category category, uint64_t time_ns)
 {
@@ -52,7 +52,7 @@ static void count(struct mt_perfetto_process *process, struct mt_perfetto_device
     mt_perfetto_count(process->to, device->allocated, time_ns, device->total);
 }
 
-/* "64.00 MiB activations train.py:9 main", with what else is known. */
+/* Begin "64.00 MiB activations train.py:9 main", with what else is known. */
 static void begin_block(struct mt_perfetto_process *process, struct mt_perfetto_device *device,
                         const struct mt_block *block, const struct mt_rule *rule, uint64_t time_ns)
 {
@@ -61,7 +61,7 @@ static void begin_block(struct mt_perfetto_process *process, struct mt_perfetto_
     mt_named_place_text(place, sizeof place, d, block->name, mt_line_stack(d, block));
     snprintf(name, sizeof name, "%s %s %s", mt_size_text(size, block->size),
              mt_categories[rule->category].label, place);
-    uint64_t lane = mt_perfetto_take(process->to, &device->blocks, block->address);
+    uint64_t lane = perfetto_take(process->to, &device->blocks, block->address);
     mt_perfetto_begin_event(process->to, MT_PERFETTO_BEGIN, lane, name);
     mt_perfetto_add_number(process->to, "address", block->address);
     mt_perfetto_add_number(process->to, "bytes", block->size);
@@ -104,10 +104,10 @@ static void note_ended(void *data, const struct mt_replay *replay, const struct 
     int found = mt_pass_rule(process->pass, mt_block_event(block));
     uint64_t time_ns = process->start_ns + replay->time_ns;
     if (!device->is_shown || found < 0 || process->is_over ||
-        device->of_cuda != !replay->now[mt_device_slot(block->device)].event)
+        device->of_cuda != mt_replay_is_of_cuda(replay, mt_device_slot(block->device)))
         return;
     rule = mt_rule_at(process->export->question.rules, (size_t)found);
-    uint64_t lane = mt_perfetto_give(process->to, &device->blocks, block->address);
+    uint64_t lane = perfetto_give(process->to, &device->blocks, block->address);
     if (lane)
         mt_perfetto_event(process->to, MT_PERFETTO_END, lane, NULL, time_ns);
     if (at_end)
@@ -180,11 +180,11 @@ static void note_range(struct mt_perfetto_process *process, const struct mt_even
         break;
     case MT_RANGE_START:
         mt_range_name_text(name, sizeof name, d, text, domain);
-        track = mt_perfetto_take(to, &process->ranges, event->RANGE_START.range);
+        track = perfetto_take(to, &process->ranges, event->RANGE_START.range);
         mt_perfetto_event(to, MT_PERFETTO_BEGIN, track, name, time_ns);
         break;
     case MT_RANGE_END:
-        track = mt_perfetto_give(to, &process->ranges, event->RANGE_END.range);
+        track = perfetto_give(to, &process->ranges, event->RANGE_END.range);
         if (track)
             mt_perfetto_event(to, MT_PERFETTO_END, track, NULL, time_ns);
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What torch.profiler recorded of the same run, as tracks beside memtap's; perfetto-nsight.c has
  * Nsight's. */
-#include "join.h"
 #include "perfetto.h"
 
 #include <errno.h>
@@ -27,7 +26,7 @@ static const char *text_of(const json_t *event, const char *key)
     return text ? text : "";
 }
 
-/* "1234" or "1234/5678"; pids may be texts. */
+/* Return the place of "1234" or "1234/5678"; pids may be texts. */
 static int place_of(struct joining *joining, const json_t *event, bool is_thread, uint32_t *place)
 {
     char key[160], ids[2][64];
@@ -41,15 +40,13 @@ static int place_of(struct joining *joining, const json_t *event, bool is_thread
     snprintf(key, sizeof key, is_thread ? "%s/%s" : "%s", ids[0], ids[1]);
     int rc = mt_texts_add(&joining->tracks, key, place);
     if (!rc)
-        rc = mt_grow(&joining->track, &joining->track_capacity, (size_t)*place + 1,
-                     sizeof *joining->track);
+        rc = MT_GROW(joining->track, joining->track_capacity, (size_t)*place);
     if (!rc)
-        rc = mt_grow(&joining->name, &joining->name_capacity, (size_t)*place + 1,
-                     sizeof *joining->name);
+        rc = MT_GROW(joining->name, joining->name_capacity, (size_t)*place);
     return rc;
 }
 
-/* The first pass: what processes and threads are called. */
+/* Learn in a first pass what processes and threads are called. */
 static int learn(void *data, const json_t *event, uint64_t base_ns)
 {
     struct joining *joining = data;
@@ -112,7 +109,7 @@ static void add_fields(struct mt_perfetto *to, const json_t *event)
     }
 }
 
-/* Of us; older releases write whole ones, which a double would not hold as ns. */
+/* Convert us to ns; older releases write whole ones, which a double would not hold as ns. */
 static uint64_t to_ns(const json_t *us)
 {
     double value = json_number_value(us);
@@ -121,7 +118,7 @@ static uint64_t to_ns(const json_t *us)
     return value > 0 && value < 1e16 ? (uint64_t)(value * 1000) : 0;
 }
 
-/* Whole events and moments; flows and counters stay in their file. */
+/* Take whole events and moments; flows and counters stay in their file. */
 static int take(void *data, const json_t *event, uint64_t base_ns)
 {
     struct joining *joining = data;

@@ -42,14 +42,14 @@ static struct place *place_of(struct joining *joining, const char *key)
 {
     uint32_t at;
     if (mt_texts_add(&joining->keys, key, &at) ||
-        mt_grow(&joining->place, &joining->capacity, (size_t)at + 1, sizeof *joining->place)) {
+        MT_GROW(joining->place, joining->capacity, (size_t)at)) {
         joining->to->rc = -ENOMEM;
         return NULL;
     }
     return &joining->place[at];
 }
 
-/* "nsight: python 1234". */
+/* Return the track of "nsight: python 1234". */
 static uint64_t process_track(struct joining *joining, uint64_t global)
 {
     char key[64], name[400];
@@ -64,7 +64,8 @@ static uint64_t process_track(struct joining *joining, uint64_t global)
     return place ? place->track : 0;
 }
 
-/* "device 0 stream 7" and "python 1235", below it CUDA's calls and the ranges. */
+/* Return the place of "device 0 stream 7" and "python 1235", below it CUDA's calls and the ranges.
+ */
 static struct place *row_place(struct joining *joining, const struct mt_nsight_row *row)
 {
     static const char *const sort[] = {[MT_NSIGHT_CALL] = "CUDA calls",
@@ -113,7 +114,7 @@ static bool fits(struct lane *lane, int64_t start, int64_t end)
     return !lane->n || lane->end[lane->n - 1] >= end;
 }
 
-/* The track for a slice; 0: too many overlap. The first lane is the place's own track. */
+/* Return the track for a slice; 0: too many overlap. The first lane is the place's own track. */
 static uint64_t lane_track(struct joining *joining, struct place *place, const char *name,
                            int64_t start, int64_t end)
 {
@@ -122,14 +123,14 @@ static uint64_t lane_track(struct joining *joining, struct place *place, const c
         i++;
     if (i == MOST_LANES)
         return 0;
-    if (mt_grow(&place->lane, &place->capacity, i + 1, sizeof *place->lane))
+    if (MT_GROW(place->lane, place->capacity, i))
         goto no_memory;
     struct lane *lane = &place->lane[i];
     if (i == place->lanes) {
         lane->track = i ? mt_perfetto_track(joining->to, place->track, name) : place->track;
         place->lanes++;
     }
-    if (mt_grow(&lane->end, &lane->capacity, lane->n + 1, sizeof *lane->end))
+    if (MT_GROW(lane->end, lane->capacity, lane->n))
         goto no_memory;
     lane->end[lane->n++] = end;
     return lane->track;
@@ -147,7 +148,8 @@ static void add_fields(struct mt_perfetto *to, const struct mt_nsight_row *row)
             mt_perfetto_add_number(to, row->field[i].name, row->field[i].number);
 }
 
-/* Times are since the session began, or (nsys export --ts-normalize) the unix time. */
+/* Find the base: times are since the session began, or (nsys export --ts-normalize) the unix time.
+ */
 static bool find_base(struct joining *joining, uint64_t start)
 {
     uint64_t session = mt_nsight_start(joining->nsight);

@@ -89,7 +89,7 @@ static void put_time(struct mt_perfetto *to, uint64_t time_ns)
     mt_proto_number(&to->packet, PACKET_CLOCK, CLOCK_OF_TRACE);
 }
 
-/* A track's packet is begun; its descriptor ends where `end_track` is called. */
+/* Begin a track's packet; its descriptor ends where `end_track` is called. */
 static size_t begin_track(struct mt_perfetto *to, uint64_t parent, const char *name)
 {
     mt_proto_number(&to->packet, PACKET_SEQUENCE, to->sequence);
@@ -109,7 +109,7 @@ static uint64_t end_track(struct mt_perfetto *to, size_t descriptor)
     return to->tracks;
 }
 
-/* Names in descriptors are not interned, and have to be UTF-8 all the same. */
+/* Return a name as UTF-8: names in descriptors are not interned, and have to be so all the same. */
 static const char *valid(struct mt_perfetto *to, const char *text)
 {
     struct mt_texts texts = {0};
@@ -185,7 +185,7 @@ void mt_perfetto_count(struct mt_perfetto *to, uint64_t track, uint64_t time_ns,
     put_packet(to);
 }
 
-/* The text's number, of all kinds of interned texts. */
+/* Intern a text: return its number, of all kinds of interned texts. */
 static uint64_t intern(struct mt_perfetto *to, const char *text)
 {
     uint32_t place = 0;

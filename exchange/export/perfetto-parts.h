@@ -31,20 +31,20 @@ enum mt_perfetto_type {
     MT_PERFETTO_COUNTER = 4
 };
 
-/* Another sequence of packets, whose first time is that. */
+/* Begin another sequence of packets, whose first time is that. */
 void mt_perfetto_sequence(struct mt_perfetto *to, uint64_t time_ns);
 
-/* A new track below another one (0: none). Its number. */
+/* Make a new track below another one (0: none), and return its number. */
 uint64_t mt_perfetto_process(struct mt_perfetto *to, uint64_t pid, const char *name);
 uint64_t mt_perfetto_thread(struct mt_perfetto *to, uint64_t process, uint64_t pid, uint64_t tid,
                             const char *name);
 uint64_t mt_perfetto_track(struct mt_perfetto *to, uint64_t parent, const char *name);
 uint64_t mt_perfetto_counter(struct mt_perfetto *to, uint64_t parent, const char *name);
 
-/* A number of a counter's track. */
+/* Write a number of a counter's track. */
 void mt_perfetto_count(struct mt_perfetto *to, uint64_t track, uint64_t time_ns, uint64_t value);
 
-/* An event with a name (ends have none) and fields: what is added between begin and end. */
+/* Begin an event with a name (ends have none) and fields: what is added between begin and end. */
 void mt_perfetto_begin_event(struct mt_perfetto *to, enum mt_perfetto_type type, uint64_t track,
                              const char *name);
 void mt_perfetto_add_text(struct mt_perfetto *to, const char *name,
@@ -52,7 +52,7 @@ void mt_perfetto_add_text(struct mt_perfetto *to, const char *name,
 void mt_perfetto_add_number(struct mt_perfetto *to, const char *name, uint64_t number);
 void mt_perfetto_end_event(struct mt_perfetto *to, uint64_t time_ns);
 
-/* The same, without fields. */
+/* Write an event without fields. */
 void mt_perfetto_event(struct mt_perfetto *to, enum mt_perfetto_type type, uint64_t track,
                        const char *name, uint64_t time_ns);
 

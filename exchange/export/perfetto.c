@@ -14,7 +14,7 @@ static uint64_t number_of(const struct mt_pass *pass, const char *key)
     return text ? strtoull(text, NULL, 10) : 0;
 }
 
-/* "rank 3: python train.py". */
+/* Make the process "rank 3: python train.py". */
 static void make_process(struct mt_perfetto_process *process)
 {
     const struct mt_definitions *d = process->pass->replay.definitions;
@@ -35,8 +35,8 @@ static void make_device(struct mt_perfetto_process *process, unsigned slot)
     const struct mt_question *question = &process->export->question;
     struct mt_perfetto_device *device = &process->device[slot];
     char name[MT_SIZE_TEXT];
-    device->of_cuda = !replay->peak[slot].event;
-    const struct mt_totals *peak = device->of_cuda ? &replay->cuda_peak[slot] : &replay->peak[slot];
+    device->of_cuda = !replay->of_torch.peak[slot].event;
+    const struct mt_totals *peak = &mt_replay_level(replay, device->of_cuda)->peak[slot];
     if (!peak->event || (question->one_device && mt_device_slot(question->device) != slot))
         return;
     device->is_shown = true;
@@ -63,8 +63,8 @@ static void put_slice(struct mt_perfetto *to, uint64_t track, const char *name, 
     mt_perfetto_event(to, MT_PERFETTO_END, track, NULL, until);
 }
 
-/* An iteration is all of its spans. */
-void mt_perfetto_phases(struct mt_perfetto_process *process)
+/* Write the phases; an iteration is all of its spans. */
+static void perfetto_phases(struct mt_perfetto_process *process)
 {
     const struct mt_replay *replay = &process->pass->replay;
     for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
@@ -116,7 +116,7 @@ static int put_trace(struct mt_perfetto *to, const struct mt_export *export, con
         for (unsigned slot = 0; slot < MT_DEVICES; slot++)
             make_device(process, slot);
         to->is_apart = true;
-        mt_perfetto_phases(process);
+        perfetto_phases(process);
         to->is_apart = false;
         rc = mt_perfetto_events(process, path, error);
     }

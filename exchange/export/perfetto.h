@@ -8,6 +8,9 @@
 #include "first-pass.h"
 #include "perfetto-parts.h"
 
+#include <jansson.h>
+#include <stdint.h>
+
 /* A block is shown by itself if it is at least such a part of its device's peak. */
 #define MT_PERFETTO_LARGE 200u
 
@@ -39,16 +42,10 @@ struct mt_perfetto_process {
     bool is_over; /* the sink takes no more */
 };
 
-/* The track of a key, taken or kept free of others until it is given back. 0: none. */
-uint64_t mt_perfetto_take(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key);
-uint64_t mt_perfetto_give(struct mt_perfetto *to, struct mt_perfetto_lanes *lanes, uint64_t key);
+/* Return the track of a key, taken or kept free of others until it is given back. 0: none. */
 void mt_perfetto_lanes_clear(struct mt_perfetto_lanes *lanes);
 
-/* Everything of a trace that is known after the first pass: its tracks, phases and iterations.
- */
-void mt_perfetto_phases(struct mt_perfetto_process *process);
-
-/* The second pass. As mt_export_writer. */
+/* Write the events in a second pass. As mt_export_writer. */
 int mt_perfetto_events(struct mt_perfetto_process *process, const char *path,
                        struct mt_export_error *error);
 
@@ -66,10 +63,20 @@ static inline const char *mt_perfetto_why_far(uint64_t near_ns)
                : "cannot be joined, since the trace does not say when it began";
 }
 
-/* Another tool's trace. 0, or a negative errno with error->text. */
+/* Join another tool's trace. 0, or a negative errno with error->text. */
 int mt_perfetto_join(struct mt_perfetto *to, const char *path, uint64_t near_ns,
                      struct mt_export_error *error);
 int mt_perfetto_join_nsight(struct mt_perfetto *to, const char *path, uint64_t near_ns,
                             struct mt_export_error *error);
+
+/* Traces of other tools, event by event. */
+
+/* An event as Chrome's trace format has it; its time is base_ns plus its "ts" in us. Anything but 0
+ * ends it. */
+typedef int mt_join_taker(void *data, const json_t *event, uint64_t base_ns);
+
+/* Read the file twice: names first, then events. 0, what a taker returned, or a negative errno
+ * (-EINVAL: it is no such JSON). */
+int mt_join_json(const char *path, mt_join_taker *learn, mt_join_taker *take, void *data);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pprof's profile.proto, gzipped: what is live at a moment, by stack, with labels. */
 #include "analyzer/findings/job.h"
+#include "analyzer/findings/look.h"
 #include "analyzer/support/by-id.h"
 #include "analyzer/support/demangle.h"
 #include "analyzer/views/texts.h"
@@ -21,6 +22,7 @@ enum {
     LOCATION = 4,
     FUNCTION = 5,
     STRING = 6,
+    TIME = 9,
     DEFAULT = 14
 };
 enum { MAPPING_FILE = 5, MAPPING_HAS_NAMES = 7, MAPPING_HAS_LINES = 9 };
@@ -45,7 +47,7 @@ static uint32_t place(struct pprof *to, struct mt_texts *texts, const char *text
     return index;
 }
 
-/* pprof prints texts to terminals as they are. */
+/* Intern a text, made safe: pprof prints texts to terminals as they are. */
 static uint32_t string(struct pprof *to, const char *text)
 {
     char *safe = strdup(text);
@@ -60,7 +62,7 @@ static uint32_t string(struct pprof *to, const char *text)
     return index;
 }
 
-/* A location's id, from 1. */
+/* Return a location's id, from 1. */
 static uint32_t location(struct pprof *to, const struct mt_frame *frame)
 {
     char key[64];
@@ -71,7 +73,7 @@ static uint32_t location(struct pprof *to, const struct mt_frame *frame)
     return place(to, &to->locations, key) + 1;
 }
 
-/* The same of a trace's frame, whose texts are looked up once. */
+/* Return the location of a trace's frame, whose texts are looked up once. */
 static uint32_t location_of(struct pprof *to, const struct mt_definitions *d, uint32_t frame)
 {
     uint32_t *found = mt_by_id(&to->found, frame);
@@ -102,10 +104,9 @@ static void number_label(struct pprof *to, const char *key, long number)
     mt_proto_end(&to->proto, begin);
 }
 
-static void put_sample(struct pprof *to, const struct mt_analysis *analysis,
-                       const struct mt_device *device, const struct mt_sum *share)
+static void put_sample(struct pprof *to, const struct mt_definitions *d, int device,
+                       const struct mt_sum *share)
 {
-    const struct mt_definitions *d = analysis->replay.definitions;
     const uint32_t *key = share->key;
     char operator[256] = "";
     if (key[MT_SHARE_OPERATOR])
@@ -127,30 +128,59 @@ static void put_sample(struct pprof *to, const struct mt_analysis *analysis,
     label(to, "phase", mt_phase_names[key[MT_SHARE_PHASE]].name);
     label(to, "module", mt_stack_module(d, key[MT_SHARE_MODULE]));
     label(to, "operator", operator);
-    number_label(to, "device", device->device);
-    number_label(to, "rank", mt_rank(analysis));
+    number_label(to, "device", device);
+    number_label(to, "rank", mt_rank_in(d));
     mt_proto_end(&to->proto, begin);
+}
+
+/* Begin with a trace's samples. */
+static void begin_trace(struct pprof *to, const struct mt_definitions *d)
+{
+    const char *command = mt_info(d, "command");
+    if (!to->program)
+        to->program = string(to, command && *command ? command : "memtap");
+    mt_by_id_clear(&to->found);
+    if (mt_by_id_make(&to->found, mt_definitions_frame_limit(d), sizeof(uint32_t)))
+        to->rc = -ENOMEM;
+}
+
+static void put_shares(struct pprof *to, const struct mt_definitions *d, int device,
+                       const struct mt_sums *shares)
+{
+    for (size_t i = 0; i < shares->n && !to->rc; i++)
+        put_sample(to, d, device, &shares->sum[i]);
 }
 
 static int show(void *data, const struct mt_analysis *analysis, const char *path)
 {
     struct pprof *to = data;
-    const char *command = mt_info(analysis->replay.definitions, "command");
     (void)path;
-    if (!to->program)
-        to->program = string(to, command && *command ? command : "memtap");
-    mt_by_id_clear(&to->found);
-    if (mt_by_id_make(&to->found, mt_definitions_frame_limit(analysis->replay.definitions),
-                      sizeof(uint32_t)))
-        to->rc = -ENOMEM;
+    begin_trace(to, analysis->replay.definitions);
     for (size_t i = 0; i < analysis->n_devices && !to->rc; i++) {
         struct mt_sums shares;
         to->rc = mt_live_shares(&shares, analysis, &analysis->devices[i]);
-        for (size_t j = 0; j < shares.n && !to->rc; j++)
-            put_sample(to, analysis, &analysis->devices[i], &shares.sum[j]);
+        put_shares(to, analysis->replay.definitions, analysis->devices[i].device, &shares);
         mt_sums_clear(&shares);
     }
     return to->rc;
+}
+
+/* The device whose blocks are judged. */
+struct now {
+    struct pprof *to;
+    int device;
+};
+
+static int show_now(void *data, const struct mt_naming *naming, const struct mt_verdict *verdicts,
+                    size_t n)
+{
+    const struct now *now = data;
+    struct mt_sums shares;
+    int rc = mt_shares_of(&shares, naming, verdicts, n);
+    if (!rc)
+        put_shares(now->to, naming->definitions, now->device, &shares);
+    mt_sums_clear(&shares);
+    return rc ? rc : now->to->rc;
 }
 
 static void put_type(struct pprof *to, const char *type, const char *unit)
@@ -162,7 +192,8 @@ static void put_type(struct pprof *to, const char *type, const char *unit)
     mt_proto_end(&to->proto, begin);
 }
 
-/* One for all locations: pprof's heads name it, and it looks for no program's symbols then. */
+/* Put one mapping for all locations: pprof's heads name it, and it looks for no program's symbols
+ * then. */
 static void put_mapping(struct pprof *to)
 {
     size_t begin = mt_proto_begin(&to->proto, MAPPING);
@@ -221,24 +252,52 @@ static int put_gzipped(struct mt_sink *sink, const struct mt_proto *proto)
     return 0;
 }
 
+static void begin(struct pprof *to)
+{
+    string(to, "");
+    put_type(to, "blocks", "count");
+    put_type(to, "space", "bytes");
+    mt_proto_number(&to->proto, DEFAULT, string(to, "space"));
+}
+
+/* Write it all out, unless something has failed before. */
+static int end(struct pprof *to, struct mt_sink *sink, int rc)
+{
+    put_definitions(to);
+    if (!rc)
+        rc = to->proto.has_no_memory ? -ENOMEM : to->rc;
+    if (!rc)
+        rc = put_gzipped(sink, &to->proto);
+    mt_proto_clear(&to->proto);
+    mt_texts_clear(&to->strings);
+    mt_texts_clear(&to->functions);
+    mt_texts_clear(&to->locations);
+    mt_by_id_clear(&to->found);
+    return rc;
+}
+
 int mt_export_pprof(const struct mt_export *export, struct mt_sink *sink,
                     struct mt_export_error *error)
 {
     struct pprof to = {.rc = 0};
-    string(&to, "");
-    put_type(&to, "blocks", "count");
-    put_type(&to, "space", "bytes");
-    mt_proto_number(&to.proto, DEFAULT, string(&to, "space"));
-    int rc = mt_export_each(export, show, &to, error);
-    put_definitions(&to);
-    if (!rc)
-        rc = to.proto.has_no_memory ? -ENOMEM : to.rc;
-    if (!rc)
-        rc = put_gzipped(sink, &to.proto);
-    mt_proto_clear(&to.proto);
-    mt_texts_clear(&to.strings);
-    mt_texts_clear(&to.functions);
-    mt_texts_clear(&to.locations);
-    mt_by_id_clear(&to.found);
-    return rc;
+    begin(&to);
+    return end(&to, sink, mt_export_each(export, show, &to, error));
+}
+
+int mt_export_pprof_now(const struct mt_replay *const *replays, size_t n, uint64_t realtime_ns,
+                        struct mt_sink *sink)
+{
+    struct pprof to = {.rc = 0};
+    begin(&to);
+    mt_proto_number(&to.proto, TIME, realtime_ns);
+    for (size_t i = 0; i < n && !to.rc; i++) {
+        begin_trace(&to, replays[i]->definitions);
+        for (unsigned slot = 0; slot < MT_DEVICES && !to.rc; slot++) {
+            struct now now = {&to, (int)slot - 1};
+            if (mt_look_is_used(replays[i], slot) &&
+                (!replays[i]->question.one_device || replays[i]->question.device == now.device))
+                to.rc = mt_look_judge(replays[i], slot, show_now, &now);
+        }
+    }
+    return end(&to, sink, 0);
 }

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shares.h"
 
-int mt_live_shares(struct mt_sums *shares, const struct mt_analysis *analysis,
-                   const struct mt_device *device)
+int mt_shares_of(struct mt_sums *shares, const struct mt_naming *naming,
+                 const struct mt_verdict *verdicts, size_t n)
 {
     static const enum mt_property keys[] = {MT_BY_BLAMED, MT_BY_CATEGORY, MT_BY_OPERATOR,
                                             MT_BY_MODULE, MT_BY_PHASE};
+    return mt_sum_blocks(shares, naming, keys, sizeof keys / sizeof *keys, verdicts, n);
+}
+
+int mt_live_shares(struct mt_sums *shares, const struct mt_analysis *analysis,
+                   const struct mt_device *device)
+{
     const struct mt_naming naming = mt_replay_naming(&analysis->replay);
-    return mt_sum_blocks(shares, &naming, keys, sizeof keys / sizeof *keys, device->shown,
-                         device->n_shown);
+    return mt_shares_of(shares, &naming, device->shown, device->n_shown);
 }
 
 int mt_export_each(const struct mt_export *export, mt_export_shower *show, void *data,

@@ -9,7 +9,9 @@
 /* Keys of these sums. */
 enum { MT_SHARE_STACK, MT_SHARE_CATEGORY, MT_SHARE_OPERATOR, MT_SHARE_MODULE, MT_SHARE_PHASE };
 
-/* Sum the blocks. 0 or -ENOMEM. Call mt_sums_clear in any case. */
+/* Sum blocks; those that the analysis shows. 0 or -ENOMEM. Call mt_sums_clear in any case. */
+int mt_shares_of(struct mt_sums *shares, const struct mt_naming *naming,
+                 const struct mt_verdict *verdicts, size_t n);
 int mt_live_shares(struct mt_sums *shares, const struct mt_analysis *analysis,
                    const struct mt_device *device);
 

@@ -19,7 +19,7 @@ struct speedscope {
     bool has_profile;
 };
 
-/* Sets the frame's place among all. (Names are at most MT_TEXT_LIMIT bytes: they fit a sink.) */
+/* Set the frame's place among all. (Names are at most MT_TEXT_LIMIT bytes: they fit a sink.) */
 static int place_frame(struct speedscope *to, const char *name, const char *file, uint32_t line,
                        uint32_t *place)
 {
@@ -39,7 +39,7 @@ static int place_frame(struct speedscope *to, const char *name, const char *file
     return mt_texts_add(&to->frames, (const char *)sink->room, place);
 }
 
-/* The same of a trace's frame, whose texts are looked up once. */
+/* Find the place of a trace's frame, whose texts are looked up once. */
 static int place_of(struct speedscope *to, const struct mt_definitions *d, uint32_t id,
                     uint32_t *place)
 {
@@ -56,7 +56,7 @@ static int place_of(struct speedscope *to, const struct mt_definitions *d, uint3
     return 0;
 }
 
-/* From the outermost frame on, which is the category. */
+/* Put the stack from the outermost frame on, which is the category. */
 static int put_stack(struct speedscope *to, const struct mt_definitions *d,
                      const struct mt_sum *share)
 {

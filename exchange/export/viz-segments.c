@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A snapshot's segments: what PyTorch has from CUDA, and the blocks that tile it. */
+#include "analyzer/support/search.h"
 #include "viz.h"
 
 #include <errno.h>
@@ -7,12 +8,7 @@
 
 #define SMALL_SEGMENT (UINT64_C(2) << 20)
 
-static int by_address(const void *left, const void *right)
-{
-    const struct mt_viz_request *a = *(struct mt_viz_request *const *)left,
-                                *b = *(struct mt_viz_request *const *)right;
-    return (a->address > b->address) - (a->address < b->address);
-}
+MT_ORDER_OF_POINTERS(by_address, struct mt_viz_request, MT_RISING(address))
 
 static void put_pair(struct mt_viz *viz, const char *key, uint64_t number)
 {
@@ -93,7 +89,7 @@ static void put_segment(struct mt_viz *viz, struct mt_pickle_list *list,
     mt_pickle_dict_end(pickle);
 }
 
-/* Pieces of an expandable segment that lie side by side are one. */
+/* Join pieces of an expandable segment that lie side by side. */
 static void join(struct mt_viz *viz)
 {
     size_t n = 0;
@@ -109,7 +105,8 @@ static void join(struct mt_viz *viz)
     viz->n_segments = n;
 }
 
-/* Blocks that lie in no segment (the trace does not have its begin) are segments of their own. */
+/* Write the segments. Blocks that lie in no segment (the trace does not have its begin) are
+ * segments of their own. */
 int mt_viz_segments(struct mt_viz *viz, struct mt_pickle_list *list)
 {
     struct mt_viz_request **live = calloc(viz->n_requests + 1, sizeof *live);

@@ -43,7 +43,7 @@ static void put_segment(struct mt_viz *viz, const char *action,
     mt_pickle_dict_end(viz->pickle);
 }
 
-/* The first segment at the address, or behind it. */
+/* Find the first segment at the address, or behind it. */
 static size_t find_segment(const struct mt_viz *viz, uint64_t address)
 {
     return MT_LEADING(i, viz->n_segments, viz->segments[i].address < address);
@@ -56,7 +56,7 @@ static void insert_segment(struct mt_viz *viz, const struct mt_viz_segment *segm
         viz->segments[at] = *segment; /* its free is missing */
         return;
     }
-    if (mt_grow(&viz->segments, &viz->segments_capacity, viz->n_segments + 1, sizeof *segment)) {
+    if (MT_GROW(viz->segments, viz->segments_capacity, viz->n_segments)) {
         viz->rc = -ENOMEM;
         return;
     }
@@ -64,11 +64,11 @@ static void insert_segment(struct mt_viz *viz, const struct mt_viz_segment *segm
     viz->segments[at] = *segment;
 }
 
-/* CUDA gave memory to this thread. Whether it is PyTorch's, its next alloc tells. */
+/* Note that CUDA gave memory to this thread. Its next alloc says whether it is PyTorch's. */
 static void await(struct mt_viz *viz, const struct mt_event *event, bool is_expandable)
 {
     if (!event->address || !event->size ||
-        mt_grow(&viz->pending, &viz->pending_capacity, viz->n_pending + 1, sizeof *viz->pending))
+        MT_GROW(viz->pending, viz->pending_capacity, viz->n_pending))
         return;
     viz->pending[viz->n_pending++] =
         (struct mt_viz_pending){.segment = {.address = event->address,
@@ -128,7 +128,7 @@ static bool is_in_segment(const struct mt_viz *viz, uint64_t address, uint64_t s
     return false;
 }
 
-/* memory_viz shows every block in a segment. */
+/* Put a segment for a block without one: memory_viz shows every block in a segment. */
 static void put_own_segment(struct mt_viz *viz, const char *action,
                             const struct mt_viz_request *request, const struct mt_event *event)
 {
@@ -168,8 +168,8 @@ static void put_completed(struct mt_viz *viz, const struct mt_viz_request *reque
         put_own_segment(viz, "segment_free", request, event);
 }
 
-/* Before PyTorch gives memory back it waits until the blocks that other streams use are free. The
- * trace may say so later only. */
+/* Complete all frees. Before PyTorch gives memory back it waits until the blocks that other streams
+ * use are free. The trace may say so later only. */
 static void complete_all(struct mt_viz *viz, const struct mt_event *event)
 {
     for (size_t i = 0; i < viz->n_requests && viz->n_freed; i++) {
@@ -221,8 +221,7 @@ static void add_request(struct mt_viz *viz, const struct mt_viz_request *request
     uint32_t place = viz->free_request;
     if (place) {
         viz->free_request = (uint32_t)viz->requests[place - 1].size;
-    } else if (mt_grow(&viz->requests, &viz->requests_capacity, viz->n_requests + 1,
-                       sizeof *request)) {
+    } else if (MT_GROW(viz->requests, viz->requests_capacity, viz->n_requests)) {
         viz->rc = -ENOMEM;
         return;
     } else {
@@ -233,7 +232,7 @@ static void add_request(struct mt_viz *viz, const struct mt_viz_request *request
         viz->rc = -ENOMEM;
 }
 
-/* Pools are numbered as they come; 0: none. */
+/* Number the pools as they come; 0: none. */
 static uint64_t pool_number(struct mt_viz *viz, uint64_t pool)
 {
     uint32_t number = pool ? mt_address_map_get(&viz->pools, pool) : 0;
@@ -247,14 +246,16 @@ static uint64_t pool_number(struct mt_viz *viz, uint64_t pool)
 static void note_alloc(struct mt_viz *viz, const struct mt_replay *replay,
                        const struct mt_event *event)
 {
-    const struct mt_request_stream *of = mt_requests_of(&replay->thread->requests, viz->slot);
-    struct mt_viz_request request = {.address = event->address,
-                                     .size = event->size,
-                                     .unused = replay->unused < event->size ? replay->unused : 0,
-                                     .stream = of ? of->stream : 0,
-                                     .pool = of ? pool_number(viz, of->pool) : 0,
-                                     .stack = event->stack,
-                                     .rule = mt_pass_rule(viz->pass, replay->events)};
+    const struct mt_request_stream *of =
+        mt_requests_of(&replay->present.thread->requests, viz->slot);
+    struct mt_viz_request request = {
+        .address = event->address,
+        .size = event->size,
+        .unused = replay->present.unused < event->size ? replay->present.unused : 0,
+        .stream = of ? of->stream : 0,
+        .pool = of ? pool_number(viz, of->pool) : 0,
+        .stack = event->stack,
+        .rule = mt_pass_rule(viz->pass, replay->events)};
     take_pending(viz, event, &request);
     request.is_alone = !is_in_segment(viz, request.address, request.size);
     if (request.address)
@@ -283,7 +284,7 @@ static void note_free(struct mt_viz *viz, const struct mt_replay *replay,
                                                                     .rule = -1};
     viz->reserved = event->FREE.reserved;
     put_free(viz, "free_requested", &request, event);
-    if (replay->waits && known) {
+    if (replay->present.waits && known) {
         known->is_freed = true;
         viz->n_freed++;
     } else {
@@ -305,13 +306,13 @@ static void note_done(struct mt_viz *viz, const struct mt_event *event)
 static void note_oom(struct mt_viz *viz, const struct mt_replay *replay,
                      const struct mt_event *event)
 {
-    if (!begin_entry(viz, "oom", "device_free", replay->sample[viz->slot].free, event->OOM.size, 0,
-                     event))
+    if (!begin_entry(viz, "oom", "device_free", replay->samples.last[viz->slot].free,
+                     event->OOM.size, 0, event))
         return;
     mt_pickle_dict_end(viz->pickle);
 }
 
-/* The device of a call may not be known; PyTorch's next alloc tells. */
+/* Note a call. Its device may not be known; PyTorch's next alloc says it. */
 static void note_cuda(struct mt_viz *viz, const struct mt_event *event)
 {
     if (event->device != MT_NO_DEVICE && mt_device_slot(event->device) != viz->slot)

@@ -47,7 +47,8 @@ void mt_viz_frames(struct mt_viz *viz, const char *key, uint32_t stack)
     *memo = mt_pickle_memoize(pickle) + 1;
 }
 
-/* As Python writes a traceback, of which autograd keeps the lines: the outermost first. */
+/* Put a frame as Python writes a traceback, of which autograd keeps the lines: the outermost first.
+ */
 static void put_forward_frame(struct mt_viz *viz, struct mt_pickle_list *list,
                               const struct mt_frame *frame)
 {
@@ -90,7 +91,7 @@ void mt_viz_forward_frames(struct mt_viz *viz, uint32_t stack)
     free(frames);
 }
 
-/* memory_viz has a colour for each, and one that is called so. */
+/* Write the category: memory_viz has a colour for each, and one that is called so. */
 void mt_viz_category(struct mt_viz *viz, int rule)
 {
     const struct mt_user_rules *user = viz->export->question.rules;
@@ -105,8 +106,7 @@ static void put_text(struct mt_viz *viz, const char *text)
 {
     uint32_t place = 0;
     if (mt_texts_add(viz->texts, text, &place) ||
-        mt_grow(&viz->text_memos, &viz->text_memos_capacity, (size_t)place + 1,
-                sizeof *viz->text_memos)) {
+        MT_GROW(viz->text_memos, viz->text_memos_capacity, (size_t)place)) {
         viz->rc = -ENOMEM;
         return;
     }
@@ -118,7 +118,7 @@ static void put_text(struct mt_viz *viz, const char *text)
     viz->text_memos[place] = mt_pickle_memoize(viz->pickle) + 1;
 }
 
-/* "activations: has a grad_fn (certain); forward; layers.0.mlp". */
+/* Write "activations: has a grad_fn (certain); forward; layers.0.mlp". */
 void mt_viz_metadata(struct mt_viz *viz, const struct mt_block *block, int rule)
 {
     const struct mt_replay *replay = &viz->pass->replay;

@@ -63,17 +63,17 @@ struct mt_viz {
     size_t text_memos_capacity;
 };
 
-/* Values of the pickle that come again and again. */
+/* Write values of the pickle that come again and again. */
 void mt_viz_frames(struct mt_viz *viz, const char *key, uint32_t stack);
 void mt_viz_forward_frames(struct mt_viz *viz, uint32_t stack);
 void mt_viz_category(struct mt_viz *viz, int rule);
 void mt_viz_metadata(struct mt_viz *viz, const struct mt_block *block, int rule);
 void mt_viz_pool(struct mt_viz *viz, const char *key, uint64_t pool);
 
-/* The device's entries, in order. As mt_export_writer. */
+/* Write the device's entries, in order. As mt_export_writer. */
 int mt_viz_trace(struct mt_viz *viz, struct mt_export_error *error);
 
-/* Its segments with their blocks, after mt_viz_trace. 0 or -ENOMEM. */
+/* Write its segments with their blocks, after mt_viz_trace. 0 or -ENOMEM. */
 int mt_viz_segments(struct mt_viz *viz, struct mt_pickle_list *list);
 
 #endif

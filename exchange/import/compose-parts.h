@@ -3,10 +3,82 @@
 #ifndef MT_IMPORT_COMPOSE_PARTS_H
 #define MT_IMPORT_COMPOSE_PARTS_H
 
-#include "compose.h"
-#include "extents.h"
-#include "spool.h"
+#include "analyzer/support/address-map.h"
+#include "analyzer/support/ordered.h"
+#include "import.h"
+#include "records.h"
 #include "trace-format/cuda-apis.h"
+
+#include <stdbool.h>
+
+/* The events of all devices, from the records' file, in the order of their times. */
+
+#define MT_SPOOL_EVENTS 512u
+
+struct mt_spool {
+    FILE *file;       /* the records' */
+    bool has_devices; /* each device has its part of the file; else each run of times has */
+    struct mt_spool_part {
+        struct mt_import_event some[MT_SPOOL_EVENTS];
+        uint64_t next, end; /* events of the file */
+        size_t at, n;
+        bool has;
+        struct mt_import_event event; /* the next one */
+    } *part;
+    unsigned n;
+    int rc;
+};
+
+/* Begin at the first event, also again. 0 or a negative errno. To be ended in any case; of zeros
+ * it is not begun. */
+int mt_spool_begin(struct mt_spool *spool, struct mt_records *records);
+void mt_spool_end(struct mt_spool *spool);
+
+/* Read the next event, with its device; false: there is none, or spool->rc says why. */
+bool mt_spool_next(struct mt_spool *spool, struct mt_import_event *event);
+
+/* Return the device's next event, which is not taken; NULL: there is none, or devices have no
+ * parts. */
+const struct mt_import_event *mt_spool_peek(const struct mt_spool *spool, unsigned device);
+
+/*
+ * What PyTorch's allocator has at a moment of a snapshot's events: segments and the blocks in them.
+ * Events say the bytes that were requested; what a block takes follows from the free piece that it
+ * was cut from.
+ */
+
+struct mt_import_extent {
+    uint64_t address, size;
+    uint32_t tag, lane; /* the caller's */
+    uint64_t requested; /* of a block: bytes; 0: as many as it has */
+    uint16_t device;
+    bool is_pending; /* a block whose free was requested: its memory is not free yet */
+    bool waits;      /* ... for other streams, the trace says */
+    bool is_small;   /* a segment of the small pool */
+    bool is_pages;   /* a segment that grows page by page */
+};
+
+/* Pieces of memory that do not overlap, by address. Of zeros: none. */
+struct mt_extents {
+    struct mt_import_extent *extent; /* 0 is none */
+    uint32_t n, first_free;          /* free ones are linked by tag */
+    size_t capacity;
+    struct mt_ordered order;
+    struct mt_address_map by_address;
+};
+
+void mt_extents_clear(struct mt_extents *extents);
+/* Add an extent. 0, -EEXIST if one begins there, or -ENOMEM. */
+int mt_extents_add(struct mt_extents *extents, const struct mt_import_extent *extent);
+/* Return the one that begins there; NULL: none. It lives until the next change. */
+struct mt_import_extent *mt_extents_at(const struct mt_extents *extents, uint64_t address);
+/* Return the last one that begins at or below the address; the first that begins above it. NULL:
+ * none. */
+void mt_extents_remove(struct mt_extents *extents, uint64_t address);
+
+/* Return the bytes that a block takes that was requested with so many, and begins there. */
+uint64_t mt_block_bytes(const struct mt_extents *segments, const struct mt_extents *blocks,
+                        uint64_t address, uint64_t requested);
 
 #define PAGE (2u << 20) /* of expandable segments */
 #define MAIN_THREAD 1
@@ -41,14 +113,14 @@ void mt_compose_write(struct mt_composer *self, enum mt_kind kind, unsigned devi
 
 const struct mt_whence *mt_compose_whence(const struct mt_composer *self, uint32_t number);
 
-/* The thread that requests from there. */
+/* Return the thread that requests from there. */
 uint32_t mt_compose_thread(const struct mt_composer *self, const struct mt_whence *whence);
 
-/* The node that runs in autograd's thread from now on: by its name and its line of forward. */
+/* Note the node that runs in autograd's thread from now on: by its name and its line of forward. */
 void mt_compose_node(struct mt_composer *self, unsigned device, uint32_t thread,
                      const struct mt_whence *whence);
 
-/* A block, and a segment, come or go. */
+/* Write that a block, or a segment, comes or goes. */
 void mt_compose_alloc(struct mt_composer *self, const struct mt_import_extent *block);
 void mt_compose_segment(struct mt_composer *self, const struct mt_import_extent *segment,
                         uint32_t whence, bool is_free);

@@ -20,7 +20,8 @@ const struct mt_whence *mt_compose_whence(const struct mt_composer *self, uint32
     return &self->records->whence[number < self->records->n_whence ? number : 0];
 }
 
-/* Autograd's threads have no Python: of frames that were asked for there are none. */
+/* Return the thread. Autograd's threads have no Python: of frames that were asked for there are
+ * none. */
 uint32_t mt_compose_thread(const struct mt_composer *self, const struct mt_whence *whence)
 {
     bool is_autograd = whence->is_autograd ||
@@ -76,7 +77,7 @@ void mt_compose_alloc(struct mt_composer *self, const struct mt_import_extent *b
               block->size);
 }
 
-/* A page of an expandable segment has physical memory of its own. */
+/* Write a page of an expandable segment, which has physical memory of its own. */
 static void write_page(struct mt_composer *self, unsigned device, uint32_t thread, uint32_t stack,
                        uint64_t address, uint64_t size, bool is_map)
 {

@@ -5,6 +5,7 @@
  */
 #include "analyzer/support/grow.h"
 #include "analyzer/support/room.h"
+#include "analyzer/support/search.h"
 #include "compose-parts.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static void fail(struct mt_composer *self, int rc)
         self->rc = rc;
 }
 
-/* Remembers what was there at first, and is now. */
+/* Remember what was there at first, and is now. */
 static void was_there(struct mt_composer *self, bool is_segment, struct mt_import_extent extent)
 {
     struct mt_import_extent **list = is_segment ? &self->first_segments : &self->first_blocks;
@@ -44,7 +45,8 @@ static void add(struct mt_composer *self, struct mt_extents *to,
         fail(self, rc);
 }
 
-/* PyTorch notes both halves of a free in one go, unless other streams work on the block. */
+/* Return whether a free waits: PyTorch notes both halves of a free in one go, unless other streams
+ * work on the block. */
 static bool is_waiting(const struct mt_composer *self, const struct mt_import_event *event)
 {
     const struct mt_import_event *next = mt_spool_peek(&self->spool, event->device);
@@ -110,7 +112,7 @@ static void do_free(struct mt_composer *self, const struct mt_import_event *even
         end_block(self, event, self->records->is_snapshot);
 }
 
-/* The request may be from before the events. */
+/* Complete a free, whose request may be from before the events. */
 static void do_free_completed(struct mt_composer *self, const struct mt_import_event *event)
 {
     const struct mt_import_extent *block = mt_extents_at(&self->blocks, event->address);
@@ -155,7 +157,8 @@ static void remove_segment(struct mt_composer *self, const struct mt_import_even
     }
 }
 
-/* Pages come and go in other groups than they came in. One event may name a million of them. */
+/* Visit each page. Pages come and go in other groups than they came in. One event may name a
+ * million of them. */
 static void each_page(struct mt_composer *self, const struct mt_import_event *event, bool is_map)
 {
     uint64_t n = event->size / PAGE < MOST_PAGES ? event->size / PAGE : MOST_PAGES;
@@ -198,7 +201,7 @@ static void do_event(struct mt_composer *self, const struct mt_import_event *eve
     }
 }
 
-/* Ranges that the program named, up to a time. */
+/* Write the ranges that the program named, up to a time. */
 static void do_notes(struct mt_composer *self, int64_t until_us)
 {
     const struct mt_records *records = self->records;
@@ -215,8 +218,8 @@ static void do_notes(struct mt_composer *self, int64_t until_us)
     }
 }
 
-/* A profile says PyTorch's total. What nothing tells of is left out of it, as of what is allocated:
- * so the unused cache is right. */
+/* Note PyTorch's total, which a profile says. What nothing speaks of is left out of it, as of what
+ * is allocated: so the unused cache is right. */
 static void know_reserved(struct mt_composer *self, const struct mt_import_event *event)
 {
     uint64_t bytes = (uint64_t)event->reserved_kib << 10, unknown = self->unknown[event->device];
@@ -283,8 +286,8 @@ static void compare_block(struct mt_composer *self, const struct mt_import_segme
                                             .device = (uint16_t)segment->device});
 }
 
-/* At the end of the first pass: what is live and was never allocated has been there. Sizes of
- * others agree. */
+/* Compare at the end of the first pass: what is live and was never allocated has been there. Sizes
+ * of others agree. */
 static void compare_end(struct mt_composer *self)
 {
     const struct mt_records *records = self->records;
@@ -304,12 +307,7 @@ static void compare_end(struct mt_composer *self)
     }
 }
 
-static int by_address(const void *left, const void *right)
-{
-    uint64_t a = ((const struct mt_import_extent *)left)->address,
-             b = ((const struct mt_import_extent *)right)->address;
-    return (a > b) - (a < b);
-}
+MT_ORDER(by_address, struct mt_import_extent, MT_RISING(address))
 
 static void sort(struct mt_import_extent *extent, size_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "extents.h"
 #include "analyzer/support/grow.h"
+#include "compose-parts.h"
 
 #define LEAST_BLOCK 512u
 #define SMALL_REST (1u << 20) /* a rest of the large pool is cut off if it is larger */
@@ -30,8 +30,7 @@ int mt_extents_add(struct mt_extents *extents, const struct mt_import_extent *ex
         return -EEXIST;
     if (!number) {
         number = extents->n ? extents->n : 1;
-        if (number == UINT32_MAX || mt_grow(&extents->extent, &extents->capacity,
-                                            (size_t)number + 1, sizeof *extents->extent))
+        if (number == UINT32_MAX || MT_GROW(extents->extent, extents->capacity, (size_t)number))
             return -ENOMEM;
         extents->n = number + 1;
     } else {
@@ -48,7 +47,7 @@ struct mt_import_extent *mt_extents_at(const struct mt_extents *extents, uint64_
     return number ? &extents->extent[number] : NULL;
 }
 
-struct mt_import_extent *mt_extents_below(const struct mt_extents *extents, uint64_t address)
+static struct mt_import_extent *extents_below(const struct mt_extents *extents, uint64_t address)
 {
     uint32_t number;
     return mt_ordered_below(&extents->order, keys_of(extents), address, &number)
@@ -67,14 +66,14 @@ void mt_extents_remove(struct mt_extents *extents, uint64_t address)
     extents->first_free = number;
 }
 
-/* The begin of the first block within (from, to); to: there is none. Blocks of the large pool are
- * large, so there are one or two; more are not PyTorch's. */
+/* Return the begin of the first block within (from, to); to: there is none. Blocks of the large
+ * pool are large, so there are one or two; more are not PyTorch's. */
 static uint64_t next_block(const struct mt_extents *blocks, uint64_t from, uint64_t to)
 {
-    const struct mt_import_extent *last = mt_extents_below(blocks, to - 1);
+    const struct mt_import_extent *last = extents_below(blocks, to - 1);
     for (int i = 0; i < 64 && last && last->address > from; i++) {
         to = last->address;
-        last = mt_extents_below(blocks, to - 1);
+        last = extents_below(blocks, to - 1);
     }
     return to;
 }
@@ -85,7 +84,7 @@ uint64_t mt_block_bytes(const struct mt_extents *segments, const struct mt_exten
     uint64_t rounded = requested < LEAST_BLOCK
                            ? LEAST_BLOCK
                            : (requested + LEAST_BLOCK - 1) & ~(uint64_t)(LEAST_BLOCK - 1);
-    const struct mt_import_extent *segment = mt_extents_below(segments, address);
+    const struct mt_import_extent *segment = extents_below(segments, address);
     if (!segment || segment->is_pages || segment->is_small ||
         address + rounded > segment->address + segment->size)
         return rounded;

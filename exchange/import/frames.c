@@ -19,15 +19,16 @@ static const char *text_of(const struct mt_records *records, mt_cell cell)
                : "";
 }
 
-/* Python's files end so, or are none: "<string>". A native frame has a library, and an address for
- * a line. */
+/* Return whether a file is Python's: they end so, or are none: "<string>". A native frame has a
+ * library, and an address for a line. */
 static bool is_python(const char *file)
 {
     size_t size = strlen(file);
     return *file == '<' || (size > 3 && !strcmp(file + size - 3, ".py"));
 }
 
-/* "torch::autograd::generated::AddmmBackward0::apply(...)": the text between, or NULL. */
+/* Find the node in "torch::autograd::generated::AddmmBackward0::apply(...)": the text between, or
+ * NULL. */
 static const char *node_in(const char *name, size_t *size)
 {
     const char *end = strstr(name, "::apply("), *begin = end;
@@ -70,10 +71,8 @@ int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_
         *number = known - 1;
         return 0;
     }
-    if (mt_grow(&records->frame, &records->frames_capacity, records->n_frames + 1,
-                sizeof *records->frame) ||
-        mt_grow(&records->frame_node, &records->frame_nodes_capacity, records->n_frames + 1,
-                sizeof *records->frame_node) ||
+    if (MT_GROW(records->frame, records->frames_capacity, records->n_frames) ||
+        MT_GROW(records->frame_node, records->frame_nodes_capacity, records->n_frames) ||
         mt_address_map_put(&records->frame_of, key, (uint32_t)records->n_frames + 1))
         return -ENOMEM;
     const char *function = text_of(records, name), *path = text_of(records, file);
@@ -108,8 +107,7 @@ int mt_records_whence_number(struct mt_records *records, const struct mt_whence 
     if (*number)
         return 0;
     *number = (uint32_t)records->n_whence;
-    if (mt_grow(&records->whence, &records->whence_capacity, records->n_whence + 1,
-                sizeof *records->whence) ||
+    if (MT_GROW(records->whence, records->whence_capacity, records->n_whence) ||
         mt_address_map_put(&records->whence_of, key + 1, *number))
         return -ENOMEM;
     records->whence[records->n_whence++] = *whence;
@@ -132,7 +130,7 @@ static void add_frame(struct mt_records *records, struct mt_whence *whence, uint
         whence->node = node; /* the innermost one stays */
 }
 
-/* "  File \"net.py\", line 3, in forward\n    y = ...": the frame; 0: it is no such line. */
+/* Parse "  File \"net.py\", line 3, in forward\n    y = ...": the frame; 0: it is no such line. */
 static uint32_t parse_forward(struct mt_records *records, const char *line)
 {
     char path[4096], function[512];
@@ -147,7 +145,7 @@ static uint32_t parse_forward(struct mt_records *records, const char *line)
                            mt_script_string(records->script, file_text, path), number);
 }
 
-/* The stack of a traceback, whose outermost line comes first. */
+/* Return the stack of a traceback, whose outermost line comes first. */
 static uint32_t forward_stack(struct mt_records *records, mt_cell cell)
 {
     const struct mt_object *list = mt_graph_list(&records->graph, cell);

@@ -42,7 +42,7 @@ int mt_graph_push(struct mt_graph *graph, mt_cell cell)
 {
     if (graph->n >= MOST_CELLS)
         return mt_graph_fail(graph, "it nests too much, or has a list that is too long");
-    int rc = mt_grow(&graph->stack, &graph->capacity, graph->n + 1, sizeof *graph->stack);
+    int rc = MT_GROW(graph->stack, graph->capacity, graph->n);
     if (!rc)
         graph->stack[graph->n++] = cell;
     return rc;
@@ -82,8 +82,7 @@ int mt_graph_push_new(struct mt_graph *graph, enum mt_cell_tag tag)
     } else {
         if (graph->n_objects >= MOST_OBJECTS)
             return mt_graph_fail(graph, "it has more lists and dictionaries than a snapshot");
-        if (mt_grow(&graph->object, &graph->objects_capacity, graph->n_objects + 1,
-                    sizeof *graph->object))
+        if (MT_GROW(graph->object, graph->objects_capacity, graph->n_objects))
             return -ENOMEM;
         index = (uint32_t)graph->n_objects++;
     }
@@ -91,7 +90,7 @@ int mt_graph_push_new(struct mt_graph *graph, enum mt_cell_tag tag)
     return mt_graph_push(graph, mt_cell_make(tag, index));
 }
 
-/* The place of a value that was remembered. */
+/* Return the place of a value that was remembered. */
 static mt_cell *memo_at(const struct mt_graph *graph, size_t place)
 {
     return &graph->memo[place / MEMO_PIECE][place % MEMO_PIECE];
@@ -117,15 +116,14 @@ struct mt_object *mt_graph_list(struct mt_graph *graph, mt_cell cell)
     return object_of(graph, cell, MT_CELL_LIST);
 }
 
-/* The object is free for another; what is in it too, unless somebody can ask for it. */
+/* Free the object for another; what is in it too, unless somebody can ask for it. */
 static void give_up(struct mt_graph *graph, mt_cell cell, int depth)
 {
     cell = mt_graph_follow(graph, cell);
     enum mt_cell_tag tag = mt_cell_tag(cell);
     struct mt_object *object =
         tag == MT_CELL_LIST || tag == MT_CELL_DICT ? object_of(graph, cell, tag) : NULL;
-    if (!object || mt_grow(&graph->free_objects, &graph->free_capacity, graph->n_free + 1,
-                           sizeof *graph->free_objects))
+    if (!object || MT_GROW(graph->free_objects, graph->free_capacity, graph->n_free))
         return;
     mt_cell *items = object->items;
     size_t n = object->n;
@@ -158,7 +156,7 @@ static int add_item(struct mt_graph *graph, struct mt_object *object, mt_cell ce
 {
     if (graph->n_items >= MOST_CELLS)
         return mt_graph_fail(graph, "it has more values than a snapshot");
-    int rc = mt_grow(&object->items, &object->capacity, object->n + 1, sizeof *object->items);
+    int rc = MT_GROW(object->items, object->capacity, object->n);
     if (rc)
         return rc;
     object->items[object->n++] = cell;
@@ -222,7 +220,7 @@ int mt_graph_append(struct mt_graph *graph, bool above_mark)
     return rc;
 }
 
-/* Hands a dictionary over. What is made of it takes its place, on the stack and in the memo. */
+/* Hand a dictionary over. What is made of it takes its place, on the stack and in the memo. */
 static int take_dict(struct mt_graph *graph, size_t at)
 {
     mt_cell dict = graph->stack[at], made = 0;
@@ -266,7 +264,7 @@ static bool is_plain(mt_cell cell)
     return mt_cell_tag(cell) <= MT_CELL_TEXT || mt_cell_tag(cell) == MT_CELL_KILO;
 }
 
-/* Pools have such ids. */
+/* Return a pair, such as pools have for ids. */
 static mt_cell pair_of(const mt_cell *values)
 {
     int64_t part[2];
@@ -278,7 +276,7 @@ static mt_cell pair_of(const mt_cell *values)
     return mt_cell_make(MT_CELL_PAIR, part[0] << 28 | part[1]);
 }
 
-/* Tuples are lists; of plain values, pairs are kept. */
+/* Make a tuple. Tuples are lists; of plain values, pairs are kept. */
 static int make_tuple(struct mt_graph *graph, size_t first, size_t below)
 {
     size_t n = graph->n - first;
@@ -336,7 +334,7 @@ int mt_graph_put(struct mt_graph *graph, size_t place)
         return mt_graph_fail(graph, "it remembers a value that is not there");
     if (place >= MOST_MEMO || place > graph->n_memo + MEMO_AHEAD)
         return mt_graph_fail(graph, "it remembers more values than a snapshot has");
-    if (mt_grow(&graph->memo, &graph->memo_capacity, place / MEMO_PIECE + 1, sizeof *graph->memo))
+    if (MT_GROW(graph->memo, graph->memo_capacity, place / MEMO_PIECE))
         return -ENOMEM;
     mt_cell **piece = &graph->memo[place / MEMO_PIECE];
     if (!*piece && !(*piece = calloc(MEMO_PIECE, sizeof **piece)))

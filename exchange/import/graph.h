@@ -105,8 +105,8 @@ int mt_graph_push_number(struct mt_graph *graph, int64_t value);
 int mt_graph_push_text(struct mt_graph *graph, const char *text, size_t size);
 int mt_graph_push_new(struct mt_graph *graph, enum mt_cell_tag tag);
 
-/* Of pickles' opcodes: values above the last mark, or the last n, go into what stands below them.
- */
+/* Append as pickles' opcodes do: values above the last mark, or the last n, go into what stands
+ * below them. */
 int mt_graph_append(struct mt_graph *graph, bool above_mark);
 int mt_graph_set(struct mt_graph *graph, bool above_mark);
 int mt_graph_tuple(struct mt_graph *graph, size_t n);
@@ -119,10 +119,10 @@ int mt_graph_get(struct mt_graph *graph, size_t place);
 /* Return what a cell is now: what its place in the memo has, if it is shared. */
 mt_cell mt_graph_follow(const struct mt_graph *graph, mt_cell cell);
 
-/* The object of a list; NULL: the cell is none. */
+/* Return the object of a list; NULL: the cell is none. */
 struct mt_object *mt_graph_list(struct mt_graph *graph, mt_cell cell);
 
-/* A list was made to something, which takes its place from now on. */
+/* Replace a list by what was made of it, which takes its place from now on. */
 void mt_graph_replace(struct mt_graph *graph, mt_cell list, mt_cell made);
 
 #endif

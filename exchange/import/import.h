@@ -3,7 +3,25 @@
 #ifndef MT_IMPORT_H
 #define MT_IMPORT_H
 
-#include "compose.h"
+#include "records.h"
+
+/* From a snapshot's records to a trace's events. */
+
+/* What is to be said of the trace besides what it has. */
+struct mt_import_summary {
+    uint64_t events;  /* of the file */
+    uint64_t of_host; /* of them, which are left out */
+    uint64_t before;  /* blocks that were there before its first event */
+    uint64_t
+        freed_only; /* of them, those of which only the end is known: size as requested, no stack */
+    uint64_t
+        differing; /* blocks at the end that the events do not lead to, or not with that size */
+    uint64_t unknown_bytes; /* that were there before a profile, and are not in the trace */
+    bool lacks_times, lacks_stacks, lacks_segments, cut_devices, is_profile;
+};
+
+/* Write the events. 0 or a negative errno. */
+int mt_compose(struct mt_records *records, struct mt_import_summary *summary);
 
 struct mt_import_error {
     char text[512]; /* of the file: what is wrong and what to do, one line; "": the system's error,
@@ -15,7 +33,7 @@ struct mt_import_error {
 int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_summary *summary,
               struct mt_import_error *error);
 
-/* A database of Nsight Systems, of which the caller has seen that it is one of SQLite. */
+/* Import a database of Nsight Systems, of which the caller has seen that it is one of SQLite. */
 int mt_import_nsight(const char *path, struct mt_script *script, struct mt_import_summary *summary,
                      struct mt_import_error *error);
 

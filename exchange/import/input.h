@@ -25,7 +25,7 @@ static inline uint64_t mt_input_offset(const struct mt_input *input)
     return input->before + input->at;
 }
 
-/* The next byte; -1: there is none. */
+/* Read the next byte; -1: there is none. */
 static inline int mt_input_byte(struct mt_input *input)
 {
     return input->at < input->n || mt_input_fill(input) ? input->buffer[input->at++] : -1;
@@ -36,7 +36,7 @@ static inline int mt_input_peek(struct mt_input *input)
     return input->at < input->n || mt_input_fill(input) ? input->buffer[input->at] : -1;
 }
 
-/* The next bytes, all of them: 0, or -ENODATA. */
+/* Read the next bytes, all of them: 0, or -ENODATA. */
 int mt_input_bytes(struct mt_input *input, void *out, size_t size);
 int mt_input_skip(struct mt_input *input, uint64_t size);
 

@@ -143,7 +143,7 @@ static int word(struct json *json, int first)
     return mt_graph_push(json->graph, mt_cell_make(MT_CELL_MILLI, milli));
 }
 
-/* One value, or the begin of a list or dictionary. *is_whole: it is complete. */
+/* Read one value, or the begin of a list or dictionary. *is_whole: it is complete. */
 static int value(struct json *json, int c, bool *is_whole)
 {
     *is_whole = true;
@@ -167,7 +167,7 @@ static int key(struct json *json, int c)
     return rc ? rc : next(json) == ':' ? 0 : wrong(json, "there is no colon after a key");
 }
 
-/* A list or dictionary ends: a dictionary's keys and values are above a mark. */
+/* End a list or dictionary: a dictionary's keys and values are above a mark. */
 static int end(struct json *json)
 {
     return json->is_dict[--json->depth] ? mt_graph_set(json->graph, true) : 0;

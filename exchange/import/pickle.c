@@ -46,7 +46,7 @@ static int number(struct mt_input *input, size_t size, uint64_t *value)
     return rc;
 }
 
-/* A text of so many bytes; what is over MOST_TEXT is left out. */
+/* Read a text of so many bytes; what is over MOST_TEXT is left out. */
 static int text(struct mt_input *input, struct mt_graph *graph, size_t length_size)
 {
     uint64_t size;
@@ -67,8 +67,8 @@ static int text(struct mt_input *input, struct mt_graph *graph, size_t length_si
     return rc;
 }
 
-/* An integer of any size, the lowest byte first; those over 64 bits are none that a snapshot has.
- */
+/* Read an integer of any size, the lowest byte first; those over 64 bits are none that a snapshot
+ * has. */
 static int long_number(struct mt_input *input, struct mt_graph *graph, size_t length_size)
 {
     uint64_t size, value = 0;
@@ -101,8 +101,8 @@ static int real_number(struct mt_input *input, struct mt_graph *graph)
     return rc ? rc : mt_graph_push(graph, mt_cell_make(MT_CELL_MILLI, milli));
 }
 
-/* The argument of an opcode, of so many bytes, as a number that is pushed; signed: as one of 32
- * bits. */
+/* Push the argument of an opcode, of so many bytes, as a number that is pushed; signed: as one of
+ * 32 bits. */
 static int push_number(struct mt_input *input, struct mt_graph *graph, size_t size)
 {
     uint64_t value;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 #include "records.h"
@@ -12,8 +11,7 @@
 
 int mt_profile_ran(struct mt_profile *profile, const struct mt_ran *span)
 {
-    if (profile->n >= UINT32_MAX - 1 ||
-        mt_grow(&profile->span, &profile->spans_capacity, profile->n + 1, sizeof *span))
+    if (profile->n >= UINT32_MAX - 1 || MT_GROW(profile->span, profile->spans_capacity, profile->n))
         return -ENOMEM;
     profile->has_calls |= span->kind == MT_RAN_CALL;
     profile->span[profile->n++] = *span;
@@ -22,10 +20,7 @@ int mt_profile_ran(struct mt_profile *profile, const struct mt_ran *span)
 
 int mt_profile_link(struct mt_profile *profile, const struct mt_call_link *link)
 {
-    if (mt_grow(&profile->link, &profile->links_capacity, profile->n_links + 1, sizeof *link))
-        return -ENOMEM;
-    profile->link[profile->n_links++] = *link;
-    return 0;
+    return MT_APPEND(profile->link, profile->links_capacity, profile->n_links, *link);
 }
 
 void mt_profile_clear(struct mt_profile *profile)
@@ -35,27 +30,17 @@ void mt_profile_clear(struct mt_profile *profile)
     *profile = (struct mt_profile){0};
 }
 
-static int by_begin(const void *left, const void *right)
-{
-    const struct mt_ran *a = left, *b = right;
-    return a->thread != b->thread ? (a->thread > b->thread) - (a->thread < b->thread)
-           : a->kind != b->kind   ? a->kind - b->kind
-           : a->begin != b->begin ? (a->begin > b->begin) - (a->begin < b->begin)
-                                  : (a->end < b->end) - (a->end > b->end);
-}
+MT_ORDER(by_begin, struct mt_ran,
+         MT_RISING(thread) ?: MT_RISING(kind) ?: MT_RISING(begin) ?: MT_FALLING(end))
 
-static int by_id(const void *left, const void *right)
-{
-    const struct mt_call_link *a = left, *b = right;
-    return a->id != b->id ? (a->id > b->id) - (a->id < b->id) : a->is_end - b->is_end;
-}
+MT_ORDER(by_id, struct mt_call_link, MT_RISING(id) ?: MT_RISING(is_end))
 
 static bool is_alike(const struct mt_ran *span, uint32_t thread, enum mt_ran_kind kind)
 {
     return span->thread == thread && span->kind == kind;
 }
 
-/* What runs in a thread at that time, the innermost one; NULL: nothing. */
+/* Return what runs in a thread at that time, the innermost one; NULL: nothing. */
 static struct mt_ran *running(const struct mt_profile *profile, uint32_t thread,
                               enum mt_ran_kind kind, int64_t time)
 {
@@ -82,7 +67,7 @@ static void find_parents(struct mt_profile *profile)
     }
 }
 
-/* A link begins at an operator of forward and ends in its node. */
+/* Find the forward of a link, which begins at an operator of forward and ends in its node. */
 static void find_forward(struct mt_profile *profile)
 {
     for (size_t i = 1; i < profile->n_links; i++) {
@@ -107,8 +92,8 @@ static void sort(struct mt_profile *profile)
     find_forward(profile);
 }
 
-/* "net.py(3): forward" at a line; without one, the line that the function begins at. 0: it is no
- * function of Python's, or no memory, of which the script tells. */
+/* Return the frame of "net.py(3): forward" at a line; without one, the line that the function
+ * begins at. 0: it is no function of Python's, or no memory, as the script says. */
 static uint32_t frame_of(struct mt_records *records, const struct mt_ran *span, uint32_t line)
 {
     char file[4096], function[1024];
@@ -139,8 +124,8 @@ static uint32_t add_frame(struct mt_records *records, uint32_t stack, const stru
     return frame ? mt_script_stack(records->script, stack, frame) : stack;
 }
 
-/* The stack up to the line that called it: that of its parent, and there. From the outermost one
- * that is not known yet, so that it is found once for each. */
+/* Return the stack up to the line that called it: that of its parent, and there. From the outermost
+ * one that is not known yet, so that it is found once for each. */
 static uint32_t outer_of(struct mt_records *records, struct mt_ran *span)
 {
     struct mt_profile *profile = &records->profile;

@@ -111,7 +111,7 @@ static int add_event(struct mt_records *records, const struct mt_import_event *e
     return fwrite(event, sizeof *event, 1, records->spool) == 1 ? 0 : -EIO;
 }
 
-/* (0, 1), as a tuple or as JSON's list; 0: none. */
+/* Read a pool's id, (0, 1), as a tuple or as JSON's list; 0: none. */
 static uint64_t pool_of(struct mt_records *records, mt_cell cell)
 {
     const struct mt_object *list = mt_graph_list(&records->graph, cell);
@@ -123,7 +123,7 @@ static uint64_t pool_of(struct mt_records *records, mt_cell cell)
     return (uint64_t)(mt_cell_value(list->items[0]) << 28 | mt_cell_value(list->items[1]));
 }
 
-/* The number of a stream and a pool; 0: not known. */
+/* Find the number of a stream and a pool; 0: not known. */
 static int lane_of(struct mt_records *records, const struct dict *dict, enum key pool,
                    uint32_t *number_of_lane)
 {
@@ -142,8 +142,7 @@ static int lane_of(struct mt_records *records, const struct dict *dict, enum key
     if (records->n_lanes >= MOST_LANES)
         return 0;
     *number_of_lane = (uint32_t)records->n_lanes;
-    if (mt_grow(&records->lane, &records->lanes_capacity, records->n_lanes + 1,
-                sizeof *records->lane) ||
+    if (MT_GROW(records->lane, records->lanes_capacity, records->n_lanes) ||
         mt_address_map_put(&records->lane_of, key, *number_of_lane))
         return -ENOMEM;
     records->lane[records->n_lanes++] = lane;
@@ -186,8 +185,7 @@ static int take_block(struct mt_records *records, const struct dict *dict, mt_ce
         const struct mt_object *history = mt_graph_list(&records->graph, dict->value[KEY_HISTORY]);
         frames = history && history->n ? history->items[0] : 0;
     }
-    if (mt_grow(&records->block, &records->blocks_capacity, records->n_blocks + 1,
-                sizeof *records->block))
+    if (MT_GROW(records->block, records->blocks_capacity, records->n_blocks))
         return -ENOMEM;
     struct mt_import_block *block = &records->block[records->n_blocks];
     *block = (struct mt_import_block){.address = size_of(dict, KEY_ADDRESS),
@@ -200,7 +198,7 @@ static int take_block(struct mt_records *records, const struct dict *dict, mt_ce
     return mt_records_whence(records, frames, &block->whence);
 }
 
-/* Blocks tile their segment: up to 2.0 they had no address. */
+/* Place the blocks, which tile their segment: up to 2.0 they had no address. */
 static void place_blocks(struct mt_records *records, const struct mt_import_segment *segment)
 {
     uint64_t address = segment->address;
@@ -218,8 +216,7 @@ static int take_segment(struct mt_records *records, const struct dict *dict, mt_
     const struct mt_object *blocks = mt_graph_list(&records->graph, dict->value[KEY_BLOCKS]);
     bool has_blocks = blocks && blocks->kind == MT_RECORD_BLOCK &&
                       blocks->first + blocks->count <= records->n_blocks;
-    if (mt_grow(&records->segment, &records->segments_capacity, records->n_segments + 1,
-                sizeof *records->segment))
+    if (MT_GROW(records->segment, records->segments_capacity, records->n_segments))
         return -ENOMEM;
     struct mt_import_segment *segment = &records->segment[records->n_segments];
     *segment = (struct mt_import_segment){
@@ -241,8 +238,7 @@ static int take_segment(struct mt_records *records, const struct dict *dict, mt_
 static int take_note(struct mt_records *records, const struct dict *dict, mt_cell *made)
 {
     const char *name = text(records, dict, KEY_NAME);
-    if (mt_grow(&records->note, &records->notes_capacity, records->n_notes + 1,
-                sizeof *records->note))
+    if (MT_GROW(records->note, records->notes_capacity, records->n_notes))
         return -ENOMEM;
     records->note[records->n_notes] = (struct mt_import_note){
         .time_us = number(dict, KEY_TIME),
@@ -254,7 +250,7 @@ static int take_note(struct mt_records *records, const struct dict *dict, mt_cel
     return records->script->rc;
 }
 
-/* Of the list of traces, the place says the device. */
+/* Take the list of traces, in which the place says the device. */
 static void take_traces(struct mt_records *records, mt_cell cell)
 {
     const struct mt_object *traces = mt_graph_list(&records->graph, cell);
@@ -271,7 +267,7 @@ static void take_traces(struct mt_records *records, mt_cell cell)
     }
 }
 
-/* A profile has one thread's events after another's. */
+/* Note the order: a profile has one thread's events after another's. */
 static void note_order(struct mt_records *records, const struct mt_import_event *event)
 {
     bool goes_back = event->time_us < records->last_us ||
@@ -282,7 +278,7 @@ static void note_order(struct mt_records *records, const struct mt_import_event 
     records->last_nano = event->nano;
 }
 
-/* PyTorch's segments are whole MiB. */
+/* Convert to KiB: PyTorch's segments are whole MiB. */
 static uint32_t kib(int64_t bytes)
 {
     return bytes > 0 && bytes >> 10 <= UINT32_MAX ? (uint32_t)(bytes >> 10) : 0;
@@ -299,7 +295,7 @@ static void note_before(struct mt_records *records, unsigned device, int64_t mil
     records->before[device].bytes = bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-/* Thousandths of what the file counts in; 0: more than fit. */
+/* Return thousandths of what the file counts in; 0: more than fit. */
 static int64_t thousandths(const struct dict *dict, enum key key)
 {
     mt_cell cell = has(dict, key) ? dict->value[key] : 0;
@@ -309,7 +305,7 @@ static int64_t thousandths(const struct dict *dict, enum key key)
                                               : whole * 1000;
 }
 
-/* A call of Python, a node of backward, or a link between the two, of the profiler. */
+/* Take a call of Python, a node of backward, or a link between the two, of the profiler. */
 static int take_span(struct mt_records *records, const struct dict *dict)
 {
     static const char node[] = "autograd::engine::evaluate_function: ";
@@ -340,8 +336,8 @@ static int take_span(struct mt_records *records, const struct dict *dict)
     return mt_profile_ran(&records->profile, &span);
 }
 
-/* The profiler's "[memory]", whose args came before it: an allocation, or one of less than 0 bytes.
- */
+/* Take the profiler's "[memory]", whose args came before it: an allocation, or one of less than 0
+ * bytes. */
 static int take_instant(struct mt_records *records, const struct dict *dict, mt_cell *made)
 {
     int64_t milli = thousandths(dict, KEY_TS);
@@ -425,15 +421,17 @@ static int take(struct mt_records *records, const struct dict *dict, mt_cell *ma
     return 0;
 }
 
-/* A value as it is now; a list that is shared stays so, in order to be found in all its places. */
+/* Return a value as it is now; a list that is shared stays so, in order to be found in all its
+ * places. */
 static mt_cell settled(const struct mt_graph *graph, mt_cell cell)
 {
     mt_cell now = mt_graph_follow(graph, cell);
     return mt_cell_tag(now) == MT_CELL_LIST ? cell : now;
 }
 
-int mt_records_take(void *data, struct mt_graph *graph, const mt_cell *items, size_t n,
-                    mt_cell *made)
+/* Take a dictionary: an mt_dict_taker with records as its data. */
+static int records_take(void *data, struct mt_graph *graph, const mt_cell *items, size_t n,
+                        mt_cell *made)
 {
     struct dict dict;
     dict.has = 0;
@@ -450,7 +448,7 @@ int mt_records_open(struct mt_records *records, struct mt_script *script, const 
 {
     uint32_t index;
     *records = (struct mt_records){.script = script, .first_us = INT64_MAX};
-    records->graph.take = mt_records_take;
+    records->graph.take = records_take;
     records->graph.data = records;
     records->spool = mt_unnamed_file(folder); /* /tmp may be small, or memory */
     if (!records->spool)

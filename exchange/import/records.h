@@ -7,9 +7,94 @@
 #ifndef MT_IMPORT_RECORDS_H
 #define MT_IMPORT_RECORDS_H
 
+#include "analyzer/support/address-map.h"
 #include "graph.h"
-#include "profile.h"
-#include "script.h"
+#include "trace-format/encoder.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Writes the trace that something is imported to: definitions by what they say, then events. */
+
+struct mt_script {
+    FILE *out; /* the caller's */
+    struct mt_encoder *definitions, *events;
+    bool has_events; /* no more definitions */
+    uint32_t strings, pairs, frames, stacks;
+    struct mt_address_map string_of;                   /* the caller's number + 1 -> id */
+    struct mt_address_map pair_of, frame_of, stack_of; /* by what they are made of -> id */
+    struct mt_end end;
+    int rc; /* the first thing that went wrong; everything after it does nothing */
+};
+
+/* Begin a trace. 0 or a negative errno, also in script->rc; to be closed in any case. */
+int mt_script_open(struct mt_script *script, FILE *out);
+void mt_script_info(struct mt_script *script, const char *key, const char *value);
+/* Write the unix time of the trace's begin, in ns; what no clock says is left out. */
+void mt_script_start(struct mt_script *script, int64_t unix_ns);
+void mt_script_thread(struct mt_script *script, uint32_t id, const char *name);
+
+/* Return the id of a text, of which the caller has a number of its own. */
+uint32_t mt_script_string(struct mt_script *script, uint32_t number, const char *text);
+/* Return the id of a frame. function, file: ids of texts. */
+uint32_t mt_script_frame(struct mt_script *script, uint32_t function, uint32_t file, uint32_t line);
+/* Return the id of a stack. parent: the caller's stack, 0: none. */
+uint32_t mt_script_stack(struct mt_script *script, uint32_t parent, uint32_t frame);
+
+/* Write an event: no definitions after the first one. */
+void mt_script_event(struct mt_script *script, const struct mt_event *event);
+
+/* End the recording, which is complete. 0 or a negative errno. */
+int mt_script_end(struct mt_script *script);
+void mt_script_close(struct mt_script *script);
+
+/*
+ * What torch.profiler says besides memory: calls of Python (with_stack=True), nodes of backward,
+ * and which line of forward a node comes from. A request lies in those that run in its thread at
+ * its time.
+ */
+
+struct mt_records;
+
+enum mt_ran_kind { MT_RAN_CALL, MT_RAN_NODE };
+
+struct mt_ran {
+    int64_t begin, end; /* ns */
+    uint32_t thread;
+    uint32_t name;    /* text of the graph: "net.py(3): forward"; of a node: its own */
+    uint32_t from;    /* line that called it; 0: not known */
+    uint32_t parent;  /* place of what it runs in + 1; 0: nothing */
+    uint32_t outer;   /* once known: the script's stack up to the line that called it */
+    uint32_t forward; /* of a node: place of its link + 1; 0: none */
+    uint8_t kind;     /* enum mt_ran_kind */
+    bool has_outer;
+};
+
+/* From an operator of forward to its node. */
+struct mt_call_link {
+    int64_t id, time;
+    uint32_t thread;
+    bool is_end;
+};
+
+struct mt_profile {
+    struct mt_ran *span;
+    size_t n, spans_capacity;
+    struct mt_call_link *link;
+    size_t n_links, links_capacity;
+    bool is_sorted, has_calls;
+};
+
+/* Note what ran. Of zeros: empty. 0 or -ENOMEM. */
+int mt_profile_ran(struct mt_profile *profile, const struct mt_ran *span);
+int mt_profile_link(struct mt_profile *profile, const struct mt_call_link *link);
+void mt_profile_clear(struct mt_profile *profile);
+
+/* Find the number of where a thread's request at that time comes from: after all spans were added.
+ * 0 or a negative errno. */
+int mt_profile_whence(struct mt_records *records, uint32_t thread, int64_t time, uint32_t *number);
 
 enum mt_action {
     MT_ACTION_NONE,
@@ -141,27 +226,25 @@ struct mt_records {
     struct mt_profile profile;
 };
 
-/* Begins; folder: where events may lie meanwhile. 0 or a negative errno; to be cleared in any case.
+/* Begin; folder: where events may lie meanwhile. 0 or a negative errno; to be cleared in any case.
  */
 int mt_records_open(struct mt_records *records, struct mt_script *script, const char *folder);
 void mt_records_clear(struct mt_records *records);
 
-/* An mt_dict_taker with records as its data. */
-int mt_records_take(void *data, struct mt_graph *graph, const mt_cell *items, size_t n,
-                    mt_cell *made);
-
-/* The number of where a list of frames says that something was requested. 0 or a negative errno. */
+/* Find the number of where a list of frames says that something was requested. 0 or a negative
+ * errno. */
 int mt_records_whence(struct mt_records *records, mt_cell frames, uint32_t *number);
 
-/* The same, with a list of lines of a traceback ("  File \"net.py\", line 3, in forward"), or 0. */
+/* Find the number likewise, with a list of lines of a traceback ("  File \"net.py\", line 3, in
+ * forward"), or 0. */
 int mt_records_whence_forward(struct mt_records *records, mt_cell frames, mt_cell forward,
                               uint32_t *number);
 
-/* A whence becomes a number. 0 or -ENOMEM. */
+/* Make a number of a whence. 0 or -ENOMEM. */
 int mt_records_whence_number(struct mt_records *records, const struct mt_whence *whence,
                              uint32_t *number);
 
-/* Frames: a dictionary's cells become a number. */
+/* Make a number of a dictionary's cells, a frame's. */
 int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_cell line,
                      uint64_t *number);
 

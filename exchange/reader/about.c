@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A text in one line: control characters and backslashes as they stand in C. */
+/* Put a text in one line: control characters and backslashes as they stand in C. */
 static void put_escaped(FILE *out, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {

@@ -162,8 +162,8 @@ static char *put_text(char *at, const char *text)
     return at + size;
 }
 
-/* Keys and values, as the specification has them: the number of pairs, then each length and text.
- */
+/* Make the metadata of keys and values, as the specification has it: the number of pairs, then each
+ * length and text. */
 static char *make_metadata(const char *const pair[][2], size_t n)
 {
     size_t size = 4;

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* The interface's version: more functions, or more tables and columns, make it larger. */
-#define MEMTAP_READER_ABI 2
+#define MEMTAP_READER_ABI 3
 int memtap_reader_abi(void);
 
 /*
@@ -40,25 +40,36 @@ uint64_t memtap_reader_most_output(const char *path);
  * freed with free(); NULL: see error. Read the trace's beginning only. */
 char *memtap_reader_about(const char *path, char *error, size_t size);
 
-/* The name of a table, 0 and on; NULL: there are no more. */
+/* Return the name of a table, 0 and on; NULL: there are no more. */
 const char *memtap_reader_table(int number);
 
-/* The schema of a table, to be released: 0, or an errno with `error` filled. */
+/* Make the schema of a table, to be released: 0, or an errno with `error` filled. */
 int memtap_reader_schema(const char *table, struct ArrowSchema *out, char *error, size_t size);
 
-/*
- * A table's rows of the traces, one trace after the other, to be released: 0, or an errno with
- * `error` filled. The first batch is read here, so that a wrong moment or trace is an error here.
- * at: of blocks and categories, the moment ("peak", "end", "oom", "1.5s", "event:N", "step:N", as
- * memtap blocks --at has it); NULL: the peak; of blocks "all": each that there was. takes_damaged:
- * not 0: rows up to the place where a trace is damaged, instead of an error.
- */
+/* Open a stream of a table's rows of the traces, one trace after the other, to be released: 0, or
+ * an errno with `error` filled. The first batch is read here, so that a wrong moment or trace is an
+ * error here. at: of blocks and categories, the moment ("peak", "end", "oom", "1.5s", "event:N",
+ * "step:N", as memtap blocks --at has it); NULL: the peak; of blocks "all": each that there was.
+ * takes_damaged: not 0: rows up to the place where a trace is damaged, instead of an error. */
 int memtap_reader_stream(const char *const *paths, size_t n_paths, const char *table,
                          const char *at, int takes_damaged, struct ArrowArrayStream *out,
                          char *error, size_t size);
 
-/* Python's capsules: the names that they must have, as texts that stay; room for a structure that
- * one holds; and the destructors, which release what was not moved out. get_pointer:
+/* Open streams of several tables of one trace at the peak, a table each, as above; the trace is
+ * analyzed once for all of them, so one thread at a time uses and releases them. */
+int memtap_reader_streams(const char *path, const char *const *tables, size_t n, int takes_damaged,
+                          struct ArrowArrayStream *const *out, char *error, size_t size);
+
+/* Write the name by which memtap diff compares a file: without what differs between machines,
+ * installations and versions. working_directory: the process's, "" if not known. */
+void memtap_reader_comparable_file(const char *file, const char *working_directory, char *out,
+                                   size_t size);
+
+/* Write what a command line runs: "train.py", or a module's name after -m. */
+void memtap_reader_program(const char *command, char *out, size_t size);
+
+/* Set what Python's capsules need: the names that they must have, as texts that stay; room for a
+ * structure that one holds; and the destructors, which release what was not moved out. get_pointer:
  * PyCapsule_GetPointer, to be given once before any capsule is made. */
 void memtap_reader_set_capsules(void *(*get_pointer)(void *capsule, const char *name));
 const char *memtap_reader_schema_name(void);

@@ -98,7 +98,7 @@ STANDS_IN const char *mt_room_raised_by(void)
     return "MEMTAP_MOST_MEMORY=SIZE";
 }
 
-/* A trace may be opened more than once in turn. */
+/* Count the input: a trace may be opened more than once in turn. */
 STANDS_IN void mt_room_input(const char *path)
 {
     struct mt_quota *quota = current;

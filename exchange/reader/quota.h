@@ -25,10 +25,10 @@ struct mt_quota {
  * `error`. */
 int mt_quota_begin(struct mt_quota *quota, char *error, size_t size);
 
-/* What this thread allocates and frees from now on is of this quota; NULL: of none. */
+/* Use this quota for what the thread allocates and frees from now on; NULL: none. */
 void mt_quota_use(struct mt_quota *quota);
 
-/* The library's caller owns an allocation from now on: it is part of the output. */
+/* Hand an allocation over to the library's caller: it is part of the output. */
 void mt_quota_hand_over(void *bytes);
 
 /* Note so many bytes of output. Return whether it is more than the quota has. */

@@ -35,7 +35,7 @@ void mt_columns_forget(struct mt_columns *columns)
     }
 }
 
-/* More bytes, the new ones zeros. */
+/* Widen by more bytes, the new ones zeros. */
 static bool widen(void *array, size_t old, size_t size)
 {
     void **place = array;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of blocks: a block as a row, the blocks that were live at a moment, and all blocks of a
  * run as they end (in a second pass, since only the whole trace numbers iterations). */
-#include "analyzer/findings/filtered.h"
+#include "analyzer/findings/analysis.h"
 #include "analyzer/replay/replay-parts.h"
 #include "source.h"
 
@@ -99,9 +99,9 @@ static size_t place_of(const struct mt_device *device, const struct mt_block *bl
  * -ENOMEM. */
 static int begin_device(struct mt_moment_rows *self, const struct mt_device *device)
 {
-    const struct mt_replay *replay = &self->analysis.replay;
+    const struct mt_replay *replay = &self->analyzed->analysis.replay;
     const struct mt_heap *heap = device->of_cuda ? &replay->cuda.heap : &replay->blocks;
-    const struct mt_block_ends *ends = &self->ends[device->of_cuda];
+    const struct mt_block_ends *ends = &self->analyzed->ends[device->of_cuda];
     free(self->end_of);
     free(self->shown);
     self->end_of = calloc(device->n_verdicts + 1, sizeof *self->end_of);
@@ -119,8 +119,8 @@ static int begin_device(struct mt_moment_rows *self, const struct mt_device *dev
 
 static int put_blocks(struct mt_moment_rows *self, struct mt_columns *columns)
 {
-    for (; self->device < self->analysis.n_devices; self->device++, self->next = 0) {
-        const struct mt_device *device = &self->analysis.devices[self->device];
+    for (; self->device < self->analyzed->analysis.n_devices; self->device++, self->next = 0) {
+        const struct mt_device *device = &self->analyzed->analysis.devices[self->device];
         if (!self->next && begin_device(self, device))
             return -ENOMEM;
         for (; self->next < self->n_shown; self->next++) {
@@ -129,7 +129,7 @@ static int put_blocks(struct mt_moment_rows *self, struct mt_columns *columns)
             const struct mt_verdict *verdict = &self->shown[self->next];
             const struct mt_block_end *end = &self->end_of[place_of(device, verdict->block)];
             put_block(&self->rows, columns,
-                      &(struct mt_block_row){.replay = &self->analysis.replay,
+                      &(struct mt_block_row){.replay = &self->analyzed->analysis.replay,
                                              .verdict = verdict,
                                              .spans = device->spans,
                                              .of_cuda = device->of_cuda,

@@ -54,7 +54,7 @@ static void put_event(const struct event_rows *self, struct mt_columns *columns,
     put_field(columns, MT_EVENTS_RESERVED, event, self->reserved[kind]);
 }
 
-/* The next batch that has events: 1, 0 at the end, or a negative errno. */
+/* Find the next batch that has events: 1, 0 at the end, or a negative errno. */
 static int next_events(struct event_rows *self, struct mt_trace_error *error)
 {
     for (;;) {

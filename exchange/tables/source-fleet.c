@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* The last span that begins at an event or before it; NULL: there is none. */
+/* Return the last span that begins at an event or before it; NULL: there is none. */
 static const struct mt_span *span_of(const struct mt_spans *spans, uint64_t event)
 {
     size_t low = MT_LEADING(i, spans->n, spans->span[i].event <= event);
@@ -65,18 +65,19 @@ static int put_samples(struct mt_moment_rows *self, struct mt_columns *columns)
         columns->lacks_memory = true;
         return 0;
     }
-    for (size_t i = 0; i < self->analysis.n_devices; i++)
-        if (self->analysis.devices[i].timeline && self->analysis.devices[i].timeline->change)
-            put_timeline(&self->rows, columns, &self->analysis.devices[i], at);
+    for (size_t i = 0; i < self->analyzed->analysis.n_devices; i++)
+        if (self->analyzed->analysis.devices[i].timeline &&
+            self->analyzed->analysis.devices[i].timeline->change)
+            put_timeline(&self->rows, columns, &self->analyzed->analysis.devices[i], at);
     free(at);
     return 0;
 }
 
 static int put_growth(struct mt_moment_rows *self, struct mt_columns *columns)
 {
-    const struct mt_definitions *d = self->analysis.replay.definitions;
-    for (size_t i = 0; i < self->analysis.n_devices; i++) {
-        const struct mt_device *device = &self->analysis.devices[i];
+    const struct mt_definitions *d = self->analyzed->analysis.replay.definitions;
+    for (size_t i = 0; i < self->analyzed->analysis.n_devices; i++) {
+        const struct mt_device *device = &self->analyzed->analysis.devices[i];
         for (size_t k = 0; k < device->growth.n; k++) {
             const struct mt_growth_site *site = &device->growth.site[k];
             if (!mt_columns_row(columns))
@@ -87,6 +88,7 @@ static int put_growth(struct mt_moment_rows *self, struct mt_columns *columns)
             mt_rows_put_frame(columns, MT_GROWING_FUNCTION, d, mt_stack(d, site->line)->frame);
             mt_columns_put(columns, MT_GROWING_ITERATIONS, site->iterations);
             mt_columns_put(columns, MT_GROWING_BYTES, (int64_t)site->bytes);
+            mt_columns_text(columns, MT_GROWING_CERTAINTY, mt_certainty_name(site->certainty));
         }
     }
     return 0;

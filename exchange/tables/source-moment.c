@@ -8,16 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The end of a block that the moment may remember: each record of a heap has its last one's. */
+/* Note the end of a block that the moment may remember: each record of a heap has its last one's.
+ */
 static void note_end(void *data, const struct mt_replay *replay, const struct mt_block *block,
                      const struct mt_rule *rule, int at_end)
 {
-    struct mt_moment_rows *self = data;
+    struct mt_analyzed *self = data;
     bool of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device));
     struct mt_block_ends *ends = &self->ends[of_cuda];
     size_t index = mt_heap_index(of_cuda ? &replay->cuda.heap : &replay->blocks, block);
     (void)rule;
-    if (mt_grow(&ends->end, &ends->capacity, index + 1, sizeof *ends->end)) {
+    if (MT_GROW(ends->end, ends->capacity, index)) {
         self->lacks_memory = true;
         return;
     }
@@ -25,46 +26,78 @@ static void note_end(void *data, const struct mt_replay *replay, const struct mt
         at_end ? (struct mt_block_end){0} : (struct mt_block_end){replay->time_ns, replay->events};
 }
 
-static int analyze(struct mt_moment_rows *self, struct mt_trace_error *error)
+struct mt_analyzed *mt_analyzed_make(bool has_ends)
 {
-    struct mt_question question = self->rows.asked->question;
+    struct mt_analyzed *self = calloc(1, sizeof *self);
+    if (self)
+        *self = (struct mt_analyzed){.users = 1, .has_ends = has_ends};
+    return self;
+}
+
+void mt_analyzed_drop(struct mt_analyzed *self)
+{
+    if (!self || --self->users)
+        return;
+    mt_analysis_destroy(&self->analysis);
+    for (unsigned i = 0; i < 2; i++)
+        free(self->ends[i].end);
+    free(self);
+}
+
+static int analyze(struct mt_analyzed *self, const struct mt_rows *rows,
+                   struct mt_trace_error *error)
+{
+    struct mt_question question = rows->asked->question;
     self->watcher = (struct mt_life_watcher){.ended = note_end, .data = self};
-    if (self->rows.asked->table == MT_TABLE_BLOCKS)
+    if (self->has_ends)
         question.lives = &self->watcher;
-    int rc = mt_analysis_create(&self->analysis, self->rows.path, &question);
+    int rc = mt_analysis_create(&self->analysis, rows->path, &question);
     *error = self->analysis.fault;
     if (rc || self->lacks_memory)
         return rc ? rc : -ENOMEM;
+    self->is_done = true;
+    return 0;
+}
+
+/* Take the analysis that the asker shares, or make one's own, done. 0 or a negative errno. */
+static int begin(struct mt_moment_rows *self, struct mt_trace_error *error)
+{
+    const struct mt_rows_asked *asked = self->rows.asked;
+    struct mt_analyzed *analyzed =
+        asked->analyzed ?: mt_analyzed_make(asked->table == MT_TABLE_BLOCKS);
+    if (!analyzed)
+        return -ENOMEM;
+    analyzed->users += analyzed == asked->analyzed;
+    self->analyzed = analyzed;
+    int rc = analyzed->is_done ? 0 : analyze(analyzed, &self->rows, error);
     char why[MT_NO_MOMENT];
-    if (mt_no_moment_text(&self->analysis, why)) {
+    if (!rc && mt_no_moment_text(&analyzed->analysis, why)) {
         snprintf(error->text, sizeof error->text, "%s", why);
         error->fault = MT_FAULT_SYSTEM;
         return -ENOENT;
     }
-    mt_rows_take_rank(&self->rows, self->analysis.replay.definitions);
-    return 0;
+    if (!rc)
+        mt_rows_take_rank(&self->rows, analyzed->analysis.replay.definitions);
+    return rc;
 }
 
 static int fill(struct mt_rows *rows, struct mt_columns *columns, struct mt_trace_error *error)
 {
     struct mt_moment_rows *self = (struct mt_moment_rows *)rows;
-    int rc = self->is_analyzed ? 0 : analyze(self, error);
+    int rc = self->analyzed ? 0 : begin(self, error);
     if (rc)
         return rc;
-    self->is_analyzed = true;
     rc = self->put(self, columns);
     if (rc || columns->lacks_memory)
         return columns->lacks_memory ? -ENOMEM : rc;
-    *error = self->analysis.fault;
+    *error = self->analyzed->analysis.fault;
     return error->fault ? -EBADMSG : 0;
 }
 
 static void close_moment(struct mt_rows *rows)
 {
     struct mt_moment_rows *self = (struct mt_moment_rows *)rows;
-    mt_analysis_destroy(&self->analysis);
-    for (unsigned i = 0; i < 2; i++)
-        free(self->ends[i].end);
+    mt_analyzed_drop(self->analyzed);
     free(self->end_of);
     free(self->shown);
     free(self);

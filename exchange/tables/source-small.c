@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables with few rows: categories, phases, ranks. */
-#include "analyzer/trace/rank-text.h"
+#include "analyzer/trace/definitions.h"
 #include "source.h"
 
 #include <stdlib.h>
 
 static int put_categories(struct mt_moment_rows *self, struct mt_columns *columns)
 {
-    for (size_t i = 0; i < self->analysis.n_devices; i++) {
-        const struct mt_device *device = &self->analysis.devices[i];
+    for (size_t i = 0; i < self->analyzed->analysis.n_devices; i++) {
+        const struct mt_device *device = &self->analyzed->analysis.devices[i];
         for (unsigned category = 0; category < mt_n_categories; category++) {
             if (!mt_columns_row(columns))
                 return 0;
@@ -48,8 +48,8 @@ static void put_phase(const struct mt_rows *rows, struct mt_columns *columns,
 
 static int put_phases(struct mt_moment_rows *self, struct mt_columns *columns)
 {
-    for (; self->device < self->analysis.n_devices; self->device++, self->next = 0) {
-        const struct mt_device *device = &self->analysis.devices[self->device];
+    for (; self->device < self->analyzed->analysis.n_devices; self->device++, self->next = 0) {
+        const struct mt_device *device = &self->analyzed->analysis.devices[self->device];
         for (; self->next < device->spans->n; self->next++) {
             if (mt_columns_are_full(columns))
                 return 1;
@@ -67,9 +67,9 @@ static void put_number(struct mt_columns *columns, unsigned column, const char *
 
 static void put_process(const struct mt_moment_rows *self, struct mt_columns *columns)
 {
-    const struct mt_replay *replay = &self->analysis.replay;
+    const struct mt_replay *replay = &self->analyzed->analysis.replay;
     const struct mt_definitions *d = replay->definitions;
-    struct mt_ended ended = mt_analysis_ended(&self->analysis);
+    struct mt_ended ended = mt_analysis_ended(&self->analyzed->analysis);
     mt_rows_put_rank(&self->rows, columns, MT_RANKS_RANK);
     put_number(columns, MT_RANKS_WORLD_SIZE, mt_world_size_text(d));
     mt_columns_text(columns, MT_RANKS_PATH, self->rows.path);
@@ -82,6 +82,7 @@ static void put_process(const struct mt_moment_rows *self, struct mt_columns *co
     mt_columns_put(columns, MT_RANKS_LOST, (int64_t)mt_survey_lost(&replay->survey));
     mt_columns_put(columns, MT_RANKS_LENGTH_NS, (int64_t)mt_survey_length_ns(&replay->survey));
     put_number(columns, MT_RANKS_STARTED_UNIX_NS, mt_info(d, "start_realtime_ns"));
+    put_number(columns, MT_RANKS_STANDS_FOR, mt_stands_for_text(d));
 }
 
 /* Write how near the device is to being full, and what grows. */
@@ -91,8 +92,8 @@ static void put_room(const struct mt_replay *replay, struct mt_columns *columns,
     unsigned slot = mt_device_slot(device->device);
     const struct mt_balance *balance = &device->balance;
     if (!device->of_cuda)
-        mt_columns_put(columns, MT_RANKS_MOST_RESERVED, (int64_t)replay->most_reserved[slot]);
-    mt_columns_put_some(columns, MT_RANKS_MEMORY, (int64_t)replay->sample[slot].total);
+        mt_columns_put(columns, MT_RANKS_MOST_RESERVED, (int64_t)replay->reserved.most[slot]);
+    mt_columns_put_some(columns, MT_RANKS_MEMORY, (int64_t)replay->samples.last[slot].total);
     if (balance->known && balance->used >= balance->pytorch)
         mt_columns_put(columns, MT_RANKS_OUTSIDE, (int64_t)(balance->used - balance->pytorch));
     mt_columns_put(columns, MT_RANKS_GROWTH, (int64_t)device->growth.per_iteration);
@@ -116,15 +117,15 @@ static void put_peak(struct mt_columns *columns, const struct mt_device *device)
 
 static int put_ranks(struct mt_moment_rows *self, struct mt_columns *columns)
 {
-    size_t n = self->analysis.n_devices;
+    size_t n = self->analyzed->analysis.n_devices;
     for (size_t i = 0; i < (n ? n : 1); i++) {
         if (!mt_columns_row(columns))
             return 0;
         put_process(self, columns);
         if (!n)
             break;
-        put_peak(columns, &self->analysis.devices[i]);
-        put_room(&self->analysis.replay, columns, &self->analysis.devices[i]);
+        put_peak(columns, &self->analyzed->analysis.devices[i]);
+        put_room(&self->analyzed->analysis.replay, columns, &self->analyzed->analysis.devices[i]);
     }
     return 0;
 }

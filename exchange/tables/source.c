@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source.h"
 #include "analyzer/support/room.h"
-#include "analyzer/trace/rank-text.h"
+#include "analyzer/trace/definitions.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,10 +14,19 @@
 #include "analyzer/findings/analysis.h"
 #include "columns.h"
 
+/* The analysis of a trace, once for all tables that are asked for together. */
+struct mt_analyzed;
+
+/* Make one for several questions about one trace, to be dropped by whoever made it; each mt_rows of
+ * theirs keeps it as long. has_ends: one of them is for blocks. NULL: no memory. */
+struct mt_analyzed *mt_analyzed_make(bool has_ends);
+void mt_analyzed_drop(struct mt_analyzed *analyzed);
+
 /* Which rows are asked for. */
 struct mt_rows_asked {
     enum mt_table_id table;
-    struct mt_question question; /* moment, rules, device, labels, filter; by tables' need */
+    struct mt_analyzed *analyzed; /* NULL: none is shared */
+    struct mt_question question;  /* moment, rules, device, labels, filter; by tables' need */
     bool whole_run; /* blocks: every one that there was, instead of those of the moment */
     bool has_times; /* blocks of the whole run, events: only what lives from from_ns to to_ns */
     uint64_t from_ns, to_ns;
@@ -115,21 +124,26 @@ typedef int mt_moment_put(struct mt_moment_rows *rows, struct mt_columns *column
 struct mt_moment_rows {
     struct mt_rows rows;
     mt_moment_put *put;
-    bool is_analyzed, lacks_memory;
+    struct mt_analyzed *analyzed; /* NULL: not yet */
+    size_t device, next;          /* what comes next; put's own */
+    struct mt_block_end *end_of;  /* by verdict of the device */
+    struct mt_verdict *shown;     /* of the device, n_shown */
+    size_t n_shown;
+};
+int mt_moment_rows_make(struct mt_rows **out, mt_moment_put *put);
+
+struct mt_analyzed {
+    unsigned users;
+    bool has_ends, is_done, lacks_memory;
     struct mt_analysis analysis;
-    size_t device, next; /* what comes next; put's own */
-    /* Of blocks: when those ended that the moment has. */
+    /* When the blocks ended that the moment has. */
     struct mt_life_watcher watcher;
     struct mt_block_ends {
         struct mt_block_end {
             uint64_t time_ns, event; /* 0: the trace ends before it */
         } *end;                      /* by the record's index in its heap */
         size_t capacity;
-    } ends[2];                   /* of PyTorch's heap, of CUDA's */
-    struct mt_block_end *end_of; /* by verdict of the device */
-    struct mt_verdict *shown;    /* of the device, n_shown */
-    size_t n_shown;
+    } ends[2]; /* of PyTorch's heap, of CUDA's */
 };
-int mt_moment_rows_make(struct mt_rows **out, mt_moment_put *put);
 
 #endif

@@ -126,7 +126,8 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
     C(MOST_RESERVED, "most_reserved", INT64, true, "bytes", "the most that PyTorch had reserved")  \
     C(MEMORY, "memory", INT64, true, "bytes", "that the device has; null: it was not asked")       \
     C(OUTSIDE, "outside", INT64, true, "bytes", "taken on the device at the peak beside what PyTorch reserved") \
-    C(GROWTH, "growth", INT64, true, "bytes", "what each iteration leaves over; 0: nothing grows")
+    C(GROWTH, "growth", INT64, true, "bytes", "what each iteration leaves over; 0: nothing grows") \
+    C(STANDS_FOR, "stands_for", INT64, true, "", "how many ranks of its kind, itself among them; null: nobody looked")
 
 /* Samples: at up to 64 places of the run, at equal numbers of events, the highest moment up to the next place: a
  * row for each category that has something. */
@@ -153,7 +154,8 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
     C(FILE, "file", TEXT, true, "", "of that line")                                                \
     C(LINE, "line", INT32, true, "", "its number")                                                 \
     C(ITERATIONS, "iterations", INT32, false, "", "how many left blocks of it")                    \
-    C(BYTES, "bytes", INT64, false, "bytes", "of those blocks")
+    C(BYTES, "bytes", INT64, false, "bytes", "of those blocks")                                    \
+    C(CERTAINTY, "certainty", TEXT, false, "", "certain, likely or guess: of the category, for the block where it is least")
 /* clang-format on */
 
 /* Every table, once: T(enumerator, its columns above, name, meaning). */
@@ -202,7 +204,7 @@ enum mt_table_id { MT_TABLES(MT_TABLE_ENUM) MT_TABLES_N };
 #define MT_TABLE_NAMES (&(MT_TABLES(MT_TABLE_NAME))[1]) /* with blanks between them */
 extern const struct mt_table mt_tables[MT_TABLES_N];
 
-/* The table of that name; MT_TABLES_N: there is none. */
+/* Find the table of that name; MT_TABLES_N: there is none. */
 enum mt_table_id mt_table_find(const char *name);
 
 #endif

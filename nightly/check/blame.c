@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sites describe the peak and no other moment. */
+/* Return whether the sites describe the peak and no other moment. */
 static bool is_of_peak(const struct mt_limit *limit, const struct mt_digest_device *device)
 {
     return limit->subject != MT_OF_END && limit->subject != MT_OF_FRAGMENTATION &&
@@ -18,24 +18,12 @@ static bool is_of_peak(const struct mt_limit *limit, const struct mt_digest_devi
 
 static int by_line(const struct mt_digest_site *a, const struct mt_digest_site *b)
 {
-    if (a->category != b->category)
-        return a->category < b->category ? -1 : 1;
-    if (a->line != b->line)
-        return a->line < b->line ? -1 : 1;
-    int order = strcmp(a->function, b->function);
-    if (!order)
-        order = strcmp(a->file, b->file);
-    return order ? order : strcmp(a->operator_name, b->operator_name);
+    return MT_RISING(category) ?: MT_RISING(line) ?: MT_BY_TEXT(function)
+           ?: MT_BY_TEXT(file) ?: MT_BY_TEXT(operator_name);
 }
 
 /* Sites of one line stay in the device's order. */
-static int in_order(const void *left, const void *right)
-{
-    const struct mt_digest_site *a = *(const struct mt_digest_site *const *)left;
-    const struct mt_digest_site *b = *(const struct mt_digest_site *const *)right;
-    int order = by_line(a, b);
-    return order ? order : (a > b) - (a < b);
-}
+MT_ORDER_OF_POINTERS(in_order, struct mt_digest_site, by_line(a, b) ?: MT_COMPARE(a, b))
 
 /* Sum the sites of the first one's line: the largest one's stack stands for all. */
 static struct mt_blame sum_line(const struct mt_digest_site *const *site, size_t n, size_t *taken)
@@ -54,7 +42,7 @@ static struct mt_blame sum_line(const struct mt_digest_site *const *site, size_t
     return blame;
 }
 
-/* The sites of a difference are sorted by blame: take the first that has grown. */
+/* Return the first that has grown: the sites of a difference are sorted by blame. */
 static struct mt_blame grown(const struct mt_diff_device *diff,
                              const struct mt_digest_site *const *site, size_t n)
 {
@@ -77,7 +65,7 @@ static struct mt_blame grown(const struct mt_diff_device *diff,
     return (struct mt_blame){0};
 }
 
-/* As in memtap report, a line counts with all modules that it serves. */
+/* Return the largest. As in memtap report, a line counts with all modules that it serves. */
 static struct mt_blame largest(const struct mt_digest_site *const *site, size_t n)
 {
     struct mt_blame most = {0};

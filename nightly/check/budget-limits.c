@@ -21,7 +21,7 @@ static const char *whole_name(unsigned index)
     return whole_names[index];
 }
 
-/* Includes the user's categories: their rules are read before the budget. */
+/* Return a category's name, the user's included: their rules are read before the budget. */
 static const char *category_name(unsigned index)
 {
     return index < mt_n_categories ? mt_categories[index].name : NULL;
@@ -111,7 +111,7 @@ enum mt_unit mt_budget_unit(enum mt_subject subject)
 
 static struct mt_limit *add_limit(struct mt_budget *budget, const struct mt_toml *at)
 {
-    if (mt_grow(&budget->limit, &budget->capacity, budget->n_limits + 1, sizeof *budget->limit))
+    if (MT_GROW(budget->limit, budget->capacity, budget->n_limits))
         return NULL;
     struct mt_limit *limit = &budget->limit[budget->n_limits++];
     limit->line = at->line;

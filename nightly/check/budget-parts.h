@@ -35,7 +35,7 @@ const struct mt_toml *mt_budget_member(const struct mt_toml *table, const char *
 int mt_budget_read_amount(const struct mt_budget_parser *parser, const struct mt_toml *at,
                           enum mt_unit unit, struct mt_amount *amount, char **text);
 
-/* The unit in which a subject is measured. */
+/* Return the unit in which a subject is measured. */
 enum mt_unit mt_budget_unit(enum mt_subject subject);
 
 /* A table of limits; NULL: no such table. */

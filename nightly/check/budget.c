@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turn a TOML document's tree into a budget. Each error has its place and what was expected. */
 #include "budget.h"
-#include "analyzer/support/nearest.h"
 #include "budget-parts.h"
+#include "settings/nearest.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -6,9 +6,11 @@
 #define MT_BUDGET_H
 
 #include "nightly/digest/amount.h"
+#include "nightly/digest/digest.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* The number that a limit is about. The first ones are about the whole run. */
 enum mt_subject {
@@ -75,5 +77,11 @@ void mt_budget_set_today(struct mt_budget *budget, int year, int month, int day)
 
 /* Return the first limit that is relative to a baseline; NULL: none. */
 const struct mt_limit *mt_budget_relative(const struct mt_budget *budget);
+
+/* A budget made from good runs, for memtap check and for people to edit. */
+
+/* Write a budget that all runs keep: the most of any device plus `headroom` hundredths of a
+ * percent, in round numbers. n > 0. Return 0 or -ENOMEM. */
+int mt_propose_budget(const struct mt_digest *runs, size_t n, uint64_t headroom, FILE *out);
 
 #endif

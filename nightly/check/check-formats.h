@@ -26,9 +26,6 @@ extern const struct mt_check_format mt_check_formats[]; /* ends with a row of ze
 /* For the printers: the finding nearest to its limit, or NULL; an expired allowance in words; text
  * with all but printable UTF-8 replaced. The last two return out. */
 #define MT_LINE 5000
-const struct mt_finding *mt_check_nearest(const struct mt_check *check);
 const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,
                             const struct mt_allowance *allowance);
-const char *mt_printable(char out[MT_LINE], const char *text);
-
 #endif

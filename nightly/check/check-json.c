@@ -36,7 +36,7 @@ static json_t *blame_json(const struct mt_blame *blame)
                      mt_json_text(site->stack));
 }
 
-/* Fragmentation is a fraction (0 to 1). */
+/* Make an amount. Fragmentation is a fraction (0 to 1). */
 static json_t *amount_json(const struct mt_finding *finding, uint64_t value)
 {
     return finding->limit->subject == MT_OF_FRAGMENTATION ? json_real((double)value / 10000)

@@ -10,7 +10,7 @@ const struct mt_check_format mt_check_formats[] = {
     {"text", mt_check_text},     {"json", mt_check_json},     {"junit", mt_check_junit},
     {"github", mt_check_github}, {"gitlab", mt_check_gitlab}, {NULL, NULL}};
 
-const char *mt_printable(char out[MT_LINE], const char *text)
+static const char *printable(char out[MT_LINE], const char *text)
 {
     static const struct mt_style utf8 = {.utf8 = 1};
     mt_safe_text(out, MT_LINE, text, MT_LINE, MT_CUT_END, &utf8);
@@ -22,7 +22,7 @@ static double part_of_limit(const struct mt_finding *finding)
     return finding->most ? (double)finding->value / (double)finding->most : 0;
 }
 
-const struct mt_finding *mt_check_nearest(const struct mt_check *check)
+static const struct mt_finding *check_nearest(const struct mt_check *check)
 {
     const struct mt_finding *nearest = NULL;
     for (size_t i = 0; i < check->n; i++)
@@ -53,8 +53,8 @@ static void print_broken(const struct mt_finding *finding, FILE *out)
     char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT + 1100], next[MT_FINDING_TEXT];
     char safe[MT_LINE];
     snprintf(line, sizeof line, "%s: %s;", finding->run->path, mt_finding_text(text, finding));
-    put(out, mt_printable(safe, line));
-    fprintf(out, "  next: %s\n", mt_printable(safe, mt_finding_next(next, finding)));
+    put(out, printable(safe, line));
+    fprintf(out, "  next: %s\n", printable(safe, mt_finding_next(next, finding)));
 }
 
 /* Print a limit that holds, with its allowance. */
@@ -63,7 +63,7 @@ static void print_allowed(const struct mt_finding *finding, FILE *out)
     char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT], safe[MT_LINE];
     snprintf(line, sizeof line, "%s: %s: %s", finding->run->path, mt_finding_text(text, finding),
              finding->allowance->reason);
-    put(out, mt_printable(safe, line));
+    put(out, printable(safe, line));
 }
 
 /* Print an allowed end. */
@@ -72,7 +72,7 @@ static void print_end(const struct mt_finding *finding, FILE *out)
     char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT], safe[MT_LINE];
     snprintf(line, sizeof line, "%s: %s (allowed)", finding->run->path,
              mt_finding_text(text, finding));
-    put(out, mt_printable(safe, line));
+    put(out, printable(safe, line));
 }
 
 static const struct mt_finding *find_unknown(const struct mt_check *check)
@@ -96,7 +96,7 @@ static size_t count_held(const struct mt_check *check)
 static void print_sum(const struct mt_check *check, FILE *out)
 {
     char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT + 100] = "", safe[MT_LINE];
-    const struct mt_finding *nearest = mt_check_nearest(check), *unknown = find_unknown(check);
+    const struct mt_finding *nearest = check_nearest(check), *unknown = find_unknown(check);
     size_t held = count_held(check), used = 0;
     if (check->broken)
         used = (size_t)snprintf(line, sizeof line, "%zu of %zu limits broken", check->broken,
@@ -108,7 +108,7 @@ static void print_sum(const struct mt_check *check, FILE *out)
         snprintf(line + used, sizeof line - used, "%s%s", used ? "; " : "",
                  mt_finding_text(text, unknown));
     if (check->n)
-        put(out, mt_printable(safe, line));
+        put(out, printable(safe, line));
 }
 
 int mt_check_text(const struct mt_check *check, FILE *out)
@@ -123,8 +123,8 @@ int mt_check_text(const struct mt_check *check, FILE *out)
             print_allowed(&check->finding[i], out);
     for (size_t i = 0; i < check->budget->n_allowances; i++)
         if (check->budget->allowance[i].has_expired)
-            put(out, mt_printable(
-                         safe, mt_expired_text(line, check->budget, &check->budget->allowance[i])));
+            put(out, printable(safe,
+                               mt_expired_text(line, check->budget, &check->budget->allowance[i])));
     print_sum(check, out);
     return 0;
 }

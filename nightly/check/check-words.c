@@ -51,7 +51,8 @@ static void add_tolerance(char out[MT_FINDING_TEXT], const struct mt_finding *fi
     add(out, is_part ? " of " : " over ");
 }
 
-/* "(+2 % of 17.19 GiB, the median of 3 baselines that differ by 1.00 MiB)": every byte of it. */
+/* Add "(+2 % of 17.19 GiB, the median of 3 baselines that differ by 1.00 MiB)": every byte of it.
+ */
 static void add_limit(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
     char amount[MT_AMOUNT_TEXT];
@@ -73,7 +74,7 @@ static void add_limit(char out[MT_FINDING_TEXT], const struct mt_finding *findin
             finding->allowance->year, finding->allowance->month, finding->allowance->day);
 }
 
-/* "370.00 MiB (2.1 %) over " */
+/* Add "370.00 MiB (2.1 %) over " */
 static void add_excess(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
     char amount[MT_AMOUNT_TEXT];
@@ -227,7 +228,7 @@ static bool is_in_tree(char *out, size_t size, const char *file)
     return !access(out, R_OK);
 }
 
-/* One frame: "function (file:line)". */
+/* Take one frame: "function (file:line)". */
 static int take_frame(struct mt_place_in_tree *place, const char *begin, size_t n)
 {
     char text[2048], *open, *colon;

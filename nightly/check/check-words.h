@@ -9,13 +9,14 @@
 
 #define MT_FINDING_TEXT 4096
 
-/* "activations: 17.90 GiB, 370.00 MiB (2.1 %) over the limit of ..., of it ...". Returns out. */
+/* Write "activations: 17.90 GiB, 370.00 MiB (2.1 %) over the limit of ..., of it ...". Return out.
+ */
 const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *finding);
 
-/* The same without amounts, which differ from night to night. Returns out. */
+/* Write the text without amounts, which differ from night to night. Return out. */
 const char *mt_finding_title(char out[MT_FINDING_TEXT], const struct mt_finding *finding);
 
-/* The command that shows more: "memtap diff old.mtap new.mtap". Returns out. */
+/* Write the command that shows more: "memtap diff old.mtap new.mtap". Return out. */
 const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *finding);
 
 /* Where to show a broken limit in a source tree: the innermost line of the blamed stack in a file

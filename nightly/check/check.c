@@ -2,10 +2,86 @@
 #include "check.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/median.h"
-#include "each.h"
+#include "analyzer/support/search.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The size of each module, or of each call site, of a device at the peak, for limits of "every". */
+
+struct mt_each_name {
+    const struct mt_digest_site *site; /* the first of this name */
+    uint64_t bytes;
+};
+
+struct mt_each {
+    enum mt_subject subject; /* MT_OF_MODULE or MT_OF_SITE */
+    struct mt_each_name *name;
+    size_t n;
+};
+
+MT_ORDER(by_module, struct mt_each_name, MT_BY_TEXT(site->module))
+
+MT_ORDER(by_site, struct mt_each_name, MT_BY_TEXT(site->file) ?: MT_BY_TEXT(site->function))
+
+typedef int compare(const void *left, const void *right);
+
+static compare *order_of(const struct mt_each *each)
+{
+    return each->subject == MT_OF_MODULE ? by_module : by_site;
+}
+
+/* Keep the first site of each name, which is the one with the lowest address. */
+static void merge(struct mt_each *each)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < each->n; i++) {
+        struct mt_each_name *to = &each->name[n ? n - 1 : 0], *from = &each->name[i];
+        if (!n || order_of(each)(to, from)) {
+            each->name[n++] = *from;
+            continue;
+        }
+        to->bytes += from->bytes;
+        if (from->site < to->site)
+            to->site = from->site;
+    }
+    each->n = n;
+}
+
+/* Return 0 or -ENOMEM. Call each_clear in any case. */
+static int each_make(struct mt_each *each, enum mt_subject subject,
+                     const struct mt_digest_device *device)
+{
+    *each = (struct mt_each){.subject = subject,
+                             .name = calloc(device->n_sites + 1, sizeof *each->name),
+                             .n = device->n_sites};
+    if (!each->name) {
+        each->n = 0;
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < each->n; i++)
+        each->name[i] = (struct mt_each_name){&device->site[i], device->site[i].bytes};
+    qsort(each->name, each->n, sizeof *each->name, order_of(each));
+    merge(each);
+    return 0;
+}
+
+static void each_clear(struct mt_each *each)
+{
+    free(each->name);
+    *each = (struct mt_each){0};
+}
+
+/* Return the entry of the site's name; NULL: none. The site may be another device's. */
+static const struct mt_each_name *find_each(const struct mt_each *each,
+                                            const struct mt_digest_site *site)
+{
+    const struct mt_each_name key = {.site = site};
+    return each->n ? bsearch(&key, each->name, each->n, sizeof key, order_of(each)) : NULL;
+}
 
 /* A run's baselines. */
 struct baselines {
@@ -24,7 +100,7 @@ struct each_of {
 
 static uint64_t bytes_of(const struct mt_each *each, const struct mt_digest_site *site)
 {
-    const struct mt_each_name *name = mt_each_of(each, site);
+    const struct mt_each_name *name = find_each(each, site);
     return name ? name->bytes : 0;
 }
 
@@ -117,7 +193,7 @@ static void judge(struct mt_finding *finding, const struct mt_budget *budget,
 
 static int add(struct mt_check *check, const struct mt_finding *of, const char *name)
 {
-    if (mt_grow(&check->finding, &check->capacity, check->n + 1, sizeof *check->finding))
+    if (MT_GROW(check->finding, check->capacity, check->n))
         return -ENOMEM;
     struct mt_finding *finding = &check->finding[check->n];
     *finding = *of;
@@ -142,7 +218,8 @@ static int hold(struct mt_check *check, const struct mt_finding *of,
     return rc;
 }
 
-/* "module.layers.3", "site.net.py:Net.forward": the pattern comes after the first dot. */
+/* Return the name within "module.layers.3", "site.net.py:Net.forward": the pattern comes after the
+ * first dot. */
 static char *name_each(const struct mt_limit *limit, const struct mt_digest_site *site)
 {
     char *name;
@@ -168,9 +245,9 @@ static bool is_named_elsewhere(const struct mt_budget *budget, enum mt_subject s
 static void clear_each(struct each_of *each, const struct baselines *baselines)
 {
     for (size_t i = 0; each->base && i < baselines->n; i++)
-        mt_each_clear(&each->base[i]);
+        each_clear(&each->base[i]);
     free(each->base);
-    mt_each_clear(&each->own);
+    each_clear(&each->own);
 }
 
 static int make_each(struct each_of *each, const struct mt_finding *of,
@@ -178,11 +255,11 @@ static int make_each(struct each_of *each, const struct mt_finding *of,
 {
     enum mt_subject subject = of->limit->subject;
     each->base = calloc(baselines->n + 1, sizeof *each->base);
-    int rc = each->base ? mt_each_make(&each->own, subject, of->device) : -ENOMEM;
+    int rc = each->base ? each_make(&each->own, subject, of->device) : -ENOMEM;
     for (size_t i = 0; i < baselines->n && !rc; i++)
         if (counts(baselines, i))
-            rc = mt_each_make(&each->base[i], subject,
-                              mt_same_device(&baselines->digest[i], of->device));
+            rc = each_make(&each->base[i], subject,
+                           mt_same_device(&baselines->digest[i], of->device));
     return rc;
 }
 
@@ -206,7 +283,7 @@ static int hold_each(struct mt_check *check, const struct mt_finding *of,
         each.site = &of->device->site[i];
         if ((limit->subject != MT_OF_MODULE || *each.site->module) &&
             !is_named_elsewhere(check->budget, limit->subject, each.site) &&
-            mt_each_of(&each.own, each.site)->site == each.site)
+            find_each(&each.own, each.site)->site == each.site)
             rc = hold_one(check, of, baselines, &each);
     }
     clear_each(&each, baselines);

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "allowed.h"
+#include "analyzer/trace/ended.h"
 #include "budget.h"
 #include "nightly/diff/diff.h"
 

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A module's pattern also matches the modules within it: "layers.3" matches "layers.3.mlp". */
+/* Return whether a module's pattern matches: it also matches the modules within it: "layers.3"
+ * matches "layers.3.mlp". */
 static bool is_in_module(const char *pattern, const char *module)
 {
     char name[1024];
@@ -21,7 +22,7 @@ static bool is_in_module(const char *pattern, const char *module)
     return false;
 }
 
-/* "net.py" also matches "models/net.py". */
+/* Return whether a file matches: "net.py" also matches "models/net.py". */
 static bool is_file(const char *pattern, const char *file)
 {
     for (const char *at = file; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
@@ -30,7 +31,7 @@ static bool is_file(const char *pattern, const char *file)
     return false;
 }
 
-/* FILE, or FILE:FUNCTION. */
+/* Return whether a site matches FILE, or FILE:FUNCTION. */
 static bool is_site(const char *pattern, const struct mt_digest_site *site)
 {
     char file[1024];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "propose.h"
+#include "analyzer/support/search.h"
 #include "analyzer/support/text.h"
+#include "budget.h"
 #include "check-formats.h"
 
 #include <errno.h>
@@ -126,14 +127,9 @@ struct named {
     uint64_t bytes;
 };
 
-static int by_bytes(const void *left, const void *right)
-{
-    const struct named *a = left, *b = right;
-    int order = (a->bytes < b->bytes) - (a->bytes > b->bytes);
-    return order ? order : strcmp(a->name, b->name);
-}
+MT_ORDER(by_bytes, struct named, MT_FALLING(bytes) ?: MT_BY_TEXT(name))
 
-/* The name of a site's module, or of the site; NULL: no memory. */
+/* Return the name of a site's module, or of the site; NULL: no memory. */
 static char *name_of(enum mt_subject subject, const struct mt_digest_site *site)
 {
     char *name;
@@ -142,10 +138,7 @@ static char *name_of(enum mt_subject subject, const struct mt_digest_site *site)
     return asprintf(&name, "%s:%s", site->file, site->function) < 0 ? NULL : name;
 }
 
-static int by_name(const void *left, const void *right)
-{
-    return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
-}
+MT_ORDER(by_name, struct named, MT_BY_TEXT(name))
 
 /* Merge entries of one name. Return how many are left. */
 static size_t merge(struct named *list, size_t n)

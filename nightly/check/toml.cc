@@ -108,7 +108,7 @@ bool stands_before(const mt_toml &left, const mt_toml &right)
     return left.line != right.line ? left.line < right.line : left.column < right.column;
 }
 
-/* toml++ sorts a table by its keys; messages go by the order of the file. */
+/* Fill in the children. toml++ sorts a table by its keys; messages go by the order of the file. */
 void fill_children(mt_toml *to, const toml::node &node)
 {
     if (const toml::table *table = node.as_table()) {

@@ -135,7 +135,7 @@ static char *written(const struct mt_diff *diff, void (*write)(FILE *, const str
     return NULL;
 }
 
-/* Two ranks are compared with each other, one a side. */
+/* Return whether two ranks are compared with each other, one a side. */
 static bool is_of_two_ranks(const struct mt_diff *diff)
 {
     return diff->n_old == 1 && diff->n_new == 1 && diff->old->rank >= 0 && diff->now->rank >= 0 &&

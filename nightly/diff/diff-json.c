@@ -46,7 +46,7 @@ static json_t *peak(const struct mt_digest_device *device)
                      (int)device->iteration);
 }
 
-/* The line's old name; null: it kept its name. */
+/* Return the line's old name; null: it kept its name. */
 static json_t *renamed(const struct mt_diff_site *site)
 {
     const struct mt_line *line = site->line;
@@ -104,7 +104,7 @@ static json_t *shares(const struct mt_diff_shares *shares)
     return array;
 }
 
-/* The same as memtap diff prints them: equal layers are one. */
+/* Make the groups as memtap diff prints them: equal layers are one. */
 static json_t *groups(const struct mt_diff_shares *of)
 {
     struct mt_diff_shares folded;

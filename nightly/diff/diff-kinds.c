@@ -26,7 +26,7 @@ static double part(uint64_t a, uint64_t b)
     return b ? (double)a / (double)b : 0;
 }
 
-/* Per iteration, if there are any. */
+/* Divide by the iterations, if there are any. */
 static double each(uint64_t number, const struct mt_digest_device *device)
 {
     return part(number, device->iterations ? device->iterations : 1);

@@ -10,16 +10,16 @@
 #include "analyzer/print/json.h"
 #include "diff-words.h"
 
-/* For people, at most 80 columns wide; for a comment on a change. Return 0 or -ENOMEM. */
+/* Print for people, at most 80 columns wide; for a comment on a change. Return 0 or -ENOMEM. */
 int mt_diff_text(const struct mt_diff *diff, FILE *out, const struct mt_style *style);
 int mt_diff_markdown(const struct mt_diff *diff, FILE *out);
 
-/* Schema memtap.diff/1 (memtap-diff(1)), as a new object (NULL: no memory) and printed (0, -ENOMEM
- * or -EIO). */
+/* Make schema memtap.diff/1 (memtap-diff(1)), as a new object (NULL: no memory) and printed (0,
+ * -ENOMEM or -EIO). */
 json_t *mt_diff_object(const struct mt_diff *diff);
 int mt_diff_json(const struct mt_diff *diff, FILE *out);
 
-/* "category;outermost frame;...;innermost frame OLD NEW", a line a stack, of all devices. */
+/* Print "category;outermost frame;...;innermost frame OLD NEW", a line a stack, of all devices. */
 void mt_diff_flame(const struct mt_diff *diff, FILE *out);
 
 /* Return whether to show a site: it has changed or has another name. */

@@ -18,10 +18,7 @@ struct entry {
     uint64_t bytes;
 };
 
-static int by_name(const void *left, const void *right)
-{
-    return strcmp(((const struct entry *)left)->name, ((const struct entry *)right)->name);
-}
+MT_ORDER(by_name, struct entry, MT_BY_TEXT(name))
 
 static const struct mt_digest_shares *shares_of(const struct mt_digest_device *run, size_t field)
 {
@@ -93,7 +90,7 @@ static struct layer layer_of(const char *name, unsigned nth)
     return (struct layer){0};
 }
 
-/* Layers of one name stand together, in the order of their numbers. */
+/* Compare: layers of one name stand together, in the order of their numbers. */
 static int by_layer(const void *left, const void *right, void *nth)
 {
     const char *a = ((const struct mt_diff_share *)left)->name;
@@ -101,12 +98,9 @@ static int by_layer(const void *left, const void *right, void *nth)
     struct layer x = layer_of(a, *(unsigned *)nth), y = layer_of(b, *(unsigned *)nth);
     if (!x.rest || !y.rest)
         return x.rest || y.rest ? !x.rest - !y.rest : strcmp(a, b);
-    int order = strncmp(a, b, x.before < y.before ? x.before : y.before);
-    if (!order)
-        order = MT_COMPARE(x.before, y.before);
-    if (!order)
-        order = strcmp(x.rest, y.rest);
-    return order ? order : MT_COMPARE(x.number, y.number);
+    return strncmp(a, b, x.before < y.before ? x.before : y.before)
+           ?: MT_COMPARE(x.before, y.before)
+           ?: strcmp(x.rest, y.rest) ?: MT_COMPARE(x.number, y.number);
 }
 
 static bool has_equal_bytes(const struct mt_change *a, const struct mt_change *b)
@@ -160,12 +154,8 @@ static uint64_t size_of(const struct mt_change *change)
     return change->is_noise ? 0 : mt_magnitude(mt_change_of(change));
 }
 
-static int by_change(const void *left, const void *right)
-{
-    const struct mt_diff_share *a = left, *b = right;
-    int order = MT_COMPARE(size_of(&b->bytes), size_of(&a->bytes));
-    return order ? order : strcmp(a->name, b->name);
-}
+MT_ORDER(by_change, struct mt_diff_share,
+         MT_COMPARE(size_of(&b->bytes), size_of(&a->bytes)) ?: MT_BY_TEXT(name))
 
 int mt_diff_fold(struct mt_diff_shares *folded, const struct mt_diff_shares *shares)
 {

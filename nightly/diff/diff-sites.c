@@ -19,23 +19,9 @@ struct entry {
 };
 
 /* Modules that share a line are one site, which names the module that changed. */
-static int by_key(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    int order = MT_COMPARE(a->line, b->line);
-    if (!order)
-        order = strcmp(a->operator_name, b->operator_name);
-    return order ? order : MT_COMPARE(a->category, b->category);
-}
+MT_ORDER(by_key, struct entry, MT_RISING(line) ?: MT_BY_TEXT(operator_name) ?: MT_RISING(category))
 
-static int by_key_and_module(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    int order = by_key(left, right);
-    if (!order)
-        order = strcmp(a->module, b->module);
-    return order ? order : MT_COMPARE(a->run, b->run);
-}
+MT_ORDER(by_key_and_module, struct entry, by_key(a, b) ?: MT_BY_TEXT(module) ?: MT_RISING(run))
 
 struct entries {
     struct entry *entry;

@@ -56,7 +56,7 @@ size_t mt_diff_totals(struct mt_diff_total *totals, const struct mt_diff_device 
     return n;
 }
 
-/* Growth is red, a decrease is green, noise is neither. */
+/* Print a change: growth is red, a decrease is green, noise is neither. */
 static void print_change(const struct page *page, const struct mt_change *change)
 {
     char size[MT_SIZE_TEXT];
@@ -68,13 +68,14 @@ static void print_change(const struct page *page, const struct mt_change *change
         mt_colour(page->out, page->style, 0);
 }
 
-static void print_total(const struct page *page, const struct mt_diff_total *total)
+static void print_total(const struct page *page, const struct mt_diff_total *total,
+                        enum mt_certainty *least)
 {
     char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT], percent[MT_SIZE_TEXT];
     const struct mt_change *change = total->change;
     if (total->begins_section)
         putc('\n', page->out);
-    fprintf(page->out, " %c", mt_certainty_mark(total->certainty));
+    fprintf(page->out, " %c", mt_certainty_row(least, total->certainty));
     mt_colour(page->out, page->style, total->colour);
     fprintf(page->out, "%-20s", total->label);
     if (total->colour)
@@ -94,12 +95,9 @@ static void print_totals(const struct page *page, const struct mt_diff_device *d
     size_t n = mt_diff_totals(totals, device);
     enum mt_certainty least = MT_CERTAIN;
     fprintf(page->out, "\n%-22s%12s%12s%12s\n", "", "before", "now", "change");
-    for (size_t i = 0; i < n; i++) {
-        print_total(page, &totals[i]);
-        least = totals[i].certainty > least ? totals[i].certainty : least;
-    }
-    if (least > MT_CERTAIN)
-        fprintf(page->out, " %s\n", mt_certainty_legend);
+    for (size_t i = 0; i < n; i++)
+        print_total(page, &totals[i], &least);
+    mt_certainty_legend(page->out, " ", least);
 }
 
 static void print_below(const struct page *page, const char *before, const char *text)
@@ -110,12 +108,13 @@ static void print_below(const struct page *page, const char *before, const char 
     fprintf(page->out, "%*s%s%s\n", (int)BEFORE_PLACE, "", before, safe);
 }
 
-static void print_site(const struct page *page, const struct mt_diff_site *site)
+static void print_site(const struct page *page, const struct mt_diff_site *site,
+                       enum mt_certainty *least)
 {
     char place[512], was[512], blame[64], safe[WIDTH * 4 + 1], now[MT_SIZE_TEXT];
     print_change(page, &site->bytes);
     fprintf(page->out, "%11s %c", mt_size_text(now, site->bytes.now),
-            mt_certainty_mark(site->certainty));
+            mt_certainty_row(least, site->certainty));
     mt_colour(page->out, page->style, mt_categories[site->category].colour);
     fprintf(page->out, "%-16s", mt_categories[site->category].label);
     mt_colour(page->out, page->style, 0);
@@ -154,8 +153,7 @@ static void print_sites(const struct page *page, const struct mt_diff_device *de
             "call sites, most to blame first");
     for (size_t i = 0; i < device->n_sites && shown < SITES_SHOWN; i++)
         if (mt_diff_is_shown(&device->site[i])) {
-            print_site(page, &device->site[i]);
-            least = device->site[i].certainty > least ? device->site[i].certainty : least;
+            print_site(page, &device->site[i], &least);
             shown++;
         }
     if (shown < all)
@@ -163,8 +161,7 @@ static void print_sites(const struct page *page, const struct mt_diff_device *de
     for (unsigned i = 0; i < mt_n_categories; i++)
         if (device->certainty[i] > MT_CERTAIN && !is_empty(&device->category[i]))
             least = MT_CERTAIN; /* the totals have explained the marks */
-    if (least > MT_CERTAIN)
-        fprintf(page->out, " %s\n", mt_certainty_legend);
+    mt_certainty_legend(page->out, " ", least);
 }
 
 static void print_shares(const struct page *page, const struct mt_diff_shares *shares,

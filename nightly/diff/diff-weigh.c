@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compute how much of the peak's change a call site is to blame for. Its own change is not enough,
  * because changes of other sites may take back much of it. */
+#include "analyzer/support/search.h"
 #include "diff.h"
 
 #include <errno.h>
@@ -33,16 +34,9 @@ static int64_t change_of(const struct mt_diff_site *site)
 
 /* --- what is taken back --------------------------------------------------------------------- */
 
-static int by_magnitude(const void *left, const void *right)
-{
-    const struct mt_diff_site *a = *(struct mt_diff_site *const *)left;
-    const struct mt_diff_site *b = *(struct mt_diff_site *const *)right;
-    uint64_t x = mt_magnitude(change_of(a)), y = mt_magnitude(change_of(b));
-    if (x != y)
-        return x < y ? 1 : -1;
-    return a->category != b->category ? (a->category < b->category ? -1 : 1)
-                                      : (a->line > b->line) - (a->line < b->line);
-}
+MT_ORDER_OF_POINTERS(by_magnitude, struct mt_diff_site,
+                     MT_COMPARE(mt_magnitude(change_of(b)), mt_magnitude(change_of(a)))
+                     ?: MT_RISING(category) ?: MT_RISING(line))
 
 /* Return the next of n sites from i on that grew, or shrank, and is not taken back; n: none. */
 static size_t next_of(struct mt_diff_site *const *site, size_t n, size_t i, bool is_more,
@@ -79,8 +73,8 @@ static void pair(struct mt_diff_site **site, size_t n)
     }
 }
 
-/* If one site grew by exactly the bytes by which another shrank, they are the same blocks under
- * another name, or exchanged blocks. */
+/* Take equal changes back: if one site grew by exactly the bytes by which another shrank, they are
+ * the same blocks under another name, or exchanged blocks. */
 static int take_back_equal(struct mt_diff_device *device)
 {
     struct mt_diff_site **site = calloc(device->n_sites + 1, sizeof *site);
@@ -115,8 +109,8 @@ static unsigned group_of(const struct mt_diff_site *site)
     return may_be_slack(site) ? MT_CATEGORY_ROOM : site->category;
 }
 
-/* In each group, the changes in one direction count only for what the changes in the other
- * direction leave of them. Each site gets its share in proportion. */
+/* Take changes back within each group: those in one direction count only for what the changes in
+ * the other direction leave of them. Each site gets its share in proportion. */
 static void take_back_within_groups(struct mt_diff_device *device)
 {
     double more[GROUPS] = {0}, less[GROUPS] = {0};
@@ -145,7 +139,8 @@ static double follows(double change, double most)
     return (change < 0) == (change < most) ? most : change;
 }
 
-/* More parameters bring gradients with them, and optimizer state in the old proportion. */
+/* Weigh the categories: more parameters bring gradients with them, and optimizer state in the old
+ * proportion. */
 static void weigh_categories(struct weigher *weigher)
 {
     const struct mt_change *category = weigher->device->category;
@@ -172,29 +167,16 @@ static void weigh_categories(struct weigher *weigher)
 
 /* --- the order ------------------------------------------------------------------------------ */
 
-/* Order: no noise first, then changes in the peak's direction, then the most to blame. */
-static int by_blame(const void *left, const void *right)
-{
-    const struct mt_diff_site *a = left, *b = right;
-    if (a->bytes.is_noise != b->bytes.is_noise)
-        return a->bytes.is_noise - b->bytes.is_noise;
-    if (signbit(a->blame) != signbit(b->blame))
-        return !!signbit(a->blame) - !!signbit(b->blame);
-    if (fabs(a->blame) != fabs(b->blame))
-        return fabs(a->blame) < fabs(b->blame) ? 1 : -1;
-    uint64_t x = mt_magnitude(change_of(a)), y = mt_magnitude(change_of(b));
-    if (x != y)
-        return x < y ? 1 : -1;
-    if (a->category != b->category)
-        return a->category < b->category ? -1 : 1;
-    if (a->line != b->line)
-        return a->line < b->line ? -1 : 1;
-    int order = strcmp(a->operator_name, b->operator_name);
-    return order ? order : strcmp(a->module, b->module);
-}
+/* No noise first, then changes in the peak's direction, then the most to blame. */
+MT_ORDER(by_blame, struct mt_diff_site,
+         MT_RISING(bytes.is_noise) ?: !!signbit(a->blame) - !!signbit(b->blame)
+         ?: MT_COMPARE(fabs(b->blame), fabs(a->blame))
+         ?: MT_COMPARE(mt_magnitude(change_of(b)), mt_magnitude(change_of(a)))
+         ?: MT_RISING(category) ?: MT_RISING(line) ?: MT_BY_TEXT(operator_name)
+         ?: MT_BY_TEXT(module))
 
-/* A change against the peak that is taken back gets -0: the sign still sorts it by its
- * direction. */
+/* Return the blame. A change against the peak that is taken back gets -0: the sign still sorts it
+ * by its direction. */
 static double blame_of(const struct weigher *weigher, const struct mt_diff_site *site)
 {
     double change = (double)change_of(site);

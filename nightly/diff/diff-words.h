@@ -10,30 +10,30 @@
 
 #define MT_WORDS 1024
 
-/* "+1.20 GiB", "-512 B", "0 B". Returns out. */
+/* Write "+1.20 GiB", "-512 B", "0 B". Return out. */
 const char *mt_signed_size_text(char out[MT_SIZE_TEXT], int64_t bytes);
 
-/* "+3.1 %"; "" where there was nothing before. Returns out. */
+/* Write "+3.1 %"; "" where there was nothing before. Return out. */
 const char *mt_percent_text(char out[MT_SIZE_TEXT], const struct mt_change *change);
 
-/* "train.py:42 Net.forward"; with an operator, "train.py:42 Net.forward (MulBackward0)". */
+/* Write "train.py:42 Net.forward"; with an operator, "train.py:42 Net.forward (MulBackward0)". */
 void mt_site_place_text(char *out, size_t size, const char *file, uint32_t line,
                         const char *function, const char *operator_name);
 void mt_line_text(char *out, size_t size, const struct mt_line *line);
 
-/* A site's old name, "was net.py Net.call" or "was net.py:7 Net.call"; "": the same. */
+/* Write a site's old name, "was net.py Net.call" or "was net.py:7 Net.call"; "": the same. */
 void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site);
 
 /* Write how much of a site's change orders it among the others; "": all of it. */
 void mt_blame_text(char *out, size_t size, const struct mt_diff_site *site);
 
-/* One sentence: "peak +1.20 GiB (+3.1 %): activations +1.10 GiB at train.py:42 forward". */
+/* Write one sentence: "peak +1.20 GiB (+3.1 %): activations +1.10 GiB at train.py:42 forward". */
 void mt_diff_verdict(char *out, size_t size, const struct mt_diff *diff);
 
 /* Name the moments that are compared, in two lines of a sentence; "": the peaks. */
 void mt_compared_text(char *out, size_t size, const struct mt_diff_device *device);
 
-/* "backward of iteration 3". */
+/* Write "backward of iteration 3". */
 void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device);
 
 /* List what makes a comparison doubtful (other programs, devices or sizes of jobs; damaged traces,

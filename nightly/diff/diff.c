@@ -36,7 +36,7 @@ static size_t add_runs(struct mt_diff_device *to, struct side side, long rank, i
     return n;
 }
 
-/* The run whose peak is nearest to the median. */
+/* Return the run whose peak is nearest to the median. */
 static const struct mt_digest_device *middle(const struct mt_digest_device *const *runs, size_t n,
                                              uint64_t peak)
 {
@@ -132,7 +132,7 @@ static int compare(struct mt_diff_device *device)
 static int add_device(struct mt_diff *diff, size_t *capacity, struct side old, struct side now,
                       long rank, int index)
 {
-    if (mt_grow(&diff->device, capacity, diff->n_devices + 1, sizeof *diff->device))
+    if (MT_GROW(diff->device, *capacity, diff->n_devices))
         return -ENOMEM;
     struct mt_diff_device *device = &diff->device[diff->n_devices++];
     *device = (struct mt_diff_device){.rank = rank == ANY_RANK ? -1 : rank,
@@ -145,7 +145,7 @@ static int add_device(struct mt_diff *diff, size_t *capacity, struct side old, s
     return compare(device);
 }
 
-/* The least index of a device over `after`; INT32_MAX: none. */
+/* Return the least index of a device over `after`; INT32_MAX: none. */
 static int next_index(struct side side, long rank, int after)
 {
     int next = INT32_MAX;

@@ -125,8 +125,8 @@ int mt_diff_wants_phase(const struct mt_diff *diff);
  * in any case. */
 int mt_diff_fold(struct mt_diff_shares *folded, const struct mt_diff_shares *shares);
 
-/* The parts (diff-numbers.c, diff-sites.c, diff-shares.c, diff-moved.c, diff-kinds.c,
- * diff-weigh.c). values: of the new runs, then of the old ones; they are sorted. */
+/* Make a change by its parts (diff-numbers.c, diff-sites.c, diff-shares.c, diff-moved.c,
+ * diff-kinds.c, diff-weigh.c). values: of the new runs, then of the old ones; they are sorted. */
 struct mt_change mt_change_make(uint64_t *values, size_t n_new, size_t n_old);
 int mt_diff_numbers(struct mt_diff_device *device);
 int mt_diff_categories(struct mt_diff_device *device);

@@ -14,7 +14,7 @@ static int min(int a, int b)
     return a < b ? a : b;
 }
 
-/* 0 .. 8: how near two sizes are. */
+/* Return 0 .. 8: how near two sizes are. */
 static int nearness(uint64_t a, uint64_t b)
 {
     double most = (double)(a > b ? a : b), least = (double)(a > b ? b : a);

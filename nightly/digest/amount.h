@@ -18,7 +18,7 @@ struct mt_amount {
     uint64_t value; /* bytes, or hundredths of a percent */
 };
 
-/* 0, or -EINVAL with what was expected in why. */
+/* Parse an amount: 0, or -EINVAL with what was expected in why. */
 int mt_amount_parse(const char *text, struct mt_amount *amount, char *why, size_t size);
 
 /* A measured value with its unit: "1.50 GiB", "12.5 %". Returns out. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/search.h"
 #include "taker.h"
 
 #include <errno.h>
@@ -8,12 +9,7 @@
 int mt_digest_place_order(const void *left, const void *right)
 {
     const struct mt_digest_place *a = left, *b = right;
-    int order = strcmp(a->file, b->file);
-    if (!order)
-        order = strcmp(a->function, b->function);
-    if (!order)
-        order = (a->line > b->line) - (a->line < b->line);
-    return order ? order : strcmp(a->operator_name, b->operator_name);
+    return MT_BY_TEXT(file) ?: MT_BY_TEXT(function) ?: MT_RISING(line) ?: MT_BY_TEXT(operator_name);
 }
 
 void mt_digest_places_merge(struct mt_digest_device *to)

@@ -27,30 +27,12 @@ static int name_site(const struct mt_taker *taker, const struct mt_sum *entry,
     return rc || !site->operator_name || !site->module || !site->stack ? -ENOMEM : 0;
 }
 
-static int same_site(const void *left, const void *right)
-{
-    const struct mt_digest_site *a = left, *b = right;
-    int order = MT_COMPARE(a->category, b->category);
-    if (!order)
-        order = strcmp(a->file, b->file);
-    if (!order)
-        order = strcmp(a->function, b->function);
-    if (!order)
-        order = strcmp(a->operator_name, b->operator_name);
-    if (!order)
-        order = strcmp(a->module, b->module);
-    return order ? order : MT_COMPARE(a->line, b->line);
-}
+MT_ORDER(same_site, struct mt_digest_site,
+         MT_RISING(category) ?: MT_BY_TEXT(file) ?: MT_BY_TEXT(function)
+         ?: MT_BY_TEXT(operator_name) ?: MT_BY_TEXT(module) ?: MT_RISING(line))
 
 /* Of sites with one name the largest comes first: its stack stands for all. */
-static int by_site(const void *left, const void *right)
-{
-    const struct mt_digest_site *a = left, *b = right;
-    int order = same_site(a, b);
-    if (!order)
-        order = MT_COMPARE(b->bytes, a->bytes);
-    return order ? order : strcmp(a->stack, b->stack);
-}
+MT_ORDER(by_site, struct mt_digest_site, same_site(a, b) ?: MT_FALLING(bytes) ?: MT_BY_TEXT(stack))
 
 static void merge_sites(struct mt_digest_device *to)
 {
@@ -72,11 +54,7 @@ static void merge_sites(struct mt_digest_device *to)
     to->n_sites = n;
 }
 
-static int by_share(const void *left, const void *right)
-{
-    return strcmp(((const struct mt_digest_share *)left)->name,
-                  ((const struct mt_digest_share *)right)->name);
-}
+MT_ORDER(by_share, struct mt_digest_share, MT_BY_TEXT(name))
 
 /* Take over the name, even on failure. */
 static int add_share(struct mt_digest_shares *shares, size_t capacity, char *name, uint64_t bytes,

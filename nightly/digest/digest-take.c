@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an analysis to a digest: the process and its devices. */
-#include "analyzer/trace/rank-text.h"
+#include "analyzer/trace/definitions.h"
 #include "names.h"
 #include "taker.h"
 
@@ -44,17 +44,17 @@ static int take_device(const struct mt_taker *taker, struct mt_digest_device *to
                        const struct mt_device *device, const struct mt_replay *replay)
 {
     unsigned slot = mt_device_slot(device->device);
-    *to = (struct mt_digest_device){.device = device->device,
-                                    .of_cuda = device->of_cuda,
-                                    .allocated = device->at.allocated,
-                                    .reserved = device->at.reserved,
-                                    .most_reserved = replay->most_reserved[slot],
-                                    .unseen = device->unseen,
-                                    .cached = device->cached,
-                                    .memory = replay->sample[slot].total,
-                                    .growth = device->growth.per_iteration,
-                                    .at_end = device->of_cuda ? replay->cuda_now[slot].allocated
-                                                              : replay->now[slot].allocated};
+    *to = (struct mt_digest_device){
+        .device = device->device,
+        .of_cuda = device->of_cuda,
+        .allocated = device->at.allocated,
+        .reserved = device->at.reserved,
+        .most_reserved = replay->reserved.most[slot],
+        .unseen = device->unseen,
+        .cached = device->cached,
+        .memory = replay->samples.last[slot].total,
+        .growth = device->growth.per_iteration,
+        .at_end = mt_replay_level(replay, device->of_cuda)->now[slot].allocated};
     for (unsigned i = 0; i < mt_n_categories; i++) {
         to->category[i] = device->category[i].bytes;
         to->certainty[i] = mt_sites_certainty(&device->sites, (enum mt_category)i);
@@ -76,7 +76,7 @@ static const char *info(const struct mt_definitions *definitions, const char *ke
     return value ? value : "";
 }
 
-/* -1: the trace does not say. */
+/* Return a number; -1: the trace does not say. */
 static long number(const char *text)
 {
     char *end;
@@ -84,14 +84,14 @@ static long number(const char *text)
     return text && *text >= '0' && *text <= '9' && !*end ? value : -1;
 }
 
-/* "2.15.0+cu132": made for CUDA cu132. */
+/* Return CUDA's version: "2.15.0+cu132" was made for CUDA cu132. */
 static const char *cuda_of(const char *torch)
 {
     const char *plus = strchr(torch, '+');
     return plus && !strncmp(plus + 1, "cu", 2) ? plus + 1 : "";
 }
 
-/* ".../python3.11" is Python 3.11. */
+/* Return Python's version: ".../python3.11" is Python 3.11. */
 static const char *python_of(const char *program)
 {
     const char *name = mt_last_part(program);

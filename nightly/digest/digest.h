@@ -103,7 +103,7 @@ void mt_digest_clear(struct mt_digest *digest);
 int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_user_rules *rules,
                    struct mt_trace_error *error);
 
-/* The same with a question of the caller's. */
+/* Make a digest with a question of the caller's. */
 int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_question *question,
                   struct mt_trace_error *error);
 
@@ -111,14 +111,14 @@ int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_qu
  * it. */
 void mt_digest_attach(struct mt_digest *digest, enum mt_phase phase, struct mt_digest *there);
 
-/* For the parts only. */
+/* Clear a site; for the parts only. */
 void mt_digest_site_clear(struct mt_digest_site *site);
 void mt_digest_place_clear(struct mt_digest_place *place);
 
 /* Sort the places, and make one of those with the same line and operator. */
 void mt_digest_places_merge(struct mt_digest_device *to);
 
-/* For qsort: by file, function, line, operator. */
+/* Compare, for qsort, by file, function, line, operator. */
 int mt_digest_place_order(const void *left, const void *right);
 
 /* Return whether there were enough iterations to show growth. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "match.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "names.h"
 
 #include <errno.h>
@@ -15,12 +16,7 @@ static int same_function(const struct mt_digest_place *a, const struct mt_digest
     return !strcmp(a->file, b->file) && !strcmp(a->function, b->function);
 }
 
-static int by_name(const void *left, const void *right)
-{
-    const struct mt_function *a = left, *b = right;
-    int order = strcmp(a->file, b->file);
-    return order ? order : strcmp(a->name, b->name);
-}
+MT_ORDER(by_name, struct mt_function, MT_BY_TEXT(file) ?: MT_BY_TEXT(name))
 
 /* List a run's functions by name, as its places are sorted. There is room for one for each
  * place. */
@@ -57,8 +53,8 @@ static size_t list_lines(struct mt_line *lines, const struct mt_function *functi
 static int add_line(struct mt_matching *m, struct mt_function *function, size_t at,
                     const struct mt_line *line)
 {
-    if (mt_grow(&m->line, &m->capacity, m->n + 1, sizeof *m->line) ||
-        mt_grow(&function->lines, &function->capacity, function->n + 1, sizeof *function->lines))
+    if (MT_GROW(m->line, m->capacity, m->n) ||
+        MT_GROW(function->lines, function->capacity, function->n))
         return -ENOMEM;
     memmove(&function->lines[at + 1], &function->lines[at],
             (function->n++ - at) * sizeof *function->lines);
@@ -146,15 +142,7 @@ struct candidate {
     size_t run, known;
 };
 
-static int by_score(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-    if (a->score != b->score)
-        return a->score < b->score ? 1 : -1;
-    if (a->run != b->run)
-        return a->run < b->run ? -1 : 1;
-    return (a->known > b->known) - (a->known < b->known);
-}
+MT_ORDER(by_score, struct candidate, MT_FALLING(score) ?: MT_RISING(run) ?: MT_RISING(known))
 
 /* Pair renamed functions, the likeliest first. */
 static int pair_renamed(struct pairs *pairs, const struct mt_matching *m,
@@ -169,7 +157,7 @@ static int pair_renamed(struct pairs *pairs, const struct mt_matching *m,
             double score = pairs->used[j] ? 0 : mt_rename_score(&functions[i], &m->function[j]);
             if (score < LIKELY)
                 continue;
-            if (mt_grow(&candidates, &capacity, n_candidates + 1, sizeof *candidates)) {
+            if (MT_GROW(candidates, capacity, n_candidates)) {
                 free(candidates);
                 return -ENOMEM;
             }
@@ -195,8 +183,7 @@ static int take_functions(struct mt_matching *m, const struct pairs *pairs,
     for (size_t i = 0; i < n; i++) {
         size_t known = pairs->known[i];
         if (known == SIZE_MAX) {
-            if (mt_grow(&m->function, &m->functions_capacity, m->n_functions + 1,
-                        sizeof *m->function))
+            if (MT_GROW(m->function, m->functions_capacity, m->n_functions))
                 return -ENOMEM;
             m->function[known = m->n_functions++] = functions[i];
         }

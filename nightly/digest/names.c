@@ -86,29 +86,23 @@ void mt_comparable_function(char *out, size_t size, const struct mt_frame *frame
     snprintf(out, size, "%.*s", n, frame->function);
 }
 
-static int ends_with(const char *text, size_t n, const char *end)
-{
-    size_t m = strlen(end);
-    return n >= m && !strncmp(text + n - m, end, m);
-}
-
-/* The script among Python's arguments, or the program itself. */
+/* Write the script or module among Python's arguments, or the program itself. */
 void mt_program_name(char *out, size_t size, const char *command)
 {
-    char word[1024];
-    const char *at = command;
-    bool is_first = true, is_next = false;
+    char word[1024], before[1024] = "";
+    bool is_first = true;
     *out = '\0';
-    while (*at) {
-        size_t n = strcspn(at, " ");
-        snprintf(word, sizeof word, "%.*s", (int)n, at);
-        if (is_next || is_first || ends_with(word, strlen(word), ".py"))
+    while (*command) {
+        size_t n = strcspn(command, " ");
+        bool is_value = !strcmp(before, "-W") || !strcmp(before, "-X");
+        snprintf(word, sizeof word, "%.*s", (int)n, command);
+        if (is_first || (*word != '-' && !is_value))
             snprintf(out, size, "%s", mt_last_part(word));
-        if (is_next || (!is_first && ends_with(word, strlen(word), ".py")) ||
-            (is_first && strncmp(out, "python", 6)))
+        bool is_python = !strncmp(out, "python", 6) || !strncmp(out, "pypy", 4);
+        if (is_first ? !is_python : (*word != '-' && !is_value) || !strcmp(word, "-c"))
             return;
-        is_next = !strcmp(word, "-m");
         is_first = false;
-        at += n + strspn(at + n, " ");
+        memcpy(before, word, sizeof before);
+        command += n + strspn(command + n, " ");
     }
 }

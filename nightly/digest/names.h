@@ -8,15 +8,16 @@
 
 #include "analyzer/trace/definitions.h"
 
-/* "/venv/lib/python3.11/site-packages/models/net.py" becomes "models/net.py", a path in the working
- * directory becomes relative, "/usr/lib/libfoo.so.12.3" becomes "libfoo.so". working_directory: ""
- * if not known. */
+/* Write a file so that it can be compared: "/venv/lib/python3.11/site-packages/models/net.py"
+ * becomes "models/net.py", a path in the working directory becomes relative,
+ * "/usr/lib/libfoo.so.12.3" becomes "libfoo.so". working_directory: "" if not known. */
 void mt_comparable_file(char *out, size_t size, const char *file, const char *working_directory);
 
-/* A native function without a name becomes "libfoo.so" instead of "libfoo.so.12+0x123". */
+/* Write a function so that it can be compared: a native function without a name becomes "libfoo.so"
+ * instead of "libfoo.so.12+0x123". */
 void mt_comparable_function(char *out, size_t size, const struct mt_frame *frame);
 
-/* "net.py" of "models/net.py"; a path that ends with a slash stays as it is. */
+/* Return "net.py" of "models/net.py"; a path that ends with a slash stays as it is. */
 const char *mt_last_part(const char *path);
 
 /* Name what a process runs: "train.py", a module's name after -m, or a program's file name. */

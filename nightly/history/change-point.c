@@ -34,7 +34,8 @@ static struct model better(struct model a, struct model b)
     return b.explained > a.explained ? b : a;
 }
 
-/* P(|T| > t) of Student's t with so many degrees of freedom (Abramowitz and Stegun 26.7.3-4). */
+/* Compute P(|T| > t) of Student's t with so many degrees of freedom (Abramowitz and Stegun
+ * 26.7.3-4). */
 static double student_tail(double t, size_t freedom)
 {
     double angle = atan(t / sqrt((double)freedom)), cosine = cos(angle), sum = 0;
@@ -156,13 +157,13 @@ static double mean(const struct search *search, size_t from, size_t to)
     return search->value[from] + sum;
 }
 
-/* Schwarz's criterion (1978): what a model leaves, and how many parameters it needs. */
+/* Compute Schwarz's criterion (1978): what a model leaves, and how many parameters it needs. */
 static double criterion(double left, size_t n, size_t parameters)
 {
     return (double)n * log(fmax(left, 0)) + (double)parameters * log((double)n);
 }
 
-/* The same for steps alone, those from `first` on. */
+/* Compute it for steps alone, those from `first` on. */
 static double criterion_of_steps(const struct search *search, size_t first, size_t from, size_t n)
 {
     const struct mt_changes *changes = search->changes;
@@ -190,7 +191,7 @@ static bool are_steps(struct search *search, size_t from, size_t n, double of_dr
     return false;
 }
 
-/* A step in a drift must stand out from it. */
+/* Find a step in a drift, from which it must stand out. */
 static void find_on_drift(struct search *search, size_t from, size_t n, const struct model *drift,
                           double slope)
 {
@@ -241,8 +242,8 @@ static void find(struct search *search, size_t from, size_t n)
     }
 }
 
-/* The first steps were found without the later ones. Find each again between its neighbours, and
- * take the levels on both sides. */
+/* Settle the first steps, which were found without the later ones. Find each again between its
+ * neighbours, and take the levels on both sides. */
 static void settle(struct search *search, size_t n)
 {
     struct mt_changes *changes = search->changes;

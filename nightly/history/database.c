@@ -8,8 +8,8 @@
 #define LOOK_EACH 65536       /* instructions of SQLite's machine */
 #define INSTRUCTIONS_A_STEP 8
 
-/* inner: the view, the trigger or the table of a WITH whose definition does it; NULL: the query
- * itself. */
+/* Allow an action. inner: the view, the trigger or the table of a WITH whose definition does it;
+ * NULL: the query itself. */
 static int allow(void *data, int action, const char *a, const char *b, const char *schema,
                  const char *inner)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/support/search.h"
 #include "history.h"
 
 #include <stdbool.h>
@@ -55,12 +56,7 @@ static void add_site(struct mt_store *store, int64_t device, const struct mt_dig
                mt_certainty_name(site->certainty));
 }
 
-static int larger_first(const void *a, const void *b)
-{
-    const struct mt_digest_site *x = *(const struct mt_digest_site *const *)a;
-    const struct mt_digest_site *y = *(const struct mt_digest_site *const *)b;
-    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes) : (x > y) - (x < y);
-}
+MT_ORDER_OF_POINTERS(larger_first, struct mt_digest_site, MT_FALLING(bytes) ?: MT_COMPARE(a, b))
 
 static void add_sites(struct mt_store *store, int64_t id, const struct mt_digest_device *device)
 {

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-/* A column by its type: a text, a number, or null. */
+/* Make a column by its type: a text, a number, or null. */
 static json_t *column(sqlite3_stmt *row, int index)
 {
     switch (sqlite3_column_type(row, index)) {
@@ -18,7 +18,7 @@ static json_t *column(sqlite3_stmt *row, int index)
     }
 }
 
-/* Rows as objects, with the columns' names. */
+/* Make objects of rows, with the columns' names. */
 static json_t *rows(struct mt_store *store, const char *sql, int64_t run)
 {
     json_t *array = json_array();

@@ -87,7 +87,8 @@ static void read_sizes(struct mt_store *store, struct mt_run *run)
     }
 }
 
-/* A name that memtap does not know is a user's category. Skip it if there is no room. */
+/* Read the categories. A name that memtap does not know is a user's category. Skip it if there is
+ * no room. */
 static void read_categories(struct mt_store *store, struct mt_run *run)
 {
     sqlite3_stmt *row = mt_sql(store,
@@ -139,7 +140,7 @@ int mt_history_runs(struct mt_store *store, const struct mt_run_filter *filter,
                                filter->program, (int64_t)filter->since_unix_ns, filter->id,
                                filter->last ? (int64_t)filter->last : (int64_t)-1);
     while (mt_sql_next(store, row)) {
-        if (mt_grow(&runs->run, &capacity, runs->n + 1, sizeof *runs->run)) {
+        if (MT_GROW(runs->run, capacity, runs->n)) {
             mt_store_no_memory(store);
             continue;
         }

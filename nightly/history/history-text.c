@@ -62,15 +62,16 @@ static void print_size(FILE *out, char mark, const char *name, uint64_t bytes)
         fprintf(out, " %c%-22s %11s\n", mark, name, mt_size_text(size, bytes));
 }
 
-/* Return how sure a category is, in the rank where it is least. */
-static enum mt_certainty certainty_of(struct mt_store *store, const struct mt_run *run,
-                                      const char *category)
+enum mt_certainty mt_series_certainty(struct mt_store *store, const struct mt_run *run,
+                                      unsigned series)
 {
+    if (series < MT_SERIES_CATEGORY)
+        return MT_CERTAIN;
     return (enum mt_certainty)mt_sql_number(
         store, MT_CERTAIN,
         "SELECT max(" MT_SQL_CERTAINTY ") FROM category JOIN device ON device.id = device"
         " JOIN trace ON trace.id = trace WHERE run = ? AND name = ?",
-        "it", run->id, category);
+        "it", run->id, mt_series(series).name);
 }
 
 static void print_traces(struct mt_store *store, const struct mt_run *run, FILE *out,
@@ -93,8 +94,8 @@ static void print_traces(struct mt_store *store, const struct mt_run *run, FILE 
     }
 }
 
-/* As in memtap report, a line with an operator is one row, whichever modules it served; of several
- * ranks the highest counts. */
+/* Print the sites. As in memtap report, a line with an operator is one row, whichever modules it
+ * served; of several ranks the highest counts. */
 static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *out,
                         const struct mt_style *style)
 {
@@ -118,15 +119,13 @@ static void print_sites(struct mt_store *store, const struct mt_run *run, FILE *
         mt_safe_text(safe, sizeof safe, place, 40, MT_CUT_END, style);
         mt_safe_text(category, sizeof category, mt_series_label(mt_sql_text(row, 2)), 0, MT_CUT_END,
                      style);
-        enum mt_certainty certainty = (enum mt_certainty)sqlite3_column_int(row, 7);
-        least = certainty > least ? certainty : least;
         fprintf(out, "  %11s %8s %c%-15s %s\n",
                 mt_size_text(size, (uint64_t)sqlite3_column_int64(row, 0)),
                 mt_count_text(blocks, (uint64_t)sqlite3_column_int64(row, 1)),
-                mt_certainty_mark(certainty), category, safe);
+                mt_certainty_row(&least, (enum mt_certainty)sqlite3_column_int(row, 7)), category,
+                safe);
     }
-    if (least > MT_CERTAIN)
-        fprintf(out, " %s\n", mt_certainty_legend);
+    mt_certainty_legend(out, " ", least);
 }
 
 int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,
@@ -144,11 +143,8 @@ int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,
     print_traces(store, run, out, style);
     putc('\n', out);
     for (unsigned i = 0; i < mt_series_count(); i++)
-        print_size(out,
-                   i < MT_SERIES_CATEGORY
-                       ? ' '
-                       : mt_certainty_mark(certainty_of(store, run, mt_series(i).name)),
-                   mt_series(i).label, run->bytes[i]);
+        print_size(out, mt_certainty_mark(mt_series_certainty(store, run, i)), mt_series(i).label,
+                   run->bytes[i]);
     print_size(out, ' ', "growth", run->growth);
     for (unsigned i = 0; i < MT_PHASE_COUNT; i++) {
         char name[64];

@@ -7,10 +7,10 @@
 #define MT_HISTORY_H
 
 #include "analyzer/support/text.h"
-#include "nightly/check/allowed.h"
-#include "nightly/digest/checksum.h"
+#include "analyzer/trace/ended.h"
 #include "nightly/digest/digest.h"
 #include "store.h"
+#include "trace-copy.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -96,11 +96,15 @@ void mt_runs_clear(struct mt_runs *runs);
 /* Return whether a run can be compared: it is whole or of an allowed end, and has all events. */
 bool mt_run_is_good(const struct mt_run *run, mt_allowed_ends allowed);
 
-/* The program's name, without folders. */
+/* Return the program's name, without folders. */
 const char *mt_run_program(const struct mt_run *run);
 
 /* Return the label of a series or category, or the name itself if it is neither. */
 const char *mt_series_label(const char *name);
+
+/* Return how sure a series' category is in a run, in the rank where it is least. */
+enum mt_certainty mt_series_certainty(struct mt_store *store, const struct mt_run *run,
+                                      unsigned series);
 
 /* Write a date and time, local time: "2026-11-20 03:12". Returns out. */
 #define MT_DATE_TEXT 32
@@ -134,7 +138,7 @@ typedef void mt_kept_file(void *user, const char *path);
 int mt_history_forget(struct mt_store *store, const struct mt_runs *runs, mt_kept_file *kept,
                       void *user);
 
-/* list and show. JSON: 0, -ENOMEM or -EIO; schemas memtap.runs/1 and memtap.run/1. */
+/* Print list and show. JSON: 0, -ENOMEM or -EIO; schemas memtap.runs/1 and memtap.run/1. */
 void mt_runs_text(const struct mt_runs *runs, FILE *out, const struct mt_style *style);
 int mt_runs_json(const struct mt_runs *runs, FILE *out);
 int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,

@@ -23,8 +23,8 @@ void mt_read_all(struct mt_reading *readings, size_t n);
 int mt_read_in_phase(struct mt_digest *digests, size_t n, enum mt_phase phase,
                      const struct mt_question *question);
 
-/* Like mt_diff_make, but read the runs again if mt_diff_wants_phase says so. The old runs come
- * first. */
+/* Make a difference as mt_diff_make does, but read the runs again if mt_diff_wants_phase says so.
+ * The old runs come first. */
 int mt_diff_runs(struct mt_diff *diff, struct mt_digest *runs, size_t n_old, size_t n_new,
                  const struct mt_question *question);
 

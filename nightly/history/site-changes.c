@@ -55,7 +55,8 @@ static void read_categories(struct mt_store *store, int64_t id, struct mt_digest
         device->category[category_of(mt_sql_text(row, 0))] += number(row, 1);
 }
 
-/* A history has no more of a line than its blocks at the peak: they stand for its place, too. */
+/* Add a line's place. A history has no more of a line than its blocks at the peak: they stand for
+ * its place, too. */
 static void add_place(struct mt_store *store, struct mt_digest_device *device,
                       const struct mt_digest_site *site)
 {
@@ -73,8 +74,8 @@ static void read_sites(struct mt_store *store, int64_t id, struct mt_digest_devi
     size_t sites = 0, places = 0;
     sqlite3_stmt *row = mt_sql(store, select_sites, "i", id);
     while (mt_sql_next(store, row)) {
-        if (mt_grow(&device->site, &sites, device->n_sites + 1, sizeof *device->site) ||
-            mt_grow(&device->place, &places, device->n_sites + 1, sizeof *device->place)) {
+        if (MT_GROW(device->site, sites, device->n_sites) ||
+            MT_GROW(device->place, places, device->n_sites)) {
             mt_store_no_memory(store);
             continue;
         }
@@ -107,7 +108,7 @@ static struct mt_digest_device *add_device(struct mt_store *store, struct side *
                                            sqlite3_stmt *row, int64_t *last)
 {
     bool is_new = !side->n || sqlite3_column_int64(row, 0) != *last;
-    if (is_new && mt_grow(&side->digest, &side->capacity, side->n + 1, sizeof *side->digest)) {
+    if (is_new && MT_GROW(side->digest, side->capacity, side->n)) {
         mt_store_no_memory(store);
         return NULL;
     }
@@ -186,21 +187,19 @@ static char *was(struct mt_store *store, const struct mt_diff_site *site)
 static int add_site(struct mt_store *store, struct mt_site_changes *changes, size_t *capacity,
                     const struct mt_diff_site *site)
 {
-    if (mt_grow(&changes->site, capacity, changes->n + 1, sizeof *changes->site))
-        return -ENOMEM;
-    changes->site[changes->n++] = (struct mt_site_change){
-        .category = copy(store, mt_categories[site->category].name),
-        .function = copy(store, site->line->function),
-        .file = copy(store, mt_last_part(site->line->file)),
-        .operator_name = copy(store, site->operator_name),
-        .module = copy(store, site->module),
-        .was = was(store, site),
-        .line = site->line->line,
-        .certainty = site->certainty,
-        .before = site->bytes.old,
-        .after = site->bytes.now,
-    };
-    return 0;
+    return MT_APPEND(changes->site, *capacity, changes->n,
+                     (struct mt_site_change){
+                         .category = copy(store, mt_categories[site->category].name),
+                         .function = copy(store, site->line->function),
+                         .file = copy(store, mt_last_part(site->line->file)),
+                         .operator_name = copy(store, site->operator_name),
+                         .module = copy(store, site->module),
+                         .was = was(store, site),
+                         .line = site->line->line,
+                         .certainty = site->certainty,
+                         .before = site->bytes.old,
+                         .after = site->bytes.now,
+                     });
 }
 
 static int list_sites(struct mt_store *store, struct mt_site_changes *changes,

@@ -38,8 +38,8 @@ static const char *meaning(int code)
     return NULL;
 }
 
-/* If SQLite cannot create a file, it tries to read one and reports ENOENT. Return the real
- * reason. */
+/* Return the real reason: if SQLite cannot create a file, it tries to read one and reports ENOENT.
+ */
 static int why_no_file(const char *path)
 {
     char folder[PATH_MAX];
@@ -216,8 +216,8 @@ int mt_store_migrate(struct mt_store *store, const char *const *steps, int n)
     return mt_store_end(store);
 }
 
-/* With WAL, readers do not wait for writers. SQLite does not wait for a lock here by itself.
- * Network file systems cannot have WAL and keep the old mode. */
+/* Use WAL, with which readers do not wait for writers. SQLite does not wait for a lock here by
+ * itself. Network file systems cannot have WAL and keep the old mode. */
 static void use_wal(struct mt_store *store, unsigned wait_ms)
 {
     int rc = SQLITE_BUSY;
@@ -258,8 +258,8 @@ static void write_uri(char *to, size_t size, const char *path)
     snprintf(to + n, size - (size_t)n, "?immutable=1");
 }
 
-/* In a folder without write permission, or on a full disk, SQLite cannot create the files beside
- * the database. If none is there, nobody writes. */
+/* Open a database that does not change. In a folder without write permission, or on a full disk,
+ * SQLite cannot create the files beside the database. If none is there, nobody writes. */
 static int open_unchanging(struct mt_store *store)
 {
     char log[PATH_MAX + 8], uri[3 * PATH_MAX];

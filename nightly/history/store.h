@@ -34,11 +34,11 @@ int mt_store_open(struct mt_store *store, const char *path, enum mt_store_use us
                   unsigned wait_ms);
 void mt_store_close(struct mt_store *store);
 
-/* Brings the schema up to date; for mt_store_open, and for tests with steps of their own. */
+/* Bring the schema up to date; for mt_store_open, and for tests with steps of their own. */
 int mt_store_migrate(struct mt_store *store, const char *const *steps, int n);
 
-/* A transaction: others see its changes only after mt_store_end. If anything fails, nothing is
- * changed. Return 0 or -1. */
+/* Begin a transaction: others see its changes only after mt_store_end. If anything fails, nothing
+ * is changed. Return 0 or -1. */
 int mt_store_begin(struct mt_store *store);
 int mt_store_end(struct mt_store *store);
 
@@ -54,10 +54,10 @@ sqlite3_stmt *mt_sql(struct mt_store *store, const char *sql, const char *types,
 int mt_sql_next(struct mt_store *store, sqlite3_stmt *statement);
 const char *mt_sql_text(sqlite3_stmt *statement, int column);
 
-/* For statements without rows: 0 or -1. */
+/* Run statements without rows: 0 or -1. */
 int mt_sql_run(struct mt_store *store, const char *sql, const char *types, ...);
 
-/* The first column of the first row, or `without`. */
+/* Return the first column of the first row, or `without`. */
 int64_t mt_sql_number(struct mt_store *store, int64_t without, const char *sql, const char *types,
                       ...);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace-copy.h"
-#include "nightly/digest/checksum.h"
+#include "analyzer/support/write.h"
 #include "nightly/digest/names.h"
 #include "trace-format/tail.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,5 +83,29 @@ int mt_history_remove_trace(const char *path)
     for (size_t i = sizeof suffixes / sizeof *suffixes; i--;)
         if (!write_name(name, sizeof name, path, suffixes[i]) && unlink(name) && errno != ENOENT)
             rc = -errno;
+    return rc;
+}
+
+int mt_checksum_file(char out[MT_CHECKSUM_TEXT], uint64_t *size, const char *path, int copy)
+{
+    SHA2_CTX sum;
+    unsigned char bytes[65536];
+    int rc = 0, fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    *size = 0;
+    SHA256Init(&sum);
+    for (ssize_t n = 1; !rc && n;) {
+        n = read(fd, bytes, sizeof bytes);
+        if (n < 0) {
+            rc = -errno;
+        } else {
+            SHA256Update(&sum, bytes, (size_t)n);
+            *size += (uint64_t)n;
+            rc = copy < 0 ? 0 : mt_write_all(copy, bytes, (size_t)n);
+        }
+    }
+    close(fd);
+    SHA256End(&sum, out);
     return rc;
 }

@@ -6,6 +6,7 @@
 #define MT_TRACE_COPY_H
 
 #include <limits.h>
+#include <stdint.h>
 
 /* Copy a trace with its older segment and its tail into a folder, under a name with a part of the
  * checksum. Create the folder if it is missing. out gets the absolute path. A copy is whole or
@@ -16,5 +17,13 @@ int mt_history_copy_trace(const char *path, const char *folder, const char *chec
 /* Remove a copy with its older segment and its tail. Return 0, even if it was absent, or a negative
  * errno. */
 int mt_history_remove_trace(const char *path);
+
+/* SHA-256 (FIPS 180-4) of files, as sha256sum prints it. */
+
+#define MT_CHECKSUM_TEXT 65 /* hexadecimal, terminated */
+
+/* Read a whole file; *size gets its bytes. copy: a file descriptor to copy them to, or -1. Return 0
+ * or a negative errno. */
+int mt_checksum_file(char out[MT_CHECKSUM_TEXT], uint64_t *size, const char *path, int copy);
 
 #endif

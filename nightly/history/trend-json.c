@@ -66,7 +66,7 @@ static json_t *causes(const struct mt_run *before, const struct mt_run *after)
     return object;
 }
 
-/* A night with all that changed at it. */
+/* Make a night with all that changed at it. */
 static json_t *night_object(const struct mt_trend *trend, struct mt_store *store,
                             const struct mt_trend_step *step)
 {

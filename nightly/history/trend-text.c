@@ -21,6 +21,7 @@ struct page {
     struct mt_store *store;
     FILE *out;
     const struct mt_style *style;
+    enum mt_certainty *least; /* of all tables: one legend below them */
 };
 
 static const struct mt_run *run_at(const struct page *page, size_t index)
@@ -103,7 +104,9 @@ static void print_series(const struct page *page)
     for (unsigned i = 0; i < mt_series_count(); i++) {
         if (!is_shown(page->trend, i))
             continue;
-        fprintf(page->out, "  %-15s ", mt_series(i).label);
+        fprintf(page->out, " %c%-15s ",
+                mt_certainty_row(page->least, mt_series_certainty(page->store, newest, i)),
+                mt_series(i).label);
         print_bars(page, i);
         fprintf(page->out, " %11s\n", mt_size_text(size, newest->bytes[i]));
     }
@@ -123,10 +126,14 @@ static uint64_t bytes(double level)
     return mt_to_uint64(level + 0.5);
 }
 
-static void print_change(const struct page *page, unsigned series, const struct mt_step *step)
+static void print_change(const struct page *page, unsigned series, const struct mt_run *old,
+                         const struct mt_run *new, const struct mt_step *step)
 {
     char before[MT_SIZE_TEXT], after[MT_SIZE_TEXT], change[MT_SIZE_TEXT];
-    fprintf(page->out, "  %-15s %11s to %11s %13s", mt_series(series).label,
+    enum mt_certainty was = mt_series_certainty(page->store, old, series),
+                      is = mt_series_certainty(page->store, new, series);
+    fprintf(page->out, " %c%-15s %11s to %11s %13s",
+            mt_certainty_row(page->least, is > was ? is : was), mt_series(series).label,
             mt_size_text(before, bytes(step->before)), mt_size_text(after, bytes(step->after)),
             difference(change, step->before, step->after));
     if (step->before > 0)
@@ -173,7 +180,7 @@ static void print_site(const struct page *page, const struct mt_site_change *sit
                  page->style);
     fprintf(page->out, "  %13s %c%-15s %s\n",
             difference(change, (double)site->before, (double)site->after),
-            mt_certainty_mark(site->certainty), category, shown);
+            mt_certainty_row(page->least, site->certainty), category, shown);
     if (!site->was)
         return;
     mt_safe_text(shown, sizeof shown, site->was, 44, MT_CUT_END, page->style);
@@ -194,7 +201,8 @@ static enum mt_phase peak_phase(const struct mt_run *run)
     return best;
 }
 
-/* Lines are stored at the peak alone, while memtap diff compares both runs in one phase. */
+/* Print what moved. Lines are stored at the peak alone, while memtap diff compares both runs in one
+ * phase. */
 static void print_moved(const struct page *page, const struct mt_run *before,
                         const struct mt_run *after)
 {
@@ -211,18 +219,13 @@ static int print_sites(const struct page *page, const struct mt_run *before,
                        const struct mt_run *after)
 {
     struct mt_site_changes changes;
-    enum mt_certainty least = MT_CERTAIN;
     double most = 0;
     int rc = mt_site_changes_find(&changes, page->store, before->id, after->id, MOST_SITES);
     for (size_t i = 0; !rc && i < changes.n; i++)
         most = fmax(most, distance(&changes.site[i]));
     for (size_t i = 0; !rc && i < changes.n; i++)
-        if (distance(&changes.site[i]) * 20 >= most) {
+        if (distance(&changes.site[i]) * 20 >= most)
             print_site(page, &changes.site[i]);
-            least = changes.site[i].certainty > least ? changes.site[i].certainty : least;
-        }
-    if (least > MT_CERTAIN)
-        fprintf(page->out, "  %s\n", mt_certainty_legend);
     mt_site_changes_clear(&changes);
     return rc;
 }
@@ -238,7 +241,7 @@ static int print_step(const struct page *page, const struct mt_trend_step *step)
     putc('\n', page->out);
     for (unsigned i = 0; i < mt_series_count(); i++)
         if (step->of[i])
-            print_change(page, i, step->of[i]);
+            print_change(page, i, before, after, step->of[i]);
     print_causes(page, before, after);
     print_moved(page, before, after);
     return print_sites(page, before, after);
@@ -323,7 +326,8 @@ static void print_head(const struct page *page)
 int mt_trend_text(const struct mt_trend *trend, struct mt_store *store, FILE *out,
                   const struct mt_style *style)
 {
-    const struct page page = {trend, store, out, style};
+    enum mt_certainty least = MT_CERTAIN;
+    const struct page page = {trend, store, out, style, &least};
     print_head(&page);
     if (!trend->runs.n)
         return 0;
@@ -331,5 +335,6 @@ int mt_trend_text(const struct mt_trend *trend, struct mt_store *store, FILE *ou
     print_series(&page);
     int rc = print_steps(&page);
     print_drifts(&page);
+    mt_certainty_legend(out, "\n ", least);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trend.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -58,18 +59,14 @@ static int add_step(struct mt_trend *trend, size_t *capacity, unsigned series, s
             return 0;
         }
     }
-    if (mt_grow(&trend->step, capacity, trend->n_steps + 1, sizeof *trend->step))
+    if (MT_GROW(trend->step, *capacity, trend->n_steps))
         return -ENOMEM;
     trend->step[trend->n_steps] = (struct mt_trend_step){.at = step->at};
     trend->step[trend->n_steps++].of[series] = step;
     return 0;
 }
 
-static int by_night(const void *a, const void *b)
-{
-    const struct mt_trend_step *x = a, *y = b;
-    return (x->at > y->at) - (x->at < y->at);
-}
+MT_ORDER(by_night, struct mt_trend_step, MT_RISING(at))
 
 /* Group series without noise first: their night is exact. */
 static int group_steps(struct mt_trend *trend)
@@ -86,7 +83,7 @@ static int group_steps(struct mt_trend *trend)
     return rc;
 }
 
-/* The newest run that fits says which program and branch are followed. */
+/* Read the runs: the newest one that fits says which program and branch are followed. */
 static int read_runs(struct mt_trend *trend, struct mt_store *store,
                      const struct mt_run_filter *filter)
 {

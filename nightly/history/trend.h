@@ -46,7 +46,7 @@ int mt_site_changes_find(struct mt_site_changes *changes, struct mt_store *store
                          int64_t after, unsigned most);
 void mt_site_changes_clear(struct mt_site_changes *changes);
 
-/* 0, or -1 and store->error. JSON: schema memtap.trend/1; -EIO as well. */
+/* Print a trend. 0, or -1 and store->error. JSON: schema memtap.trend/1; -EIO as well. */
 int mt_trend_text(const struct mt_trend *trend, struct mt_store *store, FILE *out,
                   const struct mt_style *style);
 int mt_trend_json(const struct mt_trend *trend, struct mt_store *store, FILE *out);

@@ -22,7 +22,7 @@ export interface Device {
 export interface Span { moment: number; time_ns: number; phase: string; iteration: number; most: number; }
 export interface Oom { slot: number; moment: number; time_ns: number; requested: number; went_on: boolean; }
 export interface Node {
-  name: string; place: string; bytes: number; blocks: number; category: number; children: Node[];
+  name: string; place: string; bytes: number; blocks: number; category: number; certainty: string; children: Node[];
 }
 export interface Row {
   bytes: number; blocks: number; category: number; line: string; operator: string;
@@ -57,13 +57,13 @@ export interface Trace {
 export interface Range { slot: number; is_time: boolean; from: number; to: number; columns: number; }
 /** Per column: bytes by group, the column's highest moment, reserved, least allocated. */
 export interface Bands { fields: number; numbers: Float64Array; }
-/** Six numbers a strip: columns from, to, bytes below, life, bytes, category. */
-/** rest: bytes of too thin blocks, by column and category; below: bytes of all strips, by column. */
+/** Seven numbers a strip: columns from, to, bytes below, life, bytes, category, whether the search found it.
+ *  rest: bytes of too thin blocks, by column and category, first those found; below: bytes of all strips, by column. */
 export interface Strips { numbers: Float64Array; rest: Float64Array; below: Float64Array; }
-export const STRIP = 6;
+export const STRIP = 7;
 /** Segments and blocks in the order of addresses; areas.h has the fields. */
 export interface Map { segments: Float64Array; blocks: Float64Array; }
-export const MAP_SEGMENT = 8, MAP_BLOCK = 4;
+export const MAP_SEGMENT = 8, MAP_BLOCK = 5;
 /** Six numbers a range that the program named: moments from and to, ns from and to, depth, name. */
 export interface Ranges { numbers: Float64Array; names: { [id: number]: string }; }
 export const RANGE = 6;
@@ -87,6 +87,9 @@ export interface Exports {
   spans(slot: number): number;
   ooms(): number;
   bands(slot: number, time: number, from: number, to: number, columns: number): number;
+  search(text: number): number;
+  bands_found(slot: number, time: number, from: number, to: number, columns: number): number;
+  certainties(slot: number, at: number): number;
   strips(slot: number, time: number, from: number, to: number, columns: number, least: number,
          category: number): number;
   strip_numbers(): number;
@@ -151,11 +154,11 @@ export class Analyzer {
     this.exports._initialize();
   }
 
-  /** Call with a file's path. */
-  private withPath(name: string, call: (path: number) => number) {
-    const path = new TextEncoder().encode(`${name}\0`);
-    const at = this.exports.allocate(path.length);
-    new Uint8Array(this.exports.memory.buffer).set(path, at);
+  /** Call with a text's place. */
+  private withText(text: string, call: (at: number) => number) {
+    const bytes = new TextEncoder().encode(`${text}\0`);
+    const at = this.exports.allocate(bytes.length);
+    new Uint8Array(this.exports.memory.buffer).set(bytes, at);
     const rc = call(at);
     this.exports.release(at);
     return rc;
@@ -165,7 +168,7 @@ export class Analyzer {
   open(name: string, files: Files, is_running = false): Trace {
     this.load(files);
     this.exports.live(+is_running);
-    const rc = this.withPath(name, (path) => this.exports.open(path));
+    const rc = this.withText(name, (path) => this.exports.open(path));
     const fault = this.text(this.exports.fault());
     if (rc) throw new Error(`${name}: ${fault || "there is not enough memory to read it"}`);
     const categories = this.take<Category[]>(this.exports.categories());
@@ -192,7 +195,7 @@ export class Analyzer {
   difference(old: string[], now: string[], files: Files): Difference {
     this.load(files);
     for (const name of [...old, ...now])
-      if (this.withPath(name, (path) => this.exports.difference_add(path)))
+      if (this.withText(name, (path) => this.exports.difference_add(path)))
         throw new Error(`${name}: ${this.text(this.exports.difference_fault()) || "there is not enough memory to read it"}`);
     const report = this.take<DiffReport>(this.exports.difference(old.length));
     return { report, text: this.text(this.exports.difference_text()) };
@@ -221,13 +224,30 @@ export class Analyzer {
     return this.take<string[]>(this.exports.stack_by(stack === "block" ? 0 : STACKS.indexOf(stack)));
   }
 
+  /** Find a text in all blocks from now on; "": all are found. */
+  search(text: string) {
+    if (this.withText(text, (at) => this.exports.search(at))) throw new Error("out of memory");
+  }
+
+  /** Return the found blocks' bytes, by column and group. */
+  found(range: Range): Float64Array {
+    const at = this.exports.bands_found(range.slot, +range.is_time, range.from, range.to, range.columns);
+    if (!at) throw new Error("out of memory");
+    return this.doubles(at, range.columns * this.nCategories);
+  }
+
+  /** Return how sure each category is at a moment, where it is least. */
+  certainties(slot: number, at: number) {
+    return this.take<string[]>(this.exports.certainties(slot, at));
+  }
+
   strips(range: Range, least: number, category: number): Strips {
     const n = this.exports.strips(range.slot, +range.is_time, range.from, range.to, range.columns,
       least, category);
     if (n < 0) throw new Error("out of memory");
     return {
       numbers: this.doubles(this.exports.strip_numbers(), n * STRIP),
-      rest: this.doubles(this.exports.strips_rest(), range.columns * this.nCategories),
+      rest: this.doubles(this.exports.strips_rest(), range.columns * 2 * this.nCategories),
       below: this.doubles(this.exports.strips_below_rest(), range.columns),
     };
   }

@@ -2,13 +2,14 @@
 // The analyzer in its worker, as the page sees it: every call is a promise.
 import type { Analyzer } from "./analyzer";
 
-type Calls = Pick<Analyzer, "open" | "summary" | "difference" | "stackBy" | "bands" | "columns" | "strips" | "moment" | "momentNs" | "ticks" | "between" | "temporary" | "same" | "who" | "table" | "life" | "served" | "map" | "area" | "ranges">;
+type Calls = Pick<Analyzer, "open" | "summary" | "difference" | "stackBy" | "search" | "found" | "certainties" | "bands" | "columns" | "strips" | "moment" | "momentNs" | "ticks" | "between" | "temporary" | "same" | "who" | "table" | "life" | "served" | "map" | "area" | "ranges">;
 export type Client = {
   [K in keyof Calls]: (...args: Parameters<Calls[K]>) => Promise<ReturnType<Calls[K]>>;
 };
 
 export interface Request { id: number; call: keyof Calls; args: unknown[]; }
-export interface Answer { id: number; value?: unknown; error?: string; }
+/** text: the value, as JSON */
+export interface Answer { id: number; value?: unknown; text?: string; error?: string; }
 
 export function connect(worker: Worker): Client {
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
@@ -20,7 +21,7 @@ export function connect(worker: Worker): Client {
   worker.onmessage = (event: MessageEvent<Answer>) => {
     const one = waiting.get(event.data.id);
     waiting.delete(event.data.id);
-    if (event.data.error === undefined) one?.resolve(event.data.value);
+    if (event.data.error === undefined) one?.resolve(event.data.text === undefined ? event.data.value : JSON.parse(event.data.text));
     else one?.reject(new Error(event.data.error));
   };
   worker.onerror = (event) => fail(event.message || "the analyzer could not be started");

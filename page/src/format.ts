@@ -59,10 +59,10 @@ export function ticks(limit: number, n: number): number[] {
   return out;
 }
 
-/** Round numbers of a range of moments or ns. */
+/** Round numbers of a range of moments or ns; its only number, if it has one. */
 export function marks(from: number, to: number, n: number): number[] {
   const rough = (to - from) / n;
-  if (!(rough > 0)) return [];
+  if (!(rough > 0)) return from === to ? [from] : [];
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((k) => k * power).find((one) => one >= rough)!;
   const out: number[] = [];

@@ -14,7 +14,7 @@ export interface Imbalance {
 }
 
 /** How many ranks a trace stands for: memtap's --rank all-different runs one of each kind. */
-function standsFor(one: Summary): number {
+export function standsFor(one: Summary): number {
   const text = one.process["env.CUDASIM_STANDS_FOR"] ?? "";
   return /^[0-9]{1,9}$/.test(text) ? Math.max(1, Number(text)) : 1;
 }
@@ -40,7 +40,8 @@ export function imbalance(ranks: Summary[]): Imbalance {
   });
   const extra = categories[highest.names[most]!.name] ?? 0;
   const who = highest.rank >= 0 ? `Rank ${highest.rank}` : "One process";
-  const text = !above ? "All ranks have the same peak."
+  const text = !above ? (ranks.every((one) => one.allocated === median) ? "All ranks have the same peak."
+      : `No rank is above the median rank's peak, ${size(median)}.`)
     : `${who} has the highest peak, ${size(highest.allocated)}: ${size(above)} above the median rank's ${size(median)}` +
       (extra > 0 ? `, with ${size(extra)} more ${highest.names[most]!.label}.` : ".");
   return { highest, median, above, categories, text };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: finds the traces that it carries or is given, opens one, and joins the views.
-import type { Client } from "./client";
+import { Client, latest } from "./client";
 import type { Device, Stack, Trace } from "./analyzer";
 import { STACKS } from "./analyzer";
-import { byId, make, plain } from "./dom";
+import { byId, make, plain, write } from "./dom";
 import { plural } from "./format";
 import { bounded, go, pan, zoom } from "./chart";
 import { LiveRun } from "./live";
@@ -35,7 +35,7 @@ const TAB_LABELS: { [tab in Tab]: string } = {
 function fail(why: string) {
   document.documentElement.dataset["state"] = "error";
   const has_texts = !has_opened && document.querySelector("#texts pre") !== null;
-  byId("message").textContent = plain(why) + (has_texts ? " The report stands below as text." : "");
+  write(byId("message"), plain(why) + (has_texts ? " The report stands below as text." : ""));
   byId("message").hidden = false;
   byId("drop").hidden = false;
   document.documentElement.classList.toggle("texts", has_texts);
@@ -87,15 +87,8 @@ class Page {
     }, over);
     byId<HTMLDetailsElement>("numbers").addEventListener("toggle", () => this.numbers());
     this.drawn = this.timeline.first;
-    void this.stack().then(() => this.begin());
-  }
-
-  /** Show the largest block of the chosen moment's largest line, if the link names no block. */
-  private async begin() {
-    const { slot, at, since, category, life } = this.store.state;
-    if (life >= 0) return;
-    const [row] = await this.client.table(slot, at, since, category);
-    if (row && this.store.state.life < 0) this.details.show(row.life);
+    if (this.store.state.search) this.find();
+    void this.stack();
   }
 
   /** Tell the analyzer what to stack if that has changed, and show all views. */
@@ -120,7 +113,7 @@ class Page {
     const all = whole(was, state.is_time), had_all = state.from <= all.from && state.to >= all.to;
     this.store.set({ ...(had_all ? whole(device, state.is_time) : {}), ...(state.at === was.peak ? { at: device.peak } : {}) });
     this.timeline.grew();
-    byId("panel-report").querySelector("pre")!.textContent = (outOfMemory(this.trace)?.text ?? "") + this.trace.text;
+    write(byId("panel-report").querySelector("pre")!, (outOfMemory(this.trace)?.text ?? "") + this.trace.text);
     void this.stack();
     this.numbers();
   }
@@ -238,6 +231,14 @@ class Page {
     this.lists();
   }
 
+  /** Find the search's text in all blocks, and show what has it. */
+  private readonly find = latest(async () => {
+    await this.client.search(this.store.state.search);
+    this.timeline.update();
+    this.legend.update();
+    if (this.store.state.tab === "map") this.map.update();
+  });
+
   /** Show all views but the timeline. */
   private lists() {
     this.minimap.update();
@@ -256,13 +257,15 @@ class Page {
     if (has("is_time")) byId("axis").textContent = state.is_time ? "by time" : "by event";
     if (has("tab")) this.showTab(state.tab);
     if (has("slot", "is_time", "from", "to") || (state.stack === "block" && has("category"))) this.timeline.update();
-    else if (has("at", "since", "category", "search", "life")) this.timeline.draw();
+    else if (has("at", "since", "category", "life")) this.timeline.draw();
+    if (has("search")) this.find();
     if (has("slot", "is_time")) this.minimap.update();
     else if (has("from", "to")) this.minimap.draw();
-    if (has("slot", "at", "since", "category")) this.legend.update();
-    if (has("life")) this.details.update();
+    const isOther = has("slot", "at", "since", "category");
+    if (isOther) this.legend.update();
+    if (has("life") || (isOther && state.life < 0)) this.details.update();
     if (has("search")) byId<HTMLInputElement>("search").value = state.search;
-    const range = has("slot", "is_time", "from", "to", "category"), list = has("slot", "at", "since", "category", "by", "is_whole");
+    const range = has("slot", "is_time", "from", "to", "category"), list = isOther || has("by", "is_whole");
     if (has("tab") || list || (state.tab === "temporary" && range)) {
       byId("found").textContent = "";
       this.views[state.tab]?.update();
@@ -283,11 +286,11 @@ let has_opened = false; // whether any trace has; the texts describe the carried
 let empty: HTMLElement; // the views before a trace was opened
 
 function head(trace: Trace, store: Store | null) {
-  byId("title").textContent = title(trace);
+  write(byId("title"), title(trace));
   document.title = `${plain(trace.name)} – memtap`;
   showVerdict(byId("headline"), trace, store);
-  byId("message").textContent = trace.devices.length ? plain(trace.fault)
-    : `${plural(0, "allocation")} of GPU memory in this trace. ${plain(trace.fault)}`;
+  write(byId("message"), trace.devices.length ? plain(trace.fault)
+    : `${plural(0, "allocation")} of GPU memory in this trace. ${plain(trace.fault)}`);
   byId("message").hidden = !trace.fault && trace.devices.length > 0;
   byId("views").hidden = !trace.devices.length;
 }
@@ -303,7 +306,7 @@ async function open(client: Client, run: Run, fragment: string) {
   byId("views").replaceWith(empty.cloneNode(true));
   byId("help").replaceChildren();
   byId("headline").replaceChildren();
-  byId("title").textContent = plain(run.label);
+  write(byId("title"), plain(run.label));
   const trace = await client.open(run.file, await run.files(), run.is_running), over = new AbortController();
   trace.name = run.label; // several files may have one name
   has_opened = true;

@@ -4,10 +4,13 @@
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
+const SHORT = 24; // bytes
+
 export class Objects {
   memory!: WebAssembly.Memory;
   private values: (Json | undefined)[] = [undefined];
   private free: number[] = [];
+  private bytes = new Uint8Array();
 
   private keep(value: Json): number {
     const at = this.free.pop() ?? this.values.length;
@@ -24,9 +27,13 @@ export class Objects {
     return value;
   }
 
+  /** Read a text. Most are short keys: for these a decoder takes longer than the characters. */
   private text(at: number): string {
-    const bytes = new Uint8Array(this.memory.buffer);
-    return new TextDecoder().decode(bytes.subarray(at, bytes.indexOf(0, at)));
+    if (this.bytes.buffer !== this.memory.buffer) this.bytes = new Uint8Array(this.memory.buffer);
+    const { bytes } = this;
+    let text = "", end = at;
+    for (let one; (one = bytes[end]!) && one < 128 && end - at < SHORT; end++) text += String.fromCharCode(one);
+    return bytes[end] ? new TextDecoder().decode(bytes.subarray(at, bytes.indexOf(0, end))) : text;
   }
 
   imports(): WebAssembly.ModuleImports {
@@ -39,9 +46,10 @@ export class Objects {
       string: (at: number) => this.keep(this.text(at)),
       put: (object: number, key: number, value: number) => {
         if (!object || !value) return -1;
-        // not by assignment: a name may be "__proto__"
-        Object.defineProperty(this.values[object], this.text(key),
-          { value: this.take(value), enumerable: true, writable: true, configurable: true });
+        const name = this.text(key), into = this.values[object] as { [key: string]: Json };
+        if (name === "__proto__") // an assignment would not make a member
+          Object.defineProperty(into, name, { value: this.take(value), enumerable: true, writable: true, configurable: true });
+        else into[name] = this.take(value);
         return 0;
       },
       push: (array: number, value: number) => {

@@ -71,7 +71,7 @@ class Painter {
       const box = range.getClientRects()[0];
       if (!box || !box.width) continue;
       if (at && Math.abs(box.top - at.top) > 2) end();
-      at ??= box;
+      if (!at || box.left < at.left) at = box; // in a text from right to left the last word is the leftmost
       line += word[0].replace(/\s+$/, " ");
     }
     end();

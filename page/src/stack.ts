@@ -21,27 +21,41 @@ export function sumAt(bands: Bands, at: number, categories: number): number {
   return sum;
 }
 
-/** Draw columns from the box's left, each `step` pixels wide; the box is `most` bytes high. */
+/** What a search does not find is so pale. */
+export const PALE = 0.2;
+
+/** Draw columns from the box's left, each `step` pixels wide; the box is `most` bytes high. found: bytes by column and group;
+ *  what is more is pale. */
 export function drawStack(context: CanvasRenderingContext2D, bands: Bands, looks: Look[], box: Box, step: number,
-                          most: number) {
+                          most: number, found: Float64Array | null = null) {
   const columns = bands.numbers.length / bands.fields, below = new Float64Array(columns);
   const y = (bytes: number) => box.top + box.height * (1 - bytes / most);
-  looks.forEach(({ name, alpha = 1 }, c) => {
-    context.beginPath();
+  const draw = (name: string, alpha: number, bytes: (column: number) => number) => {
     let any = false;
+    context.beginPath();
     for (let i = 0; i < columns; i++) {
-      const bytes = bands.numbers[i * bands.fields + c]!;
-      if (!bytes) continue;
+      const more = bytes(i);
+      if (!more) continue;
       any = true;
-      const top = y(below[i]! + bytes), from = y(below[i]!);
+      const top = y(below[i]! + more), from = y(below[i]!);
       context.rect(box.left + i * step, top, step + 0.5, from - top);
-      below[i]! += bytes;
+      below[i]! += more;
     }
     if (!any) return;
     context.fillStyle = fill(name);
     context.globalAlpha = alpha;
     context.fill();
     context.globalAlpha = 1;
+  };
+  looks.forEach(({ name, alpha = 1 }, c) => {
+    const all = (i: number) => bands.numbers[i * bands.fields + c]!;
+    if (!found) {
+      draw(name, alpha, all);
+      return;
+    }
+    const of_it = (i: number) => found[i * looks.length + c]!;
+    draw(name, alpha, of_it);
+    draw(name, alpha * PALE, (i) => all(i) - of_it(i));
   });
 }
 

@@ -14,6 +14,7 @@ export interface Summary {
   iteration: number;
   categories: number[]; // bytes at the peak
   names: Category[];
+  certainties: string[]; // of the categories at the peak
   growth: number; // bytes an iteration
   how: string; // it ended: "whole", "oom" ...
   ended: string; // in words
@@ -71,6 +72,7 @@ export function summary(analyzer: Analyzer, trace: Trace, columns: number): Summ
     allocated: peak?.allocated ?? 0, reserved: main?.reserved ?? 0,
     phase: peak?.phase ?? "", iteration: peak?.iteration ?? 0,
     categories: trace.categories.map((one) => peak?.categories[one.name] ?? 0),
+    certainties: main ? analyzer.certainties(main.slot, main.peak) : [],
     growth: growth?.per_iteration ?? 0,
     how: ended.how, ended: ended.text, ooms: ended.out_of_memory,
     began: Number(process["start_realtime_ns"] ?? 0),

@@ -9,7 +9,7 @@ function hide() {
 }
 
 /** Show lines beside the pointer; none: hide. A scroll, a key or another place takes them away. */
-export function tip(event: PointerEvent, lines: string | Line[]) {
+export function tip(event: { clientX: number; clientY: number }, lines: string | Line[]) {
   const place = byId("tip"), list = typeof lines === "string" ? [lines] : lines;
   place.hidden = !list.some((line) => line !== "");
   if (place.hidden) return;
@@ -30,5 +30,22 @@ export function hovers(canvas: HTMLCanvasElement, show: (event: PointerEvent) =>
   });
 }
 
+let is_touch = false; // the last pointer
+
+/** Show an element's title, which browsers show to a pointer only. */
+function title(target: Element, which: string, place: { clientX: number; clientY: number }) {
+  const text = target.closest(which)?.getAttribute("title");
+  if (text) tip(place, text.replace(/[\u2068\u2069]/g, "").split("\n"));
+}
+
+// a button says to a finger what it does by doing it; a click comes after what it changes
+document.addEventListener("click", (event) => is_touch && title(event.target as Element, "[title]:not(button:not(.box), a, label)", event));
+document.addEventListener("focusin", (event) => {
+  const target = event.target as Element, { left, bottom } = target.getBoundingClientRect();
+  if (target.matches(":focus-visible")) title(target, "[title]", { clientX: left, clientY: bottom });
+});
 for (const end of ["scroll", "keydown", "blur"]) window.addEventListener(end, hide, { capture: true, passive: true });
-document.addEventListener("pointerdown", (event) => event.pointerType === "touch" && hide(), true);
+document.addEventListener("pointerdown", (event) => {
+  is_touch = event.pointerType === "touch";
+  if (is_touch) hide();
+}, true);

@@ -18,5 +18,9 @@ self.onmessage = (event: MessageEvent<Request | WebAssembly.Module>) => {
     answer.error = error instanceof WebAssembly.RuntimeError || error instanceof RangeError
       ? `the analyzer stopped: ${error.message}` : (error as Error).message;
   }
-  self.postMessage(answer);
+  try {
+    self.postMessage(answer);
+  } catch { // browsers copy by recursion: what is nested deeply, as a stack of 1,000 frames, goes as text
+    self.postMessage({ id, text: JSON.stringify(answer.value) } as Answer);
+  }
 };

@@ -18,7 +18,7 @@ static bool has_address(uint8_t api)
 static int begin(struct mt_areas *areas, const struct mt_replay *replay,
                  const struct mt_block *block, bool is_mapped)
 {
-    if (mt_grow(&areas->area, &areas->capacity, areas->n + 1, sizeof *areas->area) ||
+    if (MT_GROW(areas->area, areas->capacity, areas->n) ||
         mt_address_map_put(&areas->live, block->address, (uint32_t)areas->n + 1))
         return -ENOMEM;
     areas->area[areas->n++] = (struct mt_area){.address = block->address,
@@ -103,13 +103,12 @@ static int collect_segments(struct mt_map *map, const struct mt_areas *areas, un
         const struct mt_area *area = &areas->area[i];
         if (area->slot != slot || area->made > event || area->ended <= event)
             continue;
-        if (mt_grow(&map->segment, &map->segment_capacity, map->n_segments + 1,
-                    sizeof *map->segment))
+        if (MT_APPEND(map->segment, map->segment_capacity, map->n_segments,
+                      (struct mt_map_segment){.address = (double)area->address,
+                                              .size = (double)area->size,
+                                              .is_expandable = area->is_mapped,
+                                              .area = (double)i}))
             return -ENOMEM;
-        map->segment[map->n_segments++] = (struct mt_map_segment){.address = (double)area->address,
-                                                                  .size = (double)area->size,
-                                                                  .is_expandable = area->is_mapped,
-                                                                  .area = (double)i};
     }
     if (map->n_segments)
         qsort(map->segment, map->n_segments, sizeof *map->segment, by_address);
@@ -134,17 +133,19 @@ static int collect_blocks(struct mt_map *map, const struct mt_lives *lives, unsi
                           size_t moment)
 {
     const struct mt_course *course = &lives->course[slot];
+    uint32_t after = mt_first_after(course, moment);
     map->n_blocks = 0;
     for (size_t i = 0; i <= moment && i < course->n; i++) {
-        const struct mt_life *life = mt_life_at(lives, course, i);
-        if (mt_is_end(course, i) || life->ended <= moment)
+        if (!mt_begins_after(course, i, after))
             continue;
-        if (mt_grow(&map->block, &map->block_capacity, map->n_blocks + 1, sizeof *map->block))
+        const struct mt_life *life = mt_life_at(lives, course, i);
+        if (MT_APPEND(map->block, map->block_capacity, map->n_blocks,
+                      (struct mt_map_block){.address = (double)life->address,
+                                            .size = (double)life->size,
+                                            .life = course->what[i] >> 1,
+                                            .category = life->category,
+                                            .is_found = life->is_found}))
             return -ENOMEM;
-        map->block[map->n_blocks++] = (struct mt_map_block){.address = (double)life->address,
-                                                            .size = (double)life->size,
-                                                            .life = course->what[i] >> 1,
-                                                            .category = life->category};
     }
     if (map->n_blocks)
         qsort(map->block, map->n_blocks, sizeof *map->block, by_address);

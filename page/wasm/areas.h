@@ -40,7 +40,7 @@ struct mt_map_segment {
 };
 
 struct mt_map_block {
-    double address, size, life, category;
+    double address, size, life, category, is_found;
 };
 
 struct mt_map {

@@ -21,7 +21,7 @@ struct mt_range_shown {
 #define MT_BAND_LEAST (MT_CATEGORY_COUNT + 2) /* the least allocated bytes in the column */
 #define MT_BAND_FIELDS (MT_CATEGORY_COUNT + 3)
 
-/* out: columns times MT_BAND_FIELDS numbers, bytes by group first. */
+/* Sum the bands. out: columns times MT_BAND_FIELDS numbers, bytes by group first. */
 void mt_bands(const struct mt_lives *lives, const struct mt_range_shown *range, double *out);
 
 /* Find the live bytes after a moment, by group. */

@@ -25,7 +25,7 @@ static struct {
 EXPORT("difference_add") int mt_web_difference_add(const char *path)
 {
     const struct mt_question question = {0};
-    if (mt_grow(&comparison.runs, &comparison.capacity, comparison.n + 1, sizeof *comparison.runs))
+    if (MT_GROW(comparison.runs, comparison.capacity, comparison.n))
         return -ENOMEM;
     return mt_digest_ask(&comparison.runs[comparison.n++], path, &question, &comparison.fault);
 }

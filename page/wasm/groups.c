@@ -2,6 +2,7 @@
 #include "groups.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
+#include "analyzer/support/search.h"
 #include "analyzer/views/texts.h"
 #include "life-names.h"
 #include "trace-format/dtypes.h"
@@ -42,7 +43,7 @@ static uint64_t source_of(const struct grouping *grouping, const struct mt_life 
     }
 }
 
-/* "layers.*.attn": layers that differ in a number are one group. */
+/* Fold layers that differ in a number into one group, "layers.*.attn". */
 static void fold_numbers(char *name)
 {
     char *out = name;
@@ -99,17 +100,13 @@ static uint32_t number_of(struct grouping *grouping, const struct mt_life *life)
     uint32_t number;
     name_of(grouping, life, name);
     if (mt_texts_add(&grouping->names, name, &number) ||
-        mt_grow(&grouping->group, &grouping->capacity, number + 1, sizeof *grouping->group) ||
+        MT_GROW(grouping->group, grouping->capacity, number) ||
         mt_address_map_put(&grouping->by_source, source, number + 1))
         return 0;
     return number + 1;
 }
 
-static int by_weight(const void *left, const void *right)
-{
-    const struct group *const *a = left, *const *b = right;
-    return ((*a)->weight < (*b)->weight) - ((*a)->weight > (*b)->weight);
-}
+MT_ORDER_OF_POINTERS(by_weight, struct group, MT_FALLING(weight))
 
 static void weigh(struct grouping *grouping, const struct mt_lives *lives)
 {

@@ -4,6 +4,7 @@
 #include "analyzer/support/demangle.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static uint32_t line_stack(const struct mt_definitions *definitions, const struct mt_life *life)
 {
@@ -26,6 +27,15 @@ const struct mt_frame *mt_life_frame(const struct mt_definitions *definitions,
                                      const struct mt_life *life)
 {
     return mt_named_frame(definitions, mt_stack(definitions, line_stack(definitions, life))->frame);
+}
+
+void mt_frame_place(char out[MT_LIFE_TEXT], const struct mt_frame *frame)
+{
+    const char *slash = strrchr(frame->file, '/');
+    if (frame->line)
+        snprintf(out, MT_LIFE_TEXT, "%s:%u", slash ? slash + 1 : frame->file, frame->line);
+    else
+        snprintf(out, MT_LIFE_TEXT, "%s", slash ? slash + 1 : frame->file);
 }
 
 void mt_life_operator(const struct mt_definitions *definitions, const struct mt_life *life,

@@ -14,6 +14,9 @@ void mt_life_line(const struct mt_definitions *definitions, const struct mt_life
 /* Return the frame of that line, for output. */
 const struct mt_frame *mt_life_frame(const struct mt_definitions *definitions,
                                      const struct mt_life *life);
+/* Write a frame's file, without its folders, and line. */
+void mt_frame_place(char out[MT_LIFE_TEXT], const struct mt_frame *frame);
+
 void mt_life_operator(const struct mt_definitions *definitions, const struct mt_life *life,
                       char out[MT_LIFE_TEXT]);
 

@@ -13,8 +13,7 @@
 static struct mt_life *add(struct mt_lives *lives)
 {
     if (lives->n == lives->n_pieces * MT_LIFE_PIECE) {
-        if (mt_grow(&lives->piece, &lives->pieces_capacity, lives->n_pieces + 1,
-                    sizeof *lives->piece))
+        if (MT_GROW(lives->piece, lives->pieces_capacity, lives->n_pieces))
             return NULL;
         lives->piece[lives->n_pieces] = malloc(MT_LIFE_PIECE * sizeof **lives->piece);
         if (!lives->piece[lives->n_pieces])
@@ -51,7 +50,8 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .phase = block->birth->when.phase,
         .slot = (uint8_t)mt_device_slot(block->device),
         .rule = (uint16_t)mt_rule_index(replay->question.rules, rule),
-        .is_of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device))};
+        .is_of_cuda = mt_replay_is_of_cuda(replay, mt_device_slot(block->device)),
+        .is_found = true};
 }
 
 int mt_lives_see(struct mt_lives *lives, const struct mt_replay *replay,
@@ -61,15 +61,11 @@ int mt_lives_see(struct mt_lives *lives, const struct mt_replay *replay,
         return 0;
     unsigned slot = mt_device_slot(event->device);
     struct mt_course *course = &lives->course[slot];
-    uint64_t bytes = replay->now[slot].reserved;
+    uint64_t bytes = replay->of_torch.now[slot].reserved;
     if (course->n_reserved && course->reserved[course->n_reserved - 1].bytes == bytes)
         return 0;
-    if (mt_grow(&course->reserved, &course->reserved_capacity, course->n_reserved + 1,
-                sizeof *course->reserved))
-        return -ENOMEM;
-    course->reserved[course->n_reserved++] =
-        (struct mt_reserved){.event = (uint32_t)replay->events, .bytes = bytes};
-    return 0;
+    return MT_APPEND(course->reserved, course->reserved_capacity, course->n_reserved,
+                     (struct mt_reserved){.event = (uint32_t)replay->events, .bytes = bytes});
 }
 
 void mt_lives_ask(struct mt_lives *lives, struct mt_question *question)
@@ -96,8 +92,8 @@ static void put_moment(struct mt_lives *lives, uint32_t number, uint64_t event, 
     course->what[course->n++] = number << 1 | is_end;
 }
 
-/* Lives are in the order of their ends. If an event ends one life and begins another, put the end
- * first: both have the same address. */
+/* Put the moments of lives, which are in the order of their ends. If an event ends one life and
+ * begins another, put the end first: both have the same address. */
 static void put_moments(struct mt_lives *lives, const uint32_t *begins, uint64_t events)
 {
     size_t next = 0;
@@ -176,6 +172,35 @@ void mt_lives_sum(struct mt_lives *lives)
         struct mt_chunk now = {0};
         for (size_t i = 0; i < lives->course[slot].n_chunks; i++)
             sum_chunk(lives, &lives->course[slot], i, &now);
+    }
+}
+
+static struct mt_life *life_of(struct mt_lives *lives, const struct mt_block *block)
+{
+    const struct mt_course *course = &lives->course[mt_device_slot(block->device)];
+    size_t at = mt_moment_at_event(course, mt_block_event(block));
+    /* an event that ends one block and begins another has two moments */
+    while (at < course->n && course->event[at] == mt_block_event(block) && mt_is_end(course, at))
+        at++;
+    if (at == course->n || course->event[at] != mt_block_event(block))
+        return NULL;
+    struct mt_life *life = mt_life(lives, course->what[at] >> 1);
+    return life->address == block->address ? life : NULL;
+}
+
+void mt_lives_set_verdicts(struct mt_lives *lives, const struct mt_analysis *analysis)
+{
+    for (size_t i = 0; i < analysis->n_devices; i++) {
+        const struct mt_device *device = &analysis->devices[i];
+        for (size_t v = 0; v < device->n_verdicts; v++) {
+            const struct mt_verdict *verdict = &device->verdicts[v];
+            struct mt_life *life = life_of(lives, verdict->block);
+            if (!life)
+                continue;
+            life->category = life->group = (uint8_t)verdict->rule->category;
+            life->rule = (uint16_t)mt_rule_index(analysis->replay.question.rules, verdict->rule);
+            life->module = mt_block_module(analysis->replay.definitions, verdict);
+        }
     }
 }
 

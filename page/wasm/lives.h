@@ -7,7 +7,7 @@
 #ifndef MT_PAGE_LIVES_H
 #define MT_PAGE_LIVES_H
 
-#include "analyzer/replay/replay.h"
+#include "analyzer/findings/analysis.h"
 
 #include <stdbool.h>
 
@@ -23,6 +23,7 @@ struct mt_life {
     uint8_t group;   /* its group in the timeline: groups.h */
     uint16_t rule;   /* mt_rule_index */
     bool is_of_cuda; /* handed out by CUDA before PyTorch used the device */
+    bool is_found;   /* by the search, if there is one: found.h */
 };
 
 #define MT_CHUNK_MOMENTS 256u
@@ -71,6 +72,10 @@ int mt_lives_see(struct mt_lives *lives, const struct mt_replay *replay,
 /* Order the moments, after the replay. Return 0 or -ENOMEM. */
 int mt_lives_order(struct mt_lives *lives, const struct mt_replay *replay);
 
+/* Give the blocks that are live at the reported moment the report's verdict, which compares blocks.
+ * All others keep the verdict from their end. */
+void mt_lives_set_verdicts(struct mt_lives *lives, const struct mt_analysis *analysis);
+
 /* Update the totals of all chunks after a change of groups. */
 void mt_lives_sum(struct mt_lives *lives);
 
@@ -95,6 +100,22 @@ static inline uint32_t mt_life_number(const struct mt_lives *lives, const struct
 static inline bool mt_is_end(const struct mt_course *course, size_t moment)
 {
     return course->what[moment] & 1;
+}
+
+/* Return the number from which a device's lives live on after a moment, if they had begun by then:
+ * lives are numbered in the order of their ends. */
+static inline uint32_t mt_first_after(const struct mt_course *course, size_t moment)
+{
+    size_t i = moment < course->n ? moment + 1 : course->n;
+    while (i && !mt_is_end(course, i - 1))
+        i--;
+    return i ? (course->what[i - 1] >> 1) + 1 : 0;
+}
+
+/* Return whether a life begins at a moment and is among those. */
+static inline bool mt_begins_after(const struct mt_course *course, size_t moment, uint32_t first)
+{
+    return !mt_is_end(course, moment) && course->what[moment] >> 1 >= first;
 }
 
 static inline uint64_t mt_moment_ns(const struct mt_lives *lives, const struct mt_course *course,

@@ -35,7 +35,7 @@ bool mt_author_is_locked(int fd)
 
 static uint64_t input; /* bytes of files */
 
-/* A page reads each trace once; one that grows is told again. */
+/* Count nothing: a page reads each trace once; one that grows is counted again. */
 void mt_room_input(const char *path)
 {
     static uint64_t last;
@@ -112,7 +112,7 @@ void qsort_r(void *array, size_t n, size_t size, int (*by)(const void *, const v
     qsort(array, n, size, compare);
 }
 
-/* The page's files have one name each. */
+/* Copy the path: the page's files have one name each. */
 char *realpath(const char *path, char *resolved)
 {
     return resolved ? strcpy(resolved, path) : strdup(path);

@@ -19,8 +19,8 @@ static int begin(struct mt_named_ranges *ranges, const struct mt_replay *replay,
 {
     if (ranges->n >= MT_NAMED_RANGES_MAX || ranges->n_open >= MT_NAMED_RANGES_OPEN)
         return 0;
-    if (mt_grow(&ranges->range, &ranges->capacity, ranges->n + 1, sizeof *ranges->range) ||
-        mt_grow(&ranges->open, &ranges->open_capacity, ranges->n_open + 1, sizeof *ranges->open))
+    if (MT_GROW(ranges->range, ranges->capacity, ranges->n) ||
+        MT_GROW(ranges->open, ranges->open_capacity, ranges->n_open))
         return -ENOMEM;
     struct mt_named_range *new = &ranges->range[ranges->n];
     *new = *range;

@@ -2,15 +2,14 @@
 /*
  * The calls that the page makes for a trace. One trace is open at a time, in one thread.
  */
-#include "analyzer/classify/modules.h"
 #include "analyzer/findings/job.h"
 #include "analyzer/findings/private-pools.h"
-#include "analyzer/report/headline.h"
 #include "analyzer/report/report.h"
 #include "analyzer/support/grow.h"
 #include "areas.h"
 #include "course.h"
 #include "export.h"
+#include "found.h"
 #include "groups.h"
 #include "life-json.h"
 #include "named-ranges.h"
@@ -60,38 +59,6 @@ static void close_trace(void)
     page.is_open = false;
 }
 
-static struct mt_life *life_of(const struct mt_block *block)
-{
-    const struct mt_course *course = &page.lives.course[mt_device_slot(block->device)];
-    size_t at = mt_moment_at_event(course, mt_block_event(block));
-    /* an event that ends one block and begins another has two moments */
-    while (at < course->n && course->event[at] == mt_block_event(block) && mt_is_end(course, at))
-        at++;
-    if (at == course->n || course->event[at] != mt_block_event(block))
-        return NULL;
-    struct mt_life *life = mt_life(&page.lives, course->what[at] >> 1);
-    return life->address == block->address ? life : NULL;
-}
-
-/* Blocks that are live at the reported moment get the report's verdict, which compares blocks. All
- * others keep the verdict from their end. */
-static void take_verdicts(void)
-{
-    for (size_t i = 0; i < page.analysis.n_devices; i++) {
-        const struct mt_device *device = &page.analysis.devices[i];
-        for (size_t v = 0; v < device->n_verdicts; v++) {
-            const struct mt_verdict *verdict = &device->verdicts[v];
-            struct mt_life *life = life_of(verdict->block);
-            if (!life)
-                continue;
-            life->category = life->group = (uint8_t)verdict->rule->category;
-            life->rule =
-                (uint16_t)mt_rule_index(page.analysis.replay.question.rules, verdict->rule);
-            life->module = mt_block_module(page.analysis.replay.definitions, verdict);
-        }
-    }
-}
-
 static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     (void)data;
@@ -114,7 +81,7 @@ EXPORT("open") int mt_web_open(const char *path)
     if (!rc)
         rc = mt_lives_order(&page.lives, &page.analysis.replay);
     if (!rc) {
-        take_verdicts();
+        mt_lives_set_verdicts(&page.lives, &page.analysis);
         mt_lives_sum(&page.lives);
         mt_named_ranges_end(&page.ranges, &page.analysis.replay);
     }
@@ -214,8 +181,8 @@ EXPORT("devices") json_t *mt_web_devices(void)
                              (json_int_t)mt_moment_ns(&page.lives, course, 0), "end_ns",
                              (json_int_t)mt_moment_ns(&page.lives, course, course->n - 1), "peak",
                              (json_int_t)peak_moment(slot), "reserved",
-                             (json_int_t)page.analysis.replay.most_reserved[slot], "memory",
-                             (json_int_t)page.analysis.replay.sample[slot].total));
+                             (json_int_t)page.analysis.replay.reserved.most[slot], "memory",
+                             (json_int_t)page.analysis.replay.samples.last[slot].total));
     }
     return array;
 }
@@ -237,6 +204,12 @@ EXPORT("spans") json_t *mt_web_spans(unsigned slot)
     return array;
 }
 
+/* Return page.numbers with room for so many; NULL: no memory. */
+static double *room_for(size_t n)
+{
+    return MT_GROW(page.numbers, page.numbers_capacity, n) ? NULL : page.numbers;
+}
+
 #define RANGE_FIELDS 6u
 
 /* Return the count of ranges that the program named; negative: no memory. `numbers` has for each:
@@ -244,10 +217,9 @@ EXPORT("spans") json_t *mt_web_spans(unsigned slot)
 EXPORT("ranges") long mt_web_ranges(unsigned slot)
 {
     const struct mt_course *course = &page.lives.course[slot];
-    if (mt_grow(&page.numbers, &page.numbers_capacity, page.ranges.n * RANGE_FIELDS + 1,
-                sizeof *page.numbers))
+    double *out = room_for(page.ranges.n * RANGE_FIELDS);
+    if (!out)
         return -ENOMEM;
-    double *out = page.numbers;
     for (size_t i = 0; i < page.ranges.n; i++, out += RANGE_FIELDS) {
         const struct mt_named_range *range = &page.ranges.range[i];
         out[0] = (double)mt_moment_at_event(course, range->from_event);
@@ -276,9 +248,8 @@ EXPORT("ooms") json_t *mt_web_ooms(void)
 {
     const struct mt_replay *replay = &page.analysis.replay;
     json_t *array = json_array();
-    uint64_t from = replay->n_ooms > MT_OOMS_KEPT ? replay->n_ooms - MT_OOMS_KEPT : 0;
-    for (uint64_t i = from; i < replay->n_ooms; i++) {
-        const struct mt_oom *oom = &replay->ooms[i % MT_OOMS_KEPT];
+    for (uint64_t i = mt_replay_first_oom(replay); i < replay->ooms.n; i++) {
+        const struct mt_oom *oom = &replay->ooms.kept[i % MT_OOMS_KEPT];
         unsigned slot = mt_device_slot(oom->device);
         size_t moment = mt_moment_at_ns(&page.lives, &page.lives.course[slot], oom->time_ns);
         json_array_append_new(array, json_pack("{s:i, s:I, s:I, s:I, s:b}", "slot", (int)slot,
@@ -294,14 +265,31 @@ EXPORT("bands")
 const double *mt_web_bands(unsigned slot, bool is_time, double from, double to, size_t columns)
 {
     struct mt_range_shown range = {slot, is_time != 0, from, to, columns};
-    if (mt_grow(&page.numbers, &page.numbers_capacity, columns * MT_BAND_FIELDS + 1,
-                sizeof *page.numbers))
-        return NULL;
-    mt_bands(&page.lives, &range, page.numbers);
-    return page.numbers;
+    double *out = room_for(columns * MT_BAND_FIELDS);
+    if (out)
+        mt_bands(&page.lives, &range, out);
+    return out;
 }
 
-/* Return the count of strips (six numbers each: struct mt_strip); negative: no memory. */
+/* Find a text in all blocks from now on; "": all are found. Return 0 or a negative errno. */
+EXPORT("search") int mt_web_search(const char *text)
+{
+    return mt_find_lives(&page.lives, page.analysis.replay.definitions, text);
+}
+
+/* As bands: MT_CATEGORY_COUNT numbers a column, of the found blocks only. NULL: no memory. */
+EXPORT("bands_found")
+const double *mt_web_bands_found(unsigned slot, bool is_time, double from, double to,
+                                 size_t columns)
+{
+    struct mt_range_shown range = {slot, is_time != 0, from, to, columns};
+    double *out = room_for(columns * MT_CATEGORY_COUNT);
+    if (out)
+        mt_bands_found(&page.lives, &range, out);
+    return out;
+}
+
+/* Return the count of strips (seven numbers each: struct mt_strip); negative: no memory. */
 EXPORT("strips")
 long mt_web_strips(unsigned slot, bool is_time, double from, double to, size_t columns,
                    double least, int category)
@@ -388,9 +376,9 @@ EXPORT("moment_of_event") double mt_web_moment_of_event(unsigned slot, double ev
 EXPORT("between") const double *mt_web_between(unsigned slot, double since, double at)
 {
     const struct mt_course *course = &page.lives.course[slot];
-    if (mt_grow(&page.numbers, &page.numbers_capacity, 5, sizeof *page.numbers))
+    double *out = room_for(5);
+    if (!out)
         return NULL;
-    double *out = page.numbers;
     memset(out, 0, 5 * sizeof *out);
     for (size_t i = since < 0 ? 0 : (size_t)since; i < course->n && (double)i <= at; i++) {
         const struct mt_life *life = mt_life_at(&page.lives, course, i);
@@ -421,6 +409,13 @@ json_t *mt_web_who(unsigned slot, int by, double at, double since, int category,
     return mt_who(&page.lives, &page.analysis.replay, &question);
 }
 
+/* Return how sure each category is after a moment, where it is least. */
+EXPORT("certainties") json_t *mt_web_certainties(unsigned slot, double at)
+{
+    struct mt_who_question question = question_of(slot, 0, at, 0, -1);
+    return mt_who_certainties(&page.lives, &page.analysis.replay, &question);
+}
+
 EXPORT("table") json_t *mt_web_table(unsigned slot, double at, double since, int category)
 {
     struct mt_who_question question = question_of(slot, 0, at, since, category);
@@ -444,7 +439,7 @@ EXPORT("same") long mt_web_same(unsigned slot, double number, double at, double 
         return 0;
     const struct mt_life *life = mt_life(&page.lives, (size_t)number);
     long n = mt_who_same(&page.lives, &page.analysis.replay, &question, life, &found);
-    if (n >= 0 && mt_grow(&page.numbers, &page.numbers_capacity, (size_t)n + 1, sizeof *found))
+    if (n >= 0 && !room_for((size_t)n))
         n = -ENOMEM;
     if (n > 0)
         memcpy(page.numbers, found, (size_t)n * sizeof *found);
@@ -465,8 +460,7 @@ EXPORT("life") json_t *mt_web_life(double number)
 EXPORT("served") const double *mt_web_served(double number)
 {
     uint64_t made = 0;
-    if (number < 0 || number >= (double)page.lives.n ||
-        mt_grow(&page.numbers, &page.numbers_capacity, 3, sizeof *page.numbers))
+    if (number < 0 || number >= (double)page.lives.n || !room_for(3))
         return NULL;
     const struct mt_life *life = mt_life(&page.lives, (size_t)number);
     page.numbers[0] = mt_life_source(&page.areas, &page.lives, life, &made);

@@ -16,7 +16,7 @@ struct lane {
     const struct mt_lives *lives;
     const struct mt_course *course;
     uint64_t least;
-    uint64_t rest[MT_CATEGORY_COUNT]; /* live bytes of too thin blocks */
+    uint64_t rest[2 * MT_CATEGORY_COUNT]; /* live bytes of too thin blocks */
     int category;
     struct open_strip *open; /* oldest first */
     size_t n, capacity;
@@ -27,19 +27,22 @@ static bool is_shown(const struct lane *lane, const struct mt_life *life)
     return lane->category < 0 || life->category == lane->category;
 }
 
+static unsigned thin(const struct mt_life *life)
+{
+    return life->category + (life->is_found ? 0 : MT_CATEGORY_COUNT);
+}
+
 static int add(struct lane *lane, uint32_t number)
 {
     const struct mt_life *life = mt_life(lane->lives, number);
     if (!is_shown(lane, life))
         return 0;
     if (life->size < lane->least) {
-        lane->rest[life->category] += life->size;
+        lane->rest[thin(life)] += life->size;
         return 0;
     }
-    if (mt_grow(&lane->open, &lane->capacity, lane->n + 1, sizeof *lane->open))
-        return -ENOMEM;
-    lane->open[lane->n++] = (struct open_strip){.life = number, .from = -1};
-    return 0;
+    return MT_APPEND(lane->open, lane->capacity, lane->n,
+                     (struct open_strip){.life = number, .from = -1});
 }
 
 static int put(struct mt_strips *strips, const struct lane *lane, const struct open_strip *open,
@@ -48,15 +51,14 @@ static int put(struct mt_strips *strips, const struct lane *lane, const struct o
     const struct mt_life *life = mt_life(lane->lives, open->life);
     if (open->from < 0 || to <= open->from)
         return 0;
-    if (mt_grow(&strips->strip, &strips->capacity, strips->n + 1, sizeof *strips->strip))
-        return -ENOMEM;
-    strips->strip[strips->n++] = (struct mt_strip){.from = open->from,
-                                                   .to = to,
-                                                   .below = open->below,
-                                                   .life = (double)open->life,
-                                                   .bytes = (double)life->size,
-                                                   .category = life->category};
-    return 0;
+    return MT_APPEND(strips->strip, strips->capacity, strips->n,
+                     (struct mt_strip){.from = open->from,
+                                       .to = to,
+                                       .below = open->below,
+                                       .life = (double)open->life,
+                                       .bytes = (double)life->size,
+                                       .category = life->category,
+                                       .is_found = life->is_found});
 }
 
 static int end(struct lane *lane, struct mt_strips *strips, uint32_t number, double column)
@@ -65,7 +67,7 @@ static int end(struct lane *lane, struct mt_strips *strips, uint32_t number, dou
     if (!is_shown(lane, life))
         return 0;
     if (life->size < lane->least) {
-        lane->rest[life->category] -= life->size;
+        lane->rest[thin(life)] -= life->size;
         return 0;
     }
     for (size_t i = lane->n; i > 0; i--) {
@@ -93,8 +95,8 @@ static int draw(struct lane *lane, struct mt_strips *strips, size_t column)
         }
         below += (double)mt_life(lane->lives, open->life)->size;
     }
-    for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
-        strips->rest[column * MT_CATEGORY_COUNT + c] = (double)lane->rest[c];
+    for (unsigned c = 0; c < 2 * MT_CATEGORY_COUNT; c++)
+        strips->rest[column * 2 * MT_CATEGORY_COUNT + c] = (double)lane->rest[c];
     strips->below_rest[column] = below;
     return 0;
 }
@@ -103,9 +105,9 @@ static int draw(struct lane *lane, struct mt_strips *strips, size_t column)
 static int begin(struct lane *lane, long moment)
 {
     int rc = 0;
+    uint32_t first = moment < 0 ? 0 : mt_first_after(lane->course, (size_t)moment);
     for (long i = 0; i <= moment && !rc; i++)
-        if (!mt_is_end(lane->course, (size_t)i) &&
-            mt_life_at(lane->lives, lane->course, (size_t)i)->ended > (size_t)moment)
+        if (mt_begins_after(lane->course, (size_t)i, first))
             rc = add(lane, lane->course->what[i] >> 1);
     return rc;
 }
@@ -147,7 +149,7 @@ int mt_strips_lay(struct mt_strips *strips, const struct mt_lives *lives,
                         .least = least,
                         .category = category};
     strips->n = 0;
-    if (mt_grow(&strips->rest, &strips->rest_capacity, range->columns * MT_CATEGORY_COUNT,
+    if (mt_grow(&strips->rest, &strips->rest_capacity, range->columns * 2 * MT_CATEGORY_COUNT,
                 sizeof *strips->rest) ||
         mt_grow(&strips->below_rest, &strips->below_capacity, range->columns,
                 sizeof *strips->below_rest))

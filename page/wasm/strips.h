@@ -12,18 +12,20 @@
 struct mt_strip {
     double from, to, below, life; /* life: its number */
     double bytes, category;       /* the block's */
+    double is_found;
 };
 
 struct mt_strips {
     struct mt_strip *strip;
     size_t n, capacity;
-    double *rest;       /* by column, MT_CATEGORY_COUNT numbers each: bytes of too thin blocks */
+    double *rest;       /* by column, MT_CATEGORY_COUNT numbers of found and then of other blocks:
+                         * bytes of those too thin */
     double *below_rest; /* by column: bytes of all strips */
     size_t rest_capacity, below_capacity;
 };
 
-/* least: bytes of the smallest block to draw; category: draw only this one; -1: all. Return 0 or
- * -ENOMEM. */
+/* Lay the strips. least: bytes of the smallest block to draw; category: draw only this one; -1:
+ * all. Return 0 or -ENOMEM. */
 int mt_strips_lay(struct mt_strips *strips, const struct mt_lives *lives,
                   const struct mt_range_shown *range, uint64_t least, int category);
 

@@ -7,6 +7,7 @@
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
+#include "analyzer/support/search.h"
 #include "analyzer/views/texts.h"
 #include "course.h"
 #include "life-names.h"
@@ -21,7 +22,7 @@
 struct node {
     uint32_t name, place; /* texts */
     uint64_t bytes, blocks;
-    uint64_t category[MT_CATEGORY_COUNT];
+    uint64_t category[MT_CATEGORY_COUNT][MT_CERTAINTIES];
     uint32_t first, next; /* child, sibling; 0: none */
 };
 
@@ -30,7 +31,7 @@ struct tree {
     struct node *node; /* 1: the root */
     size_t n, capacity;
     struct mt_texts texts;
-    struct mt_address_map by_key;
+    struct mt_address_map by_key, by_frame;
     bool has_no_memory;
 };
 
@@ -46,7 +47,7 @@ static uint32_t child(struct tree *tree, uint32_t parent, const char *name, cons
     uint32_t known = mt_address_map_get(&tree->by_key, key);
     if (known)
         return known;
-    if (!is_named || mt_grow(&tree->node, &tree->capacity, tree->n + 1, sizeof *tree->node) ||
+    if (!is_named || MT_GROW(tree->node, tree->capacity, tree->n) ||
         mt_address_map_put(&tree->by_key, key, (uint32_t)tree->n)) {
         tree->has_no_memory = true;
         return parent;
@@ -59,12 +60,17 @@ static uint32_t child(struct tree *tree, uint32_t parent, const char *name, cons
     return (uint32_t)tree->n++;
 }
 
+static enum mt_certainty certainty_of(const struct mt_replay *replay, const struct mt_life *life)
+{
+    return mt_certainty_of(mt_rule_at(replay->question.rules, life->rule));
+}
+
 static void count(struct tree *tree, uint32_t at, const struct mt_life *life)
 {
     struct node *node = &tree->node[at];
     node->bytes += life->size;
     node->blocks++;
-    node->category[life->category] += life->size;
+    node->category[life->category][certainty_of(tree->replay, life)] += life->size;
 }
 
 static const struct mt_definitions *definitions(const struct tree *tree)
@@ -80,13 +86,20 @@ static uint32_t descend(struct tree *tree, uint32_t at, const char *name, const 
     return at;
 }
 
-static void place_of(char out[MT_LIFE_TEXT], const struct mt_frame *frame)
+/* Return the child for a frame, whose name and place are made once for each parent. */
+static uint32_t frame_child(struct tree *tree, uint32_t parent, uint32_t number)
 {
-    const char *slash = strrchr(frame->file, '/');
-    if (frame->line)
-        snprintf(out, MT_LIFE_TEXT, "%s:%u", slash ? slash + 1 : frame->file, frame->line);
-    else
-        snprintf(out, MT_LIFE_TEXT, "%s", slash ? slash + 1 : frame->file);
+    char place[MT_LIFE_TEXT];
+    const uint32_t inputs[] = {parent, number};
+    uint64_t key = mt_hash(MT_HASH_SEED, inputs, sizeof inputs);
+    uint32_t known = mt_address_map_get(&tree->by_frame, key);
+    if (known)
+        return known;
+    const struct mt_frame *frame = mt_frame(definitions(tree), number);
+    mt_frame_place(place, frame);
+    known = child(tree, parent, frame->function, place);
+    tree->has_no_memory |= mt_address_map_put(&tree->by_frame, key, known) != 0;
+    return known;
 }
 
 /* Write a stack's frames, outermost first: only Python's, unless there are none; folded: of these
@@ -129,10 +142,8 @@ static void by_stack(struct tree *tree, const struct mt_life *life, enum mt_who_
         at = descend(tree, at, place, "backward", life);
     }
     for (size_t i = 0; i < n; i++) {
-        const struct mt_frame *frame =
-            mt_frame(definitions(tree), frames[by == MT_WHO_CALLERS ? n - 1 - i : i]);
-        place_of(place, frame);
-        at = descend(tree, at, frame->function, place, life);
+        at = frame_child(tree, at, frames[by == MT_WHO_CALLERS ? n - 1 - i : i]);
+        count(tree, at, life);
     }
     if (!n)
         at = descend(tree, at, "stack unknown", "", life);
@@ -185,38 +196,47 @@ static void add_life(struct tree *tree, const struct mt_life *life,
     }
 }
 
-static bool is_asked(const struct mt_life *life, const struct mt_who_question *question)
-{
-    return life->born >= question->since && life->born <= question->at &&
-           life->ended > question->at &&
-           (question->category < 0 || life->category == question->category);
-}
-
 /* Call take for each selected life. */
 static void each(const struct mt_lives *lives, const struct mt_who_question *question,
                  void (*take)(void *data, const struct mt_life *life), void *data)
 {
     const struct mt_course *course = &lives->course[question->slot];
-    for (size_t i = question->since; i <= question->at && i < course->n; i++)
-        if (!mt_is_end(course, i) && is_asked(mt_life_at(lives, course, i), question))
-            take(data, mt_life_at(lives, course, i));
+    uint32_t first = mt_first_after(course, question->at);
+    for (size_t i = question->since; i <= question->at && i < course->n; i++) {
+        if (!mt_begins_after(course, i, first))
+            continue;
+        const struct mt_life *life = mt_life_at(lives, course, i);
+        if (question->category < 0 || life->category == question->category)
+            take(data, life);
+    }
+}
+
+static uint64_t bytes_of(const struct node *node, int category)
+{
+    uint64_t sum = 0;
+    for (unsigned sure = 0; sure < MT_CERTAINTIES; sure++)
+        sum += node->category[category][sure];
+    return sum;
 }
 
 static int main_category(const struct node *node)
 {
     int most = 0;
     for (int c = 1; c < (int)MT_CATEGORY_COUNT; c++)
-        if (node->category[c] > node->category[most])
+        if (bytes_of(node, c) > bytes_of(node, most))
             most = c;
     return most;
 }
 
-static json_t *node_json(const char *name, const char *place, uint64_t bytes, uint64_t blocks,
-                         int category, json_t *children)
+static json_t *node_json(const char *name, const char *place, const struct node *node,
+                         json_t *children)
 {
-    return json_pack("{s:s, s:s, s:I, s:I, s:i, s:o}", "name", name, "place", place, "bytes",
-                     (json_int_t)bytes, "blocks", (json_int_t)blocks, "category", category,
-                     "children", children);
+    int category = main_category(node);
+    return json_pack("{s:s, s:s, s:I, s:I, s:i, s:s, s:o}", "name", name, "place", place, "bytes",
+                     (json_int_t)node->bytes, "blocks", (json_int_t)node->blocks, "category",
+                     category, "certainty",
+                     mt_certainty_name(mt_least_certain(node->category[category])), "children",
+                     children);
 }
 
 static int larger(const void *a, const void *b, void *data)
@@ -235,32 +255,32 @@ static json_t *children_json(const struct tree *tree, const struct node *node, u
     size_t n = 0, capacity = 0;
     struct node others = {0};
     for (uint32_t i = node->first; i; i = tree->node[i].next) {
-        if (tree->node[i].bytes >= least && !mt_grow(&list, &capacity, n + 1, sizeof *list)) {
+        if (tree->node[i].bytes >= least && !MT_GROW(list, capacity, n)) {
             list[n++] = i;
             continue;
         }
         others.bytes += tree->node[i].bytes;
         others.blocks += tree->node[i].blocks;
         for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
-            others.category[c] += tree->node[i].category[c];
+            for (unsigned sure = 0; sure < MT_CERTAINTIES; sure++)
+                others.category[c][sure] += tree->node[i].category[c][sure];
     }
     if (n)
         qsort_r(list, n, sizeof *list, larger, (void *)tree);
     for (size_t i = 0; i < n; i++)
         json_array_append_new(array, to_json(tree, list[i], least));
     if (others.bytes)
-        json_array_append_new(array, node_json("others", "", others.bytes, others.blocks,
-                                               main_category(&others), json_array()));
+        json_array_append_new(array, node_json("others", "", &others, json_array()));
     free(list);
     return array;
 }
 
-/* Recursion is as deep as a stack, whose depth is bounded. */
+/* Convert a tree. Recursion is as deep as a stack, whose depth is bounded. */
 static json_t *to_json(const struct tree *tree, uint32_t at, uint64_t least)
 {
     const struct node *node = &tree->node[at];
-    return node_json(tree->texts.text[node->name], tree->texts.text[node->place], node->bytes,
-                     node->blocks, main_category(node), children_json(tree, node, least));
+    return node_json(tree->texts.text[node->name], tree->texts.text[node->place], node,
+                     children_json(tree, node, least));
 }
 
 struct growing {
@@ -279,6 +299,7 @@ static void clear(struct tree *tree)
     mt_texts_clear(&tree->texts);
     free(tree->node);
     mt_address_map_clear(&tree->by_key);
+    mt_address_map_clear(&tree->by_frame);
 }
 
 json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
@@ -293,6 +314,29 @@ json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
     json_t *result = tree.has_no_memory ? NULL : to_json(&tree, 1, tree.node[1].bytes / 1000);
     clear(&tree);
     return result;
+}
+
+struct certainties {
+    const struct mt_replay *replay;
+    struct node node;
+};
+
+static void add_certainty(void *data, const struct mt_life *life)
+{
+    struct certainties *all = data;
+    all->node.category[life->category][certainty_of(all->replay, life)] += life->size;
+}
+
+json_t *mt_who_certainties(const struct mt_lives *lives, const struct mt_replay *replay,
+                           const struct mt_who_question *question)
+{
+    struct certainties all = {.replay = replay};
+    json_t *array = json_array();
+    each(lives, question, add_certainty, &all);
+    for (unsigned c = 0; c < MT_CATEGORY_COUNT; c++)
+        json_array_append_new(
+            array, json_string(mt_certainty_name(mt_least_certain(all.node.category[c]))));
+    return array;
 }
 
 /* Call sites, as those of reports (sites.h). */
@@ -397,19 +441,13 @@ static void add_same(void *data, const struct mt_life *life)
     mt_life_line(same->definitions, life, line);
     if (strcmp(line, same->line) != 0)
         return;
-    if (mt_grow(&same->life, &same->capacity, same->n + 1, sizeof *same->life))
+    if (MT_GROW(same->life, same->capacity, same->n))
         same->has_no_memory = true;
     else
         same->life[same->n++] = life;
 }
 
-static int larger_life(const void *a, const void *b)
-{
-    const struct mt_life *x = *(const struct mt_life *const *)a;
-    const struct mt_life *y = *(const struct mt_life *const *)b;
-    return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
-                              : (x->born > y->born) - (x->born < y->born);
-}
+MT_ORDER_OF_POINTERS(larger_life, struct mt_life, MT_FALLING(size) ?: MT_RISING(born))
 
 long mt_who_same(const struct mt_lives *lives, const struct mt_replay *replay,
                  const struct mt_who_question *question, const struct mt_life *life,

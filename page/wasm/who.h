@@ -34,14 +34,20 @@ struct mt_who_question {
     bool is_folded;   /* stacks show the program's own frames only, if they have any */
 };
 
-/* {"name", "place", "bytes", "blocks", "category", "children": [...]}. Children are sorted, the
- * largest first; those below a thousandth of the whole are joined as "others". NULL: no memory. */
+/* Make {"name", "place", "bytes", "blocks", "category", "certainty", "children": [...]}. Category:
+ * the largest; certainty: its, where it is least. Sort the children, the largest first, and join
+ * those below a thousandth of the whole as "others". NULL: no memory. */
 json_t *mt_who(const struct mt_lives *lives, const struct mt_replay *replay,
                const struct mt_who_question *question);
 
-/* As mt_who_table, of blocks that were freed before the next allocation (memray calls them
- * temporary), between `since` and `at`; bytes: the sum of all. Blocks from PyTorch's cache and
- * blocks for which CUDA handed memory out have rows of their own: "from" (enum mt_origin). */
+/* Make ["certain", ...], by category: how sure it is where it is least, as in reports. */
+json_t *mt_who_certainties(const struct mt_lives *lives, const struct mt_replay *replay,
+                           const struct mt_who_question *question);
+
+/* Make a table as mt_who_table does, of blocks that were freed before the next allocation (memray
+ * calls them temporary), between `since` and `at`; bytes: the sum of all. Blocks from PyTorch's
+ * cache and blocks for which CUDA handed memory out have rows of their own: "from" (enum
+ * mt_origin). */
 json_t *mt_who_temporary(const struct mt_lives *lives, const struct mt_areas *areas,
                          const struct mt_replay *replay, const struct mt_who_question *question);
 
@@ -51,9 +57,9 @@ long mt_who_same(const struct mt_lives *lives, const struct mt_replay *replay,
                  const struct mt_who_question *question, const struct mt_life *life,
                  double **numbers);
 
-/* [{"bytes", "blocks", "category", "line", "file", "number", "operator", "guess", "life", "from"}],
- * the largest first: as the report's table of call sites; file and number: of the line. NULL: no
- * memory. */
+/* Make [{"bytes", "blocks", "category", "line", "file", "number", "operator", "guess", "life",
+ * "from"}], the largest first: as the report's table of call sites; file and number: of the line.
+ * NULL: no memory. */
 json_t *mt_who_table(const struct mt_lives *lives, const struct mt_replay *replay,
                      const struct mt_who_question *question);
 

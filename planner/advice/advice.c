@@ -65,7 +65,7 @@ void mt_advisor_clear(struct mt_advisor *advisor)
     *advisor = (struct mt_advisor){0};
 }
 
-/* 0; -ENOMEM; -ENOENT: the trace does not allow a replay. */
+/* Return 0; -ENOMEM; -ENOENT: the trace does not allow a replay. */
 static int begin(struct adviser *adviser, const struct mt_analysis *analysis)
 {
     struct mt_trial_result result;
@@ -120,7 +120,8 @@ static bool is_in_force(const struct mt_trial *trial, const char *setting)
            !memcmp(&both, &trial->conf, sizeof both);
 }
 
-/* The first one is told in any case, the others where they help and it does not. */
+/* Try the settings: the first one is told in any case, the others where they help and it does not.
+ */
 static int try_settings(struct adviser *adviser)
 {
     int rc = 0;
@@ -190,7 +191,8 @@ static int try_checkpoints(struct adviser *adviser, struct mt_advice *advice)
     return rc;
 }
 
-/* From here on the run goes on after the request that failed, as far as that can be modelled. */
+/* Go on: from here on the run goes on after the request that failed, as far as that can be
+ * modelled. */
 static int go_on(struct adviser *adviser)
 {
     struct mt_oom_story *story = adviser->story;
@@ -213,6 +215,7 @@ static int go_on(struct adviser *adviser)
                                        .state = rest->state,
                                        .passing = rest->passing,
                                        .is_in_step = rest->is_in_step,
+                                       .evaluates = rest->evaluates,
                                        .supposes_adam = rest->supposes_adam};
     uint64_t enough = 0;
     if (rest->known > MT_REACH_REQUEST)

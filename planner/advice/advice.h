@@ -34,8 +34,8 @@ struct mt_advisor {
 /* Ask the question's replay to tell the advisor, which stays where it is. 0 or -ENOMEM. */
 int mt_advisor_watch(struct mt_advisor *advisor, struct mt_question *question);
 
-/* Judges the story's advice, adds settings that help, and finds how much larger a card would do.
- * The story is unchanged where the trace does not allow a replay. 0 or -ENOMEM. */
+/* Judge the story's advice, add settings that help, and find how much larger a card would do. The
+ * story is unchanged where the trace does not allow a replay. 0 or -ENOMEM. */
 int mt_advise(struct mt_advisor *advisor, const struct mt_analysis *analysis,
               struct mt_oom_story *story);
 void mt_advisor_clear(struct mt_advisor *advisor);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool mt_is_cut(const struct mt_asked *asked)
+/* Return whether nothing was allocated after the last request that failed: what the program asked
+ * for next is not in the trace. */
+static bool is_cut(const struct mt_asked *asked)
 {
     size_t last = mt_failed_last(asked);
     for (size_t i = last + 1; last && i < asked->n; i++)
@@ -22,15 +24,9 @@ struct item {
     struct mt_request request;
 };
 
-static int by_event(const void *left, const void *right)
-{
-    const struct item *a = left, *b = right;
-    if (a->event != b->event)
-        return a->event < b->event ? -1 : 1;
-    return (a->order > b->order) - (a->order < b->order);
-}
+MT_ORDER(by_event, struct item, MT_RISING(event) ?: MT_RISING(order))
 
-/* The program's own number of a recorded block; UINT32_MAX: it asked for none. */
+/* Return the program's own number of a recorded block; UINT32_MAX: it asked for none. */
 static uint32_t number_of(const struct mt_asked *asked, size_t n, uint64_t event)
 {
     size_t low = MT_LEADING(i, n, asked->recorded[i].event < event);
@@ -79,7 +75,7 @@ static size_t list(struct item *item, const struct mt_cut_run *cut,
     return n;
 }
 
-/* The failed request's own free is not the program's. */
+/* Join what follows. The failed request's own free is not the program's. */
 static int join(struct mt_cut_run *cut, const struct mt_recording *recording,
                 const struct mt_asked *asked)
 {
@@ -104,7 +100,8 @@ static int join(struct mt_cut_run *cut, const struct mt_recording *recording,
     return 0;
 }
 
-/* A loss may be outside all modules: it is forward's, if nothing came since but forward. */
+/* Return the phase of an event. A loss may be outside all modules: it is forward's, if nothing came
+ * since but forward. */
 static enum mt_phase phase_of(const struct mt_recording *recording, uint64_t event)
 {
     const struct mt_recorded_block *block = mt_recorded_at(recording, event);
@@ -124,7 +121,7 @@ int mt_cut_extend(struct mt_cut_run *cut, struct mt_recording *recording,
                   const struct mt_asked *asked)
 {
     *cut = (struct mt_cut_run){0};
-    if (!mt_is_cut(asked))
+    if (!is_cut(asked))
         return 0;
     uint64_t event = asked->recorded[mt_failed_last(asked) - 1].event;
     int rc = mt_rest_add(&cut->rest, recording, event, phase_of(recording, event));

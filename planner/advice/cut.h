@@ -9,21 +9,17 @@
 #include "planner/changes/rest.h"
 #include "planner/requests/gather.h"
 
-/* Return whether nothing was allocated after the last request that failed: what the program asked
- * for next is not in the trace. */
-bool mt_is_cut(const struct mt_asked *asked);
-
 struct mt_cut_run {
     struct mt_rest rest;
     struct mt_asked asked; /* up to the request that failed, and then what is modelled; a request of
                             * kind MARK, whose stream is an enum mt_reach, stands where each ends */
 };
 
-/* Of a recording that has the request that failed as a block (mt_failed_add, mt_failed_add_all),
- * and gets what follows it. 0 or -ENOMEM; to be cleared in any case. */
+/* Add to a recording that has the request that failed as a block (mt_failed_add, mt_failed_add_all)
+ * what follows it. 0 or -ENOMEM; to be cleared in any case. */
 int mt_cut_extend(struct mt_cut_run *cut, struct mt_recording *recording,
                   const struct mt_asked *asked);
-/* The judge's requests are the run's from here on, and changes edit what follows, too. has_failed:
+/* Let the judge's requests be the run's from here on: changes edit what follows, too. has_failed:
  * by request, room for all of the run's; its first ones are filled in. */
 void mt_cut_judge(const struct mt_cut_run *cut, struct mt_judge *judge, bool *has_failed);
 void mt_cut_clear(struct mt_cut_run *cut);

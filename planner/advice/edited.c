@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Edited lives as requests: the blocks' own, and of the recorded ones all that is not about a
  * block. */
+#include "analyzer/support/search.h"
 #include "trial.h"
 
 #include <errno.h>
@@ -12,15 +13,9 @@ struct item {
     struct mt_request request;
 };
 
-static int by_moment(const void *left, const void *right)
-{
-    const struct item *a = left, *b = right;
-    if (a->moment != b->moment)
-        return a->moment < b->moment ? -1 : 1;
-    return (a->order > b->order) - (a->order < b->order);
-}
+MT_ORDER(by_moment, struct item, MT_RISING(moment) ?: MT_RISING(order))
 
-/* The recorded allocation of an event; NULL: none. Both come in the order of events. */
+/* Return the recorded allocation of an event; NULL: none. Both come in the order of events. */
 static const struct mt_request *asked_at(const struct mt_asked *asked, size_t *at, uint64_t event)
 {
     while (*at < asked->n && (asked->recorded[*at].event < event ||
@@ -68,7 +63,7 @@ static void add_blocks(struct item *item, size_t *n, const struct mt_asked *aske
     }
 }
 
-/* The request in question comes last of its moment. */
+/* Order the requests. The request in question comes last of its moment. */
 int mt_trial_edited(const struct mt_asked *asked, const struct mt_edits *edits, uint64_t event,
                     struct mt_request **request, size_t *n)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* It is freed at its own event. */
+/* Add the block that failed. It is freed at its own event. */
 bool mt_failed(const struct mt_asked *asked, size_t place)
 {
     const struct mt_request *request = &asked->request[place];
@@ -37,8 +37,7 @@ static struct mt_recorded_block as_block(const struct mt_recording *recording, u
 int mt_failed_add(struct mt_recording *recording, uint64_t event, uint64_t bytes,
                   enum mt_phase phase)
 {
-    if (mt_grow(&recording->block, &recording->capacity, recording->n + 1,
-                sizeof *recording->block))
+    if (MT_GROW(recording->block, recording->capacity, recording->n))
         return -ENOMEM;
     size_t at = recording->n;
     while (at && recording->block[at - 1].begin > event)
@@ -58,7 +57,7 @@ static bool is_in_step(const struct mt_recording *recording, uint64_t event)
     return i && event <= recording->step[i - 1].end;
 }
 
-/* In a step, or by the turn. */
+/* Find the phase, in a step or by the turn. */
 static enum mt_phase find_phase(const struct mt_recording *recording, uint64_t event)
 {
     const struct mt_turn *next = mt_turn_after(recording, event);
@@ -75,12 +74,11 @@ int mt_failed_add_all(struct mt_recording *recording, const struct mt_asked *ask
         uint64_t event = asked->recorded[i].event;
         if (!mt_failed(asked, i))
             continue;
-        if (mt_grow(&recording->block, &recording->capacity, recording->n + 1,
-                    sizeof *recording->block))
+        if (MT_APPEND(recording->block, recording->capacity, recording->n,
+                      as_block(recording, event, event + 1,
+                               (asked->request[i].size + 511) & ~UINT64_C(511),
+                               find_phase(recording, event))))
             return -ENOMEM;
-        recording->block[recording->n++] =
-            as_block(recording, event, event + 1, (asked->request[i].size + 511) & ~UINT64_C(511),
-                     find_phase(recording, event));
     }
     if (recording->n > n)
         mt_recording_sort(recording);

@@ -38,7 +38,7 @@ static int run(struct mt_judge *judge, const struct mt_trial *trial, uint64_t ca
     return mt_trial_run(trial, card, result);
 }
 
-/* The request that failed; what follows it is told by the reach. */
+/* Return whether the request that failed is served; the reach says what follows it. */
 static bool is_served(const struct mt_judge *judge, const struct mt_trial_result *result)
 {
     return judge->rest && !judge->wants_all ? result->reach >= MT_REACH_REQUEST : result->fits;
@@ -72,13 +72,14 @@ int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,
                      struct mt_judgement *judgement)
 {
     struct mt_trial trial = judge->trial;
-    *judgement = (struct mt_judgement){.is_replayed = judge->is_exact && !conf->async};
+    *judgement =
+        (struct mt_judgement){.is_replayed = judge->is_exact && !conf->async, .has_bound = true};
     trial.conf = *conf;
     uint64_t off = judgement->is_replayed ? 0 : mt_to_uint64((double)judge->card * MODEL_ERROR);
     return try(judge, &trial, off, judgement);
 }
 
-/* A trial of edited requests, which are the caller's to free; conf NULL: with the recorded
+/* Make a trial of edited requests, which are the caller's to free; conf NULL: with the recorded
  * settings. */
 static int edit_trial(const struct mt_judge *judge, const struct mt_edits *edits,
                       const struct mt_alloc_conf *conf, struct mt_trial *trial,
@@ -102,7 +103,8 @@ static int try_edits(struct mt_judge *judge, const struct mt_edits *edits,
     struct mt_request *request;
     int rc = edit_trial(judge, edits, conf, &trial, &request);
     double off = (double)judge->live * error / 1000 + (double)judge->unused * UNUSED_ERROR;
-    if (judge->rest && judge->wants_all && off < (double)judge->live * CUT_ERROR)
+    bool is_rough = (judge->rest && judge->wants_all) || edits->guesses & MT_GUESS_PRODUCTS;
+    if (is_rough && off < (double)judge->live * CUT_ERROR)
         off = (double)judge->live * CUT_ERROR;
     if (!judge->is_exact && off < (double)judge->card * MODEL_ERROR)
         off = (double)judge->card * MODEL_ERROR;
@@ -124,6 +126,7 @@ static int try_guess(struct mt_judge *judge, const char *name, const struct mt_a
         rc = mt_change_apply(&edits, name, &change);
     if (!rc)
         rc = try_edits(judge, &edits, conf, change.error, judgement);
+    judgement->has_bound = !(edits.guesses & MT_NO_BOUND);
     judgement->why_not = rc == -ENOENT ? change.why_not : NULL;
     judgement->operators = change.operators;
     *guesses = edits.guesses;

@@ -29,6 +29,7 @@ struct mt_judgement {
     enum mt_served served;
     enum mt_reach reach; /* with a rest: how far the run comes on any card that was tried */
     bool is_replayed;    /* the program's own requests; else modelled */
+    bool has_bound;      /* of a change */
     unsigned error;      /* per thousand of the card that it holds within, as far as is known */
     struct mt_trial_result at; /* on the card itself, where `served` is not MT_SERVED_NO */
     const char *why_not;       /* why the change cannot be modelled; NULL: it is */
@@ -39,18 +40,18 @@ struct mt_judgement {
  * -EINVAL where it refuses the recorded settings. */
 int mt_judge_settings(struct mt_judge *judge, const struct mt_definitions *definitions);
 
-/* Instead of the recorded ones. 0 or -ENOMEM. */
+/* Judge a setting instead of the recorded ones. 0 or -ENOMEM. */
 int mt_judge_setting(struct mt_judge *judge, const struct mt_alloc_conf *conf,
                      struct mt_judgement *judgement);
 
-/* A change by its name, with settings (NULL: the recorded ones). Of what the trace does not tell
- * every case is tried: only what holds in all of them is known. 0, -ENOMEM; -EINVAL: no such
+/* Judge a change by its name, with settings (NULL: the recorded ones). Every case that the trace
+ * leaves open is tried: only what holds in all of them is known. 0, -ENOMEM; -EINVAL: no such
  * change. */
 int mt_judge_change(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
                     struct mt_judgement *judgement);
 
-/* The smallest card on which the requests are served with a change ("": none), from the judge's
- * card to 16 times that, to within 2 MiB; 0: none is. 0 or a negative errno. */
+/* Find the smallest card on which the requests are served with a change ("": none), from the
+ * judge's card to 16 times that, to within 2 MiB; 0: none is. 0 or a negative errno. */
 int mt_judge_card(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
                   uint64_t *enough);
 

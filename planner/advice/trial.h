@@ -32,15 +32,16 @@ struct mt_trial_result {
                                others' */
 };
 
-/* On a card of `total` bytes. 0 or -ENOMEM; -EINVAL: PyTorch could not have got such requests. */
+/* Run the requests on a card of `total` bytes. 0 or -ENOMEM; -EINVAL: PyTorch could not have got
+ * such requests. */
 int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_result *result);
 
-/* The smallest card on which the last request is served, to within 2 MiB and from `total` up to
- * double that; 0: none is. 0 or a negative errno. */
+/* Find the smallest card on which the last request is served, to within 2 MiB and from `total` up
+ * to double that; 0: none is. 0 or a negative errno. */
 int mt_trial_card(const struct mt_trial *trial, uint64_t total, uint64_t *enough);
 
-/* The requests of edited lives, up to `event`: where neither a block's size nor its life is edited,
- * what the program asked for. *request is to be freed. 0 or -ENOMEM. */
+/* Make the requests of edited lives, up to `event`: where neither a block's size nor its life is
+ * edited, what the program asked for. *request is to be freed. 0 or -ENOMEM. */
 int mt_trial_edited(const struct mt_asked *asked, const struct mt_edits *edits, uint64_t event,
                     struct mt_request **request, size_t *n);
 

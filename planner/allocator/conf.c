@@ -68,7 +68,7 @@ static int cut(struct words *words, const char *text)
     return 0;
 }
 
-/* The next word; NULL: there is none. */
+/* Return the next word; NULL: there is none. */
 static const char *next(struct words *words)
 {
     return words->at < words->count ? words->word[words->at++] : NULL;
@@ -79,7 +79,7 @@ static bool comes(const struct words *words, const char *what)
     return words->at < words->count && !strcmp(words->word[words->at], what);
 }
 
-/* Newer releases only look that there is a word. */
+/* Read a separator. Newer releases only look that there is a word. */
 static int separator(struct words *words, const char *what)
 {
     const char *word = next(words);
@@ -90,7 +90,8 @@ static int separator(struct words *words, const char *what)
     return 0;
 }
 
-/* Like std::stoi and std::stoull: what follows the digits is ignored, and minus wraps around. */
+/* Read a number. Like std::stoi and std::stoull: what follows the digits is ignored, and minus
+ * wraps around. */
 static int number_of(struct words *words, const char *what, const char *word, uint64_t *number)
 {
     char *end;
@@ -163,7 +164,7 @@ static int read_megabytes(struct words *words, const char *what, uint64_t least,
     return 0;
 }
 
-/* The least value of what is held against the size of large segments. */
+/* Return the least value of what is held against the size of large segments. */
 static uint64_t least_split(const struct words *words, const struct mt_alloc_conf *conf)
 {
     return conf->large_segment_size / mb + words->strict;
@@ -241,7 +242,7 @@ static int read_backend(struct words *words, struct mt_alloc_conf *conf)
     return 0;
 }
 
-/* A fraction of the card, or GiB: "0.5", "40G". PyTorch ignores others; we say so. */
+/* Read a fraction of the card, or GiB: "0.5", "40G". PyTorch ignores others; we say so. */
 static int read_reserve(struct words *words, struct mt_alloc_conf *conf)
 {
     const char *word;
@@ -266,7 +267,7 @@ static bool is_power(uint64_t number)
     return number && !(number & (number - 1));
 }
 
-/* One "256:4" of the list: the interval that begins at 256 MiB has 4 divisions. */
+/* Read one "256:4" of the list: the interval that begins at 256 MiB has 4 divisions. */
 static int read_interval(struct words *words, struct mt_alloc_conf *conf, unsigned *last,
                          bool *is_first)
 {
@@ -385,7 +386,7 @@ static const struct key *key_of(const char *name)
     return NULL;
 }
 
-/* The other sizes are held against this one, wherever it stands. */
+/* Read the large segment's size. The other sizes are held against this one, wherever it stands. */
 static int read_large_segment_first(struct words *words, struct mt_alloc_conf *conf)
 {
     int error = 0;

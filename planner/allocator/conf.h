@@ -7,7 +7,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "releases.h"
+/* What releases of PyTorch do differently in their allocator: one table. */
+
+/* A release by its two numbers: 2.6 is {2, 6}. */
+struct mt_torch_release {
+    unsigned major, minor;
+};
+
+/* The columns of the table: what a release has, or does. A new one is a line here and a row there.
+ */
+enum mt_torch_change {
+    MT_HAS_EXPANDABLE, /* expandable_segments */
+    /* roundup_power2_divisions has intervals without divisions; and the sizes of an interval with
+     * one are rounded to 512 bytes, which were not rounded at all before */
+    MT_HAS_ROUNDUP_0,
+    MT_EXPANDS_PRIVATE,    /* private pools have expandable segments too */
+    MT_HAS_MAX_NON_SPLIT,  /* max_non_split_rounding_mb */
+    MT_HAS_RECORD_REUSE,   /* graph_capture_record_stream_reuse */
+    MT_HAS_CONF_FRACTION,  /* per_process_memory_fraction in the settings */
+    MT_HAS_LARGE_SEGMENT,  /* large_segment_size_mb */
+    MT_HAS_THROW_ON_OOM,   /* throw_on_cudamalloc_oom */
+    MT_HAS_RESERVE,        /* expandable_segments_reserve */
+    MT_HAS_ALLOC_CONF,     /* the variable PYTORCH_ALLOC_CONF, and another reader of the settings */
+    MT_FRACTION_1_IS_NONE, /* a memory fraction of 1 sets no limit */
+    MT_FREES_ONE_POOL,     /* empty_cache within a MemPool frees that pool only */
+    MT_CAPTURES_ONLY,      /* only captures, not each MemPool, hold frees of several streams back */
+    MT_FALLS_BACK_EARLY,   /* a pool for use on OOM is tried before the cache is freed */
+    MT_N_TORCH_CHANGES
+};
+
+/* Return whether the release has the change. Releases that are not in the table are as the one
+ * before them. */
+bool mt_torch_has(struct mt_torch_release release, enum mt_torch_change change);
+/* Read "2.6", "2.6.0+cu124" or "2.15.0a0": false if the text begins with no such two numbers. */
+bool mt_torch_read_release(const char *text, struct mt_torch_release *release);
+/* Return the newest variable from which the release reads its settings. */
+const char *mt_torch_variable(struct mt_torch_release release);
 
 enum { MT_ROUNDUP_INTERVALS = 16 }; /* of sizes from 1 MiB to 64 GiB, by powers of two */
 
@@ -41,10 +76,8 @@ void mt_alloc_conf_init(struct mt_alloc_conf *conf);
  */
 int mt_alloc_conf_read(struct mt_alloc_conf *conf, struct mt_torch_release release,
                        const char *text, struct mt_alloc_conf_error *error);
-/*
- * The settings as a text for PYTORCH_CUDA_ALLOC_CONF, "" for the default ones. Returns what it
- * takes without its NUL; at most `size` bytes are written, as snprintf does.
- */
+/* Write the settings as a text for PYTORCH_CUDA_ALLOC_CONF, "" for the default ones. Return what it
+ * takes without its NUL; at most `size` bytes are written, as snprintf does. */
 size_t mt_alloc_conf_write(const struct mt_alloc_conf *conf, char *text, size_t size);
 
 #endif

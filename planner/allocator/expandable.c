@@ -4,7 +4,7 @@
 #include "analyzer/support/to-integer.h"
 #include "inside.h"
 
-/* Memory is mapped in handles of this size. */
+/* Return a handle's size. Memory is mapped in handles of this size. */
 static uint64_t handle_size(const struct mt_allocator *allocator, const struct mt_alloc_side *side)
 {
     return side->is_small ? MT_SMALL_SEGMENT : allocator->conf.large_segment_size;
@@ -24,7 +24,7 @@ static bool has_addresses(const struct mt_alloc_block *block, uint64_t size)
     return bytes >= size;
 }
 
-/* The size of a new segment's addresses: whole handles. */
+/* Return the size of a new segment's addresses: whole handles. */
 static uint64_t addresses_of(const struct mt_allocator *allocator, const struct mt_alloc_side *side)
 {
     const struct mt_alloc_conf *conf = &allocator->conf;
@@ -55,7 +55,7 @@ static struct mt_alloc_block *new_segment(struct mt_allocator *allocator,
     return block;
 }
 
-/* The lowest addresses, free or unmapped, that have room; or a new segment's. */
+/* Find the lowest addresses, free or unmapped, that have room; or a new segment's. */
 static struct mt_alloc_block *find_addresses(struct mt_allocator *allocator,
                                              const struct mt_wanted *wanted)
 {
@@ -75,7 +75,7 @@ static struct mt_alloc_block *find_addresses(struct mt_allocator *allocator,
     return new_segment(allocator, wanted);
 }
 
-/* Maps handles behind the first `size` bytes of an unmapped block, which joins what is free beside
+/* Map handles behind the first `size` bytes of an unmapped block, which joins what is free beside
  * it. */
 static bool map(struct mt_allocator *allocator, struct mt_alloc_block *block, uint64_t size)
 {
@@ -136,7 +136,8 @@ bool mt_find_expandable(struct mt_allocator *allocator, struct mt_wanted *wanted
     return true;
 }
 
-/* A part of a free block that is no whole handle stays free, beside what is unmapped. */
+/* Keep the rest free. A part of a free block that is no whole handle stays free, beside what is
+ * unmapped. */
 static void keep_free(struct mt_allocator *allocator, struct mt_alloc_block *block, bool behind,
                       uint64_t size)
 {

@@ -7,7 +7,7 @@ static unsigned log2_of(uint64_t size)
     return 63 - (unsigned)__builtin_clzll(size);
 }
 
-/* roundup_power2_divisions of the interval that the size lies in. */
+/* Return roundup_power2_divisions of the interval that the size lies in. */
 static uint64_t divisions_of(const struct mt_allocator *allocator, uint64_t size)
 {
     int interval = (int)log2_of(size) - 20;
@@ -17,7 +17,7 @@ static uint64_t divisions_of(const struct mt_allocator *allocator, uint64_t size
     return allocator->conf.roundup[interval];
 }
 
-/* Up to the next division of the interval between two powers of two. */
+/* Round up to the next division of the interval between two powers of two. */
 static uint64_t to_division(uint64_t size, uint64_t divisions)
 {
     uint64_t power = UINT64_C(1) << log2_of(size), step = power >> log2_of(divisions);
@@ -58,7 +58,7 @@ static uint64_t expandable_size(const struct mt_alloc_block *block)
     return block->size + (after && after->state == MT_BLOCK_UNMAPPED ? after->size : 0);
 }
 
-/* An expandable block fits best by what it can grow to. */
+/* Find the best one. An expandable block fits best by what it can grow to. */
 static struct mt_alloc_block *best_expandable(const struct mt_free_set *set, struct mt_free_at at)
 {
     struct mt_alloc_block *block = mt_free_set_block(set, at);
@@ -75,7 +75,7 @@ static struct mt_alloc_block *best_expandable(const struct mt_free_set *set, str
     return block;
 }
 
-/* The next one that cudaMalloc gave; it is not asked whether the size is the best. */
+/* Return the next one that cudaMalloc gave; it is not asked whether the size is the best. */
 static struct mt_alloc_block *not_expandable(const struct mt_free_set *set, struct mt_free_at at)
 {
     struct mt_alloc_block *block;
@@ -127,7 +127,7 @@ static bool must_split(const struct mt_allocator *allocator, const struct mt_wan
     return wanted->size < allocator->conf.max_split_size && rest > MT_SMALL_SIZE;
 }
 
-/* The block's first `size` bytes become a block of their own; the rest stays what it was. */
+/* Cut the block: its first `size` bytes become a block of their own; the rest stays what it was. */
 static struct mt_alloc_block *cut(struct mt_allocator *allocator, struct mt_alloc_block *rest,
                                   uint64_t size)
 {

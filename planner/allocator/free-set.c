@@ -31,7 +31,8 @@ void mt_free_set_clear(struct mt_free_set *set)
     *set = (struct mt_free_set){0};
 }
 
-/* The first chunk whose last entry is not below the key; the number of chunks where all are. */
+/* Return the first chunk whose last entry is not below the key; the number of chunks where all are.
+ */
 static unsigned chunk_of(const struct mt_free_set *set, const struct mt_free_key *key)
 {
     return (unsigned)MT_LEADING(i, set->count, is_below(&set->last[i], key));
@@ -127,7 +128,7 @@ static void note_last(struct mt_free_set *set, unsigned at)
     set->last[at] = chunk->entry[chunk->count - 1].key;
 }
 
-/* Moves the upper half of a full chunk to a new one behind it. */
+/* Move the upper half of a full chunk to a new one behind it. */
 static bool halve(struct mt_free_set *set, unsigned at)
 {
     struct mt_free_chunk *low, *high;

@@ -29,16 +29,16 @@ struct mt_free_at {
 
 /* Free the memory; the set is empty then. A set of zeros is an empty one. */
 void mt_free_set_clear(struct mt_free_set *set);
-/* The first entry that is not below the key. */
+/* Return the first entry that is not below the key. */
 struct mt_free_at mt_free_set_from(const struct mt_free_set *set, struct mt_free_key key);
-/* NULL: the position is the end. */
+/* Return the block at a position; NULL: the position is the end. */
 struct mt_alloc_block *mt_free_set_block(const struct mt_free_set *set, struct mt_free_at at);
 struct mt_free_at mt_free_set_next(const struct mt_free_set *set, struct mt_free_at at);
-/* False: it is the first one; *at is then unchanged. */
+/* Go back by one. False: it is the first one; *at is then unchanged. */
 bool mt_free_set_back(const struct mt_free_set *set, struct mt_free_at *at);
-/* False: no memory. Positions are invalid then, as after a removal. */
+/* Put an entry in. False: no memory. Positions are invalid then, as after a removal. */
 bool mt_free_set_put(struct mt_free_set *set, struct mt_free_key key, struct mt_alloc_block *block);
-/* The entry must be there. */
+/* Remove an entry, which must be there. */
 void mt_free_set_take(struct mt_free_set *set, struct mt_free_key key);
 
 #endif

@@ -110,22 +110,22 @@ enum {
     MT_PAGE = 2 << 20, /* of the card */
 };
 
-/* blocks.c: block structs, and the sets that they are in */
+/* Make a block. blocks.c: block structs, and the sets that they are in. */
 struct mt_alloc_block *mt_block_new(struct mt_allocator *allocator, struct mt_alloc_side *side,
                                     uint16_t stream, uint64_t address, uint64_t size);
 void mt_block_drop(struct mt_allocator *allocator, struct mt_alloc_block *block);
 void mt_blocks_destroy(struct mt_allocator *allocator);
-/* The sets of a stream; NULL: no memory. */
+/* Return the sets of a stream; NULL: no memory. */
 struct mt_alloc_stream *mt_side_stream(struct mt_allocator *allocator, struct mt_alloc_side *side,
                                        uint16_t stream);
-/* Into the free or the unmapped ones of its stream, and out of them. */
+/* Put a block into the free or the unmapped ones of its stream; then, take it out of them. */
 void mt_block_put(struct mt_allocator *allocator, struct mt_alloc_block *block);
 void mt_block_take(struct mt_alloc_block *block);
 /* Join `other`, a neighbour or NULL, into `block` where both can be had; the size that was joined.
  */
 uint64_t mt_block_join(struct mt_allocator *allocator, struct mt_alloc_block *block,
                        struct mt_alloc_block *other);
-/* A block that is live becomes free. */
+/* Free a block that is live. */
 void mt_block_free(struct mt_allocator *allocator, struct mt_alloc_block *block);
 bool mt_block_list_add(struct mt_allocator *allocator, struct mt_block_list *list,
                        struct mt_alloc_block *block);
@@ -135,61 +135,60 @@ static inline bool mt_block_is_split(const struct mt_alloc_block *block)
     return block->before || block->after;
 }
 
-/* find.c */
+/* Round a size as PyTorch does. find.c */
 uint64_t mt_round_size(const struct mt_allocator *allocator, uint64_t size);
 uint64_t mt_segment_size(const struct mt_allocator *allocator, uint64_t size);
 bool mt_find_free(struct mt_allocator *allocator, struct mt_wanted *wanted);
-/* Cuts the block to the wanted size where the rules say so, and makes it live. */
+/* Cut the block to the wanted size where the rules say so, and makes it live. */
 struct mt_alloc_block *mt_take_found(struct mt_allocator *allocator, struct mt_wanted *wanted,
                                      uint64_t requested);
 
-/* segments.c */
+/* Return the card's free bytes. segments.c */
 uint64_t mt_card_free(const struct mt_allocator *allocator);
-/* throw_on_cudamalloc_oom: PyTorch does not even try, and frees no cache. */
+/* Return whether PyTorch does not even try, and frees no cache (throw_on_cudamalloc_oom). */
 bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted *wanted);
 bool mt_find_new(struct mt_allocator *allocator, struct mt_wanted *wanted);
 void mt_collect_garbage(struct mt_allocator *allocator);
 bool mt_release_oversize(struct mt_allocator *allocator, const struct mt_wanted *wanted);
 void mt_release_cached(struct mt_allocator *allocator, unsigned pool);
 
-/* expandable.c */
+/* Find an expandable block. expandable.c */
 bool mt_find_expandable(struct mt_allocator *allocator, struct mt_wanted *wanted);
 void mt_unmap_free(struct mt_allocator *allocator, struct mt_alloc_block *block);
 
-/* waits.c: frees that wait for streams */
+/* Record a use on another stream. waits.c: frees that wait for streams. */
 void mt_record_use(struct mt_allocator *allocator, struct mt_alloc_block *block, uint16_t stream);
 void mt_drop_uses(struct mt_alloc_block *block);
 void mt_wait_for_streams(struct mt_allocator *allocator, struct mt_alloc_block *block);
-/* The caller's free is complete. */
+/* Complete the caller's free. */
 void mt_wait_complete(struct mt_allocator *allocator, struct mt_alloc_block *block);
 /* Free the blocks whose waits are complete. */
 void mt_process_waits(struct mt_allocator *allocator);
-/* graph_capture_record_stream_reuse: within a capture, what is complete becomes free all the same.
- */
+/* Free what is complete also within a capture (graph_capture_record_stream_reuse). */
 void mt_process_captured(struct mt_allocator *allocator);
-/* And with its end, what no stream outside of it uses. */
+/* Free, with the capture's end, what no stream outside of it uses. */
 void mt_end_capture(struct mt_allocator *allocator, const struct mt_alloc_pool *pool);
 /* Wait for all; pool: NULL, or the blocks of that one only. */
 void mt_end_waits(struct mt_allocator *allocator, const struct mt_alloc_pool *pool);
-/* A capture holds waits and releases back. */
+/* Return whether a capture holds waits and releases back. */
 static inline bool mt_is_held_back(const struct mt_allocator *allocator)
 {
     return allocator->captures_only ? allocator->capturing : allocator->begun;
 }
 
-/* pools.c */
+/* Return a pool. pools.c */
 struct mt_alloc_pool *mt_pool(struct mt_allocator *allocator, unsigned number);
 int mt_pool_request(struct mt_allocator *allocator, const struct mt_request *request);
 void mt_pools_destroy(struct mt_allocator *allocator);
 void mt_pool_remove(struct mt_alloc_pool *pool);
 
-/* async.c: cudaMallocAsync; the same fields, without blocks of segments */
+/* Allocate as cudaMallocAsync does: the same fields, without blocks of segments. async.c */
 bool mt_async_allocate(struct mt_allocator *allocator, const struct mt_request *request);
 void mt_async_free(struct mt_allocator *allocator, struct mt_alloc_block *block);
 void mt_async_trim(struct mt_allocator *allocator);
 
 /* model.c */
-/* There was no memory for the request; `wanted`: bytes that CUDA was asked for. */
+/* Note that there was no memory for the request; `wanted`: bytes that CUDA was asked for. */
 void mt_note_oom(struct mt_allocator *allocator, const struct mt_request *request, uint64_t wanted);
 bool mt_set_number(struct mt_allocator *allocator, uint32_t number, struct mt_alloc_block *block);
 

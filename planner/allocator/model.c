@@ -58,7 +58,7 @@ void mt_note_oom(struct mt_allocator *allocator, const struct mt_request *reques
         .then = allocator->now};
 }
 
-/* MemPool(use_on_oom=True): what such a pool has free is for everybody, before memory runs out. */
+/* Give everybody what a pool of MemPool(use_on_oom=True) has free, before memory runs out. */
 static bool fall_back(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
     struct mt_wanted other = *wanted;
@@ -168,7 +168,8 @@ static int set_fraction(struct mt_allocator *allocator, uint64_t bits)
     return 0;
 }
 
-/* Three are as by default again where the text does not name them, all others stay as they are. */
+/* Set the settings: three are as by default again where the text does not name them, all others
+ * stay as they are. */
 static int set_conf(struct mt_allocator *allocator, uint64_t index)
 {
     struct mt_alloc_conf_error error;
@@ -197,7 +198,7 @@ static void empty_cache(struct mt_allocator *allocator, unsigned pool)
                           mt_torch_has(allocator->release, MT_FREES_ONE_POOL) ? pool : 0);
 }
 
-/* Everything but allocations. */
+/* Handle everything but allocations. */
 static int other_request(struct mt_allocator *allocator, const struct mt_request *request)
 {
     struct mt_alloc_block *block =

@@ -37,10 +37,8 @@ struct mt_allocator_card {
     size_t n_confs;
 };
 
-/*
- * NULL: no memory, or no such settings (async's are fine). Free it by mt_allocator_destroy. The
- * settings are copied.
- */
+/* Create an allocator. NULL: no memory, or no such settings (async's are fine). Free it by
+ * mt_allocator_destroy. The settings are copied. */
 struct mt_allocator *mt_allocator_create(const struct mt_alloc_conf *conf,
                                          struct mt_torch_release release,
                                          const struct mt_allocator_card *card);
@@ -50,18 +48,16 @@ void mt_allocator_destroy(struct mt_allocator *allocator);
 typedef void mt_allocator_watch(void *context, size_t index, const struct mt_request *request,
                                 const struct mt_allocator_state *now, bool out_of_memory);
 
-/*
- * Feeds `count` requests. Returns 0, or -EINVAL at a request that PyTorch could not have received
- * (a free of a block that is not there) and -ENOMEM; mt_allocator_fed says how many were taken. Out
- * of memory is no error: the program goes on without that block, and the state counts it.
- */
+/* Feed `count` requests. Return 0, or -EINVAL at a request that PyTorch could not have received (a
+ * free of a block that is not there) and -ENOMEM; mt_allocator_fed says how many were taken. Out of
+ * memory is no error: the program goes on without that block, and the state counts it. */
 int mt_allocator_feed(struct mt_allocator *allocator, const struct mt_request *requests,
                       size_t count);
-/* The same, with a call after each request. */
+/* Feed requests, with a call after each. */
 int mt_allocator_feed_watched(struct mt_allocator *allocator, const struct mt_request *requests,
                               size_t count, mt_allocator_watch *watch, void *context);
 
-/* Now; and each number's highest value so far (inactive_split: at any moment). */
+/* Return the state now; and each number's highest value so far (inactive_split: at any moment). */
 const struct mt_allocator_state *mt_allocator_now(const struct mt_allocator *allocator);
 const struct mt_allocator_state *mt_allocator_peak(const struct mt_allocator *allocator);
 /* Return how many requests were fed. */
@@ -77,7 +73,7 @@ struct mt_allocator_oom {
     struct mt_allocator_state then;
 };
 
-/* NULL: none did. */
+/* Return the state when memory ran out first; NULL: it never did. */
 const struct mt_allocator_oom *mt_allocator_first_oom(const struct mt_allocator *allocator);
 
 #endif

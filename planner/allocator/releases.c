@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "releases.h"
+#include "conf.h"
 
 #include <stdio.h>
 

@@ -15,7 +15,8 @@ uint64_t mt_card_free(const struct mt_allocator *allocator)
     return used < allocator->total ? allocator->total - used : 0;
 }
 
-/* Addresses rise with each segment and are not used again, as on the simulated card. */
+/* Allocate a segment. Addresses rise with each segment and are not used again, as on the simulated
+ * card. */
 static bool cuda_malloc(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
     uint64_t pages = whole_pages(wanted->segment);
@@ -39,7 +40,8 @@ static bool is_above(const struct mt_allocator *allocator, const struct mt_wante
     return wanted->segment > limit || allocator->now.reserved > limit - wanted->segment;
 }
 
-/* The fraction of the settings counts, where a program has set another since. */
+/* Return whether PyTorch rejects it. The fraction of the settings counts, where a program has set
+ * another since. */
 bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted *wanted)
 {
     const struct mt_alloc_conf *conf = &allocator->conf;
@@ -64,7 +66,7 @@ bool mt_find_new(struct mt_allocator *allocator, struct mt_wanted *wanted)
     return found;
 }
 
-/* A whole segment, which is free, goes back. */
+/* Release a whole segment, which is free. */
 static void release(struct mt_allocator *allocator, struct mt_alloc_block *block)
 {
     mt_block_take(block);
@@ -105,7 +107,7 @@ static void add_ages(const struct mt_free_set *set, struct ages *ages)
     }
 }
 
-/* Releases what is at least as old as the threshold; returns the bytes. */
+/* Release what is at least as old as the threshold; return the bytes. */
 static uint64_t collect(struct mt_allocator *allocator, struct mt_free_set *set, double threshold,
                         struct ages *ages)
 {
@@ -150,7 +152,7 @@ void mt_collect_garbage(struct mt_allocator *allocator)
 
 /* --- before it runs out of memory ------------------------------------------------------- */
 
-/* The largest ones, until `size` bytes are released. */
+/* Release the largest ones, until `size` bytes are released. */
 static bool release_largest(struct mt_allocator *allocator, struct mt_free_set *set, uint64_t size)
 {
     struct mt_free_key key = {UINT64_MAX, UINT64_MAX};
@@ -203,7 +205,7 @@ static void release_stream(struct mt_allocator *allocator, struct mt_free_set *s
     }
 }
 
-/* Unmapping adds and removes free blocks: those that are there now are unmapped. */
+/* Unmap the free blocks that are there now: unmapping adds and removes free blocks. */
 static void unmap_stream(struct mt_allocator *allocator, struct mt_free_set *set)
 {
     struct mt_block_list list = {0};

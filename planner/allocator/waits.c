@@ -84,8 +84,7 @@ static void wait_at_last(struct mt_allocator *allocator)
     allocator->deferred.count = 0;
 }
 
-/* Frees of the deferred ones those that are safe; or those of a pool that no other stream uses.
- */
+/* Free of the deferred ones those that are safe; or those of a pool that no other stream uses. */
 static void end_deferred(struct mt_allocator *allocator, const struct mt_alloc_pool *pool)
 {
     struct mt_block_list *deferred = &allocator->deferred;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/print/json.h"
-#include "answer-words.h"
+#include "answer.h"
 #include "remedies.h"
 
 static json_t *changes_json(const char *changes)
@@ -36,7 +36,8 @@ static json_t *way_json(const struct mt_plan_answer *answer, const struct mt_way
         "conf", way->has_conf ? mt_json_text(way->conf) : json_null(), "changes",
         changes_json(way->change), "fits", served_json(way->served), "how",
         way->is_replayed ? "replayed" : "modelled", "error_per_thousand",
-        answer->rest && !way->is_replayed ? json_null() : json_integer((json_int_t)way->error),
+        !way->is_replayed && (answer->rest || !way->error) ? json_null()
+                                                           : json_integer((json_int_t)way->error),
         "peak_reserved", mt_json_number(way->peak_reserved), "free", mt_json_number(way->free),
         "costs", words.costs, "price", mt_json_text(words.price), "operators_again",
         mt_json_number(way->operators), "through",

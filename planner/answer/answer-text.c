@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "answer-words.h"
+#include "answer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void put_wrapped(FILE *out, const struct mt_style *style, const char *tex
     mt_put_wrapped(out, text, WIDTH, style);
 }
 
-/* Later lines stand below the first one, which begins with `label`. */
+/* Put later lines stand below the first one, which begins with `label`. */
 static void put_below(FILE *out, const char *label, const char *text, const struct mt_style *style)
 {
     char *lines = NULL;
@@ -60,7 +60,7 @@ static void put_way(FILE *out, const struct mt_plan_answer *answer, size_t i,
         snprintf(how, sizeof how, "replayed to the request, modelled beyond");
     else if (way->is_replayed)
         snprintf(how, sizeof how, "replayed");
-    else if (answer->rest)
+    else if (answer->rest || !way->error)
         snprintf(how, sizeof how, "modelled");
     else
         snprintf(how, sizeof how, "modelled, within %u.%u %% of the card", way->error / 10,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "answer-words.h"
+#include "answer.h"
 #include "remedies.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static void add_setting(struct mt_way_words *words, const struct mt_plan_answer 
         snprintf(out, MT_WAY_TEXT, "unset %s", variable);
 }
 
-/* The price of one part, with the part of forward that runs again. */
+/* Add the price of one part, with the part of forward that runs again. */
 static void add_price(struct mt_way_words *words, const struct mt_plan_answer *answer,
                       const struct mt_way *way, const struct mt_remedy *remedy)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "answer.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "analyzer/support/to-integer.h"
 #include "remedies.h"
 
@@ -48,10 +49,7 @@ static bool is_spent(struct search *search)
 
 static int add(struct mt_plan_answer *answer, const struct mt_way *way)
 {
-    if (mt_grow(&answer->way, &answer->capacity, answer->n + 1, sizeof *answer->way))
-        return -ENOMEM;
-    answer->way[answer->n++] = *way;
-    return 0;
+    return MT_APPEND(answer->way, answer->capacity, answer->n, *way);
 }
 
 static struct mt_way way_of(const struct search *search, const char *change,
@@ -60,7 +58,7 @@ static struct mt_way way_of(const struct search *search, const char *change,
 {
     struct mt_way way = {.served = judgement->served,
                          .is_replayed = judgement->is_replayed,
-                         .error = judgement->error,
+                         .error = judgement->has_bound ? judgement->error : 0,
                          .peak_reserved = judgement->at.peak_reserved,
                          .free = free_of(search->answer->plan, judgement->at.most_used),
                          .operators = judgement->operators,
@@ -70,7 +68,7 @@ static struct mt_way way_of(const struct search *search, const char *change,
     return way;
 }
 
-/* Of settings with the same result the first is enough. */
+/* Return whether a setting is the first of those with the same result. */
 static bool is_new(const struct mt_plan_answer *answer, const struct mt_plan_setting *setting)
 {
     for (size_t i = 0; i < answer->n; i++)
@@ -101,7 +99,7 @@ static int judge_setting(struct search *search, const struct mt_plan_setting *se
     return mt_judge_setting(&search->judge, &conf, judgement);
 }
 
-/* As plan has them: what fits, and what reserves least, comes first. */
+/* Try the settings in plan's order: what fits, and what reserves least, comes first. */
 static int try_settings(struct search *search)
 {
     struct mt_plan_answer *answer = search->answer;
@@ -136,7 +134,7 @@ static void note_nearest(struct search *search, const char *change, uint64_t pea
              search->setting ? search->setting->conf : "");
 }
 
-/* A change, or two; alone, or with the best setting where that is not enough: *served says what
+/* Try a change, or two; alone, or with the best setting where that is not enough: *served says what
  * came of it alone then, and of both after. */
 static int try_change(struct search *search, const char *name, bool with_setting,
                       enum mt_served *served)
@@ -208,17 +206,9 @@ struct pair {
     int64_t saves;
 };
 
-static int cheapest_first(const void *left, const void *right)
-{
-    const struct pair *a = left, *b = right;
-    if (a->rank != b->rank)
-        return (a->rank > b->rank) - (a->rank < b->rank);
-    if (a->saves != b->saves)
-        return a->saves > b->saves ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+MT_ORDER(cheapest_first, struct pair, MT_RISING(rank) ?: MT_FALLING(saves) ?: MT_BY_TEXT(name))
 
-/* Changes come with what saves most first. */
+/* Find the pairs, with what saves most first. */
 static size_t find_pairs(const struct search *search, struct pair pair[PAIRED_MOST * PAIRED_MOST])
 {
     const struct mt_modelled *alone[PAIRED_MOST];
@@ -300,7 +290,7 @@ static bool is_two(const struct mt_way *way)
     return strchr(way->change, '+') || (way->has_conf && *way->change);
 }
 
-/* A setting with which PyTorch empties its cache costs time. */
+/* Return whether a setting costs no time: one with which PyTorch empties its cache does. */
 static bool is_free(const struct mt_way *way)
 {
     return !way->retries && mt_remedy_cost(way->change) == MT_COSTS_NOTHING;
@@ -312,28 +302,20 @@ static unsigned group_of(const struct mt_way *way)
     return way->served == MT_SERVED_YES ? group : group + 4;
 }
 
-/* Compare for qsort: what fits for certain comes before what may; what costs nothing, then
- * settings, changes, combinations. */
-static int cheaper(const void *left, const void *right)
+/* Return where a way stands in its group: what changes least first. */
+static unsigned rank_of(const struct mt_way *way)
 {
-    const struct mt_way *a = left, *b = right;
-    unsigned x = group_of(a), y = group_of(b);
-    if (x == y) {
-        x = mt_remedy_rank(a->change) + (a->has_conf && *a->change);
-        y = mt_remedy_rank(b->change) + (b->has_conf && *b->change);
-    }
-    if (x != y)
-        return (x > y) - (x < y);
-    if (a->operators != b->operators)
-        return a->operators < b->operators ? -1 : 1;
-    if (a->is_replayed != b->is_replayed)
-        return b->is_replayed - a->is_replayed;
-    if (a->free != b->free)
-        return a->free > b->free ? -1 : 1;
-    return strcmp(a->change, b->change);
+    return mt_remedy_rank(way->change) + (way->has_conf && *way->change);
 }
 
-/* The setting that reserves least but for the recorded one. */
+/* What fits for certain comes before what may; what costs nothing, then settings, changes,
+ * combinations. */
+MT_ORDER(cheaper, struct mt_way,
+         MT_COMPARE(group_of(a), group_of(b)) ?: MT_COMPARE(rank_of(a), rank_of(b))
+         ?: MT_RISING(operators) ?: MT_FALLING(is_replayed) ?: MT_FALLING(free)
+         ?: MT_BY_TEXT(change))
+
+/* Choose the setting that reserves least but for the recorded one. */
 static void choose_setting(struct search *search)
 {
     const struct mt_plan *plan = search->answer->plan;

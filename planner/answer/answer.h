@@ -22,7 +22,7 @@ struct mt_way {
     char change[MT_CHANGE_NAME]; /* "checkpoint:layers.*+optimizer:sgd"; "": none */
     enum mt_served served;       /* never MT_SERVED_NO */
     bool is_replayed;
-    unsigned error;               /* per thousand of the card that it holds within; 0: replayed */
+    unsigned error; /* per thousand of the card that it holds within; 0: replayed, or no bound */
     uint64_t peak_reserved, free; /* free: the least that is left of the card */
     uint64_t operators;           /* that are run again, over the whole trace */
     uint64_t retries; /* of CUDA's allocation, after the cache was freed; settings alone */
@@ -45,9 +45,9 @@ struct mt_plan_answer {
     bool is_cut;           /* not all combinations were tried */
 };
 
-/* cut: what would have followed, in the recording, too; NULL: the trace ends by itself. recording:
- * with what failed in it (mt_failed_add_all); changes: those to try, modelled; both NULL: only
- * settings. 0 or -ENOMEM; to be cleared in any case. */
+/* Make the answer. cut: what would have followed, in the recording, too; NULL: the trace ends by
+ * itself. recording: with what failed in it (mt_failed_add_all); changes: those to try, modelled;
+ * both NULL: only settings. 0 or -ENOMEM; to be cleared in any case. */
 int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
                    const struct mt_cut_run *cut, const struct mt_recording *recording,
                    const struct mt_modelled_changes *changes);
@@ -63,5 +63,21 @@ void mt_answer_text(const struct mt_plan_answer *answer, bool names_device, FILE
 
 /* Return the member `answer` of memtap-plan(1). */
 json_t *mt_answer_json(const struct mt_plan_answer *answer);
+
+/* What a way is in words, for people and for programs alike. */
+
+#define MT_WAY_ACTIONS (MT_CHANGE_PARTS + 1)
+#define MT_WAY_TEXT 400u
+
+/* What to do: a line to paste, and what to write into the program. */
+struct mt_way_words {
+    char action[MT_WAY_ACTIONS][MT_WAY_TEXT];
+    size_t n;
+    const char *costs; /* "nothing", "time", "cards", "exactness" */
+    char price[2 * MT_WAY_TEXT];
+};
+
+void mt_way_words(struct mt_way_words *words, const struct mt_plan_answer *answer,
+                  const struct mt_way *way);
 
 #endif

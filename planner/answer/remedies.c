@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remedies.h"
+#include "analyzer/findings/oom.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,10 +22,10 @@ static const struct mt_remedy remedies[] = {
     {"optimizer:adamw", MT_COSTS_NOTHING, "torch.optim.AdamW(...)", "nothing, if it is Adam now"},
     {"optimizer:adamw-for-loop", MT_COSTS_TIME, "torch.optim.AdamW(..., foreach=False)",
      "time: a step goes parameter by parameter"},
-    {"checkpoint:", MT_COSTS_TIME, "torch.utils.checkpoint.checkpoint(module, x, use_reentrant=False) for each call of %s",
-     "time: %s runs again in backward"},
     {"batch:", MT_COSTS_TIME, "a batch of %s the size, and gradients of as many more batches accumulated",
      "time: smaller batches, more of them"},
+    {"checkpoint:", MT_COSTS_TIME, "torch.utils.checkpoint.checkpoint(module, x, use_reentrant=False) for each call of %s",
+     "time: %s runs again in backward"},
     {"offload:activations", MT_COSTS_TIME, "with torch.autograd.graph.save_on_cpu(pin_memory=True): around forward",
      "time: what backward needs goes to the host and back"},
     {"offload:optimizer", MT_COSTS_TIME, "let the optimizer step on the CPU, with its state there",
@@ -99,7 +100,7 @@ void mt_remedy_text(char *out, size_t size, const char *change)
     const char *argument = strchr(change, ':'), *place = strstr(remedy->what, "%s");
     if (place)
         snprintf(out, size, "%.*s%s%s", (int)(place - remedy->what), remedy->what,
-                 argument ? argument + 1 : "", place + 2);
+                 argument ? mt_modules_words(argument + 1) : "", place + 2);
     else
         snprintf(out, size, "%s", remedy->what);
 }

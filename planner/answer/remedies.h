@@ -21,17 +21,17 @@ struct mt_remedy {
 /* Return what makes the change, by its name; never NULL. Rows are from the cheapest. */
 const struct mt_remedy *mt_remedy_of(const char *change);
 
-/* Of a combination's parts the dearest. */
+/* Return the cost of the dearest of a combination's parts. */
 enum mt_cost mt_remedy_cost(const char *changes);
 
-/* A number that is larger for what is dearer. */
+/* Return a number that is larger for what is dearer. */
 unsigned mt_remedy_rank(const char *changes);
 
 /* Write what to put into the program for one change. */
 void mt_remedy_text(char *out, size_t size, const char *change);
 
-/* The part of a combination at `changes`, into out: where the next one begins; NULL: it was the
- * last. */
+/* Copy the part of a combination at `changes`, into out: where the next one begins; NULL: it was
+ * the last. */
 const char *mt_next_change(const char *changes, char *out, size_t size);
 
 #endif

@@ -11,7 +11,7 @@ size_t mt_first_made(const struct mt_recording *recording, uint64_t event)
     return MT_LEADING(i, recording->n, recording->block[i].begin < event);
 }
 
-/* The stack that called the outermost module; 0: not known. */
+/* Return the stack that called the outermost module; 0: not known. */
 static uint32_t caller_of(const struct mt_recording *recording, const struct mt_module_call *call)
 {
     size_t i = mt_first_made(recording, call->forward);
@@ -46,9 +46,8 @@ int mt_call_lines_find(struct mt_call_lines *lines, const struct mt_module_calls
         uint32_t stack = calls->call[i].backward ? caller_of(recording, &calls->call[i]) : 0;
         if (!stack || lines->n == LINES_MOST || has(lines, stack))
             continue;
-        if (mt_grow(&lines->stack, &lines->capacity, lines->n + 1, sizeof *lines->stack))
+        if (MT_APPEND(lines->stack, lines->capacity, lines->n, stack))
             return -ENOMEM;
-        lines->stack[lines->n++] = stack;
     }
     return 0;
 }

@@ -108,7 +108,7 @@ static uint64_t last_save(const struct mt_recording *recording, const struct mt_
     return last;
 }
 
-/* A moment in the recomputation, for one in forward. */
+/* Return a moment in the recomputation, for one in forward. */
 static uint64_t again(const struct mt_module_call *call, uint64_t event)
 {
     uint64_t length = call->forward_end - call->forward + 2, place = event - call->forward + 1;
@@ -126,11 +126,12 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
     for (size_t i = mt_first_made(recording, call->forward);
          i < recording->n && recording->block[i].begin < call->forward_end; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
-        if (!may_go(block))
-            continue;
         bool lives_on = block->end > call->forward_end;
+        bool is_scratch = block->category == MT_CATEGORY_WORKSPACE && !lives_on;
+        if (!may_go(block) && !is_scratch)
+            continue;
         bool is_saved = block->saved && block->saved < call->forward_end;
-        change->operators += call->backward && block->begin <= last;
+        change->operators += call->backward && block->begin <= last && !is_scratch;
         if (block->begin > last || (lives_on && !is_saved))
             continue; /* it is not made again: nobody saved anything after it */
         uint64_t end = lives_on ? edits->block[i].end : again(call, block->end);
@@ -144,14 +145,14 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
     }
 }
 
-/* The call that is at work at a moment of forward; NULL: none. */
+/* Return the call that is at work at a moment of forward; NULL: none. */
 static const struct mt_module_call *call_at(const struct mt_module_calls *calls, uint64_t event)
 {
     size_t low = MT_LEADING(i, calls->n, calls->call[i].forward <= event);
     return low && event < calls->call[low - 1].forward_end ? &calls->call[low - 1] : NULL;
 }
 
-/* Copies that were saved for backward go with what they are copies of. */
+/* Recompute what was added: copies that were saved for backward go with what they are copies of. */
 static void recompute_added(struct checkpoint *checkpoint)
 {
     struct mt_edits *edits = checkpoint->edits;
@@ -176,7 +177,7 @@ static bool is_in_force(const struct mt_recording *recording, const struct mt_mo
            mt_is_checkpointed(recording, recording->block[i].stack);
 }
 
-/* Programs often checkpoint in training only. */
+/* Return whether the pass is left alone: programs often checkpoint in training only. */
 static bool is_left_alone(const struct checkpoint *checkpoint, const struct mt_module_call *call)
 {
     struct mt_edits *edits = checkpoint->edits;

@@ -4,7 +4,10 @@
 #include "analyzer/support/search.h"
 #include "kinds.h"
 
-/* The first step that ends after the event; NULL: none does. */
+#include <stdlib.h>
+#include <string.h>
+
+/* Return the first step that ends after the event; NULL: none does. */
 static const struct mt_recorded_step *step_after(const struct mt_recording *recording,
                                                  uint64_t event)
 {
@@ -76,8 +79,41 @@ bool mt_outlives_step(const struct mt_recording *recording, const struct mt_reco
     return own && own->end < block->end;
 }
 
-/* A block may outlive its own iteration's step: the program prints the loss, or its variable still
- * has the data. It ends with the next step. What the first iteration makes is left alone. */
+/* Return whether the program holds what was saved: backward is done with it, and it was freed
+ * later. */
+static bool is_held(const struct mt_recording *recording, const struct mt_recorded_block *block,
+                    uint64_t done)
+{
+    const struct mt_turn *next = mt_turn_after(recording, block->end);
+    size_t at = next ? (size_t)(next - recording->turn) : recording->n_turns;
+    return done < block->end && block->end != MT_EVER && at &&
+           recording->turn[at - 1].phase != MT_PHASE_BACKWARD;
+}
+
+bool *mt_held_by_program(const struct mt_recording *recording)
+{
+    bool *is_held_one = calloc(recording->n + 1, sizeof *is_held_one);
+    uint64_t held = 0, all = 0;
+    for (size_t i = 0; is_held_one && i < recording->n_nodes; i++) {
+        const struct mt_recorded_node *node = &recording->node[i];
+        for (uint32_t j = 0; node->end && j < node->n_saves; j++) {
+            const struct mt_recorded_block *block = mt_node_saved(recording, node, j);
+            if (!block || mt_is_of_model(block))
+                continue;
+            size_t at = (size_t)(block - recording->block);
+            is_held_one[at] = is_held(recording, block, node->end);
+            all += block->size;
+            held += is_held_one[at] ? block->size : 0;
+        }
+    }
+    if (held > all / 2) /* the graph is: retain_graph=True */
+        memset(is_held_one, 0, recording->n * sizeof *is_held_one);
+    return is_held_one;
+}
+
+/* Free everything with the iteration. A block may outlive its own iteration's step: the program
+ * prints the loss, or its variable still has the data. It ends with the next step. What the first
+ * iteration makes is left alone. */
 int mt_change_keep_nothing(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
 {
     const struct mt_recording *recording = edits->recording;

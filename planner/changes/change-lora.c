@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LoRA: adapters beside the linear layers of all layers that are numbered; nothing else is trained.
+ * Their products take a library's workspace as others do.
  */
 #include "analyzer/support/to-integer.h"
 #include "kinds.h"
@@ -10,13 +11,15 @@
 #include <string.h>
 
 #define RANK_MOST 65536u
+#define AT_ONCE 4u /* events: what a call makes and frees */
 
 struct lora {
     struct mt_edits *edits;
     uint64_t rank;
-    double states;   /* bytes of state for a byte of parameters */
-    double adapters; /* bytes of them */
-    bool *is_linear; /* by block */
+    double states;      /* bytes of state for a byte of parameters */
+    double adapters;    /* bytes of them */
+    uint64_t workspace; /* bytes: the largest that a product took while it ran */
+    bool *is_linear;    /* by block */
 };
 
 static bool is_product(const struct mt_recording *recording, uint32_t name)
@@ -26,7 +29,7 @@ static bool is_product(const struct mt_recording *recording, uint32_t name)
            strstr(text, "LinearBackward");
 }
 
-/* Weights are what products save that is a parameter. */
+/* Find the linear layers: weights are what products save that is a parameter. */
 static void find_linear(struct lora *lora)
 {
     const struct mt_recording *recording = lora->edits->recording;
@@ -44,7 +47,7 @@ static void find_linear(struct lora *lora)
     }
 }
 
-/* By what an optimizer keeps now. */
+/* Return the states by what an optimizer keeps now. */
 static double states_of(const struct mt_recording *recording)
 {
     uint64_t parameters = 0, states = 0;
@@ -59,7 +62,20 @@ static double states_of(const struct mt_recording *recording)
     return parameters ? (double)states / (double)parameters : 0;
 }
 
-/* Of a weight that is about as long as it is wide. */
+/* Return the largest workspace that was handed out and given back at once. */
+static uint64_t workspace_of(const struct mt_recording *recording)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (block->category == MT_CATEGORY_WORKSPACE && block->end <= block->begin + AT_ONCE &&
+            block->size > most)
+            most = block->size;
+    }
+    return most;
+}
+
+/* Add the adapters of a weight that is about as long as it is wide. */
 static void add_adapters(struct lora *lora)
 {
     const struct mt_recording *recording = lora->edits->recording;
@@ -80,7 +96,8 @@ static void add_adapters(struct lora *lora)
     }
 }
 
-/* The first layer's weight is not saved: nobody asks for the gradient of its input. */
+/* Return whether a layer is adapted. The first layer's weight is not saved: nobody asks for the
+ * gradient of its input. */
 static bool is_adapted(const struct lora *lora, const struct mt_recorded_node *node)
 {
     const struct mt_recording *recording = lora->edits->recording;
@@ -107,7 +124,8 @@ static uint64_t between(const struct lora *lora, const struct mt_recorded_node *
     return (uint64_t)(rows * (double)lora->rank * width);
 }
 
-/* The adapter's product is as large as the layer's own, and is added to it; so is its gradient. */
+/* Add the adapter's products: as large as the layer's own, to which it is added; so is its
+ * gradient. */
 static void add_products(struct lora *lora)
 {
     const struct mt_recording *recording = lora->edits->recording;
@@ -122,6 +140,7 @@ static void add_products(struct lora *lora)
                         mt_moment_of(node->end ? node->end : node->made + 1),
                         between(lora, node, output) * now / output->size);
         mt_edits_add(lora->edits, made + 1, made + 3, now);
+        mt_edits_add(lora->edits, made + 1, made + 2, lora->workspace);
         mt_edits_add(lora->edits, made + 2, made + 3, now);
         if (node->begin)
             mt_edits_add(lora->edits, mt_moment_of(node->begin) - 3, mt_moment_of(node->begin) - 1,
@@ -224,6 +243,7 @@ int mt_change_lora(struct mt_edits *edits, const char *argument, struct mt_model
         return -ENOMEM;
     find_linear(&lora);
     lora.states = states_of(recording);
+    lora.workspace = workspace_of(recording);
     int rc = end_unsaved(&lora);
     add_adapters(&lora);
     add_gradients(&lora);

@@ -2,17 +2,36 @@
 /* Memory of the host's instead of the card's: for an optimizer, for parameters, for activations. */
 #include "kinds.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* As torch.autograd.graph.save_on_cpu does: what is saved comes back while its node runs, the
- * weights that are saved likewise. */
-static void offload_saved(struct mt_edits *edits)
+/* Return when a node that ran is done with what it saved: as it gives the first of it up, else as
+ * it ends. The engine may add up gradients in between. */
+static uint64_t release_of(const struct mt_recording *recording,
+                           const struct mt_recorded_node *node)
+{
+    uint64_t release = node->end ? node->end : node->begin + 1,
+             sum = mt_sum_begins(recording, node);
+    release = sum < release ? sum : release;
+    for (uint32_t i = 0; i < node->n_saves; i++) {
+        const struct mt_recorded_block *block = mt_node_saved(recording, node, i);
+        if (block && block->end > node->begin && block->end < release)
+            release = block->end;
+    }
+    return release;
+}
+
+/* Offload as torch.autograd.graph.save_on_cpu does: what is saved comes back while its node runs,
+ * the weights that are saved likewise. */
+static int offload_saved(struct mt_edits *edits)
 {
     const struct mt_recording *recording = edits->recording;
-    for (size_t i = 0; i < recording->n; i++) {
+    bool *is_held = mt_held_by_program(recording);
+    for (size_t i = 0; is_held && i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
-        bool is_saved = block->saved && (block->category == MT_CATEGORY_ACTIVATIONS ||
-                                         block->category == MT_CATEGORY_INPUTS);
+        bool is_saved =
+            block->saved && !is_held[i] &&
+            (block->category == MT_CATEGORY_ACTIVATIONS || block->category == MT_CATEGORY_INPUTS);
         const struct mt_turn *turn = is_saved ? mt_turn_after(recording, block->saved) : NULL;
         if (turn && mt_moment_of(turn->event) < edits->block[i].end)
             edits->block[i].end = mt_moment_of(turn->event);
@@ -23,10 +42,12 @@ static void offload_saved(struct mt_edits *edits)
             const struct mt_recorded_block *block = mt_node_saved(recording, node, j);
             if (block)
                 mt_edits_add(edits, mt_moment_of(node->begin) + 1,
-                             mt_moment_of(node->end ? node->end : node->begin + 1),
-                             edits->block[block - recording->block].size);
+                             mt_moment_of(release_of(recording, node)),
+                             mt_saved_bytes(edits, node, block));
         }
     }
+    free(is_held);
+    return is_held ? edits->rc : -ENOMEM;
 }
 
 int mt_change_offload(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
@@ -35,8 +56,7 @@ int mt_change_offload(struct mt_edits *edits, const char *argument, struct mt_mo
         return mt_offload_parameters(edits, change);
     if (!strcmp(argument, "activations")) {
         change->why_not = edits->recording->n_saves ? NULL : "nothing was saved for a backward";
-        offload_saved(edits);
-        return change->why_not ? -ENOENT : edits->rc;
+        return change->why_not ? -ENOENT : offload_saved(edits);
     }
     if (strcmp(argument, "optimizer") != 0)
         return -EINVAL;

@@ -132,7 +132,7 @@ static void add_step(struct mt_edits *edits, const struct optimizer *optimizer,
     }
 }
 
-/* The first step that begins after the event; NULL: none does. */
+/* Return the first step that begins after the event; NULL: none does. */
 static const struct mt_recorded_step *first_step(const struct mt_recording *recording,
                                                  uint64_t event)
 {

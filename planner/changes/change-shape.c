@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A smaller batch, or a shorter sequence: what is neither the model's nor the optimizer's shrinks.
  */
+#include "analyzer/support/median.h"
 #include "kinds.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int by_size(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* The sizes of all parameters, in order. NULL: no memory. */
+/* Return the sizes of all parameters, in order. NULL: no memory. */
 static uint64_t *parameter_sizes(const struct mt_recording *recording, size_t *n)
 {
     uint64_t *sizes = calloc(recording->n + 1, sizeof *sizes);
@@ -20,8 +16,7 @@ static uint64_t *parameter_sizes(const struct mt_recording *recording, size_t *n
     for (size_t i = 0; sizes && i < recording->n; i++)
         if (recording->block[i].category == MT_CATEGORY_PARAMETERS)
             sizes[(*n)++] = recording->block[i].size;
-    if (*n)
-        qsort(sizes, *n, sizeof *sizes, by_size);
+    mt_sort_sizes(sizes, *n);
     return sizes;
 }
 
@@ -32,7 +27,7 @@ static bool is_of_batch(const struct mt_recorded_block *block, const uint64_t *s
 {
     if (mt_is_of_model(block) || block->is_addend)
         return false;
-    bool is_model_sized = n && bsearch(&block->size, sizes, n, sizeof *sizes, by_size);
+    bool is_model_sized = n && bsearch(&block->size, sizes, n, sizeof *sizes, mt_by_value);
     return !is_model_sized || block->phase == MT_PHASE_BACKWARD ||
            block->category == MT_CATEGORY_ACTIVATIONS || block->category == MT_CATEGORY_INPUTS;
 }
@@ -51,9 +46,11 @@ struct scores {
     struct mt_score {
         const char *path;
         uint64_t elements;
+        uint64_t rows; /* bytes of the newest output before it that has a row for each position */
     } *of;
     size_t n;
-    uint8_t *growth; /* enum growth, by block */
+    bool is_square, is_linear; /* as two lengths of the recording show; neither: there is one */
+    uint8_t *growth;           /* enum growth, by block */
     uint8_t
         *seen; /* by name of a node: 1 << enum growth of its outputs that are as large as scores */
 };
@@ -69,19 +66,54 @@ static uint64_t elements_of(const struct mt_recorded_block *block)
     return block->size / mt_recorded_width(block);
 }
 
+static bool is_by_rows(const char *name)
+{
+    for (size_t i = 0; i < sizeof by_rows / sizeof *by_rows; i++)
+        if (strstr(name, by_rows[i]))
+            return true;
+    return false;
+}
+
+/* Compare two softmaxes of one module, in iterations of unlike length. Within windows, or beside a
+ * fixed number of rows, scores grow as rows do. */
+static void compare_lengths(struct scores *scores, const struct mt_score *one,
+                            const struct mt_score *other)
+{
+    if (!one->rows || !other->rows || one->rows == other->rows)
+        return;
+    double rows = (double)one->rows / (double)other->rows;
+    double grown = (double)one->elements / (double)other->elements;
+    bool is_linear = fabs(grown - rows) < fabs(grown - rows * rows);
+    scores->is_linear |= is_linear;
+    scores->is_square |= !is_linear;
+}
+
+static void note_scores(struct scores *scores, const struct mt_score *score)
+{
+    bool is_known = false;
+    for (size_t i = 0; i < scores->n; i++) {
+        if (strcmp(scores->of[i].path, score->path) != 0)
+            continue;
+        is_known |= scores->of[i].elements == score->elements;
+        compare_lengths(scores, score, &scores->of[i]);
+    }
+    if (!is_known)
+        scores->of[scores->n++] = *score;
+}
+
 static void find_scores(struct scores *scores, const struct mt_recording *recording)
 {
+    uint64_t rows = 0;
     for (size_t i = 0; i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
-        if (!is_softmax(recording, block->output_of))
+        if (!block->output_of)
             continue;
-        struct mt_score score = {mt_recorded_module(recording, block->module), elements_of(block)};
-        size_t j = 0;
-        while (j < scores->n && (scores->of[j].elements != score.elements ||
-                                 strcmp(scores->of[j].path, score.path) != 0))
-            j++;
-        if (j == scores->n)
-            scores->of[scores->n++] = score;
+        if (is_by_rows(mt_string(recording->definitions, block->output_of)))
+            rows = block->size;
+        struct mt_score score = {mt_recorded_module(recording, block->module), elements_of(block),
+                                 rows};
+        if (is_softmax(recording, block->output_of))
+            note_scores(scores, &score);
     }
 }
 
@@ -106,14 +138,6 @@ static bool is_as_scores(const struct scores *scores, const struct mt_recording 
         if (is_equal && is_part_of(path, scores->of[i].path))
             return true;
     }
-    return false;
-}
-
-static bool is_by_rows(const char *name)
-{
-    for (size_t i = 0; i < sizeof by_rows / sizeof *by_rows; i++)
-        if (strstr(name, by_rows[i]))
-            return true;
     return false;
 }
 
@@ -154,7 +178,8 @@ static void find_growth(struct scores *scores, const struct mt_recording *record
     }
 }
 
-/* In backward the node that makes a gradient tells, if all of its name are alike. */
+/* Return how a block grows. In backward the node that makes a gradient tells, if all of its name
+ * are alike. */
 static enum growth growth_at(const struct scores *scores, const struct mt_recording *recording,
                              size_t i)
 {
@@ -183,16 +208,18 @@ static int read_scores(struct scores *scores, const struct mt_recording *recordi
     return 0;
 }
 
-/* The part of a block's bytes that stay. What may be scores or not is a guess. */
+/* Return the part of a block's bytes that stay. What may be scores or not is a guess, and with one
+ * length so is how they grow. */
 static double part_of(struct mt_edits *edits, const struct scores *scores, size_t i, double part)
 {
     enum growth growth = scores->n ? growth_at(scores, edits->recording, i) : GROWTH_LINEAR;
-    if (growth == GROWTH_UNKNOWN)
-        edits->guesses |= MT_GUESS_SCORES;
-    return growth == GROWTH_SQUARE ||
-                   (growth == GROWTH_UNKNOWN && !(edits->without & MT_GUESS_SCORES))
-               ? part * part
-               : part;
+    bool is_known = scores->is_square != scores->is_linear;
+    if (growth == GROWTH_LINEAR || (is_known && scores->is_linear))
+        return part;
+    if (growth == GROWTH_SQUARE && is_known)
+        return part * part;
+    edits->guesses |= MT_GUESS_SCORES;
+    return edits->without & MT_GUESS_SCORES ? part : part * part;
 }
 
 /* Return which guess it is that the block is of the batch; 0: none. */
@@ -233,7 +260,7 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
     return rc;
 }
 
-/* Without a model nothing tells what is for the batch. */
+/* Change the shape; without a model nothing says what is for the batch. */
 static int change_shape(struct mt_edits *edits, const char *argument, struct mt_modelled *change,
                         bool is_sequence)
 {
@@ -243,7 +270,10 @@ static int change_shape(struct mt_edits *edits, const char *argument, struct mt_
         i++;
     if (part <= 0)
         return -EINVAL;
-    change->why_not = i < edits->recording->n ? NULL : "no forward of a model was recorded";
+    change->why_not = i >= edits->recording->n ? "no forward of a model was recorded"
+                      : is_sequence && mt_multiplies_freely(edits->recording)
+                          ? "activations are multiplied with each other: how they grow is not known"
+                          : NULL;
     return change->why_not ? -ENOENT : scale(edits, part, is_sequence);
 }
 

@@ -11,14 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int larger_first(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a < b) - (a > b);
-}
+MT_ORDER(larger_first, uint64_t, MT_COMPARE(*b, *a))
 
-/* The largest part that a rank has if each gets whole parameters, the largest first, always the one
- * that has least so far. 0: no memory. */
+/* Return the largest part that a rank has if each gets whole parameters, the largest first, always
+ * the one that has least so far. 0: no memory. */
 static double largest_share(const struct mt_recording *recording, uint64_t ranks)
 {
     uint64_t *size = calloc(recording->n + 1, sizeof *size), *has = calloc(ranks, sizeof *has);
@@ -64,7 +60,7 @@ static bool has_buckets(const struct mt_recording *recording)
     return false;
 }
 
-/* A program that is not under DDP yet gets its buckets: as much as all gradients, from the first
+/* Add the buckets of a program that is not under DDP yet: as much as all gradients, from the first
  * forward on. */
 static void add_buckets(struct mt_edits *edits)
 {
@@ -126,7 +122,7 @@ static uint64_t part(const struct sharding *sharding, uint64_t bytes)
     return mt_block_of((bytes + sharding->ranks - 1) / sharding->ranks);
 }
 
-/* Among those in the order of backward, the last one that began by then. */
+/* Return, among those in the order of backward, the last one that began by then. */
 static size_t begun_by(const struct sharding *sharding, uint64_t event)
 {
     return MT_LEADING(i, sharding->n_backwards, sharding->backwards[i]->backward <= event);
@@ -135,7 +131,7 @@ static size_t begun_by(const struct sharding *sharding, uint64_t event)
 /* Of calls that interrupt each other there are a few. */
 #define INTERRUPTED 64u
 
-/* In backward, when a group's gradients are put together: after its last node. */
+/* Return when in backward a group's gradients are put together: after its last node. */
 static uint64_t gradients_at(const struct sharding *sharding, uint32_t group, uint64_t begin)
 {
     const struct mt_recording *recording = sharding->edits->recording;
@@ -152,7 +148,7 @@ static uint64_t gradients_at(const struct sharding *sharding, uint32_t group, ui
     return recording->events + 1;
 }
 
-/* A gradient is whole until its group's are scattered, from a copy of them. */
+/* Shard a gradient, which is whole until its group's are scattered, from a copy of them. */
 static void shard_gradient(const struct sharding *sharding, size_t i,
                            struct mt_address_map *scattered)
 {
@@ -215,8 +211,8 @@ static void shard_blocks(const struct sharding *sharding)
     mt_address_map_clear(&scattered);
 }
 
-/* The gathered parameters of a group, and the buffer that they come through. It goes when they are
- * copied; in forward when the next group's are. */
+/* Gather the parameters of a group, through a buffer. It goes when they are copied; in forward when
+ * the next group's are. */
 static void gather(const struct sharding *sharding, uint32_t group, uint64_t from, uint64_t copied,
                    uint64_t freed, uint64_t to)
 {
@@ -225,7 +221,8 @@ static void gather(const struct sharding *sharding, uint32_t group, uint64_t fro
     mt_edits_add(sharding->edits, from, freed, sharding->ranks > 1 ? bytes : 0);
 }
 
-/* The next call in forward, or the call whose backward comes next; NULL: none in this iteration. */
+/* Return the next call in forward, or the call whose backward comes next; NULL: none in this
+ * iteration. */
 static const struct mt_module_call *next_forward(const struct sharding *sharding, size_t i)
 {
     const struct mt_module_call *call = &sharding->calls.call[i];
@@ -274,7 +271,7 @@ static void shard_call(const struct sharding *sharding, size_t i)
                  sharding->ranks > 1 || !sharding->offloads ? sharding->bytes[call->group] : 0);
 }
 
-/* The rest of the model is gathered from the first line of forward to the last of backward. */
+/* Gather the rest of the model from the first line of forward to the last of backward. */
 static void shard_rest(const struct sharding *sharding)
 {
     const struct mt_recording *recording = sharding->edits->recording;
@@ -298,12 +295,7 @@ static void shard_rest(const struct sharding *sharding)
     }
 }
 
-static int by_backward(const void *left, const void *right)
-{
-    const struct mt_module_call *a = *(const struct mt_module_call *const *)left;
-    const struct mt_module_call *b = *(const struct mt_module_call *const *)right;
-    return (a->backward > b->backward) - (a->backward < b->backward);
-}
+MT_ORDER_OF_POINTERS(by_backward, struct mt_module_call, MT_RISING(backward))
 
 static int order_backwards(struct sharding *sharding)
 {

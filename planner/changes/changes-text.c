@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/print/json.h"
 #include "changes.h"
+#include "settings/nearest.h"
 
 #include <string.h>
 
@@ -30,18 +31,21 @@ static bool is_of(const struct mt_modelled *change, const struct mt_change_kind 
     return i < MT_CHANGE_PARTS && !change->why_not;
 }
 
-/* Each kind that there is says once what it assumes, and its bound where one of its rows has one.
- */
+/* Put once for each kind that there is what it assumes, and its bound where one of its rows has
+ * one. */
 static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes,
                             const struct mt_style *style)
 {
+    bool is_untried = false;
     for (const struct mt_change_kind *kind = mt_change_kinds; kind->name; kind++) {
         unsigned error = 0;
         bool is_there = false;
         for (size_t i = 0; i < changes->n; i++) {
             const struct mt_modelled *change = &changes->change[i];
             is_there |= is_of(change, kind);
-            if (is_of(change, kind) && !change->other_peak && kind->error + change->unused > error)
+            is_untried |= is_of(change, kind) && change->is_untried;
+            if (is_of(change, kind) && !change->other_peak && !change->is_untried &&
+                kind->error + change->unused > error)
                 error = kind->error + change->unused;
         }
         if (!is_there)
@@ -54,6 +58,12 @@ static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes
                      error % 10, kind->assumes);
         mt_put_wrapped(out, text, 80, style);
     }
+    if (is_untried && !changes->rest)
+        mt_put_wrapped(
+            out,
+            "  What has no bound: the program multiplies activations with each other, and "
+            "not as attention does. No such program was compared with a run.",
+            80, style);
 }
 
 #define CHECKPOINTS_MOST 16u
@@ -135,13 +145,48 @@ void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,
     put_checkpoints(out, changes, style);
 }
 
-void mt_change_names(char *out, size_t size)
+/* Print a kind as it is typed, "zero1:RANKS". */
+static void put_kind(FILE *out, const struct mt_change_kind *kind)
 {
-    size_t used = 0;
-    *out = '\0';
-    for (const struct mt_change_kind *kind = mt_change_kinds; kind->name && used < size; kind++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s%s%s", used ? ", " : "", kind->name,
-                                 kind->argument ? ":" : "", kind->argument ? kind->argument : "");
+    fprintf(out, "%s%s%s", kind->name, kind->argument ? ":" : "",
+            kind->argument ? kind->argument : "");
+}
+
+static void put_unknown(FILE *out, const char *name, size_t size)
+{
+    const struct mt_change_kind *kind = mt_change_kinds;
+    struct mt_nearest nearest = {.typed = name, .length = size};
+    for (; kind->name; kind++)
+        mt_nearest_offer(&nearest, kind->name);
+    fprintf(out, "unknown change '%.*s'; %s", (int)size, name,
+            nearest.found ? "did you mean '" : "use ");
+    for (kind = mt_change_kinds; kind->name; kind++)
+        if (!nearest.found || nearest.found == kind->name) {
+            put_kind(out, kind);
+            fputs(nearest.found ? "'?" : kind[1].name ? ", " : "", out);
+        }
+}
+
+void mt_change_wrong(FILE *out, const char *name)
+{
+    const struct mt_change_kind *kind[MT_CHANGE_PARTS];
+    size_t n = 0;
+    for (const char *at = name; n < MT_CHANGE_PARTS; at++) {
+        size_t size = strcspn(at, ":+");
+        kind[n] = mt_change_kind_of(at, size);
+        if (!kind[n++]) {
+            put_unknown(out, at, size);
+            return;
+        }
+        at += strcspn(at, "+");
+        if (!*at)
+            break;
+    }
+    fprintf(out, "'%s' is no change; give ", name);
+    for (size_t i = 0; i < n; i++) {
+        fputs(i ? "+" : "", out);
+        put_kind(out, kind[i]);
+    }
 }
 
 static json_t *change_json(const struct mt_modelled_changes *changes,
@@ -156,7 +201,7 @@ static json_t *change_json(const struct mt_modelled_changes *changes,
          i++)
         used += (size_t)snprintf(assumes + used, sizeof assumes - used, "%s%s", i ? "; " : "",
                                  change->kind[i]->assumes);
-    bool has_bound = !changes->rest && !change->other_peak;
+    bool has_bound = !changes->rest && !change->other_peak && !change->is_untried;
     json_t *other = change->other_peak ? mt_json_number(change->other_peak) : json_null();
     return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:o, s:s?, s:o}", "change", name,
                      "how", "modelled", "saves", (json_int_t)change->saves, "new_peak",

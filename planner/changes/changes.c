@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "analyzer/support/to-integer.h"
 #include "kinds.h"
 
@@ -59,16 +60,15 @@ double mt_change_part(const char *argument)
     return part > 0 && part <= 64 ? part : 0;
 }
 
-static const struct mt_change_kind *kind_of(const char *name)
+const struct mt_change_kind *mt_change_kind_of(const char *name, size_t size)
 {
-    size_t size = strcspn(name, ":");
     const struct mt_change_kind *kind = mt_change_kinds;
     while (kind->name && (strncmp(kind->name, name, size) != 0 || kind->name[size]))
         kind++;
-    return kind->name && !name[size] == !kind->argument ? kind : NULL;
+    return kind->name ? kind : NULL;
 }
 
-/* With what the argument tells. */
+/* Return by how much, with what the argument says. */
 static unsigned rebuilt_by(const struct mt_change_kind *kind, const char *argument)
 {
     if (!strcmp(argument, "autocast"))
@@ -93,11 +93,11 @@ static int read_part(struct part *part, const char *name, size_t size)
     part->name[size] = '\0';
     const char *colon = strchr(part->name, ':');
     part->argument = colon ? colon + 1 : "";
-    part->kind = kind_of(part->name);
-    return part->kind ? 0 : -EINVAL;
+    part->kind = mt_change_kind_of(part->name, strcspn(part->name, ":"));
+    return part->kind && !colon == !part->kind->argument ? 0 : -EINVAL;
 }
 
-/* In the order in which they are applied. 0 or -EINVAL. */
+/* Read the parts in the order in which they are applied. 0 or -EINVAL. */
 static int read_parts(struct part part[MT_CHANGE_PARTS], const char *name, size_t *n)
 {
     for (*n = 0;;) {
@@ -135,10 +135,14 @@ int mt_change_apply(struct mt_edits *edits, const char *name, struct mt_modelled
         rebuilt |= rebuilds;
         rc = part[i].kind->apply(edits, part[i].argument, change);
     }
+    if (!rc &&
+        rebuilt & (MT_REBUILDS_SHAPE | MT_REBUILDS_TYPES | MT_REBUILDS_CASTS | MT_REBUILDS_SAVED) &&
+        mt_multiplies_freely(edits->recording))
+        edits->guesses |= MT_GUESS_PRODUCTS;
     return rc;
 }
 
-/* A second candidate: what was guessed is not so. */
+/* Apply a second candidate: what was guessed is not so. */
 static int apply_otherwise(struct mt_modelled *change, const char *name,
                            const struct mt_recording *recording, unsigned without)
 {
@@ -177,6 +181,7 @@ static int apply(struct mt_modelled *change, const char *name, const struct mt_r
         change->error += change->unused;
     }
     change->saves = rc ? 0 : (int64_t)(*before - change->peak);
+    change->is_untried = edits.guesses & MT_GUESS_PRODUCTS;
     unsigned doubts = edits.guesses & (MT_GUESS_SCORES | MT_GUESS_FLOATS | MT_GUESS_MADE);
     mt_edits_clear(&edits);
     return rc || !doubts ? rc : apply_otherwise(change, name, recording, doubts);
@@ -227,10 +232,7 @@ int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recordi
     int rc = apply(&change, name, recording, &changes->peak);
     if (rc && rc != -ENOENT)
         return rc;
-    if (mt_grow(&changes->change, &changes->capacity, changes->n + 1, sizeof *changes->change))
-        return -ENOMEM;
-    changes->change[changes->n++] = change;
-    return 0;
+    return MT_APPEND(changes->change, changes->capacity, changes->n, change);
 }
 
 /* Try a change. What cannot be modelled is not worth a word where nobody asked; nor is what saves
@@ -270,17 +272,10 @@ int mt_modelled_add_usual(struct mt_modelled_changes *changes, const struct mt_r
     return rc;
 }
 
-static int by_savings(const void *left, const void *right)
-{
-    const struct mt_modelled *a = left, *b = right;
-    if (!a->why_not != !b->why_not)
-        return a->why_not ? 1 : -1;
-    if (a->saves != b->saves)
-        return a->saves > b->saves ? -1 : 1;
-    if (a->operators != b->operators)
-        return a->operators < b->operators ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+MT_ORDER(by_savings, struct mt_modelled,
+         !a->why_not != !b->why_not ? (a->why_not ? 1 : -1)
+                                    : MT_FALLING(saves)
+                                      ?: MT_RISING(operators) ?: MT_BY_TEXT(name))
 
 void mt_modelled_sort(struct mt_modelled_changes *changes)
 {

@@ -57,6 +57,7 @@ struct mt_modelled {
     unsigned error;             /* per thousand of the peak: the sum of its parts', and: */
     unsigned unused;            /* per thousand: of what nobody asked for, mt_edits_unused */
     uint64_t other_peak;        /* the same if what was guessed is not so; 0: as good as the same */
+    bool is_untried;            /* no such program was compared with a run: there is no bound */
     uint64_t peak;              /* bytes allocated at the highest moment, with the change */
     int64_t saves;              /* bytes less than recorded; negative: it takes more */
     uint64_t moment;            /* number of the event at, or after which, the new peak is */
@@ -74,7 +75,7 @@ struct mt_modelled_changes {
     size_t n, capacity;
 };
 
-/* Edits recorded lives as the change of that name would, and fills in its name and kinds; or as
+/* Edit recorded lives as the change of that name would, and fill in its name and kinds; or as
  * several, with "+" between them, would together. 0; -ENOMEM; -EINVAL: there is none of that name,
  * or its argument makes no sense; -ENOENT: change->why_not. */
 int mt_change_apply(struct mt_edits *edits, const char *name, struct mt_modelled *change);
@@ -82,7 +83,7 @@ int mt_change_apply(struct mt_edits *edits, const char *name, struct mt_modelled
 /* Return whether two changes rebuild different things, so that they are modelled together. */
 bool mt_changes_go_together(const char *one, const char *other);
 
-/* One change. As mt_modelled_add, and but for its savings. */
+/* Model one change as mt_modelled_add does, but for its savings. */
 int mt_modelled_of(struct mt_modelled *change, const struct mt_recording *recording,
                    const char *name);
 
@@ -94,19 +95,21 @@ int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recordi
 /* Add all that make sense for the program, unasked. 0 or -ENOMEM. */
 int mt_modelled_add_usual(struct mt_modelled_changes *changes,
                           const struct mt_recording *recording);
-/* Bytes less at the peak for each operator that runs again in one step; 0: none does, or none is
- * known. */
+/* Return bytes less at the peak for each operator that runs again in one step; 0: none does, or
+ * none is known. */
 uint64_t mt_saved_per_operator(const struct mt_modelled_changes *changes,
                                const struct mt_modelled *change);
 void mt_modelled_sort(struct mt_modelled_changes *changes);
 void mt_modelled_clear(struct mt_modelled_changes *changes);
 
-/* "zero1:RANKS, zero2:RANKS ...". */
-void mt_change_names(char *out, size_t size);
+/* Return the kind of a name of `size` bytes; NULL: there is none. */
+const struct mt_change_kind *mt_change_kind_of(const char *name, size_t size);
 
-/* The section of a page for people; [{"change", "how", "saves", "new_peak", "assumes", ...}], as
- * memtap-plan(1) has it.
- */
+/* Print why a name is that of no change: the nearest one, or which there are. */
+void mt_change_wrong(FILE *out, const char *name);
+
+/* Write the section of a page for people; then [{"change", "how", "saves", "new_peak", "assumes",
+ * ...}], as memtap-plan(1) has it. */
 void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,
                       const struct mt_style *style);
 json_t *mt_modelled_json(const struct mt_modelled_changes *changes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "edits.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "analyzer/support/to-integer.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 int mt_edits_begin(struct mt_edits *edits, const struct mt_recording *recording)
 {
     *edits = (struct mt_edits){.recording = recording};
-    if (mt_grow(&edits->block, &edits->capacity, recording->n + 1, sizeof *edits->block))
+    if (MT_GROW(edits->block, edits->capacity, recording->n))
         return -ENOMEM;
     edits->n = recording->n;
     for (size_t i = 0; i < recording->n; i++)
@@ -43,7 +44,7 @@ void mt_edits_add_as(struct mt_edits *edits, enum mt_added as, uint64_t begin, u
 {
     if (begin >= end || !bytes || edits->rc)
         return;
-    if (mt_grow(&edits->block, &edits->capacity, edits->n + 1, sizeof *edits->block)) {
+    if (MT_GROW(edits->block, edits->capacity, edits->n)) {
         edits->rc = -ENOMEM;
         return;
     }
@@ -68,14 +69,8 @@ struct rise {
     int64_t bytes;
 };
 
-/* Compare for qsort: what ends makes room for what begins at the same moment. */
-static int by_moment(const void *left, const void *right)
-{
-    const struct rise *a = left, *b = right;
-    if (a->moment != b->moment)
-        return a->moment < b->moment ? -1 : 1;
-    return (a->bytes > b->bytes) - (a->bytes < b->bytes);
-}
+/* What ends makes room for what begins at the same moment. */
+MT_ORDER(by_moment, struct rise, MT_RISING(moment) ?: MT_RISING(bytes))
 
 int mt_edits_peak(const struct mt_edits *edits, uint64_t *bytes, uint64_t *moment)
 {

@@ -32,13 +32,17 @@ struct mt_edit {
 
 /* What a change takes for granted and a trace does not tell. */
 enum mt_guess {
-    MT_GUESS_STORES = 1,  /* what outlives a step is of the batch */
-    MT_GUESS_INPUTS = 2,  /* so are inputs */
-    MT_GUESS_SCORES = 8,  /* what is as large as scores of attention, is scores */
-    MT_GUESS_FLOATS = 16, /* nothing is made of 32 bits again by the program itself */
-    MT_GUESS_MADE = 32,   /* what forward makes of no parameter is of the batch: masks, biases */
-    MT_GUESS_CALLS = 4,   /* calls from lines whose calls had no backward are checkpointed, too */
+    MT_GUESS_STORES = 1,    /* what outlives a step is of the batch */
+    MT_GUESS_INPUTS = 2,    /* so are inputs */
+    MT_GUESS_SCORES = 8,    /* what is as large as scores of attention, is scores */
+    MT_GUESS_FLOATS = 16,   /* nothing is made of 32 bits again by the program itself */
+    MT_GUESS_MADE = 32,     /* what forward makes of no parameter is of the batch: masks, biases */
+    MT_GUESS_PRODUCTS = 64, /* nothing: activations are multiplied as in no run that was compared */
+    MT_GUESS_CALLS = 4,     /* calls from lines whose calls had no backward are checkpointed, too */
 };
+
+/* Where one of these matters, an answer has no bound. */
+#define MT_NO_BOUND (MT_GUESS_SCORES | MT_GUESS_FLOATS | MT_GUESS_MADE | MT_GUESS_PRODUCTS)
 
 struct mt_edits {
     const struct mt_recording *recording;
@@ -49,19 +53,20 @@ struct mt_edits {
     int rc;           /* -ENOMEM: some could not be added */
 };
 
-/* As it was recorded. 0 or -ENOMEM; to be cleared in any case. */
+/* Begin with what was recorded. 0 or -ENOMEM; to be cleared in any case. */
 int mt_edits_begin(struct mt_edits *edits, const struct mt_recording *recording);
 void mt_edits_clear(struct mt_edits *edits);
 
-/* One block more. Too little memory is told by edits->rc. */
+/* Add one block. edits->rc says that there is too little memory. */
 void mt_edits_add(struct mt_edits *edits, uint64_t begin, uint64_t end, uint64_t bytes);
 void mt_edits_add_as(struct mt_edits *edits, enum mt_added as, uint64_t begin, uint64_t end,
                      uint64_t bytes);
 
-/* Bytes that a parameter's elements have by now: precisions and batches may be edited already. */
+/* Return bytes that a parameter's elements have by now: precisions and batches may be edited
+ * already. */
 uint64_t mt_edited_bytes(const struct mt_edits *edits, const struct mt_recorded_block *parameter);
 
-/* The most bytes that are live at one time, and when. 0 or -ENOMEM. */
+/* Find the most bytes that are live at one time, and when. 0 or -ENOMEM. */
 int mt_edits_peak(const struct mt_edits *edits, uint64_t *bytes, uint64_t *moment);
 
 /* Return how much of what is live at the moment the recorded run did not ask for: PyTorch leaves

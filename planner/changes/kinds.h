@@ -27,13 +27,22 @@ int mt_change_keep_nothing(struct mt_edits *edits, const char *argument,
  * it alone. */
 bool mt_is_of_model(const struct mt_recorded_block *block);
 
+/* Return whether forward multiplies activations with each other otherwise than attention does: each
+ * with each other one of a batch, pairs of rows, graphs. No bound was earned for these. */
+bool mt_multiplies_freely(const struct mt_recording *recording);
+
 /* Return whether the block outlives the first step that ends after its allocation. */
 bool mt_outlives_step(const struct mt_recording *recording, const struct mt_recorded_block *block);
 
-/* A whole number from 1 up; 0: it is none. */
+/* Return, by block, whether the program holds what was saved for backward longer than backward
+ * does: a batch's variable, an output. It stays on the device though its node saves a copy. NULL:
+ * no memory. To be freed. */
+bool *mt_held_by_program(const struct mt_recording *recording);
+
+/* Read a whole number from 1 up; 0: it is none. */
 uint64_t mt_change_number(const char *argument);
 
-/* A part of one, "0.5" or "1/2"; 0: it is none. */
+/* Read a part of one, "0.5" or "1/2"; 0: it is none. */
 double mt_change_part(const char *argument);
 
 /* Take the optimizer's state and what its steps make off the device. */
@@ -58,11 +67,11 @@ struct mt_shard_groups {
     size_t n;
 };
 
-/* 0 or -ENOMEM; to be freed by mt_shard_groups_clear. */
+/* Find the groups. 0 or -ENOMEM; to be freed by mt_shard_groups_clear. */
 int mt_shard_groups_find(struct mt_shard_groups *groups, const struct mt_recording *recording);
 void mt_shard_groups_clear(struct mt_shard_groups *groups);
 
-/* A layer's path, "layers.3" of "layers.3.mlp": bytes of it; 0: the path has no number. */
+/* Return the length of a layer's path, "layers.3" of "layers.3.mlp"; 0: the path has no number. */
 size_t mt_layer_size(const char *path);
 
 /* Calls of modules: when each was in forward, and when in backward. */
@@ -77,7 +86,7 @@ struct mt_module_calls {
     size_t n, capacity;
 };
 
-/* The calls of the groups that of_frame tells (0: of none), one after the other. */
+/* Find the calls of the groups that of_frame says (0: of none), one after the other. */
 int mt_module_calls_find(struct mt_module_calls *calls, const struct mt_recording *recording,
                          const struct mt_by_id *of_frame);
 
@@ -87,7 +96,7 @@ struct mt_call_lines {
     size_t n, capacity;
 };
 
-/* 0 or -ENOMEM; to be cleared in any case. */
+/* Find the lines. 0 or -ENOMEM; to be cleared in any case. */
 int mt_call_lines_find(struct mt_call_lines *lines, const struct mt_module_calls *calls,
                        const struct mt_recording *recording);
 /* Return whether the line of the call is none of them, and there are any. */
@@ -95,12 +104,32 @@ bool mt_call_evaluates(const struct mt_call_lines *lines, const struct mt_record
                        const struct mt_module_call *call);
 void mt_call_lines_clear(struct mt_call_lines *lines);
 
-/* The first node, or block, that was made at the event or after it: its place. */
+/* Return the place of the first node, or block, that was made at the event or after it. */
 size_t mt_first_node(const struct mt_recording *recording, uint64_t event);
 size_t mt_first_made(const struct mt_recording *recording, uint64_t event);
 
-/* The event that made what the call returns, by its last output; 0: not known. */
+/* Return the event that made what the call returns, by its last output; 0: not known. */
 uint64_t mt_call_output(const struct mt_recording *recording, const struct mt_module_call *call);
+
+/* Return the edited bytes of what a node saved of a block: a slice of it is as large as its
+ * gradient, which a product of a weight makes beside the weight's. */
+uint64_t mt_saved_bytes(const struct mt_edits *edits, const struct mt_recorded_node *node,
+                        const struct mt_recorded_block *block);
+
+/* Return whether it is what a recurrent network keeps of its forward beside its outputs, in its
+ * type: to PyTorch cuDNN's are bytes. */
+bool mt_is_reserve(const struct mt_recording *recording, const struct mt_recorded_node *node,
+                   const struct mt_recorded_block *saved);
+
+/* Return whether it has floats of 32 bits, as far as is known. */
+bool mt_is_float32(const struct mt_recorded_block *block);
+
+/* Let forward run under torch.autocast. 0 or -ENOMEM. */
+int mt_change_autocast(struct mt_edits *edits);
+
+/* Return when a linear layer's node has its products: the engine then sums the bias's gradient,
+ * which is small and comes last, in 32 bits; MT_EVER: not known. */
+uint64_t mt_sum_begins(const struct mt_recording *recording, const struct mt_recorded_node *node);
 
 /* Return whether the stack is within torch.utils.checkpoint. */
 bool mt_is_checkpointed(const struct mt_recording *recording, uint32_t stack);
@@ -115,7 +144,7 @@ struct mt_module_patterns {
     size_t n;
 };
 
-/* 0 or -ENOMEM. */
+/* Find the patterns. 0 or -ENOMEM. */
 int mt_module_patterns_find(struct mt_module_patterns *patterns,
                             const struct mt_recording *recording);
 

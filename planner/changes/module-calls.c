@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/to-integer.h"
 #include "kinds.h"
 
 #include <ctype.h>
@@ -20,6 +21,48 @@ bool *mt_made_in_forward(const struct mt_recording *recording)
         }
     }
     return is_made;
+}
+
+uint64_t mt_saved_bytes(const struct mt_edits *edits, const struct mt_recorded_node *node,
+                        const struct mt_recorded_block *block)
+{
+    const struct mt_recording *recording = edits->recording;
+    const char *name = node->name ? mt_string(recording->definitions, node->name) : "";
+    uint64_t now = edits->block[block - recording->block].size, weight = 0, gradient = 0;
+    for (uint32_t i = 0; i < node->n_saves; i++) {
+        const struct mt_recorded_block *saved = mt_node_saved(recording, node, i);
+        if (saved && saved->category == MT_CATEGORY_PARAMETERS)
+            weight = saved->size;
+    }
+    if (!weight || !node->end || block->category == MT_CATEGORY_PARAMETERS ||
+        (!strstr(name, "AddmmBackward") && !strstr(name, "11MmBackward")))
+        return now;
+    for (size_t i = mt_first_made(recording, node->begin), n = 0;
+         n < 2 && i < recording->n && recording->block[i].begin < node->end; i++) {
+        const struct mt_recorded_block *made = &recording->block[i];
+        if (made->category == MT_CATEGORY_WORKSPACE)
+            continue;
+        if (!gradient || gradient == weight) /* the other one is the weight's */
+            gradient = made->size;
+        n++;
+    }
+    return gradient && gradient < block->size
+               ? mt_to_uint64((double)now * (double)gradient / (double)block->size)
+               : now;
+}
+
+uint64_t mt_sum_begins(const struct mt_recording *recording, const struct mt_recorded_node *node)
+{
+    const struct mt_recorded_block *last = NULL, *before = NULL;
+    for (size_t i = mt_first_made(recording, node->begin);
+         i < recording->n && recording->block[i].begin < node->end; i++)
+        if (recording->block[i].end > node->end) {
+            before = last;
+            last = &recording->block[i];
+        }
+    bool is_linear =
+        node->name && strstr(mt_string(recording->definitions, node->name), "AddmmBackward");
+    return is_linear && before && last->size <= before->size / 8 ? last->begin : MT_EVER;
 }
 
 size_t mt_layer_size(const char *path)
@@ -72,8 +115,8 @@ static uint32_t group_of(const struct mt_turn *turn, const struct mt_by_id *of_f
     return turn->module ? *(uint32_t *)mt_by_id(of_frame, turn->module) : 0;
 }
 
-/* Of this iteration, the last call of the group that had no backward yet; or else the one whose
- * backward goes on. */
+/* Return, of this iteration, the last call of the group that had no backward yet; or else the one
+ * whose backward goes on. */
 static struct mt_module_call *awaited(const struct mt_module_calls *calls, size_t floor,
                                       uint32_t group, uint64_t event)
 {
@@ -122,7 +165,7 @@ int mt_module_calls_find(struct mt_module_calls *calls, const struct mt_recordin
         call = now && is_back ? awaited(calls, floor, now, turn->event) : NULL;
         if (!now || !is_forward)
             continue;
-        if (mt_grow(&calls->call, &calls->capacity, calls->n + 1, sizeof *calls->call))
+        if (MT_GROW(calls->call, calls->capacity, calls->n))
             return -ENOMEM;
         floor = went_back ? calls->n : floor;
         went_back = false;

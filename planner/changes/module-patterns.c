@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "kinds.h"
 
 #include <string.h>
@@ -44,7 +45,7 @@ static int add(struct list *list, const char *path, bool is_call, uint64_t bytes
         if (i == PATTERNS_MOST)
             continue;
         if (i == list->n) {
-            if (mt_grow(&list->of, &list->capacity, list->n + 1, sizeof *list->of))
+            if (MT_GROW(list->of, list->capacity, list->n))
                 return -ENOMEM;
             memcpy(list->of[list->n++].text, text, used + 1);
         }
@@ -55,19 +56,14 @@ static int add(struct list *list, const char *path, bool is_call, uint64_t bytes
     return 0;
 }
 
-/* Moving a model to the card (Module._apply) visits lists of modules, too, which nobody calls. */
+/* Return whether a visit is a call: moving a model to the card (Module._apply) visits lists of
+ * modules, too, which nobody calls. */
 static bool is_call(const struct mt_recording *recording, uint32_t frame)
 {
     return !strstr(mt_frame(recording->definitions, frame)->function, "_apply");
 }
 
-static int most_first(const void *left, const void *right)
-{
-    const struct pattern *a = left, *b = right;
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
-    return strcmp(a->text, b->text);
-}
+MT_ORDER(most_first, struct pattern, MT_FALLING(bytes) ?: MT_BY_TEXT(text))
 
 static void keep(struct mt_module_patterns *patterns, struct pattern *pattern)
 {

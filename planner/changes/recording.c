@@ -32,7 +32,7 @@ static void *one_more(struct mt_recording *recording, void *array, size_t *n, si
 static void note_turn(struct mt_recording *recording, const struct mt_replay *replay,
                       const struct mt_event *event)
 {
-    const struct mt_thread_state *thread = replay->thread;
+    const struct mt_thread_state *thread = replay->present.thread;
     uint32_t stack = thread->at.n_nodes ? thread->at.nodes[thread->at.n_nodes - 1].forward_stack
                                         : thread->at.python;
     uint8_t phase = thread->at.n_nodes ? MT_PHASE_BACKWARD : thread->at.phase;
@@ -68,12 +68,13 @@ static uint64_t block_number(const struct mt_replay *replay, uint64_t address)
     return block ? mt_block_event(block) : 0;
 }
 
-/* A tensor may be a view: then the block is not found, and another save of it may be. */
+/* Note a save. A tensor may be a view: then the block is not found, and another save of it may be.
+ */
 static void note_save(struct mt_recording *recording, const struct mt_replay *replay,
                       const struct mt_event *event)
 {
     uint64_t block = block_number(replay, event->SAVED.address);
-    if (!block || replay->thread->at.n_nodes)
+    if (!block || replay->present.thread->at.n_nodes)
         return;
     uint32_t place = mt_address_map_get(&recording->saved, event->SAVED.address);
     if (!place) {
@@ -108,7 +109,7 @@ static void note_node(struct mt_recording *recording, const struct mt_replay *re
     *node = (struct mt_recorded_node){
         .output = block_number(replay, event->NODE_NEW.address),
         .made = replay->events,
-        .module = module_of(replay->definitions, replay->thread->at.python),
+        .module = module_of(replay->definitions, replay->present.thread->at.python),
         .first_save = (uint32_t)recording->unclaimed,
         .n_saves = (uint32_t)(recording->n_saves - recording->unclaimed)};
     recording->unclaimed = recording->n_saves;
@@ -148,7 +149,7 @@ static void note_run(struct mt_recording *recording, const struct mt_replay *rep
 
 static void note_unused(struct mt_recording *recording, const struct mt_replay *replay)
 {
-    uint64_t bytes = replay->unused;
+    uint64_t bytes = replay->present.unused;
     struct mt_recorded_unused *unused = bytes ? ONE_MORE(recording, unused, n_unused) : NULL;
     if (unused)
         *unused = (struct mt_recorded_unused){replay->events, bytes};
@@ -213,7 +214,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .category = (uint8_t)rule->category,
         .phase = block->birth->when.phase,
         .dtype = block->dtype,
-        .is_addend = !at_end && is_accumulating(replay->thread),
+        .is_addend = !at_end && is_accumulating(replay->present.thread),
         .is_master = mt_rule_is_master(rule)};
 }
 
@@ -225,11 +226,7 @@ void mt_recording_watch(struct mt_recording *recording, struct mt_question *ques
     question->lives = &recording->lives;
 }
 
-static int by_begin(const void *left, const void *right)
-{
-    const struct mt_recorded_block *a = left, *b = right;
-    return (a->begin > b->begin) - (a->begin < b->begin);
-}
+MT_ORDER(by_begin, struct mt_recorded_block, MT_RISING(begin))
 
 void mt_recording_sort(struct mt_recording *recording)
 {

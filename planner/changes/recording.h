@@ -100,25 +100,25 @@ void mt_recording_watch(struct mt_recording *recording, struct mt_question *ques
 
 /* Keep what is of that device. 0 or -ENOMEM. */
 int mt_recording_finish(struct mt_recording *recording, const struct mt_replay *replay, int device);
-/* After blocks were added. */
+/* Sort the blocks after some were added. */
 void mt_recording_sort(struct mt_recording *recording);
 void mt_recording_clear(struct mt_recording *recording);
 
-/* The block that the event made; NULL: none. */
+/* Return the block that the event made; NULL: none. */
 struct mt_recorded_block *mt_recorded_at(const struct mt_recording *recording, uint64_t event);
 
-/* The block that the node's save at a place made. NULL: not known, or the node saved it before:
- * views of one block are parts of it, and count once (products may save a factor twice). */
+/* Return the block that the node's save at a place made. NULL: not known, or the node saved it
+ * before: views of one block are parts of it, and count once (products may save a factor twice). */
 const struct mt_recorded_block *mt_node_saved(const struct mt_recording *recording,
                                               const struct mt_recorded_node *node, uint32_t place);
 
-/* The name of a module by its frame: "layers.3.mlp"; "": none. */
+/* Return the name of a module by its frame: "layers.3.mlp"; "": none. */
 const char *mt_recorded_module(const struct mt_recording *recording, uint32_t frame);
 
-/* The first turn after the event; NULL: there is none. */
+/* Return the first turn after the event; NULL: there is none. */
 const struct mt_turn *mt_turn_after(const struct mt_recording *recording, uint64_t event);
 
-/* The end of the turns; NULL where there is no turn. */
+/* Return the end of the turns; NULL where there is no turn. */
 static inline const struct mt_turn *mt_turns_end(const struct mt_recording *recording)
 {
     return recording->turn ? recording->turn + recording->n_turns : NULL;
@@ -133,7 +133,7 @@ bool mt_is_kept(const struct mt_recording *recording, const struct mt_recorded_b
 bool mt_is_trained(const struct mt_recorded_block *block);
 unsigned mt_recorded_width(const struct mt_recorded_block *block);
 
-/* Elements that a parameter has, or at most so many. */
+/* Return the elements that a parameter has, or at most so many. */
 uint64_t mt_recorded_elements(const struct mt_recorded_block *block);
 
 #endif

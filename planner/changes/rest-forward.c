@@ -43,7 +43,7 @@ static const char *path_of(const struct mt_resting *resting, uint32_t group)
     return frame < limit ? mt_recorded_module(resting->recording, frame) : "";
 }
 
-/* "h." of "h.4.mlp". */
+/* Return the length of "h." of "h.4.mlp". */
 static size_t list_size(const char *path)
 {
     size_t size = mt_layer_size(path);
@@ -52,7 +52,7 @@ static size_t list_size(const char *path)
     return size;
 }
 
-/* Layers of the list that have a name. */
+/* Count the layers of the list that have a name. */
 static size_t count_named(const struct mt_resting *resting, uint32_t group)
 {
     const char *path = path_of(resting, group);
@@ -76,7 +76,7 @@ static uint32_t group_of(const struct mt_resting *resting, const struct mt_recor
     return mt_rest_group(resting, block->module);
 }
 
-/* Layers by their parameters' sizes: each has as many of a size. */
+/* Count layers by their parameters' sizes: each has as many of a size. */
 static size_t count_by_sizes(const struct mt_resting *resting, uint32_t group)
 {
     const struct mt_recording *recording = resting->recording;
@@ -106,8 +106,7 @@ int mt_rest_copy_turns(struct mt_resting *resting, uint64_t from, uint64_t to, u
     const struct mt_turn *first = mt_turn_after(recording, from - 1);
     size_t i = first ? (size_t)(first - recording->turn) : recording->n_turns;
     for (size_t n = recording->n_turns; i < n && recording->turn[i].event < to; i++) {
-        if (mt_grow(&recording->turn, &recording->turns_capacity, recording->n_turns + 1,
-                    sizeof *recording->turn))
+        if (MT_GROW(recording->turn, recording->turns_capacity, recording->n_turns))
             return -ENOMEM;
         struct mt_turn turn = recording->turn[i];
         turn.event += offset;
@@ -118,8 +117,7 @@ int mt_rest_copy_turns(struct mt_resting *resting, uint64_t from, uint64_t to, u
 
 static int copy_node(struct mt_recording *recording, size_t place, uint64_t from, uint64_t offset)
 {
-    if (mt_grow(&recording->node, &recording->nodes_capacity, recording->n_nodes + 1,
-                sizeof *recording->node))
+    if (MT_GROW(recording->node, recording->nodes_capacity, recording->n_nodes))
         return -ENOMEM;
     struct mt_recorded_node node = recording->node[place];
     uint32_t first = node.first_save;
@@ -129,8 +127,7 @@ static int copy_node(struct mt_recording *recording, size_t place, uint64_t from
     node.end += node.end ? offset : 0;
     node.first_save = (uint32_t)recording->n_saves;
     for (uint32_t i = 0; i < node.n_saves; i++) {
-        if (mt_grow(&recording->save, &recording->saves_capacity, recording->n_saves + 1,
-                    sizeof *recording->save))
+        if (MT_GROW(recording->save, recording->saves_capacity, recording->n_saves))
             return -ENOMEM;
         uint64_t save = recording->save[first + i];
         recording->save[recording->n_saves++] = save + (save >= from ? offset : 0);
@@ -171,8 +168,7 @@ static int copy_call(struct mt_resting *resting, const struct mt_module_call *li
     if (!rc)
         rc = mt_rest_copy_nodes(resting, from, like->forward_end, like->forward, offset);
     for (i = done; !rc && i < n; i++) {
-        if (mt_grow(&recording->block, &recording->capacity, recording->n + 1,
-                    sizeof *recording->block))
+        if (MT_GROW(recording->block, recording->capacity, recording->n))
             return -ENOMEM;
         recording->block[recording->n] = moved(resting, &recording->block[first + i], offset);
         recording->n++;
@@ -202,8 +198,8 @@ static void align(struct mt_resting *resting, const struct mt_module_call *open,
     }
 }
 
-/* A layer's blocks may be free only after the next one's first operators: the next of the call
- * before is the open one. */
+/* Align the calls: a layer's blocks may be free only after the next one's first operators: the next
+ * of the call before is the open one. */
 static void align_before(struct mt_resting *resting, const struct mt_module_call *before,
                          const struct mt_module_call *like, uint64_t offset)
 {
@@ -219,14 +215,10 @@ static void align_before(struct mt_resting *resting, const struct mt_module_call
 
 static int add_call(struct mt_resting *resting, struct mt_module_call call)
 {
-    if (mt_grow(&resting->calls.call, &resting->calls.capacity, resting->calls.n + 1,
-                sizeof *resting->calls.call))
-        return -ENOMEM;
-    resting->calls.call[resting->calls.n++] = call;
-    return 0;
+    return MT_APPEND(resting->calls.call, resting->calls.capacity, resting->calls.n, call);
 }
 
-/* A call of its own for each layer: module 0 stands between them. */
+/* Add a call of its own for each layer: module 0 stands between them. */
 static int add_layers(struct mt_resting *resting, struct mt_module_call like, size_t n)
 {
     int rc = 0;
@@ -251,7 +243,7 @@ static bool is_called(const struct mt_module_calls *calls, size_t from, uint32_t
     return from < calls->n;
 }
 
-/* The first call of this iteration: none from there on had a backward, or comes twice. */
+/* Return the first call of this iteration: none from there on had a backward, or comes twice. */
 static size_t first_call(const struct mt_module_calls *calls)
 {
     size_t i = calls->n;
@@ -267,7 +259,7 @@ static bool is_of_list(const struct mt_resting *resting, uint32_t group, uint32_
     return size && size == list_size(two) && !strncmp(one, two, size);
 }
 
-/* Calls before `end` of the same list, in this iteration. */
+/* Count the calls before `end` of the same list, in this iteration. */
 static size_t count_called(const struct mt_resting *resting, size_t end, uint32_t group)
 {
     size_t n = 0;
@@ -320,7 +312,7 @@ static void find_logits(struct mt_resting *resting, const struct mt_module_call 
                      ((double)elements_of(&recording->block[resting->head]) / (double)width)));
 }
 
-/* As large, after the last layer. */
+/* Count the largest blocks after the last layer. */
 static void count_logits(struct mt_resting *resting, uint64_t from)
 {
     struct mt_recording *recording = resting->recording;
@@ -361,7 +353,8 @@ static uint64_t made_again(const struct mt_resting *resting, const struct mt_mod
     return is_under ? bytes : 0;
 }
 
-/* The newest whole call that another one follows, if that is equal; or the newest whole one. */
+/* Return the newest whole call that another one follows, if that is equal; or the newest whole one.
+ */
 static int like_of(const struct mt_resting *resting, size_t end, uint32_t group, size_t found[2])
 {
     size_t n = 0;

@@ -20,18 +20,17 @@ struct mt_resting {
     uint64_t again; /* bytes that a checkpointed layer makes again in backward; 0: none */
 };
 
-/* The layer that a module's frame is of; 0: none. */
+/* Return the layer that a module's frame is of; 0: none. */
 uint32_t mt_rest_group(const struct mt_resting *resting, uint32_t frame);
 
-/* The place of a new block that begins now, like the one given; SIZE_MAX: no memory. */
-size_t mt_rest_make(struct mt_resting *resting, struct mt_recorded_block like);
+/* Make a block that begins now, like the one given, and return its place; SIZE_MAX: no memory. */
 size_t mt_rest_make_of(struct mt_resting *resting, uint64_t bytes, enum mt_category category,
                        enum mt_phase phase);
 void mt_rest_end(struct mt_resting *resting, size_t block);
 int mt_rest_turn(struct mt_resting *resting, uint32_t module, enum mt_phase phase);
 
-/* The layers that this forward would still call, and the loss. 0; -ENOMEM; -ENOENT: nothing tells.
- */
+/* Add the layers that this forward would still call, and the loss. 0; -ENOMEM; -ENOENT: nothing
+ * tells. */
 int mt_rest_forward(struct mt_resting *resting);
 
 /* Repeat what was done from one event to another, later by offset; blocks that were made before
@@ -40,14 +39,14 @@ int mt_rest_copy_turns(struct mt_resting *resting, uint64_t from, uint64_t to, u
 int mt_rest_copy_nodes(struct mt_resting *resting, uint64_t from, uint64_t to, uint64_t own,
                        uint64_t offset);
 
-/* The first event of the forward of the iteration that goes on at the event; 0: none. */
+/* Return the first event of the forward of the iteration that goes on at the event; 0: none. */
 uint64_t mt_rest_forward_of(const struct mt_recording *recording, uint64_t to);
 
-/* The optimizer's step. 0; -ENOMEM; -ENOENT: what it keeps follows no rule. */
+/* Add the optimizer's step. 0; -ENOMEM; -ENOENT: what it keeps follows no rule. */
 int mt_rest_step(struct mt_resting *resting, bool is_begun);
 
-/* Another forward and backward, as that which ended with the event; the step's state is there. 0;
- * -ENOMEM; -ENOENT: no forward was seen. */
+/* Add another forward and backward, as that which ended with the event; the step's state is there.
+ * 0; -ENOMEM; -ENOENT: no forward was seen. */
 int mt_rest_next(struct mt_resting *resting, uint64_t to);
 
 /* Blocks that are live at the cut, by size, so that each is found once. */

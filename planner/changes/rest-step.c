@@ -67,7 +67,8 @@ static unsigned count_values(struct mt_resting *resting, double wider)
     return all ? all : 2;
 }
 
-/* Of the parameters that have been stepped. False: none has, or they follow no rule. */
+/* Find the state of the parameters that have been stepped. False: none has, or they follow no rule.
+ */
 static bool find_state(struct mt_resting *resting, struct state *state)
 {
     const struct mt_recording *recording = resting->recording;
@@ -89,7 +90,7 @@ static bool find_state(struct mt_resting *resting, struct state *state)
     return false;
 }
 
-/* What ran out of memory is state, if state of that size is still to come. */
+/* Mark what ran out of memory as state, if state of that size is still to come. */
 static int mark_failed(struct mt_resting *resting, const struct state *state)
 {
     struct mt_recording *recording = resting->recording;
@@ -115,7 +116,7 @@ out:
     return rc;
 }
 
-/* State of the parameters that have none yet. */
+/* Add the state of the parameters that have none yet. */
 static int add_state(struct mt_resting *resting, const struct state *state)
 {
     struct mt_recording *recording = resting->recording;
@@ -139,7 +140,8 @@ static int add_state(struct mt_resting *resting, const struct state *state)
     return rc;
 }
 
-/* Adam's moments go through a copy of all parameters, unless its kernel is fused. */
+/* Add what passes: Adam's moments go through a copy of all parameters, unless its kernel is fused.
+ */
 static int add_passing(struct mt_resting *resting, const struct state *state)
 {
     struct mt_recording *recording = resting->recording;
@@ -173,7 +175,7 @@ static bool has_state(const struct mt_recording *recording)
     return false;
 }
 
-/* 0; -ENOMEM; -ENOENT: what the optimizer keeps follows no rule. */
+/* Return 0; -ENOMEM; -ENOENT: what the optimizer keeps follows no rule. */
 int mt_rest_step(struct mt_resting *resting, bool is_begun)
 {
     struct mt_recording *recording = resting->recording;
@@ -185,8 +187,7 @@ int mt_rest_step(struct mt_resting *resting, bool is_begun)
     if (has_state(recording) && !find_state(resting, &state) && !was_stepped)
         return -ENOENT;
     rest->is_in_step = is_begun && !was_stepped;
-    if (!is_begun && mt_grow(&recording->step, &recording->steps_capacity, recording->n_steps + 1,
-                             sizeof *recording->step))
+    if (!is_begun && MT_GROW(recording->step, recording->steps_capacity, recording->n_steps))
         return -ENOMEM;
     if (!is_begun)
         recording->step[recording->n_steps++] = (struct mt_recorded_step){.begin = begin};
@@ -212,7 +213,8 @@ uint64_t mt_rest_forward_of(const struct mt_recording *recording, uint64_t to)
     return turn && turn < end ? turn->event : 0;
 }
 
-/* Gradients are set to none between iterations, as zero_grad does unless it is told otherwise. */
+/* End the gradients, which are set to none between iterations, as zero_grad does unless it is told
+ * otherwise. */
 static void end_gradients(struct mt_resting *resting)
 {
     struct mt_recording *recording = resting->recording;
@@ -231,8 +233,7 @@ static int copy_blocks(struct mt_resting *resting, uint64_t from, uint64_t to, u
         struct mt_recorded_block copy = recording->block[i];
         if (copy.end == MT_EVER)
             continue; /* it is kept: made once */
-        if (mt_grow(&recording->block, &recording->capacity, recording->n + 1,
-                    sizeof *recording->block))
+        if (MT_GROW(recording->block, recording->capacity, recording->n))
             return -ENOMEM;
         copy.begin += offset;
         copy.end += offset;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rest of a run: its backward and the optimizer's step. */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/median.h"
 #include "analyzer/support/search.h"
 #include "rest-inside.h"
 
@@ -13,11 +14,10 @@ uint32_t mt_rest_group(const struct mt_resting *resting, uint32_t frame)
     return frame ? *(uint32_t *)mt_by_id(&resting->groups.of_frame, frame) : 0;
 }
 
-size_t mt_rest_make(struct mt_resting *resting, struct mt_recorded_block like)
+static size_t rest_make(struct mt_resting *resting, struct mt_recorded_block like)
 {
     struct mt_recording *recording = resting->recording;
-    if (mt_grow(&recording->block, &recording->capacity, recording->n + 1,
-                sizeof *recording->block))
+    if (MT_GROW(recording->block, recording->capacity, recording->n))
         return SIZE_MAX;
     like.begin = ++resting->now;
     recording->block[recording->n] = like;
@@ -27,13 +27,13 @@ size_t mt_rest_make(struct mt_resting *resting, struct mt_recorded_block like)
 size_t mt_rest_make_of(struct mt_resting *resting, uint64_t bytes, enum mt_category category,
                        enum mt_phase phase)
 {
-    return mt_rest_make(resting,
-                        (struct mt_recorded_block){.end = MT_EVER,
-                                                   .size = mt_block_of(bytes),
-                                                   .device = (int16_t)resting->recording->device,
-                                                   .category = (uint8_t)category,
-                                                   .step = phase == MT_PHASE_STEP,
-                                                   .phase = (uint8_t)phase});
+    return rest_make(resting,
+                     (struct mt_recorded_block){.end = MT_EVER,
+                                                .size = mt_block_of(bytes),
+                                                .device = (int16_t)resting->recording->device,
+                                                .category = (uint8_t)category,
+                                                .step = phase == MT_PHASE_STEP,
+                                                .phase = (uint8_t)phase});
 }
 
 void mt_rest_end(struct mt_resting *resting, size_t block)
@@ -44,18 +44,8 @@ void mt_rest_end(struct mt_resting *resting, size_t block)
 int mt_rest_turn(struct mt_resting *resting, uint32_t module, enum mt_phase phase)
 {
     struct mt_recording *recording = resting->recording;
-    if (mt_grow(&recording->turn, &recording->turns_capacity, recording->n_turns + 1,
-                sizeof *recording->turn))
-        return -ENOMEM;
-    recording->turn[recording->n_turns++] =
-        (struct mt_turn){++resting->now, module, (uint8_t)phase};
-    return 0;
-}
-
-static int by_size(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
+    return MT_APPEND(recording->turn, recording->turns_capacity, recording->n_turns,
+                     (struct mt_turn){++resting->now, module, (uint8_t)phase});
 }
 
 int mt_rest_sizes_of(struct mt_rest_sizes *sizes, const struct mt_resting *resting,
@@ -68,8 +58,7 @@ int mt_rest_sizes_of(struct mt_rest_sizes *sizes, const struct mt_resting *resti
         if (block->category == category && block->end == MT_EVER && !block->is_master)
             sizes->size[sizes->n++] = block->size;
     }
-    if (sizes->n)
-        qsort(sizes->size, sizes->n, sizeof *sizes->size, by_size);
+    mt_sort_sizes(sizes->size, sizes->n);
     return sizes->size ? 0 : -ENOMEM;
 }
 
@@ -102,8 +91,8 @@ static void cut_off(struct mt_recording *recording, uint64_t cut)
     recording->events = cut;
 }
 
-/* Parameters that forward has not come to are trained, unless those of their size are not in the
- * layer that the others are like. 0 or -ENOMEM. */
+/* Suppose that parameters that forward has not come to are trained, unless those of their size are
+ * not in the layer that the others are like. 0 or -ENOMEM. */
 static int suppose_trained(struct mt_resting *resting)
 {
     struct mt_recording *recording = resting->recording;
@@ -116,13 +105,12 @@ static int suppose_trained(struct mt_resting *resting)
             mt_rest_group(resting, block->module) == resting->like)
             frozen.size[frozen.n++] = block->size;
     }
-    if (frozen.n)
-        qsort(frozen.size, frozen.n, sizeof *frozen.size, by_size);
+    mt_sort_sizes(frozen.size, frozen.n);
     for (size_t i = 0; i < recording->n; i++) {
         struct mt_recorded_block *block = &recording->block[i];
         if (block->category == MT_CATEGORY_PARAMETERS &&
             !(frozen.n &&
-              bsearch(&block->size, frozen.size, frozen.n, sizeof *frozen.size, by_size)))
+              bsearch(&block->size, frozen.size, frozen.n, sizeof *frozen.size, mt_by_value)))
             block->evidence |= MT_SAW_LEAF;
     }
     free(frozen.size);
@@ -185,13 +173,13 @@ static int make_gradients(struct mt_resting *resting, struct gradients *gradient
         like.evidence = 0;
         like.saved = like.output_of = 0;
         like.stack = 0;
-        if (mt_rest_make(resting, like) == SIZE_MAX)
+        if (rest_make(resting, like) == SIZE_MAX)
             return -ENOMEM;
     }
     return 0;
 }
 
-/* The gradient of a loss: as large as what it is of, twice for a moment. */
+/* Add the gradient of a loss: as large as what it is of, twice for a moment. */
 static int begin_backward(struct mt_resting *resting, struct gradients *gradients, size_t *passing)
 {
     if (!resting->logits)
@@ -253,7 +241,8 @@ static size_t first_gradient(struct mt_resting *resting, uint64_t size)
     return mt_rest_make_of(resting, size, MT_CATEGORY_TEMPORARIES, MT_PHASE_BACKWARD);
 }
 
-/* Back from the newest block that is saved to the oldest: the gradient of each, then it is free. */
+/* Go back from the newest block that is saved to the oldest: the gradient of each, then it is free.
+ */
 static int go_back(struct mt_resting *resting, struct gradients *gradients, size_t passing)
 {
     struct mt_recording *recording = resting->recording;
@@ -311,6 +300,19 @@ static void reach(struct mt_resting *resting, enum mt_reach known)
     resting->rest->ends[known] = ++resting->now;
 }
 
+/* Find whether the newest call is of a line that has not trained, while others have. 0 or -ENOMEM.
+ */
+static int find_evaluation(struct mt_resting *resting)
+{
+    struct mt_call_lines lines;
+    int rc = mt_call_lines_find(&lines, &resting->calls, resting->recording);
+    resting->rest->evaluates =
+        !rc && resting->calls.n &&
+        mt_call_evaluates(&lines, resting->recording, &resting->calls.call[resting->calls.n - 1]);
+    mt_call_lines_clear(&lines);
+    return rc;
+}
+
 static int add_phases(struct mt_resting *resting, enum mt_phase phase)
 {
     int rc = 0;
@@ -320,6 +322,8 @@ static int add_phases(struct mt_resting *resting, enum mt_phase phase)
             return rc;
         end_unsaved(resting, mt_rest_forward_of(resting->recording, resting->rest->cut));
         reach(resting, MT_REACH_FORWARD);
+        if (resting->rest->evaluates)
+            return 0; /* no backward follows, as far as is known */
     }
     if (phase == MT_PHASE_FORWARD && suppose_trained(resting))
         return -ENOMEM;
@@ -353,6 +357,8 @@ int mt_rest_add(struct mt_rest *rest, struct mt_recording *recording, uint64_t c
     int rc = mt_shard_groups_find(&resting.groups, recording);
     if (!rc)
         rc = mt_module_calls_find(&resting.calls, recording, &resting.groups.of_frame);
+    if (!rc && phase == MT_PHASE_FORWARD)
+        rc = find_evaluation(&resting);
     if (!rc)
         rc = add_phases(&resting, phase);
     rest->last = ++resting.now;

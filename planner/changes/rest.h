@@ -21,6 +21,7 @@ struct mt_rest {
     uint64_t state;         /* bytes of the optimizer's state that are still to come */
     uint64_t passing;       /* bytes that the step needs only while it runs */
     bool is_in_step;        /* memory ran out in a step that makes state */
+    bool evaluates;         /* memory ran out in a call that nothing shows to train */
     bool supposes_adam;     /* no parameter's state was seen whole: two values for each */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "packing.h"
-#include "gaps.h"
+#include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static size_t most_blocks(const struct mt_asked *asked)
     return most;
 }
 
-/* The lives in the order of their begins: n of them, asked->allocs at most and what ran out of
+/* Find the lives in the order of their begins: n of them, asked->allocs at most and what ran out of
  * memory. of: each request's, 0: none; else its number, and 1. */
 static size_t find_lives(const struct mt_asked *asked, struct life *lives, size_t *of, size_t *now)
 {
@@ -50,20 +51,15 @@ static size_t find_lives(const struct mt_asked *asked, struct life *lives, size_
     return n;
 }
 
-static int larger(const void *left, const void *right)
-{
-    const struct life *a = *(struct life *const *)left, *b = *(struct life *const *)right;
-    if (a->size != b->size)
-        return a->size > b->size ? -1 : 1;
-    return (a->begin > b->begin) - (a->begin < b->begin);
-}
+MT_ORDER_OF_POINTERS(larger, struct life, MT_FALLING(size) ?: MT_RISING(begin))
 
 static bool meet(const struct life *a, const struct life *b)
 {
     return a->begin < b->end && b->begin < a->end;
 }
 
-/* The lowest place beside those that are placed already, which stand in the order of places. */
+/* Return the lowest place beside those that are placed already, which stand in the order of places.
+ */
 static uint64_t lowest_place(struct life *const *placed, size_t n, const struct life *life)
 {
     uint64_t place = 0;
@@ -87,7 +83,7 @@ static void insert(struct life **placed, size_t n, struct life *life)
     placed[at] = life;
 }
 
-/* Places the largest: the bytes that they need. */
+/* Place the largest, and return the bytes that they need. */
 static uint64_t place_large(struct life **sorted, size_t n, struct life **placed)
 {
     uint64_t most = 0;
@@ -101,7 +97,7 @@ static uint64_t place_large(struct life **sorted, size_t n, struct life **placed
     return most;
 }
 
-/* Packs the others as they come: the bytes that they need; UINT64_MAX: out of memory. */
+/* Pack the others as they come, and return the bytes that they need; UINT64_MAX: out of memory. */
 static uint64_t place_small(struct life *lives, const size_t *of, size_t n)
 {
     struct mt_gaps gaps = {0};
@@ -146,4 +142,63 @@ uint64_t mt_packing(const struct mt_asked *asked)
     free(of);
     free(now);
     return need;
+}
+
+static void remove_gap(struct mt_gaps *gaps, size_t at)
+{
+    gaps->n--;
+    memmove(&gaps->gap[at], &gaps->gap[at + 1], (gaps->n - at) * sizeof *gaps->gap);
+}
+
+uint64_t mt_gaps_take(struct mt_gaps *gaps, uint64_t size)
+{
+    for (size_t i = 0; i < gaps->n; i++) {
+        struct mt_gap *gap = &gaps->gap[i];
+        uint64_t begin = gap->begin;
+        if (gap->end - begin < size)
+            continue;
+        gap->begin += size;
+        if (gap->begin == gap->end)
+            remove_gap(gaps, i);
+        return begin;
+    }
+    uint64_t begin = gaps->top;
+    gaps->top += size;
+    return begin;
+}
+
+/* Find the first gap that begins at or after an address. */
+static size_t find_after(const struct mt_gaps *gaps, uint64_t begin)
+{
+    return MT_LEADING(i, gaps->n, gaps->gap[i].begin < begin);
+}
+
+static int insert_gap(struct mt_gaps *gaps, size_t at, uint64_t begin, uint64_t end)
+{
+    if (MT_GROW(gaps->gap, gaps->capacity, gaps->n))
+        return -ENOMEM;
+    memmove(&gaps->gap[at + 1], &gaps->gap[at], (gaps->n++ - at) * sizeof *gaps->gap);
+    gaps->gap[at] = (struct mt_gap){begin, end};
+    return 0;
+}
+
+int mt_gaps_give(struct mt_gaps *gaps, uint64_t begin, uint64_t end)
+{
+    size_t at = find_after(gaps, begin);
+    if (at && gaps->gap[at - 1].end == begin)
+        begin = gaps->gap[--at].begin;
+    while (at < gaps->n && gaps->gap[at].begin <= end) { /* the one before, and the one after */
+        end = gaps->gap[at].end > end ? gaps->gap[at].end : end;
+        remove_gap(gaps, at);
+    }
+    if (end != gaps->top)
+        return insert_gap(gaps, at, begin, end);
+    gaps->top = begin;
+    return 0;
+}
+
+void mt_gaps_clear(struct mt_gaps *gaps)
+{
+    free(gaps->gap);
+    *gaps = (struct mt_gaps){0};
 }

@@ -22,7 +22,7 @@ void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysi
 int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
                  json_t *changes, json_t *answer, FILE *out);
 
-/* The plan of the device with the highest peak. */
+/* Return the plan of the device with the highest peak. */
 const struct mt_plan *mt_plan_main(const struct mt_plan *plans, size_t n);
 
 /* Return whether some setting fits on every device. */
@@ -33,7 +33,7 @@ bool mt_plan_fits(const struct mt_plan *plans, size_t n);
 const char *mt_plan_phase(char out[MT_PLAN_PHASE], const struct mt_analysis *analysis, int device,
                           uint64_t event);
 
-/* The stack whose innermost frame is the user's line behind a request; 0: not known. */
+/* Return the stack whose innermost frame is the user's line behind a request; 0: not known. */
 uint32_t mt_plan_line(const struct mt_analysis *analysis, const struct mt_asked_at *at);
 
 #endif

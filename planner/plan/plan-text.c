@@ -83,7 +83,7 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
                     "The trace does not name PyTorch's release; the newest is assumed.");
 }
 
-/* A setting of the environment does not last where the program makes its own. */
+/* Print which settings the program makes itself: one of the environment does not last there. */
 static void print_own_settings(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
     char times[MT_SIZE_TEXT], how_often[MT_SIZE_TEXT + 16] = "";
@@ -124,7 +124,7 @@ static void print_card(const struct mt_plan *plan, FILE *out, const struct mt_st
     put_wrapped(out, style, text);
 }
 
-/* alike: how many more settings have the same result. */
+/* Print a setting's row. alike: how many more settings have the same result. */
 static void print_row(const struct mt_plan *plan, const struct mt_plan_setting *setting,
                       uint64_t recorded, size_t alike, FILE *out, const struct mt_style *style)
 {
@@ -161,7 +161,7 @@ static bool has_own_row(const struct mt_plan_setting *setting)
     return setting->is_recorded || setting->is_asked || !*setting->conf;
 }
 
-/* Settings that have the result of the one at i and no rows of their own. */
+/* Count the settings that have the result of the one at i and no rows of their own. */
 static size_t count_alike(const struct mt_plan *plan, size_t i)
 {
     size_t n = 0;
@@ -232,7 +232,7 @@ static void print_line(const struct mt_plan_setting *setting, uint64_t most, FIL
     }
 }
 
-/* Unused while reserved, of the recorded setting and of the best. */
+/* Print the time of the recorded setting and of the best: unused while reserved. */
 static void print_time(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
 {
     char size[MT_SIZE_TEXT];
@@ -323,7 +323,7 @@ static void print_advice(const struct mt_plan *plan, FILE *out, const struct mt_
         fprintf(out, "\nTo use the best one:\n    unset %s\n", mt_plan_variable(plan));
 }
 
-/* The answer is of the main device; the others say which setting is best. */
+/* Print a device's plan. The answer is of the main device; the others say which setting is best. */
 static void print_plan(const struct mt_plan *plan, bool has_answer,
                        const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
 {
@@ -346,7 +346,7 @@ static void print_plan(const struct mt_plan *plan, bool has_answer,
 void mt_plan_head_text(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
 {
     struct mt_page page = mt_page_of(analysis, out, style);
-    mt_page_uncomputed(&page);
+    mt_page_doubts(&page);
     mt_page_ended(&page);
     mt_page_head(&page);
 }

@@ -10,7 +10,7 @@ static const struct mt_device *device_of(const struct mt_analysis *analysis, int
     return NULL;
 }
 
-/* The last span that begins up to an event. */
+/* Return the last span that begins up to an event. */
 static const struct mt_span *span_of(const struct mt_spans *spans, uint64_t event)
 {
     const struct mt_span *found = NULL;

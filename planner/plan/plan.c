@@ -1,14 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan.h"
 #include "analyzer/support/grow.h"
-#include "candidates.h"
+#include "analyzer/support/search.h"
 #include "packing.h"
 #include "planner/requests/recorded-conf.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The settings that memtap tries where nobody names any, a NULL after the last. Those that a
+ * release does not have are left out. */
+extern const char *const mt_plan_candidates[];
+
+const char *const mt_plan_candidates[] = {
+    "", /* PyTorch's defaults */
+    "expandable_segments:True",
+    "max_split_size_mb:20",
+    "max_split_size_mb:32",
+    "max_split_size_mb:64",
+    "max_split_size_mb:128",
+    "max_split_size_mb:256",
+    "max_split_size_mb:512",
+    "roundup_power2_divisions:1",
+    "roundup_power2_divisions:2",
+    "roundup_power2_divisions:4",
+    "roundup_power2_divisions:8",
+    "roundup_power2_divisions:16",
+    "roundup_power2_divisions:32",
+    "max_split_size_mb:128,max_non_split_rounding_mb:64",
+    "max_split_size_mb:128,roundup_power2_divisions:8",
+    "expandable_segments:True,roundup_power2_divisions:8",
+    "expandable_segments:True,max_split_size_mb:128",
+    "large_segment_size_mb:32",
+    "large_segment_size_mb:64",
+    "backend:cudaMallocAsync",
+    NULL,
+};
 
 #define ENDLESS (UINT64_C(1) << 60) /* bytes of a card on which memory does not run out */
 
@@ -67,7 +97,7 @@ static void note(void *context, size_t index, const struct mt_request *request,
         *unused = now->reserved - now->allocated;
 }
 
-/* One replay on a card of that many bytes. 0 or a negative errno. */
+/* Make one replay on a card of that many bytes. 0 or a negative errno. */
 static int replay(const struct mt_plan *plan, const struct mt_alloc_conf *conf, uint64_t total,
                   struct watch *watch)
 {
@@ -89,7 +119,7 @@ static int replay(const struct mt_plan *plan, const struct mt_alloc_conf *conf, 
     return rc;
 }
 
-/* After a program's last allocation there is only its end. */
+/* Return the end: after a program's last allocation there is only its end. */
 static size_t end_of(const struct mt_asked *asked)
 {
     size_t end = asked->n;
@@ -98,7 +128,7 @@ static size_t end_of(const struct mt_asked *asked)
     return end;
 }
 
-/* On the card; and where it does not fit, what it would need. */
+/* Try a setting on the card; and where it does not fit, find what it would need. */
 static int try_setting(const struct mt_plan *plan, struct mt_plan_setting *setting,
                        const struct mt_alloc_conf *conf)
 {
@@ -127,7 +157,7 @@ static const struct mt_plan_setting *find(const struct mt_plan *plan, const char
     return NULL;
 }
 
-/* -EINVAL: the release does not have it. */
+/* Add a setting. -EINVAL: the release does not have it. */
 static int add(struct mt_plan *plan, size_t *capacity, const char *text, bool is_asked,
                struct mt_alloc_conf_error *error)
 {
@@ -141,7 +171,7 @@ static int add(struct mt_plan *plan, size_t *capacity, const char *text, bool is
                  MT_PLAN_CONF - 1);
         return -EINVAL;
     }
-    if (mt_grow(&plan->setting, capacity, plan->n + 1, sizeof *plan->setting))
+    if (MT_GROW(plan->setting, *capacity, plan->n))
         return -ENOMEM;
     struct mt_plan_setting *setting = &plan->setting[plan->n++];
     *setting =
@@ -150,23 +180,14 @@ static int add(struct mt_plan *plan, size_t *capacity, const char *text, bool is
     return try_setting(plan, setting, &conf);
 }
 
-/* Those that fit first, then by what they reserve; of equals the recorded one, then the shorter. */
-static int better(const void *left, const void *right)
-{
-    const struct mt_plan_setting *a = left, *b = right;
-    if (a->fits != b->fits)
-        return b->fits - a->fits;
-    if (a->is_async != b->is_async)
-        return a->is_async - b->is_async;
-    if (a->peak_reserved != b->peak_reserved)
-        return a->peak_reserved < b->peak_reserved ? -1 : 1;
-    if (a->is_recorded != b->is_recorded)
-        return b->is_recorded - a->is_recorded;
-    size_t x = strlen(a->conf), y = strlen(b->conf);
-    return x != y ? (x > y) - (x < y) : strcmp(a->conf, b->conf);
-}
+/* Those that fit come first, then by what they reserve; of equals the recorded one, then the
+ * shorter. */
+MT_ORDER(better, struct mt_plan_setting,
+         MT_FALLING(fits) ?: MT_RISING(is_async) ?: MT_RISING(peak_reserved)
+         ?: MT_FALLING(is_recorded) ?: MT_COMPARE(strlen(a->conf), strlen(b->conf))
+         ?: MT_BY_TEXT(conf))
 
-/* The recorded setting on the recorded card, against the trace; and the floor. */
+/* Check the recorded setting on the recorded card against the trace; and find the floor. */
 static int check(struct mt_plan *plan)
 {
     struct watch watch = {.asked = plan->asked, .check = &plan->check};
@@ -179,7 +200,7 @@ static int check(struct mt_plan *plan)
     return rc == -EINVAL ? 0 : rc;
 }
 
-/* The most that is live at once, as it was requested. */
+/* Return the most that is live at once, as it was requested. */
 static uint64_t live_peak(const struct mt_asked *asked)
 {
     uint64_t now = 0, most = 0;

@@ -86,13 +86,13 @@ int mt_plan_make(struct mt_plan *plan, const struct mt_asked *asked,
                  struct mt_alloc_conf_error *error);
 void mt_plan_clear(struct mt_plan *plan);
 
-/* "replayed", "modelled" */
+/* Return "replayed" or "modelled". */
 const char *mt_plan_how(const struct mt_plan *plan, const struct mt_plan_setting *setting);
 
-/* The variable that the release reads its settings from. */
+/* Return the variable that the release reads its settings from. */
 const char *mt_plan_variable(const struct mt_plan *plan);
 
-/* The setting that the run had. */
+/* Return the setting that the run had. */
 const struct mt_plan_setting *mt_plan_recorded(const struct mt_plan *plan);
 
 #endif

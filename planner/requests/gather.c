@@ -41,9 +41,8 @@ int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
                   struct mt_request request)
 {
     struct mt_asked *asked = &asking->asked;
-    if (mt_grow(&asked->request, &asking->requests_capacity, asked->n + 1, sizeof request) ||
-        mt_grow(&asked->recorded, &asking->recorded_capacity, asked->n + 1,
-                sizeof *asked->recorded))
+    if (MT_GROW(asked->request, asking->requests_capacity, asked->n) ||
+        MT_GROW(asked->recorded, asking->recorded_capacity, asked->n))
         return -ENOMEM;
     asked->request[asked->n] = request;
     asked->recorded[asked->n++] =
@@ -56,15 +55,15 @@ static struct mt_gather_thread *thread_of(struct mt_gathering *g, uint32_t threa
     uint32_t index = mt_address_map_get(&g->threads, thread);
     if (index)
         return &g->thread[index - 1];
-    if (mt_grow(&g->thread, &g->threads_capacity, g->n_threads + 1, sizeof *g->thread) ||
+    if (MT_GROW(g->thread, g->threads_capacity, g->n_threads) ||
         mt_address_map_put(&g->threads, thread, (uint32_t)g->n_threads + 1))
         return NULL;
     g->thread[g->n_threads] = (struct mt_gather_thread){0};
     return &g->thread[g->n_threads++];
 }
 
-/* The number of a stream's handle, from 1 on, in the order in which they come; the last one stands
- * for all after it. */
+/* Return the number of a stream's handle, from 1 on, in the order in which they come; the last one
+ * stands for all after it. */
 static int number_of(struct mt_address_map *map, uint64_t handle, unsigned *number)
 {
     enum { MOST = MT_GATHER_OTHER_STREAM - 1 };
@@ -75,7 +74,7 @@ static int number_of(struct mt_address_map *map, uint64_t handle, unsigned *numb
     return mt_address_map_put(map, handle, *number);
 }
 
-/* A number for a block, as small as it can be. */
+/* Return a number for a block, as small as it can be. */
 static uint32_t new_number(struct mt_asking *asking)
 {
     return asking->n_free ? asking->free_number[--asking->n_free] : asking->next_number++;
@@ -83,18 +82,15 @@ static uint32_t new_number(struct mt_asking *asking)
 
 static int give_back_number(struct mt_asking *asking, uint32_t number)
 {
-    if (mt_grow(&asking->free_number, &asking->free_capacity, asking->n_free + 1, sizeof number))
-        return -ENOMEM;
-    asking->free_number[asking->n_free++] = number;
-    return 0;
+    return MT_APPEND(asking->free_number, asking->free_capacity, asking->n_free, number);
 }
 
-/* Memory of the card that is not PyTorch's, as CUDA's calls tell it: what the samples tell besides
- * is added at the end. */
+/* Note memory of the card that is not PyTorch's, as CUDA's calls say it: what the samples say
+ * besides is added at the end. */
 static int note_others(struct mt_asking *asking, const struct mt_replay *replay, unsigned slot,
                        const struct mt_gather_at *at)
 {
-    uint64_t cuda = replay->cuda_now[slot].allocated;
+    uint64_t cuda = replay->of_cuda.now[slot].allocated;
     uint64_t others = cuda > at->reserved ? cuda - at->reserved : 0;
     if (others == asking->others)
         return 0;
@@ -127,7 +123,7 @@ static int free_block(struct mt_gathering *g, struct mt_asking *asking,
     return mt_gather_ask(asking, at, (struct mt_request){.block = number, .kind = MT_REQUEST_FREE});
 }
 
-/* The block that waited at an address does so no more. */
+/* End the wait of the block at an address. */
 static int end_wait(struct mt_gathering *g, struct mt_asking *asking, uint64_t event,
                     uint64_t address)
 {
@@ -140,7 +136,7 @@ static int end_wait(struct mt_gathering *g, struct mt_asking *asking, uint64_t e
                : give_back_number(asking, number - 1);
 }
 
-/* The number of a private pool, which begins with its first request: a handle may be that of
+/* Return the number of a private pool, which begins with its first request: a handle may be that of
  * another pool once its own is released. */
 static int pool_of(struct mt_asking *asking, const struct mt_gather_at *at, uint64_t handle,
                    unsigned *pool)
@@ -167,7 +163,7 @@ static int on_request(struct mt_gathering *g, struct mt_asking *asking,
 {
     unsigned stream = 0, pool = 0;
     const struct mt_request_stream *of =
-        mt_requests_of(&replay->thread->requests, mt_device_slot(event->device));
+        mt_requests_of(&replay->present.thread->requests, mt_device_slot(event->device));
     if (of &&
         (number_of(&asking->streams, of->stream, &stream) || pool_of(asking, at, of->pool, &pool)))
         return -ENOMEM;
@@ -189,7 +185,7 @@ static int on_request(struct mt_gathering *g, struct mt_asking *asking,
 static struct mt_gather_at place_of(const struct mt_replay *replay, const struct mt_event *event,
                                     uint64_t allocated, uint64_t reserved)
 {
-    const struct mt_thread_state *thread = replay->thread;
+    const struct mt_thread_state *thread = replay->present.thread;
     uint32_t forward =
         thread && thread->at.n_nodes ? thread->at.nodes[thread->at.n_nodes - 1].forward_stack : 0;
     return (struct mt_gather_at){replay->events, allocated, reserved, event->stack, forward};
@@ -210,20 +206,20 @@ static int on_alloc(struct mt_gathering *g, struct mt_asking *asking,
         free_block(g, asking, &(struct mt_gather_at){.event = at.event}, event->address, false))
         return -ENOMEM;
     asked->allocs++;
-    asked->unknown += !mt_requests_of(&replay->thread->requests, slot);
+    asked->unknown += !mt_requests_of(&replay->present.thread->requests, slot);
     if (asked->peak_allocated < at.allocated)
         asked->peak_allocated = at.allocated;
     if (asked->peak_reserved < at.reserved)
         asked->peak_reserved = at.reserved;
-    return on_request(g, asking, thread, replay, event, &at, event->size, replay->unused,
+    return on_request(g, asking, thread, replay, event, &at, event->size, replay->present.unused,
                       &number) ||
                    mt_address_map_put(&g->live, event->address, number + 1)
                ? -ENOMEM
                : 0;
 }
 
-/* PyTorch reports the size rounded. What it was for would have lived from here on; nobody knows how
- * long. */
+/* Note a request that failed. PyTorch reports the size rounded. What it was for would have lived
+ * from here on; nobody knows how long. */
 static int on_oom(struct mt_gathering *g, struct mt_asking *asking, struct mt_gather_thread *thread,
                   const struct mt_replay *replay, const struct mt_event *event)
 {
@@ -249,10 +245,9 @@ static int on_sample(struct mt_asking *asking, const struct mt_replay *replay,
     if (event->DEVICE_MEMORY.free > event->DEVICE_MEMORY.total)
         return 0;
     asking->asked.card = event->DEVICE_MEMORY.total;
-    if (mt_grow(&asking->sample, &asking->samples_capacity, asking->n_samples + 1,
-                sizeof *asking->sample))
+    if (MT_APPEND(asking->sample, asking->samples_capacity, asking->n_samples,
+                  replay->samples.last[mt_device_slot(event->device)]))
         return -ENOMEM;
-    asking->sample[asking->n_samples++] = replay->sample[mt_device_slot(event->device)];
     asking->others = UINT64_MAX; /* to be told again */
     return 0;
 }
@@ -272,7 +267,7 @@ static int on_event_of_pytorch(struct mt_gathering *g, struct mt_gather_thread *
         return on_oom(g, asking, thread, replay, event);
     case MT_FREE:
         return mt_gather_end_frees(g, thread) ||
-                       free_block(g, asking, &at, event->address, replay->waits)
+                       free_block(g, asking, &at, event->address, replay->present.waits)
                    ? -ENOMEM
                    : 0;
     default:
@@ -391,7 +386,7 @@ const struct mt_asked *mt_gathering_finish(struct mt_gathering *g, size_t *n)
         asking->asked.n_confs = g->n_confs;
         if (!asking->asked.allocs && !asking->asked.ooms)
             continue;
-        if (mt_grow(&g->result, &g->results_capacity, *n + 1, sizeof *g->result))
+        if (MT_GROW(g->result, g->results_capacity, *n))
             return NULL;
         g->result[(*n)++] = asking->asked;
     }

@@ -48,11 +48,11 @@ struct mt_asked {
 
 struct mt_gathering;
 
-/* NULL: no memory. */
+/* Create a gathering. NULL: no memory. */
 struct mt_gathering *mt_gathering_create(void);
 void mt_gathering_destroy(struct mt_gathering *gathering);
 
-/* For struct mt_watcher: data is the gathering. 0 or -ENOMEM. */
+/* Gather an event, for struct mt_watcher: data is the gathering. 0 or -ENOMEM. */
 int mt_gather(void *gathering, const struct mt_replay *replay, const struct mt_event *event);
 
 /* Return how many allocations of a device's slot, up to now, were of other streams than the default
@@ -60,8 +60,8 @@ int mt_gather(void *gathering, const struct mt_replay *replay, const struct mt_e
  */
 size_t mt_gathering_beside(const struct mt_gathering *gathering, unsigned slot);
 
-/* The trace has ended: what was asked of each device on which PyTorch allocated, by index; *n of
- * them. They belong to the gathering. NULL where there are none. */
+/* Finish at the trace's end: return what was asked of each device on which PyTorch allocated, by
+ * index; *n of them. They belong to the gathering. NULL where there are none. */
 const struct mt_asked *mt_gathering_finish(struct mt_gathering *gathering, size_t *n);
 
 #endif

@@ -72,18 +72,19 @@ int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
 int mt_gather_other(struct mt_gathering *g, const struct mt_replay *replay,
                     const struct mt_event *event);
 
-/* The trace has ended: limits become fractions of the card. */
+/* Finish at the trace's end: limits become fractions of the card. */
 void mt_gather_finish_limits(const struct mt_gathering *g, struct mt_asked *asked);
 
-/* A call of CUDA's that gives or takes memory. 0 or -ENOMEM. */
+/* Note a call of CUDA's that gives or takes memory. 0 or -ENOMEM. */
 int mt_gather_cuda(struct mt_gathering *g, struct mt_gather_thread *thread,
                    const struct mt_replay *replay, const struct mt_event *event);
 
-/* An alloc of a pool: what CUDA gave the thread just before is a segment of PyTorch's. */
+/* Note an alloc of a pool: what CUDA gave the thread just before is a segment of PyTorch's. */
 int mt_gather_segment(struct mt_gathering *g, struct mt_gather_thread *thread,
                       const struct mt_event *alloc, unsigned pool);
 
-/* The thread goes on without asking CUDA for memory: its frees of segments were an empty_cache. */
+/* End the thread's frees of segments, which were an empty_cache: it goes on without asking CUDA for
+ * memory. */
 int mt_gather_end_frees(struct mt_gathering *g, struct mt_gather_thread *thread);
 
 #endif

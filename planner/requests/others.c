@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <math.h>
 
-/* 1: none. */
+/* Return the program's own fraction; 1: none. */
 static double own_fraction(const struct mt_definitions *definitions)
 {
     struct mt_recorded_setup setup;
@@ -34,7 +34,7 @@ static int on_conf(struct mt_gathering *g, const struct mt_replay *replay,
             g->device[slot].asked.unread_confs++;
         return 0;
     }
-    if (mt_grow(&g->conf, &g->confs_capacity, g->n_confs + 1, sizeof *g->conf))
+    if (MT_GROW(g->conf, g->confs_capacity, g->n_confs))
         return -ENOMEM;
     g->conf[g->n_confs] = text;
     return ask_all(g, replay->events,
@@ -59,7 +59,7 @@ int mt_gather_other(struct mt_gathering *g, const struct mt_replay *replay,
     }
 }
 
-/* The smallest fraction that makes this limit, as PyTorch computes it. */
+/* Return the smallest fraction that makes this limit, as PyTorch computes it. */
 static double fraction_for(uint64_t limit, uint64_t card)
 {
     double fraction = (double)limit / (double)card;
@@ -68,7 +68,7 @@ static double fraction_for(uint64_t limit, uint64_t card)
     return fraction < 1 && limit ? fraction : 1;
 }
 
-/* The limit that the recorded settings make is not the program's. */
+/* Finish the limits. That which the recorded settings make is not the program's. */
 void mt_gather_finish_limits(const struct mt_gathering *g, struct mt_asked *asked)
 {
     for (size_t i = 0; i < asked->n; i++) {

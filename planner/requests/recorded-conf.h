@@ -18,7 +18,7 @@ struct mt_recorded_setup {
     struct mt_alloc_conf_error problem; /* why it cannot be; "": it can */
 };
 
-/* Of the trace; or of its texts, NULL: not there. */
+/* Read the setup of the trace; or of its texts, NULL: not there. */
 void mt_recorded_setup(struct mt_recorded_setup *setup, const struct mt_definitions *definitions);
 void mt_setup_of(struct mt_recorded_setup *setup, const char *torch, const char *conf);
 

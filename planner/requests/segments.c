@@ -11,14 +11,14 @@
 
 static int add_segment(struct mt_gathering *g, uint64_t address, struct mt_gather_segment segment)
 {
-    if (mt_grow(&g->segment, &g->segments_capacity, g->n_segments + 1, sizeof segment) ||
+    if (MT_GROW(g->segment, g->segments_capacity, g->n_segments) ||
         mt_address_map_put(&g->segments, address, (uint32_t)g->n_segments + 1))
         return -ENOMEM;
     g->segment[g->n_segments++] = segment;
     return 0;
 }
 
-/* Memory is mapped piece by piece, and the pieces behind a block are the allocator's. */
+/* Add memory that is mapped piece by piece; the pieces behind a block are the allocator's. */
 static int add_mapped(struct mt_gathering *g, struct mt_gather_thread *thread,
                       const struct mt_event *map)
 {
@@ -61,7 +61,7 @@ int mt_gather_end_frees(struct mt_gathering *g, struct mt_gather_thread *thread)
     return 0;
 }
 
-/* Moves the last request before the one that stands for the thread's frees. */
+/* Move the last request before the one that stands for the thread's frees. */
 static void move_before_frees(struct mt_gathering *g, struct mt_gather_thread *thread)
 {
     struct mt_asked *asked = &g->device[thread->frees_slot].asked;
@@ -77,7 +77,8 @@ static void move_before_frees(struct mt_gathering *g, struct mt_gather_thread *t
             g->thread[i].frees > to && g->thread[i].frees_slot == thread->frees_slot;
 }
 
-/* A private pool gives memory back once nobody uses it: it was released before, once. */
+/* Release a private pool, which gives memory back once nobody uses it: it was released before,
+ * once. */
 static int release_pool(struct mt_gathering *g, struct mt_gather_thread *thread, unsigned slot,
                         uint64_t event, unsigned pool)
 {
@@ -100,7 +101,7 @@ static bool is_in_empty_cache(const struct mt_replay *replay, uint32_t stack)
     return !strcmp(frame->function, "empty_cache") && strstr(frame->file, "torch/");
 }
 
-/* A segment, or a piece of an expandable one, goes. */
+/* Give back a segment, or a piece of an expandable one. */
 static int give_back(struct mt_gathering *g, struct mt_gather_thread *thread,
                      const struct mt_replay *replay, const struct mt_event *event, unsigned slot,
                      unsigned pool)
@@ -131,7 +132,7 @@ static int on_free(struct mt_gathering *g, struct mt_gather_thread *thread,
     return give_back(g, thread, replay, event, segment->slot, segment->pool);
 }
 
-/* Of an expandable segment: its address space stays. */
+/* Unmap a part of an expandable segment: its address space stays. */
 static int on_unmap(struct mt_gathering *g, struct mt_gather_thread *thread,
                     const struct mt_replay *replay, const struct mt_event *event)
 {

@@ -1,16 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-memory.h"
-#include "no-device.h"
+#include "preload/host/message.h"
+#include "preload/host/no-cancel.h"
 #include "preload/modules/ask.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
 #include "preload/torch/real.h"
 #include "preload/write/device-watch.h"
+#include "settings/table.h"
+#include "trace-format/cuda-errors.h"
 #include "trace-format/likely.h"
 
+#include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* A program that can use no device: there is nothing to record, and memtap run says why. */
+
+/* Sign memtap run's roster. The settings are not read yet: only a recording reads them. */
+static void tell(const char *function, unsigned result)
+{
+    MT_NO_CANCEL();
+    char text[80];
+    const char *roster = getenv(mt_setting_table[MT_ID_roster].variable);
+    if (!roster || !*roster)
+        return;
+    snprintf(text, sizeof text, "!%u %s", result, function);
+    mt_roster_sign(roster, text);
+}
+
+/* Return whether a call failed because of this, before anything was recorded. Report the process's
+ * first such call to memtap run. Any thread; keeps errno. */
+static bool cannot_have_device(const char *function, unsigned result)
+{
+    static _Atomic int is_told;
+    if (atomic_load(&mt_state) != MT_IDLE || !mt_cuda_no_device_why(result))
+        return false;
+    int saved = errno;
+    if (!atomic_exchange(&is_told, 1))
+        tell(function, result);
+    errno = saved;
+    return true;
+}
 
 _Thread_local struct mt_inside mt_cuda_calls __attribute__((tls_model("initial-exec")));
 _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
@@ -85,7 +119,7 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
 
 int mt_cuda_failed(const char *function, unsigned result)
 {
-    return result && !is_inside() && mt_has_no_device(function, result);
+    return result && !is_inside() && cannot_have_device(function, result);
 }
 
 /* Look up the name only if the call has failed. */
@@ -201,7 +235,7 @@ void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, ui
     record_touch(MT_CUDA_SET, result, MT_ARGS(address, size, api));
 }
 
-/* The runtime's call makes a stream by the driver's call inside: record it once. */
+/* Return whether the runtime's call makes a stream by the driver's call inside: record it once. */
 static bool is_made_inside(const struct mt_cuda_call *call)
 {
     return mt_cuda_is_inside() && mt_cuda_api_space(call->api) == MT_SPACE_STREAM;

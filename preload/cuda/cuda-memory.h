@@ -31,7 +31,7 @@ struct mt_cuda_call {                    /* 16 bytes: it is passed in registers 
     int told; /* 1 + the device that the call names; 0: none */
 };
 
-/* Page-locked memory of the host belongs to no device. */
+/* Make a call. Page-locked memory of the host belongs to no device. */
 static inline struct mt_cuda_call mt_cuda_call_of(enum mt_cuda_api api,
                                                   unsigned (*get_device)(int *device))
 {
@@ -49,8 +49,8 @@ bool mt_cuda_is_inside(void);
 extern _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
 extern _Atomic unsigned mt_cuda_subscription;
 
-/* A declaration: the thread is inside the call up to the end of the block, even if a C++ exception
- * ends it. If a jump ends it, the thread's next call finds that out. */
+/* Leave the call at the end of the block, even if a C++ exception ends it: up to there the thread
+ * is inside. If a jump ends it, the thread's next call finds that out. */
 static inline void mt_cuda_leave(const struct mt_call_mark *mark)
 {
     mt_inside_end(&mt_cuda_calls, mark);
@@ -63,8 +63,8 @@ static inline void mt_cuda_leave(const struct mt_call_mark *mark)
  * was recorded before: then there is nothing to record. The functions below ask this themselves. */
 int mt_cuda_failed(const char *function, unsigned result);
 
-/* address: points to the memory's address, or its handle, by the call's space. Nothing is there if
- * the call has failed. */
+/* Record an allocation. address: points to the memory's address, or its handle, by the call's
+ * space. Nothing is there if the call has failed. */
 void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *address,
                        uint64_t size);
 void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const void *address,
@@ -89,19 +89,19 @@ static inline void mt_cuda_freed(const struct mt_cuda_free *free, unsigned resul
         mt_cuda_not_freed(free, result);
 }
 
-/* Physical memory and its mappings. An unmapping that fails later is not undone. */
+/* Record physical memory and its mappings. An unmapping that fails later is not undone. */
 void mt_cuda_mapped(struct mt_cuda_call call, unsigned result, uint64_t address, uint64_t size,
                     uint64_t handle);
 void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size);
 
-/* Memory was copied or set. The addresses may point anywhere into a block, or be the host's.
- * Nothing is recorded in a process with PyTorch, whose blocks are not CUDA's. */
+/* Record that memory was copied or set. The addresses may point anywhere into a block, or be the
+ * host's. Nothing is recorded in a process with PyTorch, whose blocks are not CUDA's. */
 void mt_cuda_copied(enum mt_cuda_api api, unsigned result, uint64_t to, uint64_t from,
                     uint64_t size);
 void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, uint64_t size);
 
-/* Contexts and CUDA modules, also those that another call makes on the way; and streams. size: of a
- * module's image, 0: not known. */
+/* Record contexts and CUDA modules, also those that another call makes on the way; and streams.
+ * size: of a module's image, 0: not known. */
 void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle,
                          uint64_t size);
 void mt_cuda_object_ending(struct mt_cuda_call call, uint64_t handle);

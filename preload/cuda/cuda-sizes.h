@@ -12,8 +12,18 @@
 uint64_t mt_cuda_array_bytes(const struct mt_texel *texel, struct mt_extent extent,
                              unsigned levels);
 
-/* The same for the driver's descriptions; NULL: 0. */
+/* Return the same for the driver's descriptions; NULL: 0. */
 uint64_t mt_cuda_flat_bytes(const struct mt_array *array);
 uint64_t mt_cuda_deep_bytes(const struct mt_array_3d *array, unsigned levels);
+
+/* The size of a CUDA module's code as a program gives it to CUDA: a cubin, or a fat binary with
+ * images for several architectures, of which the device takes one. */
+
+/* Return the bytes of an image in memory; 0: it is another kind (PTX, which CUDA compiles first),
+ * or cannot be read. Makes some system calls; keeps errno. */
+uint64_t mt_cuda_image_bytes(const void *image);
+
+/* Return the same for a file with an image. */
+uint64_t mt_cuda_file_bytes(const char *path);
 
 #endif

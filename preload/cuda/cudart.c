@@ -151,7 +151,7 @@ static uint32_t add_runtime(const struct mt_cudart *runtime)
     return at + 1;
 }
 
-/* The runtime of this function's own image, even with libraries preloaded over it. */
+/* Return the runtime of this function's own image, even with libraries preloaded over it. */
 static struct mt_cudart runtime_with(const void *function)
 {
     void *scope = is_cudart(function) ? mt_scope_of(function) : NULL; /* held for good */

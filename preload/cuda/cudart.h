@@ -44,7 +44,7 @@ extern _Thread_local char mt_cudart_way __attribute__((tls_model("initial-exec")
  * program itself; NULL: not known. It holds a reference. Takes the loader's lock. */
 void *mt_scope_of(const void *caller);
 
-/* dlsym in that scope. */
+/* Look a symbol up as dlsym would in that scope. */
 void *mt_scope_symbol(void *scope, const char *symbol);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cupti.h"
-#include "injection.h"
 #include "multicast.h"
 #include "preload/host/message.h"
 #include "preload/loader/find-real.h"
@@ -17,6 +16,50 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/*
+ * Variables of the environment that tell CUDA and NVTX their tools. They are set when we are
+ * loaded, because other threads may read the environment later. One that names another tool stays.
+ */
+
+#define MT_CUDA_INJECTION "CUDA_INJECTION64_PATH"
+#define MT_NVTX_INJECTION "NVTX_INJECTION64_PATH"
+
+/* Write the path of a file beside libmemtap.so, or its own if name is NULL. Return 0 or -ENOENT. */
+static int own_path(char out[PATH_MAX], const char *name)
+{
+    static const char here;
+    Dl_info info;
+    if (!dladdr(&here, &info) || !realpath(info.dli_fname, out))
+        return -ENOENT;
+    char *slash = strrchr(out, '/') + 1;
+    if (name && (size_t)snprintf(slash, (size_t)(out + PATH_MAX - slash), "%s", name) >=
+                    (size_t)(out + PATH_MAX - slash))
+        return -ENOENT;
+    return 0;
+}
+
+/* Return whether we were preloaded, so that programs' calls come to our hooks. */
+static bool is_preloaded(void)
+{
+    void *found = mt_real_dlsym(RTLD_DEFAULT, "InitializeInjection");
+    return found && mt_is_ours(found) && mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
+}
+
+/* Ask for it now: CUDA's driver loads its tool when it is initialized, NVTX at the first range. */
+__attribute__((constructor)) static void ask_for_injection(void)
+{
+    char path[PATH_MAX];
+    const char *wish = getenv("MEMTAP_CUPTI");
+    bool wants_cuda = wish && !strcmp(wish, "on") && !getenv(MT_CUDA_INJECTION);
+    bool wants_nvtx = !getenv(MT_NVTX_INJECTION) && is_preloaded();
+    if ((!wants_cuda && !wants_nvtx) || own_path(path, NULL))
+        return;
+    if (wants_cuda)
+        setenv(MT_CUDA_INJECTION, path, 0);
+    if (wants_nvtx)
+        setenv(MT_NVTX_INJECTION, path, 0);
+}
 
 /* Relative to libmemtap.so's folder: as installed, and as built. */
 static const char *const paths[] = {"libmemtap-cupti.so", "../cupti/libmemtap-cupti.so"};
@@ -75,7 +118,7 @@ static bool is_wish(const char *wish)
  * do not stand in. */
 static int see_hooks(bool was_looked_up)
 {
-    return mt_is_preloaded() &&
+    return is_preloaded() &&
            (was_looked_up || mt_images_need("libcuda.so.") || mt_images_need("libcudart.so."));
 }
 
@@ -84,7 +127,7 @@ static void *load_library(void)
     char path[PATH_MAX];
     void *library = NULL;
     for (size_t i = 0; !library && i < sizeof paths / sizeof *paths; i++)
-        if (!mt_own_path(path, paths[i]))
+        if (!own_path(path, paths[i]))
             library = mt_loaded_open(path, RTLD_NOW | RTLD_LOCAL);
     return library;
 }
@@ -129,7 +172,7 @@ void mt_cupti_open(bool was_looked_up)
     else if (!cupti.stop)
         start();
     pthread_mutex_unlock(&cupti.lock);
-    if (strncmp(cupti.status, "not used", 8) == 0 && (is_on || !mt_is_preloaded()))
+    if (strncmp(cupti.status, "not used", 8) == 0 && (is_on || !is_preloaded()))
         mt_message("CUPTI is %s", cupti.status);
 }
 

@@ -59,7 +59,7 @@ void mt_cupti_step_back(void);
 /* Say in a few words whether it was used, and if not, why. */
 const char *mt_cupti_status(void);
 
-/* For a forked child: CUPTI is the parent's. */
+/* Reset in a forked child: CUPTI is the parent's. */
 void mt_cupti_reset(void);
 
 #endif

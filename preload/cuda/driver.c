@@ -21,7 +21,8 @@ static const struct row {
     {base, symbol, since, until, (void *)mt_hook_##name, (void *_Atomic *)(void *)&mt_driver.name},
     MT_DRIVER_HOOKS(ROW)};
 
-/* The suffix of calls that take a stream, and of calls that take none. */
+/* Return whether the name has the suffix of calls that take a stream, or of calls that take none.
+ */
 static bool is_per_thread(const struct row *row)
 {
     const char *suffix = strrchr(row->symbol, '_');
@@ -92,7 +93,8 @@ unsigned (*mt_driver_get_device(void))(int *device)
     return (unsigned (*)(int *))function;
 }
 
-/* Without a version, take only functions that have never changed. */
+/* Return whether our function is meant: without a version, take only functions that have never
+ * changed. */
 static bool is_meant(const struct row *row, unsigned version)
 {
     if (version == MT_CUDA_ANY_VERSION)

@@ -62,7 +62,7 @@ unsigned (*mt_driver_get_device(void))(int *device);
  * are the caller's; base has no suffix. */
 void mt_driver_wrap(const char *base, unsigned version, unsigned long long flags, void **function);
 
-/* The same for dlsym by the symbol's name: return the hook or what was found. */
+/* Return the hook or what was found, for dlsym by the symbol's name. */
 void *mt_driver_wrap_symbol(const char *symbol, void *found);
 
 #endif

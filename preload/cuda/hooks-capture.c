@@ -27,7 +27,7 @@ static void begun(unsigned result, void *stream)
     capture.stream = stream;
 }
 
-/* The capture has ended, even if the call failed. Another thread cannot end it. */
+/* Note that the capture has ended, even if the call failed. Another thread cannot end it. */
 static void ended(void *stream)
 {
     if (mt_cuda_is_inside() || !capture.is_on || capture.stream != stream)

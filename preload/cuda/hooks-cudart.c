@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA runtime's memory. Each hook asks the runtime that its caller is linked to. */
-#include "cuda-image.h"
 #include "cuda-memory.h"
 #include "cuda-sizes.h"
 #include "cudart.h"
@@ -129,7 +128,7 @@ unsigned mt_hook_cuda_host_register(void *address, size_t size, unsigned flags)
     return result;
 }
 
-/* Only its owner knows its size. */
+/* Record memory of another process. Only its owner knows its size. */
 unsigned mt_hook_cuda_ipc_open(void **address, struct mt_ipc_handle handle, unsigned flags)
 {
     const struct mt_cudart *runtime = RUNTIME();

@@ -8,7 +8,7 @@
 
 #define NO_FUNCTION 999 /* CUPTI_ERROR_UNKNOWN */
 
-/* 1: we are ready. */
+/* Return 1: we are ready. */
 int mt_hook_injection(void)
 {
     mt_cupti_open(mt_driver_was_looked_up());

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA driver's memory, for a statically linked runtime, NCCL and PyTorch's expandable
  * segments. */
-#include "cuda-image.h"
 #include "cuda-memory.h"
 #include "cuda-sizes.h"
 #include "driver.h"
@@ -117,7 +116,7 @@ unsigned mt_hook_cu_mem_create(uint64_t *handle, size_t size,
     return result;
 }
 
-/* Only its owner knows its size. */
+/* Record memory of another process. Only its owner knows its size. */
 unsigned mt_hook_cu_mem_import(uint64_t *handle, void *shared, unsigned type)
 {
     unsigned result = ASK(cu_mem_import, handle, shared, type);
@@ -125,7 +124,7 @@ unsigned mt_hook_cu_mem_import(uint64_t *handle, void *shared, unsigned type)
     return result;
 }
 
-/* Another handle to existing memory: it takes another release. */
+/* Record another handle to existing memory: it takes another release. */
 unsigned mt_hook_cu_mem_retain(uint64_t *handle, void *address)
 {
     unsigned result = ASK(cu_mem_retain, handle, address);

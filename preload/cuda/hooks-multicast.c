@@ -6,7 +6,7 @@
 
 #define ASK MT_DRIVER_ASK
 
-/* device: -1: the call does not name one. */
+/* Make a call. device: -1: the call does not name one. */
 static struct mt_cuda_call call_on(enum mt_cuda_api api, int device)
 {
     return (struct mt_cuda_call){.api = api, .told = device + 1};

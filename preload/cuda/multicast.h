@@ -9,12 +9,12 @@
 
 #include "cuda-memory.h"
 
-/* place: the object's handle plus the offset in it; memory: a handle or an address, by the call. If
- * call.told is 0, ask the driver for the memory's device. */
+/* Record a binding. place: the object's handle plus the offset in it; memory: a handle or an
+ * address, by the call. If call.told is 0, ask the driver for the memory's device. */
 void mt_cuda_bound(struct mt_cuda_call call, unsigned result, uint64_t place, uint64_t size,
                    uint64_t memory);
 
-/* call.told: the device. */
+/* Record an unbinding. call.told: the device. */
 void mt_cuda_unbinding(struct mt_cuda_call call, uint64_t place, uint64_t size);
 
 #endif

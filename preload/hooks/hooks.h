@@ -94,7 +94,8 @@ struct mt_c10_device {
     H(prctl, "prctl", "libc.so.6", int,                                                            \
       (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d))            \
     H(seccomp_load, "seccomp_load", "libseccomp.so.2", int, (const void *filter))                  \
-    H(unshare, "unshare", "libc.so.6", int, (int flags))
+    H(unshare, "unshare", "libc.so.6", int, (int flags))                                           \
+    H(setns, "setns", "libc.so.6", int, (int fd, int type))
 /* Look-ups of functions by name. */
 #define MT_LOOKUP_HOOKS(H)                                                                         \
     H(dlsym, "dlsym", "libc.so.6", void *, (void *handle, const char *symbol))

@@ -19,8 +19,8 @@ struct mt_pool_id { /* PyTorch's: a std::pair; zeros: none */
 /* The MemPool that this thread allocates in; zeros: none known. */
 extern _Thread_local struct mt_pool_id mt_pool_in_use __attribute__((tls_model("initial-exec")));
 
-/* CUDA gave memory to `caller`, the code that called a hook. If that is PyTorch's allocator, name
- * the memory's address, or its handle, by the MemPool. */
+/* Name the memory that CUDA gave to `caller`, the code that called a hook: its address, or its
+ * handle, by the MemPool, if that is PyTorch's allocator. */
 void mt_pool_name_segment(unsigned result, const void *address, const void *caller);
 
 static inline void mt_pool_took(unsigned result, const void *address, const void *caller)

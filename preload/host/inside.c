@@ -18,7 +18,7 @@ static void drop(struct mt_inside *inside, unsigned i)
     inside->call[i] = inside->call[--inside->n];
 }
 
-/* It was left without its end: what came of it is not known. */
+/* Leave what was left without its end: what came of it is not known. */
 static void leave(struct mt_inside *inside, unsigned i)
 {
     inside->left += 1 + inside->call[i].within;

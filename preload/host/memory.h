@@ -3,14 +3,18 @@
 #ifndef MT_PRELOAD_MEMORY_H
 #define MT_PRELOAD_MEMORY_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* Return zeroed pages, committed when touched; NULL: none. Give them back with mt_unmap. */
+/* Return zeroed pages, committed when touched; NULL: none. Keep errno. Give them back with
+ * mt_unmap. */
 static inline void *mt_map(size_t size)
 {
+    int saved = errno;
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    errno = saved;
     return memory == MAP_FAILED ? NULL : memory;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,21 +13,26 @@
 
 #define BELOW_FD 1024 /* a larger number would make the kernel's table of descriptors grow */
 #define OWN_FDS 32    /* numbers for our files, below that */
+#define FREE_FDS 4    /* that the program keeps, or there is no file of ours */
 
 static bool is_same(const struct mt_own_file *file, const struct stat *status)
 {
     return status->st_dev == file->device && status->st_ino == file->inode;
 }
 
-/* Move a descriptor out of the way of programs that count on small numbers, or list their own: just
- * below the process's limit, or if that is taken, below half of it, and so on. */
-static int move_up(int fd)
+/* Return the process's limit of descriptors, or INT_MAX. */
+static int most_fds(void)
 {
     struct rlimit limit;
-    int below = BELOW_FD;
-    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < BELOW_FD)
-        below = (int)limit.rlim_cur;
-    for (; below - OWN_FDS > fd; below /= 2) {
+    return !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < INT_MAX ? (int)limit.rlim_cur
+                                                                         : INT_MAX;
+}
+
+/* Move a descriptor out of the way of programs that count on small numbers, or list their own: just
+ * below the process's limit, or if that is taken, below half of it, and so on. */
+static int move_up(int fd, int most)
+{
+    for (int below = most < BELOW_FD ? most : BELOW_FD; below - OWN_FDS > fd; below /= 2) {
         int high = fcntl(fd, F_DUPFD_CLOEXEC, below - OWN_FDS);
         if (high < 0)
             continue;
@@ -39,13 +45,19 @@ static int move_up(int fd)
 int mt_own_file_create(struct mt_own_file *file, const char *path, int flags)
 {
     struct stat status;
+    int most = most_fds();
     file->fd = open(path, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file->fd < 0)
         return -errno;
+    if (file->fd >= most - FREE_FDS) { /* the smallest number that is free */
+        unlink(path);
+        close(file->fd);
+        return -EMFILE;
+    }
     /* Where a file system has no permissions, the file is as good. */
     if (mt_settings.file_mode && fchmod(file->fd, (mode_t)mt_settings.file_mode))
         errno = 0;
-    file->fd = move_up(file->fd);
+    file->fd = move_up(file->fd, most);
     if (fstat(file->fd, &status))
         return -errno;
     file->device = status.st_dev;
@@ -63,7 +75,8 @@ bool mt_own_file_is_ours(const struct mt_own_file *file)
     return file->fd >= 0 && !fstat(file->fd, &status) && is_same(file, &status);
 }
 
-bool mt_own_file_is_at(const struct mt_own_file *file, const char *path)
+/* Return whether the file has this name. */
+static bool own_file_is_at(const struct mt_own_file *file, const char *path)
 {
     struct stat status;
     return !lstat(path, &status) && is_same(file, &status);
@@ -74,7 +87,7 @@ enum mt_file_place mt_own_file_place(const struct mt_own_file *file, const char 
     struct stat status, root;
     if (file->fd < 0 || fstat(file->fd, &status) || !is_same(file, &status))
         return MT_FILE_NOT_OPEN;
-    if (mt_own_file_is_at(file, path))
+    if (own_file_is_at(file, path))
         return MT_FILE_HERE;
     if (!status.st_nlink)
         return MT_FILE_GONE;
@@ -92,7 +105,7 @@ bool mt_own_file_has_size(const struct mt_own_file *file, uint64_t size)
 
 void mt_own_file_unlink(const struct mt_own_file *file, const char *path)
 {
-    if (mt_own_file_is_at(file, path))
+    if (own_file_is_at(file, path))
         unlink(path);
 }
 

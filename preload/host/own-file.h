@@ -37,9 +37,6 @@ enum mt_file_place mt_own_file_place(const struct mt_own_file *file, const char 
 /* Return whether it has so many bytes: nobody else has written to it, or cut it short. */
 bool mt_own_file_has_size(const struct mt_own_file *file, uint64_t size);
 
-/* Return whether the file has this name. */
-bool mt_own_file_is_at(const struct mt_own_file *file, const char *path);
-
 /* Remove the name if it is still the file's. */
 void mt_own_file_unlink(const struct mt_own_file *file, const char *path);
 

@@ -77,7 +77,7 @@ static struct head *take_small(size_t size)
     return head;
 }
 
-/* 0: too much. */
+/* Return the mapping's size; 0: too much. */
 static size_t mapping_size(size_t size)
 {
     return size > SIZE_MAX / 2 ? 0 : (sizeof(struct head) + size + PAGE - 1) & ~(PAGE - 1);
@@ -95,19 +95,14 @@ static struct head *take_large(size_t size)
 void *mt_own_malloc(size_t size)
 {
     struct head *head = size <= SMALL_MOST ? take_small(size) : take_large(size);
-    if (head)
-        return head + 1;
-    errno = ENOMEM;
-    return NULL;
+    return head ? head + 1 : NULL;
 }
 
 void *mt_own_calloc(size_t n, size_t size)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(n, size, &bytes)) {
-        errno = ENOMEM;
+    if (__builtin_mul_overflow(n, size, &bytes))
         return NULL;
-    }
     void *memory = mt_own_malloc(bytes);
     if (memory && bytes <= SMALL_MOST) /* a mapping is zeroed */
         memset(memory, 0, bytes);
@@ -151,7 +146,9 @@ void *mt_own_realloc(void *memory, size_t size)
     size_t mapped = mapping_size(size);
     if (head->room <= SMALL_MOST || !mapped)
         return move(head, size);
+    int saved = errno;
     head = mremap(head, sizeof *head + head->room, mapped, MREMAP_MAYMOVE);
+    errno = saved;
     if (head == MAP_FAILED)
         return NULL;
     head->room = mapped - sizeof *head;

@@ -13,6 +13,7 @@ _Atomic bool mt_is_restricted;
 #define MOST 8u /* the writer and the asker of the device */
 #define MOST_WAITS 1000u
 #define WAIT_NS 1000000
+#define MXCSR_DEFAULT 0x1f80u
 
 static struct own {
     void *(*run)(void *);
@@ -23,6 +24,10 @@ static _Atomic unsigned n_own;
 static void *begin(void *argument)
 {
     struct own *self = argument;
+#if defined __x86_64__
+    /* The exceptions that the program's thread enabled are not for this one. */
+    __builtin_ia32_ldmxcsr(MXCSR_DEFAULT);
+#endif
     atomic_store(&self->id, (pid_t)syscall(SYS_gettid));
     return self->run(NULL);
 }
@@ -59,7 +64,7 @@ bool mt_own_threads_exist(void)
     return is_any;
 }
 
-/* Not by a clock: another library may have stopped it. */
+/* Wait, not by a clock: another library may have stopped it. */
 void mt_own_threads_await_end(void)
 {
     unsigned waits = 0;

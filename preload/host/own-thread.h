@@ -21,7 +21,7 @@ bool mt_own_threads_exist(void);
  * end. */
 void mt_own_threads_await_end(void);
 
-/* In a forked child, which has none of them. */
+/* Forget them in a forked child, which has none of them. */
 void mt_own_threads_forget(void);
 
 #endif

@@ -25,7 +25,7 @@ static int own_pid(void)
     return pid ? pid : getpid();
 }
 
-/* The kernel returns EFAULT where we would crash. */
+/* Copy by a pipe: the kernel returns EFAULT where we would crash. */
 static int copy_by_pipe(const void *from, void *to, size_t size)
 {
     int end[2], rc = -EFAULT;
@@ -65,7 +65,7 @@ size_t mt_safe_read_many(const struct iovec *from, const struct iovec *to, unsig
 #define PAGE 4096u
 #define PAGES_AT_ONCE 16u /* per call: the thread's stack may be small */
 
-/* The same for at most PAGES_AT_ONCE pages. */
+/* Count the readable pages among at most PAGES_AT_ONCE. */
 static size_t readable_pages(uintptr_t address, size_t most)
 {
     char bytes[PAGES_AT_ONCE];

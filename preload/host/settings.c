@@ -9,34 +9,34 @@
 struct mt_settings mt_settings;
 
 #define LIGHT_KEEPS (256u << 20) /* bytes of a light recording without a size */
-#define MOST_SHOWN 100           /* bytes shown of a wrong value */
 
 /* Return whether the value can be used. If not, tell the user why. */
-static bool is_right(const struct mt_setting *setting, const char *value)
+static bool is_right(const struct mt_setting *setting, const char *value, size_t size)
 {
-    char wrong[128];
-    if (strlen(value) >= PATH_MAX)
-        mt_message("%s has over %d characters; using %s", setting->variable, PATH_MAX - 1,
+    char wrong[MT_SETTING_WRONG];
+    if (strlen(value) >= size)
+        mt_message("%s has over %zu characters (using %s)", setting->variable, size - 1,
                    setting->otherwise);
-    else if (mt_setting_check(setting, value, wrong, sizeof wrong))
-        mt_message("%s=%.*s%s %s; using %s", setting->variable, MOST_SHOWN, value,
-                   strlen(value) > MOST_SHOWN ? "..." : "", wrong, setting->otherwise);
+    else if (mt_setting_wrong(wrong, setting, setting->variable, value))
+        mt_message("%s (using %s)", wrong, setting->otherwise);
     else
         return true;
     return false;
 }
 
 /* Copy the value to out: the program may change its environment at any time. */
-static void read_variable(char out[PATH_MAX], const struct mt_setting *setting)
+static void read_variable(char *out, size_t size, const struct mt_setting *setting)
 {
     const char *value = getenv(setting->variable);
-    strcpy(out, value && *value && is_right(setting, value) ? value : setting->otherwise);
+    strcpy(out, value && *value && is_right(setting, value, size) ? value : setting->otherwise);
 }
 
 void mt_settings_read(void)
 {
-#define READ(name, ...) read_variable(mt_settings.name, &mt_setting_table[MT_ID_##name]);
+#define READ(name, ...)                                                                            \
+    read_variable(mt_settings.name, sizeof mt_settings.name, &mt_setting_table[MT_ID_##name]);
     MT_SETTINGS(READ)
+    mt_setting_complete(mt_settings.output, sizeof mt_settings.output);
     mt_settings.native_stacks =
         !strcmp(mt_settings.stacks, "native") || !strcmp(mt_settings.stacks, "both");
     mt_settings.python_stacks =

@@ -8,8 +8,22 @@
 #include <limits.h>
 #include <stdbool.h>
 
+/* What a value of a kind may take, in bytes. Each process has these. */
+enum {
+    MT_SIZE_OF_PATH = PATH_MAX,
+    MT_SIZE_OF_PATTERN = PATH_MAX,
+    MT_SIZE_OF_CHOICE = 64,
+    MT_SIZE_OF_LEVEL = 64,
+    MT_SIZE_OF_SIZE = 64,
+    MT_SIZE_OF_MODE = 64,
+    MT_SIZE_OF_TIME = 64,
+    MT_SIZE_OF_COUNT = 64,
+    MT_SIZE_OF_BOUND = 64,
+};
+
 struct mt_settings {
-#define MT_SETTING_MEMBER(name, ...) char name[PATH_MAX];
+#define MT_SETTING_MEMBER(name, option, letter, variable, otherwise, kind, ...)                    \
+    char name[MT_SIZE_OF_##kind];
     MT_SETTINGS(MT_SETTING_MEMBER)
 #undef MT_SETTING_MEMBER
     int python_stacks, native_stacks; /* "both" sets both */

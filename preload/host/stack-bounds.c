@@ -71,21 +71,27 @@ static bool is_main_thread(void)
     return syscall(SYS_gettid) == getpid();
 }
 
-/* Return the calling thread's own stack. The main thread's has the kernel's data for the program at
- * its top. */
-static struct range own_stack(void)
+static struct range given_stack(void)
 {
     pthread_attr_t attributes;
     void *low;
     size_t size;
     struct range found = {0, 0};
-    if (is_main_thread())
-        return mapping_of(getauxval(AT_RANDOM));
     if (pthread_getattr_np(pthread_self(), &attributes))
         return found;
     if (!pthread_attr_getstack(&attributes, &low, &size))
         found = (struct range){(uintptr_t)low, (uintptr_t)low + size};
     pthread_attr_destroy(&attributes);
+    return found;
+}
+
+/* Return the calling thread's own stack. The main thread's has the kernel's data for the program at
+ * its top. */
+static struct range own_stack(void)
+{
+    int saved = errno;
+    struct range found = is_main_thread() ? mapping_of(getauxval(AT_RANDOM)) : given_stack();
+    errno = saved;
     return found;
 }
 

@@ -31,4 +31,12 @@ uintptr_t mt_stack_top_beyond(const struct mt_stack_bounds *bounds, uintptr_t sp
 enum mt_stacks { MT_STACKS_DIFFER, MT_STACK_IS_OWN, MT_STACK_IS_ANOTHER };
 enum mt_stacks mt_stacks_of(struct mt_stack_bounds *bounds, uintptr_t a, uintptr_t sp);
 
+/* Return the stack pointer of the function that this is inlined into. */
+static inline __attribute__((always_inline)) uintptr_t mt_stack_pointer(void)
+{
+    uintptr_t sp;
+    __asm__ volatile("movq %%rsp, %0" : "=r"(sp));
+    return sp;
+}
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "light-phases.h"
+#include "light-window.h"
 #include "preload/record/intern.h"
 #include "trace-format/meaning/marks.h"
 
@@ -52,7 +52,8 @@ static uint32_t marks_of_frame(const struct mt_definition *definition)
         return 0;
     copy_text(function, definition->frame.function);
     copy_text(file, definition->frame.file);
-    return PYTHON | mt_frame_marks(function, file);
+    return PYTHON | mt_frame_marks(function, file) |
+           (definition->kind == MT_DEF_CALL ? mt_call_marks(function) : 0);
 }
 
 static int define_stack(struct mt_light_phases *phases, const struct mt_definition *definition)

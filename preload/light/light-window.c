@@ -52,7 +52,7 @@ static void begin_life(struct mt_light *light, uint32_t place)
     *first = place;
 }
 
-/* A phase ends on a device: tell its highest and its lowest total. */
+/* Report, as a phase ends on a device, its highest and its lowest total. */
 static void end_span(struct mt_light *light, struct mt_light_device *device)
 {
     if (device->least)

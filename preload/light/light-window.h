@@ -3,8 +3,47 @@
 #ifndef MT_LIGHT_WINDOW_H
 #define MT_LIGHT_WINDOW_H
 
-#include "light-phases.h"
 #include "light.h"
+#include "trace-format/meaning/follow-phases.h"
+
+/*
+ * The program's phases, as the analyzer sees them (trace-format/meaning/follow-phases.h): an event
+ * that changes them is told whatever becomes of its block, so that what is told beside it is seen
+ * in the right phase. For the writer only; allocates with malloc.
+ */
+
+struct mt_light_thread {
+    struct mt_thread_phase at;
+    uint32_t request; /* place + 1 of what the thread's next alloc was asked for; 0: none */
+};
+
+struct mt_light_stack {
+    uint32_t marks, phase; /* of its Python frames, and of the innermost that begins a phase */
+};
+
+struct mt_light_phases {
+    struct mt_phases program;
+    uint32_t *frame; /* marks by id */
+    struct mt_light_stack *stack;
+    size_t frames, stacks; /* room */
+    struct mt_light_thread *thread;
+    size_t n_threads;
+};
+
+void mt_light_phases_clear(struct mt_light_phases *phases);
+
+/* Learn of a frame, a stack or a thread. Others say nothing. 0 or -ENOMEM. */
+int mt_light_phases_define(struct mt_light_phases *phases, const struct mt_definition *definition);
+
+/* Return the state of the event's thread; NULL: no memory. */
+struct mt_light_thread *mt_light_phases_thread(struct mt_light_phases *phases, uint32_t thread);
+
+/* Follow an event of this thread. */
+void mt_light_phases_follow(struct mt_light_phases *phases, struct mt_thread_phase *thread,
+                            const struct mt_event *event);
+
+/* Return how many iterations the program has begun. */
+uint32_t mt_light_iterations(const struct mt_light_phases *phases);
 
 #define MT_LIGHT_WINDOW 65536u /* events */
 #define MT_LIGHT_DEVICES 64u

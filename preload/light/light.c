@@ -197,8 +197,8 @@ static void count_block(struct mt_light_device *device, const struct mt_event *e
     device->count[event->stack].bytes += event->size;
 }
 
-/* A replay of the allocator needs all blocks: from here on readers do not know what was requested.
- */
+/* Leave the requests out: a replay of the allocator needs all blocks, and from here on readers do
+ * not know what was requested. */
 static int leave_requests(const struct telling *to, const struct mt_event *event)
 {
     struct mt_event unknown = *event;
@@ -243,7 +243,8 @@ static int tell_block(const struct telling *to, struct mt_light_slot *slot)
     return to->tell(&event);
 }
 
-/* Labels of a block of this window go with it; another block's are told once each. */
+/* Return whether a label is news. Labels of a block of this window go with it; another block's are
+ * recorded once each. */
 static bool is_news(const struct telling *to, const struct mt_light_slot *slot)
 {
     const struct mt_event *event = &slot->event;
@@ -251,7 +252,8 @@ static bool is_news(const struct telling *to, const struct mt_light_slot *slot)
     return is_label && !slot->of && mt_live_is_news(to->live, event);
 }
 
-/* Before a node runs, readers need to know where it was made: of thread 0, this is in no phase. */
+/* Record where a node was made before it runs, as readers need to know: of thread 0, this is in no
+ * phase. */
 static int tell_made(const struct telling *to, const struct mt_event *begin)
 {
     struct mt_event made = {.time_ns = begin->time_ns, .kind = MT_NODE_NEW, .device = MT_NO_DEVICE};

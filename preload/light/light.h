@@ -30,7 +30,7 @@ int mt_light_add(struct mt_light *light, const struct mt_event *event);
 int mt_light_end(struct mt_light *light, struct mt_live *live, bool is_last,
                  int (*tell)(const struct mt_event *event));
 
-/* After a failure: tell the rest of the window as it is. */
+/* Give up after a failure: record the rest of the window as it is. */
 void mt_light_give_up(struct mt_light *light, int (*tell)(const struct mt_event *event));
 
 /* Tell everything up to a time, and of so many iterations after it. */

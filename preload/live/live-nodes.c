@@ -16,13 +16,13 @@ struct mt_live_node *mt_live_node_of(struct mt_live *live, uint64_t address)
     return NULL;
 }
 
-void mt_live_make_node(struct mt_live *live, const struct mt_event *event)
+void mt_live_make_node(struct mt_live *live, const struct mt_event *event, uint32_t stack)
 {
     uint64_t address = event->NODE_NEW.node;
     struct mt_live_node *node = mt_live_node_of(live, address);
     if (!node)
         node = &live->nodes[first_way(address) + live->next_way++ % MT_LIVE_WAYS];
-    *node = (struct mt_live_node){.address = address, .stack = event->stack};
+    *node = (struct mt_live_node){.address = address, .stack = stack};
 }
 
 bool mt_live_tell_node(struct mt_live *live, uint64_t address, uint32_t *stack)

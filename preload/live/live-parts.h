@@ -3,12 +3,75 @@
 #ifndef MT_LIVE_PARTS_H
 #define MT_LIVE_PARTS_H
 
-#include "live-physical.h"
-#include "live-ranges.h"
-#include "live-storages.h"
 #include "live.h"
+#include "trace-format/model.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* The labels of blocks whose storages have given their memory back. */
+
+/* Initialize with zeros. */
+struct mt_live_storages {
+    struct mt_live_storage **place; /* by a hash of the storage's address */
+};
+
+void mt_live_storages_clear(struct mt_live_storages *storages);
+
+/* Note that the event's storage gives back a block with these labels. Return 0 or -ENOMEM. */
+int mt_live_storage_empty(struct mt_live_storages *storages, const struct mt_event *event,
+                          const struct mt_event *label, uint32_t n);
+
+/* Return the labels of the block that the storage got at the event's address, one by one. *i: 0 at
+ * first. 0 after the last. */
+int mt_live_storage_next(const struct mt_live_storages *storages, const struct mt_event *event,
+                         uint32_t *i, struct mt_event *label);
+
+/*
+ * The program's open ranges, for a trace that forgets its past: a new segment begins with them. For
+ * the writer only.
+ */
+
+struct mt_live_ranges {
+    struct mt_event *open; /* the events that opened them, in order */
+    size_t n, capacity;
+};
+
+/* Take an event of any kind into account. Return 0 or -ENOMEM. */
+int mt_live_ranges_event(struct mt_live_ranges *ranges, const struct mt_event *event);
+
+/* Call `each` for all open ranges. Return 0, or what `each` returned. */
+int mt_live_ranges_each(const struct mt_live_ranges *ranges,
+                        int (*each)(const struct mt_event *event));
+
+void mt_live_ranges_clear(struct mt_live_ranges *ranges);
+
+/* What keeps physical memory (cuMemCreate) besides its first handle: it may have several handles,
+ * and stay mapped after the last is released. */
+
+#define MT_LIVE_HANDLES 4u /* more are not listed */
+
+struct mt_live_physical {
+    uint32_t handles, maps;
+    struct mt_event last; /* the event that gave or took a handle */
+};
+
+/* Return whether the event makes physical memory; whether it gives existing memory another handle.
+ */
+int mt_live_makes_physical(const struct mt_event *event);
+int mt_live_gives_handle(const struct mt_event *event);
+
+/* Add (by = 1) or remove (by = -1) a handle, because of this event. */
+void mt_live_handle(struct mt_live_physical *physical, const struct mt_event *event, int by);
+
+static inline bool mt_live_is_kept(const struct mt_live_physical *physical)
+{
+    return physical->handles || physical->maps;
+}
+
+/* Write the events after its making that give it its number of handles. Return how many, at most
+ * MT_LIVE_HANDLES. */
+size_t mt_live_handle_events(const struct mt_live_physical *physical, struct mt_event *out);
 
 #define MT_LIVE_MOST_NOTES 12u     /* of a block; later ones are not kept, */
 #define MT_LIVE_MOST_PARTS 1024u   /* except parts of parameters: a flat one has many */
@@ -82,8 +145,8 @@ void mt_live_forget_gone(struct mt_live *live, unsigned slot);
 /* Return what is known of a node; NULL: nothing. */
 struct mt_live_node *mt_live_node_of(struct mt_live *live, uint64_t address);
 
-/* A node is made, in place of one that was at its address, or of another one. */
-void mt_live_make_node(struct mt_live *live, const struct mt_event *event);
+/* Make a node, in place of one that was at its address, or of another one. */
+void mt_live_make_node(struct mt_live *live, const struct mt_event *event, uint32_t stack);
 
 static inline size_t mt_live_hash(uint64_t number)
 {

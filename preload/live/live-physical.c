@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "live-physical.h"
+#include "live-parts.h"
 #include "trace-format/cuda-apis.h"
 
 int mt_live_makes_physical(const struct mt_event *event)
@@ -20,7 +20,7 @@ void mt_live_handle(struct mt_live_physical *physical, const struct mt_event *ev
     physical->last = *event;
 }
 
-/* A release comes later than all mappings: they needed a handle. */
+/* Return a handle's events. A release comes later than all mappings: they needed a handle. */
 size_t mt_live_handle_events(const struct mt_live_physical *physical, struct mt_event *out)
 {
     size_t n = 0;

@@ -105,7 +105,7 @@ static void leave_granule(struct mt_live *live, struct mt_live_block *block)
         block->after->before = block->before;
 }
 
-/* Doubles both tables. */
+/* Double both tables. */
 static int make_room(struct mt_live *live)
 {
     size_t entries = 2 * (live->by_address.mask + 1), old = live->by_address.mask + 1;
@@ -239,6 +239,27 @@ static int begin_physical(struct mt_live *live, struct mt_live_block *block)
     return 0;
 }
 
+/* Return the innermost running node, its name, and the stack where it was made. 0: none, unknown.
+ */
+static uint32_t running_line(struct mt_live *live, uint32_t thread, uint64_t *node, uint64_t *name)
+{
+    const struct mt_live_running *running = running_on(live, thread);
+    if (!running->depth || running->depth > MT_LIVE_MOST_RUNNING)
+        return 0;
+    *node = running->node[running->depth - 1];
+    *name = running->name[running->depth - 1];
+    const struct mt_live_node *made = mt_live_node_of(live, *node);
+    return made ? made->stack : 0;
+}
+
+/* Return the stack of a node that is made now: of one that a running node makes, that one's, as the
+ * tracker does (analyzer/classify/tracker.c). */
+static uint32_t line_of_new(struct mt_live *live, const struct mt_event *event)
+{
+    uint64_t node, name;
+    return event->stack ? event->stack : running_line(live, event->thread, &node, &name);
+}
+
 static int begin_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
     struct mt_live_block *memory =
@@ -255,13 +276,7 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
         return -ENOMEM;
     block->made = *event;
     block->sort = sort;
-    const struct mt_live_running *running = running_on(live, event->thread);
-    if (running->depth && running->depth <= MT_LIVE_MOST_RUNNING) {
-        block->node = running->node[running->depth - 1];
-        block->node_name = running->name[running->depth - 1];
-        const struct mt_live_node *node = mt_live_node_of(live, block->node);
-        block->forward_stack = node ? node->stack : 0;
-    }
+    block->forward_stack = running_line(live, event->thread, &block->node, &block->node_name);
     int rc = begin_physical(live, block);
     if (!rc)
         rc = put(live, block);
@@ -270,7 +285,7 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
     return rc;
 }
 
-/* CUDA's free is recorded before it succeeds, so keep the block. */
+/* End a life. CUDA's free is recorded before it succeeds, so keep the block. */
 static void end_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
     struct mt_live_block *memory = sort == MT_CUDA_MALLOC ? memory_of(live, event->address) : NULL;
@@ -290,7 +305,7 @@ static void end_life(struct mt_live *live, const struct mt_event *event, uint16_
     }
 }
 
-/* An unmapped range may hold several mappings. */
+/* End the mappings: an unmapped range may hold several. */
 static void end_mappings(struct mt_live *live, const struct mt_event *event)
 {
     uint64_t at = event->address, end = at + event->size;
@@ -344,7 +359,7 @@ static bool is_new(const struct mt_live_block *block, const struct mt_event *eve
     return same < (event->kind == MT_LEAF ? 2 : 1) && block->n_notes < MT_LIVE_MOST_NOTES;
 }
 
-/* A segment may be named before any block is in it. */
+/* Return the segment, which may be named before any block is in it. */
 static struct mt_live_block *noted(struct mt_live *live, const struct mt_event *event,
                                    uint64_t address)
 {
@@ -463,7 +478,7 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     case MT_RESIZE:
         return resize(live, event);
     case MT_NODE_NEW:
-        mt_live_make_node(live, event);
+        mt_live_make_node(live, event, line_of_new(live, event));
         return note(live, event, event->NODE_NEW.address);
     case MT_NODE_BEGIN:
         begin_node(live, event);

@@ -28,7 +28,7 @@ bool mt_live_is_news(struct mt_live *live, const struct mt_event *label);
  * they are told now. */
 bool mt_live_tell_node(struct mt_live *live, uint64_t address, uint32_t *stack);
 
-/* PyTorch's blocks of this event's device are at its peak now: keep them, when they are freed too,
+/* Keep PyTorch's blocks of this event's device, which are at its peak now, when they are freed too,
  * until a higher peak. The event has PyTorch's totals. */
 void mt_live_keep_peak(struct mt_live *live, const struct mt_event *event);
 

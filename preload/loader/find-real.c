@@ -36,8 +36,8 @@ void *mt_real_dlsym(void *handle, const char *symbol)
     return found;
 }
 
-/* dlsym(RTLD_NEXT) does not see libraries that Python loaded RTLD_LOCAL; a handle does. Keep the
- * handle: the library must stay. */
+/* Find a symbol by a handle: dlsym(RTLD_NEXT) does not see libraries that Python loaded RTLD_LOCAL.
+ * Keep the handle: the library must stay. */
 static void *find_in(const char *symbol, const char *library)
 {
     if (mt_loader_is_broken())
@@ -88,8 +88,8 @@ void *mt_find_next(const char *symbol, const char *library)
     return next ? next : find_in(symbol, library);
 }
 
-/* In two steps, because dlopen inside dl_iterate_phdr takes the loader's two locks in the wrong
- * order. */
+/* Find in two steps, because dlopen inside dl_iterate_phdr takes the loader's two locks in the
+ * wrong order. */
 void *mt_find_anywhere(const char *symbol)
 {
     struct paths paths = {.capacity = 1 << 18};

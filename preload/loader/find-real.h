@@ -10,8 +10,8 @@
 #define MT_UNSANITIZED                                                                             \
     __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
 
-/* The real dlsym, which is hooked, too. With RTLD_NEXT, it searches after libmemtap.so. A failure
- * does not change the program's dlerror. */
+/* Call the real dlsym, which is hooked, too. With RTLD_NEXT, it searches after libmemtap.so. A
+ * failure does not change the program's dlerror. */
 void *mt_real_dlsym(void *handle, const char *symbol);
 void *mt_real_dlsym_function(void);
 

@@ -89,7 +89,8 @@ bool mt_image_is_loaded(const struct mt_image *image)
            now.end == image->end && now.frames == image->frames && now.name == image->name;
 }
 
-/* In the kernel's own image (vDSO) the entry is a file offset instead of the table's address. */
+/* Return the entry's place: in the kernel's own image (vDSO) it is a file offset instead of the
+ * table's address. */
 static int needs(struct dl_phdr_info *info, size_t size, void *beginning)
 {
     const ElfW(Dyn) *dynamic = NULL;
@@ -153,10 +154,12 @@ void mt_image_path(const struct mt_image *image, char out[PATH_MAX])
 {
     const char *name = image->name;
     bool is_relative = *name != '/' && strchr(name, '/');
+    int saved = errno;
     if (!*name) {
         ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
         out[n > 0 ? n : 0] = '\0';
     } else if (!is_relative || !realpath(name, out)) {
         snprintf(out, PATH_MAX, "%s", name);
     }
+    errno = saved;
 }

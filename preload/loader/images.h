@@ -27,7 +27,7 @@ void mt_images_prepare(void);
 /* Find the image that an address lies in. Return 0 or -ENOENT. */
 int mt_image_find(uintptr_t address, struct mt_image *out);
 
-/* The same by the loader's list, as with an old glibc. */
+/* Find the image by the loader's list, as with an old glibc. */
 int mt_image_find_in_list(uintptr_t address, struct mt_image *out);
 
 /* Return whether it is still loaded at the same place. */
@@ -41,7 +41,7 @@ int mt_images_need(const char *beginning);
 /* Write the build id in hexadecimal; "": none. */
 void mt_image_build_id(const struct mt_image *image, char out[MT_BUILD_ID_TEXT]);
 
-/* Write its file's absolute path, as far as it is known. */
+/* Write its file's absolute path, as far as it is known. Keep errno. */
 void mt_image_path(const struct mt_image *image, char out[PATH_MAX]);
 
 #endif

@@ -74,7 +74,8 @@ struct tables {
     const ElfW(Dyn) * dynamic;
 };
 
-/* The loader has already added the object's address, except in objects that it may not write to. */
+/* Return the address in an object. The loader has already added the object's address, except in
+ * objects that it may not write to. */
 static const void *in_object(const struct link_map *object, const ElfW(Dyn) * entry)
 {
     uintptr_t address = entry->d_un.d_ptr;

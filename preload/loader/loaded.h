@@ -14,11 +14,11 @@
 /* Return whether dlopen must not be called. dlsym and dladdr may. */
 bool mt_loader_is_broken(void);
 
-/* dlopen; NULL also if it must not be called. */
+/* Open by dlopen; NULL also if it must not be called. */
 void *mt_loaded_open(const char *name, int flags);
 
-/* dl_iterate_phdr, but without its lock in a forked child, where a thread that is gone may hold
- * it. */
+/* Visit each by dl_iterate_phdr, but without its lock in a forked child, where a thread that is
+ * gone may hold it. */
 int mt_loaded_each(int (*look)(struct dl_phdr_info *info, size_t size, void *data), void *data);
 
 /* Below: only if the loader is broken. Nothing is loaded or unloaded then. */

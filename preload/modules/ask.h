@@ -25,8 +25,8 @@ static inline void mt_ask(struct mt_thread *self)
         mt_ask_slow(self);
 }
 
-/* The same at a free. Taking a gradient off a leaf (zero_grad) frees its data, and there is nothing
- * to read until other leaves have lost theirs, too: many are read in one system call. */
+/* Ask likewise at a free. Taking a gradient off a leaf (zero_grad) frees its data, and there is
+ * nothing to read until other leaves have lost theirs, too: many are read in one system call. */
 static inline void mt_ask_at_free(struct mt_thread *self, uint64_t address)
 {
     if (MT_UNLIKELY(self->has_to_ask) && !mt_is_replaced_gradient(self, address))

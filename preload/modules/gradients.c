@@ -43,7 +43,7 @@ static const void *to_pointer(uint64_t number)
     return (const void *)(uintptr_t)number;
 }
 
-/* Not under the allocator's lock, because it asks the loader. */
+/* Learn the undefined tensor, not under the allocator's lock, because that asks the loader. */
 static void learn_undefined(void)
 {
     if (!gradients.undefined) {
@@ -75,8 +75,8 @@ bool mt_is_gradient(const void *impl)
     return !mt_look_read(slot, &now, sizeof now) && now == number;
 }
 
-/* A tensor on the host has a storage with data that is on no device. A wrapper of other tensors has
- * no data. */
+/* Return whether a tensor is on the host: it has a storage with data that is on no device. A
+ * wrapper of other tensors has no data. */
 static bool is_on_host(const void *leaf)
 {
     const void *storage, *data;
@@ -92,7 +92,7 @@ static bool is_on_host(const void *leaf)
     return data != NULL;
 }
 
-/* A TensorImpl's autograd data stands behind its storage. */
+/* Return the place of a TensorImpl's autograd data, which stands behind its storage. */
 static uint64_t place_of_meta(const void *leaf)
 {
     return to_number(leaf) + (uint64_t)mt_tensor_head + sizeof(void *);
@@ -206,7 +206,7 @@ bool mt_is_no_parameter(const void *impl)
            is_plain_class(type, object);
 }
 
-/* Like mt_py_tensor_parts, but from C++'s side. */
+/* Find the parts as mt_py_tensor_parts does, but from C++'s side. */
 static unsigned parts_of(uint64_t impl, struct mt_py_tensor *part)
 {
     part[0] = (struct mt_py_tensor){0};
@@ -228,7 +228,7 @@ static void record(struct mt_thread *self, uint64_t leaf, uint64_t gradient)
                   MT_ARGS(part[i].place.address, dtype, address));
 }
 
-/* One of the leaves may be gone and its memory unmapped. */
+/* Read one by one: one of the leaves may be gone and its memory unmapped. */
 static void read_one_by_one(const uint64_t *address, uint64_t *word, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)

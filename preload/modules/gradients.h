@@ -13,13 +13,13 @@
 #include "preload/python/python-versions.h"
 #include "preload/record/recorder.h"
 
-/* From now on, read Python's tensors by this layout; some wrap others (DTensor). */
+/* Read Python's tensors by this layout from now on; some wrap others (DTensor). */
 void mt_gradients_start(const struct mt_python_layout *layout);
 
-/* The leaf's gradient, an at::Tensor at slot, may change soon. Both are alive. */
+/* Note that the leaf's gradient, an at::Tensor at slot, may change soon. Both are alive. */
 void mt_gradient_changes(struct mt_thread *self, const void *leaf, const void *slot);
 
-/* The thread has recorded this gradient of the leaf: do not look for it. */
+/* Note that the thread has recorded this gradient of the leaf: do not look for it. */
 void mt_gradient_is_known(struct mt_thread *self, const void *leaf, const void *gradient);
 
 /* Record the changed gradients. Call if self->n_gradients is not 0. */
@@ -40,7 +40,7 @@ bool mt_is_gradient(const void *impl);
  * gradient, and its class is Python's plain Tensor. */
 bool mt_is_no_parameter(const void *impl);
 
-/* For a forked child. */
+/* Reset in a forked child. */
 void mt_gradients_reset(void);
 
 #endif

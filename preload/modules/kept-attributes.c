@@ -192,7 +192,7 @@ void mt_kept_attributes_look(struct mt_thread *self, const struct mt_python_layo
     }
 }
 
-/* The own attributes of torch.nn.Module come first. */
+/* Return the first other attribute: the own ones of torch.nn.Module come first. */
 static unsigned first_other(struct mt_py_dict *attributes, uint64_t last_own)
 {
     struct mt_py_entry entry;

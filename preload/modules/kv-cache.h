@@ -11,7 +11,7 @@
 
 #include "preload/python/python-versions.h"
 
-/* From now on, read objects by this layout. */
+/* Read objects by this layout from now on. */
 void mt_kv_caches_start(const struct mt_python_layout *layout);
 
 /* Return whether the code is a method by which such a cache makes tensors, and the object one. */

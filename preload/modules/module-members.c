@@ -4,8 +4,8 @@
 #include "preload/host/memory.h"
 #include "preload/python/python-objects.h"
 #include "preload/record/cache.h"
-#include "preload/record/held.h"
 #include "preload/record/look.h"
+#include "preload/record/recorder.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -215,7 +215,7 @@ void mt_module_members_earn(void)
     earn(1);
 }
 
-/* A program with many other events has time for it. */
+/* Earn time by events: a program with many other events has time for it. */
 static void earn_by_events(struct mt_thread *self)
 {
     uint64_t put = mt_ring_put(&self->ring);

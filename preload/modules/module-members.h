@@ -13,20 +13,21 @@
 #include "preload/python/python-versions.h"
 #include "preload/record/recorder.h"
 
-/* From now on, read modules by this layout. */
+/* Read modules by this layout from now on. */
 void mt_module_members_start(const struct mt_python_layout *layout);
 
-/* An outermost module is called, for the first time or again. At some of these calls, record the
- * members of it and all its children, as far as new modules and events have earned the time. */
+/* Record the members of an outermost module, which is called for the first time or again, and of
+ * all its children: at some of these calls, as far as new modules and events have earned the time.
+ */
 void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_first);
 
-/* A new module: it earns a look at one module. */
+/* Earn a look at one module by a new one. */
 void mt_module_members_earn(void);
 
 /* Return how many looks did not reach all modules. Any thread. */
 uint32_t mt_module_members_cut(void);
 
-/* For a forked child. */
+/* Reset in a forked child. */
 void mt_module_members_reset(void);
 
 #endif

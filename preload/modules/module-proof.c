@@ -54,7 +54,8 @@ int mt_module_children(const struct mt_python_layout *layout, uint64_t object, b
                : 0;
 }
 
-/* The dict of children is made and freed with the object: its version is the object's. */
+/* Prove by the version of the dict of children, which is made and freed with the object: its
+ * version is the object's. */
 static int prove_by_version(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                             struct mt_py_proof *proof)
 {
@@ -66,7 +67,7 @@ static int prove_by_version(const struct mt_python_layout *layout, uint64_t obje
     return 0;
 }
 
-/* The module still has its hooks' OrderedDict, which was not freed since. */
+/* Prove that the module still has its hooks' OrderedDict, which was not freed since. */
 static int prove_by_deaths(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                            struct mt_py_proof *proof)
 {
@@ -93,7 +94,7 @@ static int prove(const struct mt_python_layout *layout, uint64_t object, bool is
                                 : prove_by_deaths(layout, object, is_alive, proof);
 }
 
-/* All versions differ. */
+/* Return whether all versions differ. */
 bool mt_module_is_provable(const struct mt_python_layout *layout, uint64_t object,
                            const uint64_t dict[3])
 {
@@ -113,7 +114,7 @@ int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
     return prove(layout, object, 1, proof);
 }
 
-/* Without versions, prove as many children in the same table. */
+/* Prove as many children in the same table, without versions. */
 int mt_module_prove_children(const struct mt_python_layout *layout, uint64_t object,
                              struct mt_py_proof *proof)
 {

@@ -62,7 +62,7 @@ static uint32_t find_object(uint64_t object, uint32_t class)
     return 0;
 }
 
-/* A freed object has no references. */
+/* Return whether an object is alive: a freed one has no references. */
 static bool is_alive(const struct root *root)
 {
     uint64_t references, attributes;

@@ -12,7 +12,7 @@ uint32_t mt_module_root(const struct mt_python_layout *layout, uint64_t object);
 /* Return how many modules got no number for lack of room. Any thread. */
 uint32_t mt_module_roots_left_out(void);
 
-/* For a forked child. */
+/* Reset in a forked child. */
 void mt_module_roots_reset(void);
 
 #endif

@@ -1,13 +1,110 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "module-search.h"
-#include "module-hints.h"
 #include "module-proof.h"
+#include "preload/host/memory.h"
+#include "preload/record/cache.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Where a search last met a module: its owner, and its place among the owner's children. A hint may
+ * be outdated: check it before use. Call with the intern lock. */
+
+struct module_hint {
+    uint64_t child, owner;
+    uint32_t at; /* entry of the dict of children */
+};
+
+#define FIRST_HINTS 4096u
+#define MOST_HINTS (1u << 18) /* 6 MiB */
+#define PROBES 8u
+#define DICTS 256u
+
+static struct {
+    struct module_hint *hint;
+    uint32_t size; /* a power of two */
+    struct {
+        uint64_t dict;
+        uint32_t next;
+    } dict[DICTS];
+} hints;
+
+/* Return the child's own place, an empty one, or its home place, which another child has: then
+ * *is_full. */
+static struct module_hint *place_of(uint64_t child, bool *is_full)
+{
+    uint64_t home = mt_mix(0, child);
+    struct module_hint *place;
+    *is_full = false;
+    for (unsigned probe = 0; probe < PROBES; probe++) {
+        place = &hints.hint[(home + probe) % hints.size];
+        if (!place->child || place->child == child)
+            return place;
+    }
+    *is_full = true;
+    return &hints.hint[home % hints.size];
+}
+
+/* Double the table if there is memory. Return 1 if it has grown. */
+static int grow(void)
+{
+    struct module_hint *old = hints.hint;
+    uint32_t size = hints.size, larger = size ? 2 * size : FIRST_HINTS;
+    bool is_full;
+    struct module_hint *table = larger <= MOST_HINTS ? mt_map(larger * sizeof *table) : NULL;
+    if (!table)
+        return 0;
+    hints.hint = table;
+    hints.size = larger;
+    for (uint32_t i = 0; i < size; i++)
+        if (old[i].child)
+            *place_of(old[i].child, &is_full) = old[i];
+    mt_unmap(old, size * sizeof *old);
+    return 1;
+}
+
+/* Keep a hint; if there are too many, replace an older one. */
+static void module_hint(uint64_t child, uint64_t owner, uint32_t at)
+{
+    bool is_full;
+    if (!child || (!hints.hint && !grow()))
+        return;
+    struct module_hint *place = place_of(child, &is_full);
+    if (is_full && grow())
+        place = place_of(child, &is_full);
+    if (place->child != child || place->owner != owner) /* the first of several names stays */
+        *place = (struct module_hint){child, owner, at};
+}
+
+/* Return a hint; NULL: none. It is valid until the next one is kept. */
+static const struct module_hint *module_hint_of(uint64_t child)
+{
+    bool is_full;
+    const struct module_hint *place = hints.hint ? place_of(child, &is_full) : NULL;
+    return place && place->child == child ? place : NULL;
+}
+
+/* Return where to begin the search for the next child in this dict: behind the last one found. */
+static uint32_t *module_next_child(uint64_t dict)
+{
+    unsigned i = (unsigned)mt_mix(0, dict) % DICTS;
+    if (hints.dict[i].dict != dict) {
+        hints.dict[i].dict = dict;
+        hints.dict[i].next = 0;
+    }
+    return &hints.dict[i].next;
+}
+
+/* Reset in a forked child. */
+static void module_hints_reset(void)
+{
+    mt_unmap(hints.hint, hints.size * sizeof *hints.hint);
+    memset(&hints, 0, sizeof hints);
+}
 
 /* Wrappers, and the name under which each has the module that it stands for. NULL: any class. */
 static const struct {
@@ -119,7 +216,7 @@ void mt_module_search_reset(void)
 {
     effort.spent = 0;
     effort.cut = 0;
-    mt_module_hints_reset();
+    module_hints_reset();
 }
 
 static struct step steps[MT_MODULE_MOST + 1];
@@ -141,7 +238,7 @@ static void hint_at_next(struct mt_py_dict *children, unsigned at, uint64_t owne
     for (unsigned i = at; i < children->n && i - at < most; i++) {
         if (mt_py_dict_at(children, i, &entry))
             return;
-        mt_module_hint(entry.value, owner, i);
+        module_hint(entry.value, owner, i);
     }
 }
 
@@ -150,7 +247,7 @@ static void hint_at_next(struct mt_py_dict *children, unsigned at, uint64_t owne
 static int find_among(struct mt_py_dict *children, uint64_t dict, uint64_t owner, uint64_t child,
                       struct mt_py_entry *entry)
 {
-    uint32_t *next = mt_module_next_child(dict);
+    uint32_t *next = module_next_child(dict);
     unsigned most =
         is_broke() && children->n > ENTRIES_WHEN_BROKE ? ENTRIES_WHEN_BROKE : children->n;
     unsigned start = children->n > IN_ORDER && *next < children->n ? *next : 0;
@@ -163,7 +260,7 @@ static int find_among(struct mt_py_dict *children, uint64_t dict, uint64_t owner
             *next = i + 1;
             return (int)i;
         }
-        mt_module_hint(entry->value, owner, i);
+        module_hint(entry->value, owner, i);
     }
     return -ENOENT;
 }
@@ -206,10 +303,10 @@ static bool has_near(const struct mt_python_layout *layout, uint64_t child)
 static unsigned follow_hints(const struct mt_python_layout *layout, uint64_t owner, uint64_t object)
 {
     enum { MOST_LEVELS = 16 };
-    struct mt_module_hint way[MOST_LEVELS];
+    struct module_hint way[MOST_LEVELS];
     unsigned n = 0;
     for (uint64_t at = object; at != owner; at = way[n++].owner) {
-        const struct mt_module_hint *hint = n < MOST_LEVELS ? mt_module_hint_of(at) : NULL;
+        const struct module_hint *hint = n < MOST_LEVELS ? module_hint_of(at) : NULL;
         if (!hint)
             return 0;
         way[n] = *hint;

@@ -24,13 +24,13 @@ struct mt_module_path {
 int mt_module_search(const struct mt_python_layout *layout, uint64_t owner, uint64_t object,
                      unsigned most, struct mt_module_path *path, struct mt_py_proof *proof);
 
-/* A new module: it earns a little searching. */
+/* Earn a little searching by a new module. */
 void mt_module_search_earns(void);
 
 /* Return how many searches ended early without a result. Any thread. */
 uint32_t mt_module_searches_cut(void);
 
-/* For a forked child. */
+/* Reset in a forked child. */
 void mt_module_search_reset(void);
 
 /* Return whether the object's memory is a module's, by the attributes that torch.nn.Module makes.

@@ -7,7 +7,8 @@
 
 static MT_HOT struct mt_cache names;
 
-/* Itanium ABI: the word before the vtable is the std::type_info, whose second word is the name. */
+/* Return a type's name. Itanium ABI: the word before the vtable is the std::type_info, whose second
+ * word is the name. */
 static const char *type_name(const void *vtable)
 {
     const char *const *type = ((const char *const *const *)vtable)[-1];

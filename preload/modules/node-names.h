@@ -8,7 +8,7 @@
  * between mt_enter and mt_leave. */
 uint32_t mt_node_name(struct mt_thread *self, const void *node);
 
-/* For a forked child, whose ids begin anew. */
+/* Reset in a forked child, whose ids begin anew. */
 void mt_node_names_reset(void);
 
 #endif

@@ -6,9 +6,9 @@
 #include "preload/python/python-objects.h"
 #include "preload/python/tensor.h"
 #include "preload/record/cache.h"
-#include "preload/record/held.h"
 #include "preload/record/intern.h"
 #include "preload/record/look.h"
+#include "preload/record/recorder.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -75,7 +75,7 @@ static int own_parts_of(uint64_t object, struct parts *parts)
     return 0;
 }
 
-/* The same, also for one that wraps another, as DeepSpeed's and Megatron's do. */
+/* Find the parts, also of one that wraps another, as DeepSpeed's and Megatron's do. */
 static int parts_of(uint64_t object, struct parts *parts)
 {
     struct mt_py_dict attributes;
@@ -140,7 +140,7 @@ static uint64_t address_of(uint64_t parameter)
                                                                          : 0;
 }
 
-/* Autograd labels only the wrapper of a tensor as a leaf, so record the leaf here. */
+/* Record the leaf: autograd labels only the wrapper of a tensor as one. */
 static void visit_tensor(struct visit *v, uint64_t object)
 {
     struct mt_py_tensor part[PARTS];

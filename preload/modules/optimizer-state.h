@@ -12,17 +12,17 @@
 #include "preload/python/python-versions.h"
 #include "preload/record/recorder.h"
 
-/* From now on, read optimizers by this layout. */
+/* Read optimizers by this layout from now on. */
 void mt_optimizers_start(const struct mt_python_layout *layout);
 
 /* Return whether frames of this code are an optimizer's step, with the optimizer as first argument.
  */
 bool mt_optimizer_is_step(uint64_t code, uint64_t object);
 
-/* The thread's i-th known frame is a step; it may have been before. */
+/* Note that the thread's i-th known frame is a step; it may have been before. */
 void mt_optimizer_steps(struct mt_thread *self, unsigned i);
 
-/* The thread's stack has n frames now: note the optimizers whose steps have ended. */
+/* Note the optimizers whose steps have ended: the thread's stack has n frames now. */
 void mt_optimizers_follow(struct mt_thread *self, unsigned n);
 
 /* Record the state of the noted optimizers, if it may have changed. */
@@ -31,7 +31,7 @@ void mt_optimizers_ask(struct mt_thread *self);
 /* Record the state of optimizers in the middle of a step. */
 void mt_optimizers_look(struct mt_thread *self);
 
-/* For a forked child. */
+/* Reset in a forked child. */
 void mt_optimizers_reset(void);
 
 #endif

@@ -3,12 +3,12 @@
 #include "module-proof.h"
 #include "module-roots.h"
 #include "module-search.h"
-#include "preload/host/hot.h"
 #include "preload/host/memory.h"
 #include "preload/host/message.h"
 #include "preload/python/python-code.h"
 #include "preload/record/cache.h"
 #include "preload/record/intern.h"
+#include "trace-format/likely.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -63,6 +63,7 @@ static const struct {
     {"_call_impl", "torch/nn/modules/module.py"},
     {"_apply", "torch/nn/modules/module.py"}, /* .to(), .cuda(): not calls, but on a module */
     {"forward", NULL},
+    {"__call__", NULL}, /* of a class that has its own, such as gpytorch's */
 };
 
 static size_t read_str(uint64_t code, int offset, char *out, size_t size)

@@ -14,7 +14,7 @@
 /* Names have ids from 1 up; 0: none, or not known. */
 #define MT_MOST_MODULES 65536u
 
-/* From now on, read modules by this layout. */
+/* Read modules by this layout from now on. */
 void mt_modules_start(const struct mt_python_layout *layout);
 
 /* Return whether frames of this code work for a module, their first argument; object is such an
@@ -45,7 +45,7 @@ struct mt_module_name mt_module_name(uint32_t id);
 /* Say for the trace, in a word or two, whether there are names. */
 const char *mt_modules_status(void);
 
-/* For a forked child, whose ids begin anew. */
+/* Reset in a forked child, whose ids begin anew. */
 void mt_modules_reset(void);
 
 #endif

@@ -30,7 +30,7 @@ static inline int64_t mt_cfi_take_signed(struct mt_cfi_cursor *cursor, unsigned 
     return (int64_t)(mt_cfi_take(cursor, bytes) << shift) >> shift;
 }
 
-/* *bits gets the number's bits, a multiple of 7; bits beyond 64 are dropped. */
+/* Read a number. *bits gets the number's bits, a multiple of 7; bits beyond 64 are dropped. */
 static inline uint64_t mt_take_leb(struct mt_cfi_cursor *cursor, unsigned *bits)
 {
     uint64_t value = 0, byte;

@@ -356,8 +356,8 @@ static struct mt_frame_rule unknown(void)
     return rule_of(MT_CFA_UNKNOWN, 0, MT_BP_LOST, 0);
 }
 
-/* The kernel saves an interrupted thread's registers in its own order: pc must fit to the rule's sp
- * and bp. */
+/* Return a rule for an interrupted thread. The kernel saves its registers in its own order: pc must
+ * fit to the rule's sp and bp. */
 static struct mt_frame_rule signal_rule(const struct row *row, uintptr_t pc)
 {
     struct mt_expression_value sp = mt_expression(row->cfa.expression, pc),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rules.h"
-#include "function-parts.h"
+#include "cfi.h"
 #include "preload/host/memory.h"
 #include "preload/host/no-signals.h"
 #include "preload/loader/find-real.h"
@@ -10,6 +10,48 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <string.h>
+
+/* The part of a function that compilers put elsewhere, ".cold". .eh_frame has it as a function of
+ * its own, and no loaded table has its name. */
+
+#define JUMP_SIZE 6 /* a conditional jump: 0f 8x, and the distance */
+
+static int lies_in(uintptr_t address, const uintptr_t range[2])
+{
+    return address >= range[0] && address < range[1];
+}
+
+static uintptr_t target_of(const uint8_t *jump)
+{
+    int32_t distance;
+    memcpy(&distance, jump + 2, sizeof distance);
+    return (uintptr_t)jump + JUMP_SIZE + (uintptr_t)(intptr_t)distance;
+}
+
+/* Find the cold part. Conditional jumps leave a function only for it. Bytes that merely look like
+ * one are outvoted. */
+static void function_cold_part(const struct mt_image *image, uintptr_t in, uintptr_t part[2])
+{
+    const uintptr_t all[2] = {image->start, image->end};
+    uintptr_t function[2];
+    unsigned votes = 0;
+    mt_cfi_rule(image, in, function);
+    part[0] = part[1] = 0;
+    for (uintptr_t at = function[0]; at + JUMP_SIZE <= function[1]; at++) {
+        const uint8_t *jump = (const uint8_t *)at;
+        if (jump[0] != 0x0f || (jump[1] & 0xf0) != 0x80)
+            continue;
+        uintptr_t to = target_of(jump);
+        if (lies_in(to, function) || !lies_in(to, all))
+            continue;
+        if (!votes)
+            mt_cfi_rule(image, to, part);
+        votes = lies_in(to, part) ? votes + 1 : votes ? votes - 1 : 0;
+    }
+    if (!votes)
+        part[0] = part[1] = 0;
+}
 
 #define SETS (1u << MT_RULE_SET_BITS)
 #define MOST_OBJECTS 4096u
@@ -109,9 +151,9 @@ static int overlaps(const struct mt_image *a, const struct mt_image *b)
     return a->start < b->end && b->start < a->end;
 }
 
-/* With the lock: begin to watch the image, and return whether it is watched. Forget other images at
- * its place with all their rules, but not the same file come back: programs may load and unload a
- * library all day. */
+/* Begin, with the lock, to watch the image, and return whether it is watched. Forget other images
+ * at its place with all their rules, but not the same file come back: programs may load and unload
+ * a library all day. */
 static int watch(const struct mt_image *image)
 {
     struct watched new = {.image = *image};
@@ -168,7 +210,7 @@ static bool is_in_cold_part(const struct mt_image *image, uintptr_t pc, uintptr_
     if (python < image->start || python >= image->end)
         return false;
     if (atomic_load(&state.cold_of) != python) {
-        mt_function_cold_part(image, python, cold);
+        function_cold_part(image, python, cold);
         atomic_store(&state.cold[0], cold[0]);
         atomic_store(&state.cold[1], cold[1]);
         atomic_store(&state.cold_of, python);

@@ -110,7 +110,7 @@ extern _Atomic uint32_t mt_frame_rules_forgotten;
 /* Forget the rules of images that are gone. Call after dlclose. */
 void mt_frame_rules_check_images(void);
 
-/* For a forked child. */
+/* Reset in a forked child. */
 void mt_frame_rules_reset(void);
 
 #endif

@@ -8,7 +8,6 @@
 
 #define WORD sizeof(uintptr_t)
 #define FRAME 16u /* frames' sizes are multiples of this */
-#define MIX 0x9e3779b97f4a7c15u
 
 static uintptr_t word_at(uintptr_t address)
 {
@@ -26,6 +25,7 @@ struct way {
     struct mt_registers at;
     uintptr_t top;             /* of the stack */
     struct mt_seen_walk *seen; /* where the walk is kept; NULL: nowhere */
+    unsigned frame;            /* the number of the frame to leave, from 1 on, while it is left */
     bool has_own_bp;           /* the frame pointer is the one at the walk's begin */
     struct mt_stack_bounds *bounds;
 };
@@ -46,7 +46,14 @@ static bool reaches(struct way *way, uintptr_t cfa)
 static inline uintptr_t take(const struct way *way, uintptr_t address)
 {
     if (way->seen)
-        mt_seen_read(way->seen, address);
+        mt_seen_read(way->seen, address, 0);
+    return word_at(address);
+}
+
+static inline uintptr_t take_back(const struct way *way, uintptr_t address)
+{
+    if (way->seen)
+        mt_seen_read(way->seen, address, way->frame + 1);
     return word_at(address);
 }
 
@@ -98,7 +105,7 @@ static int leave_rarely(struct way *way, struct mt_frame_rule rule)
     uintptr_t cfa = take(way, place);
     if (cfa <= at->sp || cfa % WORD || !reaches(way, cfa) || !leave_bp(way, cfa, rule))
         return 0;
-    at->back = take(way, cfa - WORD);
+    at->back = take_back(way, cfa - WORD);
     at->sp = cfa;
     return 1;
 }
@@ -153,7 +160,7 @@ static int leave(struct way *way, struct mt_frame_rule rule)
         return 0;
     if (!leave_bp(way, cfa, rule))
         return 0;
-    at->back = take(way, cfa - WORD);
+    at->back = take_back(way, cfa - WORD);
     at->sp = cfa;
     return 1;
 }
@@ -164,7 +171,8 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
 {
     struct mt_registers at = way->at;
     /* Not in *walk: the compiler must assume that the stack's words alias it. */
-    uint64_t a = 0, b = 0;
+    mt_walk_sum sum = 0;
+    uint64_t factor = MT_WALK_MIX;
     uintptr_t *out = walk->back, *end = out + MT_WALK_DEPTH;
     uintptr_t bp_at = 0; /* address of the frame pointer, if it is not in at.bp: read when needed */
     uint32_t stop = until_python ? MT_RULE_IS_PYTHON : 0; /* cfa_from comes first in how */
@@ -172,7 +180,7 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
     uintptr_t top = way->top;
     bool is_kept = way->seen != NULL;
     while (out < end) {
-        uint64_t mixed = at.back * MIX;
+        uint64_t mixed = at.back * MT_WALK_MIX;
         struct mt_near_rule *near = near_place(foresight, mixed);
         struct mt_kept_rule rule = {0, 0};
         bool is_near = MT_LIKELY(near->back == at.back);
@@ -185,9 +193,8 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
                 keep_near(near, at.back, rule);
         }
         *out++ = at.back;
-        a = (a << 9 | a >> 55) + mixed;
-        b = (b ^ mixed) * MIX;
-        b = b << 27 | b >> 37;
+        sum += mt_walk_part(mixed, factor);
+        factor *= MT_WALK_MIX;
         if (MT_LIKELY(is_near)) {
             uintptr_t cfa = at.sp + (uintptr_t)(intptr_t)near->cfa;
             uintptr_t saved = cfa + (uintptr_t)(intptr_t)near->bp_at;
@@ -202,7 +209,7 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
             at.sp = foresee(foresight, at.sp, cfa);
             at.back = word_at(at.sp - WORD);
             if (is_kept)
-                mt_seen_read(way->seen, at.sp - WORD);
+                mt_seen_read(way->seen, at.sp - WORD, (unsigned)(out - walk->back) + 1);
         } else {
             way->at = at;
             if (bp_at) {
@@ -210,6 +217,7 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
                 way->has_own_bp = false;
             }
             bp_at = 0;
+            way->frame = (unsigned)(out - walk->back);
             if (!leave(way, mt_frame_rule_unpack(rule)))
                 break;
             at = way->at;
@@ -219,33 +227,85 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
     }
     /* Without a mark on the outermost frame, its return address may be 0. */
     walk->n = (unsigned)(out - walk->back) - (out > walk->back && out[-1] == 0);
-    walk->a = a;
-    walk->b = b;
+    walk->sum = sum;
+}
+
+/* Return whether a walk that comes to one of these addresses goes on as from the other. Code
+ * without a known rule may get one. */
+static bool go_alike(uintptr_t a, uintptr_t b, bool until_python, bool *is_end)
+{
+    const void *sets = atomic_load_explicit(&mt_frame_rules, memory_order_relaxed);
+    struct mt_kept_rule x = mt_frame_rule(sets, a), y = mt_frame_rule(sets, b);
+    *is_end = until_python && (x.how & MT_RULE_IS_PYTHON) && (y.how & MT_RULE_IS_PYTHON);
+    uint8_t from = (uint8_t)(x.how & ~(uint32_t)MT_RULE_IS_PYTHON);
+    return *is_end || (x.how == y.how && x.cfa == y.cfa &&
+                       (from == MT_CFA_SP || from == MT_CFA_BP || from == MT_CFA_AT_BP));
+}
+
+static mt_walk_sum part_of(uintptr_t back, unsigned frame)
+{
+    uint64_t factor = 1;
+    for (unsigned i = 0; i < frame; i++)
+        factor *= MT_WALK_MIX;
+    return mt_walk_part(back * MT_WALK_MIX, factor);
+}
+
+/* Note the return addresses that stand in place of a kept walk's. Return false if something else
+ * differs, too. */
+static bool learn(struct mt_seen_walks *walks, const struct mt_seen_walk *seen)
+{
+    const struct mt_seen_walk *now = &walks->now;
+    bool is_all = true;
+    for (unsigned i = 0; i < now->n; i++) {
+        uintptr_t old = seen->word[i], new = now->word[i];
+        bool is_end;
+        uint64_t place;
+        if (old == new)
+            continue;
+        if (!now->frame[i] || !go_alike(old, new, now->start.until_python, &is_end)) {
+            is_all = false;
+            continue;
+        }
+        struct mt_other_word *other = mt_seen_other(walks, seen, i, new, &place);
+        mt_walk_sum more = part_of(new, now->frame[i]) - part_of(old, now->frame[i]);
+        *other = (struct mt_other_word){new, place, is_end ? 0 : more};
+    }
+    return is_all;
+}
+
+/* Keep what was learned by a walk. */
+static void keep(struct mt_seen_walks *walks, struct mt_seen_set *set,
+                 const struct mt_walk_start *start, mt_walk_sum sum)
+{
+    struct mt_seen_walk *now = &walks->now;
+    if (now->n > MT_SEEN_WORDS)
+        return;
+    now->start = *start;
+    now->sum = sum;
+    const struct mt_seen_walk *seen = mt_seen_alike(set, now);
+    if (!seen || !learn(walks, seen))
+        mt_seen_keep(walks, set);
 }
 
 void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_foresight *foresight,
                struct mt_registers at, unsigned how)
 {
     int until_python = (how & MT_UNTIL_PYTHON) != 0;
-    struct way way = {at, mt_stack_top(bounds, at.sp), NULL, 1, bounds};
+    struct way way = {at, mt_stack_top(bounds, at.sp), NULL, 0, 1, bounds};
     forget(foresight);
     walk->n = 0;
-    walk->a = walk->b = 0;
+    walk->sum = 0;
     if (!way.top)
         return;
     struct mt_walk_start start = {at.back, at.sp, way.top, foresight->forgotten, until_python};
     struct mt_seen_set *set = mt_seen_set(&foresight->seen, at.sp);
     if (!(how & MT_EVERY_FRAME) && mt_seen_is_worth_it(set)) {
-        const struct mt_seen_walk *seen = mt_seen_find(set, &start, at.bp);
-        if (seen) {
-            walk->a = seen->a;
-            walk->b = seen->b;
+        if (mt_seen_find(&foresight->seen, set, &start, at.bp, &walk->sum))
             return;
-        }
-        way.seen = mt_seen_begin(set, at.sp, at.bp);
+        way.seen = mt_seen_begin(&foresight->seen, at.sp, at.bp);
     }
-    struct mt_seen_walk *seen = way.seen;
+    bool is_noted = way.seen != NULL;
     walk_on(walk, foresight, &way, until_python);
-    if (seen && way.seen)
-        mt_seen_keep(seen, &start, walk->a, walk->b);
+    if (is_noted && way.seen)
+        keep(&foresight->seen, set, &start, walk->sum);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls by which a program limits itself, and which our thread or our system calls would break.
- * seccomp: what a filter allows is what the program needs, and other calls may end it. unshare: the
- * kernel gives a new user namespace to a process of one thread only. So the recording ends, said in
- * a line, or goes on without our threads, and so does the program.
+ * seccomp: what a filter allows is what the program needs, and other calls may end it. PR_SET_TSC:
+ * neither we nor the C library may read the clock any more. unshare, setns: the kernel gives some
+ * namespaces to a process of one thread only. So the recording ends, said in a line, or goes on
+ * without our threads, and so does the program.
  */
 #include "preload/hooks/hooks.h"
 #include "preload/host/own-thread.h"
 #include "preload/loader/find-real.h"
 #include "preload/record/recorder.h"
 #include "preload/write/writer.h"
+#include "title.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -19,17 +21,27 @@
 
 MT_REAL_OF_ONE_RELEASE(seccomp_load, "seccomp_load", "libseccomp.so.2", int, (const void *filter))
 
+static void end_before(const char *what)
+{
+    mt_end_early(what);
+    mt_is_restricted = true;
+}
+
 static void end_before_filter(void)
 {
-    mt_end_early("the program restricts its system calls (seccomp)");
-    mt_is_restricted = true;
+    end_before("the program restricts its system calls (seccomp)");
 }
 
 int mt_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
     if (option == PR_SET_SECCOMP)
         end_before_filter();
-    return (int)syscall(SYS_prctl, option, a, b, c, d);
+    if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV)
+        end_before("the program forbids itself to read the clock (PR_SET_TSC)");
+    int result = (int)syscall(SYS_prctl, option, a, b, c, d);
+    if (option == PR_SET_NAME)
+        mt_title_note();
+    return result;
 }
 
 int mt_hook_seccomp_load(const void *filter)
@@ -38,15 +50,29 @@ int mt_hook_seccomp_load(const void *filter)
     return real_seccomp_load()(filter);
 }
 
-int mt_hook_unshare(int flags)
+/* Make a call that a process of several threads may not make. */
+static int call_alone(long number, long a, long b)
 {
-    int result = (int)syscall(SYS_unshare, flags);
+    int result = (int)syscall(number, a, b);
     int failure = errno;
-    if (!result || errno != EINVAL || !(flags & CLONE_NEWUSER) || !mt_own_threads_exist()) {
+    if (!result || (failure != EINVAL && failure != EUSERS) || !mt_own_threads_exist()) {
         errno = failure;
         return result;
     }
     if (!mt_writer_leave_thread())
-        mt_end_early("the program makes a user namespace, for which it may have one thread only");
+        mt_end_early(
+            "the program makes or enters a namespace, for which it may have one thread only");
+    return (int)syscall(number, a, b);
+}
+
+int mt_hook_unshare(int flags)
+{
+    if (flags & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM))
+        return call_alone(SYS_unshare, flags, 0);
     return (int)syscall(SYS_unshare, flags);
+}
+
+int mt_hook_setns(int fd, int type)
+{
+    return call_alone(SYS_setns, fd, type);
 }

@@ -7,6 +7,7 @@
 #include "preload/hooks/hooks.h"
 #include "preload/record/process-end.h"
 #include "preload/torch/real.h"
+#include "title.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static void note(int status, void *unused)
     mt_will_exit(status);
 }
 
-/* This must compile to a jump to main, so that stacks are as without us. */
+/* Call main by a jump: this must compile to one, so that stacks are as without us. */
 static int begin(int argc, char **argv, char **environment)
 {
     on_exit(note, NULL);
@@ -40,5 +41,6 @@ int mt_hook_start_main(int (*main_)(int, char **, char **), int argc, char **arg
     if (!real)
         syscall(SYS_exit_group, 127); /* as the loader does if it is missing */
     its_main = main_;
+    mt_title_start(argc > 0 ? argv[0] : NULL);
     return real(begin, argc, argv, init, fini, loader_fini, stack_end);
 }

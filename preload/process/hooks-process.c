@@ -3,9 +3,12 @@
  * uncaught C++ exception. They may come from a signal handler, so look up nothing and ask the
  * kernel directly. */
 #include "preload/hooks/hooks.h"
+#include "preload/host/own-thread.h"
 #include "preload/record/process-end.h"
 #include "preload/record/recorder.h"
+#include "victim.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,7 +31,7 @@ void mt_hook_exit_c99(int status)
     end_process(status);
 }
 
-/* As in the C library: first the program's handler, which may jump away; if it returns, the
+/* Abort as the C library does: first the program's handler, which may jump away; if it returns, the
  * default. */
 void mt_hook_abort(void)
 {
@@ -66,6 +69,19 @@ static int ends_us(int number)
     return 0;
 }
 
+static int kill_other(int process)
+{
+    int before = errno, tail = mt_victim_open(process);
+    errno = before;
+    int result = (int)syscall(SYS_kill, process, SIGKILL), after = errno;
+    if (!result && tail >= 0)
+        mt_victim_note(tail, process, SIGKILL);
+    if (tail >= 0)
+        close(tail);
+    errno = after;
+    return result;
+}
+
 int mt_hook_kill(int process, int number)
 {
     /* Its own signals do not end the first process of a container. */
@@ -73,5 +89,7 @@ int mt_hook_kill(int process, int number)
         mt_will_be_killed(number);
         mt_finish();
     }
+    if (number == SIGKILL && process > 0 && process != getpid() && !mt_is_restricted)
+        return kill_other(process);
     return (int)syscall(SYS_kill, process, number);
 }

@@ -14,14 +14,16 @@
 #include "preload/record/tail.h"
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
+#include "preload/torch/blocks.h"
 #include "preload/torch/real.h"
-#include "preload/torch/requests.h"
 #include "preload/write/device-memory.h"
 #include "preload/write/launcher.h"
+#include "title.h"
 #include "trace-format/end-note.h"
 
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +35,7 @@ struct sink {
     void *data;
 };
 
-/* Large buffers are static: only the writer's thread is here. */
+/* Record a line. Large buffers are static: only the writer's thread is here. */
 __attribute__((format(printf, 2, 3))) static void tell(struct sink sink, const char *format, ...)
 {
     static char text[MT_TEXT_LIMIT + 1];
@@ -94,15 +96,20 @@ void mt_info_prepare(void)
         keep("", mt_place_names[place], mt_launcher_place(place));
 }
 
+static void tell_title(struct sink sink, bool is_first)
+{
+    const char *title = mt_title_read(is_first);
+    if (title)
+        tell(sink, "title=%s", title);
+}
+
 static void tell_command(struct sink sink)
 {
     static char text[MT_TEXT_LIMIT - sizeof "command="];
     char path[PATH_MAX];
-    size_t n = mt_read_file("/proc/self/cmdline", text, sizeof text);
-    for (size_t i = 0; i + 1 < n; i++)
-        if (!text[i])
-            text[i] = ' ';
+    mt_title_command(text, sizeof text);
     tell(sink, "command=%s", text);
+    tell_title(sink, true);
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length > 0)
         tell(sink, "program=%.*s", (int)length, path);
@@ -127,7 +134,8 @@ static void find_library(const char *name, char path[PATH_MAX])
     mt_lines_close(&maps);
 }
 
-/* From version.py beside the directory of libtorch_cpu.so: __version__ = '2.15.0+cu132'. */
+/* Record the version from version.py beside the directory of libtorch_cpu.so: __version__ =
+ * '2.15.0+cu132'. */
 static void tell_torch(struct sink sink)
 {
     char library[PATH_MAX], path[PATH_MAX + 32], text[4096];
@@ -144,7 +152,7 @@ static void tell_torch(struct sink sink)
         tell(sink, "torch=%.*s", (int)(end - at - 15), at + 15);
 }
 
-/* The name of the driver's file has its version. */
+/* Record the version of the driver, which the name of its file has. */
 static void tell_driver(struct sink sink)
 {
     char path[PATH_MAX];
@@ -170,6 +178,11 @@ void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
         tell(sink, "%s", values[i]);
     tell_torch(sink);
     tell_driver(sink);
+}
+
+void mt_info_collect_changes(mt_info_sink *call, void *data)
+{
+    tell_title((struct sink){call, data}, false);
 }
 
 void mt_info_collect_late(mt_info_sink *call, void *data)

@@ -11,6 +11,9 @@ void mt_info_prepare(void);
 /* Collect at the start. start_ns: of the trace, on CLOCK_MONOTONIC. */
 void mt_info_collect(uint64_t start_ns, mt_info_sink *sink, void *data);
 
+/* Collect what is new since then. */
+void mt_info_collect_changes(mt_info_sink *sink, void *data);
+
 /* Collect at the end, in the writer's thread: what recording learned on the way, and its cost. */
 void mt_info_collect_late(mt_info_sink *sink, void *data);
 

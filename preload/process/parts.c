@@ -10,7 +10,7 @@
 #include "preload/record/threads.h"
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
-#include "preload/torch/requests.h"
+#include "preload/torch/blocks.h"
 #include "preload/write/device-memory.h"
 #include "preload/write/device-watch.h"
 #include "preload/write/writer.h"
@@ -37,7 +37,8 @@ START(native, mt_native_start())
 
 static int start_writer(void)
 {
-    static const struct mt_writer_info info = {mt_info_collect, mt_info_collect_late};
+    static const struct mt_writer_info info = {mt_info_collect, mt_info_collect_changes,
+                                               mt_info_collect_late};
     return mt_writer_start(&info);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code-deaths.h"
-#include "preload/host/hot.h"
+#include "trace-format/likely.h"
 #include "type-dealloc.h"
 
 MT_HOT _Atomic uint64_t mt_code_deaths;

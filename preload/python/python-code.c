@@ -44,8 +44,8 @@ static void skip(struct table *table, unsigned bytes)
         take(table);
 }
 
-/* From 3.11 on (Objects/locations.md of CPython), an entry has a form and a length in code units.
- * Its form gives the line's change and the columns that follow. */
+/* Find the line from 3.11 on (Objects/locations.md of CPython): an entry has a form and a length in
+ * code units. Its form gives the line's change and the columns that follow. */
 static uint32_t line_311(struct table table, int line, uint64_t target)
 {
     for (uint64_t offset = 0; table.at < table.end;) {
@@ -73,7 +73,8 @@ static uint32_t line_311(struct table table, int line, uint64_t target)
     return 0;
 }
 
-/* In 3.10, pairs of bytes: a range's length, and the line's change at its begin; -128: no line. */
+/* Find the line in 3.10, from pairs of bytes: a range's length, and the line's change at its begin;
+ * -128: no line. */
 static uint32_t line_310(struct table table, int line, uint64_t target)
 {
     for (uint64_t offset = 0; table.at < table.end;) {
@@ -87,7 +88,7 @@ static uint32_t line_310(struct table table, int line, uint64_t target)
     return 0;
 }
 
-/* Up to 3.9, pairs of bytes: changes of address and of line. */
+/* Find the line up to 3.9, from pairs of bytes: changes of address and of line. */
 static uint32_t line_lnotab(struct table table, int line, uint64_t target)
 {
     for (uint64_t address = 0; table.at < table.end;) {

@@ -24,7 +24,7 @@ static inline int32_t mt_py_int(uint64_t object, int offset)
 
 #define MT_PY_TAGS 7u /* bits of a reference; objects are aligned to more */
 
-/* The code object that a frame runs. */
+/* Return the code object that a frame runs. */
 static inline uint64_t mt_py_frame_code(const struct mt_python_layout *layout, uint64_t frame)
 {
     return mt_py_word(frame, layout->frame_code) & ~(uint64_t)MT_PY_TAGS;
@@ -37,7 +37,7 @@ static inline uint64_t mt_word_at(const char *address)
     return word;
 }
 
-/* The bits of the word at frame_instruction that are its value: a pointer or an int. */
+/* Return the bits of the word at frame_instruction that are its value: a pointer or an int. */
 static inline uint64_t mt_py_instruction_bits(const struct mt_python_layout *layout)
 {
     return layout->code_instructions >= 0 ? UINT64_MAX : UINT32_MAX;

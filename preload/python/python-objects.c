@@ -52,7 +52,7 @@ int mt_py_read(uint64_t address, uint64_t *out)
     return read_bytes(address, out, sizeof *out);
 }
 
-/* Up to 3.10: size, entries, then indices as wide as the size needs. */
+/* Open keys up to 3.10: size, entries, then indices as wide as the size needs. */
 static void open_keys_310(struct mt_py_dict *dict, uint64_t keys, const uint64_t head[5])
 {
     uint64_t size = head[1];
@@ -62,7 +62,8 @@ static void open_keys_310(struct mt_py_dict *dict, uint64_t keys, const uint64_t
     dict->stride = 3;
 }
 
-/* From 3.11 on: the logarithms of the size and of the indices' bytes, and the kind of keys. */
+/* Open keys from 3.11 on: the logarithms of the size and of the indices' bytes, and the kind of
+ * keys. */
 static void open_keys_311(struct mt_py_dict *dict, uint64_t keys, const uint64_t head[5])
 {
     unsigned char byte[8];
@@ -187,8 +188,8 @@ static uint64_t dict_offset(uint64_t type, bool is_alive)
     return read_as(is_alive, type + TYPE_DICT_OFFSET, &at, sizeof at) || at > 4096 ? 0 : at;
 }
 
-/* From 3.11 on the dict stands before the object. Values are, in 3.11, beside the dict; in 3.12 in
- * its place, with a mark; in 3.13 behind the object. */
+/* Find the attributes. From 3.11 on the dict stands before the object. Values are, in 3.11, beside
+ * the dict; in 3.12 in its place, with a mark; in 3.13 behind the object. */
 static int find_attributes(const struct mt_python_layout *layout, uint64_t object, uint64_t type,
                            bool is_alive, uint64_t *dict, uint64_t *values,
                            struct mt_py_proof *proof)
@@ -344,7 +345,7 @@ enum mt_py_sort mt_py_sort(uint64_t object)
                                 : MT_PY_OTHER;
 }
 
-/* A tuple's items follow its part of fixed size, which grew in 3.14. */
+/* Return a tuple's items, which follow its part of fixed size, which grew in 3.14. */
 uint64_t mt_py_items(uint64_t object, uint64_t *n)
 {
     uint64_t tuple = (uint64_t)(uintptr_t)mt_py_types.tuple;
@@ -412,7 +413,8 @@ static bool is_tensor_type(uint64_t type)
     return false;
 }
 
-/* Some releases of PyTorch have a word before the tensor that says whether it is borrowed. */
+/* Find the tensor. Some releases of PyTorch have a word before it that says whether it is borrowed.
+ */
 struct mt_py_tensor mt_py_tensor(uint64_t object)
 {
     enum { LEAST_ADDRESS = 4096 };
@@ -443,7 +445,7 @@ static int add_part(struct mt_py_tensor *part, uint64_t object)
     return part->place.address != 0;
 }
 
-/* __slots__ lie behind the C++ part of the object, other attributes in its dict. */
+/* Find the parts. __slots__ lie behind the C++ part of the object, other attributes in its dict. */
 unsigned mt_py_tensor_parts(const struct mt_python_layout *layout, uint64_t object,
                             struct mt_py_tensor *part, unsigned most)
 {

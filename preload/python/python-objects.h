@@ -55,7 +55,8 @@ int mt_py_dict_at(struct mt_py_dict *dict, unsigned i, struct mt_py_entry *entry
 int mt_py_dict_find(const struct mt_python_layout *layout, struct mt_py_dict *dict,
                     const char *name, struct mt_py_entry *entry);
 
-/* The same, faster if the name is the str met last, as most often: *key is that str, 0 at first. */
+/* Find a value, faster if the name is the str met last, as most often: *key is that str, 0 at
+ * first. */
 int mt_py_dict_find_known(const struct mt_python_layout *layout, struct mt_py_dict *dict,
                           const char *name, uint64_t *key, struct mt_py_entry *entry);
 
@@ -83,18 +84,18 @@ static inline void mt_py_prove(struct mt_py_proof *proof, uint64_t address, uint
 int mt_py_attributes(const struct mt_python_layout *layout, uint64_t object,
                      struct mt_py_dict *attributes, struct mt_py_proof *proof);
 
-/* The same for an object that is alive, as a function's argument is, in a Python whose layout has
- * been checked: read without system calls. */
+/* Find the attributes of an object that is alive, as a function's argument is, in a Python whose
+ * layout has been checked: read without system calls. */
 int mt_py_attributes_alive(const struct mt_python_layout *layout, uint64_t object,
                            struct mt_py_dict *attributes, struct mt_py_proof *proof);
 
 /* Write a str as UTF-8, terminated; a longer one is cut. Return 0 or -EINVAL. */
 int mt_py_text(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size);
 
-/* The same for the name of an object's type, without its package. */
+/* Copy the name of an object's type, without its package. */
 int mt_py_type_name(uint64_t object, char *out, size_t size);
 
-/* The same for an object that is alive (mt_py_attributes_alive). */
+/* Copy the name of the type of an object that is alive (mt_py_attributes_alive). */
 int mt_py_type_name_alive(uint64_t object, char *out, size_t size);
 
 /* A class, by the module that defines it and its name there. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tensor.h"
-#include "preload/host/hot.h"
 #include "preload/host/message.h"
 #include "preload/host/safe-read.h"
 #include "preload/loader/find-real.h"
 #include "preload/record/look.h"
+#include "trace-format/likely.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -108,7 +108,7 @@ static void settle(int head)
                    "recording without autograd labels");
 }
 
-/* The first tensor on a device decides which of the layouts is right. */
+/* Find the place. The first tensor on a device decides which of the layouts is right. */
 struct mt_tensor_data mt_tensor_place_unchecked(const void *impl)
 {
     static const int heads[] = {MT_HEAD_NEW, MT_HEAD_OLD};
@@ -190,7 +190,7 @@ static int find_dtype(const void *impl)
     return at < 0 ? NOT_FOUND : at + (int)offsetof(struct numbers, dtype);
 }
 
-/* A tensor may match at two places: then the next one decides. */
+/* Find the type. A tensor may match at two places: then the next one decides. */
 unsigned mt_impl_dtype_slow(const void *impl)
 {
     static _Atomic int tries;

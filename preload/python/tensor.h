@@ -9,6 +9,7 @@
 #include "trace-format/dtypes.h"
 #include "trace-format/likely.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ static inline struct mt_tensor_data mt_storage_place(const char *storage, int he
     return place;
 }
 
-/* impl: a TensorImpl, or NULL. */
+/* Find the place. impl: a TensorImpl, or NULL. */
 static inline struct mt_tensor_data mt_impl_place(const void *impl)
 {
     const char *storage;
@@ -57,7 +58,18 @@ static inline struct mt_tensor_data mt_impl_place(const void *impl)
     return storage ? mt_storage_place(storage, head) : (struct mt_tensor_data){0, 0};
 }
 
-/* tensor: an at::Tensor, which is one pointer to its TensorImpl. */
+/* Return whether a tensor has no storage at all: it wraps another one, or is sparse. */
+static inline bool mt_impl_lacks_storage(const void *impl)
+{
+    const char *storage;
+    int head = mt_tensor_head;
+    if (head <= 0 || !impl)
+        return false;
+    memcpy(&storage, (const char *)impl + head, sizeof storage);
+    return !storage;
+}
+
+/* Return the TensorImpl. tensor: an at::Tensor, which is one pointer to it. */
 static inline const void *mt_tensor_impl(const void *tensor)
 {
     const void *impl;
@@ -94,7 +106,7 @@ static inline uint64_t mt_impl_elements(const void *impl)
     return elements > 0 ? (uint64_t)elements : 0;
 }
 
-/* Like mt_impl_dtype, for any address. */
+/* Find the type as mt_impl_dtype does, for any address. */
 unsigned mt_impl_dtype_carefully(const void *impl);
 
 /* Return a tensor's data, and its number of elements (0: not known), for any address. */

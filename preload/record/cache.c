@@ -69,12 +69,14 @@ static unsigned free_place(void)
     return i;
 }
 
-bool mt_cache_can_retire(void)
+static bool cache_can_retire(void)
 {
     return free_place() < MOST_RETIRED;
 }
 
-void mt_cache_retire(void *memory, size_t size)
+/* Hand over memory from mt_map that another thread within a hook may still be reading. There is
+ * room for little at a time: ask first. Call with the intern lock. */
+static void cache_retire(void *memory, size_t size)
 {
     unsigned place = free_place();
     retired[place].size = size;
@@ -89,7 +91,7 @@ static void replace(struct mt_cache *cache, struct mt_cache_table *table)
     struct mt_cache_table *old = atomic_load_explicit(&cache->table, memory_order_relaxed);
     atomic_store_explicit(&cache->table, table, memory_order_release);
     if (old && cache->forgets)
-        mt_cache_retire(old, table_size(old->most));
+        cache_retire(old, table_size(old->most));
 }
 
 uint32_t mt_cache_retired(void)
@@ -118,7 +120,7 @@ static struct mt_cache_table *with_room(struct mt_cache *cache)
     if (old && old->used < old->most)
         return old;
     bool is_full = old && old->most == most;
-    if ((is_full && !cache->forgets) || (old && cache->forgets && !mt_cache_can_retire()))
+    if ((is_full && !cache->forgets) || (old && cache->forgets && !cache_can_retire()))
         return NULL;
     struct mt_cache_table *table = make(old && !is_full ? 2 * old->most : FIRST_ENTRIES);
     if (!table)

@@ -53,8 +53,8 @@ static inline uint64_t mt_mix(uint64_t hash, uint64_t word)
     return hash ^ (hash >> 29);
 }
 
-/* A place is the hash's lowest bits, but keys may differ only in their highest bits (modules, at
- * one line). A product does not bring these down, so mix each down twice. */
+/* Hash a key. A place is the hash's lowest bits, but keys may differ only in their highest bits
+ * (modules, at one line). A product does not bring these down, so mix each down twice. */
 static inline uint64_t mt_key_hash(const struct mt_key *key)
 {
     uint64_t rest = key->b ^ key->stamp ^ (uint64_t)key->parent << 32;
@@ -90,7 +90,7 @@ static inline uint32_t mt_cache_find(struct mt_cache *cache, const struct mt_key
     return i ? atomic_load_explicit(&table->entry[i].id, memory_order_relaxed) : 0;
 }
 
-/* The same if this likely comes after *last, which a thread keeps for each cache; 0 at first. */
+/* Find a key if this likely comes after *last, which a thread keeps for each cache; 0 at first. */
 static inline uint32_t mt_cache_follow(struct mt_cache *cache, const struct mt_key *key,
                                        uint32_t *last)
 {
@@ -117,11 +117,6 @@ static inline uint32_t mt_cache_follow(struct mt_cache *cache, const struct mt_k
 /* Add a new key with an id that is not 0. One thread at a time. Without memory it does nothing: the
  * key then takes the slow way each time. */
 void mt_cache_add(struct mt_cache *cache, const struct mt_key *key, uint32_t id);
-
-/* Hand over memory from mt_map that another thread within a hook may still be reading. There is
- * room for little at a time: ask first. Call with the intern lock. */
-bool mt_cache_can_retire(void);
-void mt_cache_retire(void *memory, size_t size);
 
 /* Return the set of memory replaced so far; give it back to the kernel once no thread can be
  * reading it. Writer only. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock.h"
-#include "preload/host/hot.h"
 #include "preload/loader/find-real.h"
+#include "trace-format/likely.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,8 @@ static struct {
     unsigned n;
 } clock_state;
 
-/* If the kernel trusts the counter, it is constant, and the same on all processors. */
+/* Return whether the kernel trusts the counter: then it is constant, and the same on all
+ * processors. */
 static bool is_kernels_clock(void)
 {
     char name[8] = "";
@@ -91,18 +92,19 @@ void mt_clock_start(void)
     errno = saved;
 }
 
-/* Draw a line from the last line's time now to the clock's time an interval later. */
+/* Draw a line from the last line's time now to the clock's time an interval later. Without floating
+ * point: the program may have enabled its exceptions. */
 static void draw(struct moment now, uint64_t says)
 {
     uint64_t ticks = now.ticks - clock_state.last.ticks, ns = now.ns - clock_state.last.ns;
-    double ticks_a_ns = (double)ticks / (double)ns;
     struct mt_clock_line *line = &clock_state.line[clock_state.n++ % LINES];
     clock_state.interval_ns = 2 * ns < LONGEST_INTERVAL_NS ? 2 * ns : LONGEST_INTERVAL_NS;
-    double aim_ns = (double)clock_state.interval_ns + (double)(int64_t)(now.ns - says);
+    uint64_t aim_ns = clock_state.interval_ns + (now.ns - says);
     *line = (struct mt_clock_line){
         .ticks = now.ticks,
         .ns = says,
-        .rate = (uint64_t)(0x1p32 * aim_ns / ((double)clock_state.interval_ns * ticks_a_ns))};
+        .rate = (uint64_t)(((unsigned __int128)aim_ns * ns << 32) /
+                           ((unsigned __int128)clock_state.interval_ns * ticks))};
     clock_state.last = now;
     atomic_store_explicit(&mt_clock_line, line, memory_order_release);
 }
@@ -120,8 +122,8 @@ void mt_clock_adjust(void)
         return;
     struct moment now = read_clocks();
     uint64_t says = line ? mt_clock_on(line, now.ticks) : now.ns;
-    if (says - now.ns + JUMP_NS > 2 * JUMP_NS) {
-        mt_clock_stop();
+    if (says - now.ns + JUMP_NS > 2 * JUMP_NS || now.ticks <= clock_state.last.ticks) {
+        mt_clock_stop(); /* a counter that stands still divides by 0, too */
     } else if (now.ns - clock_state.last.ns >= clock_state.interval_ns) {
         draw(now, says);
     }

@@ -25,7 +25,7 @@ void mt_guard_lose(void);
 /* Return whether pages were lost: what was read or written since is worth nothing. */
 bool mt_guard_has_lost(void);
 
-/* For a forked child. */
+/* Reset in a forked child. */
 void mt_guard_reset(void);
 
 #endif

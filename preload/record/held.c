@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "held.h"
 #include "recorder.h"
 
-/* Noted first: a jump in between finds a part in the list that is not ours. */
+/* Hold a part, and note it first: a jump in between finds a part in the list that is not ours. */
 bool mt_hold(struct mt_held *held)
 {
     struct mt_thread *self = mt_self;

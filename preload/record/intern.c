@@ -107,7 +107,7 @@ static void prepare(void)
     }
 }
 
-/* Nothing may jump out of the tables, which would stay locked and half written. */
+/* Lock. Nothing may jump out of the tables, which would stay locked and half written. */
 static bool lock_by(bool (*lock)(struct mt_lock *))
 {
     int cancel = mt_cancel_disable();

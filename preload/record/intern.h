@@ -16,8 +16,8 @@
  * lock held. */
 uint32_t mt_intern_string(const char *text, size_t size);
 uint32_t mt_intern_frame(uint32_t function, uint32_t file, uint32_t line);
-/* A frame that works for a torch.nn module: string ids of the outermost module's class and of the
- * path. */
+/* Intern a frame that works for a torch.nn module: string ids of the outermost module's class and
+ * of the path. */
 uint32_t mt_intern_call(uint32_t function, uint32_t file, uint32_t line, uint32_t root,
                         uint32_t path);
 uint32_t mt_intern_image(uint32_t build_id, uint32_t path); /* string ids */

@@ -60,7 +60,7 @@ static inline void mt_unlock(struct mt_lock *lock)
     pthread_mutex_unlock(&lock->mutex);
 }
 
-/* For a forked child: a thread that is gone may hold it. */
+/* Reset in a forked child: a thread that is gone may hold it. */
 static inline void mt_lock_reset(struct mt_lock *lock)
 {
     pthread_mutex_init(&lock->mutex, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "look.h"
-#include "held.h"
 #include "preload/host/safe-read.h"
+#include "recorder.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -89,7 +89,8 @@ static unsigned missing(const uint64_t *address, unsigned n, uint64_t *page)
     return found;
 }
 
-/* A single page is read when it is needed, and so are pages after an unreadable one. */
+/* Expect pages. A single page is read when it is needed, and so are pages after an unreadable one.
+ */
 void mt_look_expect(const uint64_t *address, unsigned n)
 {
     struct iovec from[MT_LOOK_AHEAD], to[MT_LOOK_AHEAD];

@@ -32,7 +32,7 @@ struct mt_look_work {
 };
 struct mt_look_work mt_look_work(void);
 
-/* For a forked child. */
+/* Reset in a forked child. */
 void mt_look_reset(void);
 
 #endif

@@ -5,11 +5,11 @@
 
 #define MT_PROCESS_END_TEXT 32
 
-/* status and signal as in exit(3) and signal(7). */
+/* Note how the process ends: status and signal as in exit(3) and signal(7). */
 void mt_will_exit(int status);
 void mt_will_be_killed(int signal);
 
-/* "exit code 3", "signal 9"; "": not known. Returns out. */
+/* Write "exit code 3", "signal 9"; "": not known. Return out. */
 const char *mt_process_end(char out[MT_PROCESS_END_TEXT]);
 
 #endif

@@ -76,8 +76,9 @@ static void on_thread_end(void *self)
 
 /* Between a fork's two handlers. */
 static _Thread_local struct {
-    unsigned parts; /* parts that hold something: a bit each, by their place in the table */
-    bool is_end;    /* the fork ends the parent */
+    unsigned parts;  /* parts that hold something: a bit each, by their place in the table */
+    bool is_end;     /* the fork ends the parent */
+    bool is_forking; /* a child has not yet forgotten its parent */
     sigset_t signals;
 } holding __attribute__((tls_model("initial-exec")));
 
@@ -93,12 +94,14 @@ static void forget_parent(void)
     n_missed = 0;
     atomic_store(&n_unclaimed, 0);
     recorder_pid = 0;
+    holding.is_forking = false;
     atomic_store(&mt_state, mt_is_restricted ? MT_OVER : MT_IDLE);
 }
 
 static void in_forked_child(void)
 {
-    forget_parent();
+    if (holding.is_forking) /* an earlier handler, of the program, may have begun a recording */
+        forget_parent();
     mt_signals_restore(&holding.signals);
 }
 
@@ -107,6 +110,7 @@ static void before_fork(void)
     /* A signal handler may end the process, and wait for the writer. */
     holding.signals = mt_signals_block();
     holding.parts = 0;
+    holding.is_forking = true;
     for (unsigned i = 0; i < mt_n_parts; i++)
         if (mt_parts[i].hold && mt_parts[i].hold())
             holding.parts |= 1u << i;
@@ -114,6 +118,7 @@ static void before_fork(void)
 
 static void after_fork(void)
 {
+    holding.is_forking = false;
     for (unsigned i = mt_n_parts; i--;)
         if (holding.parts >> i & 1)
             mt_parts[i].release();
@@ -199,11 +204,12 @@ static void find_parts(void)
 static bool is_unseen_child(void)
 {
     pid_t parent = atomic_load(&recorder_pid);
-    return parent && atomic_load(&mt_state) == MT_IDLE && parent != getpid() &&
+    return parent && atomic_load(&mt_state) == MT_IDLE &&
+           (holding.is_forking || parent != getpid()) &&
            atomic_compare_exchange_strong(&recorder_pid, &parent, 0);
 }
 
-/* Nothing of the program interrupts this. */
+/* Begin. Nothing of the program interrupts this. */
 static void begin(void)
 {
     MT_UNINTERRUPTED();
@@ -342,7 +348,7 @@ struct mt_thread *mt_enter_slow(void)
     return self;
 }
 
-/* A thread that waited in vain does not wait again until its ring drains. */
+/* Wait for room. A thread that waited in vain does not wait again until its ring drains. */
 static void wait_for_room(struct mt_thread *self)
 {
     MT_NO_CANCEL();
@@ -419,9 +425,10 @@ bool mt_is_recorded(void)
 
 void mt_finish(void)
 {
-    int recording = MT_RECORDING;
-    if (mt_is_restricted || atomic_load(&mt_state) < MT_RECORDING || getpid() != recorder_pid)
+    int awaiting = MT_AWAITING, recording = MT_RECORDING;
+    if (mt_is_restricted || atomic_load(&mt_state) < MT_AWAITING || getpid() != recorder_pid)
         return;
+    atomic_compare_exchange_strong(&mt_state, &awaiting, MT_OVER);
     atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER);
     /* Even if another thread is doing so: the first to leave ends both. */
     for (unsigned i = mt_n_parts; i--;)

@@ -16,17 +16,34 @@
 #define MT_PRELOAD_RECORDER_H
 
 #include "clock.h"
-#include "held.h"
-#include "preload/host/hot.h"
 #include "preload/host/stack-bounds.h"
-#include "preload/host/stack-pointer.h"
 #include "ring.h"
 #include "trace-format/likely.h"
 #include "walks.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/types.h>
+
+/* A part of the recorder that one thread at a time may use, within a hook; others go without it. A
+ * signal handler may jump out of the hook: the thread gives the part back when it comes again, or
+ * ends. */
+
+struct mt_held {
+    _Atomic uint32_t by; /* the thread's id; 0: nobody */
+};
+
+#define MT_HOLDS 4u /* that a thread has at once */
+
+/* Return whether the part is this thread's now. */
+bool mt_hold(struct mt_held *held);
+
+/* Give back the part that was taken last. */
+void mt_let_go(struct mt_held *held);
+
+bool mt_is_held_here(const struct mt_held *held);
 
 /* Python frames kept: as many as Python allows by default (sys.getrecursionlimit). Deeper stacks
  * keep the outermost MT_STACK_OUTER frames and the innermost ones, without those in between. */
@@ -73,15 +90,16 @@ struct mt_thread_request {
 };
 
 struct mt_thread {
-    struct mt_own_ring ring;         /* first, because it is mapped */
-    struct mt_held *holds[MT_HOLDS]; /* parts that only this thread may use now (held.h) */
-    unsigned n_holds;
-    uint32_t id, os_thread; /* in the trace, of the kernel */
+    struct mt_own_ring ring; /* first, because it is mapped */
+    uint32_t id, os_thread;  /* in the trace, of the kernel */
     char name[MT_THREAD_NAME_SIZE];
     int slot;            /* of the ring in the tail; -1: none */
     _Atomic int is_over; /* the thread has ended: drain and free it */
     struct mt_thread *next;
-    uint64_t last_ns; /* time of the last event that the writer took */
+    MT_BEGIN_LINE uint64_t last_ns; /* time of the last event that the writer took */
+    /* From here on, only the thread's. */
+    MT_BEGIN_LINE struct mt_held *holds[MT_HOLDS]; /* parts that only it may use now (held.h) */
+    unsigned n_holds;
     struct mt_stack_bounds bounds;
     struct mt_foresight foresight;
     struct mt_thread_request request;
@@ -115,6 +133,8 @@ struct mt_thread {
     uint16_t place[MT_STACK_DEPTH];  /* in known, by the frame's address; may be another frame's */
     uint64_t walked[MT_STACK_DEPTH]; /* frames to look up, innermost first */
 };
+MT_ASSERT_APART(struct mt_thread, id, last_ns);
+MT_ASSERT_APART(struct mt_thread, last_ns, holds);
 
 enum mt_state {
     MT_IDLE,      /* no CUDA event yet: no file, no thread, no memory */
@@ -207,8 +227,8 @@ static inline void mt_leave(struct mt_thread *self)
 /* The arguments of an event; arguments that its kind does not have are 0. */
 #define MT_ARGS(...) ((uint64_t[MT_EVENT_ARGS]){__VA_ARGS__})
 
-/* The slow path: the ring may be full, or its end is near. Takes the arguments by value, because a
- * variable whose address is taken lies in memory even if this is not called. */
+/* Record by the slow path: the ring may be full, or its end is near. It takes the arguments by
+ * value, because a variable whose address is taken lies in memory even if this is not called. */
 void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
                     uint64_t d) __attribute__((cold));
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "clock.h"
+#include "trace-format/likely.h"
 #include "trace-format/tail.h"
 
 /* The most words of an event; how far ahead of it to prefetch, because the writer used that memory
@@ -26,13 +27,15 @@ struct mt_own_ring {
      * recorded. */
     _Atomic uintptr_t inside;
     _Atomic uint64_t lost; /* events that no LOST event counts yet */
-    bool is_apart;         /* the ring has no slot in the tail, which counts its events */
-    _Atomic bool is_left;  /* its thread goes on with another one: what is being put never comes */
     bool has_waited;       /* for room, in vain */
-    bool is_damaged;       /* others have written to the words */
     unsigned refused;      /* events since it was entered */
-    _Alignas(64) _Atomic uint64_t taken; /* words */
+    /* The writer's line. */
+    MT_BEGIN_LINE _Atomic uint64_t taken; /* words */
+    bool is_apart;        /* the ring has no slot in the tail, which counts its events */
+    _Atomic bool is_left; /* its thread goes on with another one: what is being put never comes */
+    bool is_damaged;      /* others have written to the words */
 };
+MT_ASSERT_APART(struct mt_own_ring, refused, taken);
 
 static inline bool mt_ring_is_putting(struct mt_own_ring *ring)
 {

@@ -67,8 +67,8 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
     va_end(args);
 }
 
-/* Containers mostly live on such layers. The flag comes from the file system below; of those used
- * below, only ext4 has it. */
+/* Return whether a file is on ext4. Containers mostly live on such layers. The flag comes from the
+ * file system below; of those used below, only ext4 has it. */
 static bool is_on_ext4(void)
 {
     int flags = 0;
@@ -394,14 +394,16 @@ void mt_tail_forget_end(void)
     atomic_store(&tail.header->end, MT_TAIL_GOES_ON);
 }
 
-/* The guard puts memory in place of the page, in any thread, which TSan takes for a write. */
+/* Say that we live. The guard puts memory in place of the page, in any thread, which TSan takes for
+ * a write. */
 __attribute__((no_sanitize("thread"))) void mt_tail_say_alive(void)
 {
     if (tail.header)
         atomic_store(&tail.header->alive_ns, mt_clock(CLOCK_REALTIME));
 }
 
-/* Others write these words. The guard puts memory in place of the page, as above. */
+/* Take a request. Others write these words. The guard puts memory in place of the page, as above.
+ */
 __attribute__((no_sanitize("thread"))) bool mt_tail_take_request(uint32_t *iterations)
 {
     uint32_t asked = mt_tail_exists() ? atomic_load(&tail.header->asked) : tail.asked;

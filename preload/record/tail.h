@@ -78,7 +78,7 @@ void mt_tail_answer(bool is_finished);
 /* Remove the file, because the trace is complete. Writer only. */
 void mt_tail_remove(void);
 
-/* For a forked child: the file is its parent's. */
+/* Reset in a forked child: the file is its parent's. */
 void mt_tail_reset(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* futex(2) within this process. */
+/* Call futex(2) within this process. */
 static inline long mt_futex(_Atomic uint32_t *word, int operation, uint32_t value,
                             const struct timespec *timeout)
 {
@@ -29,7 +29,7 @@ void mt_wake_by_turns(void (*turn)(void));
  * over. */
 int mt_wake_wait(const struct timespec *period);
 
-/* From here on, a wake counts anew. */
+/* Forget the wake: from here on, one counts anew. */
 void mt_wake_forget(void);
 
 #endif

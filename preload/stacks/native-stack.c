@@ -53,7 +53,7 @@ static uint32_t intern_image(uintptr_t pc, uint64_t *address)
     return mt_intern_image(build_string, mt_intern_string(path, strlen(path)));
 }
 
-/* The stamp differs after another library came to an address. */
+/* Intern a frame. The stamp differs after another library came to an address. */
 static uint32_t intern_frame(uintptr_t pc, uint32_t stamp)
 {
     struct mt_key key = {.a = pc, .stamp = stamp};
@@ -109,7 +109,7 @@ static MT_HOT_CODE __attribute__((noinline)) uint32_t native_stack(struct mt_thr
     unsigned how = parent ? MT_UNTIL_PYTHON : 0;
     mt_unwind(walk, &self->bounds, &self->foresight, here, how);
     uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
-    struct mt_key key = {walk->a, walk->b, stamp, parent};
+    struct mt_key key = {(uint64_t)walk->sum, (uint64_t)(walk->sum >> 64), stamp, parent};
     uint32_t id = mt_cache_follow(&native.stacks, &key, &self->last_native);
     if (!id && !walk->n)
         mt_unwind(walk, &self->bounds, &self->foresight, here, how | MT_EVERY_FRAME);

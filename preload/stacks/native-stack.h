@@ -22,7 +22,7 @@ void mt_native_check_images(void);
 /* Say for the trace, in a word or two, whether there are stacks. */
 const char *mt_native_status(void);
 
-/* For a forked child, whose ids begin anew. */
+/* Reset in a forked child, whose ids begin anew. */
 void mt_native_reset(void);
 
 #endif

@@ -266,7 +266,7 @@ static void note_call(struct mt_thread *self, uint64_t module, bool is_new)
     self->has_to_ask = true;
 }
 
-/* One line of one function is a different frame for each module. */
+/* Find by the object, too: one line of one function is a different frame for each module. */
 static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_key key)
 {
     struct mt_known_frame *known = &self->known[i];

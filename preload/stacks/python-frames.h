@@ -23,7 +23,7 @@ static inline bool mt_is_python_frame(const struct mt_python_layout *layout, uin
            ((const char *)(uintptr_t)frame)[layout->frame_owner] < OWNED_BY_C_STACK;
 }
 
-/* For a forked child, whose ids begin anew. */
+/* Reset in a forked child, whose ids begin anew. */
 void mt_frames_reset(void);
 
 #endif

@@ -157,7 +157,7 @@ static bool is_sound_stack(uint64_t tstate)
     return true;
 }
 
-/* The first stack that has a frame decides whether the layout fits this Python. */
+/* Check the layout: the first stack that has a frame decides whether it fits this Python. */
 static int check(uint64_t tstate)
 {
     uint64_t frame;

@@ -58,7 +58,7 @@ const char *mt_python_version(void);
 /* Say for the trace, in a word or two, whether there are stacks. */
 const char *mt_python_status(void);
 
-/* For a forked child, whose ids begin anew. */
+/* Reset in a forked child, whose ids begin anew. */
 void mt_python_reset(void);
 
 #endif

@@ -7,13 +7,13 @@
 
 #define MT_ALLOC_CONF_SIZE 1024u /* bytes of a text, with its end; longer ones are not kept */
 
-/* The program has made these settings. self: NULL while nothing is recorded. */
+/* Note the settings that the program has made. self: NULL while nothing is recorded. */
 void mt_alloc_conf_set(struct mt_thread *self, const char *text);
 
 /* Record those that were made before the recording began, once. In a hook. */
 void mt_alloc_conf_tell(struct mt_thread *self);
 
-/* For a forked child, which has its parent's settings. */
+/* Reset in a forked child, which has its parent's settings. */
 void mt_alloc_conf_reset(void);
 
 #endif

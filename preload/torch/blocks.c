@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blocks.h"
-#include "preload/host/hot.h"
 #include "preload/host/safe-read.h"
 #include "preload/loader/find-real.h"
-#include "preload/record/held.h"
+#include "preload/record/recorder.h"
 #include "trace-format/likely.h"
 
 #include <stdatomic.h>
@@ -69,7 +68,7 @@ MT_UNSANITIZED const uint64_t *mt_block_known_anywhere(bool is_free, struct mt_c
     return is_readable ? (const uint64_t *)(uintptr_t)at : NULL;
 }
 
-/* The next record's `previous` is this one, if it has a next one. */
+/* Return whether the next record's `previous` is this one, if it has a next one. */
 static bool is_linked(uint64_t at, const uint64_t *record, unsigned word)
 {
     uint64_t back, next = record[word + MT_BLOCK_NEXT];
@@ -137,7 +136,7 @@ static bool is_known(const struct site *site)
     return site->tries >= TRIES && site->changes >= DIFFERENT && site->wrong < MOST_WRONG;
 }
 
-/* A call that comes often takes the place of one that comes seldom. */
+/* Use a site: a call that comes often takes the place of one that comes seldom. */
 static void use_site(bool is_free, const struct site *site)
 {
     struct mt_block_site *used = &mt_block_sites[is_free];
@@ -147,7 +146,7 @@ static void use_site(bool is_free, const struct site *site)
     atomic_store_explicit(&used->code, site->code, memory_order_release);
 }
 
-/* Another thread may be at it, for another device: then it is not known. */
+/* Find a block. Another thread may be at it, for another device: then it is not known. */
 uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, uint64_t size,
                        uint64_t record[MT_BLOCK_WORDS])
 {
@@ -184,9 +183,9 @@ void mt_blocks_have_waited(const uint64_t *record, const uint64_t *address, bool
                  !((unsigned)word[EACH * i + 1] || word[EACH * i + 2]);
 }
 
-/* A private pool has both its pools of blocks in it, and these point back to it, behind their two
- * or three sets of blocks and a word with their kind. The pools that all share have a null pointer
- * there. The kind is a byte: what else its word has may look like a pointer. */
+/* Find a private pool, which has both its pools of blocks in it, and these point back to it, behind
+ * their two or three sets of blocks and a word with their kind. The pools that all share have a
+ * null pointer there. The kind is a byte: what else its word has may look like a pointer. */
 uint64_t mt_block_private_pool(uint64_t pool)
 {
     enum { OWNER = 13, OWNER_BEHIND_THREE = 19, WORDS, MOST_BEFORE = 1024 };

@@ -10,6 +10,7 @@
 #define MT_PRELOAD_BLOCKS_H
 
 #include "preload/loader/find-real.h"
+#include "preload/record/recorder.h"
 #include "trace-format/likely.h"
 
 #include <stdatomic.h>
@@ -63,8 +64,8 @@ static inline _Atomic uint64_t *mt_block_area_place(uint64_t area)
     return &mt_block_areas[area % MT_BLOCK_AREAS];
 }
 
-/* The record of the block that the caller reports; NULL: it is not known there, or is not where
- * most records are. Calls nothing, so that its callers keep nothing. */
+/* Return the record of the block that the caller reports; NULL: it is not known there, or is not
+ * where most records are. Calls nothing, so that its callers keep nothing. */
 MT_UNSANITIZED static inline const uint64_t *mt_block_known(bool is_free, struct mt_caller caller)
 {
     const struct mt_block_site *site = &mt_block_sites[is_free];
@@ -78,10 +79,11 @@ MT_UNSANITIZED static inline const uint64_t *mt_block_known(bool is_free, struct
     return (const uint64_t *)(uintptr_t)at;
 }
 
-/* The same, wherever it is. */
+/* Return the record, wherever it is. */
 const uint64_t *mt_block_known_anywhere(bool is_free, struct mt_caller caller);
 
-/* The same by reads that cannot crash, which learn: its address and a copy of it. 0: not found. */
+/* Find the record by reads that cannot crash, which learn: its address and a copy of it. 0: not
+ * found. */
 uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, uint64_t size,
                        uint64_t record[MT_BLOCK_WORDS]);
 
@@ -114,13 +116,30 @@ MT_UNSANITIZED static inline bool mt_block_is_taken_back(const uint64_t *record,
  * MT_BLOCKS_AT_ONCE. A record may be gone. */
 void mt_blocks_have_waited(const uint64_t *record, const uint64_t *address, bool *has, unsigned n);
 
-/* The private pool that has this pool of blocks: its address, 0: none has it. */
+/* Return the address of the private pool that has this pool of blocks, 0: none has it. */
 uint64_t mt_block_private_pool(uint64_t pool);
 
 /* Return whether any record was found. */
 bool mt_blocks_are_found(void);
 
-/* For a forked child. */
+/* Reset in a forked child. */
 void mt_blocks_reset(void);
+
+/*
+ * What PyTorch's allocator was asked for, for a replay: the requested size, the stream, the private
+ * pool, and frees that wait for other streams. Recorded just before the alloc or free that it is
+ * about. In a hook, under the allocator's lock.
+ */
+
+void mt_request_alloc(struct mt_thread *self, int device, uint64_t address, uint64_t size,
+                      struct mt_caller caller);
+void mt_request_free(struct mt_thread *self, int device, uint64_t address, uint64_t size,
+                     struct mt_caller caller);
+
+/* Reset in a forked child. */
+void mt_requests_reset(void);
+
+/* Return, for the trace, whether requests could be recorded. */
+const char *mt_requests_status(char *text, size_t size);
 
 #endif

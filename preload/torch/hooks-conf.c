@@ -12,14 +12,16 @@
 
 MT_CONF_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
-/* PyTorch itself calls it with the variable's text, when it is loaded: from the same library. */
+/* Return whether the call is the program's: PyTorch itself calls it with the variable's text, when
+ * it is loaded: from the same library. */
 static bool is_programs(const void *caller)
 {
     struct mt_image object;
     return !mt_image_find((uintptr_t)caller, &object) && !strstr(object.name, "/libc10");
 }
 
-/* conf: a C++ string of either kind, which begins with the address of its characters. */
+/* Note the settings. conf: a C++ string of either kind, which begins with the address of its
+ * characters. */
 static void note_conf(const void *conf, const void *caller)
 {
     if (!is_programs(caller))

@@ -43,7 +43,7 @@ int mt_hook_cublaslt_matmul(void *handle, void *operation, const void *alpha, co
                                   layout_c, d, layout_d, algorithm, workspace, size, stream);
 }
 
-/* cuDNN's graphs have it as an attribute of what they are run with. */
+/* Note a workspace: cuDNN's graphs have it as an attribute of what they are run with. */
 int mt_hook_cudnn_attribute(void *descriptor, int name, int type, int64_t count, const void *values)
 {
     enum { WORKSPACE_OF_VARIANT_PACK = 1003 };

@@ -17,7 +17,7 @@ static inline _Atomic uint64_t *mt_told_workspace(uint64_t address)
     return &mt_told_workspaces[(address >> 9 ^ address >> 21) % MT_TOLD_WORKSPACES];
 }
 
-/* The block at the address is freed: what is there next has to be told of anew. */
+/* Forget the freed block at the address: what is there next has to be recorded anew. */
 static inline void mt_forget_workspace(uint64_t address)
 {
     _Atomic uint64_t *told = mt_told_workspace(address);

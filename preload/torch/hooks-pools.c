@@ -24,12 +24,10 @@ static _Thread_local struct {
     struct mt_pool_id before[NESTED]; /* what was in use */
 } uses __attribute__((tls_model("initial-exec")));
 
-/*
- * `use_mem_pool` asks the pool for its id when it begins to allocate in it, when it ends that, and
- * to release it. One frame asks for all of these, and the first line of its code that does is the
- * begin (not its first instruction: that moves when Python 3.12 makes it quicker). In between is
- * the frame of a property. Whoever asks holds the GIL.
- */
+/* Return whether this is the begin. `use_mem_pool` asks the pool for its id when it begins to
+ * allocate in it, when it ends that, and to release it. One frame asks for all of these, and the
+ * first line of its code that does is the begin (not its first instruction: that moves when Python
+ * 3.12 makes it quicker). In between is the frame of a property. Whoever asks holds the GIL. */
 static bool is_begin(const struct mt_python_place *at)
 {
     static _Atomic uint64_t code;
@@ -86,7 +84,8 @@ static void asked_for_id(struct mt_pool_id pool)
 HOOK_ID(pool_id)
 HOOK_ID(pool_id_c10)
 
-/* Others (cuBLAS, the program itself) may ask for memory meanwhile. */
+/* Return whether the allocator asks: others (cuBLAS, the program itself) may ask for memory
+ * meanwhile. */
 static bool is_allocator(const void *caller)
 {
     struct mt_image object;
@@ -135,7 +134,7 @@ void mt_pool_capture_name(char *out, size_t size, unsigned number)
 HOOK_OWN(graph_pool)
 HOOK_OWN(graph_pool_c10)
 
-/* Also when an exception passes. */
+/* End the begin, also when an exception passes. */
 static void end_begin(const int *unused)
 {
     (void)unused;

@@ -62,7 +62,7 @@ void mt_hook_sample(void)
     mt_watch_request();
 }
 
-/* UTF-8 of a wide text, which is cut where it is too long. */
+/* Convert a wide text to UTF-8, cut where it is too long. */
 static const char *narrow(const wchar_t *wide, char out[4 * LONGEST_WIDE + 1])
 {
     char *to = out;
@@ -94,7 +94,7 @@ static const char *message_of(const struct attributes *attributes,
     return NULL;
 }
 
-/* A domain's and a registered text's handle is a copy of the text, which stays. */
+/* Make the handle of a domain or a registered text: a copy of the text, which stays. */
 static void *domain_create(const char *name)
 {
     return strdup(name ? name : "");
@@ -143,7 +143,7 @@ static void domain_end(const void *domain, uint64_t number)
     mt_range_end(number);
 }
 
-/* Both tell how many ranges are open around, as NVTX has it. */
+/* Push a range; like pop, return how many ranges are open around, as NVTX has it. */
 static int push(const char *domain, const char *name)
 {
     mt_range_push(domain, name);
@@ -242,7 +242,7 @@ static const struct {
     {MODULE_CORE2, 13, (void *)domain_create_wide},
 };
 
-/* 1: we are ready, 0: NVTX is to go on without us. */
+/* Return 1: we are ready, 0: NVTX is to go on without us. */
 int mt_hook_nvtx(const void *(*export_table)(uint32_t table))
 {
     const struct callbacks *callbacks = export_table ? export_table(TABLE_CALLBACKS) : NULL;

@@ -14,7 +14,8 @@
 
 MT_STEP_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
-/* name: a C++ string of either kind, which begins with the address of its characters. */
+/* Note a step. name: a C++ string of either kind, which begins with the address of its characters.
+ */
 static void note_step(const void *name)
 {
     static const char step[] = "Optimizer.step#";

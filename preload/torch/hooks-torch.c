@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's allocator and autograd. C++ exceptions pass through here: build with -fexceptions. */
 #include "alloc-conf.h"
+#include "blocks.h"
 #include "hooks-math.h"
 #include "preload/modules/ask.h"
 #include "preload/modules/gradients.h"
@@ -12,7 +13,6 @@
 #include "preload/stacks/python-stack.h"
 #include "preload/write/device-watch.h"
 #include "real.h"
-#include "requests.h"
 #include "totals.h"
 
 /* Record what the allocator says of a CUDA device: it begins the recording. Called under its lock:
@@ -69,8 +69,8 @@ void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved,
     MT_REAL(report_oom)(size, allocated, reserved, device);
 }
 
-/* A label on the tensor's storage, if that is on a device: its address, the kind's own value, where
- * it has one, the type, and where the kind has that, how many elements. */
+/* Record a label on the tensor's storage, if that is on a device: its address, the kind's own
+ * value, where it has one, the type, and where the kind has that, how many elements. */
 static MT_HOT_CODE void label(unsigned kind, const void *impl, const uint64_t *value)
 {
     struct mt_thread *self = mt_enter();
@@ -95,7 +95,7 @@ MT_HOT_CODE void mt_hook_set_requires_grad(void *impl, _Bool value)
     MT_REAL(set_requires_grad)(impl, value);
 }
 
-/* Of a leaf that is not known. */
+/* Record the gradient of a leaf that is not known. */
 static void label_gradient(const void *impl)
 {
     struct mt_thread *self = mt_enter();
@@ -107,8 +107,9 @@ static void label_gradient(const void *impl)
     mt_leave(self);
 }
 
-/* w.grad.data = other makes a gradient, x.data = other of a plain tensor says nothing (FSDP1 casts
- * a gradient so before it is one), and everything else makes a parameter. */
+/* Record what set_data makes: w.grad.data = other makes a gradient, x.data = other of a plain
+ * tensor says nothing (FSDP1 casts a gradient so before it is one), and everything else makes a
+ * parameter. */
 void mt_hook_set_data(void *tensor, void *new_data)
 {
     if (mt_is_gradient(mt_tensor_impl(tensor)))
@@ -118,7 +119,7 @@ void mt_hook_set_data(void *tensor, void *new_data)
     MT_REAL(set_data)(tensor, new_data);
 }
 
-/* Those that take an optional tensor (c10's or C++'s own) call this one too. */
+/* Record a save. Those that take an optional tensor (c10's or C++'s own) call this one too. */
 MT_HOT_CODE void mt_hook_saved_tensor(void *saved, void *tensor, _Bool is_output,
                                       _Bool inplace_on_view)
 {
@@ -169,10 +170,13 @@ MT_HOT_CODE void mt_hook_node_new(void *tensor, void *edge)
     if (self) {
         struct mt_tensor_data place = mt_impl_place(mt_tensor_impl(tensor));
         const void *node = mt_tensor_impl(edge); /* an Edge begins with a pointer to its node */
-        if (place.address && node) {
+        /* What torch.func wraps has no storage: its node has a line all the same. */
+        bool is_wrapped =
+            MT_UNLIKELY(!place.address) && mt_impl_lacks_storage(mt_tensor_impl(tensor));
+        if ((place.address || is_wrapped) && node) {
             uint32_t stack = mt_python_stack(self);
             mt_ask(self);
-            mt_record(self, MT_NODE_NEW, place.device, stack,
+            mt_record(self, MT_NODE_NEW, is_wrapped ? MT_NO_DEVICE : place.device, stack,
                       MT_ARGS((uint64_t)(uintptr_t)node, place.address));
         }
         mt_leave(self);
@@ -180,7 +184,7 @@ MT_HOT_CODE void mt_hook_node_new(void *tensor, void *edge)
     MT_REAL(node_new)(tensor, edge);
 }
 
-/* Also when an exception passes. */
+/* End a node, also when an exception passes. */
 static MT_HOT_CODE void end_node(void **node)
 {
     struct mt_thread *self = mt_enter();

@@ -9,17 +9,17 @@
 
 #include <stdint.h>
 
-/* Ranges of one thread, which nest; in a domain of their own, NULL: the program's. */
+/* Push a range of a thread, which nest; in a domain of their own, NULL: the program's. */
 void mt_range_push(const char *domain, const char *name);
 void mt_range_pop(const char *domain);
 
-/* Ranges that may end in another thread and overlap; number: not 0. */
+/* Start a range, which may end in another thread and overlap others; number: not 0. */
 void mt_range_start(uint64_t number, const char *domain, const char *name);
 void mt_range_end(uint64_t number);
 
 void mt_range_mark(const char *domain, const char *name);
 
-/* The memory at this address has a name from now on. */
+/* Name the memory at this address from now on. */
 void mt_range_name(const void *address, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "real.h"
-#include "preload/host/hot.h"
 #include "preload/host/no-signals.h"
+#include "trace-format/likely.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,8 +26,9 @@ static void keep(enum mt_hook hook, void *found)
     atomic_store_explicit(hooks[hook].slot, found, memory_order_relaxed);
 }
 
-/* The first hook is mostly called outside of PyTorch's allocator; the others are looked up with it,
- * so that none has to take the loader's lock under the allocator's. */
+/* Find the real functions. The first hook is mostly called outside of PyTorch's allocator; the
+ * others are looked up with it, so that none has to take the loader's lock under the allocator's.
+ */
 void mt_resolve(enum mt_hook hook)
 {
     MT_UNINTERRUPTED();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "requests.h"
 #include "alloc-conf.h"
-#include "preload/host/hot.h"
-#include "preload/record/held.h"
+#include "blocks.h"
+#include "preload/record/recorder.h"
 #include "totals.h"
+#include "trace-format/likely.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static bool record_oldest(struct mt_thread *self, int device)
     return n && done == n;
 }
 
-/* The allocator has just asked its events. */
+/* Record what waited: the allocator has just asked its events. */
 static __attribute__((noinline, cold)) void record_waiting(struct mt_thread *self, int device)
 {
     if (!mt_hold(&looking))
@@ -130,7 +130,7 @@ MT_UNSANITIZED static void tell(struct mt_thread *self, int device, uint64_t siz
         mt_record(self, MT_REQUEST, device, 0, MT_ARGS(size - requested));
 }
 
-/* What is not as before, or not known yet. */
+/* Record what is not as before, or not known yet. */
 MT_UNSANITIZED static __attribute__((noinline)) void alloc_other(struct mt_thread *self, int device,
                                                                  uint64_t address, uint64_t size,
                                                                  struct mt_caller caller)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "totals.h"
 #include "preload/hooks/pools.h"
-#include "preload/host/hot.h"
 #include "preload/host/safe-read.h"
+#include "trace-format/likely.h"
 
 #include <string.h>
 
@@ -66,7 +66,7 @@ static unsigned active_of(const uint64_t *at, uint64_t allocated, uint64_t reser
     return 0;
 }
 
-/* The first that fits: the total's, which is before those of the two pools. */
+/* Find the first that fits: the total's, which is before those of the two pools. */
 static void find_statistics(struct learning *found, const uint64_t *words, uint64_t begin)
 {
     unsigned last = ACTIVE_LATER + EMPTIED_FROM_ACTIVE + 2;
@@ -86,7 +86,7 @@ static void find_statistics(struct learning *found, const uint64_t *words, uint6
     }
 }
 
-/* The only word behind the pools that has the value. */
+/* Find the only word behind the pools that has the value. */
 static void find_total(struct learning *found, const uint64_t *words, uint64_t begin)
 {
     uint64_t address = 0;
@@ -113,7 +113,7 @@ static void use_nothing(unsigned device, unsigned first, unsigned end)
     }
 }
 
-/* Releases before 2.4 have no count of releases of the cache. */
+/* Use the statistics: releases before 2.4 have no count of releases of the cache. */
 static void use_statistics(unsigned device, const struct learning *found)
 {
     uint64_t words[3], at = found->statistics + 8 * (found->active + EMPTIED_FROM_ACTIVE);
@@ -134,7 +134,7 @@ static bool is_text(uint64_t word)
     return true;
 }
 
-/* The limit as a number, 0 without one; or, behind the properties, as an optional one. */
+/* Use the limit as a number, 0 without one; or, behind the properties, as an optional one. */
 static void use_limit(unsigned device, const struct learning *found)
 {
     static const unsigned sizes[] = {PROPERTIES_13, PROPERTIES_12};
@@ -154,7 +154,7 @@ static void use_limit(unsigned device, const struct learning *found)
     }
 }
 
-/* Bytes; 0: none. */
+/* Return the limit in bytes; 0: none. */
 static uint64_t limit_of(const struct mt_allocator_words *totals)
 {
     uint64_t bytes = totals->last[LIMIT];
@@ -188,8 +188,8 @@ static void learn(struct mt_thread *self, unsigned device, uint64_t allocated, u
         mt_record(self, MT_MEMORY_LIMIT, (int)device, 0, MT_ARGS(limit_of(totals)));
 }
 
-/* Those that this is not about: retries free the cache, too; and within a MemPool only its own part
- * of the cache is freed. */
+/* Record the changes that this is not about: retries free the cache, too; and within a MemPool only
+ * its own part of the cache is freed. */
 static void tell_changes(struct mt_thread *self, unsigned device)
 {
     struct mt_allocator_words *totals = &mt_allocator_words[device];
@@ -206,7 +206,7 @@ static void tell_changes(struct mt_thread *self, unsigned device)
         mt_record(self, MT_MEMORY_LIMIT, (int)device, 0, MT_ARGS(limit_of(totals)));
 }
 
-/* It is not tried for ever. */
+/* Learn where the totals are; it is not tried for ever. */
 void mt_totals_look(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
                     uint64_t reserved)
 {

@@ -35,12 +35,13 @@ MT_UNSANITIZED static inline bool mt_totals_are_as_before(unsigned device)
     return !changed;
 }
 
-/* They are not: an alloc, a free or an oom, with the totals after it. Learns, and records changes.
- * Call it when an alloc's request is told, which knows the pool of its block. */
+/* Learn where the totals are, and record changes that are none of these: an alloc, a free or an
+ * oom, with the totals after it. Call it when an alloc's request is recorded, which knows the pool
+ * of its block. */
 void mt_totals_look(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
                     uint64_t reserved) __attribute__((cold));
 
-/* For a forked child. */
+/* Reset in a forked child. */
 void mt_totals_reset(void);
 
 #endif

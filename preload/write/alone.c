@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the writer is the last thread of the process. */
+/* Whether the writer is the last thread of the process, and how it then ends. */
 #include "device-watch.h"
 #include "preload/host/message.h"
 #include "preload/host/read-file.h"
+#include "preload/record/process-end.h"
 #include "preload/record/recorder.h"
 #include "writer-parts.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* After the first thread's end, the kernel reads no memory of the process by its id. */
+/* Return whether the first thread has ended: then the kernel reads no memory of the process by its
+ * id. */
 static bool is_first_thread_over(void)
 {
     char byte = 0, copy;
@@ -21,7 +25,8 @@ static bool is_first_thread_over(void)
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0 && errno == ESRCH;
 }
 
-/* Without /proc, memtap cannot count the threads: the first one's end has to be enough. */
+/* Return whether the process ends. Without /proc, memtap cannot count the threads: the first one's
+ * end has to be enough. */
 static int ends_without_proc(void)
 {
     if (!is_first_thread_over())
@@ -31,6 +36,23 @@ static int ends_without_proc(void)
         "recording ends here");
     atomic_store(&mt_state, MT_OVER);
     return 1;
+}
+
+/* Note the first thread's exit code from the last number of /proc/self/stat, which is as wait(2)
+ * has it. The C library gives 0, and so the writer's thread may end like any other. */
+static void note_code(const char *stat, size_t size)
+{
+    const char *last = memrchr(stat, ' ', size);
+    mt_writer.first_code = last ? atoi(last) >> 8 & 0xff : 0;
+    if (mt_writer.first_code)
+        mt_will_exit(mt_writer.first_code);
+}
+
+void *mt_writer_leave(void *result)
+{
+    if (mt_writer.first_code)
+        syscall(SYS_exit_group, mt_writer.first_code);
+    return result;
 }
 
 bool mt_writer_is_alone(void)
@@ -47,5 +69,8 @@ bool mt_writer_is_alone(void)
         field = strchr(field + 1, ' ');
     if (field)
         sscanf(field, "%u", &n_threads);
-    return n_threads == 2 + (unsigned)mt_watch_has_thread();
+    if (n_threads != 2 + (unsigned)mt_watch_has_thread())
+        return false;
+    note_code(text, n);
+    return true;
 }

@@ -81,11 +81,12 @@ static void define_left_out(void)
     mt_writer_define_info(NULL, text, strlen(text));
 }
 
-/* Definitions are published before the events that use them. */
+/* Define what is new: definitions are published before the events that use them. */
 void mt_writer_define(void)
 {
     struct mt_definition definition;
     uint64_t journal = mt_tail_journal(); /* mt_intern_read below finds all of it */
+    mt_writer.info->collect_changes(mt_writer_define_info, NULL);
     for (size_t i = 0; i < mt_writer.order.n; i++) {
         const struct mt_thread *thread = mt_writer.order.source[i].thread;
         if (thread->id > mt_writer.mark.threads) {

@@ -104,7 +104,8 @@ static void *handle_of(int device)
     return nvml.device[device];
 }
 
-/* In a container, NVML may know other process ids than we do, or none at all. */
+/* Share the device's memory: in a container, NVML may know other process ids than we do, or none at
+ * all. */
 static void share(void *handle, struct mt_device_memory *out)
 {
     static struct nvml_process process[MOST_PROCESSES];

@@ -14,8 +14,8 @@ struct mt_device_memory {
     uint64_t own, others; /* bytes of this process and of all others; 0: not known */
 };
 
-/* device: CUDA's index in this process. Return 0 or a negative errno; -ENOSYS: no NVML, or it does
- * not know the device. */
+/* Ask a device. device: CUDA's index in this process. Return 0 or a negative errno; -ENOSYS: no
+ * NVML, or it does not know the device. */
 int mt_device_memory(int device, struct mt_device_memory *out);
 
 /* Say in a few words whether NVML could be asked. Any thread. */
@@ -25,7 +25,7 @@ const char *mt_device_memory_status(void);
 int mt_device_memory_hold(void);
 void mt_device_memory_release(void);
 
-/* For a forked child: ask NVML anew. */
+/* Reset in a forked child: ask NVML anew. */
 void mt_device_memory_reset(void);
 
 #endif

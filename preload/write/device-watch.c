@@ -51,7 +51,7 @@ void mt_watch_note(const struct mt_event *event)
         watch.seen |= 1ull << event->device;
 }
 
-/* With the lock held. time_ns: when the device answered. */
+/* Keep a sample, with the lock held. time_ns: when the device answered. */
 static void keep(int device, const struct mt_device_memory *memory, uint64_t time_ns)
 {
     if (!memcmp(memory, &watch.last[device], sizeof *memory) || watch.n == MOST_SAMPLES)
@@ -84,7 +84,7 @@ static bool ask_device(int device, struct mt_device_memory *memory, uint64_t *ti
     return false;
 }
 
-/* Also a device's first answer that is not without such. */
+/* Sample; also a device's first answer that is not without such. */
 static void sample(uint64_t devices)
 {
     struct mt_device_memory memory;

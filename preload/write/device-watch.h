@@ -21,8 +21,8 @@ extern _Atomic uint32_t mt_watch_state; /* a futex */
 
 void mt_watch_note_slowly(void);
 
-/* CUDA has given memory, or had none left. Any thread, under any lock of the host; almost always
- * one load. Keeps errno. */
+/* Note that CUDA has given memory, or had none left. Any thread, under any lock of the host; almost
+ * always one load. Keeps errno. */
 static inline void mt_watch_hint(void)
 {
     uint32_t state = atomic_load_explicit(&mt_watch_state, memory_order_relaxed);
@@ -57,7 +57,7 @@ void mt_watch_finish(void);
 /* Return whether there is a thread that asks. Writer only. */
 bool mt_watch_has_thread(void);
 
-/* For a forked child, which has no such thread. */
+/* Reset in a forked child, which has no such thread. */
 void mt_watch_reset(void);
 
 #endif

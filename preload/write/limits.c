@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "limits.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
 #include "preload/record/intern.h"
-#include "source-loop.h"
+#include "writer-parts.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -132,7 +131,7 @@ void mt_limits_event(const struct mt_event *event, uint64_t number)
 
 /* --- limits -------------------------------------------------------------------------------- */
 
-/* Not by kill, which the program calls, and we hear of. */
+/* Send a signal, not by kill, which the program calls, and we hear of. */
 static void send_signal(int number)
 {
     syscall(SYS_kill, getpid(), number);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "old-runs.h"
 #include "output.h"
 #include "preload/host/memory.h"
 #include "preload/host/own-file.h"
@@ -10,6 +9,7 @@
 #include "trace-format/block.h"
 #include "trace-format/encoder.h"
 #include "trace-format/tail.h"
+#include "writer-parts.h"
 
 #include <dirent.h>
 #include <fcntl.h>

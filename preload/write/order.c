@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "order.h"
 #include "device-watch.h"
 #include "preload/record/cache.h"
 #include "preload/record/tail.h"
+#include "writer-parts.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -15,12 +15,10 @@
 #define PUTTING_WAIT_NS 100000000
 #define MOST_BACK_NS 1000000000u /* by which a corrected clock may be off */
 
-/*
- * The horizon: a moment before which all events can be seen. A thread notes that it is putting (a
- * plain store), reads the clock, and publishes. We read the clock, make every thread of the process
- * pass a full barrier, and look: a thread that is not putting then has published everything it
- * began before the barrier, and what it begins afterwards is younger than the horizon.
- */
+/* Find the horizon: a moment before which all events can be seen. A thread notes that it is putting
+ * (a plain store), reads the clock, and publishes. We read the clock, make every thread of the
+ * process pass a full barrier, and look: a thread that is not putting then has published everything
+ * it began before the barrier, and what it begins afterwards is younger than the horizon. */
 static void barrier_in_all_threads(void)
 {
     static bool is_registered;
@@ -132,9 +130,9 @@ static void load_next(struct mt_source *source)
         source->at < source->end ? word[(source->at + 1) % MT_RING_WORDS] : UINT64_MAX;
 }
 
-/* If a thread is stopped while it puts an event, that event is younger than the last horizon. The
- * writer waits for it while the other rings have room; after that the event may come out of order,
- * which readers tolerate. */
+/* Return whether the writer can wait. If a thread is stopped while it puts an event, that event is
+ * younger than the last horizon. The writer waits for it while the other rings have room; after
+ * that the event may come out of order, which readers tolerate. */
 static bool can_wait(const struct mt_order *order)
 {
     for (size_t i = 0; i < order->n; i++)

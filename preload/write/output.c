@@ -2,7 +2,6 @@
 #include "output.h"
 #include "launcher.h"
 #include "preload/host/message.h"
-#include "preload/host/quiet-write.h"
 #include "preload/host/settings.h"
 #include "trace-format/block.h"
 #include "trace-format/tail.h"
@@ -43,7 +42,7 @@ static const char *meaning(char letter, char *scratch, size_t size)
 
 #define MOST_OF_NAME 64u /* bytes for a letter */
 
-/* A program's name or a rank may be any text, such as a title for ps(1). */
+/* Put a text: a program's name or a rank may be any, such as a title for ps(1). */
 static size_t put_meaning(char *out, const char *text)
 {
     size_t n = strnlen(text, MOST_OF_NAME);

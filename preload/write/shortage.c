@@ -29,8 +29,8 @@ void mt_writer_begin_shortage(int rc)
     mt_output_cut(&mt_writer.output, mt_writer.committed.trace_size);
 }
 
-/* For readers of the tail these are as those of a thread without a ring there: lost with the
- * process, unless a LOST event says so. */
+/* Count a shortage. For readers of the tail these are as those of a thread without a ring there:
+ * lost with the process, unless a LOST event says so. */
 void mt_writer_count_shortage(void)
 {
     uint64_t events = mt_writer.so_far.passed - mt_writer.at_commit.passed;

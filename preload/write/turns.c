@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "turns.h"
-#include "limits.h"
 #include "preload/host/memory.h"
 #include "preload/host/no-signals.h"
 #include "preload/host/settings.h"
@@ -44,7 +42,8 @@ static void work(void)
     choose_piece();
 }
 
-/* The frame pointer lets a debugger find its way back from one stack to the other. */
+/* Call a function on another stack. The frame pointer lets a debugger find its way back from one
+ * stack to the other. */
 static __attribute__((noinline)) void call_on(char *top, void (*function)(void))
 {
     __asm__ volatile("" ::"r"(__builtin_frame_address(0)));
@@ -71,7 +70,7 @@ static int call_on_own_stack(void (*function)(void))
     return 0;
 }
 
-/* With the writer's lock. */
+/* Do the work with the writer's lock. */
 static int do_on_stack(void (*work_to_do)(void))
 {
     mt_is_writer = true;

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* The live memory is not known any more: tell all from here on. */
+/* Keep all from here on: the live memory is not known any more. */
 static void keep_all(int rc)
 {
     if (mt_writer.light)

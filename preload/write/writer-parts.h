@@ -4,7 +4,6 @@
 #ifndef MT_WRITER_PARTS_H
 #define MT_WRITER_PARTS_H
 
-#include "order.h"
 #include "output.h"
 #include "preload/light/light.h"
 #include "preload/live/live.h"
@@ -12,10 +11,48 @@
 #include "preload/record/tail.h"
 #include "preload/record/threads.h"
 #include "trace-format/encoder.h"
+#include "trace-format/model.h"
 #include "writer.h"
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+/* Order the events of all rings, and the samples of devices, by time. For the writer only. */
+
+struct mt_source {
+    struct mt_thread *thread;
+    uint64_t at, end;      /* words of its ring: next to take, first not to take */
+    uint64_t until_ns;     /* no event there is later */
+    uint64_t next_time_ns; /* of the event at `at`; UINT64_MAX: none */
+};
+
+struct mt_order {
+    struct mt_source *source;
+    struct mt_thread **thread; /* of each source, as threads.h lists them */
+    size_t n, capacity;
+    uint64_t horizon_ns;    /* every older event is here */
+    struct mt_event sample; /* the oldest waiting sample (device-watch.h) */
+    bool has_sample;
+    size_t current;    /* the source whose events come next ..., SIZE_MAX: samples */
+    uint64_t until_ns; /* ... up to this time */
+    bool is_hasty;     /* do not wait for a thread that is putting an event */
+    uint64_t apart;    /* events of rings that are apart (tail.h) so far, with lost ones */
+};
+
+/* Collect events up to a horizon: 0 or -ENOMEM. is_last: up to the very last event. */
+int mt_order_collect(struct mt_order *order, bool is_last);
+
+/* Return 1 and the next collected event by time, or 0 if there is none before the horizon. */
+int mt_order_next(struct mt_order *order, struct mt_event *event);
+
+/* Note in the tail, and in the rings' `safe` of that index (tail.h), that everything taken so far
+ * is in the trace, and then free its place in the rings. */
+void mt_order_note(struct mt_order *order, unsigned index);
+void mt_order_give_back(struct mt_order *order);
+
+/* Free everything, and give the rings of ended threads back to the kernel. */
+void mt_order_release(struct mt_order *order);
 
 /* A part of a bounded trace: a file that can be read without the others. */
 struct mt_trace_part {
@@ -31,12 +68,17 @@ struct mt_known_thread {
 };
 
 struct mt_writer {
+    /* What other threads look at, and change. */
     _Atomic uint32_t is_open, is_done; /* futexes; is_done: the thread ends, or the trace did */
     const struct mt_writer_info *info;
     _Atomic int stop;
-    _Atomic bool is_left; /* stop, but leave the trace as it is */
-    bool is_running;      /* the thread exists */
-    struct mt_output output;
+    _Atomic bool is_left;     /* stop, but leave the trace as it is */
+    bool is_running;          /* the thread exists */
+    _Atomic unsigned n_forks; /* that wait for `working` */
+    pthread_mutex_t working;
+    /* Only the writer's. A line begins here, so that where the linker puts all this decides
+     * nothing. */
+    MT_BEGIN_LINE struct mt_output output;
     struct mt_encoder *encoder;
     struct mt_order order;
     struct mt_intern_position known; /* definitions in the file */
@@ -65,21 +107,21 @@ struct mt_writer {
     uint64_t most_events; /* to write in one drain */
     uint64_t cpu_ns;      /* taken by turns (turns.h), before cpu_begin_ns of this thread's time */
     uint64_t cpu_begin_ns;
-    pthread_mutex_t working;
-    _Atomic unsigned n_forks; /* that wait for it */
+    int first_code; /* the exit code that the first thread gave to the kernel itself; 0: none */
 };
+MT_ASSERT_APART(struct mt_writer, working, output);
 extern struct mt_writer mt_writer;
 extern _Thread_local bool mt_is_writer __attribute__((tls_model("initial-exec"))); /* now */
 
-/* Writing has failed. If it was beginning a segment, the one before goes on. */
+/* Note that writing has failed. If it was beginning a segment, the one before goes on. */
 void mt_writer_fail(int rc);
 static inline bool mt_writer_is_open(void)
 {
     return mt_writer.output.file.fd >= 0;
 }
 
-/* The writer's work, with `working` held: create the trace; take what the rings have; take all of
- * it and close the trace. */
+/* Do the writer's work, with `working` held: create the trace; take what the rings have; take all
+ * of it and close the trace. */
 void mt_writer_begin_trace(void);
 void mt_writer_drain(bool is_last);
 void mt_writer_end_trace(void);
@@ -103,9 +145,13 @@ void mt_writer_turn_segment(void);
 /* Return whether all of the program's threads have ended: the process would have ended, too, but
  * for us. */
 bool mt_writer_is_alone(void);
+/* End the process where the writer is alone, with the first thread's exit code if that is not 0:
+ * the kernel takes the last thread's. Else return the argument. */
+void *mt_writer_leave(void *result);
 
-/* A bounded trace has no room: go on without writing and count the events, until a segment can be
- * begun. Return whether an error means that; begin; count what was taken since the last commit. */
+/* Return whether an error means that a bounded trace has no room: go on without writing and count
+ * the events, until a segment can be begun. Then: begin; count what was taken since the last
+ * commit. */
 bool mt_writer_is_shortage(int rc);
 void mt_writer_begin_shortage(int rc);
 void mt_writer_count_shortage(void);
@@ -130,5 +176,58 @@ int mt_writer_tell(const struct mt_event *event);
  * rings is given back. */
 void mt_writer_add_to_window(const struct mt_event *event);
 void mt_writer_end_window(bool is_last);
+
+/*
+ * Say where a program that goes round and round waits for a value that a simulated card never
+ * computes, and end a run at the user's limits (MEMTAP_LIMIT_TIME, MEMTAP_LIMIT_EVENTS). For the
+ * writer only.
+ */
+
+/* Take the next event of the trace, the number of it. */
+void mt_limits_event(const struct mt_event *event, uint64_t number);
+
+/* End the program if the run is over a limit: so long since its start, so many events. */
+void mt_limits_check(uint64_t ns, uint64_t events);
+
+void mt_limits_reset(void);
+
+/* Traces of ended runs (MEMTAP_KEEP_RUNS). */
+
+/* Remove traces of ended processes that are beyond the bound, in the folder of this trace: only
+ * those that a process of this user wrote with the same output's name, and that are still the file
+ * that it wrote. Writer only. */
+void mt_old_runs_remove(const char *trace);
+
+/*
+ * The writer without a thread of its own (MEMTAP_THREAD=0, or there may be none): the program's
+ * calls do its work, in turns. A turn takes at most MT_TURN_EVENTS events, on a stack of ours; it
+ * comes when a thread has put a piece of its ring (mt_ring_piece), which is smaller than a turn's
+ * work. Nobody waits for another one's turn unless its ring is full.
+ */
+
+#define MT_TURN_EVENTS 16384u
+
+/* Begin the trace, and take turns from now on: 0 or -ENOMEM. */
+int mt_turns_begin(void);
+
+/* Take turns from now on: the writer's thread has left the trace as it is. */
+void mt_turns_go_on(void);
+
+/* Write the rest, and close the trace. Return 0, or -EAGAIN: another thread's turn did not end
+ * within so long. */
+int mt_turns_finish(uint64_t most_ns);
+
+/* Reset in a forked child. */
+void mt_turns_reset(void);
+
+enum mt_loop {
+    MT_LOOP_NONE,    /* within the function; or the source cannot be read */
+    MT_LOOP_COUNTED, /* for: it ends with what it goes through */
+    MT_LOOP_OPEN,    /* while: it ends when the program says so */
+};
+
+/* Return the innermost loop around a line of Python's source. It goes by indentation. Not for the
+ * fast path: it reads the file. */
+enum mt_loop mt_loop_around(const char *path, unsigned line);
 
 #endif

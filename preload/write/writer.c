@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "writer.h"
 #include "device-watch.h"
-#include "limits.h"
-#include "old-runs.h"
 #include "preload/host/message.h"
 #include "preload/host/no-signals.h"
 #include "preload/host/own-malloc.h"
@@ -14,8 +12,6 @@
 #include "preload/record/tail.h"
 #include "preload/record/threads.h"
 #include "preload/record/wake.h"
-#include "roster.h"
-#include "turns.h"
 #include "writer-parts.h"
 
 #include <errno.h>
@@ -43,8 +39,7 @@ struct mt_writer mt_writer = {.working = PTHREAD_MUTEX_INITIALIZER};
 
 _Thread_local bool mt_is_writer __attribute__((tls_model("initial-exec")));
 
-/* Wait for the writer. Not a join: the process may be ending in a signal handler, or the disk may
- * hang. Return whether it answered in time. */
+/* Wait for the writer, without a join: the disk may hang. Return whether it answered in time. */
 static int wait_for(_Atomic uint32_t *word, unsigned seconds)
 {
     uint64_t until = mt_now() + (uint64_t)seconds * 1000000000u;
@@ -116,7 +111,7 @@ void mt_writer_append(const void *bytes, size_t size)
         mt_writer_fail(rc);
 }
 
-/* Everything taken is in the file now: free it in the tail. */
+/* Commit: everything taken is in the file now: free it in the tail. */
 static void commit(void)
 {
     mt_writer.mark.trace_size = mt_writer.output.size;
@@ -180,8 +175,8 @@ static void write_event(const struct mt_event *event)
 
 static void write_timed(struct mt_event *event)
 {
-    event->time_ns = event->time_ns > mt_writer.start_ns ? event->time_ns - mt_writer.start_ns : 0;
-    mt_writer.last_ns = event->time_ns;
+    uint64_t ns = event->time_ns > mt_writer.start_ns ? event->time_ns - mt_writer.start_ns : 0;
+    mt_writer.last_ns = event->time_ns = ns - ns % MT_CLOCK_STEP;
     write_event(event);
 }
 
@@ -261,9 +256,8 @@ void mt_writer_drain(bool is_last)
     mt_watch_ask();
 }
 
-/* Sign memtap run's roster, its list of traces: texts, each with a zero after it, because names may
- * have newlines. An empty text is a trace that could not be created. At the end, each trace adds
- * another text, with its processor time before the path. */
+/* Sign memtap run's roster of traces: texts with a zero after each; an empty one could not be
+ * created. At the end, each trace adds another, with its processor time before the path. */
 static void sign_roster(uint64_t cpu_ns)
 {
     char text[PATH_MAX + 24], absolute[PATH_MAX] = "", cost[24] = "";
@@ -303,17 +297,19 @@ static void write_head(void)
 static void say_where(void)
 {
     const char *path = mt_output_shown(&mt_writer.output);
-    unsigned long long n = mt_writer.so_far.events;
+    unsigned long long n = mt_writer.so_far.events, lost = mt_writer.so_far.lost;
+    char events[64];
     enum mt_file_place place = mt_own_file_place(&mt_writer.output.file, mt_writer.output.path);
+    snprintf(events, sizeof events, lost ? "%llu events (and %llu lost)" : "%llu events", n, lost);
     if (place == MT_FILE_OUT_OF_REACH)
-        mt_message("%llu events in %s, which is out of reach of this process: it has changed its "
-                   "root or its user",
-                   n, path);
+        mt_message("%s in %s, which is out of reach of this process: it has changed its root or "
+                   "its user",
+                   events, path);
     else if (place != MT_FILE_HERE)
-        mt_message("%llu events were recorded, but %s was %s meanwhile", n, path,
+        mt_message("%s were recorded, but %s was %s meanwhile", events, path,
                    place == MT_FILE_RENAMED ? "renamed" : "removed");
     else if (!mt_settings.is_quiet)
-        mt_message("%llu events in %s; see: memtap report %s", n, path, path);
+        mt_message("%s in %s; see: memtap report %s", events, path, path);
 }
 
 static void close_trace(void)
@@ -381,15 +377,16 @@ static void *run(void *unused)
         mt_writer_end_trace();
     pthread_mutex_unlock(&mt_writer.working);
     say(&mt_writer.is_done);
-    return unused;
+    return mt_writer_leave(unused);
 }
 
 static int start_thread(void)
 {
     sigset_t all, before;
-    /* The host's signals are for its own threads; only SIGBUS is ours (guard.h). */
+    /* All but SIGBUS (guard.h), and SIGSYS: a trapped system call would end the process. */
     sigfillset(&all);
     sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGSYS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = mt_own_thread(run);
     if (!rc)

@@ -14,6 +14,7 @@ typedef void mt_info_sink(void *data, const char *text, size_t size);
 /* Give these facts to the writer, in its thread (info.h). */
 struct mt_writer_info {
     void (*collect)(uint64_t start_ns, mt_info_sink *sink, void *data);
+    void (*collect_changes)(mt_info_sink *sink, void *data);
     void (*collect_late)(mt_info_sink *sink, void *data);
 };
 

@@ -13,7 +13,7 @@ from typing import Any, Callable, Optional
 from ._arrow import TYPES, Schema, Stream, first_rows, metadata_of
 from .command import Problem, find_command
 
-ABI = 2
+ABI = 3
 NAME = "libmemtap-reader.so"
 ERROR_BYTES = 8192
 
@@ -47,6 +47,9 @@ def library() -> ctypes.CDLL:
         ("about", pointer, text, text, size),
         ("schema", ctypes.c_int, text, pointer, text, size),
         ("stream", ctypes.c_int, ctypes.POINTER(text), size, text, text, ctypes.c_int, pointer, text, size),
+        ("streams", ctypes.c_int, text, ctypes.POINTER(text), size, ctypes.c_int, ctypes.POINTER(pointer), text, size),
+        ("comparable_file", None, text, text, text, size),
+        ("program", None, text, text, size),
         ("most_output", ctypes.c_uint64, text),
         ("set_capsules", None, pointer),
         ("schema_name", pointer),
@@ -141,6 +144,31 @@ def stream_capsule(paths: Sequence[str], table: str, at: Optional[str], damaged:
     if code:
         raise Problem(wrong)
     return held
+
+
+def stream_capsules(path: str, tables: Sequence[str], damaged: bool) -> list[Any]:
+    """The same of several tables of one trace, which is analyzed once."""
+    capsules, addresses = zip(*(capsule("stream") for _ in tables))
+    given = (ctypes.c_char_p * len(tables))(*(table.encode() for table in tables))
+    out = (ctypes.c_void_p * len(tables))(*addresses)
+    code, wrong = ask(library().memtap_reader_streams, os.fsencode(path), given, len(tables), damaged, out)
+    if code:
+        raise Problem(wrong)
+    return list(capsules)
+
+
+def comparable_file(file: str, working_directory: str) -> str:
+    """The name by which memtap diff compares a file."""
+    name = ctypes.create_string_buffer(ERROR_BYTES)
+    library().memtap_reader_comparable_file(file.encode(), working_directory.encode(), name, ERROR_BYTES)
+    return name.value.decode("utf-8", "replace")
+
+
+def program(command: str) -> str:
+    """What a command line runs: "train.py", or a module's name after -m."""
+    name = ctypes.create_string_buffer(ERROR_BYTES)
+    library().memtap_reader_program(command.encode(), name, ERROR_BYTES)
+    return name.value.decode("utf-8", "replace")
 
 
 @functools.cache

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from typing import Any, Optional, Union
 
@@ -66,17 +67,24 @@ def last_line(text: str) -> str:
     return lines[-1][len(MARK) :] if lines and lines[-1].startswith(MARK) else lines[-1] if lines else ""
 
 
-def run(*arguments: Any, good: Sequence[int] = (0,)) -> str:
-    """What the command prints. Problem: it ended with another code than the good ones."""
-    done = subprocess.run(
-        [find_command(), *map(os.fspath, arguments)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
-    if done.returncode not in good:
-        raise Problem(last_line(done.stderr) or f"memtap {arguments[0]} ended with exit code {done.returncode}")
-    return done.stdout
+def run(*arguments: Any, good: Sequence[int] = (0,), most: Optional[int] = None) -> str:
+    """What the command prints. Problem: it ended with another code than the good ones, or prints more than so many bytes."""
+    with tempfile.TemporaryFile() as errors:
+        with subprocess.Popen(
+            [find_command(), *map(os.fspath, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        ) as process:
+            assert process.stdout
+            output = process.stdout.read(-1 if most is None else most + 1)
+            if most is not None and len(output) > most:
+                process.kill()
+                raise Problem(
+                    f"the answer of memtap {arguments[0]} has more than {most >> 20} MiB; ask for less, or by a shell"
+                )
+        errors.seek(0)
+        said = errors.read().decode("utf-8", "replace")
+    if process.returncode not in good:
+        raise Problem(last_line(said) or f"memtap {arguments[0]} ended with exit code {process.returncode}")
+    return output.decode("utf-8", "replace")

@@ -24,11 +24,12 @@ GUIDE = (
     "Sizes are bytes, times nanoseconds. certainty says how sure a category is."
 )
 MOST_ROWS = 1000
+MOST_ANSWER = 8 << 20  # bytes: the JSON, read, checked and packed again, takes ten times as much
 
 
 def read(*arguments: Any, good: tuple[int, ...] = (0,)) -> dict[str, Any]:
     """What a command prints as JSON; its message, where it has one instead."""
-    found = json.loads(run(*arguments, good=good))
+    found = json.loads(run(*arguments, good=good, most=MOST_ANSWER))
     return found if isinstance(found, dict) else {"rows": found}
 
 

@@ -51,6 +51,16 @@ class Table:
         self._begun = [_library.stream_capsule(*self._given)]  # for the first who asks
         self._shown: Optional[tuple[list[tuple[Any, ...]], int]] = None
 
+    @classmethod
+    def of_one(cls, path: str, names: Sequence[str]) -> list[Table]:
+        """Several tables of one trace at its peak, which is analyzed once for all of them."""
+        tables = []
+        for name, stream in zip(names, _library.stream_capsules(path, names, False)):
+            table = cls.__new__(cls)
+            table.name, table._given, table._begun, table._shown = name, ((path,), name, None, False), [stream], None
+            tables.append(table)
+        return tables
+
     def __arrow_c_schema__(self) -> Any:
         return _library.schema_capsule(self.name)
 

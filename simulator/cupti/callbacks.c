@@ -15,7 +15,7 @@
 static CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API,
                                          CUPTI_CB_DOMAIN_RESOURCE};
 
-/* Subscribers are few, and a call may still use one that has left: keep them. */
+/* Return a subscriber. They are few, and a call may still use one that has left: keep them. */
 static struct sim_listener *of_handle(CUpti_SubscriberHandle handle)
 {
     struct sim_listener *listener = (struct sim_listener *)handle;

@@ -6,7 +6,7 @@
 
 #include "graph.h"
 
-/* A thread's capture mode. Programs exchange it around calls that a capture forbids. */
+/* Exchange a thread's capture mode. Programs do so around calls that a capture forbids. */
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
     int old = sim_thread.capture_mode;

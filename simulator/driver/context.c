@@ -118,7 +118,7 @@ CUresult cuCtxPopCurrent(CUcontext *context)
     return CUDA_SUCCESS;
 }
 
-/* A further context counts like the primary one: it is a second one on the device. */
+/* Create a context. A further one counts like the primary one: it is a second one on the device. */
 static CUresult create(CUcontext *out, CUdevice number)
 {
     struct sim_device *device = sim_device(number);
@@ -143,7 +143,7 @@ CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *parameters, unsigned 
     return DRIVER_CALL(cuCtxCreate_v4, (out, parameters, flags, number), create(out, number));
 }
 
-/* Earlier forms, for programs that were built with an older header. */
+/* Serve earlier forms, for programs that were built with an older header. */
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice number);
 CUresult cuCtxCreate_v3(CUcontext *out, void *affinity, int count, unsigned int flags,
                         CUdevice number);

@@ -3,7 +3,7 @@
 
 #include "driver.h"
 
-/* The core's errors as codes of CUDA: the runtime's have the same numbers. */
+/* Return the core's errors as codes of CUDA: the runtime's have the same numbers. */
 CUresult driver_result(int error)
 {
     switch (error) {

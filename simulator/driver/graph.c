@@ -105,7 +105,7 @@ CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
     return finish(&answer, count);
 }
 
-/* The edges of a graph; of one node only when `from` or `to` is given. */
+/* Put the edges of a graph; of one node only when `from` or `to` is given. */
 static void put_edges(struct answer *answer, const struct sim_graph *graph,
                       const struct sim_node *from, const struct sim_node *to)
 {
@@ -274,7 +274,7 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec executable, CUgraphNode node, unsigne
     return CUDA_SUCCESS;
 }
 
-/* *result: 0: updated; 2: the topology differs */
+/* Update a graph. *result: 0: updated; 2: the topology differs */
 CUresult cuGraphExecUpdate(CUgraphExec executable, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
     const struct sim_node *culprit;
@@ -310,7 +310,7 @@ CUresult cuDeviceGraphMemTrim(int device)
     return CUDA_SUCCESS;
 }
 
-/* The same four figures as a pool's, by other numbers. */
+/* Return the same four figures as a pool's, by other numbers. */
 static int pool_attribute(CUgraphMem_attribute attribute)
 {
     static const int attributes[] = {SIM_POOL_USED, SIM_POOL_USED_HIGH, SIM_POOL_RESERVED,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory and events of other processes. */
 #include "core/memory/ipc.h"
-#include "core/streams/ipc-event.h"
+#include "core/streams/stream.h"
 
 #include <errno.h>
 #include <string.h>

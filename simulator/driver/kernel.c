@@ -153,7 +153,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction func
     return result;
 }
 
-/* The linker's result: an empty image. Nothing runs it. */
+/* Return the linker's result: an empty image. Nothing runs it. */
 CUresult cuLinkComplete(CUlinkState state, void **image, size_t *size)
 {
     static char empty[16];

@@ -61,7 +61,8 @@ CUresult driver_find(const char *name, void **out, int version,
     return CUDA_SUCCESS;
 }
 
-/* NVIDIA's runtime asks for tables of NVIDIA's driver, and checks that they are its own. */
+/* Refuse a table: NVIDIA's runtime asks for tables of NVIDIA's driver, and checks that they are its
+ * own. */
 CUresult cuGetExportTable(const void **out, const CUuuid *id)
 {
     static _Atomic int told;

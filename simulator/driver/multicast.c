@@ -76,7 +76,7 @@ CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle object, size_t at, CUd
                        bind_address(object, at, address, size, flags));
 }
 
-/* CUDA 13.1's functions name the device; the memory has the same one. */
+/* Bind memory. CUDA 13.1's functions name the device; the memory has the same one. */
 CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle object, CUdevice device, size_t at,
                                CUmemGenericAllocationHandle memory, size_t offset, size_t size,
                                unsigned long long flags);

@@ -72,7 +72,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return attribute_of(data, attribute, address, &range);
 }
 
-/* For unknown memory every answer is zero, and no error. */
+/* Return attributes. For unknown memory every answer is zero, and no error. */
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
                                 CUdeviceptr address)
 {

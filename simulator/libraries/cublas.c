@@ -6,11 +6,6 @@
 #include "core/device/device.h"
 #include "core/memory/memory.h"
 
-int cublasSetMathMode(void *handle, int mode);
-int cublasGetMathMode(void *handle, int *mode);
-int cublasSetPointerMode_v2(void *handle, int mode);
-int cublasGetPointerMode_v2(void *handle, int *mode);
-
 static _Thread_local struct {
     int math, pointer;
 } modes __attribute__((tls_model("initial-exec")));

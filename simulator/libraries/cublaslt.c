@@ -23,20 +23,6 @@ enum { LAYOUT_PLACES = 8, OPERATION_PLACES = 32, ALLOC_FAILED = 3, INVALID_VALUE
 enum { LAYOUT_TYPE = 0, LAYOUT_ROWS = 2, LAYOUT_COLUMNS, LAYOUT_LEADING, LAYOUT_BATCHES };
 enum { OPERATION_COMPUTES = 0, OPERATION_SCALES };
 
-int cublasLtMatrixLayoutInit_internal(uint64_t *layout, size_t size, int type, uint64_t rows,
-                                      uint64_t columns, int64_t leading);
-int cublasLtMatrixLayoutCreate(uint64_t **out, int type, uint64_t rows, uint64_t columns,
-                               int64_t leading);
-int cublasLtMatmulDescInit_internal(uint64_t *operation, size_t size, int computes, int scales);
-int cublasLtMatmulDescCreate(uint64_t **out, int computes, int scales);
-int cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c,
-                                   void *d, void *preference, int wanted, struct lt_result *results,
-                                   int *count);
-int cublasLtMatmulAlgoCheck(void *handle, void *operation, void *a, void *b, void *c, void *d,
-                            const void *algorithm, struct lt_result *result);
-int cublasLtMatmulAlgoConfigGetAttribute(const void *algorithm, int attribute, void *value,
-                                         size_t size, size_t *written);
-
 static int set_attribute(uint64_t *places, unsigned n, unsigned attribute, const void *value,
                          size_t size)
 {
@@ -49,7 +35,8 @@ static int set_attribute(uint64_t *places, unsigned n, unsigned attribute, const
     return 0;
 }
 
-/* size 0: how large is the attribute? Of all that programs ask so, the answer fits a place. */
+/* Get an attribute. size 0: how large is it? Of all that programs ask so, the answer fits a place.
+ */
 static int get_attribute(const uint64_t *places, unsigned n, unsigned attribute, void *value,
                          size_t size, size_t *written)
 {

@@ -20,13 +20,13 @@ static bool projects(const struct cudnn_rnn *rnn)
     return rnn->projection != rnn->hidden;
 }
 
-/* The columns of the input matrices of a pseudo-layer: one direction of a layer. */
+/* Return the columns of the input matrices of a pseudo-layer: one direction of a layer. */
 static int64_t input_of(const struct cudnn_rnn *rnn, int64_t layer)
 {
     return layer < rnn->directions ? rnn->input : rnn->projection * rnn->directions;
 }
 
-/* The elements of all matrices of a pseudo-layer. */
+/* Count the elements of all matrices of a pseudo-layer. */
 static int64_t matrices_of(const struct cudnn_rnn *rnn, int64_t layer)
 {
     int64_t rows = gates_of(rnn) * rnn->hidden;
@@ -150,8 +150,8 @@ int cudnnGetRNNWeightSpaceSize(void *handle, const struct cudnn_rnn *rnn, size_t
     return CUDNN_SUCCESS;
 }
 
-/* Workspace: the gates of one layer. Reserve, for the backward pass: every layer's gates, and its
- * states. */
+/* Return the workspace: the gates of one layer; and the reserve, for the backward pass: every
+ * layer's gates, and its states. */
 int cudnnGetRNNTempSpaceSizes(void *handle, const struct cudnn_rnn *rnn, int forward,
                               const struct cudnn_rnn_data *data, size_t *workspace, size_t *reserve)
 {

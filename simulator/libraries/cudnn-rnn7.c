@@ -5,23 +5,6 @@
  */
 #include "cudnn.h"
 
-int cudnnSetRNNDescriptor_v6(void *handle, struct cudnn_rnn *rnn, int hidden, int layers,
-                             void *dropout, int input_mode, int direction, int mode, int algorithm,
-                             int precision);
-int cudnnSetRNNProjectionLayers(void *handle, struct cudnn_rnn *rnn, int projection, int output);
-int cudnnGetRNNParamsSize(void *handle, const struct cudnn_rnn *rnn, const struct cudnn_tensor *x,
-                          size_t *size, int type);
-int cudnnGetRNNWorkspaceSize(void *handle, const struct cudnn_rnn *rnn, int length,
-                             const struct cudnn_tensor *const *x, size_t *size);
-int cudnnGetRNNTrainingReserveSize(void *handle, const struct cudnn_rnn *rnn, int length,
-                                   const struct cudnn_tensor *const *x, size_t *size);
-int cudnnGetRNNLinLayerMatrixParams(void *handle, const struct cudnn_rnn *rnn, int layer,
-                                    const struct cudnn_tensor *x, const struct cudnn_tensor *filter,
-                                    char *weights, int id, struct cudnn_tensor *matrix, void **at);
-int cudnnGetRNNLinLayerBiasParams(void *handle, const struct cudnn_rnn *rnn, int layer,
-                                  const struct cudnn_tensor *x, const struct cudnn_tensor *filter,
-                                  char *weights, int id, struct cudnn_tensor *bias, void **at);
-
 /* Add the type and inputs of `x`, a batch. */
 static struct cudnn_rnn complete(const struct cudnn_rnn *rnn, const struct cudnn_tensor *x)
 {
@@ -59,7 +42,7 @@ int cudnnGetRNNParamsSize(void *handle, const struct cudnn_rnn *rnn, const struc
     return cudnnGetRNNWeightSpaceSize(handle, &whole, size);
 }
 
-/* x: a tensor a step; later ones may have a smaller batch. */
+/* Return the temporary size. x: a tensor a step; later ones may have a smaller batch. */
 static int temporary(void *handle, const struct cudnn_rnn *rnn, int length,
                      const struct cudnn_tensor *const *x, size_t *workspace, size_t *reserve)
 {

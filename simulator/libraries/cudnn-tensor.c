@@ -5,19 +5,6 @@
 
 #include "cudnn.h"
 
-int cudnnCreateTensorDescriptor(struct cudnn_tensor **out);
-int cudnnDestroyTensorDescriptor(struct cudnn_tensor *tensor);
-int cudnnSetTensorNdDescriptor(struct cudnn_tensor *tensor, int type, int dimensions,
-                               const int *sizes, const int *strides);
-int cudnnGetTensorNdDescriptor(const struct cudnn_tensor *tensor, int wanted, int *type,
-                               int *dimensions, int *sizes, int *strides);
-int cudnnCreateFilterDescriptor(struct cudnn_tensor **out);
-int cudnnDestroyFilterDescriptor(struct cudnn_tensor *filter);
-int cudnnSetFilterNdDescriptor(struct cudnn_tensor *filter, int type, int format, int dimensions,
-                               const int *sizes);
-int cudnnGetFilterNdDescriptor(const struct cudnn_tensor *filter, int wanted, int *type,
-                               int *format, int *dimensions, int *sizes);
-
 size_t cudnn_type_size(int type)
 {
     enum { DOUBLE = 1, HALF = 2, INT8 = 3, UINT8 = 6, BFLOAT16 = 9, INT64 = 10 };

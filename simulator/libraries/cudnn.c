@@ -23,16 +23,6 @@ struct descriptor {
     int type;
 };
 
-int cudnnBackendCreateDescriptor(int type, struct descriptor **out);
-int cudnnBackendDestroyDescriptor(struct descriptor *descriptor);
-int cudnnBackendFinalize(struct descriptor *descriptor);
-int cudnnBackendSetAttribute(struct descriptor *descriptor, int name, int type, int64_t count,
-                             const void *elements);
-int cudnnBackendGetAttribute(const struct descriptor *descriptor, int name, int type,
-                             int64_t wanted, int64_t *count, void *elements);
-int cudnnGetProperty(int type, int *value);
-void cudnnGetLastErrorString(char *message, size_t size);
-
 int cudnnBackendCreateDescriptor(int type, struct descriptor **out)
 {
     *out = malloc(sizeof(**out));
@@ -77,9 +67,8 @@ static int64_t values_of(int name)
     }
 }
 
-/*
- * The program passes its own descriptors to be filled: they stay empty. Numbers are zero.
- */
+/* Get an attribute. The program passes its own descriptors to be filled: they stay empty. Numbers
+ * are zero. */
 int cudnnBackendGetAttribute(const struct descriptor *descriptor, int name, int type,
                              int64_t wanted, int64_t *count, void *elements)
 {

@@ -33,7 +33,7 @@ struct cudnn_rnn_data {
     int64_t length, batch;
 };
 
-/* The bytes of an element of a type. */
+/* Return the bytes of an element of a type. */
 size_t cudnn_type_size(int type);
 /* Make it a dense tensor of that shape. */
 void cudnn_shape(struct cudnn_tensor *tensor, int type, int dimensions, const int *sizes);

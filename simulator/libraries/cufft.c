@@ -5,12 +5,6 @@
 
 enum { SUCCESS = 0, INVALID_VALUE = 4 };
 
-int cufftCreate(int *plan);
-int cufftXtMakePlanMany(int plan, int rank, const long long *lengths, const long long *in_lengths,
-                        long long in_stride, long long in_distance, int in_type,
-                        const long long *out_lengths, long long out_stride, long long out_distance,
-                        int out_type, long long batch, size_t *size, int type);
-
 int cufftCreate(int *plan)
 {
     static _Atomic int last;

@@ -28,11 +28,6 @@ struct file {
     int descriptor;
 };
 
-int64_t cuFileHandleRegister(struct file **out, const struct description *description);
-void cuFileHandleDeregister(struct file *file);
-ssize_t cuFileRead(struct file *file, void *base, size_t size, off_t at, off_t in_device);
-ssize_t cuFileWrite(struct file *file, const void *base, size_t size, off_t at, off_t in_device);
-
 /* Open the file again, through the host's cache: without it, reads must be whole blocks. */
 static int open_again(int descriptor)
 {

@@ -4,15 +4,17 @@
  * theirs. Where a peer alone has the content (a broadcast's root, a pipeline's stage before), the
  * memory stays as it is.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nccl.h"
 #include "say.h"
 
-enum { OPERATOR_AVERAGE = 4, REAL_RANKS = 8, INT64 = 4, MOST_SIZES = 64 };
+enum { PRODUCT = 1, MAXIMUM = 2, MINIMUM = 3, AVERAGE = 4 };
+enum { REAL_RANKS = 8, INT64 = 4, UINT64 = 5, MOST_SIZES = 64, PIECE = 1 << 16 };
 
-/* Combine `times` copies of the contents, doubling them. */
+/* Combine `times` copies of the contents, doubling them: integers exactly. */
 static enum nccl_result combine_copies(void *bytes, size_t size,
                                        const struct nccl_operation *operation, int times)
 {
@@ -35,10 +37,23 @@ static enum nccl_result combine_copies(void *bytes, size_t size,
     return NCCL_SUCCESS;
 }
 
+/* Combine what as many equal ranks have: at most one pass over it where they are many. */
+static enum nccl_result combine_equal(void *bytes, size_t size,
+                                      const struct nccl_operation *operation)
+{
+    int ranks = operation->comm->size, operator= operation->operator;
+
+    if (operator== MAXIMUM || operator== MINIMUM || operator== AVERAGE)
+        return NCCL_SUCCESS;
+    if (operator== PRODUCT || operation->type <= UINT64)
+        return combine_copies(bytes, size, operation, ranks);
+    nccl_scale(bytes, operation->count, operation->type, ranks);
+    return NCCL_SUCCESS;
+}
+
 static enum nccl_result reduce(const struct nccl_operation *operation, size_t offset)
 {
     size_t size = operation->size;
-    int ranks = operation->comm->size;
     void *bytes = malloc(size);
     enum nccl_result result = NCCL_SYSTEM_ERROR;
 
@@ -46,16 +61,43 @@ static enum nccl_result reduce(const struct nccl_operation *operation, size_t of
         result = nccl_copy(bytes, (const char *)operation->from + offset, size);
     if (!result)
         nccl_scale_by_operator(operation, bytes);
-    if (!result && operation->operator!= OPERATOR_AVERAGE)
-        result = combine_copies(bytes, size, operation, ranks);
+    if (!result)
+        result = combine_equal(bytes, size, operation);
     if (!result)
         result = nccl_copy(operation->to, bytes, size);
     free(bytes);
     return result;
 }
 
-/* All parts are what this rank would send. Those of more ranks than run at once fill more memory
+/* Write a part `times` times, in growing pieces. The part may lie in `to`, at its place. */
+static enum nccl_result repeat(char *to, const char *part, size_t size, size_t times)
+{
+    size_t most = size < PIECE ? PIECE / size : 1, done = 1;
+    enum nccl_result result = nccl_copy(to, part, size);
+
+    while (done < times && !result) {
+        size_t piece = done < most ? done : most;
+
+        piece = piece < times - done ? piece : times - done;
+        result = nccl_copy(to + done * size, to, piece * size);
+        done += piece;
+    }
+    return result;
+}
+
+/* Return whether all parts together are too large to be moved. Real numbers count as one tensor
+ * would: those of a large one are not computed, and one by one they would cost more with each rank.
+ * Integers may be counts and sizes, bytes an object: they are moved until they fill more memory
  * than they are worth. */
+static bool is_large(const struct nccl_operation *operation)
+{
+    size_t limit = nccl_limit(operation->type);
+    size_t most = operation->type <= UINT64 ? REAL_RANKS * limit : limit;
+
+    return (size_t)operation->comm->size > most / operation->size;
+}
+
+/* Fill all parts with what this rank would send. */
 static enum nccl_result fill_parts(const struct nccl_operation *operation, const char *part,
                                    bool *is_known)
 {
@@ -63,13 +105,12 @@ static enum nccl_result fill_parts(const struct nccl_operation *operation, const
     size_t size = operation->size;
     enum nccl_result result = NCCL_SUCCESS;
 
-    if ((size_t)comm->size > REAL_RANKS * nccl_limit(operation->type) / size) {
+    if (is_large(operation)) {
         *is_known = false;
     } else if (size > sim_copy_limit() && !sim_is_written(part, size)) {
         sim_clear_written(operation->to, (size_t)comm->size * size);
     } else {
-        for (int rank = 0; rank < comm->size && !result; rank++)
-            result = nccl_copy((char *)operation->to + (size_t)rank * size, part, size);
+        result = repeat(operation->to, part, size, (size_t)comm->size);
     }
     return result;
 }
@@ -79,19 +120,22 @@ static enum nccl_result fill_parts(const struct nccl_operation *operation, const
 static void tell_absent(const struct nccl_operation *operation)
 {
     static _Atomic bool is_told;
+    const struct nccl_comm *comm = operation->comm;
+    char remedy[80] = "make it on every rank";
 
     if (operation->type != INT64 || operation->count > MOST_SIZES ||
         atomic_exchange(&is_told, true))
         return;
-    sim_say(
-        "rank %d of %d is simulated alone, and %s from rank %d, which is absent: an object that "
-        "only that rank has cannot be read%s",
-        operation->comm->rank, operation->comm->size,
-        operation->kind == NCCL_BROADCAST ? "waits for a broadcast" : "receives a message",
-        operation->root,
-        operation->kind == NCCL_BROADCAST ? "; make it on every rank"
-                                          : "; give a pipeline's stage input_args and "
-                                            "output_args");
+    if (operation->kind != NCCL_BROADCAST)
+        snprintf(remedy, sizeof(remedy), "give a pipeline's stage input_args and output_args");
+    else if (nccl_is_of_all(comm))
+        snprintf(remedy, sizeof(remedy), "run both (--rank %d,%d), or make it on every rank",
+                 operation->root, comm->rank);
+    sim_say("rank %d of %d is simulated alone, and %s from rank %d, which is absent: an object "
+            "that only that rank has cannot be read; %s",
+            comm->rank, comm->size,
+            operation->kind == NCCL_BROADCAST ? "waits for a broadcast" : "receives a message",
+            operation->root, remedy);
 }
 
 /* Copy what this rank does in the same group for itself: `kind` with the rank as its peer or root.
@@ -106,10 +150,27 @@ static enum nccl_result copy_own(const struct nccl_operation *operation,
             return nccl_copy(operation->to, each->from,
                              each->size < operation->size ? each->size : operation->size);
         }
+    if (kind == NCCL_BROADCAST && nccl_sent_take(operation))
+        return NCCL_SUCCESS;
     tell_absent(operation);
     if (kind == NCCL_SEND)
         sim_know(operation->to, SIM_UNKNOWN);
     return NCCL_SUCCESS;
+}
+
+/* Send a broadcast, or take it. In a group of them each rank is a root in turn: lists are gathered.
+ */
+static enum nccl_result broadcast(const struct nccl_operation *operation,
+                                  const struct nccl_operation *group)
+{
+    bool is_alone = true;
+
+    for (const struct nccl_operation *each = group; each; each = each->next)
+        is_alone &= each->kind != NCCL_BROADCAST || each->comm != operation->comm ||
+                    each->root == operation->root;
+    if (is_alone && operation->root == operation->comm->rank)
+        nccl_sent_put(operation);
+    return copy_own(operation, group, NCCL_BROADCAST);
 }
 
 enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
@@ -118,7 +179,7 @@ enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
     const struct nccl_comm *comm = operation->comm;
     const char *from = operation->from;
     size_t own_part = (size_t)comm->rank * operation->size;
-    bool is_root = comm->rank == operation->root, is_known = sim_known(from) == SIM_KNOWN;
+    bool is_root = comm->rank == operation->root, is_known = sim_is_settled(sim_known(from));
     enum nccl_result result = NCCL_SUCCESS;
 
     switch (operation->kind) {
@@ -130,7 +191,10 @@ enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
         result = reduce(operation, 0);
         break;
     case NCCL_REDUCE_SCATTER:
-        result = reduce(operation, own_part);
+        if (operation->type > UINT64 && is_large(operation))
+            is_known = false;
+        else
+            result = reduce(operation, own_part);
         break;
     case NCCL_GATHER:
         if (!is_root)
@@ -148,7 +212,7 @@ enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
         result = nccl_copy(operation->to, from + own_part, operation->size);
         break;
     case NCCL_BROADCAST:
-        return copy_own(operation, group, NCCL_BROADCAST);
+        return broadcast(operation, group);
     case NCCL_RECEIVE:
         return copy_own(operation, group, NCCL_SEND);
     case NCCL_SEND:

@@ -5,21 +5,6 @@
 
 #define STREAM struct nccl_comm *comm, void *stream
 
-int ncclAllReduce(const void *from, void *to, size_t count, int type, int operator, STREAM);
-int ncclReduce(const void *from, void *to, size_t count, int type, int operator, int root, STREAM);
-int ncclReduceScatter(const void *from, void *to, size_t count, int type, int operator, STREAM);
-int ncclAllGather(const void *from, void *to, size_t count, int type, STREAM);
-int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, STREAM);
-int ncclBcast(void *buffer, size_t count, int type, int root, STREAM);
-int ncclAlltoAll(const void *from, void *to, size_t count, int type, STREAM);
-int ncclGather(const void *from, void *to, size_t count, int type, int root, STREAM);
-int ncclScatter(const void *from, void *to, size_t count, int type, int root, STREAM);
-int ncclSend(const void *from, size_t count, int type, int peer, STREAM);
-int ncclRecv(void *to, size_t count, int type, int peer, STREAM);
-int ncclRedOpCreatePreMulSum(int *operator, void * scalar, int type, int residence,
-                             struct nccl_comm *comm);
-int ncclRedOpDestroy(int operator, struct nccl_comm * comm);
-
 enum { OPERATORS = 5, SCALAR_OF_DEVICE = 0 };
 
 /* Return whether to move contents: not large ones, not types that cannot be added, not captured
@@ -109,7 +94,7 @@ int ncclRecv(void *to, size_t count, int type, int peer, STREAM)
     return SUBMIT(NCCL_RECEIVE, .to = to, .root = peer);
 }
 
-/* A sum; each rank multiplies its terms by its factor. */
+/* Create a sum in which each rank multiplies its terms by its factor. */
 int ncclRedOpCreatePreMulSum(int *operator, void * scalar, int type, int residence,
                              struct nccl_comm *comm)
 {

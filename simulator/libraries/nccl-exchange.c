@@ -33,7 +33,7 @@ static struct nccl_message *take(struct nccl_queue *queue)
     return message;
 }
 
-/* The kind that the peer must send: a receive needs a send. */
+/* Return the kind that the peer must send: a receive needs a send. */
 static uint32_t expected(uint32_t kind)
 {
     return kind == NCCL_RECEIVE ? NCCL_SEND : kind;
@@ -106,7 +106,7 @@ static enum nccl_result send_out(struct nccl_comm *comm, int rank)
     return NCCL_SUCCESS;
 }
 
-/* Headers are small and come in one piece: read one when all of it is there. */
+/* Receive a header. They are small and come in one piece: read one when all of it is there. */
 static enum nccl_result receive_header(struct nccl_comm *comm, int rank,
                                        struct nccl_message *message, ssize_t *got)
 {
@@ -145,7 +145,7 @@ static enum nccl_result receive_in(struct nccl_comm *comm, int rank)
     return NCCL_SUCCESS;
 }
 
-/* A rank needs no socket to itself. */
+/* Pass a message on: a rank needs no socket to itself. */
 static enum nccl_result pass_on(struct nccl_comm *comm)
 {
     struct nccl_peer *self = &comm->peers[comm->rank];

@@ -9,10 +9,6 @@
 
 #include "nccl.h"
 
-int ncclGroupStart(void);
-int ncclGroupEnd(void);
-int ncclGroupSimulateEnd(void *info);
-
 enum { OPERATOR_AVERAGE = 4, OPERATORS = 5 };
 
 static const struct {
@@ -65,7 +61,7 @@ static enum nccl_result say(const struct nccl_operation *operation, int rank, si
     const char *from = (const char *)operation->from + offset;
     bool is_empty = operation->size > sim_copy_limit() && !sim_is_written(from, operation->size);
     uint32_t flags =
-        (is_empty ? NCCL_EMPTY : 0) | (sim_known(operation->from) == SIM_KNOWN ? NCCL_KNOWN : 0);
+        (is_empty ? NCCL_EMPTY : 0) | (sim_is_settled(sim_known(operation->from)) ? NCCL_KNOWN : 0);
     struct nccl_message *message =
         nccl_queue_add(&operation->comm->peers[rank].out, operation->kind | flags, operation->size);
     enum nccl_result result;
@@ -157,7 +153,8 @@ static void destroy(struct nccl_operation *operation)
     free(operation);
 }
 
-/* The communicators of a list of operations, each once; NULL: no memory. */
+/* Return the communicators of a list of operations that have peers to talk to, each once; NULL: no
+ * memory. */
 static struct nccl_comm **comms_of(struct nccl_operation *first, size_t *count)
 {
     struct nccl_comm **comms;
@@ -172,7 +169,7 @@ static struct nccl_comm **comms_of(struct nccl_operation *first, size_t *count)
 
         while (i < *count && comms[i] != each->comm)
             i++;
-        if (i == *count)
+        if (i == *count && !each->comm->alone)
             comms[(*count)++] = each->comm;
     }
     return comms;

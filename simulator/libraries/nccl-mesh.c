@@ -75,7 +75,7 @@ static bool is_not_connected(const struct nccl_comm *comm, int rank)
     return rank != comm->rank && comm->peers[rank].socket < 0;
 }
 
-/* A name that ends with its socket: its first byte is 0. */
+/* Write a name that ends with its socket: its first byte is 0. */
 static socklen_t address_of(const struct nccl_comm *comm, int rank, struct sockaddr_un *address)
 {
     char *name = address->sun_path + 1;
@@ -112,13 +112,13 @@ static enum nccl_result nobody(const struct nccl_comm *comm, int rank)
                      comm->rank, comm->size, rank);
 }
 
-/* Higher ranks connect later. */
+/* Return whether a rank is below and missing; higher ranks connect later. */
 static bool is_below_and_missing(const struct nccl_comm *comm, int rank)
 {
     return rank < comm->rank && comm->peers[rank].socket < 0;
 }
 
-/* Ranks start at any time: one that has not started yet refuses. */
+/* Connect to a rank. They start at any time: one that has not started yet refuses. */
 static enum nccl_result connect_to(struct nccl_comm *comm, int rank, struct nccl_wait *wait)
 {
     static const struct timespec pause = {.tv_nsec = 2000000};

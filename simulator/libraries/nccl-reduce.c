@@ -50,7 +50,7 @@ enum { UINT8 = 1, BFLOAT16 = 9 };
     }
 TYPES(DEFINE)
 
-/* bfloat16 is the upper half of a float. */
+/* Widen a bfloat16, which is the upper half of a float. */
 static float widen(uint16_t value)
 {
     uint32_t bits = (uint32_t)value << 16;

@@ -8,29 +8,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-int ncclGetUniqueId(struct nccl_id *id);
 int ncclCommGetUniqueId(struct nccl_comm *comm, struct nccl_id *id);
-int ncclCommInitRank(struct nccl_comm **out, int size, struct nccl_id id, int rank);
-int ncclCommInitRankConfig(struct nccl_comm **out, int size, struct nccl_id id, int rank,
-                           void *config);
-int ncclCommInitRankScalable(struct nccl_comm **out, int size, int rank, int ids,
-                             struct nccl_id *id, void *config);
-int ncclCommInitAll(struct nccl_comm **out, int size, const int *devices);
-int ncclCommSplit(struct nccl_comm *whole, int color, int key, struct nccl_comm **out,
-                  void *config);
-int ncclCommShrink(struct nccl_comm *whole, const int *left_out, int count, struct nccl_comm **out,
-                   void *config, int flags);
-int ncclCommCount(const struct nccl_comm *comm, int *count);
-int ncclCommCuDevice(const struct nccl_comm *comm, int *device);
-int ncclCommUserRank(const struct nccl_comm *comm, int *rank);
-int ncclCommMemStats(const struct nccl_comm *comm, int what, uint64_t *value);
-int ncclCommDestroy(struct nccl_comm *comm);
 int ncclCommAbort(struct nccl_comm *comm);
 int ncclCommRevoke(struct nccl_comm *comm, int flags);
-const char *ncclGetErrorString(int result);
-const char *ncclGetLastError(const struct nccl_comm *comm);
-int ncclMemAlloc(void **out, size_t size);
-int ncclMemFree(void *address);
 int ncclGroupStart(void);
 int ncclGroupEnd(void);
 
@@ -89,7 +69,7 @@ static bool is_alone(void)
     return sim_environment("CUDASIM_ALONE", 0);
 }
 
-/* A program that starts ranks of its own has more of them than the one that is simulated. */
+/* Check: a program that starts ranks of its own has more of them than the one that is simulated. */
 static enum nccl_result check_alone(int size, int rank)
 {
     int world = (int)sim_environment("WORLD_SIZE", 1), self = (int)sim_environment("RANK", 0);
@@ -248,10 +228,8 @@ int ncclCommSplit(struct nccl_comm *whole, int color, int key, struct nccl_comm 
     return (int)result;
 }
 
-/*
- * The remaining ranks cannot ask the others, which may have ended: the new name follows from the
- * old one and the ranks that left.
- */
+/* Shrink a communicator. The remaining ranks cannot ask the others, which may have ended: the new
+ * name follows from the old one and the ranks that left. */
 int ncclCommShrink(struct nccl_comm *whole, const int *left_out, int count, struct nccl_comm **out,
                    void *config, int flags)
 {
@@ -304,7 +282,7 @@ int ncclCommDestroy(struct nccl_comm *comm)
     return NCCL_SUCCESS;
 }
 
-/* May be called while another thread waits for a peer. */
+/* Abort. May be called while another thread waits for a peer. */
 int ncclCommAbort(struct nccl_comm *comm)
 {
     ncclCommRevoke(comm, 0);

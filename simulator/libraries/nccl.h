@@ -123,7 +123,8 @@ int nccl_wait_milliseconds(const struct nccl_wait *wait);
 void nccl_wait_tell(struct nccl_wait *wait, const struct nccl_comm *comm,
                     bool (*is_missing)(const struct nccl_comm *comm, int rank), const char *what);
 
-/* A message of `size` bytes, zero, at the end of a queue; NULL: no memory. `kind`: with flags. */
+/* Add a message of `size` bytes, zero, at the end of a queue; NULL: no memory. `kind`: with flags.
+ */
 struct nccl_message *nccl_queue_add(struct nccl_queue *queue, uint32_t kind, size_t size);
 /* Send and receive until the queues of all these communicators are empty. The caller frees received
  * messages; sent messages are freed here. */
@@ -134,10 +135,17 @@ void nccl_forget(struct nccl_comm *comm);
 /* Do an operation of a rank that is alone. group: all that run at once. */
 enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
                                const struct nccl_operation *group);
+/* Return whether a communicator has the whole job's ranks, which it then numbers as the job does.
+ */
+bool nccl_is_of_all(const struct nccl_comm *comm);
+/* Keep what a rank that is alone broadcasts, for the ranks that run after it (CUDASIM_SENT). */
+void nccl_sent_put(const struct nccl_operation *operation);
+/* Give a broadcast's content from a rank that ran before. Return whether it is known. */
+bool nccl_sent_take(const struct nccl_operation *operation);
 /* Multiply a rank's terms by the factor of its own operator, if that is one. */
 void nccl_scale_by_operator(const struct nccl_operation *operation, void *terms);
 
-/* Runs an operation, or keeps it for the end of the thread's group. Takes its own copy. */
+/* Run an operation, or keep it for the end of the thread's group. Takes its own copy. */
 enum nccl_result nccl_submit(const struct nccl_operation *operation);
 /* Wait for the ranks of a new communicator, or at the end of the group. */
 enum nccl_result nccl_join(struct nccl_comm *comm);
@@ -154,9 +162,9 @@ size_t nccl_limit(int type);
 size_t nccl_type_size(int type);
 /* Return whether elements of this type can be added here; 8-bit floats cannot. */
 bool nccl_type_adds(int type);
-/* into[i] = into[i] OPERATOR from[i]; operators beyond the named ones add. */
+/* Compute into[i] = into[i] OPERATOR from[i]; operators beyond the named ones add. */
 void nccl_combine(void *into, const void *from, size_t count, int type, int operator);
-/* values[i] *= factor, for averages and operators with a factor. */
+/* Compute values[i] *= factor, for averages and operators with a factor. */
 void nccl_scale(void *values, size_t count, int type, double factor);
 double nccl_number(const void *value, int type);
 

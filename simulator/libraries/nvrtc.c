@@ -3,9 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-int nvrtcGetNumSupportedArchs(int *count);
-int nvrtcGetSupportedArchs(int *architectures);
-
 static const int supported[] = {
 #if SIM_CUDA == 12
     50, 52, 53, 60, 61, 62, 70, 72,

@@ -10,14 +10,6 @@
 
 enum { SUCCESS = 0, INVALID = 1, TEAM_WORLD = 0, FIRST_TEAM = 16, TEAMS = 256 };
 
-int nvshmemx_set_attr_uniqueid_args(int rank, int ranks, const void *id, void *attributes);
-void *nvshmem_malloc(size_t size);
-void nvshmem_free(void *address);
-void *nvshmem_ptr(const void *address, int rank);
-int nvshmem_team_n_pes(int team);
-int nvshmem_team_split_strided(int parent, int first, int stride, int size, const void *config,
-                               long mask, int *team);
-
 static _Atomic int own_rank, team_size[TEAMS], last_team = FIRST_TEAM;
 
 int nvshmemx_set_attr_uniqueid_args(int rank, int ranks, const void *id, void *attributes)
@@ -44,7 +36,7 @@ void nvshmem_free(void *address)
         sim_release(address, SIM_DEVICE);
 }
 
-/* Another rank's memory has no address here, as between machines. */
+/* Return no address: another rank's memory has none here, as between machines. */
 void *nvshmem_ptr(const void *address, int rank)
 {
     return rank == own_rank ? (void *)(uintptr_t)address : NULL;

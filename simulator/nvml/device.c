@@ -6,28 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-int nvmlInit(void);
-int nvmlInit_v2(void);
-int nvmlInitWithFlags(unsigned flags);
-const char *nvmlErrorString(int code);
-int nvmlSystemGetDriverVersion(char *text, unsigned size);
-int nvmlSystemGetNVMLVersion(char *text, unsigned size);
-int nvmlSystemGetProcessName(unsigned pid, char *text, unsigned size);
-int nvmlDeviceGetCount(unsigned *count);
-int nvmlDeviceGetCount_v2(unsigned *count);
-int nvmlDeviceGetHandleByIndex(unsigned index, void **handle);
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle);
-int nvmlDeviceGetHandleByPciBusId(const char *wanted, void **handle);
-int nvmlDeviceGetHandleByPciBusId_v2(const char *wanted, void **handle);
-int nvmlDeviceGetHandleByUUID(const char *wanted, void **handle);
-int nvmlDeviceGetIndex(const void *handle, unsigned *index);
-int nvmlDeviceGetMinorNumber(const void *handle, unsigned *number);
-int nvmlDeviceGetName(const void *handle, char *text, unsigned size);
-int nvmlDeviceGetUUID(const void *handle, char *text, unsigned size);
-int nvmlDeviceGetCudaComputeCapability(const void *handle, int *major, int *minor);
-int nvmlDeviceGetPciInfo_v3(const void *handle, struct nvml_pci *pci);
-int nvmlDeviceGetGpuFabricInfoV(const void *handle, struct nvml_fabric *fabric);
-
 struct sim_device *nvml_device(const void *handle, int *ordinal)
 {
     uintptr_t number = (uintptr_t)handle;
@@ -154,7 +132,8 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
     return by_index(index, handle);
 }
 
-/* NVML writes the domain with eight digits, CUDA with four; both are accepted. */
+/* Find a device by its PCI name. NVML writes the domain with eight digits, CUDA with four; both are
+ * accepted. */
 static int by_pci(const char *wanted, void **handle)
 {
     char name[16];
@@ -254,7 +233,7 @@ int nvmlDeviceGetPciInfo_v3(const void *handle, struct nvml_pci *pci)
     return NVML_SUCCESS;
 }
 
-/* No fabric: every field but the caller's version is zero, which says so. */
+/* Return no fabric: every field but the caller's version is zero, which says so. */
 int nvmlDeviceGetGpuFabricInfoV(const void *handle, struct nvml_fabric *fabric)
 {
     int ordinal;

@@ -3,22 +3,13 @@
 
 #include <unistd.h>
 
-int nvmlDeviceGetMemoryInfo(const void *handle, struct nvml_memory *memory);
-int nvmlDeviceGetMemoryInfo_v2(const void *handle, struct nvml_memory_v2 *memory);
-int nvmlDeviceGetComputeRunningProcesses(const void *handle, unsigned *count,
-                                         struct nvml_process_v1 *processes);
-int nvmlDeviceGetComputeRunningProcesses_v2(const void *handle, unsigned *count,
-                                            struct nvml_process_v2 *processes);
-int nvmlDeviceGetComputeRunningProcesses_v3(const void *handle, unsigned *count,
-                                            struct nvml_process_v2 *processes);
-
 /* Return the board's memory that programs cannot get; 0 if the total was made up. */
 static uint64_t reserved(const struct sim_device *device)
 {
     return device->total == device->gpu->memory ? device->gpu->board - device->gpu->memory : 0;
 }
 
-/* Version 1 counts reserved memory as used. */
+/* Return the memory. Version 1 counts reserved memory as used. */
 int nvmlDeviceGetMemoryInfo(const void *handle, struct nvml_memory *memory)
 {
     int ordinal;

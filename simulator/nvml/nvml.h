@@ -50,10 +50,10 @@ struct nvml_fabric {
     unsigned health;
 };
 
-/* A device handle is the number in the machine plus one; 0 is none. */
+/* Return the device of a handle: the number in the machine plus one; 0 is none. */
 struct sim_device *nvml_device(const void *handle, int *ordinal);
 int nvml_copy_text(char *to, unsigned size, const char *text);
-/* "GPU-...": 41 bytes with the zero. */
+/* Write "GPU-...": 41 bytes with the zero. */
 void nvml_uuid_text(int ordinal, char text[41]);
 
 #endif

@@ -47,7 +47,7 @@ static cudaError_t reset(void)
     return cudaSuccess;
 }
 
-/* It has no parameters, and CUPTI's headers no structure of them. */
+/* Reset the device. The call has no parameters, and CUPTI's headers no structure of them. */
 cudaError_t cudaDeviceReset(void)
 {
     return SIM_CALL(SIM_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020, __func__,
@@ -60,7 +60,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
     return cudaSuccess;
 }
 
-/* The driver's call takes the peer's context, which need not be up. */
+/* Return the peer's context, which the driver's call takes, and which need not be up. */
 static CUcontext peer_of(int number)
 {
     struct sim_device *device = number == sim_thread.device ? NULL : sim_device(number);

@@ -100,8 +100,8 @@ static bool find(const void *function, struct kernel *found)
     return kernel;
 }
 
-/* A binary runs on cards of its own generation that are not older; PTX runs on all that are not
- * older. */
+/* Consider a binary, which runs on cards of its own generation that are not older; PTX runs on all
+ * that are not older. */
 static void consider(const struct image_header *image, int capability, struct sim_code *best)
 {
     int architecture = (int)image->architecture;

@@ -3,7 +3,7 @@
 #include "image.h"
 #include "runtime.h"
 
-/* Called by nvcc's host code; no header declares these. */
+/* Push a configuration. nvcc's host code calls these; no header declares them. */
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);

@@ -176,7 +176,7 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library)
                                            : cudaSuccess));
 }
 
-/* Profilers note a launch by either interface: so that it is one, call no driver. */
+/* Launch. Profilers note a launch by either interface: so that it is one, call no driver. */
 static cudaError_t launch(struct sim_graph *graph, cudaStream_t stream)
 {
     struct sim_work work = {.type = SIM_NODE_GRAPH, .graph = graph};
@@ -193,7 +193,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
                         launch((struct sim_graph *)graph, stream));
 }
 
-/* A handle of another process, by value: its bytes are the driver's. */
+/* Open a handle of another process, by value: its bytes are the driver's. */
 cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *out, cudaIpcEventHandle_t handle)
 {
     CUipcEventHandle same;

@@ -128,7 +128,7 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *out, cudaGraph_t graph, const cuda
 }
 
 #if SIM_CUDA < 13
-/* The form before edges had data; the header gives its name to the newer one. */
+/* Add a node by the form before edges had data; the header gives its name to the newer one. */
 cudaError_t add_node_12(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *before,
                         size_t count,
                         struct cudaGraphNodeParams *parameters) __asm__("cudaGraphAddNode");

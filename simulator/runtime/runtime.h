@@ -46,7 +46,7 @@ static inline cudaError_t runtime_result(cudaError_t code)
         (cudaError_t)((__typeof__(&function))runtime_driver(#function, 0, &known_))(__VA_ARGS__);  \
     }))
 
-/* The same for the core's result, a negative errno. */
+/* Return the error for the core's result, a negative errno. */
 cudaError_t runtime_error(int error);
 
 /* Bring up the current device's context; *device is the device. */

@@ -66,7 +66,8 @@ static struct variable *find(const void *host)
     return variable && variable->memory ? variable : NULL;
 }
 
-/* Host code reads the pointer without a call, so the memory is there from now on. */
+/* Register a variable. Host code reads the pointer without a call, so the memory is there from now
+ * on. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device_address,
                               const char *device_name, int external, size_t size, int constant,
                               int global)

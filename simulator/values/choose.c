@@ -8,8 +8,6 @@
 #include "core/base/base.h"
 #include "say.h"
 
-enum { MANY = 1000 };
-
 /* A new row begins this much further on: so few rows, too, are spread over all loads. */
 static const double golden = 0.618033988749894848;
 
@@ -56,7 +54,7 @@ static bool read_loads(double *loads, size_t choices)
 /* Make loads that add up to `picks`, where nobody is chosen twice in a row: none is above 1. */
 static void level(double *loads, size_t choices, size_t picks)
 {
-    bool is_full[MANY] = {false};
+    bool is_full[SIM_MANY_CHOICES] = {false};
     size_t full = 0;
 
     for (bool more = true; more;) {
@@ -95,9 +93,9 @@ void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices)
 {
     static _Atomic uint64_t before;
     uint64_t first = atomic_fetch_add(&before, rows * picks) + sim_seed();
-    double loads[MANY];
+    double loads[SIM_MANY_CHOICES];
 
-    if (choices < MANY && picks <= choices && read_loads(loads, choices)) {
+    if (choices < SIM_MANY_CHOICES && picks <= choices && read_loads(loads, choices)) {
         level(loads, choices, picks);
         for (size_t row = 0; row < rows; row++)
             pick(chosen + row * picks, picks, loads, choices,
@@ -105,6 +103,7 @@ void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices)
         return;
     }
     for (size_t i = 0; i < rows * picks; i++)
-        chosen[i] = (int64_t)(choices < MANY ? (first + i) % choices
-                                             : choices / 4 + (first + i) % (choices / 2));
+        chosen[i] =
+            (int64_t)(choices < SIM_MANY_CHOICES ? (first + i) % choices
+                                                 : choices / 4 + (first + i) % (choices / 2));
 }

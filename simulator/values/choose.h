@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* So many are a vocabulary, or places in a sequence; fewer are experts. */
+enum { SIM_MANY_CHOICES = 1000 };
+
 #ifdef __cplusplus
 extern "C" {
 #endif

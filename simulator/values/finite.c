@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* The bits of the exponent, all set in infinities and in what is no number; 0: an integer. */
+/* Return the bits of the exponent, all set in infinities and in what is no number; 0: an integer.
+ */
 static uint64_t exponent_of(const void *tensor)
 {
     switch (sim_dtype(tensor)) {

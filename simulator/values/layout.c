@@ -31,7 +31,7 @@ static bool find_sizes(const uint64_t *words)
     return false;
 }
 
-/* std::optional<Device> has its flag behind, c10::optional in front. */
+/* Find the device. std::optional<Device> has its flag behind, c10::optional in front. */
 static bool find_device(const unsigned char *tensor)
 {
     size_t at = sim_layout.dtype + 2;
@@ -85,14 +85,15 @@ static bool is_text(const void *address, const char *text)
     return size <= sizeof(found) && peek(address, found, size) && !memcmp(found, text, size);
 }
 
-static bool in_library(const void *address, const char *name)
+bool sim_in_library(const void *address, const char *name)
 {
     Dl_info info;
 
     return address && dladdr(address, &info) && strstr(info.dli_fname, name);
 }
 
-/* A string of GCC 5 and later has its length behind the pointer, an older one is only a pointer. */
+/* Measure a name. A string of GCC 5 and later has its length behind the pointer, an older one is
+ * only a pointer. */
 static bool measure_name(void)
 {
     static const char name[] = "aten::add_";
@@ -109,7 +110,8 @@ static bool measure_name(void)
     return false;
 }
 
-/* The schema repeats the name; behind it are the vectors of arguments and of results. */
+/* Measure the schema, which repeats the name; behind it are the vectors of arguments and of
+ * results. */
 static bool measure_schema(const char *entry)
 {
     for (size_t at = sim_layout.name; at < sim_layout.name + 40; at += 8) {
@@ -126,7 +128,7 @@ static bool measure_schema(const char *entry)
     return false;
 }
 
-/* The table's slots 1 and 2 are the host's kernel and CUDA's. */
+/* Measure the table: its slots 1 and 2 are the host's kernel and CUDA's. */
 static bool measure_table(const char *entry)
 {
     for (size_t slot = 32; slot <= 64; slot += 8)
@@ -134,10 +136,10 @@ static bool measure_table(const char *entry)
             const char *host = entry + at + slot, *cuda = host + slot;
 
             if (sim_field(host, 0) && sim_field(cuda, 0) &&
-                in_library(sim_field(cuda, 16), "libtorch_cuda") &&
-                in_library(sim_field(cuda, 8), "libtorch_cuda") &&
-                in_library(sim_field(host, 16), "libtorch_cpu") &&
-                in_library(sim_field(host, 8), "libtorch_cpu")) {
+                sim_in_library(sim_field(cuda, 16), "libtorch_cuda") &&
+                sim_in_library(sim_field(cuda, 8), "libtorch_cuda") &&
+                sim_in_library(sim_field(host, 16), "libtorch_cpu") &&
+                sim_in_library(sim_field(host, 8), "libtorch_cpu")) {
                 sim_layout.table = at;
                 sim_layout.slot = slot;
                 return true;

@@ -17,7 +17,7 @@ const struct sim_listed *sim_first_operator(void)
     return sim_next_operator(sim_torch_operators());
 }
 
-const char *sim_operator_overload(const char *entry)
+static const char *operator_overload(const char *entry)
 {
     return (const char *)sim_field(entry, sim_layout.name / 2);
 }
@@ -26,7 +26,7 @@ const char *sim_find_operator(const char *name, const char *overload)
 {
     for (const struct sim_listed *node = sim_first_operator(); node; node = sim_next_operator(node))
         if (!strcmp(sim_operator_name(node->entry), name) &&
-            !strcmp(sim_operator_overload(node->entry), overload))
+            !strcmp(operator_overload(node->entry), overload))
             return node->entry;
     return NULL;
 }

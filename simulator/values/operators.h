@@ -11,7 +11,7 @@ struct sim_listed {
     char entry[];
 };
 
-/* NULL: there is none. */
+/* Return the first operator. NULL: there is none. */
 const struct sim_listed *sim_first_operator(void);
 const struct sim_listed *sim_next_operator(const struct sim_listed *node);
 /* Return the operator's entry, or NULL. */
@@ -20,7 +20,6 @@ static inline const char *sim_operator_name(const char *entry)
 {
     return (const char *)sim_field(entry, 0);
 }
-const char *sim_operator_overload(const char *entry);
 
 /* The table's slots: a kernel's functor, its boxed function, its unboxed one, that for symbolic
  * sizes. */

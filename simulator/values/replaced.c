@@ -58,7 +58,8 @@ static bool is_of_host(const void *function)
     return (uintptr_t)function >= host_library.start && (uintptr_t)function < host_library.end;
 }
 
-/* A kernel for every device calls operators that have one for CUDA; those are replaced. */
+/* Return whether a kernel is wanted. One for every device calls operators that have one for CUDA;
+ * those are replaced. */
 static bool is_wanted(const char *entry, const char *slot)
 {
     /* One of the two is there, the second where sizes may be symbolic. */
@@ -68,6 +69,14 @@ static bool is_wanted(const char *entry, const char *slot)
            sim_results(entry) <= 16 &&
            (sim_rules_of(entry) & SIM_EVERYWHERE || !is_of_host(unboxed)) &&
            !(sim_rules_of(entry) & SIM_LEFT_ALONE);
+}
+
+void sim_put_kernel(char *slot, sim_boxed *kernel)
+{
+    /* Without an unboxed function the dispatcher calls the boxed one. */
+    atomic_store_explicit((_Atomic(sim_boxed *) *)(slot + 8), kernel, memory_order_release);
+    atomic_store_explicit((_Atomic(void *) *)(slot + 24), NULL, memory_order_release);
+    atomic_store_explicit((_Atomic(void *) *)(slot + 16), NULL, memory_order_release);
 }
 
 static void replace(const char *entry, char *slot)
@@ -85,11 +94,7 @@ static void replace(const char *entry, char *slot)
         made->writes |= (uint64_t)sim_writes(entry, i) << i;
     used++;
     atomic_store_explicit(slot_of(entry), made, memory_order_release);
-    /* Without an unboxed function the dispatcher calls the boxed one. */
-    atomic_store_explicit((_Atomic(sim_boxed *) *)(slot + 8), sim_replacement,
-                          memory_order_release);
-    atomic_store_explicit((_Atomic(void *) *)(slot + 24), NULL, memory_order_release);
-    atomic_store_explicit((_Atomic(void *) *)(slot + 16), NULL, memory_order_release);
+    sim_put_kernel(slot, sim_replacement);
 }
 
 void sim_replace_kernels(void)
@@ -103,4 +108,5 @@ void sim_replace_kernels(void)
         if (sim_field(slot, 0) && !sim_find_replaced(node->entry) && is_wanted(node->entry, slot))
             replace(node->entry, slot);
     }
+    sim_replace_coalesce();
 }

@@ -7,6 +7,11 @@
 #include "choose.h"
 #include "core/memory/content.h"
 #include "core/memory/written.h"
+#include "small.h"
+
+/* A block of CUDA's seeks in a row of so many elements; in a longer one thrust does, which
+ * allocates by what it counts. */
+enum { ONE_BLOCK = 2048 };
 
 /* By the name without overload; a name that ends in '*' is a beginning. */
 static const struct {
@@ -29,9 +34,9 @@ static const struct {
     {"aten::_local_scalar_dense", SIM_READS | SIM_NOT_COMPUTED},
     {"aten::equal", SIM_DECIDES},
     {"aten::nonzero", SIM_COUNTS | SIM_FINDS},
-    {"aten::unique_dim", SIM_COUNTS},
+    {"aten::unique_dim", SIM_COUNTS | SIM_ALONG},
     {"aten::unique_consecutive", SIM_COUNTS},
-    {"aten::unique_dim_consecutive", SIM_COUNTS},
+    {"aten::unique_dim_consecutive", SIM_COUNTS | SIM_ALONG},
     {"aten::_unique", SIM_COUNTS},
     {"aten::_unique2", SIM_COUNTS},
     {"aten::copy_", SIM_EVERYWHERE | SIM_COPIES | SIM_CARRIES | SIM_OVERWRITES},
@@ -40,7 +45,7 @@ static const struct {
     {"aten::zero_", SIM_CLEARS | SIM_OVERWRITES},
     {"aten::arange", SIM_FILLS | SIM_OVERWRITES},
     {"aten::uniform_", SIM_RANDOM | SIM_OVERWRITES},
-    {"aten::normal_", SIM_RANDOM | SIM_OVERWRITES},
+    {"aten::normal_", SIM_RANDOM | SIM_DRAWS | SIM_OVERWRITES},
     {"aten::log_normal_", SIM_RANDOM | SIM_OVERWRITES},
     {"aten::exponential_", SIM_RANDOM | SIM_OVERWRITES},
     {"aten::cauchy_", SIM_RANDOM | SIM_OVERWRITES},
@@ -57,6 +62,7 @@ static const struct {
     {"aten::native_dropout", SIM_RANDOM},
     {"aten::rrelu_with_noise*", SIM_RANDOM},
     {"aten::multinomial", SIM_RANDOM | SIM_CHOOSES | SIM_OVERWRITES},
+    {"aten::mode", SIM_SEEKS | SIM_OVERWRITES},
     {"aten::argmax", SIM_CHOOSES | SIM_OVERWRITES},
     {"aten::argmin", SIM_CHOOSES | SIM_OVERWRITES},
     {"aten::max", SIM_CHOOSES | SIM_OVERWRITES},
@@ -78,6 +84,12 @@ static const struct {
     {"aten::isnan", SIM_COMPARES},
     {"aten::eq", SIM_COMPARES | SIM_OVERWRITES},
     {"aten::ne", SIM_COMPARES | SIM_OVERWRITES},
+    {"aten::lt", SIM_BOUNDS | SIM_OVERWRITES},
+    {"aten::gt", SIM_BOUNDS | SIM_OVERWRITES},
+    {"aten::all", SIM_HOLDS | SIM_OVERWRITES},
+    {"aten::any", SIM_JOINS | SIM_OVERWRITES},
+    {"aten::bitwise_or", SIM_JOINS | SIM_OVERWRITES},
+    {"aten::logical_or", SIM_JOINS | SIM_OVERWRITES},
 };
 
 static bool is_name(const char *name, const char *pattern)
@@ -107,6 +119,33 @@ static bool is_device(const struct sim_value *value)
 
 /* --- what is asked -------------------------------------------------------------------------- */
 
+/* Count the number of things among which an operator chooses: the size of its dimension. */
+static int64_t choices_of(const struct sim_replaced *operator, const struct sim_value * arguments)
+{
+    const char *name = sim_operator_name(operator->entry);
+    size_t at = strcmp(name, "aten::topk") ? 1 : 2, n;
+    int64_t dimension;
+
+    if (!is_device(&arguments[0]))
+        return 0;
+    n = sim_dimensions(arguments[0].object);
+    if (operator->results == 1 &&(!strcmp(name, "aten::max") || !strcmp(name, "aten::min")))
+        return 0; /* of all values, or of two tensors */
+    if (!strcmp(name, "aten::multinomial") || at >= operator->arguments)
+        dimension = -1;
+    else if (arguments[at].tag == SIM_TAG_NONE)
+        return sim_numel(arguments[0].object);
+    else if (arguments[at].tag == SIM_TAG_INT)
+        dimension = arguments[at].integer;
+    else
+        return 0;
+    if (!n)
+        return 1;
+    if (dimension < 0)
+        dimension += (int64_t)n;
+    return dimension >= 0 && dimension < (int64_t)n ? sim_sizes(arguments[0].object)[dimension] : 0;
+}
+
 enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
                                const struct sim_value * arguments, bool within)
 {
@@ -116,6 +155,8 @@ enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
         return SIM_ASKS_SIZE;
     if (operator->rules & SIM_DECIDES)
         return SIM_ASKS_CONDITION;
+    if (operator->rules & SIM_SEEKS)
+        return choices_of(operator, arguments) > ONE_BLOCK ? SIM_ASKS_SIZE : SIM_ASKS_NOTHING;
     if (operator->rules & SIM_READS)
         type = sim_dtype(arguments[0].object);
     else if (operator->rules & SIM_COPIES && !is_device(&arguments[0]) && is_device(&arguments[1]))
@@ -142,31 +183,75 @@ static bool is_same(const struct sim_value *a, const struct sim_value *b)
            sim_numel(a->object) == sim_numel(b->object);
 }
 
-/* The number of things among which an operator chooses: the size of its dimension. */
-static int64_t choices_of(const struct sim_replaced *operator, const struct sim_value * arguments)
+/* What this thread drew last, while nothing else wrote there. CUDA's generator makes no value that
+ * is seven deviations from the mean. */
+static _Thread_local struct {
+    const void *storage, *elements;
+    int64_t n;
+    double low, high;
+} drawn;
+
+static void note_drawn(const struct sim_replaced *operator, const struct sim_value * arguments)
+{
+    for (size_t i = 0; drawn.storage && i < operator->arguments; i++)
+        if (operator->writes>> i & 1 && is_device(&arguments[i]) &&
+            sim_storage(arguments[i].object) == drawn.storage)
+            drawn.storage = NULL;
+    if (!(operator->rules & SIM_DRAWS) || !is_device(&arguments[0]) ||
+        arguments[1].tag != SIM_TAG_DOUBLE || arguments[2].tag != SIM_TAG_DOUBLE)
+        return;
+    drawn.storage = sim_storage(arguments[0].object);
+    drawn.elements = sim_elements(arguments[0].object);
+    drawn.n = sim_numel(arguments[0].object);
+    drawn.low = arguments[1].real - 8 * arguments[2].real;
+    drawn.high = arguments[1].real + 8 * arguments[2].real;
+}
+
+/* Answer whether what was drawn is below a number, or above it, where that is so of all or none. */
+static void bound(const struct sim_replaced *operator, const struct sim_value * arguments,
+                  struct sim_rule_state *rule)
+{
+    bool below = !strcmp(sim_operator_name(operator->entry), "aten::lt");
+    bool is_integer = arguments[1].tag == SIM_TAG_INT;
+    double number = is_integer ? (double)arguments[1].integer : arguments[1].real;
+
+    if (!is_device(&arguments[0]) || !drawn.storage ||
+        (!is_integer && arguments[1].tag != SIM_TAG_DOUBLE) ||
+        sim_elements(arguments[0].object) != drawn.elements ||
+        sim_numel(arguments[0].object) != drawn.n)
+        return;
+    rule->settled = number < drawn.low || number > drawn.high;
+    rule->answer = below == (number > drawn.high);
+}
+
+/* Return whether a mask is known to be the same everywhere. What is known of more than the device
+ * copies are zeros. */
+static bool is_all(const struct sim_value *value, bool answer)
+{
+    size_t size = is_device(value) ? (size_t)sim_numel(value->object) : 0;
+    const char *elements = size ? sim_elements(value->object) : NULL;
+
+    return size && sim_dtype(value->object) == SIM_TYPE_BOOL && sim_span(value->object) == size &&
+           sim_known(sim_storage(value->object)) == SIM_KNOWN &&
+           (size > sim_copy_limit()
+                ? !answer
+                : *elements == answer && !memcmp(elements, elements + 1, size - 1));
+}
+
+/* Return whether all masks that an operator reads are so. */
+static bool are_all(const struct sim_replaced *operator, const struct sim_value * arguments,
+                    bool answer)
 {
     const char *name = sim_operator_name(operator->entry);
-    size_t at = strcmp(name, "aten::topk") ? 1 : 2, n;
-    int64_t dimension;
+    size_t masks = 0, needed = strcmp(name, "aten::any") && strcmp(name, "aten::all") ? 2 : 1;
 
-    if (!is_device(&arguments[0]))
-        return 0;
-    n = sim_dimensions(arguments[0].object);
-    if (operator->results == 1 &&(!strcmp(name, "aten::max") || !strcmp(name, "aten::min")))
-        return 0; /* of all values, or of two tensors */
-    if (!strcmp(name, "aten::multinomial") || at >= operator->arguments)
-        dimension = -1;
-    else if (arguments[at].tag == SIM_TAG_NONE)
-        return sim_numel(arguments[0].object);
-    else if (arguments[at].tag == SIM_TAG_INT)
-        dimension = arguments[at].integer;
-    else
-        return 0;
-    if (!n)
-        return 1;
-    if (dimension < 0)
-        dimension += (int64_t)n;
-    return dimension >= 0 && dimension < (int64_t)n ? sim_sizes(arguments[0].object)[dimension] : 0;
+    for (size_t i = 0; i < operator->arguments; i++)
+        if (arguments[i].tag == SIM_TAG_TENSOR && !(operator->writes>> i & 1)) {
+            if (!is_all(&arguments[i], answer))
+                return false;
+            masks++;
+        }
+    return masks == needed;
 }
 
 /* Return how many a row of the result has. */
@@ -194,10 +279,18 @@ int64_t sim_rule_finds(const void *tensor, struct sim_rule_state *rule)
     return rule->found;
 }
 
+int64_t sim_rule_along(const struct sim_replaced *operator, const struct sim_value * arguments)
+{
+    return operator->rules & SIM_ALONG ? arguments[1].integer : 0;
+}
+
 void sim_rule_before(const struct sim_replaced *operator, const struct sim_value * arguments,
                      struct sim_rule_state *rule)
 {
     *rule = (struct sim_rule_state){0};
+    note_drawn(operator, arguments);
+    if (operator->rules & SIM_BOUNDS)
+        bound(operator, arguments, rule);
     if (operator->rules & SIM_COMPARES) {
         bool infinite = operator->arguments> 1 && is_infinite(&arguments[1]);
         bool same = operator->arguments> 1 && is_same(&arguments[0], &arguments[1]);
@@ -207,10 +300,17 @@ void sim_rule_before(const struct sim_replaced *operator, const struct sim_value
         rule->answer = operator->arguments> 1 &&
                        same == !strcmp(sim_operator_name(operator->entry), "aten::eq");
     }
+    if (operator->rules & SIM_JOINS)
+        rule->settled = are_all(operator, arguments, false);
+    if (operator->rules & SIM_HOLDS) {
+        rule->settled = rule->answer = are_all(operator, arguments, true);
+        rule->holds = is_device(&arguments[0]) && !rule->settled &&
+                      sim_numel(arguments[0].object) > SIM_MANY_CHOICES; /* fewer: a loop's flags */
+    }
     if (operator->rules & SIM_COPIES && is_device(&arguments[0]) &&
         arguments[1].tag == SIM_TAG_TENSOR && arguments[1].object != sim_layout.undefined)
-        rule->content =
-            !is_device(&arguments[1]) || sim_known(sim_storage(arguments[1].object)) == SIM_KNOWN;
+        rule->content = !is_device(&arguments[1]) ||
+                        sim_is_settled(sim_known(sim_storage(arguments[1].object)));
     if (operator->rules & SIM_KEEPS && is_device(&arguments[0]))
         rule->kept = sim_known(sim_storage(arguments[0].object));
     rule->zero = operator->rules & SIM_CLEARS;
@@ -219,7 +319,8 @@ void sim_rule_before(const struct sim_replaced *operator, const struct sim_value
     rule->picks = picks_of(operator, arguments);
 }
 
-/* The last dimension of what topk and multinomial give is that of the choices of one row. */
+/* Choose. The last dimension of what topk and multinomial give is that of the choices of one row.
+ */
 static void choose(void *tensor, const struct sim_rule_state *rule)
 {
     size_t n = (size_t)sim_numel(tensor), picks = (size_t)rule->picks;
@@ -228,7 +329,8 @@ static void choose(void *tensor, const struct sim_rule_state *rule)
         return;
     sim_mark_written(sim_elements(tensor), n * 8);
     sim_choose((int64_t *)(void *)sim_elements(tensor), n / picks, picks, (size_t)rule->choices);
-    sim_know(sim_storage(tensor), SIM_KNOWN);
+    /* Experts are balanced; a place in a sequence may be any. */
+    sim_know(sim_storage(tensor), rule->choices < SIM_MANY_CHOICES ? SIM_KNOWN : SIM_CHOSEN);
 }
 
 /* Find elements that lie evenly among all. */
@@ -257,14 +359,25 @@ static void know_answer(void *tensor, bool answer)
 
     if (sim_element(tensor) != 1 || sim_span(tensor) != size || (answer && size > sim_copy_limit()))
         return;
-    if (answer) {
+    if (answer || size <= sim_size_limit()) { /* over what was there before */
         sim_mark_written(sim_elements(tensor), size);
-        memset(sim_elements(tensor), 1, size);
+        memset(sim_elements(tensor), answer, size);
     }
     sim_know(sim_storage(tensor), SIM_KNOWN);
 }
 
-/* Large copies and fills are made by the device itself, up to a size. */
+/* Let a check of values that are not known succeed. It stays unknown. */
+static void let_hold(void *tensor)
+{
+    size_t size = (size_t)sim_numel(tensor);
+
+    if (!size || sim_element(tensor) != 1 || sim_span(tensor) != size || size > sim_copy_limit())
+        return;
+    sim_mark_written(sim_elements(tensor), size);
+    memset(sim_elements(tensor), true, size);
+}
+
+/* Note known content. Large copies and fills are made by the device itself, up to a size. */
 static void know_content(void *tensor, bool zero)
 {
     size_t size = (size_t)sim_numel(tensor) * sim_element(tensor);
@@ -288,6 +401,8 @@ void sim_rule_after(const struct sim_replaced *operator, struct sim_value * resu
         find_some(results[0].object, rule);
     if (rule->settled && !known && is_device(&results[0]))
         know_answer(results[0].object, rule->answer);
+    if (rule->holds && !known && is_device(&results[0]))
+        let_hold(results[0].object);
     if (!known && operator->results && is_device(&results[0]) && (rule->content || rule->zero))
         know_content(results[0].object, rule->zero);
 }

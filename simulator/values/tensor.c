@@ -35,7 +35,7 @@ char *sim_elements(const void *tensor)
 
 /* --- references ---------------------------------------------------------------------------- */
 
-/* Older releases count in words of 64 bits, newer ones in halves of one. */
+/* Hold a tensor. Older releases count in words of 64 bits, newer ones in halves of one. */
 void sim_hold(void *object)
 {
     if (sim_layout.counts == 16)

@@ -34,6 +34,8 @@ struct {
     void (*set_threads)(int threads);
     bool (*observed)();
     void (*observe)(bool wanted);
+    Counted (*indices)(void *const *sparse);
+    Counted (*values)(void *const *sparse);
 } torch;
 
 template <class Function> bool look_up(void *library, Function &function, const char *name)
@@ -90,6 +92,25 @@ bool sim_torch_copy(void *to, void *from)
     } catch (...) {
         return false;
     }
+}
+
+bool sim_torch_of_sparse(void)
+{
+    void *library = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
+
+    return library &&
+           look_up(library, torch.indices, "_ZN2at4_ops8_indices4callERKNS_6TensorE") &&
+           look_up(library, torch.values, "_ZN2at4_ops7_values4callERKNS_6TensorE");
+}
+
+void *sim_torch_indices(void *tensor)
+{
+    return torch.indices(&tensor).object;
+}
+
+void *sim_torch_values(void *tensor)
+{
+    return torch.values(&tensor).object;
 }
 
 bool sim_torch_call(sim_boxed *kernel, void *functor, const struct sim_handle *handle,

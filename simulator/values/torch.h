@@ -122,7 +122,7 @@ static inline int sim_device_type(const void *tensor)
     return bytes[sim_layout.has_device] == 1 ? bytes[sim_layout.device] : -1;
 }
 
-/* The address of its storage's first byte; NULL: it has no storage. */
+/* Return the address of its storage's first byte; NULL: it has no storage. */
 static inline char *sim_storage(const void *tensor)
 {
     const void *storage = sim_field(tensor, sim_layout.storage);
@@ -141,7 +141,7 @@ static inline size_t sim_storage_size(const void *tensor)
 size_t sim_element(const void *tensor);
 /* Return the bytes from the first element to the last one's end. */
 size_t sim_span(const void *tensor);
-/* The address of its first element. */
+/* Return the address of its first element. */
 char *sim_elements(const void *tensor);
 
 /* --- lists --------------------------------------------------------------------------------- */
@@ -155,12 +155,17 @@ static inline struct sim_values *sim_list(const struct sim_value *value)
 
 /* Look PyTorch's functions up. false: this release lacks one. */
 bool sim_torch_functions(void);
-/* The dispatcher's list of operators. */
+/* Return the dispatcher's list of operators. */
 void *sim_torch_operators(void);
 /* Make a tensor of the host; NULL: no memory. The caller drops it. */
 void *sim_torch_tensor(const int64_t *sizes, const int64_t *strides, size_t n, unsigned dtype);
 /* Copy the elements of a host tensor to another one of the same shape. false: it cannot. */
 bool sim_torch_copy(void *to, void *from);
+/* Look the next two up, which only sparse tensors need. false: this release lacks one. */
+bool sim_torch_of_sparse(void);
+/* Return the indices, or the values, of a sparse tensor. The caller drops them. */
+void *sim_torch_indices(void *tensor);
+void *sim_torch_values(void *tensor);
 /* Call a kernel with room for `more` results. It consumes the arguments. false: it threw, and the
  * stack is empty. Free the stack by sim_torch_free. */
 bool sim_torch_call(sim_boxed *kernel, void *functor, const struct sim_handle *handle,
@@ -171,7 +176,7 @@ bool sim_torch_stack(struct sim_values *stack, size_t n);
 void sim_torch_free(struct sim_values *stack);
 /* Copy a list of tensors without its elements; room for them is there. NULL: no memory. */
 void *sim_torch_list(const struct sim_value *list);
-/* Our own generator of the host's random numbers, one reference more. */
+/* Return our own generator of the host's random numbers, one reference more. */
 void *sim_torch_generator(void);
 /* Let PyTorch's default generator of the host be ours, or its own again. */
 void sim_torch_swap_generator(void);
@@ -192,6 +197,9 @@ void sim_drop(void *object);
 bool sim_is_alone(const void *object);
 /* Drop what a value refers to. */
 void sim_drop_value(struct sim_value *value);
+
+/* Return whether a library of which the path has this name has the address. */
+bool sim_in_library(const void *address, const char *name);
 
 /* Measure the layout. false: this release is built differently. */
 bool sim_measure_layout(void);

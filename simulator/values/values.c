@@ -13,7 +13,7 @@
 #include "core/memory/written.h"
 #include "core/streams/capture.h"
 #include "core/values/known.h"
-#include "core/values/unknown.h"
+#include "core/values/values.h"
 #include "finite.h"
 #include "replaced.h"
 #include "rules.h"
@@ -33,9 +33,11 @@ struct run {
     } written[MOST_WRITTEN];
     size_t n_written;
     bool computes, known; /* known: its results depend on known values alone */
+    bool chosen;          /* and on such that were chosen */
     bool stays_finite;    /* its results are: no argument is infinite, and not all are known */
     bool expects;         /* its kernel copies a number that is answered */
     bool asks;            /* what it copies from the device is its own affair */
+    int64_t along;        /* the dimension whose size it counts */
 };
 
 static _Thread_local unsigned inside, quiet; /* operators under way; those that ask by themselves */
@@ -64,19 +66,26 @@ static bool covers_storage(const void *tensor)
     return sim_bytes(tensor) >= sim_storage_size(tensor);
 }
 
-/* Return whether the operator reads only known values there. */
-static bool is_known(const struct run *run, const void *tensor, bool written)
+static enum sim_known find_known(const void *tensor)
 {
     enum sim_known known;
 
     if (!sim_is_device(tensor) || !sim_numel(tensor))
-        return true;
+        return SIM_KNOWN;
     known = sim_known(sim_storage(tensor));
     if (known == SIM_FRESH && sim_elements(tensor) != sim_storage(tensor))
         known = sim_known(sim_elements(tensor)); /* NCCL wrote there */
+    return known;
+}
+
+/* Return whether the operator reads only known values there. */
+static bool is_known(const struct run *run, const void *tensor, bool written)
+{
+    enum sim_known known = find_known(tensor);
+
     if (written && run->operator->rules & SIM_OVERWRITES)
         return known != SIM_UNKNOWN || covers_storage(tensor);
-    return written ? known != SIM_UNKNOWN : known == SIM_KNOWN;
+    return written ? known != SIM_UNKNOWN : sim_is_settled(known);
 }
 
 /* Return whether this is a thread of autograd's: gradients steer nothing, so unknown ones are left
@@ -132,7 +141,7 @@ static void **spare_for(const void *tensor)
     return &spare[(hash ^ hash >> 6) % SPARE];
 }
 
-/* A tensor of the host over the same memory. NULL: no memory. */
+/* Make a tensor of the host over the same memory. NULL: no memory. */
 static void *over_same_memory(void *tensor)
 {
     void **place = spare_for(tensor), *made = *place;
@@ -182,6 +191,8 @@ static void *stand_in(struct run *run, void *tensor, bool written)
     if (written && (!sim_is_device(tensor) || run->n_written == MOST_WRITTEN))
         return NULL;
     run->known = run->known && is_known(run, tensor, written);
+    run->chosen = run->chosen || (!(written && run->operator->rules & SIM_OVERWRITES) &&
+                                  find_known(tensor) == SIM_CHOSEN);
     if (!run->known && in_backward())
         return NULL;
     if (sim_is_device(tensor) && !written)
@@ -314,7 +325,7 @@ static void settle(const struct run *run, void *device, void *host)
             sim_drop(seen);
         }
     }
-    sim_know(sim_storage(device), run->known ? SIM_KNOWN : SIM_UNKNOWN);
+    sim_know(sim_storage(device), !run->known ? SIM_UNKNOWN : run->chosen ? SIM_CHOSEN : SIM_KNOWN);
 }
 
 static void settle_value(const struct run *run, struct sim_value *device, struct sim_value *host)
@@ -377,6 +388,8 @@ static void end_run(struct run *run)
         sim_torch_free(&run->host);
     if (run->expects)
         sim_answer.expected = false;
+    if (run->operator->rules & SIM_SEEKS)
+        sim_answer.finds = false;
     inside--;
     quiet -= run->asks;
 }
@@ -385,23 +398,34 @@ static void end_run(struct run *run)
 static void expect_count(struct run *run)
 {
     const struct sim_value *first = run->host.begin;
+    int64_t at = run->along;
 
     if (!run->computes || first->tag != SIM_TAG_TENSOR || !sim_dimensions(first->object))
         return;
-    sim_answer.number = sim_sizes(first->object)[0];
+    at += at < 0 ? (int64_t)sim_dimensions(first->object) : 0;
+    sim_answer.number = sim_sizes(first->object)[at];
     sim_answer.expected = run->expects = true;
 }
 
-/* Say that a size or a condition is not known. */
-static void report(struct run *run, const struct sim_value *arguments)
+/* Return whether the program can go by the value. A text does not end by a chosen one. */
+static bool is_answer(enum sim_unknown what, enum sim_known known)
+{
+    return known == SIM_KNOWN || (known == SIM_CHOSEN && what == SIM_ASKS_CONDITION);
+}
+
+/* Say that a size or a condition is not known: its arguments are not, or they are too many to be
+ * counted. */
+static void report(const struct run *run, const struct sim_value *arguments)
 {
     enum sim_unknown what = sim_rule_asks(run->operator, arguments, inside > 1);
+    bool counted = !run->asks || run->computes;
 
     if (what == SIM_ASKS_NOTHING || quiet)
         return;
     for (size_t i = 0; i < run->operator->arguments; i++)
         if (arguments[i].tag == SIM_TAG_TENSOR && !(run->operator->writes>> i & 1) &&
-            !is_known(run, arguments[i].object, false)) {
+            !(is_answer(what, find_known(arguments[i].object)) &&
+              (counted || !sim_numel(arguments[i].object)))) {
             sim_unknown_value((int)what, sim_operator_name(run->operator->entry));
             return;
         }
@@ -417,12 +441,12 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
     struct sim_rule_state rule;
 
     inside++;
-    report(&run, arguments);
     run.asks = operator->rules &(SIM_COUNTS | SIM_DECIDES);
-    quiet += run.asks;
     sim_rule_before(operator, arguments, &rule);
     if (!(operator->rules & SIM_NOT_COMPUTED))
         prepare(&run, arguments);
+    report(&run, arguments);
+    quiet += run.asks;
     if (!run.computes)
         for (size_t i = 0; i < operator->arguments; i++)
             if (operator->writes>> i & 1)
@@ -433,9 +457,16 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
         sim_answer.expected = run.expects = true;
         run.computes = false;
     } else if (run.computes && operator->rules & SIM_COUNTS) {
+        run.along = sim_rule_along(operator, arguments);
         compute(&run, handle, keys);
         expect_count(&run);
+    } else if (operator->rules & SIM_COUNTS && !(operator->rules & SIM_FINDS) &&
+               sim_numel(arguments[0].object)) {
+        sim_answer.number = 1; /* of any values one at least differs from the others */
+        sim_answer.expected = run.expects = true;
     }
+    if (operator->rules & SIM_SEEKS)
+        sim_answer.finds = true;
     operator->boxed(functor, handle, keys, stack);
     if (run.expects)
         sim_answer.expected = false;

@@ -9,6 +9,7 @@ import json
 import os
 import runpy
 import sys
+import threading
 import time
 import weakref
 from bisect import bisect_left
@@ -32,7 +33,7 @@ kept = {}     # what modules have as plain attributes: storage -> Kept
 calls = {}    # of modules
 inputs = []  # weak references to what root modules were called with
 given = set()  # ids of tensors of objects, which a graph had saved
-outputs = {}  # what they gave back without a graph, and may be called with next: id -> reference
+outputs = {}  # what they gave back without a graph, and may be called with next: id -> reference, id of the module, line of then
 depth = 0    # of module calls
 hooks = 0    # of leaves, called so far
 looking = False
@@ -40,6 +41,8 @@ looking = False
 
 buckets = {}  # of DDP: address -> category, bytes
 used = set()  # ids of the leaves of some graph
+data = {}    # what was an input: storage -> Data
+states = {}  # what was in an optimizer's state: id -> reference. It may be taken out to be used a last time
 
 
 class NotNow(Exception):
@@ -57,9 +60,19 @@ def tensors_in(value, nesting=0):
             yield from tensors_in(item, nesting + 1)
 
 
-def was_output(tensor):
-    reference = outputs.get(id(tensor))
-    return reference is not None and reference() is tensor
+def was_output(tensor, of=None):
+    """Whether a root module gave it back, or this one."""
+    reference, module, _ = outputs.get(id(tensor), (None, None, None))
+    return reference is not None and reference() is tensor and of in (None, module)
+
+
+def was_made_for_this(tensor):
+    """Name what one module has given back, and another is called with, an input from its beginning on."""
+    line = outputs[id(tensor)][2]
+    truth = line["truth"] if line else {}
+    for place in [p for p in truth.get("activations", []) if is_on_device(tensor) and p[0] == tensor.untyped_storage().data_ptr()]:
+        truth["activations"].remove(place)
+        truth.setdefault("inputs", []).append(place)
 
 
 def parts(tensor):
@@ -156,18 +169,59 @@ class Kept:
         self.lasts |= self.calls() > self.first
 
 
+class Data:
+    """A storage that was an input, and the places where lines say so."""
+
+    def __init__(self, storage):
+        self.reference, self.places = StorageWeakRef(storage), []
+
+    def was_result(self):
+        """Name it an activation from its beginning on: a custom function's result, to be filled step by step."""
+        for truth, place in self.places:
+            truth["inputs"].remove(place)
+            truth.setdefault("activations", []).append(place)
+        self.places.clear()
+
+
+def storage_of(tensor):
+    """The number of a tensor's storage; 0: it has none to itself."""
+    return tensor.untyped_storage()._cdata if is_on_device(tensor) and tensor.layout == torch.strided else 0
+
+
+def note_data(truth, tensors, results):
+    """Note what the tensors' storages are: an input is one until it goes, even if only a graph still has it."""
+    for storage in [number for number, of in data.items() if of.reference.expired()]:
+        del data[storage]
+    of = {place[0]: place for place in truth.storages.get("inputs", ())}
+    for tensor in tensors:
+        number = storage_of(tensor)
+        place = number and of.get(tensor.untyped_storage().data_ptr())
+        if place:
+            data.setdefault(number, Data(tensor.untyped_storage())).places.append((truth.storages, place))
+    for tensor in results:
+        known = data.pop(storage_of(tensor), None)
+        if known:
+            known.was_result()
+
+
 def look(moment, roots, variables=(), gradients=()):
+    """Return the line that it makes, or None."""
     global looking
     seen[moment] = seen.get(moment, 0) + 1
     if seen[moment] > MOST or looking:
-        return
-    looking = True
+        return None
+    looking, collects, now = True, gc.isenabled(), time.monotonic_ns()
+    gc.disable()  # what the program left to the collector stays live until it would have gone
     try:
         truth, tables = find_truth(list(roots), list(variables), list(gradients))
     finally:
         looking = False
-    lines.append(({"moment": moment, "time_ns": time.monotonic_ns(), "truth": truth.storages,
-                   "rest": list(truth.rest)}, tables))
+        if collects:
+            gc.enable()
+        gc.collect(0)  # of what looking made
+    line = {"moment": moment, "time_ns": now, "truth": truth.storages, "rest": list(truth.rest)}
+    lines.append((line, tables))
+    return line
 
 
 def write():
@@ -268,23 +322,28 @@ def find_truth(roots, more_variables, gradients):
     modules = [o for o in objects if issubclass(type(o), torch.nn.Module)]
     optimizers = [o for o in objects if issubclass(type(o), torch.optim.Optimizer)]
     caches = [o for o in objects if type(o) is functools._lru_cache_wrapper and o.__module__ == "__main__"]
-    parameters = [p for m in modules for p in m._parameters.values() if p is not None]
+    # What a graph makes, a module may have among its parameters for a call (higher, functional_call).
+    parameters = [p for m in modules for p in m._parameters.values() if p is not None and p.is_leaf]
     wrappers = Wrappers(objects, parameters)
     token_caches = [o for o in objects if keeps_tokens(o)]
+    all_parameters = [o for o in objects if issubclass(type(o), torch.nn.Parameter)]
     # What is detached of one of these, is no input.
-    results = {o.untyped_storage().data_ptr() for o in objects if issubclass(type(o), torch.Tensor) and is_result(o)}
+    all_results = [o for o in objects if issubclass(type(o), torch.Tensor) and is_result(o)]
+    results = {t.untyped_storage().data_ptr() for t in all_results}
     del objects
     stepped = [p for o in optimizers for group in o.param_groups for p in group["params"]]
     stepped += [p for o in optimizers for p in o.state if isinstance(p, torch.Tensor)]
     stepped += wrappers.find_masters()
     stepped = list({id(p): p for p in stepped}.values())
+    for category, tensors in sys.modules["__main__"].__dict__.get("truth", {}).items():  # what a program says of itself
+        truth.claim(category, tensors)
     truth.claim("parameters", parameters)
     truth.claim("parameters", wrappers.find_parameters())
     truth.claim("buffers", (b for m in modules for b in m._buffers.values()))
     # A sparse gradient has the input for its indices.
     truth.claim("inputs", (t for t in (ref() for ref in inputs) if t is not None), results)
     truth.claim("kv_cache", (t for o in token_caches for t in tensors_in(vars(o)) if not is_result(t)))
-    truth.claim("gradients", (p.grad for p in parameters + stepped))
+    truth.claim("gradients", (p.grad for p in parameters + stepped + all_parameters if p.is_leaf))
     truth.claim("gradients", wrappers.find_gradients())
     truth.claim("gradients", gradients)
     # What an optimizer works on in place of modules' parameters: copies of these, one for each, flat ones, or a
@@ -294,10 +353,13 @@ def find_truth(roots, more_variables, gradients):
     others = [p for p in stepped if id(p) not in members]
     truth.claim("optimizer_state", (p for p in others if shapes and id(p) not in used))
     truth.claim("parameters", stepped)
-    truth.claim("optimizer_state", (t for o in optimizers for t in tensors_in(dict(o.state))))
+    truth.claim("parameters", all_parameters)  # also of modules that are gone
+    states.update((id(t), weakref.ref(t)) for o in optimizers for t in tensors_in(dict(o.state)))
+    truth.claim("optimizer_state", (t for t in (ref() for ref in states.values()) if t is not None))
     variables = [value for values in program_locals() for value in values] + more_variables
     # Of an optimizer without a class, or an average of the parameters.
-    truth.claim("parameters" if optimizers else "optimizer_state", shadows(variables, shapes))
+    truth.claim("parameters" if optimizers else "optimizer_state",
+                (t for t in shadows(variables, shapes) if not is_result(t)))
     live = active_blocks() if buckets else ()
     for address, (category, size) in buckets.items():
         truth.claim_place(category, address, size if address in live else 0)
@@ -309,9 +371,12 @@ def find_truth(roots, more_variables, gradients):
     given.update(map(id, of_objects))
     truth.claim("inputs", (t for t in mine + of_objects if t.grad_fn is None and not was_output(t) and
                            is_data(t)), results)
+    truth.claim("inputs", (t for t in saved if storage_of(t) in data), results)
+    note_data(truth, mine + of_objects + saved + [t for t in (ref() for ref in inputs) if t is not None], all_results)
     truth.claim("activations", roots)
     truth.claim("activations", (t for t in mine if is_result(t)))
     truth.claim("activations", saved)
+    truth.claim("activations", all_results)
     truth.rest = find_rest(truth.claimed | {address for address, _, _ in tables})
     return truth, tables
 
@@ -339,16 +404,18 @@ def watch_modules():
         depth += 1
         calls[id(module)] = calls.get(id(module), 0) + 1
         if depth == 1 and not looking:
-            given = (t for t in tensors_in([list(arguments), dict(keywords)])
-                     if t.grad_fn is None and not was_output(t))
+            given = [t for t in tensors_in([list(arguments), dict(keywords)])
+                     if t.grad_fn is None and not was_output(t, id(module) if torch.is_grad_enabled() else None)]
+            for tensor in filter(was_output, given):
+                was_made_for_this(tensor)
             inputs[:] = [ref for ref in inputs if ref() is not None] + list(map(weakref.ref, given))
 
     def after(module, arguments, keywords, output):
         global depth
         depth -= 1
         if depth == 0 and not torch.is_grad_enabled():
-            outputs.update((id(t), weakref.ref(t)) for t in tensors_in([output]))
-            look("forward", tensors_in([output]))
+            line = look("call", tensors_in([output]))
+            outputs.update((id(t), (weakref.ref(t), id(module), line)) for t in tensors_in([output]))
 
     torch.nn.modules.module.register_module_forward_pre_hook(
         lambda module, arguments: before(module, arguments, {}))
@@ -389,12 +456,12 @@ def watch_hooks():
         def register(self, hook):
             def call(given):
                 global hooks
-                if self.is_cuda and self.is_leaf:
+                if self.is_cuda:
                     hooks += 1
                     if hooks % EACH_HOOK == 1:
                         look("hook", [], gradients=[given])
                 return hook(given)
-            return plain(self, call)
+            return plain(self, call if self.is_leaf else hook)  # a graph that holds its own tensor would never go
         return register
 
     for name in ("register_hook", "register_post_accumulate_grad_hook"):
@@ -411,6 +478,14 @@ def watch_backward():
         look("backward", roots)
 
     torch.autograd.backward = backward
+    plain_grad = torch.autograd.grad
+
+    def grad(outputs, *arguments, **keywords):
+        if threading.current_thread() is threading.main_thread():  # else in a backward, with its variables
+            look("grad", tensors_in([outputs]))
+        return plain_grad(outputs, *arguments, **keywords)
+
+    torch.autograd.grad = grad
     hooks = torch.autograd.graph.saved_tensors_hooks
     plain_init = hooks.__init__
 
@@ -437,6 +512,7 @@ def main():
     sys.argv = sys.argv[2:]
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
     left = runpy.run_path(sys.argv[0], run_name="__main__")
+    globals().update({"truth": left.get("truth", {})})
     look("end", [], left.values())
     write()
     del allocator

@@ -35,6 +35,7 @@ PROGRAMS = {
     "context-saved-8-mib": (OWN / "contexts.py", ["saved", "8519680"], []),
     "assigned": (OWN / "assigned.py", [], []),
     "kept": (OWN / "kept.py", [], []),
+    "own-calls": (OWN / "own_calls.py", [], []),
 }
 # More of these kinds, which the suite does not wait for: accuracy.py --all runs them, too.
 MORE = {
@@ -151,6 +152,15 @@ MORE = {
         "compiled": ["accelerate", "transformers"], "segmentation": ["segmentation_models_pytorch"], "clip": ["open_clip"],
         "gaussian": ["gpytorch"], "metric": ["pytorch_metric_learning"], "reward": ["trl", "datasets", "transformers"],
         "augmented": ["kornia"]}.items()},
+    **{f"more-{name}": (OWN / "more_trainers.py", [name], [module]) for name, module in {
+        "lion": "lion_pytorch", "muon": "muon", "flow": "zuko", "codebook": "vector_quantize_pytorch", "lookahead": "pytorch_optimizer",
+        "soap": "pytorch_optimizer", "sharpness": "pytorch_optimizer", "prodigy": "prodigyopt", "mini": "adam_mini", "lomo": "lomo_optim",
+        "private": "opacus", "inference": "pyro", "rotary": "x_transformers", "spikes": "snntorch", "closure": "skorch", "engine": "ignite",
+        "shards": "fairscale", "tasks": "higher", "paths": "torchdiffeq", "noises": "torchsde",
+        "spheres": "geoopt", "free": "schedulefree", "masks": "pytorch_tabnet", "lora": "peft", "ia3": "peft", "prompt": "peft"}.items()},
+    **{f"by-hand-{way}": (OWN / "by_hand.py", [way], []) for way in (
+        "dict", "lazy", "flat", "hooks", "lamb", "factors", "matrices", "muon", "bytes", "lists")},
+    "loaded": (OWN / "loaded.py", [], ["transformers"]),
     "sharpness": (OWN / "sharpness.py", [], []),
 }
 # PyTorch without its own allocator, whose blocks CUDA's are then, and with one that maps pieces.
@@ -175,6 +185,6 @@ VARIANTS = {
 # others make something else. Without, they count in what has to be right over all programs only.
 NEED_LABELS = {"kept", "quantized", "quantized-state", "state-offload", "flat-main", "flat-both", "replay",
                "tables-constructed-infer", "tables-given-infer", "public-deepspeed", "public-megatron",
-               "fsdp1-micro-8-full", "fsdp2-micro-8-full", "gan", "gan-plugged", "generate", "kv-cache"}
-# What is known to be below: an observer's view of what is kept for the next call, and work before the model is called.
-KNOWN = {"public-augmented": 0.97, "public-gaussian": 0.92}
+               "fsdp1-micro-8-full", "fsdp2-micro-8-full", "gan", "gan-plugged", "generate", "kv-cache",
+               "own-calls", "loaded", "public-augmented", "public-gaussian", "more-private", "more-inference", "more-spikes",
+               "more-shards", "more-tasks", "more-paths", "more-spheres", "by-hand-flat"}

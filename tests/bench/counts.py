@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""counts.py [--write] SHIM PROGRAMS LIBRARIES: what an event costs, in numbers that do not depend on the machine. Each number stands in
-counts.csv, and one that grows is a failure: who lets it grow edits the table, and says why. PROGRAMS: the folder of the loops;
-LIBRARIES: the path of what they are linked with; --write makes the table anew.
+"""counts.py [--write] [--step MARKS] SHIM PROGRAMS LIBRARIES: what an event costs, in numbers that do not depend on the machine. Each
+number stands in counts.csv, and one that grows is a failure: who lets it grow edits the table, and says why. PROGRAMS: the folder of
+the loops; LIBRARIES: the path of what they are linked with; --step: only the rows of a PyTorch training step, in which MARKS says
+where to count; --write makes these rows anew.
 
-instructions    an event costs the program's own thread, by two runs of different lengths under callgrind
-locked          instructions with a lock prefix, exchanges with memory and fences, in the functions that take part in every event
+instructions    an event costs the program's own thread, by two runs of different lengths under callgrind; or a training step, those
+                of libmemtap.so in all threads of the program but memtap's own
+locked          instructions with a lock prefix, exchanges with memory and fences, in the functions that take part in every event, or in
+                every step
 code lines,
 data lines      of 64 bytes that a pair of an allocation and a free touches: each has to come back into a cache that the
                 program has filled with its own
 written bytes   that the loader maps writable for libmemtap.so in each process
 
-Another compiler gives other numbers: then the test is skipped."""
+Another compiler or another PyTorch gives other numbers: then the test is skipped."""
 
 import argparse
 import csv
@@ -24,6 +27,9 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
+import harness
+
 TABLE = Path(__file__).with_name("counts.csv")
 MAY_VARY = 1.03
 MAY_MOVE = 1.15  # lines: where the linker puts a function depends on all others
@@ -32,18 +38,23 @@ LOOPS = {  # stacks, program, arguments before the number, numbers of two runs, 
     "driver, native stack": ("native", "driver-loop", [], (10000, 40000), 1),
     "runtime, native stack": ("native", "native-loop", [], (10000, 40000), 1),
 }
+STEP = Path(__file__).with_name("counted_step.py")
+STEPS = 4
+KINDS_OF_STEPS = {"python": ["--stacks", "python"], "both": ["--stacks", "both"], "light": ["--light"]}
+OFTEN = 1000  # instructions a step: of functions that run in each
 PAIRS = 1009  # whose lines are looked at: nothing else runs so often
 LINE = 64
+# Addresses decide which places of a cache two stacks share.
+FIXED = ["setarch", "-R"] if subprocess.run(["setarch", "-R", "true"], stderr=subprocess.DEVNULL).returncode == 0 else []
+VALGRIND = ["valgrind", "-q", "--fair-sched=yes"]
 LOCKED = re.compile(r"\t(lock |mfence|xchg .*\()")
 
 
 def run(options, folder, loop, number, *valgrind):
     stacks, program, words, _, _ = LOOPS[loop]
-    # Addresses decide which places of a cache two stacks share.
-    fixed = ["setarch", "-R"] if subprocess.run(["setarch", "-R", "true"], stderr=subprocess.DEVNULL).returncode == 0 else []
     environment = {**os.environ, "LD_PRELOAD": options.shim, "LD_LIBRARY_PATH": options.libraries, "MEMTAP_QUIET": "1",
                    "MEMTAP_OUTPUT": f"{folder}/{program}-{number}.mtap", "MEMTAP_STACKS": stacks}
-    subprocess.run([*fixed, "valgrind", "-q", "--fair-sched=yes", *valgrind, f"{options.programs}/{program}", *words, str(number)],
+    subprocess.run([*FIXED, *VALGRIND, *valgrind, f"{options.programs}/{program}", *words, str(number)],
                    env=environment, check=True, timeout=120, stdout=subprocess.DEVNULL)
 
 
@@ -61,8 +72,8 @@ def total(profile):
     return int(re.search(r"^totals: (\d+)", profile, re.MULTILINE).group(1))
 
 
-def functions_of_every_event(profile, events):
-    """The functions of libmemtap.so that take at least an instruction an event."""
+def costs(profile):
+    """The instructions that each function of libmemtap.so took itself."""
     names, cost, current, is_call, is_ours = {}, {}, None, False, False
     objects = {}
     for line in profile.splitlines():
@@ -82,7 +93,12 @@ def functions_of_every_event(profile, events):
             if not is_call and current and current[1]:
                 cost[current[0]] = cost.get(current[0], 0) + int(line.split()[1])
             is_call = False
-    return {name.split("'")[0] for name, instructions in cost.items() if instructions >= events}
+    return cost
+
+
+def functions_of_every_event(profile, events):
+    """The functions of libmemtap.so that take at least an instruction an event."""
+    return {name.split("'")[0] for name, instructions in costs(profile).items() if instructions >= events}
 
 
 def locked_in(shim, functions):
@@ -123,7 +139,29 @@ def written_bytes(shim):
     return sum(int(words[5], 16) for words in map(str.split, said.splitlines()) if words[:1] == ["LOAD"] and "W" in "".join(words[6:-1]))
 
 
+def costs_of_a_step(options, folder, kind):
+    """What the functions take in each thread that records: memtap's own ones never do."""
+    out = Path(folder, f"step-{kind}")
+    harness.must_run([*harness.recorded(f"{out}.mtap", "-q", *KINDS_OF_STEPS[kind]), *FIXED, *VALGRIND, "--tool=callgrind",
+                      "--instr-atstart=no", "--separate-threads=yes", f"--callgrind-out-file={out}", harness.PYTHON, STEP, options.step,
+                      STEPS], timeout=500)
+    of_threads = [costs(path.read_text()) for path in Path(folder).glob(f"{out.name}-*")]
+    return [cost for cost in of_threads if any("reportMemoryUsageToProfiler" in name for name in cost)]
+
+
+def measure_step(options):
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in KINDS_OF_STEPS:
+            of_threads = costs_of_a_step(options, folder, kind)
+            often = {name.split("'")[0] for cost in of_threads for name, instructions in cost.items() if instructions >= OFTEN * STEPS}
+            yield f"training step, {kind}", "instructions", round(sum(sum(cost.values()) for cost in of_threads) / STEPS)
+            yield f"training step, {kind}", "locked", locked_in(options.shim, often)
+
+
 def measure(options):
+    if options.step:
+        yield from measure_step(options)
+        return
     with tempfile.TemporaryDirectory() as folder:
         for loop, (_, _, _, (few, many), events) in LOOPS.items():
             profiles = [profile_of(options, folder, loop, number) for number in (few, many)]
@@ -134,26 +172,40 @@ def measure(options):
     yield "libmemtap.so", "written bytes", written_bytes(options.shim)
 
 
+def made_by(options):
+    """The compiler, and the PyTorch whose step is counted."""
+    compiler = re.search(r"GCC: \(.*?\) (\d+)", Path(options.shim).read_bytes().decode("latin-1"))
+    words = [f"gcc {compiler.group(1)}" if compiler else "another compiler"]
+    if options.step:
+        harness.need_torch()
+        words.append("PyTorch " + harness.must_run([harness.PYTHON, "-c", "from importlib.metadata import version; print(version('torch'))"]).stdout.strip().split("+")[0])
+    return ", ".join(words)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--step")
     for name in ("shim", "programs", "libraries"):
         parser.add_argument(name)
     options = parser.parse_args()
-    compiler = re.search(r"GCC: \(.*?\) (\d+)", Path(options.shim).read_bytes().decode("latin-1"))
-    compiler = f"gcc {compiler.group(1)}" if compiler else "another compiler"
     if not shutil.which("valgrind"):
         print("counts.py: valgrind is missing")
         return 77
-    if options.write:
-        with TABLE.open("w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(
-                [("of", "what", "number", "compiler"), *((*row, compiler) for row in measure(options))])
-        return 0
+    compiler = made_by(options)
     with TABLE.open(newline="") as file:
-        table = {(row["of"], row["what"]): row for row in csv.DictReader(file)}
+        rows = list(csv.DictReader(file))
+    table = {(row["of"], row["what"]): row for row in rows if row["of"].startswith("training step") == bool(options.step)}
+    if options.write:
+        others = [row for row in rows if (row["of"], row["what"]) not in table]
+        rows = [dict(zip(rows[0], (*row, compiler))) for row in measure(options)]
+        with TABLE.open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(sorted(others + rows, key=lambda row: row["of"].startswith("training step")))
+        return 0
     if any(row["compiler"] != compiler for row in table.values()):
-        print(f"counts.csv was measured with another compiler than {compiler}")
+        print(f"counts.csv was measured with another compiler, or PyTorch, than {compiler}")
         return 77
     grown = 0
     measured = {(of, what): number for of, what, number in measure(options)}

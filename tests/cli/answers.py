@@ -14,10 +14,12 @@ import sys
 
 import arrow
 import memtap
+import memtap.mcp as mcp
 from memtap.report import size_text
 
 LABELS = r"parameters|buffers|gradients|optimizer state|activations|inputs|temporaries|workspace|communication|other|kv cache"
-JOB = "training", "keeping", "layers", "mixed", "idle"  # what its ranks recorded
+JOB = {"training": 1, "keeping": 5, "layers": 1, "mixed": 9, "idle": 1}  # what its ranks recorded: for how many each stands in "kinds"
+JOBS = "job", "kinds"
 UNKNOWN = "unknown"
 
 
@@ -131,15 +133,16 @@ class Outputs:
 
     least_sure = staticmethod(least_sure)
 
-    def __init__(self, command, make_ranks, ask_page):
-        self.command, self.ask_page, self.made = command, ask_page, {}
+    def __init__(self, command, make_ranks, to_fit, ask_page):
+        self.command, self.to_fit, self.ask_page, self.made = command, to_fit, ask_page, {}
         lines = []
-        for rank, of in enumerate(JOB):
-            infos = f"rank={rank}", f"world_size={len(JOB)}", f"host=node{rank}", "command=python train.py"
-            lines.append("\t".join([f"{of}.mtap", f"job/{rank}.mtap", *infos]))
-        pathlib.Path("job").mkdir()
+        for job in JOBS:
+            pathlib.Path(job).mkdir()
+            for rank, (of, alike) in enumerate(JOB.items()):
+                infos = f"rank={rank}", f"world_size={len(JOB)}", f"host=node{rank}", f"command=python {job}.py"
+                alike = [f"env.CUDASIM_STANDS_FOR={alike}"] if job == "kinds" else []
+                lines.append("\t".join([f"{of}.mtap", f"{job}/{rank}.mtap", *infos, *alike]))
         subprocess.run([make_ranks], input="\n".join(lines) + "\n", text=True, check=True)
-        self.ranks = [f"job/{rank}.mtap" for rank in range(len(JOB))]
 
     @once
     def run(self, *arguments, codes=(0,), **more):
@@ -226,43 +229,47 @@ class Outputs:
 
     # --- ranks
 
-    def job(self):
-        return self.json("report", "-f", "json", *self.ranks)
+    @staticmethod
+    def ranks(job):
+        return [f"{job}/{rank}.mtap" for rank in range(len(JOB))]
 
-    def job_text(self):
-        return self.run("report", *self.ranks).stdout
+    def job(self, name):
+        return self.json("report", "-f", "json", *self.ranks(name))
 
-    @once
-    def job_table(self):
-        return arrow.rows(memtap.open(self.ranks).ranks())
-
-    def job_diff(self):
-        return self.json("diff", "-f", "json", "job", "job")
-
-    def job_metrics(self):
-        return {int(pathlib.Path(labels["trace"]).stem): int(value) for name, labels, value in self.samples(*self.ranks)
-                if name == "memtap_peak_allocated_bytes"}
+    def job_text(self, name):
+        return self.run("report", *self.ranks(name)).stdout
 
     @once
-    def fleet_output(self, form):
+    def job_table(self, name):
+        return arrow.rows(memtap.open(self.ranks(name)).ranks())
+
+    def job_diff(self, name):
+        return self.json("diff", "-f", "json", name, name)
+
+    def job_metrics(self, name):
+        return {int(pathlib.Path(labels["trace"]).stem): int(value) for one, labels, value in self.samples(*self.ranks(name))
+                if one == "memtap_peak_allocated_bytes"}
+
+    @once
+    def fleet_output(self, form, name):
         python = os.environ.get("MEMTAP_TEST_PYTHON", sys.executable)
         if subprocess.run([python, "-c", "import duckdb, pyarrow"], capture_output=True).returncode:
             raise Absent
         path = f"{os.path.dirname(python)}:{os.environ['PATH']}"
-        return self.run("fleet", "--format", form, "job", PATH=path).stdout
+        return self.run("fleet", "--format", form, name, PATH=path).stdout
 
-    def fleet(self):
-        return json.loads(self.fleet_output("json"))
+    def fleet(self, name):
+        return json.loads(self.fleet_output("json", name))
 
-    def fleet_text(self):
-        return " ".join(self.fleet_output("text").split())
+    def fleet_text(self, name):
+        return " ".join(self.fleet_output("text", name).split())
 
     # --- a history
 
     @once
     def history(self, name):
         """The number of a run."""
-        paths = self.ranks if name == "job" else [self.path(name)]
+        paths = self.ranks(name) if name in JOBS else [self.path(name)]
         said = self.run("history", "add", "--db", "runs.db", "--commit", name, "--branch", "", *paths).stdout
         return first(r"run (\d+)", said)
 
@@ -292,6 +299,59 @@ class Outputs:
     def trend_text(self):
         return self.run("history", "trend", *self.nights_db()).stdout
 
+    @once
+    def nightly(self):
+        """Two nights of a program, the second of 50 MiB more: what memtap says of it, its document, and the traces."""
+        night = ["nightly", "--quiet", "--simulate", "t4", "--format", "json", "--folder", "nightly", "--", self.to_fit]
+        self.run(*night, "100")
+        done = self.run(*night, "150", codes=(1,))
+        old, now = (str(next(pathlib.Path("nightly", kind).rglob("*.mtap"))) for kind in ("good", "bad"))
+        return done.stderr, json.loads(done.stdout), old, now
+
+    def nightly_limit(self):
+        return next(one for one in self.nightly()[1]["limits"] if one["limit"] == "peak")
+
+    def nightly_device(self):
+        old, now = self.nightly()[2:]
+        return self.diff(old, now)["devices"][0]
+
+    def nightly_trend(self):
+        self.nightly()
+        return self.json("history", "trend", "-f", "json", "--db", "nightly/memory.db")["series"][0]["bytes"]
+
+    def trend_of_one(self, name):
+        """The bars of a history of one run."""
+        self.run("history", "add", "--db", f"only-{name}.db", "--commit", "", "--branch", "", self.path(name))
+        return self.run("history", "trend", "--db", f"only-{name}.db").stdout
+
+    # --- the package's other ways
+
+    def plan(self, name):
+        return self.json("plan", "-f", "json", self.path(name))["recorded"]
+
+    def assistant(self, name):
+        os.environ["MEMTAP"] = self.command
+        return mcp.report(self.path(name))["devices"][0]
+
+    @once
+    def datasets(self):
+        """The tables of a dataset of all traces that are asked of it."""
+        python = os.environ.get("MEMTAP_TEST_PYTHON", sys.executable)
+        if subprocess.run([python, "-c", "import pyarrow"], capture_output=True).returncode:
+            raise Absent
+        path = f"{os.path.dirname(python)}:{os.environ['PATH']}"
+        pathlib.Path("to-export").mkdir()
+        for trace in pathlib.Path().glob("*.mtap"):
+            (pathlib.Path("to-export") / trace.name).symlink_to(trace.resolve())
+        self.run("export", "-f", "parquet", "-o", "dataset", "to-export", PATH=path)
+        script = """
+import json, pyarrow.dataset as ds
+print(json.dumps({table: ds.dataset(f"dataset/{table}", format="parquet").to_table().to_pylist() for table in ("runs", "sites", "blocks")}))"""
+        return json.loads(subprocess.run([python, "-c", script], capture_output=True, text=True, check=True).stdout)
+
+    def parquet(self, name, table):
+        return [row for row in self.datasets()[table] if row["device"] == 0 and pathlib.PurePath(row["trace"]).name == f"{name}.mtap"]
+
     # --- the page
 
     def page(self, name):
@@ -303,8 +363,8 @@ class Outputs:
     def page_diff_text(self, old, now):
         return self.ask_page()[f"{self.path(old)} {self.path(now)}"]["text"]
 
-    def job_page(self):
-        return self.ask_page()["job"]
+    def job_page(self, name):
+        return self.ask_page()[name]
 
 
 def ask(questions, outputs):

@@ -142,6 +142,19 @@ static void second_rank(struct mt_builder *builder)
     mt_scenario_rank(builder, 1);
 }
 
+/* As a server names its workers. */
+static void first_worker(struct mt_builder *builder)
+{
+    mt_build_info(builder, "title=VLLM::Worker_TP0");
+    mt_scenario_rank(builder, 0);
+}
+
+static void second_worker(struct mt_builder *builder)
+{
+    mt_build_info(builder, "title=VLLM::Worker_TP1");
+    mt_scenario_rank(builder, 1);
+}
+
 /* A block of PyTorch's, in a segment that CUDA gives for it or one that is there. */
 static uint64_t planned_alloc(struct mt_builder *builder, uint64_t address, uint64_t requested,
                               uint64_t size, uint64_t allocated, uint64_t reserved)
@@ -219,6 +232,7 @@ int main(int argc, char **argv)
     unsigned nights = argc > 1 ? (unsigned)atoi(argv[1]) : 10;
     mkdir("nights", 0777);
     mkdir("vast", 0777);
+    mkdir("workers", 0777);
     for (unsigned night = 1; night <= nights; night++)
         write_night(night);
     static const struct {
@@ -249,6 +263,8 @@ int main(int argc, char **argv)
                   {"vast/new.mtap", vast},
                   {"rank0.mtap", first_rank},
                   {"rank1.mtap", second_rank},
+                  {"workers/0.mtap", first_worker},
+                  {"workers/1.mtap", second_worker},
                   {"killed.mtap", killed}};
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
         struct mt_builder *builder = mt_builder_create();

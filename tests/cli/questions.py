@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forty questions, each asked of every output that can answer it: a row is a question with its askers, and all must say the same.
+"""Forty-three questions, each asked of every output that can answer it: a row is a question with its askers, and all must say the same.
 An asker takes the outputs (answers.py) and a trace's name, and returns the answer; Shown is one that a text rounds."""
 
 import json
@@ -9,7 +9,7 @@ from answers import Shown, after, first, leaf, line_of, most, sums, table_rows
 
 TRAINING, NATIVE = ("training", "keeping", "layers", "mixed"), ("phases", "native")
 OOMS = "fragmented", "oom-at-once", "planned", "oom-backward"
-JOB, CHANGE, NIGHTS, STEP = ("job",), ("training keeping",), ("nights",), ("06 07",)
+JOB, CHANGE, NIGHTS, STEP = ("job", "kinds"), ("training keeping",), ("nights",), ("06 07",)
 
 PHASES = {"start-up": "outside", "optimizer step": "optimizer"}  # the page's words
 
@@ -114,6 +114,10 @@ PEAK = {
     "table of ranks": lambda o, t: o.table(t, "ranks")[0]["peak"],
     "table of categories": lambda o, t: sum(row["bytes"] for row in o.table(t, "categories")),
     "check": lambda o, t: o.limits(t)["peak"]["value"],
+    "assistant": lambda o, t: o.assistant(t)["peak"]["allocated"],
+    "parquet": lambda o, t: o.parquet(t, "runs")[0]["peak"],
+    "parquet's lines": lambda o, t: sum(row["bytes"] for row in o.parquet(t, "sites")),
+    "parquet's blocks": lambda o, t: sum(row["size"] for row in o.parquet(t, "blocks")),
     "page's report": lambda o, t: o.page(t)["report"]["peak"]["allocated"],
     "page's table": lambda o, t: sum(row["bytes"] for row in o.page(t)["devices"][0]["rows"]),
     "page's modules": lambda o, t: o.page(t)["devices"][0]["modules"]["bytes"],
@@ -129,6 +133,7 @@ CATEGORIES = {
     "diff": lambda o, t: {name: one["new"] for name, one in o.diff(t, t)["devices"][0]["categories"].items() if one["new"]},
     "table of categories": lambda o, t: {row["category"]: row["bytes"] for row in o.table(t, "categories") if row["bytes"]},
     "check": lambda o, t: {name[9:]: one["value"] for name, one in o.limits(t).items() if name.startswith("category.") and one["value"]},
+    "parquet": lambda o, t: sums((row["category"], row["bytes"]) for row in o.parquet(t, "sites")),
     "page": lambda o, t: sums((o.page(t)["categories"][row["category"]], row["bytes"]) for row in o.page(t)["devices"][0]["rows"]),
 }
 HISTORY_LINES = {
@@ -154,13 +159,13 @@ MOST_IN_PHASE = {
     "check": lambda o, t: {name[6:]: one["value"] for name, one in o.limits(t).items() if name.startswith("phase.") and one["value"]},
 }
 PEAKS = {
-    "report": lambda o, t: {one["rank"]: one["report"]["peak"]["allocated"] for one in o.job()["ranks"] if one["report"]["peak"]},
-    "report's text": lambda o, t: {int(rank): Shown(size) for rank, size in re.findall(r"^ +(\d+)  node\d+ +\d+ +(\S+ \w+)  ", o.job_text(), re.M)},
-    "table of ranks": lambda o, t: {row["rank"]: row["peak"] for row in o.job_table() if row["peak"]},
+    "report": lambda o, t: {one["rank"]: one["report"]["peak"]["allocated"] for one in o.job(t)["ranks"] if one["report"]["peak"]},
+    "report's text": lambda o, t: {int(rank): Shown(size) for rank, size in re.findall(r"^ +(\d+)  (?:node)?\d+ +\d+ +(\S+ \w+)  ", o.job_text(t), re.M)},
+    "table of ranks": lambda o, t: {row["rank"]: row["peak"] for row in o.job_table(t) if row["peak"]},
     "history": lambda o, t: {one["rank"]: one["allocated"] for one in o.shown(t)["devices"]},
-    "diff": lambda o, t: {one["rank"]: one["allocated"]["new"] for one in o.job_diff()["devices"] if one["allocated"]["new"]},
-    "metrics": lambda o, t: o.job_metrics(),
-    "page": lambda o, t: {one["rank"]: one["allocated"] for one in o.job_page()["ranks"] if one["allocated"]},
+    "diff": lambda o, t: {one["rank"]: one["allocated"]["new"] for one in o.job_diff(t)["devices"] if one["allocated"]["new"]},
+    "metrics": lambda o, t: o.job_metrics(t),
+    "page": lambda o, t: {one["rank"]: one["allocated"] for one in o.job_page(t)["ranks"] if one["allocated"]},
 }
 CHANGED = {
     "diff": lambda o, t: diff_device(o, t)["allocated"]["change"],
@@ -211,6 +216,11 @@ QUESTIONS = [
         "check": lambda o, t: o.limits(t)["reserved"]["value"],
         "page": lambda o, t: o.page(t)["devices"][0]["reserved"],
     }),
+    ("size", "What does a replay begin with?", ("training", "keeping", "layers", "planned"), {
+        "plan": lambda o, t: (o.plan(t)["peak_allocated"], o.plan(t)["peak_reserved"]),
+        "report": lambda o, t: (o.device(t)["peak"]["allocated"], o.table(t, "ranks")[0]["most_reserved"]),
+        "history": lambda o, t: (o.shown(t)["peak"], o.shown(t)["reserved"]),
+    }),
     ("size", "How many blocks are live there?", TRAINING + NATIVE, {
         "blocks": lambda o, t: len(o.blocks(t)["blocks"]),
         "csv": lambda o, t: len(o.csv(t)),
@@ -232,12 +242,14 @@ QUESTIONS = [
         "page's difference": lambda o, t: {name: sure for name, sure in o.page_diff(t, t)["devices"][0]["certainty"].items() if sure != "certain"},
         "history": lambda o, t: {row["category"]: row["certainty"] for row in o.shown(t)["certainty"] if row["certainty"] != "certain"},
         "history's text": lambda o, t: marked(o.shown_text(t).split("call site")[0], r"[\d.]+ \w+$"),
+        "trend's text": lambda o, t: marked(o.trend_of_one(t), r"\S+ +[\d.]+ \w+$"),
     }),
     # line
     ("line", "Which line and operator has how much?", (*TRAINING, "native"), {
         "report": report_lines,
         "csv": lambda o, t: lines(o.csv(t), "operator"),
         "package": lambda o, t: lines(o.table(t, "blocks", "peak"), "operator"),
+        "parquet": lambda o, t: sums(((row["category"], line_of(row), row["operator"]), row["bytes"]) for row in o.parquet(t, "sites")),
         **HISTORY_LINES,
     }),
     ("line", "Which line has how much, with all its operators?", (*TRAINING, "native"), {
@@ -259,6 +271,7 @@ QUESTIONS = [
         "csv": lambda o, t: o.least_sure(o.csv(t)),
         "package": lambda o, t: o.least_sure(o.table(t, "blocks", "peak")),
         "history": lambda o, t: o.least_sure(o.shown(t)["sites"]),
+        "parquet": lambda o, t: o.least_sure(o.parquet(t, "sites")),
     }),
     ("line", "Which lines leave blocks behind, and how many bytes?", ("training", "blamed", "keeping"), {
         "report": lambda o, t: [(site["category"], leaf(site["line"]), site["bytes"]) for site in o.device(t)["growth"]["sites"]],
@@ -344,31 +357,31 @@ QUESTIONS = [
     # rank
     ("rank", "How high is each rank's peak?", JOB, PEAKS),
     ("rank", "Which rank is highest?", JOB, {
-        "report": lambda o, t: o.job()["ranks"][o.job()["highest"]]["rank"],
-        "table of ranks": lambda o, t: max(o.job_table(), key=lambda row: row["peak"] or 0)["rank"],
-        "page": lambda o, t: o.job_page()["highest"],
-        "fleet": lambda o, t: o.fleet()["nights"][0]["most_rank"],
-        "fleet's text": lambda o, t: int(first(r"of rank (\d+);", o.fleet_text())),
+        "report": lambda o, t: o.job(t)["ranks"][o.job(t)["highest"]]["rank"],
+        "table of ranks": lambda o, t: max(o.job_table(t), key=lambda row: row["peak"] or 0)["rank"],
+        "page": lambda o, t: o.job_page(t)["highest"],
+        "fleet": lambda o, t: o.fleet(t)["nights"][0]["most_rank"],
+        "fleet's text": lambda o, t: int(first(r"of rank (\d+);", o.fleet_text(t))),
     }),
     ("rank", "How much has the median rank?", JOB, {
-        "report": lambda o, t: o.job()["imbalance"]["median"],
-        "report's text": lambda o, t: Shown(first(r"median rank's (\S+ \w+)", o.job_text())),
-        "page": lambda o, t: o.job_page()["median"],
-        "page's text": lambda o, t: Shown(first(r"median rank's (\S+ \w+)", o.job_page()["text"])),
-        "fleet": lambda o, t: o.fleet()["nights"][0]["median"],
-        "fleet's text": lambda o, t: Shown(first(r"the median is (\S+ \w+)\.", o.fleet_text())),
+        "report": lambda o, t: o.job(t)["imbalance"]["median"],
+        "report's text": lambda o, t: Shown(first(r"median rank's (?:peak, )?(\S+ \w+)", o.job_text(t))),
+        "page": lambda o, t: o.job_page(t)["median"],
+        "page's text": lambda o, t: Shown(first(r"median rank's (?:peak, )?(\S+ \w+)", o.job_page(t)["text"])),
+        "fleet": lambda o, t: o.fleet(t)["nights"][0]["median"],
+        "fleet's text": lambda o, t: Shown(first(r"the median is (\S+ \w+)\.", o.fleet_text(t))),
     }),
     ("rank", "How far is the highest above it?", JOB, {
-        "report": lambda o, t: o.job()["imbalance"]["above"],
-        "report's text": lambda o, t: Shown(first(r"highest peak is (\S+ \w+) above", o.job_text())),
-        "page": lambda o, t: o.job_page()["above"],
-        "fleet": lambda o, t: o.fleet()["nights"][0]["most"] - o.fleet()["nights"][0]["median"],
+        "report": lambda o, t: o.job(t)["imbalance"]["above"],
+        "report's text": lambda o, t: Shown(first(r"highest peak is (\S+ \w+) above|No rank is above", o.job_text(t)) or "0 B"),
+        "page": lambda o, t: o.job_page(t)["above"],
+        "fleet": lambda o, t: o.fleet(t)["nights"][0]["most"] - o.fleet(t)["nights"][0]["median"],
     }),
     ("rank", "How many ranks are compared?", JOB, {
-        "report": lambda o, t: sum(one["report"]["peak"] is not None for one in o.job()["ranks"]),
-        "page": lambda o, t: sum(one["allocated"] > 0 for one in o.job_page()["ranks"]),
-        "table of ranks": lambda o, t: len({row["rank"] for row in o.job_table() if row["peak"]}),
-        "fleet": lambda o, t: o.fleet()["nights"][0]["ranks"],
+        "report": lambda o, t: sum(one.get("stands_for", 1) for one in o.job(t)["ranks"] if one["report"]["peak"]),
+        "page": lambda o, t: sum(one["alike"] for one in o.job_page(t)["ranks"] if one["allocated"]),
+        "table of ranks": lambda o, t: sum({row["rank"]: row["stands_for"] or 1 for row in o.job_table(t) if row["peak"]}.values()),
+        "fleet": lambda o, t: o.fleet(t)["nights"][0]["ranks"],
     }),
     # night
     ("night", "How high was each night?", NIGHTS, {
@@ -401,6 +414,19 @@ QUESTIONS = [
         "GitLab": lambda o, t: o.check(*pair(t), "gitlab").stdout.strip() == "[]",
         "text": lambda o, t: "broken" not in o.check(*pair(t), "text").stdout,
     }),
+    ("night", "How high is the night that grew?", ("nightly",), {
+        "nightly": lambda o, t: o.nightly_limit()["value"],
+        "its history": lambda o, t: o.nightly_trend()[-1],
+        "report": lambda o, t: o.device(o.nightly()[3])["peak"]["allocated"],
+        "text": lambda o, t: Shown(first(r"peak allocated +\S+ \w+ +(\S+ \w+)", o.nightly()[0])),
+        "text's history": lambda o, t: Shown(first(r"\n  peak {6,}\S+ +(\S+ \w+)\n", o.nightly()[0])),
+    }),
+    ("night", "By how much did it grow?", ("nightly",), {
+        "nightly": lambda o, t: o.nightly_limit()["value"] - o.nightly_limit()["baseline"],
+        "its history": lambda o, t: o.nightly_trend()[-1] - o.nightly_trend()[-2],
+        "diff": lambda o, t: o.nightly_device()["allocated"]["change"],
+        "text": lambda o, t: Shown(first(r"\npeak ([+-]\S+ \w+)", o.nightly()[0])),
+    }),
     # advice
     ("advice", "How much was requested when memory ran out?", OOMS, {
         "oom": lambda o, t: o.oom(t)["requested"],
@@ -423,9 +449,9 @@ QUESTIONS = [
         "metrics": lambda o, t: o.metric(t, "memtap_out_of_memory_total"),
         "page": lambda o, t: len(o.page(t)["ooms"]),
     }),
-    ("advice", "What is to be done first?", ("planned",), {
+    ("advice", "What is to be done first?", ("planned", "fragmented"), {
         "oom": lambda o, t: o.oom(t)["suggestions"][0]["set"],
-        "oom's first lines": lambda o, t: first(r"\nDo: .*?(?:CONF=)?(\w+:\w+)[ \n]", o.text("oom", t)),
+        "oom's first lines": lambda o, t: first(r"\n(?:Do|Try): .*?(?:CONF=)?(\w+:\w+)[ \n]", o.text("oom", t)),
         "oom's table": lambda o, t: first(r"Would the request be served then\?\n.*?=(\w+:\w+)", o.text("oom", t)),
     }),
     ("advice", "How did the run end?", ("fragmented", "planned", "oom-backward", "training", "killed"), {

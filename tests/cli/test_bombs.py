@@ -153,6 +153,20 @@ def check_memory(folder):
         faults.append(f"diff names.mtap modules.mtap: {done.returncode}: {done.stderr}")
 
 
+def check_night(folder):
+    """A night is read within the limits, too."""
+    copy = ["sh", "-c", 'cp names.mtap "$MEMTAP_OUTPUT"']
+    done = subprocess.run(
+        [memtap, "--most-memory", "64 MiB", "nightly", "--folder", "nights", "--", *copy],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 1 or "--most-memory" not in done.stderr:
+        faults.append(f"nightly with names.mtap: {done.returncode}: {done.stderr}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([make_bombs], cwd=folder, check=True)
@@ -161,6 +175,7 @@ def main():
             check_events(folder)
         if {"names.mtap", "modules.mtap"} <= set(bombs):
             check_memory(folder)
+            check_night(folder)
         with ThreadPoolExecutor(2) as pool:
             jobs = [
                 (bomb, command, pool.submit(run, folder, bomb, command))

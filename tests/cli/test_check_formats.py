@@ -17,6 +17,9 @@ import xml.etree.ElementTree as xml
 from html.parser import HTMLParser
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from checks import check, finish
+
 other = os.environ.pop("MEMTAP_TEST_READERS", None)
 if other:
     os.execv(other, [other, *sys.argv])
@@ -40,13 +43,6 @@ extra = "1 GiB"
 reason = "100 % sure, ::a <b>"
 until = 2020-01-31
 """
-faults = []
-
-
-def check(good, what):
-    if not good:
-        faults.append(what)
-    return good
 
 
 def write(folder):
@@ -233,8 +229,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         found = write(Path(folder))
         globals()[reader](Path(folder), found)
-    print(*faults, sep="\n")
-    sys.exit(bool(faults))
+    finish()
 
 
 main()

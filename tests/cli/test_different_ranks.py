@@ -4,22 +4,19 @@ rank, which says for how many it stands; a rank that fails is named; nothing is 
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import check, finish
 
 MEMTAP, PROGRAM = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
 WORK = tempfile.TemporaryDirectory(prefix="memtap-test-")
 HERE = pathlib.Path(WORK.name)
 GROUPS = '[ -z "$CUDASIM_GROUPS" ] || printf "0 8 4\\n0 1 8\\n" >>"$CUDASIM_GROUPS"; '  # as PyTorch's would be noted
-failures = 0
-
-
-def check(good, what):
-    global failures
-    if not good:
-        failures += 1
-        print(f"FAILED: {what}")
+T4 = 15095 - 104 - 1  # MiB that a program may take, in pages of 2
 
 
 def memtap(*words):
@@ -67,16 +64,59 @@ def test_out_of_memory():
 def test_command_line():
     for words, wanted in ((("run", "--rank", "all-different", "true"), "of how many? Give --world-size too"),
                           (("simulate", "--world-size", "8", "--rank", "all", "true"), "--rank all: not a number from 0 to 7"),
-                          (("fit", "-s", "t4", "--world-size", "8", "--rank", "all-different", "true"),
-                           "--rank all-different: not a number")):
+                          (("fit", "-s", "t4", "--rank", "all-different", "true"),
+                           "--rank all-different: of how many? Give --world-size too")):
         done = memtap(*words)
         check(done.returncode == 2 and wanted in done.stderr, f"{words}: {done.stderr}")
 
 
+def fit(script, *words, code=0):
+    done = memtap("fit", "-q", "-f", "json", *words, "--rank", "all-different", "--", "sh", "-c", GROUPS + script)
+    check(done.returncode == code, f"exit code {done.returncode} of {words}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def test_fit():
+    """All kinds have to fit: the border is that of the third stage of four, which takes 1,800 MiB more."""
+    result = fit(f"exec {PROGRAM} $(({{size}} + 600 * (RANK / 8 * 7 % 4)))", "-s", "t4", "--vary", "size=1..20000",
+                 "--world-size", 32)
+    card = result["cards"][0]
+    check(card["fits"] == {"size": T4 - 1800} and card["fails"] == {"size": T4 - 1799}, f"{card}")
+    trials = [run for run in result["runs"] if " --rank " in run["command"] and "," not in run["command"].split(" --rank ")[1].split()[0]]
+    check(len(trials) == 11, f"{len(trials)} ranks to see which differ")
+    proof = next(run for run in result["runs"] if run["card"] and run["values"] == card["fits"])
+    check(" --world-size 32 --rank 8,16,24,0 -- " in proof["command"], proof["command"])
+
+
+def test_guide():
+    """The commands of docs/guides/will-my-cluster-job-fit.md do what it says, with a program that needs no PyTorch."""
+    guide = (pathlib.Path(__file__).parents[2] / "docs/guides/will-my-cluster-job-fit.md").read_text(encoding="utf-8")
+    commands = re.findall(r"(?m)^    (memtap (?:.*\\\n)*.*)$", guide)
+    check([command.split()[1] for command in commands] == ["run", "report", "fit"], f"{commands}")
+    folder = HERE / "guide"
+    (folder / "bin").mkdir(parents=True)
+    program = folder / "bin" / "train"
+    program.write_text(f"#!/bin/sh\n{GROUPS}\nexec {PROGRAM} $((40000 + 30000 * (RANK < 8)))\n", encoding="utf-8")
+    program.chmod(0o755)
+    path = f"{program.parent}:{pathlib.Path(MEMTAP).parent}:{os.environ['PATH']}"
+    said = ""
+    for command in commands:
+        command = command.replace("python train.py", "train").replace("train.py", "train")
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, cwd=folder, timeout=240,
+                              env={**os.environ, "PATH": path, "TMPDIR": WORK.name, "LC_ALL": "C.UTF-8"})
+        check(done.returncode == 0, f"{command}: {done.returncode}: {done.stderr}")
+        said += done.stdout
+    for line in ("2 processes, run alone, for 512 ranks of 512", "Nearest to full: h100, tp=1, pp=1, dp=64 with "):
+        check(line in said, f"{line!r} is in {said}")
+    check((folder / "layouts.svg").exists(), "the picture")
+
+
 test_kinds()
+test_fit()
+test_guide()
 test_failing_rank()
 test_out_of_memory()
 test_command_line()
 LEFT = [path.name for path in HERE.iterdir() if path.name.startswith("memtap-")]
 check(not LEFT, f"nothing is left: {LEFT}")
-sys.exit(failures > 0)
+finish()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_equal_answers.py MAKE_TRACES MAKE_RANKS MEMTAP PACKAGE PAGE_TOOLS ANALYZER: one question has one answer. What is live at a
+"""test_equal_answers.py MAKE_TRACES MAKE_RANKS TO-FIT MEMTAP PACKAGE PAGE_TOOLS ANALYZER: one question has one answer. What is live at a
 moment of a dozen traces, by byte, line, category, module and count: as every command, export, the Python package (so the reader
-library) and the page's analyzer say it. Then the forty questions of questions.py. ANALYZER "": without the page."""
+library) and the page's analyzer say it. Then the questions of questions.py. ANALYZER "": without the page."""
 
 import collections
 import csv
@@ -22,8 +22,8 @@ for folder in (here.parent / "support", here.parent / "python", here.parents[1] 
 sys.dont_write_bytecode = True
 import wire  # noqa: E402
 
-make_traces, make_ranks, command, package, page_tools = map(os.path.abspath, sys.argv[1:6])
-analyzer = os.path.abspath(sys.argv[6]) if sys.argv[6] else None
+make_traces, make_ranks, to_fit, command, package, page_tools = map(os.path.abspath, sys.argv[1:7])
+analyzer = os.path.abspath(sys.argv[7]) if sys.argv[7] else None
 os.environ["MEMTAP"] = command
 sys.path.insert(0, package)
 import answers  # noqa: E402
@@ -298,9 +298,9 @@ def ask_page():
     import fetch
 
     node = str(fetch.node(pathlib.Path(page_tools)))
-    traces = {trace for _, _, of, _ in questions.QUESTIONS for trace in of} - {"job", "nights"}
+    traces = {trace for _, _, of, _ in questions.QUESTIONS for trace in of} - {*answers.JOBS, "nights", "nightly"}
     asked = {*TRACES, *(trace for trace in traces if " " not in trace)}
-    asked = {f"{name}.mtap" for name in asked} | {"job"}
+    asked = {f"{name}.mtap" for name in asked} | {*answers.JOBS}
     asked |= {f"{name}.mtap {name}.mtap" for name in questions.TRAINING}
     asked |= {" ".join(map(outputs.path, pair.split())) for pair in {*traces, "idle layers"} if " " in pair}
     done = subprocess.run(
@@ -416,7 +416,7 @@ with tempfile.TemporaryDirectory() as folder:
         check_diff(f"{name}.mtap", list(csv.DictReader(io.StringIO(run("blocks", "-f", "csv", f"{name}.mtap")))))
     for name in "training", "native", "rank1":
         check_every_table(f"{name}.mtap")
-    outputs = answers.Outputs(command, make_ranks, ask_page)
+    outputs = answers.Outputs(command, make_ranks, to_fit, ask_page)
     if analyzer:
         check_page([ask_page()[f"{name}.mtap"] for name in TRACES])
     check_ranks()

@@ -15,21 +15,16 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 import wire
+from checks import check, finish
 
 make_traces, memtap = (os.path.abspath(path) for path in sys.argv[1:3])
-faults = []
 TRACES = ["training", "mixed", "layers", "phases", "oom", "fragmented", "hostile", "c-program", "native", "unknown"]
-
-
-def check(holds, what):
-    if not holds:
-        faults.append(what)
 
 
 def export(trace, *options):
     done = subprocess.run([memtap, "export", *options, trace], capture_output=True, check=False)
     if done.returncode:
-        faults.append(f"{trace} {options}: {done.stderr.decode()}")
+        check(False, f"{trace} {options}: {done.stderr.decode()}")
     return done.stdout
 
 
@@ -104,7 +99,8 @@ def see_memory_viz(trace, _):
         check(done.returncode == 2 and "no memory of PyTorch's" in done.stderr and not done.stdout, f"{trace}: {done}")
         return
     snapshot = pickle.loads(export(trace, "-f", "memory_viz"))
-    faults.extend(f"{trace}: {fault}" for fault in list(history_faults(snapshot))[:3])
+    for fault in list(history_faults(snapshot))[:3]:
+        check(False, f"{trace}: {fault}")
     for entry in (entry for entries in snapshot["device_traces"] for entry in entries):
         forward = entry.get("forward_frames", [])
         check(all(text.startswith('  File "') and text.endswith("\n") for text in forward), f"{trace}: {forward}")
@@ -125,7 +121,8 @@ def see_memory_viz(trace, _):
 
 def see_perfetto(trace, _):
     picture = wire.Perfetto(export(trace, "-f", "perfetto"))
-    faults.extend(f"{trace}: {fault}" for fault in picture.faults()[:3])
+    for fault in picture.faults()[:3]:
+        check(False, f"{trace}: {fault}")
     at_end, last = live(trace, "end"), picture.last()
     shown = [value for name, value in last.items() if name.endswith("/ allocated")]
     check(sum(shown) == sum(at_end.values()), f"{trace}: perfetto ends with {shown}, blocks with {at_end}")
@@ -182,5 +179,4 @@ with tempfile.TemporaryDirectory() as folder:
     see_files()
     see_terminal()
     os.chdir("/")
-print(len(TRACES), "traces", *faults, sep="\n")
-sys.exit(bool(faults))
+finish()

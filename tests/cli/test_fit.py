@@ -11,18 +11,13 @@ import tempfile
 import time
 import xml.etree.ElementTree
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import check, finish
+
 MEMTAP, PROGRAM = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
 WORK = tempfile.TemporaryDirectory(prefix="memtap-test-")
 HERE = pathlib.Path(WORK.name)
-failures = 0
 T4, H100 = 15095 - 104 - 1, 81090 - 516  # MiB that a program may take, in pages of 2
-
-
-def check(good, what):
-    global failures
-    if not good:
-        failures += 1
-        print(f"FAILED: {what}")
 
 
 def command(*words):
@@ -44,15 +39,16 @@ def found(*words, code=0):
 
 
 def running():
-    """Processes of the program that are there."""
+    """Processes of the program that are there; another test's run elsewhere."""
     mine = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            words = path.read_bytes().split(b"\0")
+            words = (path / "cmdline").read_bytes().split(b"\0")
+            place = (path / "cwd").readlink()
         except OSError:
             continue
-        if words[0] == PROGRAM.encode():
-            mine.append(int(path.parent.name))
+        if words[0] == PROGRAM.encode() and place == HERE.resolve():
+            mine.append(int(path.name))
     return mine
 
 
@@ -107,6 +103,45 @@ def test_lines():
     check([line["verdict"] for line in lines[1::2]] == ["not known"] * 2, f"{lines}")
 
 
+def layouts(memory, *words, code=0):
+    """The rows of one card: memory is a shell's sum of MiB."""
+    result = found("-j", 1, "-s", "h100", *words, "sh", "-c", f"exec {PROGRAM} $(({memory}))", code=code)
+    return result, {tuple(run["values"].values()): run for run in result["runs"]}, result["cards"][0]
+
+
+def test_layouts():
+    """Layouts with another number of ranks are left out; those that do not fit rule out smaller ones."""
+    result, _, card = layouts("640000 / {tp} / {pp}", "--vary", "tp=1..4", "--vary", "pp=1,2,4", "--vary", "dp=1..16",
+                              "--world-size", "{tp}*{pp}*{dp}=16")
+    check([(run["values"]["tp"], run["values"]["pp"], run["values"]["dp"]) for run in result["runs"] if run["card"]] ==
+          [(tp, pp, 16 // tp // pp) for tp in (1, 2, 4) for pp in (1, 2, 4)], f"only 16 ranks: {result['runs']}")
+    check(card["fullest"] == {"tp": 2, "pp": 4, "dp": 2} and card["fits"] == card["fullest"], f"{card}")
+    result, runs, card = layouts("400000 / {tp} / {dp}", "--vary", "tp=1..4", "--vary", "dp=1..8", "--world-size", "{tp}*{dp}")
+    ruled = {tuple(line["ruled_out_by"].values()) if line["ruled_out_by"] else None for line in card["frontier"]}
+    check(ruled == {None, (1, 4), (2, 2)} and (1, 1) not in runs and (1, 2) not in runs and (2, 1) not in runs, f"{card}")
+    check([line["verdict"] for line in card["frontier"]] == [*2 * ["ruled out"], "never", "always", "ruled out", "never"] +
+          2 * ["always"] + ["never"] + 3 * ["always"], f"{card}")
+    text = fit("-q", "-s", "h100", "--vary", "tp=1..4", "--vary", "dp=1..8", "--world-size", "{tp}*{dp}", "--picture",
+               "layouts.svg", "sh", "-c", f"exec {PROGRAM} $((400000 / {{tp}} / {{dp}}))").stdout
+    for line in ("h100  79.19 GiB  1   2   ruled out ", "Nearest to full: h100, tp=1, dp=8 with 49.33 GiB (62.3 %).",
+                 "So these were ruled out, not run: "):
+        check(line in text, f"{line!r} is in {text}")
+    drawn = xml.etree.ElementTree.parse(HERE / "layouts.svg").getroot()
+    titles = [title.text for title in drawn.iter("{http://www.w3.org/2000/svg}title")]
+    check(titles.count("h100, tp=1, dp=2: ruled out") == 1 and "h100, tp=1, dp=4: does not fit" in titles, f"{titles}")
+    (HERE / "layouts.svg").unlink()
+
+
+def test_layouts_that_rise():
+    """What takes more with more ranks rules nothing out, nor does what turns out to do so later."""
+    _, _, card = layouts("({dp} == 1 ? 70000 : 90000) / {tp}", "--vary", "tp=1,2", "--vary", "dp=1,2", "--world-size", "{tp}*{dp}")
+    check([line["verdict"] for line in card["frontier"]] == ["always", "never", "always", "always"], f"{card}")
+    _, runs, card = layouts("{of} == 0 ? 20000 / {dp} : {of} == 1 ? 70000 + 20000 * ({dp} - 1) : 20000 * {dp}", "--vary", "of=0,1,2",
+                            "--vary", "dp=1,2", "--world-size", "{dp}")
+    check(list(runs)[-1] == (1, 1) and runs[1, 1]["ended"] == "fits", f"what was ruled out is run at last: {list(runs)}")
+    check([line["ruled_out_by"] for line in card["frontier"]] == 6 * [None], f"{card}")
+
+
 def test_wide_table():
     """Where the values of variables have no room in the table, they stand above its rows."""
     words = ["-q", "-s", "t4,h100", "--vary", "size=1..3", "--vary", "TO_FIT_MORE=0,1", "--vary", "how=,even"]
@@ -157,6 +192,13 @@ def test_caught():
     check(card["fits"] == {"size": 14000} and card["fails"] == {"size": 16000}, f"{card}")
 
 
+def test_a_server_without_room():
+    """Its cache takes what is left in each run: whether a request fits is what the server says."""
+    for values, fits in ("size=500,3000", 500), ("size=1..4096", 1509):
+        card = found("-s", "t4", "--vary", values, PROGRAM, "{size}", "serves")["cards"][0]
+        check(card["fits"] == {"size": fits} and card["fails"]["size"] in (1510, 3000), f"{values}: {card}")
+
+
 def test_refused():
     done = fit("-s", "t4", "--vary", "size=1..9,", "true", "{size}")
     check(done.returncode == 2 and "is not a range" in done.stderr, done.stderr)
@@ -194,6 +236,9 @@ def test_kept():
     check(done.returncode == 0 and "t4-size=5" in folders and "t4-size=16000" in folders, f"{folders}")
     for folder in (HERE / "kept").iterdir():
         check((folder / "output.txt").exists() and list(folder.glob("*.mtap")), f"{folder} has a trace")
+    (HERE / "own.gpu").write_text("like = t4\n", encoding="utf-8")
+    card = found("-s", HERE / "own.gpu", "--vary", "size=5", PROGRAM, "{size}")["cards"][0]
+    check(card["fits"] == {"size": 5} and card["card"].endswith("/own.gpu"), f"a card of a file: {card}")
 
 
 def test_left():
@@ -241,5 +286,4 @@ for name, test in list(globals().items()):
     if name.startswith("test_"):
         test()
 nothing_is_left("at the end")
-print("failed" if failures else "passed")
-sys.exit(bool(failures))
+finish()

@@ -11,16 +11,11 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 import openmetrics
+from checks import check, finish
 
 make_traces, memtap, source = (os.path.abspath(path) for path in sys.argv[1:4])
-faults = []
 TRACES = ["training", "mixed", "layers", "phases", "oom", "fragmented", "hostile", "c-program", "native", "unknown", "rank1",
           "killed", "balance", "idle", "planned", "pinned"]
-
-
-def check(holds, what):
-    if not holds:
-        faults.append(what)
 
 
 def run(*arguments):
@@ -106,5 +101,4 @@ with tempfile.TemporaryDirectory() as folder:
     several()
     dashboard_matches()
     os.chdir("/")
-print(*faults, sep="\n")
-sys.exit(bool(faults))
+finish()

@@ -4,16 +4,19 @@ pipe stays one, a link that another user planted is not followed, an older file 
 its mode, a missing folder is made, and a command that fails leaves everything as it was. What people read has lines of 80 columns."""
 
 import os
+import pathlib
 import pickle
 import stat
 import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import check, finish
+
 make_traces, memtap = map(os.path.abspath, sys.argv[1:3])
 is_root = os.geteuid() == 0
 NOBODY = 65534
-faults = []
 
 
 def commands(has_page):
@@ -53,11 +56,6 @@ def run(words, output):
     return done.returncode, done.stderr
 
 
-def check(what, holds, *more):
-    if not holds:
-        faults.append(f"{what}: {more}")
-
-
 def never_replaces(words):
     return words[0] in ("compact", "recover")
 
@@ -66,7 +64,7 @@ def to_device(words, folder):
     path = os.path.join(folder, "device")
     os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
     code, errors = run(words, path)
-    check(f"{words} to a device", code == 0 and stat.S_ISCHR(os.lstat(path).st_mode), code, errors)
+    check(code == 0 and stat.S_ISCHR(os.lstat(path).st_mode), f"{words} to a device", code, errors)
 
 
 def to_pipe(words, folder):
@@ -80,8 +78,8 @@ def to_pipe(words, folder):
         except subprocess.TimeoutExpired:
             cat.kill()
             cat.wait()
-    check(f"{words} to a pipe", code == 0 and stat.S_ISFIFO(os.lstat(path).st_mode), code, errors)
-    check(f"{words} to a pipe wrote", os.path.getsize(out.name) > 0)
+    check(code == 0 and stat.S_ISFIFO(os.lstat(path).st_mode), f"{words} to a pipe", code, errors)
+    check(os.path.getsize(out.name) > 0, f"{words} to a pipe wrote")
 
 
 def to_link(words, folder, is_planted):
@@ -98,18 +96,18 @@ def to_link(words, folder, is_planted):
     code, errors = run(words, path)
     with open(target, "rb") as file:
         is_same = file.read() == b"precious"
-    check(f"{words} through a link, planted {is_planted}: the link", os.path.islink(path))
+    check(os.path.islink(path), f"{words} through a link, planted {is_planted}: the link")
     if is_planted:
         check(
-            f"{words} through a planted link",
             code == 2 and is_same and errors.count("\n") == 1 and "another user" in errors,
+            f"{words} through a planted link",
             code,
             errors,
         )
     else:
         is_new = never_replaces(words)
-        check(f"{words} through an own link", (code, is_same) == ((2, True) if is_new else (0, False)), code, errors)
-    check(f"{words} through a link leaves more", os.listdir(shared) == ["link"], os.listdir(shared))
+        check((code, is_same) == ((2, True) if is_new else (0, False)), f"{words} through an own link", code, errors)
+    check(os.listdir(shared) == ["link"], f"{words} through a link leaves more", os.listdir(shared))
 
 
 def to_old(words, folder):
@@ -124,18 +122,18 @@ def to_old(words, folder):
     with open(path, "rb") as file:
         is_same = file.read() == b"precious"
     if never_replaces(words):
-        check(f"{words} over a file", code == 2 and is_same, code, errors)
+        check(code == 2 and is_same, f"{words} over a file", code, errors)
     else:
-        check(f"{words} over a file", code == 0 and not is_same, code, errors)
-    check(f"{words} over a file: its mode", stat.S_IMODE(status.st_mode) == 0o640, oct(status.st_mode))
-    check(f"{words} over a file: its owner", not is_root or status.st_uid == NOBODY, status.st_uid)
+        check(code == 0 and not is_same, f"{words} over a file", code, errors)
+    check(stat.S_IMODE(status.st_mode) == 0o640, f"{words} over a file: its mode", oct(status.st_mode))
+    check(not is_root or status.st_uid == NOBODY, f"{words} over a file: its owner", status.st_uid)
 
 
 def to_missing_folder(words, folder):
     path = os.path.join(folder, "a", "b", "new")
     code, errors = run(words, path)
     made = os.listdir(os.path.dirname(path)) if code == 0 else None
-    check(f"{words} into a missing folder", made == ["new"] and os.path.getsize(path) > 0, code, errors, made)
+    check(made == ["new"] and os.path.getsize(path) > 0, f"{words} into a missing folder", code, errors, made)
 
 
 def in_vain(words, folder):
@@ -151,8 +149,8 @@ def in_vain(words, folder):
         file.write("precious")
     code, errors = run(words, path)
     with open(path, "rb") as file:
-        check(f"{words} in vain", code == 2 and file.read() == b"precious", code, errors)
-    check(f"{words} in vain leaves more", os.listdir(folder) == ["kept"], os.listdir(folder))
+        check(code == 2 and file.read() == b"precious", f"{words} in vain", code, errors)
+    check(os.listdir(folder) == ["kept"], f"{words} in vain leaves more", os.listdir(folder))
 
 
 def history_through_link(folder):
@@ -161,7 +159,7 @@ def history_through_link(folder):
     os.symlink(target, path)
     os.lchown(path, NOBODY, NOBODY)
     code, errors = run(["history", "add", "--db", "{}", "training.mtap"], path)
-    check("history add through a planted link", code == 2 and not os.path.exists(target), code, errors)
+    check(code == 2 and not os.path.exists(target), "history add through a planted link", code, errors)
 
 
 def folders_of_others(folder):
@@ -178,12 +176,12 @@ def folders_of_others(folder):
         else:
             os.chown(own, NOBODY, NOBODY)
         code, errors = run(["nightly", "--folder", "{}", "--", "true"], own)
-        check(f"nightly in {path}", code == 2 and "another user" in errors and errors.count("\n") == 1, code, errors)
-    check("nightly through a planted link", not os.listdir(os.path.join(folder, "target")))
+        check(code == 2 and "another user" in errors and errors.count("\n") == 1, f"nightly in {path}", code, errors)
+    check(not os.listdir(os.path.join(folder, "target")), "nightly through a planted link")
     code, errors = run(
         ["fit", "--simulate", "h100", "--vary", "b=1:2", "--folder", "{}", "--", "echo", "{b}"], os.path.join(folder, "theirs")
     )
-    check("fit in theirs", code == 2 and "another user" in errors, code, errors)
+    check(code == 2 and "another user" in errors, "fit in theirs", code, errors)
 
 
 def make_snapshot():
@@ -232,7 +230,7 @@ def keeps_columns(folder):
         out = subprocess.run([memtap, *words], cwd=folder, env=env, capture_output=True, text=True, check=False).stdout
         for line in out.splitlines():
             is_pasted = "export PYTORCH" in line or line.startswith("  next: memtap ")
-            check(f"{words}: {len(line)} columns", len(line) <= COLUMNS or is_pasted, line)
+            check(len(line) <= COLUMNS or is_pasted, f"{words}: {len(line)} columns", line)
 
 
 def main():
@@ -266,8 +264,7 @@ def main():
             own = os.path.join(folder, "case-folders")
             os.mkdir(own)
             folders_of_others(own)
-    print(number, "cases", *faults, sep="\n")
-    sys.exit(bool(faults))
+    finish()
 
 
 main()

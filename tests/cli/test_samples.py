@@ -149,7 +149,7 @@ def record_zoo():
     for name, (card, program, code) in ZOO.items():
         harness.must_run([memtap, "run", "-q", "--simulate", card, "-o", name, "--", harness.PYTHON,
                           source / "tests/zoo" / program], ends=code)
-    if harness.failures:
+    if harness.faults:
         sys.exit(1)
 
 

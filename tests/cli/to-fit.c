@@ -3,7 +3,7 @@
  * to-fit MIB [HOW]: takes so much memory of the card. HOW: even (it takes even numbers only), falls
  * (the larger the number, the less), returns (beyond 60000 it takes 1 MiB), catches (half of it
  * will do), swallows (exit code 0 whatever happens), hangs, leaves (a process that goes on), none
- * (no memory), dies, prints.
+ * (no memory), dies, prints, serves (takes a tenth, which may be too small).
  */
 #include <cuda_runtime_api.h>
 #include <signal.h>
@@ -29,6 +29,23 @@ static int take(size_t mib)
     return cudaMalloc(&at, mib << 20) != cudaSuccess;
 }
 
+/* As vLLM does: its other processes print behind the reason. */
+static int serve(size_t mib)
+{
+    size_t available, total;
+    if (cudaMemGetInfo(&available, &total) != cudaSuccess || take((total / 10) >> 20))
+        return 2;
+    if (mib <= (total / 10) >> 20)
+        return 0;
+    fprintf(stderr,
+            "ValueError: To serve at least one request (%zu MiB KV cache is needed, which "
+            "is larger than the available KV cache memory (%zu MiB).\n",
+            mib, (total / 10) >> 20);
+    for (int i = 0; i < 20; i++)
+        fprintf(stderr, "RuntimeError: Engine core initialization failed.\n");
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     size_t mib = strtoul(argv[1], NULL, 10);
@@ -41,6 +58,8 @@ int main(int argc, char **argv)
     }
     if (!strcmp(how, "none"))
         return 0;
+    if (!strcmp(how, "serves"))
+        return serve(mib);
     if (!strcmp(how, "leaves"))
         leave_child();
     if (!strcmp(how, "hangs"))

@@ -5,6 +5,7 @@ MEMTAP_TEST_SPARK=1, Spark (pyspark there) gives the same answers."""
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import subprocess
@@ -77,7 +78,17 @@ def check_text(top):
     text = run(memtap, "fleet", top).stdout
     assert all(len(line) <= 80 for line in text.splitlines()), text
     assert "Imbalance over the runs" in text, text
+    # A mark before a category, and what it means, as in memtap report.
+    legend = next(line for line in run(memtap, "report", top / "night-1" / f"{BIG}.mtap").stdout.splitlines() if "~ likely" in line)
+    assert re.search(r"[+-][\d.]+ \w+ [~?][a-z]", text) and text.splitlines()[-1] == legend, text
     assert f"rank {BIG} (node{BIG})" in text and "Other jobs" in text and "night-1/cut.mtap" in text, text
+
+
+def check_one_process(recordings, work):
+    (work / "one").mkdir()
+    shutil.copy(recordings / "training.mtap", work / "one")
+    text = run(memtap, "fleet", work / "one").stdout
+    assert re.match(r"train\.py, run one: the peak is [\d.]+ \w+\.\n", text) and "-1" not in text, text
 
 
 def check_dataset(work, top, left_out):
@@ -113,6 +124,47 @@ assert bytes == peak, (bytes, peak)
 """
     run(python, "-c", script)
     return folder
+
+
+def check_report(top, found):
+    """The two commands' medians of a night's ranks are one number."""
+    report = json.loads(run(memtap, "report", "--format", "json", *sorted((top / "night-1").glob("[0-9]*.mtap"))).stdout)
+    night, peaks = found["nights"][1], sorted(one["report"]["peak"]["allocated"] for one in report["ranks"])
+    assert night["most"] - night["median"] == report["imbalance"]["above"] > 0, (night, report["imbalance"])
+    assert night["most"] == peaks[-1] and night["ranks"] == len(peaks) == RANKS, (night, peaks)
+
+
+READ = """
+import ctypes, os, sys
+from memtap.fleet import extract
+libc, path = ctypes.CDLL(None), sys.argv[1]
+watched = libc.inotify_init1(os.O_NONBLOCK)
+libc.inotify_add_watch(watched, path.encode(), 0x30)  # IN_OPEN, IN_CLOSE_NOWRITE: equal ones in turn are one
+tables = extract.read(path, "x.mtap", "run")
+opened = len(os.read(watched, 1 << 16)) // 16 / 2  # an event has 16 bytes
+assert opened == 2, opened  # its beginning, then all of it
+assert extract.job_of({"world_size": 8, "command": "python -W error /srv/1/train --x"}) == "train-x8"
+files = {file for file in tables["sites"]["file"].to_pylist() if file}
+assert "models/net.py" in files and not any("site-packages" in file for file in files), files  # as memtap diff
+"""
+
+
+def check_moved(work, answers):
+    """A job whose folder is another one every night has grown nowhere."""
+    moved = work / "moved"
+    shutil.copytree(work / "dataset", moved)
+    run(python, "-c", f"""
+import pathlib, pyarrow as pa, pyarrow.parquet as pq
+files = [path for path in pathlib.Path({str(moved)!r}).glob("sites/**/*.parquet") if "night-{NIGHTS - 1}" in str(path)]
+assert files
+for path in files:
+    table = pq.ParquetFile(path).read()
+    named = pa.array([file and "/srv/night-1/" + file.rpartition("/")[2] for file in table["file"].to_pylist()], table.schema.field("file").type)
+    pq.write_table(table.set_column(table.schema.get_field_index("file"), table.schema.field("file"), named), path)
+""")
+    found = json.loads(run(memtap, "fleet", "--format", "json", moved).stdout)
+    assert any(row["file"].startswith("/srv/") for row in found["outliers"] if row["kind"] == "line"), found["outliers"]
+    assert found["changes"] == json.loads(answers)["changes"] == [], found["changes"]
 
 
 def check_bombs(work, top):
@@ -185,9 +237,14 @@ def main():
         top = work / "runs"
         make_job(work / "recordings", top)
         left_out = spoil(work / "recordings", top)
-        check_answers(json.loads(run(memtap, "fleet", "--format", "json", top).stdout), left_out)
+        found = json.loads(run(memtap, "fleet", "--format", "json", top).stdout)
+        check_answers(found, left_out)
+        check_report(top, found)
         check_text(top)
+        check_one_process(work / "recordings", work)
+        run(python, "-c", READ, top / "night-1" / f"{BIG}.mtap", PYTHONPATH=str(source), MEMTAP=memtap)
         answers = check_dataset(work, top, left_out)
+        check_moved(work, answers)
         check_bombs(work, top)
         check_bad_input(work, top)
         if os.environ.get("MEMTAP_TEST_SPARK"):

@@ -47,7 +47,7 @@ def check_order(paths):
 def check_pieces(paths):
     whole = run("report", "--format", "json", *paths).stdout.decode()
     read = json.loads(whole)
-    assert list(read) == ["schema", "highest", "imbalance", "ranks"] and len(read["ranks"]) == len(paths)
+    assert list(read) == ["schema", "highest", "imbalance", "shared", "ranks"] and len(read["ranks"]) == len(paths)
     peaks = [one["report"]["peak"]["allocated"] for one in read["ranks"]]
     assert read["highest"] == peaks.index(max(peaks)) and read["imbalance"]["above"] == max(peaks) - sorted(peaks)[(len(peaks) - 1) // 2]
     at = 0

@@ -2,8 +2,8 @@
 /* Two runs: compared, held to memtap's own budget and to one that is made of the first, and told in
  * one of the ways there are. */
 #include "made-trace.h"
+#include "nightly/check/budget.h"
 #include "nightly/check/check-formats.h"
-#include "nightly/check/propose.h"
 #include "nightly/diff/diff-report.h"
 #include "nightly/history/read-all.h"
 #include "outputs.h"

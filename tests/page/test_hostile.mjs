@@ -3,8 +3,8 @@
 // something get a sentence, and the report as text.
 import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { check, folder, main, memtap, ready, renameTexts, show, state, text } from "./pages.mjs";
+import { dirname, join } from "node:path";
+import { check, folder, main, makeTraces, memtap, ready, renameTexts, show, state, text } from "./pages.mjs";
 
 const at = (name) => join(folder, `${name}.mtap`);
 const TEXTS = [ // the shell's printf writes them, so that they need not be valid UTF-8
@@ -52,6 +52,22 @@ async function views(page, what) {
   await isTame(page, `${what}, a block's details`);
 }
 
+/** A line's number stands behind its file's name, whichever way that is written. */
+async function numbersBehind(page, what) {
+  const wrong = await page.evaluate(() => [...document.querySelectorAll("#panel-table td:nth-child(4) > span, #headline p, #details dd")].flatMap((one) => {
+    const boxes = [], range = document.createRange(), walker = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode())
+      for (let i = 0; i < node.data.length; i++) {
+        range.setStart(node, i);
+        range.setEnd(node, i + 1);
+        boxes.push(range.getBoundingClientRect());
+      }
+    const at = /[\u0590-\u08ff]:\d/.exec(one.textContent)?.index ?? NaN, [name, colon] = [boxes[at], boxes[at + 1]];
+    return name && Math.abs(name.top - colon.top) < 5 && name.left > colon.left ? [one.textContent] : [];
+  }));
+  check(!wrong.length, `${what}: a number moved before its name: ${wrong[0]}`);
+}
+
 async function names() {
   const paths = [];
   for (const [i, one] of TEXTS.entries()) {
@@ -62,6 +78,8 @@ async function names() {
     const page = await show(out, "#tab=table&life=0&at=%3Cscript%3E&search=%3Cb%3E%22");
     check(await state(page) === "ready", `${one}: shown: ${await text(page, "#message")}`);
     await page.keyboard.press("Escape");
+    await page.waitForSelector("table.sites tbody tr");
+    await numbersBehind(page, one);
     await views(page, one);
     await page.close();
     execFileSync(memtap, ["diff", "--html", out, i % 2 ? path : at("training"), i % 2 ? at("keeping") : path]);
@@ -102,6 +120,16 @@ async function files() {
   }
 }
 
+/** Remembers what is written on canvases. */
+function watchTexts() {
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  window.texts = [];
+  CanvasRenderingContext2D.prototype.fillText = function (...what) {
+    window.texts.push(what[0]);
+    return fillText.apply(this, what);
+  };
+}
+
 async function badTraces() {
   const good = readFileSync(at("training")), out = join(folder, "bad.html");
   const bad = {
@@ -128,8 +156,9 @@ async function badTraces() {
   copyFileSync(at("killed"), at("growing")); // what its program has written, without the tail
   for (const name of ["growing", "c-program", "unknown", "killed", "hostile", "idle", "item"]) {
     execFileSync(memtap, ["view", "-o", out, at(name)]);
-    const one = await show(out);
+    const one = await show(out, "", { before: watchTexts });
     check(await state(one) === "ready", `${name} is shown`);
+    if (name === "item") check((await one.evaluate(() => window.texts)).includes("1"), "one event has its number on the axis");
     if (name === "idle") check(/^0 allocations of GPU memory/.test(await text(one, "#message")), "without events it says so");
     if (name === "c-program")
       for (const range of ["#from=1&to=1.0000001", "#time=1&from=5&to=5", "#from=1e99&to=2e99", "#from=-5&to=NaN"]) {
@@ -139,6 +168,19 @@ async function badTraces() {
         check(await state(one) === "ready", `beyond one event, ${range}`);
       }
     await one.close();
+  }
+}
+
+/** Small traces that stand for much are shown, as far as they were read, which the page says. */
+async function bombs() {
+  execFileSync(join(dirname(makeTraces), "make-bombs"), ["deep", "live", "names"], { cwd: folder });
+  const out = join(folder, "bomb.html");
+  for (const [name, said] of [["deep", /^$/], ["live", /stopped reading at byte/], ["names", /^0 allocations.*stopped reading at byte/]]) {
+    spawnSync(memtap, ["view", "-o", out, at(name)]);
+    const page = await show(out);
+    check(await state(page) === "ready", `${name} is shown`);
+    check(said.test(await text(page, "#message")), `${name} says how far: ${await text(page, "#message")}`);
+    await page.close();
   }
 }
 
@@ -171,4 +213,4 @@ async function browsers() {
   await page.close();
 }
 
-await main([names, files, badTraces, browsers]);
+await main([names, files, badTraces, bombs, browsers]);

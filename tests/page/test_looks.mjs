@@ -126,10 +126,27 @@ async function fingers() {
 
 const VIEWS = { who: "tab=who", table: "tab=table", map: "tab=map", temporary: "tab=temporary", report: "tab=report",
   blocks: "tab=who&stack=block", lines: "tab=table&stack=line&since=3" };
-const WIDTHS = [390, 900, 1400];
-const LISTS = ["table", "lines", "temporary", "difference"];
+const WIDTHS = [320, 390, 768, 1400];
+const LISTS = ["table", "lines", "temporary", "difference", "ranks"];
 
-/** Each view in both schemes at three widths is no wider than the screen; MEMTAP_PICTURES=FOLDER keeps pictures to look at. */
+/** Remembers where the timeline's texts are since it was cleared; overlaps() says which lie on each other. */
+function watchLabels() {
+  const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
+  let texts = [];
+  CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+    if (this.canvas.id === "timeline") texts = [];
+    return clearRect.apply(this, box);
+  };
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+    const wide = this.measureText(text).width, left = this.textAlign === "right" ? x - wide : this.textAlign === "center" ? x - wide / 2 : x;
+    if (this.canvas.id === "timeline") texts.push({ text, left, right: left + wide, y });
+    return fillText.apply(this, [text, x, y, ...more]);
+  };
+  window.overlaps = () => texts.flatMap((a, i) => texts.slice(i + 1)
+    .filter((b) => Math.abs(a.y - b.y) < 10 && a.left < b.right && b.left < a.right).map((b) => `"${b.text}" on "${a.text}"`));
+}
+
+/** Each view in both schemes at four widths is no wider than the screen, and no label of the timeline lies on another; MEMTAP_PICTURES=FOLDER keeps pictures to look at. */
 async function sizes() {
   const out = join(folder, "oom.html"), pictures = process.env.MEMTAP_PICTURES;
   execFileSync(memtap, ["view", "-o", out, at("oom")]);
@@ -138,7 +155,7 @@ async function sizes() {
   for (const [name, path, fragment] of pages) {
     if (path !== file) {
       await page?.close();
-      page = await show(path, `#${fragment}`);
+      page = await show(path, `#${fragment}`, { before: watchLabels });
       file = path;
     } else await page.evaluate((hash) => (location.hash = hash), fragment);
     for (const width of WIDTHS)
@@ -148,6 +165,7 @@ async function sizes() {
         await page.waitForTimeout(pictures ? 500 : 80);
         const [is, wide] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
         check(is <= wide, `${name} at ${width}: ${is} wide`);
+        for (const pair of await page.evaluate(() => window.overlaps())) check(false, `${name} at ${width}: on the timeline lies ${pair}`);
         if (LISTS.includes(name)) {
           const cut = await page.evaluate(() => [...document.querySelectorAll(".wide th")].filter((one) => one.offsetParent && one.getBoundingClientRect().right > innerWidth)
             .map((one) => one.textContent));
@@ -156,6 +174,16 @@ async function sizes() {
         if (pictures) await page.screenshot({ path: join(pictures, `${name}-${width}-${colorScheme}.png`), fullPage: true });
       }
   }
+  await page.close();
+}
+
+/** A finger is told what a pointer's title says. */
+async function titles() {
+  const page = await show(run, "#tab=who", { hasTouch: true });
+  await page.waitForSelector(".icicle .box");
+  await page.locator(".icicle .box").first().tap();
+  await page.waitForFunction(() => !document.getElementById("tip").hidden && /100\.0 % of all/.test(document.getElementById("tip").textContent),
+    null, { timeout: 5000 }).catch(() => check(false, "a tap on a box tells its bytes"));
   await page.close();
 }
 
@@ -171,4 +199,4 @@ async function themes() {
   }
 }
 
-await main([pictures, prints, fingers, themes, sizes]);
+await main([pictures, prints, fingers, titles, themes, sizes]);

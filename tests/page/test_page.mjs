@@ -227,6 +227,69 @@ async function blocks(trace) {
   await page.close();
 }
 
+/** How much of a canvas is painted in full colour. */
+const solid = (page, selector) => page.evaluate((one) => {
+  const canvas = document.querySelector(one), { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let n = 0;
+  for (let i = 0; i < data.length; i += 4)
+    n += data[i + 3] > 140 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 70;
+  return n / (data.length / 4);
+}, selector);
+
+/** What a search does not find is pale in each chart, and the legend; it counts in each view. */
+async function searches(trace) {
+  const out = join(folder, "searches.html");
+  make(out, trace);
+  const page = await show(out, "#tab=map");
+  for (const [selector, stack] of [["#timeline", "category"], ["#timeline", "line"], ["#timeline", "block"], ["#map", "category"]]) {
+    await page.selectOption("#stack", stack);
+    const until = async (low, high, what) => {
+      let is = NaN;
+      for (let i = 0; i < 60 && !(is >= low && is <= high); i++) {
+        await page.waitForTimeout(100);
+        is = await solid(page, selector);
+      }
+      check(is >= low && is <= high, `${selector} by ${stack}, ${what}: ${is}, wanted ${low} to ${high}`);
+      return is;
+    };
+    const all = await until(0.04, 1, "all");
+    await page.fill("#search", "no such line");
+    const none = await until(0, all * 0.7, "nothing is found");
+    await page.waitForFunction(() => /^0 B found/.test(document.getElementById("found").textContent));
+    await page.fill("#search", "TRAIN.PY:5");
+    await until(none + 0.05 * all, 0.95 * all, "some is found");
+    if (stack === "category") {
+      check(await page.locator("#legend .dim").count() > 0, "the legend's other categories are pale");
+      await accessible(page, "a search");
+    }
+    await page.keyboard.press("Escape");
+    await until(0.99 * all, 1.01 * all, "all again");
+  }
+  await page.close();
+}
+
+/** How sure a category is stands beside it as in reports. */
+async function certainty(trace) {
+  const out = join(folder, "certainty.html"), of = {};
+  make(out, trace);
+  const { devices: [device], peak } = report(trace);
+  for (const { category, certainty: is, bytes } of device.call_sites) (of[category] ??= { certain: 0, likely: 0, guess: 0 })[is] += bytes;
+  const page = await show(out, "#tab=who&by=line");
+  await page.waitForSelector(".icicle .box");
+  const [legend, boxes] = await page.evaluate(() => [".category", ".icicle .box"]
+    .map((one) => [...document.querySelectorAll(one)].map((each) => each.title.split("\n")[0] + each.textContent)));
+  let doubts = 0;
+  for (const [name, { certain, likely, guess }] of Object.entries(of)) {
+    const least = (certain + likely + guess) / 100, label = name.replace("_", " ");
+    const mark = guess > least ? " (guess)" : guess + likely > least ? " (likely)" : "";
+    doubts += Number(mark !== "");
+    for (const texts of [legend, boxes.filter((one) => one.includes(label))].filter((one) => one.length)) // a box may be too small
+      check(texts.some((one) => one.includes(`${label}${mark} `) || one.startsWith(`${label}${mark}`)), `${label}${mark}: ${texts.filter((one) => one.includes(label))}`);
+  }
+  check(boxes.length > 3 && doubts > 0 && peak.allocated > 0, "one is in doubt");
+  await page.close();
+}
+
 /** A line's blocks can be gone through. */
 async function others(trace) {
   const out = join(folder, "others.html");
@@ -239,6 +302,30 @@ async function others(trace) {
   await page.waitForFunction(() => document.querySelector("#details .steps")?.textContent.includes("1 of "));
   await page.click('#details button[title^="a smaller"]');
   await page.waitForFunction(() => document.querySelector("#details .steps")?.textContent.includes("2 of "));
+  const open = await page.locator("#details .frames > li:visible").allTextContents(), hidden = page.locator("#details .folded li").first();
+  check(open.some((one) => /2 frames of libraries/.test(one)) && /main/.test(open.at(-1)) && !(await hidden.isVisible()),
+    `frames of libraries between the newest one and the program's own are folded: ${open}`);
+  await page.click("#details .folded summary");
+  check(/_wrapped_call_impl/.test(await hidden.textContent()) && await hidden.isVisible(), "and open by a click");
+  await page.close();
+}
+
+/** Without a chosen block the inspector has the largest of the chosen moment: also after Esc on a link, and at another moment. */
+async function suggests(trace) {
+  const out = join(folder, "suggests.html");
+  make(out, trace);
+  const page = await show(out, "#life=0");
+  await page.waitForSelector("#details dl");
+  await page.keyboard.press("Escape");
+  const largest = () => page.waitForFunction(() => {
+    const number = (text) => Number(/event ([\d,]+)/.exec(text)?.[1].replace(/,/g, "") ?? NaN), place = document.getElementById("details");
+    return place.textContent.startsWith("The largest block of the largest line") && number(place.textContent) <= number(document.getElementById("moment").textContent);
+  }, null, { timeout: 5000 }).catch(() => check(false, "the inspector has a block of the moment"));
+  await largest();
+  const before = await page.textContent("#moment");
+  await page.evaluate(() => (location.hash = "at=0"));
+  await page.waitForFunction((was) => document.getElementById("moment").textContent !== was, before);
+  await largest();
   await page.close();
 }
 
@@ -274,7 +361,8 @@ async function outOfMemory(trace) {
   make(out, trace);
   execFileSync(memtap, ["oom", "--html", html, trace]);
   check(readFileSync(out).equals(readFileSync(html)), "memtap oom --html writes the same page");
-  const story = execFileSync(memtap, ["oom", trace], { encoding: "utf8" }), [first] = story.split("\n\n");
+  const story = execFileSync(memtap, ["oom", trace], { encoding: "utf8" }), parts = story.split("\n\n");
+  const first = parts.slice(0, parts.findIndex((one) => one.startsWith("Out of memory")) + 1).join("\n"); // below a loss
   const page = await show(out, "#tab=report");
   const lines = await page.evaluate(() => [...document.querySelectorAll("#headline p")].map((one) => one.textContent));
   const words = first.replace(/\n {2,}/g, " ").split("\n");
@@ -293,6 +381,18 @@ async function outOfMemory(trace) {
     await page.click('#headline button:has-text("the moment before")');
     check(await chosen() === `device ${where}`, "its link shows it again");
   }
+  await page.close();
+}
+
+/** The page of a server begins with its memory budget, in the report's words. */
+async function server() {
+  const trace = join(folder, "server.mtap"), out = join(folder, "server.html");
+  execFileSync(process.argv[8], [trace]);
+  make(out, trace);
+  const page = await show(out), printed = execFileSync(memtap, ["report", trace], { encoding: "utf8" }).split("\n\n");
+  const shown = await page.evaluate(() => [...document.querySelectorAll("#headline details[open] pre")].map((one) => one.textContent.trimEnd()));
+  check(shown.length === 2 && /memory budget/.test(shown[0]) && shown.every((one) => printed.some((part) => part.trimEnd() === one)),
+    `a server's budget and work stand there: ${shown}`);
   await page.close();
 }
 
@@ -374,7 +474,10 @@ await main([
   () => stacks(training),
   () => gestures(training),
   () => blocks(training),
+  () => searches(training),
+  () => certainty(training),
   () => others(join(folder, "layers.mtap")),
+  () => suggests(training),
   () => sources(training),
   () => outOfMemory(join(folder, "oom.mtap")), () => outOfMemory(join(import.meta.dirname, "../golden/version-1.mtap")),
   () => stacks(join(folder, "phases.mtap")),
@@ -383,6 +486,7 @@ await main([
   () => verdict("training", "who holds it", "who"),
   () => verdict("training", "where it is free", "map"),
   () => verdict("phases", "what is left", "table"),
+  () => server(),
   () => commands(training),
   () => badInput(training),
 ]);

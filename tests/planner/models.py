@@ -206,7 +206,7 @@ def perceptron(width, depth):
 
 
 VOCABULARY = 16384
-TEXT, IMAGE, VECTOR = "text", "image", "vector"
+TEXT, IMAGE, VECTOR, SIGNAL, ROWS = "text", "image", "vector", "signal", "rows"
 # name: (what goes in, batch, length, how to make it)
 MODELS = {
     "gpt": (TEXT, 8, 512, lambda length: Language(
@@ -241,7 +241,8 @@ def batch(name, size, length):
     kind = MODELS[name][0]
     if kind == TEXT:
         return torch.randint(0, VOCABULARY, (size, length), device="cuda")
-    return torch.randn((size, 3, length, length) if kind == IMAGE else (size, length), device="cuda")
+    shape = {IMAGE: (size, 3, length, length), VECTOR: (size, length), SIGNAL: (size, 1, length), ROWS: (size, length, MODELS[name][2])}[kind]
+    return torch.randn(shape, device="cuda")
 
 
 def loss(name, model, data):

@@ -9,6 +9,7 @@ import os
 import random
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -16,8 +17,13 @@ sys.path.insert(0, str(HERE.parent / "torch"))
 import harness  # noqa: E402
 
 REPLAY, LATE = sys.argv[1:3]
+RELEASE = """
+import os, runpy
+from importlib.util import find_spec
+print(runpy.run_path(os.path.join(os.path.dirname(find_spec("torch").origin), "version.py"))["__version__"])
+"""
 EVENTS = int(sys.argv[3]) if len(sys.argv) > 3 else 5000
-CARDS = ("2G", "4G", "7G", "24G")
+CARDS = (2 << 30, 4 << 30, 7 << 30, 24 << 30)
 
 # (the first release that has the settings, or does not refuse them halfway; the settings)
 SETTINGS = [
@@ -54,22 +60,53 @@ def pythons():
 
 
 def release_of(python):
-    probe = "import torch; print(torch.__version__ if torch.version.cuda else '')"
-    found = harness.run([harness.MEMTAP, "simulate", "--", python, "-c", probe]).stdout.split(".")
-    return (int(found[0]), int(found[1])) if len(found) > 1 else None
+    done = harness.run([python, "-c", harness.PROBE, "torch"])
+    found = "" if done.returncode or done.stdout.strip() else harness.run([python, "-c", RELEASE]).stdout
+    return tuple(int(number) for number in found.split(".")[:2]) if found else None
 
 
-def compare(python, settings, seed):
+class Drivers:
+    """Processes that have imported PyTorch, and are then drive.py under one setting after another; a backend is chosen by
+    the import. None is used by two at once."""
+
+    def __init__(self):
+        self.idle, self.all = {}, []
+        self.lock = threading.Lock()
+
+    def take(self, kind):
+        with self.lock:
+            if self.idle.get(kind):
+                return self.idle[kind].pop()
+        python, backend = kind
+        made = harness.Forks(python=python, env={"PYTORCH_CUDA_ALLOC_CONF": backend}, before=[
+            "env", f"LATE_EVENTS={LATE}", f"LD_PRELOAD={LATE}", harness.MEMTAP, "simulate", "--"])
+        with self.lock:
+            self.all.append(made)
+        return made
+
+    def run(self, python, settings, seed, folder):
+        """The exit code of drive.py, and what it printed."""
+        kind = python, settings if settings.startswith("backend:") else ""
+        forks = self.take(kind)
+        done = forks.run("", HERE / "drive.py", folder, seed, EVENTS, env={
+            "PYTORCH_CUDA_ALLOC_CONF": settings, "CUDASIM_MEMORY": str(CARDS[seed % len(CARDS)])})
+        with self.lock:
+            self.idle.setdefault(kind, []).append(forks)
+        return done
+
+    def end(self):
+        for forks in self.all:
+            forks.__exit__()
+
+
+def compare(drivers, python, settings, seed):
     """What is wrong, and one line on what was compared."""
     with tempfile.TemporaryDirectory(prefix="memtap-test-") as folder:
-        done = harness.run([harness.MEMTAP, "simulate", "--memory", CARDS[seed % len(CARDS)], "--",
-                            python, "-W", "ignore", HERE / "drive.py", folder, seed, EVENTS],
-                           env={"PYTORCH_CUDA_ALLOC_CONF": settings, "LATE_EVENTS": LATE,
-                                "LD_PRELOAD": LATE})
-        if done.returncode:
-            return f"drive.py failed:\n{done.stdout}\n{done.stderr}", ""
-        drove = json.loads(done.stdout.splitlines()[-1])
-        done = harness.run([REPLAY, settings, drove["release"], drove["total"], drove["others"],
+        code, output = drivers.run(python, settings, seed, folder)
+        drove = [json.loads(line) for line in output.splitlines() if line.startswith('{"release"')]
+        if code or not drove:
+            return f"drive.py failed:\n{output}", ""
+        done = harness.run([REPLAY, settings, drove[0]["release"], drove[0]["total"], drove[0]["others"],
                             Path(folder, "requests"), Path(folder, "states")])
         return (done.stdout + done.stderr if done.returncode else ""), done.stdout.strip()
 
@@ -86,14 +123,16 @@ def main():
         if harness.check(release, f"{python} has no PyTorch with CUDA"):
             asked += [(python, release, settings, seed + number)
                       for number, (since, settings) in enumerate(SETTINGS) if release >= since]
+    drivers = Drivers()
     with concurrent.futures.ThreadPoolExecutor(2) as runs:
-        found = [(release, settings, seed, runs.submit(compare, python, settings, seed))
+        found = [(release, settings, seed, runs.submit(compare, drivers, python, settings, seed))
                  for python, release, settings, seed in asked]
         for release, settings, own, future in found:
             wrong, line = future.result()
             name = f"PyTorch {release[0]}.{release[1]} {settings or '(default)'}"
             print(f"{name}: {line}" if not wrong else name)
             harness.check(not wrong, f"{name}, seed {own}:\n{wrong}")
+    drivers.end()
     harness.check(len(asked) >= 13, f"only {len(asked)} settings were compared")
     harness.finish()
 

@@ -130,6 +130,30 @@ static void read_table(const char *const *paths, size_t n, const char *table, si
     }
 }
 
+/* Read all tables by one analysis, the last one first: each has as many rows as alone. */
+static void read_together(const char *path)
+{
+    const char *tables[MOST_TABLES], *table;
+    struct ArrowArrayStream stream[MOST_TABLES], *out[MOST_TABLES], alone;
+    char error[512] = "";
+    size_t n = 0;
+    for (; n < MOST_TABLES && (table = memtap_reader_table((int)n)); n++) {
+        tables[n] = table;
+        out[n] = &stream[n];
+    }
+    int rc = memtap_reader_streams(path, tables, n, 1, out, error, sizeof error);
+    check(!rc == !*error, "an error without a text, or a text without an error", path);
+    for (size_t i = rc ? 0 : n; i-- > 0;) {
+        size_t before = n_rows;
+        read_stream(&stream[i], tables[i], true);
+        size_t together = n_rows - before;
+        check(!memtap_reader_stream(&path, 1, tables[i], NULL, 1, &alone, error, sizeof error),
+              "cannot be read alone", tables[i]);
+        read_stream(&alone, tables[i], true);
+        check(n_rows - before == 2 * together, "has other rows alone", tables[i]);
+    }
+}
+
 /* Read every table at the first moments of the list. */
 static void read_all(const char *const *paths, size_t n, size_t n_moments)
 {
@@ -241,6 +265,7 @@ int main(int n, char **arguments)
           "is no error", "no such table");
     read_all(paths, (size_t)n - 1, 1);
     for (int i = 0; i < n - 1; i++) {
+        read_together(paths[i]);
         read_all(&paths[i], 1, sizeof moments / sizeof *moments);
         read_spoiled(paths[i]);
     }

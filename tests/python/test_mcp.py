@@ -54,6 +54,24 @@ python = next((one for one in named if one and not subprocess.run([one, "-c", "i
 bare = subprocess.run([sys.executable, "-S", "-m", "memtap.mcp"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
                       env={**os.environ, "PYTHONPATH": package})
 assert bare.returncode == 2 and bare.stderr.count("\n") == 1 and 'pip install "memtap[mcp]"' in bare.stderr and not bare.stdout, bare
+# An answer that no assistant can use takes no memory: the command, here one without an end, is ended.
+ENDLESS = """
+import sys
+from memtap import mcp
+from memtap.command import Problem
+try:
+    mcp.blocks("a.mtap")
+except Problem as problem:
+    sys.exit(str(problem))
+"""
+with tempfile.TemporaryDirectory() as folder:
+    endless = os.path.join(folder, "endless")
+    with open(endless, "w", encoding="ascii") as script:
+        script.write("#!/bin/sh\nexec yes ' '\n")
+    os.chmod(endless, 0o755)
+    refused = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True, check=False, timeout=100,
+                             env={**os.environ, "PYTHONPATH": package, "MEMTAP": endless})
+assert refused.returncode == 1 and "memtap blocks has more than 8 MiB; ask for less" in refused.stderr, refused
 if not python:
     print("no Python with the package mcp: MEMTAP_TEST_MCP names one")
     sys.exit(77)

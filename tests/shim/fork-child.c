@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork-child MODE: allocates, forks a child that allocates (cuda) or does not (plain), or one of
- * which no handler is told, and both allocate at once (bare), closes every descriptor above 2 in
- * between (close), finds a tail of the trace t.mtap (stale), renames that trace (renamed), tells
- * memtap's descriptors where it may have so many (descriptors NUMBER), or ends with code 7 (code).
+ * which no handler is told, and both allocate at once (bare), or one that it then kills (kill), or
+ * one that allocates in a handler of the program's as well, which comes before memtap's (handler),
+ * closes every descriptor above 2 in between (close), finds a tail of the trace t.mtap (stale),
+ * renames that trace (renamed), tells memtap's descriptors where it may have so many (descriptors
+ * NUMBER), or ends with code 7 (code).
  */
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +44,31 @@ static int fork_bare(void)
     if (child == 0)
         _exit(0);
     return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+/* Kill the child once it has allocated, as servers end their workers. */
+static int kill_child(void)
+{
+    void *address;
+    int ends[2];
+    char byte;
+    if (pipe(ends))
+        return 1;
+    pid_t child = fork();
+    if (child == 0) {
+        cudaMalloc(&address, 2000);
+        if (write(ends[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    return read(ends[0], &byte, 1) != 1 || kill(child, SIGKILL) || waitpid(child, NULL, 0) != child;
+}
+
+static void allocate_in_child(void)
+{
+    void *address;
+    cudaMalloc(&address, 512);
 }
 
 static FILE *other;
@@ -103,6 +131,8 @@ int main(int argc, char **argv)
     const char *mode = argc > 1 ? argv[1] : "";
     if (!strcmp(mode, "close"))
         pthread_atfork(NULL, close_all, NULL);
+    if (!strcmp(mode, "handler"))
+        pthread_atfork(NULL, NULL, allocate_in_child);
     if (!strcmp(mode, "descriptors"))
         limit_descriptors(argv[2]);
     FILE *tail = strcmp(mode, "stale") ? NULL : fopen("t.mtap.tail", "w");
@@ -124,5 +154,7 @@ int main(int argc, char **argv)
     }
     if (!strcmp(mode, "bare"))
         return fork_bare() ? 1 : 0;
-    return fork_child(!strcmp(mode, "cuda")) ? 1 : 0;
+    if (!strcmp(mode, "kill"))
+        return kill_child();
+    return fork_child(!strcmp(mode, "cuda") || !strcmp(mode, "handler")) ? 1 : 0;
 }

@@ -2,6 +2,7 @@
 /*
  * main-ends: the main thread ends before another one, with whose end the process is to end.
  * main-ends no-proc: likewise, and there is no /proc.
+ * main-ends code: the only thread of the program ends with an exit code, by a system call.
  * main-ends alone: no thread can be made but by the program, which is in a place without numbers.
  */
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 unsigned cudaMalloc(void **address, size_t size);
@@ -44,6 +46,10 @@ int main(int argc, char **argv)
             return 77;
         allocate();
         return 0;
+    }
+    if (argc > 1 && !strcmp(argv[1], "code")) {
+        allocate();
+        syscall(SYS_exit, 7);
     }
     if (pthread_create(&thread, NULL, allocate_later, &main_thread))
         return 2;

@@ -128,16 +128,25 @@ class Block(Module):
         temporary()
 
 
+class Other(Module):
+    """Is called without torch.nn's own way."""
+
+    def __call__(self, root, path):
+        allocate(root, path)
+
+
 class Net(Module):
     def __init__(self, sizes):
         super().__init__()
         self.blocks = List(Block(n) for n in sizes)
         self.bare = Bare()
+        self.other = Other()
 
     def forward(self, prefix=""):
         for block in self.blocks:
             block()
         self.bare("Net", prefix + "bare")
+        self.other("Net", prefix + "other")
         allocate("Net", prefix.rstrip("."))
 
 

@@ -4,9 +4,15 @@
  * abort: its handler jumps out of abort(). init: the first process of a namespace, as in a
  * container, ignores the signals that it sends to itself; exit code 77 where there may be no
  * namespace. filter, strict: seccomp allows the program's own calls only. unseen: and memtap's, for
- * 100,000 allocations. user: a user namespace.
+ * 100,000 allocations. trapped: a handler of its own gets the calls that its filter forbids. user:
+ * makes a user namespace. enters: makes a mount namespace, and enters its first one again. clock:
+ * forbids itself to read the clock. exceptions: enables those of floating point, for 100 ms. poor:
+ * may have no more memory. root: has another root for a while, and a deeper stack there; with
+ * native stacks. Exit code 3: an allocation has changed errno.
  */
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -16,8 +22,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 int cudaMalloc(void **address, size_t size);
@@ -31,20 +40,26 @@ static void jump(int number)
     siglongjmp(back, 1);
 }
 
+static int changes_errno; /* 0 or 3 */
+
 static void allocate(void)
 {
     void *address;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 5; i++) {
+        errno = ERANGE;
         cudaMalloc(&address, 4096);
+        changes_errno |= errno == ERANGE ? 0 : 3;
+    }
 }
 
-static void survive_abort(void)
+static int survive_abort(void)
 {
     allocate();
     signal(SIGABRT, jump);
     if (!sigsetjmp(back, 1))
         abort();
     allocate();
+    return 0;
 }
 
 static int survive_signals(void)
@@ -81,12 +96,20 @@ static int survive_seccomp(unsigned long mode)
         return 77;
     allocate();
     cudaFree(NULL);
-    syscall(SYS_exit, 0);
+    syscall(SYS_exit, changes_errno);
     return 1;
 }
 
-/* The filter comes by a call that memtap does not see. It allows what a recording needs without
- * stacks (docs/design/recording.md), and what ends the program. */
+static int survive_filter(void)
+{
+    return survive_seccomp(SECCOMP_MODE_FILTER);
+}
+
+static int survive_strict_mode(void)
+{
+    return survive_seccomp(SECCOMP_MODE_STRICT);
+}
+
 /* Whether each other thread of the process waits. */
 static int others_wait(void)
 {
@@ -112,6 +135,8 @@ static void let_the_others_begin(void)
         usleep(1000);
 }
 
+/* The filter comes by a call that memtap does not see. It allows what a recording needs without
+ * stacks (docs/design/recording.md), and what ends the program. */
 static int survive_unseen_filter(void)
 {
     static const unsigned allowed[] = {
@@ -156,18 +181,107 @@ static int survive_user_namespace(void)
     return 0;
 }
 
+static int enter_namespace(void)
+{
+    int ours = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    if (ours < 0 || unshare(CLONE_NEWNS))
+        return 77;
+    allocate();
+    if (setns(ours, CLONE_NEWNS))
+        return 1;
+    allocate();
+    return 0;
+}
+
+static void refuse_call(int number, siginfo_t *info, void *context)
+{
+    ucontext_t *interrupted = context;
+    (void)number, (void)info;
+    interrupted->uc_mcontext.gregs[REG_RAX] = -EACCES;
+}
+
+static int survive_trapped_calls(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    struct sigaction action = {.sa_sigaction = refuse_call, .sa_flags = SA_SIGINFO};
+    if (sigaction(SIGSYS, &action, NULL) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program))
+        return 77;
+    allocate();
+    return 0;
+}
+
+static int survive_without_clock(void)
+{
+    allocate();
+    if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0))
+        return 77;
+    allocate();
+    return prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+}
+
+/* memtap's threads begin with what this thread has enabled. */
+static int survive_exceptions(void)
+{
+    struct timespec begin, now;
+    __builtin_ia32_ldmxcsr(0); /* as feenableexcept(FE_ALL_EXCEPT) */
+    allocate();
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        cudaFree(NULL);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 100);
+    allocate();
+    return 0;
+}
+
+static int survive_poverty(void)
+{
+    static const struct rlimit little = {1 << 20, 1 << 20};
+    if (setrlimit(RLIMIT_DATA, &little))
+        return 77;
+    allocate();
+    return 0;
+}
+
+static void __attribute__((noinline)) allocate_deeply(void)
+{
+    volatile char room[1 << 18];
+    room[0] = 0;
+    allocate();
+    room[sizeof room - 1] = room[0];
+}
+
+static int survive_another_root(void)
+{
+    int first = open("/", O_RDONLY | O_CLOEXEC);
+    setenv("MEMTAP_STACKS", "native", 1);
+    allocate();
+    if (chroot("."))
+        return 77;
+    allocate_deeply();
+    return fchdir(first) || chroot(".");
+}
+
 int main(int argc, char **argv)
 {
-    if (argc > 1 && !strcmp(argv[1], "filter"))
-        return survive_seccomp(SECCOMP_MODE_FILTER);
-    if (argc > 1 && !strcmp(argv[1], "strict"))
-        return survive_seccomp(SECCOMP_MODE_STRICT);
-    if (argc > 1 && !strcmp(argv[1], "unseen"))
-        return survive_unseen_filter();
-    if (argc > 1 && !strcmp(argv[1], "user"))
-        return survive_user_namespace();
-    if (argc > 1 && !strcmp(argv[1], "init"))
-        return survive_signals();
-    survive_abort();
-    return 0;
+    static const struct {
+        const char *name;
+        int (*survive)(void);
+    } ways[] = {{"abort", survive_abort},           {"filter", survive_filter},
+                {"strict", survive_strict_mode},    {"unseen", survive_unseen_filter},
+                {"trapped", survive_trapped_calls}, {"user", survive_user_namespace},
+                {"enters", enter_namespace},        {"init", survive_signals},
+                {"clock", survive_without_clock},   {"exceptions", survive_exceptions},
+                {"poor", survive_poverty},          {"root", survive_another_root}};
+    for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof *ways; i++)
+        if (!strcmp(argv[1], ways[i].name))
+            return ways[i].survive() ?: changes_errno;
+    return 2;
 }

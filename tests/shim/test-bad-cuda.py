@@ -5,18 +5,16 @@ seen."""
 import glob
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import equal, finish
+
 memtap, user, ipc_pair, driver_11, driver_12, driver_13, *cuptis = sys.argv[1:]
-faults = []
-
-
-def equal(what, found, wanted):
-    if found != wanted:
-        faults.append(f"{what}: {found}, not {wanted}")
 
 
 class Run:
@@ -98,5 +96,4 @@ equal("peaks", [report["peak"]["allocated"] for report in pair.reports], [3 << 2
 equal("what is imported", [report["devices"][0]["balance"]["imported"] for report in pair.reports],
       [{"bytes": 0, "blocks": 0}, {"bytes": 0, "blocks": 1}])
 equal("nothing odd", [any(report["oddities"].values()) for report in pair.reports], [False, False])
-print("\n".join(faults) or "unharmed")
-sys.exit(bool(faults))
+finish()

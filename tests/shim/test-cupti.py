@@ -3,19 +3,17 @@
 device: alone, in a program that nothing is preloaded into, and beside the hooks."""
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import check, equal, finish
+
 memtap, shim, calls, subscriber = sys.argv[1:]
 shim, simulate = os.path.realpath(shim), [memtap, "simulate", "--gpu", "t4", "--"]
-faults = []
-
-
-def equal(what, found, wanted):
-    if found != wanted:
-        faults.append(f"{what}: {found}, not {wanted}")
 
 
 class Run:
@@ -27,7 +25,7 @@ class Run:
             ran = subprocess.run(command, text=True, capture_output=True, check=False,
                                  env={**os.environ, "MEMTAP_OUTPUT": trace, **environment})
             if ran.returncode:
-                faults.append(f"{command}: exit code {ran.returncode}: {ran.stderr}")
+                check(False, f"{command}: exit code {ran.returncode}: {ran.stderr}")
             self.out, self.err = ran.stdout.splitlines(), ran.stderr
             self.lines, self.devices, self.cupti = [], set(), None
             if os.path.exists(trace):
@@ -125,5 +123,4 @@ left = injected(subscriber)
 equal("a program with CUPTI", (left.out, left.lines), (["subscribe 0, told 2"], []))
 equal("said so", "CUPTI is not used: the program has loaded it for itself" in left.err, True)
 equal("asked for", injected(subscriber, MEMTAP_CUPTI="on").out, ["subscribe 39, told 0"])
-print("\n".join(faults) or "one call is one record, whoever tells it")
-sys.exit(bool(faults))
+finish()

@@ -4,9 +4,13 @@ program's calls took of it, and the context."""
 import glob
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import check, equal, finish
 
 memtap, program = sys.argv[1:]
 MIB = 1 << 20
@@ -15,12 +19,6 @@ HELD = (6 + 20 + 4) * MIB + POOL
 OTHERS, UNOWNED = 700 * MIB, 90 * MIB
 STREAM, CODE = 2 * MIB, 6 * MIB
 SINCE = ("contexts_since", "modules_since", "module_bytes_since", "streams_since")
-faults = []
-
-
-def equal(what, found, wanted):
-    if found != wanted:
-        faults.append(f"{what}: {found}, not {wanted}")
 
 
 def read(trace):
@@ -61,19 +59,6 @@ def balance(trace):
     done = subprocess.run([memtap, "report", "--format", "json", trace], check=True,
                           stdout=subprocess.PIPE)
     return json.loads(done.stdout)["devices"][0]["balance"]
-
-
-def check(what, events, wanted):
-    """There may be samples more, of the same states: they are taken soon after an allocation."""
-    samples = [event for event in events if event["record"] == "device_memory"]
-    found = [taken(sample) for sample in samples]
-    equal(f"{what}: states", [state for state in wanted if state not in found], [])
-    equal(f"{what}: no others", set(found) - set(wanted) - {FIRST}, set())
-    equal(f"{what}: the last", found[-1:], wanted[-1:])
-    equal(f"{what}: devices", {sample["device"] for sample in samples}, {0})
-    equal(f"{what}: threads", {sample["thread"] for sample in samples}, {0})
-    times = [event["time_ns"] for event in events]
-    equal(f"{what}: times in order", times, sorted(times))
 
 
 def short():
@@ -118,5 +103,4 @@ with tempfile.TemporaryDirectory() as directory:
                     f"ulimit -v 900000; exec {program}"], check=False)
     info = subprocess.run([memtap, "info", directory + "/t.mtap"], check=True, text=True, stdout=subprocess.PIPE).stdout
     equal("near the limit", "no: the address space is limited" in info, True)
-print("\n".join(faults) or "the device is accounted for to the byte")
-sys.exit(bool(faults))
+finish()

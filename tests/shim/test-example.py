@@ -4,18 +4,16 @@ report, as its README says, and its memory has the categories of heat.rules; the
 also where CUDA's driver has loaded libmemtap.so."""
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import equal, finish
+
 memtap, shim, rules, heat = sys.argv[1], os.path.realpath(sys.argv[2]), *sys.argv[3:]
 STEPS, FIELD, TABLE = 100, 16 << 20, 2 << 20
-faults = []
-
-
-def equal(what, found, wanted):
-    if found != wanted:
-        faults.append(f"{what}: {found}, not {wanted}")
 
 
 def read(trace):
@@ -79,5 +77,4 @@ with tempfile.TemporaryDirectory() as directory:
     subprocess.run([memtap, "simulate", "--gpu", "t4", "--", heat, str(STEPS)], check=True,
                    env={**os.environ, "CUDA_INJECTION64_PATH": shim, "MEMTAP_OUTPUT": trace})
     equal("leaks, by CUPTI", [size for size, _ in leaks(read(trace))], [FIELD] * 9)
-print("\n".join(faults) or "the leak is in the trace")
-sys.exit(bool(faults))
+finish()

@@ -7,8 +7,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import check, finish
+
 follow, shim, alloc_threads = (os.path.abspath(path) for path in sys.argv[1:])
-faults = []
 
 
 def run(folder, arguments, **settings):
@@ -22,23 +24,16 @@ def run(folder, arguments, **settings):
     return given, finished
 
 
-def check(what, condition, *found):
-    print(what, *found)
-    if not condition:
-        faults.append(what)
-
-
 for what, arguments, state in (("that ends", ["3", "200000"], "closed"),
                                ("that is killed", ["3", "100000000", "kill", "400000"], "killed"),
                                ("that leaves", ["2", "100000000", "_exit", "100000"], "closed")):
     with tempfile.TemporaryDirectory() as folder:
         given, finished = run(pathlib.Path(folder), arguments)
-        check(f"a program {what}", given == finished and given[-1] == state and int(given[0]) > 100000 and
-              (given[4] == "0" or given[3] != "0"), given, finished)
+        check(given == finished and given[-1] == state and int(given[0]) > 100000 and
+              (given[4] == "0" or given[3] != "0"), f"a program {what}", given, finished)
 with tempfile.TemporaryDirectory() as folder:
     given, finished = run(pathlib.Path(folder), ["2", "500000"], MEMTAP_KEEP="1M")
     # all that was dropped from the trace meanwhile, too, unless the follower was too slow for that
-    check("a bounded trace", given[-1] == finished[-1] == "closed" and (given[4] == "0" or given[3] != "0") and
-          (int(given[0]) > int(finished[0]) or int(given[5])), given, finished)
-print(*faults, sep="\n")
-sys.exit(bool(faults))
+    check(given[-1] == finished[-1] == "closed" and (given[4] == "0" or given[3] != "0") and
+          (int(given[0]) > int(finished[0]) or int(given[5])), "a bounded trace", given, finished)
+finish()

@@ -240,7 +240,8 @@ START_TEST(a_size_that_is_none_keeps_all)
     };
     char variable[64], message[160];
     snprintf(variable, sizeof variable, "MEMTAP_KEEP=%s", cases[_i][0]);
-    snprintf(message, sizeof message, "memtap: %s %s; using all\n", variable, cases[_i][1]);
+    snprintf(message, sizeof message, "memtap: MEMTAP_KEEP '%s' %s (using all)\n", cases[_i][0],
+             cases[_i][1]);
     struct outcome o = run(ARGS("alloc-threads", "1", "10"), ARGS(COUNTED, variable));
     ck_assert_str_eq(o.errors, message);
     ck_assert_uint_eq(read_counts(&o, "t.mtap").kind[MT_CUDA_MALLOC], 10);

@@ -10,14 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from checks import equal, finish
+
 shim, alloc_threads = (os.path.abspath(path) for path in sys.argv[1:])
-faults = []
-
-
-def equal(what, got, wanted):
-    print("ok  " if got == wanted else "FAULT", what, *(() if got == wanted else (got, "should be", wanted)), flush=True)
-    if got != wanted:
-        faults.append(what)
 
 
 def start(folder, output="run-%p.mtap", turns="2000", **settings):
@@ -74,4 +70,4 @@ with tempfile.TemporaryDirectory() as folder:
     for bound in ("all", "all", "1"):
         run(folder, output="single.mtap", MEMTAP_KEEP_RUNS=bound)
     equal("numbered names are the same output's", [name for name in names(folder) if name.startswith("single")], ["single.2.mtap"])
-sys.exit(1 if faults else 0)
+finish()

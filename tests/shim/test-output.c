@@ -4,6 +4,7 @@
 #include "tests/support/run-tests.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +81,7 @@ START_TEST(permissions_are_the_umasks_or_what_is_asked_for)
         ck_assert(ended_with(&o, 0));
         ck_assert_uint_eq(mode_of(&o, "t"), cases[i].mode);
         ck_assert_uint_eq(mode_of(&o, "t.0"), cases[i].mode);
-        ck_assert_int_eq(strstr(o.errors, "MEMTAP_MODE=044 is neither permissions") != NULL,
+        ck_assert_int_eq(strstr(o.errors, "MEMTAP_MODE '044' is neither permissions") != NULL,
                          cases[i].is_wrong);
         remove_outcome(&o);
     }
@@ -154,7 +155,7 @@ END_TEST
 /* Not /dev/null.1. */
 START_TEST(what_is_no_file_is_refused)
 {
-    static const char *const names[] = {"/dev/null", ".", "../", "/dev/stdin"};
+    static const char *const names[] = {"/dev/null", "/dev/stdin"};
     char variable[64], errors[256];
     snprintf(variable, sizeof variable, "MEMTAP_OUTPUT=%s", names[_i]);
     snprintf(errors, sizeof errors,
@@ -169,6 +170,18 @@ START_TEST(what_is_no_file_is_refused)
     ck_assert_str_eq(o.errors, errors);
     ck_assert_int_eq(o.n_files, 0);
     ck_assert(!is_made);
+    remove_outcome(&o);
+}
+END_TEST
+
+START_TEST(a_folder_gets_the_name_of_the_default)
+{
+    struct outcome o = run(ARGS("fork-child", "code"),
+                           ARGS("MEMTAP_QUIET=1", _i ? "MEMTAP_OUTPUT=./" : "MEMTAP_OUTPUT=."));
+    ck_assert(ended_with(&o, 7));
+    ck_assert_str_eq(o.errors, "");
+    ck_assert_int_eq(o.n_files, 1);
+    ck_assert_ptr_eq(strstr(o.file[0], "memtap-fork-child-"), o.file[0]);
     remove_outcome(&o);
 }
 END_TEST
@@ -205,10 +218,14 @@ START_TEST(a_bounded_trace_goes_on_when_there_is_room)
     struct outcome o = run(ARGS("alloc-threads", "1", "100000"),
                            ARGS("MEMTAP_KEEP=100M", "MEMTAP_OUTPUT=t.mtap", light));
     ck_assert(ended_with(&o, 0));
-    ck_assert_ptr_nonnull(strstr(o.errors, "memtap: cannot write t.mtap: File too large; memtap "
-                                           "counts the events, and writes again when there is "
-                                           "room\nmemtap: "));
     struct counts c = read_counts(&o, "t.mtap");
+    char errors[400], lost[40];
+    snprintf(errors, sizeof errors,
+             "memtap: cannot write t.mtap: File too large; memtap counts the events, and writes "
+             "again when there is room\nmemtap: ");
+    ck_assert_mem_eq(o.errors, errors, strlen(errors));
+    snprintf(lost, sizeof lost, " events (and %" PRIu64 " lost) in ", c.lost);
+    ck_assert_ptr_nonnull(strstr(o.errors, lost));
     ck_assert(c.is_complete);
     ck_assert_uint_gt(c.lost, 0);
     ck_assert_uint_gt(c.kind[MT_CUDA_MALLOC], 50000);
@@ -269,6 +286,17 @@ START_TEST(descriptors_are_high_and_not_inherited)
 }
 END_TEST
 
+START_TEST(the_last_descriptors_are_the_program_s)
+{
+    struct outcome o = run(ARGS("fork-child", "descriptors", "6"), ARGS("MEMTAP_OUTPUT=t.mtap"));
+    ck_assert(ended_with(&o, 0));
+    ck_assert_ptr_nonnull(strstr(o.errors, "Too many open files"));
+    ck_assert_str_eq(o.output, "0 0 0\n");
+    ck_assert_int_eq(o.n_files, 0);
+    remove_outcome(&o);
+}
+END_TEST
+
 /* In pages: none, the header, in the journal, in the first thread's words, in the second's. */
 static const char *const cuts[] = {"0", "4096", "20480", "1572864", "3500000"};
 
@@ -322,17 +350,22 @@ END_TEST
 
 START_TEST(a_wrong_setting_is_said_and_passed_over)
 {
-    struct outcome o = run(ARGS("fork-child", "code"),
-                           ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=all", "MEMTAP_LEVEL=99",
-                                "MEMTAP_KEEP=99999999999999999999", "MEMTAP_OUTPUT=x%x"));
+    struct outcome o =
+        run(ARGS("fork-child", "code"),
+            ARGS("MEMTAP_QUIET=1", "MEMTAP_STACKS=pyton", "MEMTAP_CUPTI=x", "MEMTAP_LEVEL=99",
+                 "MEMTAP_KEEP=99999999999999999999", "MEMTAP_OUTPUT=x%x",
+                 "MEMTAP_LIMIT_EVENTS=00000000000000000000000000000000000000000000000"
+                 "00000000000000001"));
     ck_assert(ended_with(&o, 7));
     ck_assert_str_eq(
         o.errors,
-        "memtap: MEMTAP_OUTPUT=x%x has a % that no p, e, h, r or % follows; "
-        "using memtap-%e-%p.mtap\n"
-        "memtap: MEMTAP_STACKS=all is not one of python, native, both, none; using python\n"
-        "memtap: MEMTAP_KEEP=99999999999999999999 is too large a size; using all\n"
-        "memtap: MEMTAP_LEVEL=99 is not a zstd level from 1 to 19; using 1\n");
+        "memtap: MEMTAP_OUTPUT 'x%x' has a % that no p, e, h, r or % follows "
+        "(using memtap-%e-%p.mtap)\n"
+        "memtap: unknown value of MEMTAP_STACKS 'pyton'; did you mean 'python'? (using python)\n"
+        "memtap: MEMTAP_KEEP '99999999999999999999' is too large a size (using all)\n"
+        "memtap: unknown value of MEMTAP_CUPTI 'x'; use auto, on or off (using auto)\n"
+        "memtap: MEMTAP_LEVEL '99' is not a zstd level from 1 to 19 (using 1)\n"
+        "memtap: MEMTAP_LIMIT_EVENTS has over 63 characters (using none)\n");
     ck_assert_int_eq(o.n_files, 1);
     ck_assert_ptr_eq(strstr(o.file[0], "memtap-fork-child-"), o.file[0]);
     remove_outcome(&o);
@@ -404,12 +437,14 @@ int main(void)
     tcase_add_test(tests, a_suffix_comes_before_the_extension);
     tcase_add_test(tests, a_file_that_is_no_trace_gets_no_neighbour);
     tcase_add_test(tests, a_missing_directory_is_said_once);
-    tcase_add_loop_test(tests, what_is_no_file_is_refused, 0, 4);
+    tcase_add_loop_test(tests, a_folder_gets_the_name_of_the_default, 0, 2);
+    tcase_add_loop_test(tests, what_is_no_file_is_refused, 0, 2);
     tcase_add_test(tests, a_full_disk_ends_the_trace_only);
     tcase_add_loop_test(tests, a_bounded_trace_goes_on_when_there_is_room, 0, 2);
     tcase_add_test(tests, a_closed_descriptor_is_left_alone);
     tcase_add_loop_test(tests, descriptors_are_high_and_not_inherited, 0,
                         sizeof descriptors / sizeof *descriptors);
+    tcase_add_test(tests, the_last_descriptors_are_the_program_s);
     tcase_add_test(tests, a_trace_that_has_gone_is_not_said_to_be_there);
     tcase_add_loop_test(tests, a_tail_that_is_cut_short_ends_the_trace_only, 0,
                         2 * sizeof cuts / sizeof *cuts);

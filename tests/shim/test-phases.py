@@ -3,9 +3,13 @@
 by NVTX, are in its trace; without memtap they do nothing; another tool's NVTX library is left."""
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import check, equal, finish
 
 memtap, program, has_nvtx = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3] == "nvtx"
 HEADER = [("range_push", "outer", ""), ("range_push", "inner", ""), ("named", "field", ""),
@@ -15,7 +19,6 @@ NVTX = [("range_push", "outer", ""), ("range_push", "inn\u00e9r", ""),
         ("range_end", "", ""), ("range_end", "", ""), ("range_push", "registered", "library"),
         ("range_pop", "", "library"), ("range_mark", "aten::mm", ""), ("range_pop", "", ""),
         ("range_pop", "", "")]
-faults = []
 
 
 def record(how, environment=None):
@@ -36,13 +39,8 @@ def record(how, environment=None):
             found.append((event["record"], strings[event.get("name", 0)],
                           strings[event.get("domain", 0)]))
         if event["record"] == "named" and event["address"] != address + 1:
-            faults.append("the named address is another")
+            check(False, "the named address is another")
     return ran.stdout, found
-
-
-def equal(what, found, wanted):
-    if found != wanted:
-        faults.append(f"{what}: {found}, not {wanted}")
 
 
 def preloaded(environment):
@@ -68,5 +66,4 @@ if has_nvtx:
     equal("preloaded beside another tool", preloaded({"NVTX_INJECTION64_PATH": "/no/tool.so"}), 0)
 else:
     print("there is no NVTX header: only memtap.h was tried")
-print("\n".join(faults) or "all phases are as named")
-sys.exit(bool(faults))
+finish()

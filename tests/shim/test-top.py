@@ -13,15 +13,12 @@ import time
 
 from terminals import Terminal
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import check, finish
+
 memtap, shim = (os.path.abspath(path) for path in sys.argv[1:])
 program = str(pathlib.Path(__file__).with_name("top-program.py"))
-faults, running = [], []
-
-
-def check(what, condition, *found):
-    if not condition:
-        faults.append(f"{what}: " + " ".join(str(each) for each in found))
-    print("ok  " if condition else "FAULT", what, *(() if condition else found), flush=True)
+running = []
 
 
 def start(trace, *more, **settings):
@@ -58,21 +55,21 @@ def fits(screen, columns, rows):
 
 def refused(what, *arguments, **more):
     done = memtap_top(*arguments, **more)
-    check(what, done.returncode == 2 and done.stderr.count("\n") == 1 and not done.stdout, done)
+    check(done.returncode == 2 and done.stderr.count("\n") == 1 and not done.stdout, what, done)
     return done.stderr
 
 
 def as_text(folder, trace, process):
     for arguments in (["--once", trace], [trace], [process.pid], [folder], []):
         done = memtap_top(*arguments, cwd=folder)
-        check(f"text of {len(arguments)} {arguments[-1:]}", not done.returncode and not done.stderr and
+        check(not done.returncode and not done.stderr and
               "\x1b" not in done.stdout and "top-program.py" in done.stdout and
-              re.search(r"64.00 MiB +1  other +top-program.py:\d+ keep", done.stdout), done)
+              re.search(r"64.00 MiB +1  other +top-program.py:\d+ keep", done.stdout), f"text of {len(arguments)} {arguments[-1:]}", done)
     coloured = memtap_top("--once", "--color=always", trace).stdout
-    check("colours", "\x1b[38;5;" in coloured and not re.search(r"\x1b\[[^m]*[^m0-9;]", coloured))
-    check("plain letters", memtap_top("--once", trace, LC_ALL="C").stdout.isascii())
+    check("\x1b[38;5;" in coloured and not re.search(r"\x1b\[[^m]*[^m0-9;]", coloured), "colours")
+    check(memtap_top("--once", trace, LC_ALL="C").stdout.isascii(), "plain letters")
     lines = memtap_top("--once", process.pid).stdout.splitlines()
-    check("all lines end", lines and all(line == line.rstrip() or "█" in line for line in lines[2:3]))
+    check(lines and all(line == line.rstrip() or "█" in line for line in lines[2:3]), "all lines end")
 
 
 def sizes(trace):
@@ -82,13 +79,13 @@ def sizes(trace):
         until = time.monotonic() + 30
         while not fits(terminal.screen(), columns, rows) and time.monotonic() < until:
             terminal.read(0.2)
-        check(f"{columns} x {rows}", fits(terminal.screen(), columns, rows), *terminal.screen())
+        check(fits(terminal.screen(), columns, rows), f"{columns} x {rows}", *terminal.screen())
     screen = terminal.wait_for("^q quit")
-    check("what is on 80 x 24", all(any(re.search(each, line) for line in screen) for each in (
+    check(all(any(re.search(each, line) for line in screen) for each in (
         r"^allocated +[\d.]+ [MG]iB", r"^ +other +[\d.]+ [MG]iB 100.0 %", r"allocations a second", r"▁|▂|▃|▄|▅|▆|▇|█",
-        r"bytes +change +blocks", r"64.00 MiB +1  other")), *screen)
+        r"bytes +change +blocks", r"64.00 MiB +1  other")), "what is on 80 x 24", *screen)
     terminal.press("q")
-    check("q quits", terminal.end() == (0, True), repr(terminal.text[-200:]))
+    check(terminal.end() == (0, True), "q quits", repr(terminal.text[-200:]))
 
 
 def keys(trace):
@@ -107,14 +104,14 @@ def keys(trace):
     terminal.wait_for(r"\+[\d.]+ [KMG]iB")  # the leak
     terminal.press("r ")
     terminal.wait_for(", paused")
-    check("no change after r", not any(re.search(r"\+[\d.]+ [KMG]iB", line) for line in terminal.screen()),
+    check(not any(re.search(r"\+[\d.]+ [KMG]iB", line) for line in terminal.screen()), "no change after r",
           *terminal.screen())
     terminal.press(" ")
     terminal.wait_for(r"\+[\d.]+ [KMG]iB")
     terminal.press("\x1b[Z\x1b\x1b[99~xyzd\t")  # keys that are none
     terminal.wait_for("^q quit")
     terminal.press("q")
-    check("keys", terminal.end() == (0, True))
+    check(terminal.end() == (0, True), "keys")
 
 
 def signals(trace):
@@ -123,11 +120,11 @@ def signals(trace):
         terminal.wait_for("^q quit")
         changed = terminal.modes() != terminal.before
         os.kill(terminal.pid, number)
-        check(f"{number.name} restores", changed and terminal.end() == (-number, True), repr(terminal.text[-200:]))
+        check(changed and terminal.end() == (-number, True), f"{number.name} restores", repr(terminal.text[-200:]))
     terminal = Terminal([memtap, "top", str(trace)])
     terminal.wait_for("^q quit")
     terminal.press("\x03")
-    check("Ctrl-C", terminal.end() == (-signal.SIGINT, True))
+    check(terminal.end() == (-signal.SIGINT, True), "Ctrl-C")
     terminal = Terminal([memtap, "top", str(trace)])
     terminal.wait_for("^q quit")
     os.close(terminal.fd)  # the terminal is gone
@@ -135,7 +132,7 @@ def signals(trace):
     while not ended and time.monotonic() < until:
         ended = os.waitpid(terminal.pid, os.WNOHANG)[0]
         time.sleep(0.05)
-    check("a terminal that is gone ends it", ended)
+    check(ended, "a terminal that is gone ends it")
 
 
 def stopped(trace):
@@ -149,15 +146,15 @@ def stopped(trace):
     until = time.monotonic() + 30
     while "Stopped" not in shell.text and time.monotonic() < until:
         shell.read(0.2)
-    check("stopped: the terminal is given back", "Stopped" in shell.text.rpartition("\x1b[?1049l")[2] and
-          shell.modes() != entered)
+    check("Stopped" in shell.text.rpartition("\x1b[?1049l")[2] and
+          shell.modes() != entered, "stopped: the terminal is given back")
     shell.text = ""
     shell.press("fg\n")
     shell.wait_for("^q quit")
-    check("continued: it is taken again", "\x1b[?1049h" in shell.text and shell.modes() == entered)
+    check("\x1b[?1049h" in shell.text and shell.modes() == entered, "continued: it is taken again")
     shell.press("q")
     shell.press("exit\n")
-    check("and the shell goes on", shell.end()[0] == 0)
+    check(shell.end()[0] == 0, "and the shell goes on")
 
 
 def ends(folder):
@@ -169,15 +166,15 @@ def ends(folder):
     terminal.wait_for("64.00 MiB +1  other")
     end(process)
     screen = terminal.wait_for("ended: killed")
-    check("a killed program's last state stays", any("keep" in line for line in screen), *screen)
+    check(any("keep" in line for line in screen), "a killed program's last state stays", *screen)
     terminal.press("q")
-    check("it ends well", terminal.end() == (0, True))
-    check("and says so", "ended: killed" in terminal.text.rpartition("\x1b[?1049l")[2])
+    check(terminal.end() == (0, True), "it ends well")
+    check("ended: killed" in terminal.text.rpartition("\x1b[?1049l")[2], "and says so")
     said = refused("a trace that has ended", trace)
-    check("how it ended", "(killed)" in said and "memtap report" in said, said)
+    check("(killed)" in said and "memtap report" in said, "how it ended", said)
     said = refused("a folder of ended ones", folder / "done") if not shutil.copytree(
         folder, folder / "done", ignore=shutil.ignore_patterns("done", "live*")) else refused("a folder", folder / "done")
-    check("none is written", "still written" in said, said)
+    check("still written" in said, "none is written", said)
 
 
 def none(folder, trace):
@@ -185,7 +182,7 @@ def none(folder, trace):
     refused("no such process", "999999999")
     with subprocess.Popen(["sleep", "100"]) as process:
         said = refused("a process that is not recorded", process.pid)
-        check("why", "writes no trace" in said, said)
+        check("writes no trace" in said, "why", said)
         process.kill()
     (folder / "other").mkdir()
     refused("an empty folder", folder / "other")
@@ -196,9 +193,9 @@ def none(folder, trace):
     damaged = folder / "damaged"
     damaged.write_bytes(trace.read_bytes()[:200] + b"\xff" * 300)
     said = refused("a damaged trace", damaged)
-    check("which says so", re.search("damaged|cut|ended", said), said)
+    check(re.search("damaged|cut|ended", said), "which says so", said)
     dumb = subprocess.run([memtap, "top", trace], stdout=subprocess.PIPE, env={**os.environ, "TERM": "dumb"}, check=False)
-    check("a dumb terminal", dumb.returncode == 0 and b"\x1b" not in dumb.stdout)
+    check(dumb.returncode == 0 and b"\x1b" not in dumb.stdout, "a dumb terminal")
 
 
 def ranks(folder):
@@ -209,22 +206,22 @@ def ranks(folder):
     for trace in job.glob("*.mtap"):
         wait_for_file(trace)
     text = memtap_top(job).stdout
-    check("a line for each rank", all(re.search(rf"^[> ]{rank} +\d+ +[\d.]+ [MG]iB", text, re.M) for rank in range(3)), text)
+    check(all(re.search(rf"^[> ]{rank} +\d+ +[\d.]+ [MG]iB", text, re.M) for rank in range(3)), "a line for each rank", text)
     text = memtap_top(os.getpid()).stdout
-    check("and of their parent", all(re.search(rf"^[> ]{rank}  ", text, re.M) for rank in range(3)), text)
+    check(all(re.search(rf"^[> ]{rank}  ", text, re.M) for rank in range(3)), "and of their parent", text)
     terminal = Terminal([memtap, "top", "--interval", "0.2", str(job)], 200, 24)
     terminal.wait_for("^>0 ")
     terminal.press("\x1b[C")
     terminal.wait_for("^>1 ")
     terminal.press("\x1b[D\x1b[D")
     screen = terminal.wait_for("^>2 ")
-    check("the chosen rank", any("rank 2" in line for line in screen), *screen)
+    check(any("rank 2" in line for line in screen), "the chosen rank", *screen)
     end(processes[1])
     terminal.wait_for("^ 1 .*ended: killed")
     terminal.press("q")
-    check("several", terminal.end() == (0, True))
-    check("foreign text does not act", "title" in terminal.text and "\x1b]" not in terminal.text and
-          "\x1b[31m" not in terminal.text and "\x07" not in terminal.text)
+    check(terminal.end() == (0, True), "several")
+    check("title" in terminal.text and "\x1b]" not in terminal.text and
+          "\x1b[31m" not in terminal.text and "\x07" not in terminal.text, "foreign text does not act")
     for process in processes:
         end(process)
 
@@ -244,12 +241,11 @@ def main():
             none(folder, trace)
             ends(folder)
             ranks(folder)
-            check("the program runs on", process.poll() is None)
+            check(process.poll() is None, "the program runs on")
         finally:
             for process in running:
                 process.kill()
-    print(*faults, sep="\n")
-    sys.exit(bool(faults))
+    finish()
 
 
 main()

@@ -2,9 +2,13 @@
 """test-unknown.py MEMTAP PROGRAM: where memtap does not know this Python or this PyTorch, it records
 without, says why in one line and in the trace, and the program goes on."""
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import check, finish
 
 memtap, program = sys.argv[1], os.path.abspath(sys.argv[2])
 CASES = [
@@ -22,12 +26,6 @@ CASES = [
      "is read-only")]
 MISSING = ("all but report_oom set_requires_grad set_data saved_tensor leaf accumulate mutable_grad node_new "
            "node_run")
-faults = []
-
-
-def check(good, what):
-    if not good:
-        faults.append(what)
 
 
 for version, status, message in CASES:
@@ -46,5 +44,4 @@ for version, status, message in CASES:
         check(info["python_stacks"] == status, f"{version}: python_stacks={info['python_stacks']}")
         check(info["torch_hooks"] == MISSING, f"{version}: torch_hooks={info['torch_hooks']}")
         check(" 512 " in dump.stdout or "size=512" in dump.stdout, f"{version}: no event")
-print("\n".join(faults) or "all is said")
-sys.exit(bool(faults))
+finish()

@@ -104,6 +104,20 @@ START_TEST(profilers_stay_in_front)
 }
 END_TEST
 
+START_TEST(memory_is_the_user_s_or_the_card_s)
+{
+    struct sim_launch launch = a_launch();
+
+    unsetenv("CUDASIM_GPU");
+    setenv("CUDASIM_MEMORY", "4294967296", 1);
+    ck_assert_int_eq(sim_launch_prepare(&launch, NULL, 0), 0);
+    ck_assert_str_eq(getenv("CUDASIM_MEMORY"), "4294967296");
+    launch.gpu = sim_gpu_find("t4"); /* within the first */
+    ck_assert_int_eq(sim_launch_prepare(&launch, NULL, 0), 0);
+    ck_assert_ptr_null(getenv("CUDASIM_MEMORY"));
+}
+END_TEST
+
 START_TEST(a_second_time_changes_the_card_only)
 {
     struct sim_launch launch = a_launch();
@@ -173,6 +187,7 @@ int main(void)
     tcase_add_test(tests, cards_are_found);
     tcase_add_test(tests, a_file_has_a_card);
     tcase_add_test(tests, profilers_stay_in_front);
+    tcase_add_test(tests, memory_is_the_user_s_or_the_card_s);
     tcase_add_test(tests, a_second_time_changes_the_card_only);
     tcase_add_test(tests, what_cannot_be_is_said);
     tcase_add_test(tests, a_path_with_a_space_is_refused);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -361,7 +362,7 @@ END_TEST
 
 START_TEST(a_rank_is_alone)
 {
-    int32_t numbers[3] = {7, 8, 9}, *from, *to;
+    int32_t numbers[3] = {7, 8, 9}, *from, *to, *halves;
     struct comm *comm, *part;
     struct id id = {{0}};
     int rank;
@@ -372,6 +373,7 @@ START_TEST(a_rank_is_alone)
     setenv("RANK", "1", 1);
     from = on_device(numbers, 3);
     to = on_device((int32_t[3]){0}, 3);
+    halves = on_device((int32_t[3]){0x3f000000, 0x3f800000, 0x40000000}, 3); /* 0.5, 1, 2 */
     ck_assert_int_eq(ncclCommInitRank(&comm, 4, id, 1), INVALID_USAGE);
     ck_assert_int_eq(ncclCommInitRank(&comm, 3, id, 2), INVALID_USAGE);
     ck_assert_int_eq(ncclCommInitRank(&comm, 3, id, 1), 0);
@@ -381,6 +383,12 @@ START_TEST(a_rank_is_alone)
     ck_assert(holds(to, 343, 512, 729));
     ck_assert_int_eq(ncclReduce(from, to, 3, INT32, AVERAGE, 1, comm, NULL), 0);
     ck_assert(holds(to, 7, 8, 9));
+    ck_assert_int_eq(ncclAllReduce(from, to, 3, INT32, SUM, comm, NULL), 0);
+    ck_assert_int_eq(ncclAllReduce(from, to, 3, INT32, MAX, comm, NULL), 0);
+    ck_assert(holds(to, 7, 8, 9));
+    ck_assert_int_eq(ncclAllReduce(halves, to, 3, FLOAT, SUM, comm, NULL), 0);
+    ck_assert(holds(to, 0x3fc00000, 0x40400000, 0x40c00000)); /* 1.5, 3, 6 */
+    ck_assert_int_eq(ncclAllReduce(from, to, 3, INT32, AVERAGE, comm, NULL), 0);
     ck_assert_int_eq(ncclReduceScatter(from, to, 1, INT32, SUM, comm, NULL), 0);
     ck_assert(holds(to, 24, 8, 9));
     ck_assert_int_eq(ncclAllGather(from, to, 1, INT32, comm, NULL), 0);
@@ -412,6 +420,73 @@ START_TEST(a_rank_is_alone)
 }
 END_TEST
 
+START_TEST(many_gather)
+{
+    enum { MANY = 40000 };
+    static int32_t all[MANY];
+    struct comm *comm;
+    int32_t *to;
+
+    use_gpu("h100");
+    setenv("CUDASIM_ALONE", "1", 1);
+    setenv("WORLD_SIZE", "40000", 1);
+    setenv("RANK", "39999", 1);
+    all[MANY - 1] = 7;
+    ck_assert_int_eq(cudaMalloc((void **)&to, sizeof(all)), 0);
+    ck_assert_int_eq(cudaMemcpy(to, all, sizeof(all), cudaMemcpyHostToDevice), 0);
+    ck_assert_int_eq(ncclCommInitRank(&comm, MANY, (struct id){{0}}, MANY - 1), 0);
+    ck_assert_int_eq(ncclAllGather(to + MANY - 1, to, 1, INT32, comm, NULL), 0);
+    ck_assert_int_eq(cudaMemcpy(all, to, sizeof(all), cudaMemcpyDeviceToHost), 0);
+    for (int i = 0; i < MANY; i++)
+        ck_assert_int_eq(all[i], 7);
+}
+END_TEST
+
+static size_t resident_pages(void *address, size_t size)
+{
+    static unsigned char pages[MIB(16) / 4096];
+    size_t count = 0;
+
+    ck_assert_uint_le(size, MIB(16));
+    ck_assert_int_eq(mincore(address, size, pages), 0);
+    for (size_t i = 0; i < size / 4096; i++)
+        count += pages[i] & 1;
+    return count;
+}
+
+/* A small part makes a large whole among many ranks. */
+START_TEST(what_is_large_together_is_not_moved)
+{
+    enum { MANY = 1024, PART = 1024 };
+    static int32_t part[PART];
+    struct comm *comm;
+    int32_t *from, *to, *small;
+    size_t whole = (size_t)MANY * PART * 4;
+
+    use_gpu("h100");
+    setenv("CUDASIM_ALONE", "1", 1);
+    setenv("WORLD_SIZE", "1024", 1);
+    setenv("RANK", "5", 1);
+    for (int i = 0; i < PART; i++)
+        part[i] = 0x3f800000; /* 1.0 */
+    ck_cuda(cudaMalloc((void **)&from, whole));
+    ck_cuda(cudaMalloc((void **)&to, whole));
+    ck_cuda(cudaMalloc((void **)&small, (size_t)MANY * 4));
+    for (int rank = 0; rank < 6; rank++)
+        ck_cuda(cudaMemcpy(from + rank * PART, part, sizeof(part), cudaMemcpyHostToDevice));
+    ck_assert_int_eq(ncclCommInitRank(&comm, MANY, (struct id){{0}}, 5), 0);
+    ck_assert_int_eq(ncclAllGather(from, to, PART, FLOAT, comm, NULL), 0);
+    ck_assert_int_eq(ncclAlltoAll(from, to, PART, FLOAT, comm, NULL), 0);
+    ck_assert_int_eq(ncclReduceScatter(from, to, PART, FLOAT, SUM, comm, NULL), 0);
+    ck_assert_uint_eq(resident_pages(to, whole), 0);
+    ck_assert_int_eq(ncclAllGather(from, small, 1, FLOAT, comm, NULL), 0);
+    ck_assert_int_eq(small[MANY - 1], 0x3f800000);
+    ck_assert_int_eq(ncclAllGather(from, to, PART, INT32, comm, NULL), 0); /* counts steer */
+    ck_assert_int_eq(to[MANY * PART - 1], 0x3f800000);
+    ck_assert_uint_eq(resident_pages(to, whole), whole / 4096);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("nccl");
@@ -424,6 +499,8 @@ int main(void)
     tcase_add_test(tests, wrong_calls_are_errors);
     tcase_add_test(tests, one_process_has_all_ranks);
     tcase_add_test(tests, a_rank_is_alone);
+    tcase_add_test(tests, many_gather);
+    tcase_add_test(tests, what_is_large_together_is_not_moved);
     tcase_add_test(tests, a_communicator_takes_memory_of_its_device);
     return run_tests(tests);
 }

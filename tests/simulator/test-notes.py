@@ -54,6 +54,13 @@ class Notes(unittest.TestCase):
                    'cudart.cudaFree(None)')
         self.assertIn('unknown GPU gtx1', done.stderr)
 
+    def test_a_variable_that_is_no_number_is_named_once(self):
+        done = run(sys.executable, '-c', 'import os; os.environ.update(CUDASIM_MEMORY="24G", CUDASIM_GPUS="-1", CUDASIM_STREAM=""); ' +
+                   CALL + 'cudart.cudaFree(None); cudart.cudaFree(None)')
+        self.assertRegex(done.stderr, r'CUDASIM_MEMORY=24G is not a number; using \d+\n')
+        self.assertIn('CUDASIM_GPUS=-1 is not a number; using 1\n', done.stderr)
+        self.assertEqual(done.stderr.count('\n'), 2)
+
     def test_no_name_acts_on_a_terminal_or_in_a_log(self):
         done = run(sys.executable, '-c', r'import os; os.environ["CUDASIM_GPU"] = "a\x1b[2J\n::error::b\u009b"; ' +
                    CALL + 'cudart.cudaFree(None)')

@@ -6,16 +6,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import check, finish
+
 CUDASIM, LIBDIR, RANK_WAITS = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:4])
 ENVIRONMENT = {**os.environ, "CUDASIM_PATIENCE": "1"}
-failures = 0
-
-
-def check(good, what):
-    global failures
-    if not good:
-        failures += 1
-        print(f"FAILED: {what}")
 
 
 def start(*command, options=(), **more):
@@ -71,4 +66,4 @@ test_start()
 test_call()
 with tempfile.TemporaryDirectory(prefix="memtap-test-") as WORK:
     test_file(WORK)
-sys.exit(failures > 0)
+finish()

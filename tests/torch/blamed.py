@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """blamed.py WAY: memory that code between the user's line and PyTorch makes. "True", "False": of checkpointing, with
-use_reentrant; "subclass", "dispatch": of a tensor subclass's own operators."""
+use_reentrant; "subclass", "dispatch": of a tensor subclass's own operators; "twice": the backward of a backward;
+"func": torch.func's gradients, whose tensors wrap others."""
 import sys
 
 import torch
@@ -55,17 +56,29 @@ def compute(x):
     return doubled, doubled + 1
 
 
+def penalized(net, x):
+    bent = nn.functional.gelu(net(x))
+    slope = torch.autograd.grad(bent.sum(), x, create_graph=True)[0]
+    return slope.square().sum()
+
+
+def stretch(x):
+    return (x * 2).exp().sum()
+
+
 def main():
     net = Net().cuda()
-    x = torch.randn(4096, SIZE, device="cuda", requires_grad=WAY == "True")
+    x = torch.randn(4096, SIZE, device="cuda", requires_grad=WAY in ("True", "twice"))
     if WAY == "subclass":
         kept = compute(x.as_subclass(Counted))
     elif WAY == "dispatch":
         kept = compute(Wrapped(x))
+    elif WAY == "func":
+        kept = torch.func.grad(stretch)(x)
     else:
         kept = None
     for _ in range(2):
-        net(x)[0, 0].backward()
+        (penalized(net, x) if WAY == "twice" else net(x)[0, 0]).backward()
     del kept
 
 

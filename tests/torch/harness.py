@@ -10,6 +10,9 @@ import tempfile
 from bisect import bisect_right
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from checks import check, equal, faults, finish
+
 ROOT = Path(__file__).resolve().parents[2]
 ZOO = ROOT / "tests" / "zoo"
 COUNTERS = Path(__file__).resolve().parent / "counters.py"
@@ -18,30 +21,10 @@ PYTHON = os.environ.get("MEMTAP_TEST_PYTHON", str(ROOT / ".venv" / "bin" / "pyth
 GPU = "h100"
 ON_GPU = os.environ.get("MEMTAP_TEST_DEVICE") == "gpu"  # a real one: the suite `gpu`
 
-failures = 0
-
 
 def skip(why):
     print(f"skipped: {why}")
     sys.exit(77)
-
-
-def check(good, what):
-    """Says what went wrong and goes on; finish() counts."""
-    global failures
-    if not good:
-        failures += 1
-        print(f"FAILED: {what}")
-    return good
-
-
-def equal(what, got, wanted):
-    return check(got == wanted, f"{what}: {got!r}, but should be {wanted!r}")
-
-
-def finish():
-    print("failed" if failures else "passed")
-    sys.exit(1 if failures else 0)
 
 
 def run(command, **options):
@@ -76,13 +59,14 @@ def recorded(trace, *options, gpu=GPU, gpus=1):
 class Forks:
     """Runs programs that memtap records in children of one process, which has imported PyTorch, and what
     the given ones import: that takes longer than most of them. Each trace says of its program what it would otherwise, but for the
-    command line. before: what stands before the program, to run it otherwise than recorded."""
+    command line. before: what stands before the program, to run it otherwise than recorded. env: what PyTorch
+    reads when it is imported."""
 
-    def __init__(self, *programs, before=None):
+    def __init__(self, *programs, before=None, python=PYTHON, env=None):
         self.folder = folder()
-        command = [*(recorded(f"{self.folder.name}/%p.mtap") if before is None else before), PYTHON,
+        command = [*(recorded(f"{self.folder.name}/%p.mtap") if before is None else before), python,
                    Path(__file__).with_name("forks.py"), *programs]
-        self.process = subprocess.Popen([str(word) for word in command], text=True,
+        self.process = subprocess.Popen([str(word) for word in command], text=True, env={**os.environ, **(env or {})},
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def run(self, trace, program, *arguments, env=None, cwd="."):

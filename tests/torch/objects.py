@@ -71,11 +71,14 @@ def check_parameters(rank):
         dist.all_gather_object(found, [parameter.sum().item() for parameter in model.parameters()])
     assert found[0] == found[1], found
     DistributedDataParallel(nn.Linear(8, 8).cuda(), device_ids=[device])
+    store = dist.distributed_c10d._get_default_store()
     try:  # the last: the ranks do not agree any more
         DistributedDataParallel(nn.Linear(8, 8 + rank).cuda(), device_ids=[device])
         assert rank == 0
+        store.set("sent", "")
     except RuntimeError as error:
         assert "appears not to match" in str(error), error
+        store.wait(["sent"])  # rank 0 sends to this rank while it makes its model
 
 
 def run_rank(rank):

@@ -261,6 +261,9 @@ def start_rank(name, rank, port=None):
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank % torch.cuda.device_count()))
     if port:
         os.environ.update(MASTER_PORT=str(port), CUDASIM_ALONE="0", TORCHELASTIC_USE_AGENT_STORE="False")
+    else:  # as --rank 0,1,... does: what rank 0 broadcasts, the others get
+        os.makedirs(f"sent-{name}", exist_ok=True)
+        os.environ["CUDASIM_SENT"] = os.path.abspath(f"sent-{name}")
     code = 1
     try:
         with open(path, "w", encoding="utf-8") as out:

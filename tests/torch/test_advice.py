@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT / "campaigns" / "advice"))
 import campaign
 from cases import CASES
 
-TRIED = ["attention 60 %", "dense 70 %", "pictures 35 %", "keeps data", "changing lengths 75 %"]
+TRIED = ["attention 60 %", "dense 70 %", "pictures 35 %", "keeps data", "changing lengths 75 %", "evaluation 75 %"]
 
 
 def keeps_settings(recorded, folder):
@@ -23,6 +23,14 @@ def keeps_settings(recorded, folder):
     check(first["ended"] == "oom" and found["more_needed"], f"expandable segments: {first}, {found['more_needed']}")
     check(all(advice["set"] != "expandable_segments:True" for advice in found["suggestions"]), "advice that is in force")
     case.trace.unlink()
+
+
+def agrees_with_plan(case):
+    """Of the advice that both models give, oom and plan name the same first."""
+    told = [advice["change"] for advice in case.advice()["suggestions"] if advice["fits"] and not advice["set"]]
+    ways = [way["changes"] for way in case.advice("plan")["answer"]["ways"] if way["fits"] and not way["conf"]]
+    planned = [change for (change, *more) in filter(None, ways) for change in (change, change.split(":")[0]) if change in told and not more]
+    check(len(planned) > 1 and planned == [change for change in told if change in planned], f"{case.name}: {told}, but plan {planned}")
 
 
 def main():
@@ -37,6 +45,8 @@ def main():
             for row in case.rows:
                 check(row[5], f"{case.name}: of {row[1]} memtap says {row[2]} ({row[3]}); it {row[4]}")
                 replayed += row[3] == "replayed"
+            if case.name == TRIED[0]:
+                agrees_with_plan(case)
             case.trace.unlink()
         keeps_settings(recorded, folder)
     check(replayed >= len(TRIED), f"only {replayed} answers are replayed")

@@ -21,14 +21,14 @@ def has_inductor():
 
 
 def lines(trace):
-    """(category, line) -> bytes at the peak; the line is "compiled.py:16 Net.forward"."""
+    """(category, line) -> bytes at the peak; the line is "compiled.py:16 Net.forward". And the operators."""
     device = json.loads(must_run([MEMTAP, "report", "-f", "json", trace]).stdout)["devices"][0]
     equal("iterations", device["iterations"], 3)
     found = {}
     for site in device["call_sites"]:
         at = site["line"]
         found[site["category"], at["file"], at["line"], at["function"]] = site["bytes"]
-    return found
+    return found, {site["operator"] for site in device["call_sites"]}
 
 
 def is_at(at, function, place):
@@ -37,7 +37,9 @@ def is_at(at, function, place):
 
 def look_at(backend, trace):
     must_run([*harness.recorded(trace), PYTHON, PROGRAM, backend])
-    found = lines(trace)
+    found, operators = lines(trace)
+    if backend != "eager":
+        check("CompiledFunction.backward" in operators, f"{backend}: the operators are {operators}")
     for (category, file, line, function), _ in found.items():
         check(file.endswith("/compiled.py"), f"{backend}: {category} is of {file}:{line} {function}")
         check("dynamo" not in function, f"{backend}: the function of {file}:{line} is {function}")

@@ -4,7 +4,7 @@ that ran out is seen whatever the program makes of it, and all ranks have to fit
 import json
 from pathlib import Path
 
-from harness import MEMTAP, PYTHON, ZOO, check, equal, finish, folder, must_run, need_torch, run
+from harness import MEMTAP, PYTHON, check, equal, finish, folder, must_run, need_torch, run
 
 PROGRAM = Path(__file__).with_name("to_fit.py")
 
@@ -69,11 +69,13 @@ def takes_environment():
 
 
 def counts_all_ranks():
-    """Rank 1 has two sequences more than rank 0."""
-    result = fit("--nproc", "2", "--vary", "batch=2,60", "--", PYTHON, ZOO / "ddp_two_ranks.py", "--layers", "6",
-                 "--batch", "{batch}")
-    card = result["cards"][0]
-    equal("two ranks", (card["fits"], card["fails"]), ({"batch": 2}, {"batch": 60}))
+    """Rank 1 has twice of what rank 0 has, which then waits for it."""
+    card = card_of("--nproc", "2", "--vary", "size=1000,8000", "--", PYTHON, "-c",
+                   "import torch, torch.distributed as dist; dist.init_process_group('nccl'); rank = dist.get_rank(); "
+                   "torch.cuda.set_device(rank % torch.cuda.device_count()); "
+                   "torch.empty(({size} << 20) * (1 + rank), dtype=torch.uint8, device='cuda'); "
+                   "dist.all_reduce(torch.ones(1, device='cuda')); dist.destroy_process_group()")
+    equal("two ranks", (card["fits"], card["fails"]), ({"size": 1000}, {"size": 8000}))
 
 
 need_torch()

@@ -11,9 +11,10 @@ from harness import MEMTAP, PYTHON, ROOT, check
 # By the number of ranks; campaigns/ranks has all of them.
 LAYOUTS = {2: ("ep", "pp-interleaved", "gloo"), 4: ("hsdp",)}
 
-# A part of a job of 1,000 ranks, as the script of one.
+# A part of a job of 1,000 ranks, as the script of one. Two of them, each alone, have the same port at the same time.
 RANK = """
-import os, torch, torch.distributed as dist
+import os, time, torch, torch.distributed as dist
+begin = time.time()
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 dist.init_process_group("nccl")
 kept = torch.empty(1 << (20 + dist.get_rank() // 999), device="cuda")
@@ -37,7 +38,30 @@ for how in "env://", "tcp://10.1.2.3:29500", f"file://{os.getcwd()}/meet-{os.get
     for count in both:
         dist.all_reduce(count)
     print(*(count.item() for count in both))
+    open(f"{how[:3]}-{os.environ['RANK']}", "w").close()
+    while not all(os.path.exists(f"{how[:3]}-{rank}") for rank in (3, 999)):
+        assert time.time() < begin + 300, "the other rank has failed"
+        time.sleep(0.02)
     dist.destroy_process_group()
+"""
+
+
+# What rank 0 broadcasts: a seed, lists by their lengths, and at last something that the others do not wait for.
+SENDS = """
+import os, torch, torch.distributed as dist
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl")
+rank = dist.get_rank()
+seed = torch.full((1,), 4711 if rank == 0 else -1, device="cuda")
+dist.broadcast(seed, 0)
+found = [{"name": "run 7"} if rank == 0 else None]
+dist.broadcast_object_list(found, src=0)
+every = [None] * 4
+dist.all_gather_object(every, rank)
+last = torch.full((2 + rank,), rank, device="cuda")
+dist.broadcast(last, 0)
+print(seed.item(), found, last.tolist())
+dist.destroy_process_group()
 """
 
 
@@ -61,6 +85,7 @@ dist.TCPStore("127.0.0.1", 0, 2, True, wait_for_workers=True)
 """
 STARTS = """
 import torch.distributed as dist
+dist.TCPStore("127.0.0.1", 0, 3, wait_for_workers=False)
 dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29599", rank=1, world_size=2)
 """
 
@@ -77,6 +102,18 @@ def check_bad_jobs(work):
     done = harness.run([MEMTAP, "run", "--simulate", "h100", "--world-size", 2, "--rank", 0, "--", PYTHON, "-c", STARTS], cwd=work)
     check(done.returncode == 2 and "claims to be rank 1 of 2, but rank 0 of 2 is simulated alone: give a program that "
           "starts no ranks itself" in done.stderr, f"{done.returncode}, {done.stderr}")
+    check("this process meets 3 ranks, but rank 0 of 2 is simulated alone" in done.stderr, f"ranks of its own: {done.stderr}")
+
+
+def check_sent(work):
+    """A rank gets what an earlier one of --rank has broadcast; where their calls differ, a line says so."""
+    done = harness.run([MEMTAP, "simulate", "--world-size", 4, "--rank", "0,2", "--", PYTHON, "-c", SENDS], cwd=work,
+                       env={"TMPDIR": work})
+    harness.equal("what rank 0 sent", done.stdout.splitlines(),
+                  ["4711 [{'name': 'run 7'}] [0, 0]", "4711 [{'name': 'run 7'}] [2, 2, 2, 2]"])
+    check("rank 0 broadcasts 16 bytes where rank 2 waits for 32: their calls differ" in done.stderr,
+          f"calls that differ: {done.stderr}")
+    harness.equal("left behind", [name for name in os.listdir(work) if "memtap-sent" in name], [])
 
 
 def check_layouts(work, size, layouts):
@@ -96,14 +133,17 @@ def main():
     with harness.folder() as work:
         for size, layouts in LAYOUTS.items():
             check_layouts(work, size, layouts)
-        done = harness.must_run([MEMTAP, "run", "--simulate", "h100", "--world-size", 1000, "--rank", "3,999",
-                                 "-o", "%r.mtap", "--", PYTHON, "-c", RANK], cwd=work)
-        harness.equal("each rank's output", done.stdout.splitlines(), [line for own in ("1 3000 3", "499 999000 7")
-                                               for line in ("{'the same'} " + own, *3 * ["1000.0 1000.0"])])
-        told = done.stderr.count("waits for a broadcast from rank 0, which is absent: an object that only")
-        harness.equal("lines about an absent rank's object", told, 2)
+        pair = [subprocess.Popen([MEMTAP, "run", "--simulate", "h100", "--world-size", "1000", "--rank", str(rank), "-o", "%r.mtap",
+                                  "--", PYTHON, "-c", RANK], cwd=work, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                for rank in (3, 999)]
+        for rank, own, one in zip((3, 999), ("1 3000 3", "499 999000 7"), pair):
+            out, err = one.communicate()
+            harness.equal(f"rank {rank}'s output", out.splitlines(), ["{'the same'} " + own, *3 * ["1000.0 1000.0"]])
+            told = err.count("waits for a broadcast from rank 0, which is absent: an object that only")
+            harness.equal("lines about an absent rank's object", told, 1)
         done = harness.must_run([MEMTAP, "report", "-f", "json", "3.mtap", "999.mtap"], cwd=work)
         check_bad_jobs(work)
+        check_sent(work)
         both = harness.must_run([MEMTAP, "simulate", "--gpu", "h100", "--world-size", 4, "--rank", "all-different", "--",
                                  PYTHON, "-c", STAGES], cwd=work).stderr
         check("by the groups of rank 0 2 x 2: 4 run" in both, f"the mesh is known: {both}")

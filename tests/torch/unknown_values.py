@@ -36,6 +36,9 @@ print(len(part), loss_of(values))
 print((values > 0.5).sum().item())
 torch.distributions.Normal(values.mean(), values.std() + 1)  # which checks that it is above 0
 assert abs(values.mean().log().item()) < float("inf"), "what is not known is finite"
+weights = torch.empty(SIZE, device="cuda")
+torch.nn.init.trunc_normal_(weights, std=0.02)  # draws again while a value is below -2 or above 2: 100 deviations
+assert not (torch.isnan(weights) | (weights < -1)).any()
 if sys.argv[1] == "prints":
     print(sum(loss_of(values) for _ in range(1500)))
     for _ in range(1500):

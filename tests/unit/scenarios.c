@@ -241,7 +241,8 @@ void mt_scenario_layers(struct mt_builder *b)
     }
     for (unsigned i = 0; i < LAYERS; i++)
         run_layer(b, i, mt_build_stack(b, USER ":9 main", CALL, norms[i], NULL),
-                  mt_build_stack(b, USER ":9 main", CALL, linears[i], NULL));
+                  mt_build_stack(b, USER ":9 main", CALL, linears[i],
+                                 TORCH "nn/modules/linear.py:134 Linear.forward", NULL));
     mt_build_on(b, 0, 1, loss);
     mt_build_alloc(b, at(LOSS_OUTPUT), 512);
     mt_build_event(b, MT_SAVED, at(LOSS_OUTPUT), 0, 0);

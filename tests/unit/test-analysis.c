@@ -39,6 +39,7 @@ static enum mt_category verdict(void)
 }
 
 #define TORCH "/v/lib/python3.11/site-packages/torch/"
+#define LIBRARY "/v/site-packages/lib/"
 
 static uint32_t call_stack(void)
 {
@@ -313,9 +314,9 @@ START_TEST(losses_and_ooms_are_told)
     mt_scenario_oom(builder);
     analyze();
     ck_assert_uint_eq(mt_survey_lost(&analysis.replay.survey), 3);
-    ck_assert_uint_eq(analysis.replay.n_ooms, 1);
-    ck_assert_uint_eq(analysis.replay.ooms[0].wanted, 5000 * MT_MIB);
-    ck_assert_int_eq(analysis.replay.ooms[0].device, 1);
+    ck_assert_uint_eq(analysis.replay.ooms.n, 1);
+    ck_assert_uint_eq(analysis.replay.ooms.kept[0].wanted, 5000 * MT_MIB);
+    ck_assert_int_eq(analysis.replay.ooms.kept[0].device, 1);
 }
 END_TEST
 
@@ -522,6 +523,106 @@ START_TEST(saved_is_activation_or_input)
 }
 END_TEST
 
+/* A loss of a library: one function, at two lines, makes a mask and saves it. */
+static void make_in_library(uint32_t caller)
+{
+    uint32_t line = mt_build_child(builder, caller, LIBRARY "loss.py:5 loss");
+    mt_build_on(builder, 0, 1, mt_build_child(builder, line, LIBRARY "m.py:2 mask"));
+    mt_build_alloc(builder, A, 1000);
+    mt_build_on(builder, 0, 1, mt_build_child(builder, caller, LIBRARY "loss.py:6 loss"));
+    mt_build_event(builder, MT_SAVED, A, 0, 0);
+}
+
+START_TEST(what_one_call_of_a_library_made_and_saved_is_an_activation)
+{
+    make_in_library(user_stack());
+    ck_assert_int_eq(verdict(), MT_CATEGORY_ACTIVATIONS);
+}
+END_TEST
+
+START_TEST(what_a_library_that_trains_made_and_saved_is_an_input)
+{
+    uint32_t caller = user_stack(),
+             line = mt_build_child(builder, caller, LIBRARY "loss.py:9 loss");
+    make_in_library(caller);
+    mt_build_on(builder, 0, 1,
+                mt_build_child(builder, line, TORCH "autograd/__init__.py:5 backward"));
+    mt_build_alloc(builder, B, 512);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_INPUTS);
+}
+END_TEST
+
+START_TEST(what_a_closure_of_a_step_makes_and_a_module_saves_is_an_input)
+{
+    mt_build_on(builder, 0, 1, step_stack("/u/t.py:5 closure"));
+    mt_build_alloc(builder, A, 1000);
+    mt_build_on(builder, 0, 1,
+                mt_build_child(builder, step_stack("/u/t.py:6 closure"),
+                               TORCH "nn/modules/module.py:1 Module._call_impl"));
+    mt_build_event(builder, MT_SAVED, A, 0, 0);
+    mt_build_on(builder, 0, 1, step_stack("/u/t.py:7 closure"));
+    mt_build_free(builder, A);
+    mt_build_on(builder, 0, 1, user_stack());
+    mt_build_alloc(builder, B, 500);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_INPUTS);
+}
+END_TEST
+
+START_TEST(what_a_cache_has_while_a_graph_is_made_is_an_activation)
+{
+    mt_build_on(builder, 0, 1, call_stack());
+    mt_build_alloc(builder, A, 1000);
+    mt_build_event(builder, MT_MEMBER, A, MT_MEMBER_OF_CACHE, 0);
+    mt_build_event(builder, MT_SAVED, A, 0, 0);
+    mt_build_event(builder, MT_NODE_NEW, 0x10, A, 0);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_ACTIVATIONS);
+}
+END_TEST
+
+START_TEST(an_optimizer_around_another_makes_state_in_its_constructor)
+{
+    mt_build_on(builder, 0, 1,
+                mt_build_child(builder, user_stack(),
+                               "/v/site-packages/pytorch_optimizer/optimizer/lookahead.py:79 "
+                               "Lookahead.init_group"));
+    mt_build_alloc(builder, A, 1000);
+    ck_assert_int_eq(verdict(), MT_CATEGORY_OPTIMIZER_STATE);
+}
+END_TEST
+
+/* A module that calls itself several times without a graph, and never keeps it. */
+static void call_again(uint32_t call)
+{
+    mt_build_on(builder, 0, 1, call);
+    mt_build_alloc(builder, A, 1000);
+    for (int i = 0; i < 5; i++) {
+        mt_build_on(builder, 0, 1, user_stack());
+        mt_build_alloc(builder, B, 500);
+        mt_build_free(builder, B);
+        mt_build_on(builder, 0, 1, call);
+        mt_build_alloc(builder, B, 500);
+        mt_build_free(builder, B);
+    }
+    mt_build_free(builder, A);
+}
+
+START_TEST(only_without_training_a_module_keeps_what_the_first_call_made)
+{
+    uint32_t user = user_stack();
+    call_again(call_stack());
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_BUFFERS), 1000);
+    mt_build_on(builder, 0, 1,
+                mt_build_child(builder, user, TORCH "autograd/__init__.py:5 backward"));
+    mt_build_alloc(builder, B, 100);
+    mt_build_free(builder, B);
+    mt_analysis_destroy(&analysis);
+    analyze();
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_BUFFERS), 0);
+    ck_assert_uint_eq(bytes_of(MT_CATEGORY_ACTIVATIONS), 1000);
+}
+END_TEST
+
 START_TEST(the_last_rule_holds_for_all)
 {
     struct mt_definitions *d = mt_definitions_create();
@@ -619,6 +720,12 @@ int main(void)
     tcase_add_test(rules, what_backward_makes_and_keeps_is_a_gradient);
     tcase_add_test(rules, an_accumulator_has_no_forward_line);
     tcase_add_test(rules, saved_is_activation_or_input);
+    tcase_add_test(rules, what_one_call_of_a_library_made_and_saved_is_an_activation);
+    tcase_add_test(rules, what_a_library_that_trains_made_and_saved_is_an_input);
+    tcase_add_test(rules, an_optimizer_around_another_makes_state_in_its_constructor);
+    tcase_add_test(rules, what_a_closure_of_a_step_makes_and_a_module_saves_is_an_input);
+    tcase_add_test(rules, what_a_cache_has_while_a_graph_is_made_is_an_activation);
+    tcase_add_test(rules, only_without_training_a_module_keeps_what_the_first_call_made);
     tcase_add_test(rules, the_last_rule_holds_for_all);
     return RUN_TESTS(totals, rules);
 }

@@ -4,7 +4,7 @@
 #include "analyzed.h"
 #include "planner/advice/advice.h"
 #include "planner/advice/failed.h"
-#include "planner/answer/answer-words.h"
+#include "planner/answer/answer.h"
 #include "planner/answer/remedies.h"
 #include "tests/support/run-tests.h"
 

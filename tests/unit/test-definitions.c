@@ -404,6 +404,8 @@ START_TEST(type_names_are_short)
         {"12MyBackwardXYE", "MyBackwardXY"},
         {"N3c1011OutOfMemoryE", "OutOfMemory"},
         {"N99shortE", "N99shortE"},
+        {"main.<locals>.run.<locals>.Sum.backward", "Sum.backward"},
+        {"Sum.backward", "Sum.backward"},
         {"N", "N"},
         {"?", "?"},
         {"", ""},

@@ -159,6 +159,12 @@ START_TEST(behind_a_trace_that_was_not_closed)
     ck_assert_int_eq(size_of(), size);
     ck_assert_int_eq(ended().how, MT_ENDED_CUT);
     clear();
+    make("ended=signal 9 from ancestor 76", MT_ALLOC, 0);
+    is_said(MT_ENDED_KILLED, "by process 76, which started it (SIGKILL)");
+    clear();
+    make("ended=signal 9 from 5", MT_ALLOC, 0);
+    is_said(MT_ENDED_KILLED, "killed by signal 9 (SIGKILL)");
+    clear();
 }
 END_TEST
 

@@ -395,8 +395,10 @@ static void compare_replays(struct mt_follow *follow)
     ck_assert_int_eq(mt_follow_finish(follow), 0);
     ck_assert_int_eq(mt_replay(path, &(struct mt_question){0}, &whole, &error), 0);
     ck_assert_uint_eq(replay->events, whole.events);
-    ck_assert_int_eq(memcmp(replay->peak, whole.peak, sizeof whole.peak), 0);
-    ck_assert_int_eq(memcmp(replay->now, whole.now, sizeof whole.now), 0);
+    ck_assert_int_eq(memcmp(replay->of_torch.peak, whole.of_torch.peak, sizeof whole.of_torch.peak),
+                     0);
+    ck_assert_int_eq(memcmp(replay->of_torch.now, whole.of_torch.now, sizeof whole.of_torch.now),
+                     0);
     ck_assert_int_eq(memcmp(&replay->oddities, &whole.oddities, sizeof whole.oddities), 0);
     ck_assert_uint_eq(replay->spans[1].n, whole.spans[1].n);
     ck_assert_uint_eq(replay->spans[1].iterations, whole.spans[1].iterations);

@@ -3,6 +3,7 @@
  * block, nodes at one address. */
 #include "planner/changes/changes.h"
 #include "planner/changes/edits.h"
+#include "planner/changes/kinds.h"
 #include "recorded.h"
 #include "tests/support/run-tests.h"
 
@@ -18,6 +19,7 @@
 static struct mt_builder *builder;
 static struct mt_analysis analysis;
 static struct mt_recording recording;
+static uint32_t softmax, linear, cat, recurrent; /* strings */
 
 static uint64_t at(unsigned place)
 {
@@ -72,6 +74,10 @@ static void iterate(bool is_first, uint32_t node, uint32_t step)
 static void begin(void)
 {
     builder = mt_builder_create();
+    softmax = mt_build_string(builder, "N5torch8autograd9generated16SoftmaxBackward0E");
+    linear = mt_build_string(builder, "N5torch8autograd9generated10MmBackward0E");
+    recurrent = mt_build_string(builder, "N5torch8autograd9generated17CudnnRnnBackward0E");
+    cat = mt_build_string(builder, "N5torch8autograd9generated12CatBackward0E");
     uint32_t node = mt_build_string(builder, "N5torch8autograd9generated14AddmmBackward0E");
     uint32_t step = mt_build_stack(
         builder, USER ":11 main",
@@ -149,6 +155,124 @@ START_TEST(views_of_one_block_count_once)
 }
 END_TEST
 
+/* Return the bytes that a block has under autocast. */
+static uint64_t autocast_size(const struct mt_recorded_block *block)
+{
+    struct mt_edits edits;
+    struct mt_modelled change = {0};
+    ck_assert_int_eq(mt_edits_begin(&edits, &recording), 0);
+    ck_assert_int_eq(mt_change_apply(&edits, "precision:autocast", &change), 0);
+    uint64_t size = edits.block[block - recording.block].size;
+    mt_edits_clear(&edits);
+    return size;
+}
+
+/* Return the node that ran in the newest step. */
+static struct mt_recorded_node *newest_node(void)
+{
+    return &recording.node[recording.n_nodes - 1];
+}
+
+/* A node gives up what it saved before gradients are added up, and so the copy. */
+START_TEST(copies_end_as_the_node_gives_them_up)
+{
+    unsigned guesses;
+    mt_recorded_at(&recording, recording.save[newest_node()->first_save])->end =
+        newest_node()->begin + 1;
+    ck_assert_double_eq(peak("offload:activations", 0, &guesses), 66 - 24);
+}
+END_TEST
+
+/* The program's variable holds it: it stays, and its node has a copy besides. */
+START_TEST(what_the_program_holds_is_not_offloaded)
+{
+    unsigned guesses;
+    mt_recorded_at(&recording, recording.save[newest_node()->first_save])->end =
+        recording.step[1].end;
+    ck_assert_double_eq(peak("offload:activations", 0, &guesses), 66);
+}
+END_TEST
+
+/* What is put side by side has the type of its parts, which are smaller. */
+START_TEST(parts_tell_the_type_of_the_whole)
+{
+    struct mt_recorded_block *part[3];
+    for (size_t i = 0; i < 3; i++)
+        part[i] = mt_recorded_at(&recording, recording.node[i].output);
+    recording.node[1].name = recording.node[0].name;
+    part[1]->output_of = part[0]->output_of;
+    part[0]->end = MT_EVER;
+    part[2]->size = 8 * MIB;
+    recording.node[2].name = cat;
+    recording.node[2].n_saves = 0;
+    ck_assert_uint_eq(autocast_size(part[2]), 4 * MIB);
+    part[0]->output_of = 0; /* unknown: it may have 32 bits */
+    ck_assert_uint_eq(autocast_size(part[2]), 8 * MIB);
+}
+END_TEST
+
+/* What cuDNN keeps of a recurrent network is bytes, and of the network's type. */
+START_TEST(reserves_have_the_type_of_their_network)
+{
+    struct mt_recorded_block *reserve =
+        mt_recorded_at(&recording, recording.save[newest_node()->first_save]);
+    reserve->dtype = 1;
+    ck_assert_uint_eq(autocast_size(reserve), 16 * MIB);
+    newest_node()->name = recurrent;
+    ck_assert_uint_eq(autocast_size(reserve), 8 * MIB);
+}
+END_TEST
+
+/* A product's node saved a slice of 16 MiB: the slice's gradient has 8. */
+START_TEST(slices_are_as_large_as_their_gradient)
+{
+    struct mt_edits edits;
+    struct mt_recorded_node *node = newest_node();
+    const struct mt_recorded_block *block =
+        mt_recorded_at(&recording, recording.save[node->first_save]);
+    ck_assert_int_eq(mt_edits_begin(&edits, &recording), 0);
+    ck_assert_uint_eq(mt_saved_bytes(&edits, node, block), 16 * MIB);
+    recording.save[node->first_save + 1] = recording.block[0].begin; /* the weight */
+    ck_assert_uint_eq(mt_saved_bytes(&edits, node, block), 8 * MIB);
+    mt_edits_clear(&edits);
+}
+END_TEST
+
+/* The bias's gradient comes last, and is small. */
+START_TEST(sums_of_biases_follow_the_products)
+{
+    struct mt_recorded_node *node = newest_node();
+    ck_assert_uint_eq(mt_sum_begins(&recording, node), MT_EVER);
+    for (size_t i = 0; i < recording.n; i++)
+        if (recording.block[i].size == 2 * MIB) {
+            recording.block[i].size = MIB;
+            recording.block[i].begin = node->end - 1;
+        }
+    mt_recording_sort(&recording);
+    ck_assert_uint_eq(mt_sum_begins(&recording, node), node->end - 1);
+}
+END_TEST
+
+/* Of a weight that a forward uses twice autocast makes one copy. */
+START_TEST(a_weight_is_cast_once)
+{
+    struct mt_edits edits;
+    struct mt_modelled change = {0};
+    for (size_t i = 0; i < 3; i++) {
+        recording.save[recording.node[i].first_save] = recording.block[0].begin;
+        recording.node[i].n_saves = 1;
+    }
+    recording.node[0].end = recording.node[2].end;
+    ck_assert_int_eq(mt_edits_begin(&edits, &recording), 0);
+    ck_assert_int_eq(mt_change_apply(&edits, "precision:autocast", &change), 0);
+    unsigned copies = 0;
+    for (size_t i = recording.n; i < edits.n; i++)
+        copies += edits.block[i].as == MT_ADDED_SAVED && edits.block[i].size == 4 * MIB;
+    ck_assert_uint_eq(copies, 1);
+    mt_edits_clear(&edits);
+}
+END_TEST
+
 /* What accumulates gradients lay where a node had been: it is not that node. */
 START_TEST(a_node_keeps_its_own_run)
 {
@@ -163,6 +287,61 @@ START_TEST(a_node_keeps_its_own_run)
 }
 END_TEST
 
+/* A product of a weight has a bound; one of two activations, as of each with each other one of a
+ * batch, has none: it may grow with the square of the batch. */
+START_TEST(products_of_activations_have_no_bound)
+{
+    struct mt_modelled change;
+    ck_assert_int_eq(mt_modelled_of(&change, &recording, "batch:2"), 0);
+    ck_assert(!change.is_untried);
+    for (size_t i = 0; i < recording.n_nodes; i++)
+        recording.save[recording.node[i].first_save + 1] = recording.node[i].output;
+    ck_assert_int_eq(mt_modelled_of(&change, &recording, "batch:2"), 0);
+    ck_assert(change.is_untried);
+    ck_assert_int_eq(mt_modelled_of(&change, &recording, "sequence:1/2"), 0);
+    ck_assert_ptr_nonnull(change.why_not);
+    ck_assert_int_eq(mt_modelled_of(&change, &recording, "optimizer:sgd"), 0);
+    ck_assert(!change.is_untried);
+}
+END_TEST
+
+/* Make rows and scores of both steps of training, of so many MiB. */
+static void make_scores(const unsigned mib[4])
+{
+    struct mt_recorded_block *of[4] = {0};
+    unsigned n = 0;
+    for (size_t i = 0; i < recording.n_nodes; i++)
+        if (recording.node[i].begin) {
+            struct mt_recorded_block *out = mt_recorded_at(&recording, recording.node[i].output);
+            recording.node[i].name = softmax;
+            of[n++] = out - 1;
+            of[n++] = out;
+        }
+    ck_assert_uint_eq(n, 4);
+    for (n = 0; n < 4; n++) {
+        of[n]->size = mib[n] * MIB;
+        of[n]->output_of = n % 2 ? softmax : linear;
+        of[n]->module = of[0]->module;
+    }
+}
+
+/* What a softmax makes grows with the square of the length, but within windows as rows do: two
+ * recorded lengths tell, one does not. */
+START_TEST(lengths_tell_how_scores_grow)
+{
+    static const struct {
+        unsigned mib[4];
+        bool is_known;
+    } cases[] = {{{32, 12, 32, 12}, false}, {{64, 48, 32, 12}, true}, {{64, 24, 32, 12}, true}};
+    unsigned guesses, unused;
+    make_scores(cases[_i].mib);
+    double square = peak("sequence:1/2", 0, &guesses);
+    double rows = peak("sequence:1/2", MT_GUESS_SCORES, &unused);
+    ck_assert_int_eq((guesses & MT_GUESS_SCORES) != 0, !cases[_i].is_known);
+    ck_assert_int_eq(rows > square, !cases[_i].is_known);
+}
+END_TEST
+
 int main(void)
 {
     TCase *test = tcase_create("guesses");
@@ -170,6 +349,15 @@ int main(void)
     tcase_add_test(test, evaluations_may_not_be_checkpointed);
     tcase_add_test(test, stores_may_not_be_of_the_batch);
     tcase_add_test(test, views_of_one_block_count_once);
+    tcase_add_test(test, copies_end_as_the_node_gives_them_up);
+    tcase_add_test(test, what_the_program_holds_is_not_offloaded);
+    tcase_add_test(test, parts_tell_the_type_of_the_whole);
+    tcase_add_test(test, reserves_have_the_type_of_their_network);
+    tcase_add_test(test, slices_are_as_large_as_their_gradient);
+    tcase_add_test(test, sums_of_biases_follow_the_products);
+    tcase_add_test(test, a_weight_is_cast_once);
     tcase_add_test(test, a_node_keeps_its_own_run);
+    tcase_add_test(test, products_of_activations_have_no_bound);
+    tcase_add_loop_test(test, lengths_tell_how_scores_grow, 0, 3);
     return RUN_TESTS(test);
 }

@@ -109,7 +109,7 @@ START_TEST(the_last_unmap_frees_memory_whose_handle_was_released)
     release(HANDLE);
     unmap(0);
     ck_assert_uint_eq(live_at_end(), PIECE);
-    ck_assert_uint_eq(analysis.replay.cuda_peak[mt_device_slot(0)].allocated, 2 * PIECE);
+    ck_assert_uint_eq(analysis.replay.of_cuda.peak[mt_device_slot(0)].allocated, 2 * PIECE);
     ck_assert_uint_eq(analysis.replay.cuda.unknown, 0);
 }
 END_TEST
@@ -265,7 +265,7 @@ START_TEST(cuda_running_out_is_an_oom_where_pytorch_has_no_cache)
     mt_build_event(builder, MT_CUDA_MALLOC, 0, 5000, 2);
     mt_build_event(builder, MT_CUDA_MALLOC, 0, 5000, 2); /* tried again */
     analyze();
-    ck_assert_uint_eq(analysis.replay.n_ooms, 1);
+    ck_assert_uint_eq(analysis.replay.ooms.n, 1);
     ck_assert_int_eq(mt_oom_explain(&story, &analysis), 0);
     ck_assert_uint_eq(story.oom->wanted, 5000);
     ck_assert_uint_eq(story.oom->allocated, 1000);
@@ -281,9 +281,9 @@ START_TEST(pytorchs_oom_is_not_counted_twice)
     mt_build_alloc(builder, A, 4096);
     mt_build_event(builder, MT_CUDA_MALLOC, 0, 20 * MT_MIB, 2); /* PyTorch frees, and tries again */
     const struct mt_device *device = analyze();
-    ck_assert_uint_eq(analysis.replay.n_ooms, 1);
-    ck_assert_uint_eq(analysis.replay.ooms[0].wanted, 9 * MT_MIB);
-    ck_assert_int_eq(analysis.replay.ooms[0].went_on, 1);
+    ck_assert_uint_eq(analysis.replay.ooms.n, 1);
+    ck_assert_uint_eq(analysis.replay.ooms.kept[0].wanted, 9 * MT_MIB);
+    ck_assert_int_eq(analysis.replay.ooms.kept[0].went_on, 1);
     ck_assert_int_eq(device->of_cuda, 0);
     ck_assert_uint_eq(device->peak.allocated, 4096);
 }

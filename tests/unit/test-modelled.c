@@ -119,7 +119,7 @@ static double peak(const char *name)
     mt_modelled_clear(&changes);
     ck_assert_int_eq(mt_modelled_add(&changes, &recording, name), 0);
     ck_assert_msg(!changes.change->why_not, "%s: %s", name, changes.change->why_not);
-    ck_assert_uint_eq(changes.peak, analysis.replay.peak[1].allocated);
+    ck_assert_uint_eq(changes.peak, analysis.replay.of_torch.peak[1].allocated);
     ck_assert_int_eq(changes.change->saves, (int64_t)changes.peak - (int64_t)changes.change->peak);
     return (double)changes.change->peak / MIB;
 }
@@ -152,6 +152,53 @@ START_TEST(checkpoints_run_again)
     ck_assert_double_eq(peak("checkpoint:layers.*"), 64 + 32 + 8 + 4);
     ck_assert_double_eq(peak("checkpoint:layers.1"), 64 + 32 + 8 + 4);
     ck_assert_uint_eq(changes.change->operators, 2 * 1);
+}
+END_TEST
+
+/* Let what comes and goes at once in forward be a library's workspace. */
+static void make_workspaces(uint64_t bytes)
+{
+    for (size_t i = 0; i < recording.n; i++)
+        if (recording.block[i].size == 2 * MIB) {
+            recording.block[i].category = MT_CATEGORY_WORKSPACE;
+            recording.block[i].size = bytes;
+        }
+}
+
+static double edited_peak(const char *name)
+{
+    struct mt_modelled change;
+    ck_assert_int_eq(mt_modelled_of(&change, &recording, name), 0);
+    ck_assert_ptr_null(change.why_not);
+    return (double)change.peak / MIB;
+}
+
+/* It is taken again where forward runs again, and for the products of adapters: a second product
+ * and it are there at once, then without it what the product is added to. */
+START_TEST(workspaces_are_taken_again)
+{
+    make_workspaces(64 * MIB);
+    for (size_t i = 0; i < recording.n; i++) /* something is saved after it */
+        recording.block[i].saved += recording.block[i].size == 8 * MIB ? 2 : 0;
+    ck_assert_double_eq(edited_peak("checkpoint:layers.*"), 64 + 16 + 8 + 4 + 64);
+    for (size_t i = 0; i < recording.n_nodes; i++)
+        recording.save[recording.node[i].first_save] = recording.block[i % 2].begin;
+    double with = edited_peak("lora:1");
+    for (size_t i = 0; i < recording.n; i++)
+        recording.block[i].size -= recording.block[i].size == 64 * MIB ? 62 * MIB : 0;
+    ck_assert_double_eq(with - edited_peak("lora:1"), (64 + 4) - (4 + 4));
+}
+END_TEST
+
+/* A workspace is as large for 16 bits. */
+START_TEST(workspaces_stay_as_wide)
+{
+    for (size_t i = 0; i < recording.n; i++)
+        if (recording.block[i].category == MT_CATEGORY_GRADIENTS) {
+            recording.block[i].category = MT_CATEGORY_WORKSPACE;
+            recording.block[i].size = 64 * MIB;
+        }
+    ck_assert_double_eq(edited_peak("precision:autocast"), 64 + 2 * 64 + 12.0 / 2);
 }
 END_TEST
 
@@ -206,6 +253,8 @@ int main(void)
     tcase_add_test(test, the_peak_moves);
     tcase_add_test(test, optimizers_have_their_own_state);
     tcase_add_test(test, checkpoints_run_again);
+    tcase_add_test(test, workspaces_are_taken_again);
+    tcase_add_test(test, workspaces_stay_as_wide);
     tcase_add_test(test, sixteen_bits_are_half);
     tcase_add_test(test, what_makes_no_sense_is_refused);
     TCase *unknown = tcase_create("unknown");

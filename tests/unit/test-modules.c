@@ -154,10 +154,26 @@ START_TEST(what_modules_make_anew_is_known_again)
     mt_build_alloc(builder, NEXT + 4096, 8192);
     mt_build_end(builder);
     collect();
-    ck_assert_str_eq(rule_at(WEIGHT), "wrapped in nn.Parameter");
+    ck_assert_str_eq(rule_at(WEIGHT), "among a module's parameters");
     ck_assert_str_eq(rule_at(FIRST), "among a module's buffers");
     ck_assert_str_eq(rule_at(NEXT), "made like a module's buffer before");
     ck_assert_str_eq(rule_at(NEXT + 4096), "made in forward, outlived it");
+}
+END_TEST
+
+/* A task's weights: gradients adapt them, and the module has them for a call. */
+START_TEST(what_a_graph_makes_is_no_parameter)
+{
+    enum { WEIGHT = 0x7d0000000000, ADAPTED = 0x7d0000400000, NODE = 0x5550 };
+    mt_build_alloc(builder, WEIGHT, 4096);
+    mt_build_event(builder, MT_MEMBER, WEIGHT, 1, 0);
+    mt_build_alloc(builder, ADAPTED, 4096);
+    mt_build_event(builder, MT_NODE_NEW, NODE, ADAPTED, 0);
+    mt_build_event(builder, MT_MEMBER, ADAPTED, 1, 0);
+    mt_build_end(builder);
+    collect();
+    ck_assert_str_eq(rule_at(WEIGHT), "among a module's parameters");
+    ck_assert_str_eq(rule_at(ADAPTED), "has a grad_fn");
 }
 END_TEST
 
@@ -182,7 +198,7 @@ START_TEST(storages_stay_what_they_are)
     mt_build_end(builder);
     collect();
     ck_assert_str_eq(rule_at(FIRST), "made in forward, outlived it");
-    ck_assert_str_eq(rule_at(NEXT), "wrapped in nn.Parameter");
+    ck_assert_str_eq(rule_at(NEXT), "among a module's parameters");
     ck_assert_str_eq(rule_at(OTHER), "made in forward, outlived it");
 }
 END_TEST
@@ -232,6 +248,7 @@ int main(void)
     tcase_add_test(tests, layers_that_differ_by_rounding_are_one);
     tcase_add_test(tests, state_is_its_parameters);
     tcase_add_test(tests, what_modules_make_anew_is_known_again);
+    tcase_add_test(tests, what_a_graph_makes_is_no_parameter);
     tcase_add_test(tests, storages_stay_what_they_are);
     tcase_add_test(tests, masters_are_state);
     tcase_add_test(tests, names_without_end_are_borne);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace's program asked for (planner/requests), and what is made of it (planner/plan). */
-#include "planner/plan/gaps.h"
 #include "planner/plan/packing.h"
 #include "planner/plan/plan.h"
 #include "tests/support/run-tests.h"

@@ -65,6 +65,30 @@ START_TEST(one_precision_is_not_mixed)
 }
 END_TEST
 
+/* What no replay in one piece serves is not for the pieces; a request that is served is no run. */
+static void tell_cause_and_reach(struct mt_oom_story story)
+{
+    const struct mt_style style = {0};
+    char text[300], *summary;
+    size_t size;
+    FILE *out = open_memstream(&summary, &size);
+    story.is_in_pieces = true;
+    story.more = 6 * MT_MIB;
+    mt_oom_cause(&story, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "6.00 MiB more would have served this request"));
+    story.would_fit_expandable = true;
+    mt_oom_cause(&story, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "fragmentation"));
+    story.advice[0] = (struct mt_advice){
+        .what = "halve the batch", .served = MT_SERVED_YES, .reach = MT_REACH_REQUEST};
+    story.n_advice = 1;
+    mt_oom_summary(&story, &analysis, out, &style);
+    fclose(out);
+    ck_assert_ptr_nonnull(
+        strstr(summary, "(modelled: this request is served; what follows is not\nknown)"));
+    free(summary);
+}
+
 START_TEST(an_out_of_memory_tells_them_too)
 {
     struct mt_oom_story story;
@@ -78,6 +102,7 @@ START_TEST(an_out_of_memory_tells_them_too)
     mt_build_end(builder);
     ck_assert(find()->is_mixed);
     ck_assert_int_eq(mt_oom_explain(&story, &analysis), 0);
+    tell_cause_and_reach(story);
     mt_oom_text(&story, &analysis, out, &style);
     fclose(out);
     ck_assert_ptr_nonnull(strstr(text, " bytes each\n  weights          bfloat16"));

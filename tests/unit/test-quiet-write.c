@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What we write on the host's threads: no signal of it reaches the host
- * (preload/host/quiet-write.h). */
+ * (preload/host/message.h). */
 #include "preload/host/message.h"
-#include "preload/host/quiet-write.h"
-#include "preload/write/roster.h"
 #include "tests/support/run-tests.h"
 
 #include <errno.h>

@@ -100,6 +100,29 @@ START_TEST(a_step_for_requests_is_an_iteration)
 }
 END_TEST
 
+START_TEST(a_range_of_vllm_says_prefill_or_decode)
+{
+    static const char *const names[] = {"execute_context_2(35)_generation_0(0)",
+                                        "execute_context_1(9)_generation_2(2)",
+                                        "execute_context_0(0)_generation_3(3)", "other"};
+    for (unsigned i = 0; i < 8; i++) {
+        uint32_t name = mt_build_string(builder, names[i % 4]);
+        in(ENGINE, "execute_model", NULL, NULL);
+        pass(100); /* of the step, too */
+        mt_build_event(builder, MT_RANGE_PUSH, name, 0, 0);
+        pass(i % 4 == 2 ? 300 : 200 + i);
+        mt_build_event(builder, MT_RANGE_POP, 0, 0, 0);
+        between(ENGINE);
+    }
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->spans->iterations, 8);
+    ck_assert_uint_eq(device->serving.work[MT_SERVING_PREFILL].times, 4);
+    ck_assert_uint_eq(device->serving.work[MT_SERVING_PREFILL].most, 205);
+    ck_assert_uint_eq(device->serving.work[MT_SERVING_DECODE].times, 2);
+    ck_assert_uint_eq(device->serving.work[MT_SERVING_DECODE].most, 300);
+}
+END_TEST
+
 START_TEST(the_budget_has_what_loading_left_and_the_profile_run_took)
 {
     start_up();
@@ -136,7 +159,9 @@ START_TEST(captures_of_graphs_are_counted_with_their_segments)
     char name[64];
     uint32_t domain = mt_build_string(builder, "CUDA");
     start_up();
+    mt_build_event(builder, MT_CUDA_MALLOC, BASE + (3ull << 40), 30 * MT_MIB, 0);
     in(ENGINE, "capture_model", NULL, NULL);
+    mt_build_event(builder, MT_CUDA_FREE, BASE + (3ull << 40), 0, 0);
     for (unsigned i = 1; i <= 40; i++) {
         snprintf(name, sizeof name, "graph %u in pool (0, 1)", i);
         mt_build_event(builder, MT_RANGE_PUSH, mt_build_string(builder, name), domain, 0);
@@ -145,13 +170,15 @@ START_TEST(captures_of_graphs_are_counted_with_their_segments)
         pass(1000);
         mt_build_event(builder, MT_RANGE_POP, domain, 0, 0);
     }
-    mt_build_event(builder, MT_CUDA_FREE, BASE + (1ull << 30), 0, 0);
+    mt_build_event(builder, MT_CUDA_FREE, BASE + (1ull << 30), 0, 0); /* the last but one is left */
     mt_build_event(builder, MT_CUDA_MALLOC, BASE + (2ull << 40), 2 * MT_MIB, 0);
     in(ENGINE, "execute_model", NULL, MODULE);
+    mt_build_event(builder, MT_CUDA_MALLOC, BASE + (3ull << 40), 500 * MT_MIB, 0);
     pass(2000);
     const struct mt_device *device = analyze();
     ck_assert_uint_eq(device->serving.captures, 40);
     ck_assert_uint_eq(device->serving.graphs, 4 * MT_MIB);
+    ck_assert_uint_eq(device->serving.captured, 4 * MT_MIB);
     ck_assert_uint_eq(device->private_pools.n, 1);
     ck_assert_str_eq(device->private_pools.pool[0].name, "graphs in pool (0, 1)");
     ck_assert_uint_eq(device->private_pools.pool[0].reserved, 2 * MT_MIB);
@@ -205,6 +232,7 @@ int main(void)
     TCase *tests = tcase_create("serving");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, a_step_for_requests_is_an_iteration);
+    tcase_add_test(tests, a_range_of_vllm_says_prefill_or_decode);
     tcase_add_test(tests, the_budget_has_what_loading_left_and_the_profile_run_took);
     tcase_add_test(tests, a_program_that_trains_keeps_its_iterations);
     tcase_add_test(tests, captures_of_graphs_are_counted_with_their_segments);

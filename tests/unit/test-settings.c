@@ -137,6 +137,7 @@ START_TEST(sizes_are_read)
                  {"0.000001K", 1},
                  {"64 MiB", 64 << 20},
                  {"64MiB", 64 << 20},
+                 {"64Mi", 64 << 20},
                  {"64M", 64 << 20},
                  {"65536", 65536},
                  {"1.05 MiB", 1101005},
@@ -157,25 +158,16 @@ START_TEST(junk_is_no_size)
     static const struct {
         const char *text;
         int error;
-    } cases[] = {{"", -EINVAL},
-                 {"G", -EINVAL},
-                 {"-1", -EINVAL},
-                 {"+1", -EINVAL},
-                 {" 1G", -EINVAL},
-                 {"1 G ", -EINVAL},
-                 {"1Gx", -EINVAL},
-                 {"1GiBB", -EINVAL},
-                 {"1.", -EINVAL},
-                 {"1.5.5", -EINVAL},
-                 {".5G", -EINVAL},
-                 {"0x10", -EINVAL},
-                 {"1e9", -EINVAL},
-                 {"nan", -EINVAL},
-                 {"8E", -ERANGE},
-                 {"1iB", -EINVAL},
-                 {"9223372036854775808", -ERANGE},
-                 {"99999999T", -ERANGE},
-                 {"99999999999999999999999999", -ERANGE}};
+    } cases[] = {{"", -EINVAL},          {"G", -EINVAL},
+                 {"-1", -EINVAL},        {"+1", -EINVAL},
+                 {" 1G", -EINVAL},       {"1 G ", -EINVAL},
+                 {"1Gx", -EINVAL},       {"1GiBB", -EINVAL},
+                 {"1Bi", -EINVAL},       {"1.", -EINVAL},
+                 {"1.5.5", -EINVAL},     {".5G", -EINVAL},
+                 {"0x10", -EINVAL},      {"1e9", -EINVAL},
+                 {"nan", -EINVAL},       {"8E", -ERANGE},
+                 {"1iB", -EINVAL},       {"9223372036854775808", -ERANGE},
+                 {"99999999T", -ERANGE}, {"99999999999999999999999999", -ERANGE}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         uint64_t bytes = 7;
@@ -225,20 +217,20 @@ END_TEST
 
 START_TEST(a_value_is_right_or_said_to_be_wrong)
 {
-    char wrong[128] = "";
-    int rc =
-        mt_setting_check(&mt_setting_table[values[_i].id], values[_i].value, wrong, sizeof wrong);
-    ck_assert_msg((rc == 0) == values[_i].is_right, "'%s'", values[_i].value);
-    ck_assert(values[_i].is_right || strlen(wrong) > 10);
+    char wrong[MT_SETTING_WRONG] = "";
+    bool is_wrong =
+        mt_setting_wrong(wrong, &mt_setting_table[values[_i].id], "--option", values[_i].value);
+    ck_assert_msg(is_wrong == !values[_i].is_right, "'%s'", values[_i].value);
+    ck_assert(values[_i].is_right || strstr(wrong, "--option"));
 }
 END_TEST
 
 START_TEST(defaults_are_right)
 {
-    char wrong[128];
+    char wrong[MT_SETTING_WRONG];
     for (unsigned i = 0; i < MT_SETTINGS_COUNT; i++) {
         const struct mt_setting *setting = &mt_setting_table[i];
-        ck_assert_int_eq(mt_setting_check(setting, setting->otherwise, wrong, sizeof wrong), 0);
+        ck_assert(!mt_setting_wrong(wrong, setting, setting->variable, setting->otherwise));
     }
 }
 END_TEST

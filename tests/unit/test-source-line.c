@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A line's text is shown where its file is as it was, on the machine where the program ran. */
-#include "analyzer/trace/source-line.h"
+#include "analyzer/trace/definitions.h"
 #include "tests/support/run-tests.h"
 
 #include <check.h>

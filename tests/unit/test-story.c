@@ -50,6 +50,52 @@ static void outside(uint64_t address, uint64_t bytes)
     mt_build_alloc(builder, address, bytes);
 }
 
+/* Note an iteration of a training: each total is higher than in the one before, but for every
+ * twentieth. Each hundredth ends with an evaluation. */
+static void note_iteration(struct mt_spans *spans, struct mt_when *when, uint64_t i)
+{
+    static const enum mt_phase phases[] = {MT_PHASE_FORWARD, MT_PHASE_BACKWARD, MT_PHASE_STEP,
+                                           MT_PHASE_FORWARD, MT_PHASE_FORWARD};
+    uint64_t base = 1000000 + 512 * (i % 20 ? i : 0);
+    unsigned n = i % 100 == 99 ? 5 : 3;
+    for (unsigned p = 0; p < n; p++) {
+        uint64_t event = 10 * i + 2 * p;
+        when->run++;
+        when->after = (uint8_t)phases[p];
+        when->has_called = true;
+        when->is_evaluation = p >= 3;
+        ck_assert_int_eq(mt_spans_note(spans, when, event, event, base + 1000 * p, base), 0);
+        ck_assert_int_eq(mt_spans_note(spans, when, event + 1, event, base, base), 0);
+    }
+}
+
+/* A follower of a run of weeks keeps few spans, and knows the same of all. */
+START_TEST(folded_spans_tell_the_same)
+{
+    struct mt_spans spans[2] = {0};
+    mt_spans_fold(&spans[1], 1, true);
+    for (unsigned list = 0; list < 2; list++) {
+        struct mt_when when = {0};
+        for (uint64_t i = 0; i < 20000; i++)
+            note_iteration(&spans[list], &when, i);
+        mt_spans_number(&spans[list], true);
+    }
+    ck_assert_uint_gt(spans[0].n, 60000);
+    ck_assert_uint_le(spans[1].capacity, 8192);
+    ck_assert_uint_eq(spans[0].iterations, 20000);
+    ck_assert_uint_eq(spans[1].iterations, 20000);
+    ck_assert_uint_gt(mt_spans_growth(&spans[0]), 0);
+    ck_assert_uint_eq(mt_spans_growth(&spans[1]), mt_spans_growth(&spans[0]));
+    for (int phase = 0; phase < MT_PHASE_COUNT; phase++)
+        ck_assert_uint_eq(mt_spans_most(&spans[1], (enum mt_phase)phase),
+                          mt_spans_most(&spans[0], (enum mt_phase)phase));
+    ck_assert_uint_eq(mt_spans_of_iteration(&spans[1], 19990)->most_event,
+                      mt_spans_of_iteration(&spans[0], 19990)->most_event);
+    mt_spans_clear(&spans[0]);
+    mt_spans_clear(&spans[1]);
+}
+END_TEST
+
 START_TEST(a_step_ends_an_iteration)
 {
     outside(BASE, 100);
@@ -606,6 +652,7 @@ int main(void)
 {
     TCase *story = tcase_create("story"), *copies = tcase_create("copies");
     tcase_add_checked_fixture(story, begin, end);
+    tcase_add_test(story, folded_spans_tell_the_same);
     tcase_add_test(story, a_step_ends_an_iteration);
     tcase_add_test(story, a_forward_that_is_broken_off_is_an_iteration);
     tcase_add_test(story, a_second_backward_begins_no_iteration);

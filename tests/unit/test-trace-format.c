@@ -40,6 +40,8 @@ static struct mt_event random_event(uint64_t time)
     event.stack = (uint32_t)next_random() >> (next_random() % 32);
     for (unsigned i = 0; i < mt_kind_fields[event.kind]; i++)
         event.arg[i] = next_random() >> (next_random() % 64);
+    if (mt_kind_about[event.kind] == MT_ABOUT_NODE && next_random() % 8)
+        event.arg[0] = 0x7f0000001000 + 64 * (next_random() % 6); /* known, met again, or neither */
     return event;
 }
 
@@ -190,6 +192,36 @@ START_TEST(records_come_back)
     ck_assert_int_eq(mt_reader_next(reader, &batch, &error), 0);
     mt_reader_close(reader);
     unlink(path);
+}
+END_TEST
+
+/* Return the size of a block of new nodes, of which some run, the newest first. */
+static size_t size_of_nodes(unsigned n_new, unsigned n_run)
+{
+    static uint64_t node[10000];
+    struct mt_encoder *encoder = mt_encoder_create(1);
+    const unsigned char *bytes;
+    size_t size;
+    random_state = 88172645463325252u;
+    for (unsigned i = 0; i < n_new; i++) {
+        struct mt_event event = {.kind = MT_NODE_NEW, .NODE_NEW = {next_random() >> 16, 0}};
+        node[i] = event.NODE_NEW.node;
+        ck_assert_int_eq(mt_encoder_event(encoder, &event), 0);
+        ck_assert_int_eq(mt_encoder_event(encoder, &event), 0); /* of another output */
+    }
+    for (unsigned i = 0; i < n_run; i++) {
+        struct mt_event event = {.kind = MT_NODE_BEGIN, .NODE_BEGIN = {node[n_new - 1 - i], 0}};
+        ck_assert_int_eq(mt_encoder_event(encoder, &event), 0);
+    }
+    ck_assert_int_eq(mt_encoder_finish(encoder, &bytes, &size), 0);
+    mt_encoder_destroy(encoder);
+    return size;
+}
+
+START_TEST(nodes_that_run_newest_first_take_no_room)
+{
+    ck_assert_uint_le(size_of_nodes(2000, 2000), size_of_nodes(2000, 0) + 50);
+    ck_assert_uint_gt(size_of_nodes(9000, 2000), size_of_nodes(9000, 0) + 2000); /* a full list */
 }
 END_TEST
 
@@ -408,6 +440,7 @@ int main(void)
     TCase *tests = tcase_create("trace-format");
     tcase_add_test(tests, numbers_come_back);
     tcase_add_test(tests, records_come_back);
+    tcase_add_test(tests, nodes_that_run_newest_first_take_no_room);
     tcase_add_test(tests, a_cut_trace_is_read_up_to_the_cut);
     tcase_add_test(tests, a_changed_byte_is_found);
     tcase_add_test(tests, foreign_and_newer_files_are_named);

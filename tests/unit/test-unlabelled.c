@@ -138,7 +138,7 @@ START_TEST(buffers_are_moved_by_a_line_of_their_own)
 }
 END_TEST
 
-/* 4: a bucket of DDP's; 5: what the program made, as large as all parameters. */
+/* 4: a bucket of DDP's; 5, 6: what the program made, as large as all parameters. */
 static void train(unsigned keeps)
 {
     move_module();
@@ -147,6 +147,7 @@ static void train(unsigned keeps)
     mt_build_alloc(builder, place(4), 16 * MT_MIB);
     mt_build_on(builder, 0, 1, mt_build_stack(builder, "/u/t.py:7 main", NULL));
     mt_build_alloc(builder, place(5), 16 * MT_MIB);
+    mt_build_alloc(builder, place(6), 16 * MT_MIB);
     for (unsigned i = 0; i < 4; i++) {
         forward();
         backward(i == 3 ? keeps : 0, 16);
@@ -159,6 +160,7 @@ START_TEST(where_backward_keeps_none_gradients_have_memory_of_before)
     train(0);
     ck_assert_int_eq(category_of(4), MT_CATEGORY_GRADIENTS);
     ck_assert_int_eq(category_of(5), MT_CATEGORY_GRADIENTS);
+    ck_assert_int_eq(category_of(6), MT_CATEGORY_OPTIMIZER_STATE);
 }
 END_TEST
 
@@ -166,7 +168,8 @@ START_TEST(where_backward_keeps_gradients_buckets_are_communication)
 {
     train(3);
     ck_assert_int_eq(category_of(4), MT_CATEGORY_COMMUNICATION);
-    ck_assert_int_eq(category_of(5), MT_CATEGORY_INPUTS);
+    ck_assert_int_eq(category_of(5), MT_CATEGORY_OPTIMIZER_STATE);
+    ck_assert_int_eq(category_of(6), MT_CATEGORY_OPTIMIZER_STATE);
     ck_assert_int_eq(category_of(16), MT_CATEGORY_GRADIENTS);
 }
 END_TEST
@@ -189,6 +192,26 @@ START_TEST(copies_that_are_made_after_backward_are_put_aside)
 }
 END_TEST
 
+/* Without an optimizer's class: what the step leaves behind, of any size. A batch that is fetched
+ * ahead, is there in two backwards. */
+START_TEST(what_a_step_by_hand_leaves_is_state)
+{
+    move_module();
+    forward();
+    backward(3, 11);
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, "/u/t.py:9 step", NULL));
+    mt_build_alloc(builder, place(30), MT_MIB);
+    for (unsigned i = 1; i < 4; i++) {
+        forward();
+        backward(3, 11 + 3 * i);
+        mt_build_on(builder, 0, 1, mt_build_stack(builder, "/u/t.py:12 main", NULL));
+        mt_build_alloc(builder, place(30 + i), MT_MIB);
+    }
+    ck_assert_int_eq(category_of(30), MT_CATEGORY_OPTIMIZER_STATE);
+    ck_assert_int_eq(category_of(31), MT_CATEGORY_INPUTS);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("unlabelled");
@@ -198,5 +221,6 @@ int main(void)
     tcase_add_test(tests, where_backward_keeps_none_gradients_have_memory_of_before);
     tcase_add_test(tests, where_backward_keeps_gradients_buckets_are_communication);
     tcase_add_test(tests, copies_that_are_made_after_backward_are_put_aside);
+    tcase_add_test(tests, what_a_step_by_hand_leaves_is_state);
     return RUN_TESTS(tests);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/report/blocks.h"
+#include "analyzer/report/report.h"
 #include "commands.h"
 #include "exchange/export/export.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/terminal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
-#include "nightly/check/propose.h"
+#include "nightly/check/budget.h"
 #include "settings/size.h"
-#include "tools/input/allow-ended.h"
+#include "tools/input/check-arguments.h"
 #include "tools/input/digests.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/input/traces.h"
@@ -12,38 +12,29 @@
 
 #define DEFAULT_HEADROOM 500 /* 5 % */
 
-enum { HEADROOM = 256, ALLOW_ENDED, RULES };
-
-const struct mt_option mt_budget_options[] = {
-    {HEADROOM, "headroom", "PERCENT", "add this margin to the measured figures (default: 5 %)"},
-    MT_ALLOW_ENDED_OPTION(ALLOW_ENDED),
-    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
-    {0}};
-
-static int read_headroom(const struct mt_command *command, const char *value, uint64_t *headroom)
-{
-    char with_unit[64];
-    snprintf(with_unit, sizeof with_unit, "%.32s%s", value, strchr(value, '%') ? "" : "%");
-    if (!mt_percent_parse(with_unit, headroom))
-        return 0;
-    mt_fail_usage(command, "'%s' is not a percentage; give one such as 5%%", value);
-    return -1;
-}
-
 struct arguments {
     uint64_t headroom;
     mt_allowed_ends allowed;
     struct mt_user_rules *rules;
 };
 
-static int read_option(const struct mt_command *command, int letter, const char *value,
-                       struct arguments *arguments)
+static int note_headroom(const struct mt_typed *typed)
 {
-    if (letter == ALLOW_ENDED)
-        return mt_read_allowed(command, value, &arguments->allowed);
-    return letter == RULES ? mt_read_rules(value, &arguments->rules)
-                           : read_headroom(command, value, &arguments->headroom);
+    char with_unit[64];
+    snprintf(with_unit, sizeof with_unit, "%.32s%s", typed->value,
+             strchr(typed->value, '%') ? "" : "%");
+    return mt_percent_parse(with_unit, typed->place)
+               ? mt_fail_usage(typed->command, "'%s' is not a percentage; give one such as 5%%",
+                               typed->value)
+               : 0;
 }
+
+const struct mt_option mt_budget_options[] = {
+    {0, "headroom", "PERCENT", "add this margin to the measured figures (default: 5 %)", NULL,
+     note_headroom, offsetof(struct arguments, headroom)},
+    MT_ALLOW_ENDED_OPTION(arguments, allowed),
+    MT_RULES_OPTION(arguments, rules),
+    {0}};
 
 static int propose(char *const *paths, size_t n, const struct arguments *arguments)
 {
@@ -60,12 +51,8 @@ static int propose(char *const *paths, size_t n, const struct arguments *argumen
 
 static int run(const struct mt_command *command, int argc, char **argv, struct arguments *arguments)
 {
-    const char *value;
-    int operand, letter;
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        if (read_option(command, letter, value, arguments))
-            return MT_EXIT_BAD;
-    if (letter < 0)
+    int operand = mt_options_read(command, argc, argv, arguments);
+    if (operand < 0)
         return MT_EXIT_BAD;
     if (operand == argc)
         return mt_fail_usage(command, "no trace given");

@@ -23,7 +23,7 @@ static int fail_output(const char *path, int rc)
     return rc;
 }
 
-/* path "": standard output. */
+/* Print to a path; "": standard output. */
 static int print_to(const struct mt_check *check, mt_check_printer *print, const char *path)
 {
     struct mt_new_file file;

@@ -3,7 +3,7 @@
 #include "analyzer/support/new-file.h"
 #include "analyzer/support/text.h"
 #include "commands.h"
-#include "tools/terminal/command.h"
+#include "tools/terminal/values.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +14,12 @@
 #include <unistd.h>
 
 const struct mt_option mt_compact_options[] = {
-    {'o', "output", "FILE", "write the copy there (default: NAME.compact.mtap beside\nNAME.mtap)"},
+    {'o', "output", "FILE", "write the copy there (default: NAME.compact.mtap beside\nNAME.mtap)",
+     NULL, mt_note_text},
     {0},
 };
 
-/* train.mtap becomes train.compact.mtap. */
+/* Choose a name: train.mtap becomes train.compact.mtap. */
 static int choose_name(char out[PATH_MAX], const char *trace, const char *given)
 {
     size_t length = strlen(trace);
@@ -46,7 +47,7 @@ static void print_result(const char *output, const struct mt_keep_plan *plan)
            plan->bytes ? 100 * (double)bytes / (double)plan->bytes : 0);
 }
 
-/* Never overwrite a file: it may be the only copy of another trace. */
+/* Write a copy; never overwrite a file: it may be the only copy of another trace. */
 static int write_copy(const char *trace, const char *output, const struct mt_keep_plan *plan)
 {
     struct mt_trace_error error = {0};

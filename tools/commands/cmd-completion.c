@@ -58,7 +58,7 @@ static const char *sort_of(const struct mt_option *option)
 static void list_option(const struct mt_command *command, const struct mt_option *option)
 {
     char help[MT_HELP_TEXT];
-    char letter[] = {'-', mt_is_short(option->letter) ? (char)option->letter : '\0', '\0'};
+    char letter[] = {'-', option->letter, '\0'};
     printf("option\t%s\t--%s\t%s\t%s\t", command->name, option->name, letter, sort_of(option));
     print_choices(option->choices);
     putchar('\t');
@@ -80,7 +80,7 @@ static const char *operands_of(const struct mt_command *command)
     return strchr(command->operands, '|') ? "words" : "none";
 }
 
-/* The usage line has operands that are words: bash|zsh|fish. */
+/* List a command, whose usage line has operands that are words: bash|zsh|fish. */
 static void list_command(const struct mt_command *command)
 {
     const char *operands = operands_of(command);
@@ -111,9 +111,8 @@ static const struct {
 
 int mt_run_completion(const struct mt_command *command, int argc, char **argv)
 {
-    const char *value;
-    int operand;
-    if (mt_options_next(command, argc, argv, &value, &operand))
+    int operand = mt_options_read(command, argc, argv, NULL);
+    if (operand < 0)
         return MT_EXIT_BAD;
     if (operand == argc)
         return mt_fail_usage(command, "no shell given; use bash, zsh or fish");

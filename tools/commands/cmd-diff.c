@@ -8,24 +8,10 @@
 #include "tools/input/traces.h"
 #include "tools/launch/page-file.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/terminal.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { TO = 256, FLAME, RULES, NO_LABELS, HTML };
-
-const struct mt_option mt_diff_options[] = {
-    {'f', "format", "FORMAT", "text (the default), markdown or json", "text markdown json"},
-    {TO, "to", NULL, "separate several old traces from new ones:\nOLD... --to NEW..."},
-    {FLAME, "flame", "FILE", "write folded stacks for a differential flame graph:\nSTACK OLD NEW"},
-    {HTML, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)"},
-    {NO_LABELS, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's labels"},
-    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
-    {0},
-};
 
 struct arguments {
     struct mt_trace_list old, now;
@@ -33,43 +19,29 @@ struct arguments {
     const char *flame; /* NULL: none */
     const char *html;  /* the page to write; NULL: none */
     struct mt_user_rules *rules;
-    int no_labels;
+    bool no_labels;
 };
 
-static int read_option(const struct mt_command *command, int letter, const char *value,
-                       struct arguments *arguments)
+/* Refuse a second --to: the first one divides the command line. */
+static int refuse_to(const struct mt_typed *typed)
 {
-    switch (letter) {
-    case 'f':
-        return mt_read_format(command, value, &arguments->format);
-    case FLAME:
-        arguments->flame = value;
-        return 0;
-    case HTML:
-        arguments->html = value;
-        return 0;
-    case NO_LABELS:
-        arguments->no_labels = 1;
-        return 0;
-    case RULES:
-        return mt_read_rules(value, &arguments->rules);
-    }
-    mt_fail_usage(command, "--to is given twice");
-    return -1;
+    return mt_fail_usage(typed->command, "--to is given twice");
 }
 
-/* Read options, which may be anywhere. *operand: the first operand; getopt puts operands last. */
-static int read_options(const struct mt_command *command, int argc, char **argv, int *operand,
-                        struct arguments *arguments)
-{
-    const char *value;
-    int letter;
-    optind = 0; /* begin anew */
-    while ((letter = mt_options_next(command, argc, argv, &value, operand)) > 0)
-        if (read_option(command, letter, value, arguments))
-            return -1;
-    return letter;
-}
+/* clang-format off */
+#define PLACE(member) offsetof(struct arguments, member)
+const struct mt_option mt_diff_options[] = {
+    MT_FORMAT_OPTION(arguments, format, "text (the default), markdown or json", "text markdown json"),
+    {0, "to", NULL, "separate several old traces from new ones:\nOLD... --to NEW...", NULL, refuse_to},
+    {0, "flame", "FILE", "write folded stacks for a differential flame graph:\nSTACK OLD NEW", NULL, mt_note_text,
+     PLACE(flame)},
+    {0, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)", NULL, mt_note_text, PLACE(html)},
+    {0, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's labels", NULL, mt_note_flag,
+     PLACE(no_labels)},
+    MT_RULES_OPTION(arguments, rules),
+    {0},
+};
+/* clang-format on */
 
 static int find_to(int argc, char **argv)
 {
@@ -82,11 +54,12 @@ static int find_to(int argc, char **argv)
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
                           struct arguments *arguments)
 {
-    int to = find_to(argc, argv), old, now;
-    if (read_options(command, to, argv, &old, arguments))
+    int to = find_to(argc, argv), now = 0, old = mt_options_read(command, to, argv, arguments);
+    if (old < 0)
         return -1;
     if (to < argc) {
-        if (read_options(command, argc - to, argv + to, &now, arguments))
+        now = mt_options_read(command, argc - to, argv + to, arguments);
+        if (now < 0)
             return -1;
         now += to;
     } else if (to - old == 2) {
@@ -133,7 +106,7 @@ static int save(const struct mt_diff *diff, const struct arguments *arguments)
     char **paths = calloc(n, sizeof *paths);
     FILE *memory = open_memstream(&text, &size);
     int rc = paths && memory ? mt_diff_text(diff, memory, &style) : -ENOMEM;
-    if (memory && fclose(memory))
+    if (memory && mt_close_memory(memory))
         rc = -ENOMEM;
     for (size_t i = 0; paths && i < n; i++)
         paths[i] = i < n_old ? arguments->old.path[i] : arguments->now.path[i - n_old];

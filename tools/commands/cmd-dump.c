@@ -5,7 +5,6 @@
 #include "commands.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/terminal.h"
 #include "trace-format/cuda-apis.h"
 #include "trace-format/dtypes.h"
 #include "trace-format/reader.h"
@@ -30,7 +29,7 @@ static const char *definition_name(enum mt_definition_kind kind)
     return names[kind < MT_DEF_LIMIT ? kind : 0];
 }
 
-/* Definitions' texts are not terminated. */
+/* Copy a text: definitions' texts are not terminated. */
 static char *copy_text(const struct mt_definition *definition)
 {
     return strndup(definition->text_size ? definition->text : "", definition->text_size);
@@ -115,7 +114,7 @@ static void print_field(const char *name, uint64_t value)
         printf(is_address(name) ? " %s=0x%" PRIx64 : " %s=%" PRIu64, name, value);
 }
 
-/* "summary worst device=0 2 87 ..." */
+/* Print "summary worst device=0 2 87 ..." */
 static int print_summary_text(const struct mt_definition *summary)
 {
     struct mt_cursor cursor = numbers_of(summary);
@@ -152,8 +151,8 @@ static int print_definition_text(const struct dump *dump, const struct mt_defini
     return 0;
 }
 
-/* JSON readers have no integers over 2^63 - 1; the names of memory that is bound to multicast
- * objects are larger. */
+/* Set a member. JSON readers have no integers over 2^63 - 1; the names of memory that is bound to
+ * multicast objects are larger. */
 static void set(json_t *object, const char *key, uint64_t value)
 {
     char text[24];

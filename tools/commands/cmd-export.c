@@ -3,31 +3,16 @@
 #include "commands.h"
 #include "exchange/export/export.h"
 #include "tools/input/trace-arguments.h"
-#include "tools/launch/package.h"
+#include "tools/input/traces.h"
+#include "tools/launch/locate.h"
+#include "tools/metrics/profiles.h"
 #include "tools/terminal/command.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-enum { AT = 256, FROM, TO, NEWEST, TABLE, WITH, DEVICE, NO_LABELS, RULES };
-
-/* clang-format off */
-const struct mt_option mt_export_options[] = {
-    {'f', "format", "FORMAT", "{}; parquet: -o names a folder", MT_EXPORT_NAMES},
-    {'o', "output", "FILE", "write there (default: standard output)"},
-    {AT, "at", "MOMENT", "what is live then: peak, end, oom, a time such as 1.5s,\nevent:N, begin:N or step:N", "peak end oom"},
-    {FROM, "from", "TIME", "leave out what ended before this time"},
-    {TO, "to", "TIME", "leave out what began after this time"},
-    {NEWEST, "newest", "N", "memory_viz: the newest N events at most"},
-    {TABLE, "table", "NAME", "csv, arrow: {}; the default is blocks", MT_TABLE_NAMES},
-    {WITH, "with", "FILE", "perfetto: join what torch.profiler or Nsight Systems\nrecorded of the same run"},
-    {DEVICE, "device", "N", "only CUDA's device N"},
-    {NO_LABELS, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's\nlabels"},
-    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
-    {0}};
-/* clang-format on */
 
 struct arguments {
     const struct mt_export_format *format;
@@ -37,72 +22,93 @@ struct arguments {
     struct mt_trace_list traces;
     char **operands; /* of the command line */
     int n_operands;
+    double every_s; /* 0: once */
+    uint64_t keep;  /* files, with --every */
     unsigned given; /* enum mt_export_takes, of the options that were given */
 };
 
-static int read_time(const struct mt_command *command, const char *value, uint64_t *ns)
+static int note_format(const struct mt_typed *typed)
 {
-    struct mt_moment moment;
-    if (mt_moment_parse(value, &moment) || moment.kind != MT_AT_TIME)
-        return mt_fail_usage(
-            command, "'%s' is not a time; use one with its unit, such as 1.5s or 20ms", value);
-    *ns = moment.value;
+    struct arguments *arguments = typed->arguments;
+    size_t at;
+    if (mt_read_choice(typed->command, "format", typed->value, MT_EXPORT_NAMES, &at))
+        return MT_EXIT_BAD;
+    arguments->format = &mt_export_formats[at];
     return 0;
 }
 
-static int read_option(const struct mt_command *command, int letter, const char *value,
-                       struct arguments *arguments)
+static int note_at(const struct mt_typed *typed)
 {
-    struct mt_export *export = &arguments->export;
-    uint64_t number;
-    size_t at;
-    switch (letter) {
-    case 'f':
-        if (mt_read_choice(command, "format", value, MT_EXPORT_NAMES, &at))
-            return MT_EXIT_BAD;
-        arguments->format = &mt_export_formats[at];
-        return 0;
-    case 'o':
-        arguments->output = strcmp(value, "-") ? value : NULL;
-        return 0;
-    case AT:
-        arguments->given |= MT_TAKES_MOMENT;
-        export->has_moment = true;
-        return mt_read_moment(command, value, &export->question.moment);
-    case FROM:
-    case TO:
-        arguments->given |= MT_TAKES_TIMES;
-        export->has_times = true;
-        return read_time(command, value, letter == FROM ? &export->from_ns : &export->to_ns);
-    case NEWEST:
-        arguments->given |= MT_TAKES_NEWEST;
-        return mt_read_number(command, "newest", value, 0, UINT64_MAX, &export->newest);
-    case TABLE:
-        arguments->given |= MT_TAKES_TABLE;
-        if (mt_read_choice(command, "table", value, MT_TABLE_NAMES, &at))
-            return MT_EXIT_BAD;
-        export->table = (enum mt_table_id)at;
-        return 0;
-    case WITH:
-        arguments->given |= MT_TAKES_WITH;
-        export->with = value;
-        return 0;
-    case DEVICE:
-        export->question.one_device = 1;
-        if (mt_read_number(command, "device", value, 0, INT16_MAX, &number))
-            return MT_EXIT_BAD;
-        export->question.device = (int)number;
-        return 0;
-    case NO_LABELS:
-        export->question.no_labels = 1;
-        return 0;
-    default:
-        if (mt_read_rules(value, &arguments->rules))
-            return MT_EXIT_BAD;
-        export->question.rules = arguments->rules;
-        return 0;
-    }
+    struct arguments *arguments = typed->arguments;
+    arguments->given |= MT_TAKES_MOMENT;
+    arguments->export.has_moment = true;
+    return mt_note_moment(typed);
 }
+
+static int note_time(const struct mt_typed *typed)
+{
+    struct arguments *arguments = typed->arguments;
+    struct mt_moment moment;
+    arguments->given |= MT_TAKES_TIMES;
+    arguments->export.has_times = true;
+    if (mt_moment_parse(typed->value, &moment) || moment.kind != MT_AT_TIME)
+        return mt_fail_usage(typed->command,
+                             "'%s' is not a time; use one with its unit, such as 1.5s or 20ms",
+                             typed->value);
+    *(uint64_t *)typed->place = moment.value;
+    return 0;
+}
+
+static int note_newest(const struct mt_typed *typed)
+{
+    ((struct arguments *)typed->arguments)->given |= MT_TAKES_NEWEST;
+    return mt_note_number(typed);
+}
+
+static int note_table(const struct mt_typed *typed)
+{
+    struct arguments *arguments = typed->arguments;
+    size_t at = 0;
+    arguments->given |= MT_TAKES_TABLE;
+    int rc = mt_read_choice(typed->command, "table", typed->value, MT_TABLE_NAMES, &at);
+    arguments->export.table = (enum mt_table_id)at;
+    return rc;
+}
+
+static int note_with(const struct mt_typed *typed)
+{
+    ((struct arguments *)typed->arguments)->given |= MT_TAKES_WITH;
+    return mt_note_text(typed);
+}
+
+static int note_every(const struct mt_typed *typed)
+{
+    struct arguments *arguments = typed->arguments;
+    arguments->given |= MT_TAKES_EVERY;
+    return mt_read_time(typed->command, "every", typed->value, 1, 86400, &arguments->every_s);
+}
+
+/* clang-format off */
+#define PLACE(member) offsetof(struct arguments, member)
+const struct mt_option mt_export_options[] = {
+    {'f', "format", "FORMAT", "{}; parquet: -o names a folder", MT_EXPORT_NAMES, note_format},
+    {'o', "output", "FILE", "write there (default: standard output)", NULL, mt_note_output, PLACE(output)},
+    {0, "at", "MOMENT", "what is live then: peak, end, oom, a time such as 1.5s,\nevent:N, begin:N or step:N", "peak end oom",
+     note_at, PLACE(export.question.moment)},
+    {0, "from", "TIME", "leave out what ended before this time", NULL, note_time, PLACE(export.from_ns)},
+    {0, "to", "TIME", "leave out what began after this time", NULL, note_time, PLACE(export.to_ns)},
+    {0, "newest", "N", "memory_viz: the newest N events at most", NULL, note_newest, PLACE(export.newest), 0, UINT64_MAX},
+    {0, "table", "NAME", "csv, arrow: {}; the default is blocks", MT_TABLE_NAMES, note_table},
+    {0, "with", "FILE", "perfetto: join what torch.profiler or Nsight Systems\nrecorded of the same run", NULL,
+     note_with, PLACE(export.with)},
+    {0, "every", "SECONDS", "pprof: write what is live in a running program so often,\neach time a file in the folder -o, until it ends", NULL, note_every},
+    {0, "keep", "N", "with --every: keep the newest N files (1440)", NULL, mt_note_number, PLACE(keep), 1, 1000000},
+    MT_DEVICE_OPTION(arguments, export.question, "only CUDA's device N"),
+    {0, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's\nlabels", NULL, mt_note_flag,
+     PLACE(export.question.no_labels)},
+    MT_RULES_OPTION(arguments, rules),
+    {0}};
+/* clang-format on */
 
 /* Return whether the format takes what was given. */
 static int check(const struct mt_command *command, const struct arguments *arguments)
@@ -110,11 +116,9 @@ static int check(const struct mt_command *command, const struct arguments *argum
     static const struct {
         unsigned bit;
         const char *option;
-    } options[] = {{MT_TAKES_MOMENT, "--at"},
-                   {MT_TAKES_TIMES, "--from and --to"},
-                   {MT_TAKES_TABLE, "--table"},
-                   {MT_TAKES_NEWEST, "--newest"},
-                   {MT_TAKES_WITH, "--with"}};
+    } options[] = {{MT_TAKES_MOMENT, "--at"},   {MT_TAKES_TIMES, "--from and --to"},
+                   {MT_TAKES_TABLE, "--table"}, {MT_TAKES_NEWEST, "--newest"},
+                   {MT_TAKES_WITH, "--with"},   {MT_TAKES_EVERY, "--every"}};
     const struct mt_export *export = &arguments->export;
     if (!arguments->format)
         return mt_fail_usage(command, "no format given; use --format with one of %s",
@@ -123,6 +127,15 @@ static int check(const struct mt_command *command, const struct arguments *argum
         if (arguments->given & options[i].bit & ~arguments->format->takes)
             return mt_fail_usage(command, "format %s does not take %s", arguments->format->name,
                                  options[i].option);
+    if (arguments->keep && !arguments->every_s)
+        return mt_fail_usage(command, "--keep goes with --every");
+    if (arguments->every_s && export->has_moment)
+        return mt_fail_usage(command, "give --at or --every, not both");
+    struct stat status;
+    if (arguments->every_s && !arguments->output)
+        return mt_fail_usage(command, "--every fills a folder; name it with -o FOLDER");
+    if (arguments->every_s && !stat(arguments->output, &status) && !S_ISDIR(status.st_mode))
+        return mt_fail("%s: is a file; --every fills a folder", arguments->output);
     if (export->has_moment && export->has_times)
         return mt_fail_usage(command, "give --at or --from and --to, not both");
     if (export->has_moment && export->table != MT_TABLE_BLOCKS &&
@@ -138,20 +151,18 @@ static int check(const struct mt_command *command, const struct arguments *argum
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
                           struct arguments *arguments)
 {
-    const char *value;
-    int operand, letter;
     *arguments = (struct arguments){.export.to_ns = UINT64_MAX};
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        if (read_option(command, letter, value, arguments))
-            return MT_EXIT_BAD;
-    if (letter < 0 || check(command, arguments))
+    int operand = mt_options_read(command, argc, argv, arguments);
+    if (operand < 0 || check(command, arguments))
         return MT_EXIT_BAD;
+    arguments->export.question.rules = arguments->rules;
     arguments->operands = argv + operand;
     arguments->n_operands = argc - operand;
     if (!arguments->format->write)
         return 0;
-    if (argc == operand ? mt_trace_list_add_newest(&arguments->traces, ".")
-                        : mt_trace_list_add(&arguments->traces, argv + operand, argc - operand))
+    if (arguments->every_s
+            ? mt_find_live_traces(&arguments->traces, argv + operand, argc - operand)
+            : mt_trace_list_add_operands(&arguments->traces, argv + operand, argc - operand))
         return MT_EXIT_BAD;
     if (arguments->traces.n > 1 && !(arguments->format->takes & MT_TAKES_SEVERAL))
         return mt_fail_usage(command, "format %s takes one trace at a time",
@@ -209,7 +220,17 @@ static int export(const struct arguments *arguments)
     return print_result(arguments, rc, &error);
 }
 
-/* A dataset of many ranks, which the Python package writes. */
+static int write_profiles(struct arguments *arguments)
+{
+    arguments->export.question.folds_spans = true;
+    return mt_profiles_write(&(struct mt_profiles){.folder = arguments->output,
+                                                   .every_s = arguments->every_s,
+                                                   .keep = arguments->keep ? arguments->keep : 1440,
+                                                   .traces = &arguments->traces,
+                                                   .question = &arguments->export.question});
+}
+
+/* Write a dataset of many ranks, which the Python package does. */
 static int write_dataset(const struct mt_command *command, const struct arguments *arguments)
 {
     static char output[] = "-o", no_more_options[] = "--", here[] = ".";
@@ -241,7 +262,9 @@ int mt_run_export(const struct mt_command *command, int argc, char **argv)
     struct arguments arguments;
     int code = read_arguments(command, argc, argv, &arguments);
     if (!code)
-        code = arguments.format->write ? export(&arguments) : write_dataset(command, &arguments);
+        code = arguments.every_s         ? write_profiles(&arguments)
+               : arguments.format->write ? export(&arguments)
+                                         : write_dataset(command, &arguments);
     mt_trace_list_clear(&arguments.traces);
     mt_user_rules_destroy(arguments.rules);
     return code;

@@ -5,7 +5,7 @@
 #include "tools/fit/show/show.h"
 #include "tools/launch/roster.h"
 #include "tools/launch/simulation.h"
-#include "tools/terminal/terminal.h"
+#include "tools/terminal/command.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -33,12 +33,6 @@ static int try_simulation(const struct mt_command *command, const struct mt_job 
     return WIFEXITED(status) ? WEXITSTATUS(status) : MT_EXIT_BAD;
 }
 
-/* Runs begin in the working directory, and may leave it. */
-static int make_absolute(const char *path, char out[PATH_MAX])
-{
-    return realpath(path, out) ? 0 : mt_fail("%s: %s", path, strerror(errno));
-}
-
 static int make_kept(struct mt_fit_arguments *arguments, char out[PATH_MAX])
 {
     if (!arguments->folder)
@@ -48,24 +42,12 @@ static int make_kept(struct mt_fit_arguments *arguments, char out[PATH_MAX])
         rc = -errno;
     if (rc)
         return mt_fail("%s: %s", arguments->folder, mt_output_error(rc));
-    arguments->job.kept = out;
-    return make_absolute(arguments->folder, out);
+    arguments->job.kept = out; /* absolute: runs begin in the working directory, and may leave it */
+    return realpath(arguments->folder, out) ? 0
+                                            : mt_fail("%s: %s", arguments->folder, strerror(errno));
 }
 
-static int make_temporary(struct mt_job *job, char out[PATH_MAX])
-{
-    char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/memtap-fit-XXXXXX", mt_roster_folder()) >= (int)sizeof path)
-        return mt_fail("TMPDIR: the name is too long");
-    if (!mkdtemp(path))
-        return mt_fail(
-            "%s: no temporary folder can be made in it: %s; set TMPDIR to another folder",
-            mt_roster_folder(), strerror(errno));
-    job->temporary = out;
-    return make_absolute(path, out);
-}
-
-/* Hours of runs are not to end with a picture that cannot be written. */
+/* Check that the picture can be written: hours of runs are not to end with one that cannot. */
 static int check_picture(const char *path)
 {
     struct mt_new_file file;
@@ -91,7 +73,7 @@ static int show(const struct mt_fit *fit, const struct mt_fit_arguments *argumen
     return draw(fit, arguments->picture);
 }
 
-/* 2 where a run showed nothing, 1 where a card has no value that fits. */
+/* Return 2 where a run showed nothing, 1 where a card has no value that fits. */
 static int judge(const struct mt_fit *fit)
 {
     int code = 0;
@@ -157,11 +139,12 @@ int mt_run_fit(const struct mt_command *command, int argc, char **argv)
         if (!code)
             code = make_kept(&arguments, kept);
         if (!code)
-            code = make_temporary(&arguments.job, temporary);
-        if (!code)
+            code = mt_temporary_folder("fit", temporary);
+        if (!code) {
+            arguments.job.temporary = temporary;
             code = make(&arguments);
-        if (arguments.job.temporary)
             rmdir(temporary);
+        }
         mt_fit_end_as_asked();
     }
     mt_fit_arguments_clear(&arguments);

@@ -5,6 +5,7 @@
 #include "steps.h"
 #include "tools/input/history-location.h"
 #include "tools/input/revision.h"
+#include "tools/input/trace-arguments.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,18 +14,6 @@
 #include <string.h>
 
 #define MOST_TAGS 32
-
-enum { COMMIT = 256, BRANCH, TAG, KEEP, RULES };
-
-const struct mt_option mt_history_add_options[] = {
-    {COMMIT, "commit", "ID", "the commit that ran (default: what a CI service sets,\nelse git's)"},
-    {BRANCH, "branch", "NAME", "its branch (default: as for --commit)"},
-    {TAG, "tag", "NAME", "a word to find the runs by; may be repeated"},
-    {KEEP, "keep", "FOLDER", "copy the traces to this folder"},
-    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
-    MT_DB_OPTIONS,
-    {0},
-};
 
 struct arguments {
     struct mt_history_location place;
@@ -36,45 +25,32 @@ struct arguments {
     struct mt_store store;
 };
 
-static int read_rules(const char *path, struct arguments *arguments)
+static int note_tag(const struct mt_typed *typed)
 {
-    struct mt_rules_error error;
-    mt_user_rules_destroy(arguments->rules);
-    int rc = mt_user_rules_read(&arguments->rules, path, &error);
-    if (rc)
-        mt_fail_rules(path, rc, &error);
-    return rc;
+    struct arguments *arguments = typed->arguments;
+    const char *value = typed->value;
+    if (!*value || strchr(value, ',') || arguments->n_tags == MOST_TAGS)
+        return mt_fail_usage(typed->command, "bad tag '%s'; give 1 to %d tags, without commas",
+                             value, MOST_TAGS);
+    arguments->tag[arguments->n_tags++] = value;
+    return 0;
 }
 
-static int read_option(const struct mt_command *command, int letter, const char *value,
-                       struct arguments *arguments)
-{
-    switch (letter) {
-    case COMMIT:
-        arguments->commit = value;
-        return 0;
-    case BRANCH:
-        arguments->branch = value;
-        return 0;
-    case KEEP:
-        arguments->keep = value;
-        return 0;
-    case RULES:
-        return read_rules(value, arguments);
-    case TAG:
-        if (!*value || strchr(value, ',') || arguments->n_tags == MOST_TAGS) {
-            mt_fail_usage(command, "bad tag '%s'; give 1 to %d tags, without commas", value,
-                          MOST_TAGS);
-            return -1;
-        }
-        arguments->tag[arguments->n_tags++] = value;
-        return 0;
-    default:
-        return mt_history_location_option(command, letter, value, &arguments->place);
-    }
-}
+/* clang-format off */
+#define PLACE(member) offsetof(struct arguments, member)
+const struct mt_option mt_history_add_options[] = {
+    {0, "commit", "ID", "the commit that ran (default: what a CI service sets,\nelse git's)", NULL, mt_note_text,
+     PLACE(commit)},
+    {0, "branch", "NAME", "its branch (default: as for --commit)", NULL, mt_note_text, PLACE(branch)},
+    {0, "tag", "NAME", "a word to find the runs by; may be repeated", NULL, note_tag},
+    {0, "keep", "FOLDER", "copy the traces to this folder", NULL, mt_note_text, PLACE(keep)},
+    MT_RULES_OPTION(arguments, rules),
+    MT_DB_OPTIONS(arguments, place),
+    {0},
+};
+/* clang-format on */
 
-/* 0, or MT_EXIT_BAD after a message. */
+/* Keep a copy. 0, or MT_EXIT_BAD after a message. */
 static int keep_copy(struct arguments *arguments, struct mt_new_trace *trace, const char *path)
 {
     int rc = mt_history_copy_trace(path, arguments->keep, trace->checksum, trace->path);
@@ -107,7 +83,7 @@ static int insert(struct arguments *arguments, const struct mt_new_trace *trace,
     return MT_EXIT_OK;
 }
 
-/* An invalid trace may have any peak: trend would take it for a step. */
+/* Analyze a trace; an invalid one may have any peak: trend would take it for a step. */
 static int analyze(struct arguments *arguments, struct mt_new_trace *trace, const char *path)
 {
     struct mt_trace_error error = {0};
@@ -167,14 +143,10 @@ int mt_history_add_traces(const struct mt_command *command, const char *db,
 int mt_run_history_add(const struct mt_command *command, int argc, char **argv)
 {
     struct arguments arguments = {.place = MT_HISTORY_PLACE};
-    const char *value;
-    int operand, letter, code = MT_EXIT_BAD;
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        if (read_option(command, letter, value, &arguments))
-            break;
-    if (!letter && operand == argc)
+    int code = MT_EXIT_BAD, operand = mt_options_read(command, argc, argv, &arguments);
+    if (operand == argc)
         mt_fail_usage(command, "no trace given");
-    else if (!letter && !mt_history_location_find(command, &arguments.place))
+    else if (operand > 0 && !mt_history_location_find(command, &arguments.place))
         code = add_all(&arguments, argc - operand, argv + operand);
     mt_user_rules_destroy(arguments.rules);
     return code;

@@ -5,10 +5,10 @@
 #include "nightly/history/trend.h"
 #include "settings/size.h"
 #include "steps.h"
-#include "tools/input/allow-ended.h"
+#include "tools/input/check-arguments.h"
 #include "tools/input/history-location.h"
 #include "tools/input/trace-arguments.h"
-#include "tools/terminal/terminal.h"
+#include "tools/terminal/command.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -20,35 +20,12 @@
 #define SECOND UINT64_C(1000000000)
 #define NIGHTS 60u /* a trend's default */
 
-enum { ALLOW_ENDED = 255, BRANCH = 256, TAG, PROGRAM, SINCE, LAST, KEEP_LAST, OLDER_THAN };
-
-/* clang-format off */
-#define FORMAT_OPTION {'f', "format", "FORMAT", "text (the default) or json", "text json"}
-#define FILTER_OPTIONS                                                                             \
-    {BRANCH, "branch", "NAME", "show only runs of this branch"},                                        \
-    {TAG, "tag", "NAME", "show only runs with this tag"},                                               \
-    {PROGRAM, "program", "NAME", "show only runs of this program"},                                     \
-    {SINCE, "since", "WHEN", "show only runs since a day (2026-11-20) or of the last\ntime (30d, 12h)"}
-
-static const struct mt_option list_options[] = {
-    FORMAT_OPTION, FILTER_OPTIONS, {LAST, "last", "N", "show only the newest N"}, MT_DB_OPTIONS, {0}};
-static const struct mt_option show_options[] = {FORMAT_OPTION, FILTER_OPTIONS, MT_DB_OPTIONS, {0}};
-static const struct mt_option trend_options[] = {
-    FORMAT_OPTION, FILTER_OPTIONS, {LAST, "last", "N", "show the newest N (default: 60)"},
-    MT_ALLOW_ENDED_OPTION(ALLOW_ENDED), MT_DB_OPTIONS, {0}};
-static const struct mt_option prune_options[] = {
-    {KEEP_LAST, "keep-last", "N", "keep the newest N of each program and branch"},
-    {OLDER_THAN, "older-than", "TIME", "forget only runs older than this: 90d, 12w, 6h"},
-    {'n', "dry-run", NULL, "print what would be forgotten; forget nothing"},
-    FILTER_OPTIONS, MT_DB_OPTIONS, {0}};
-/* clang-format on */
-
 struct arguments {
     struct mt_history_location place;
     struct mt_run_filter filter;
     enum mt_format format;
-    uint64_t keep_last, older_than_ns;
-    bool has_keep_last, dry_run;
+    uint64_t keep_last, older_than_ns; /* 0: not given */
+    bool dry_run;
     const char *operand; /* NULL: none */
 };
 
@@ -84,59 +61,55 @@ static uint64_t read_count(const char *text)
     return *text >= '0' && *text <= '9' && !*end && count <= INT32_MAX ? count : 0;
 }
 
-static int wrong(const struct mt_command *command, const char *value, const char *wanted)
+static int wrong(const struct mt_typed *typed, const char *wanted)
 {
-    mt_fail_usage(command, "'%s' is not a %s", value, wanted);
-    return -1;
+    return mt_fail_usage(typed->command, "'%s' is not a %s", typed->value, wanted);
 }
 
-static int read_option(const struct mt_command *command, int letter, const char *value,
-                       struct arguments *arguments)
+static int note_since(const struct mt_typed *typed)
 {
-    struct mt_run_filter *filter = &arguments->filter;
-    switch (letter) {
-    case 'f':
-        return mt_read_format(command, value, &arguments->format);
-    case 'n':
-        arguments->dry_run = 1;
-        return 0;
-    case ALLOW_ENDED:
-        return mt_read_allowed(command, value, &filter->allowed);
-    case BRANCH:
-        filter->branch = value;
-        return 0;
-    case TAG:
-        filter->tag = value;
-        return 0;
-    case PROGRAM:
-        filter->program = value;
-        return 0;
-    case SINCE:
-        filter->since_unix_ns = read_since(value);
-        return filter->since_unix_ns ? 0 : wrong(command, value, "day (2026-11-20) or time (30d)");
-    case LAST:
-        return mt_read_number(command, "last", value, 1, INT32_MAX, &filter->last);
-    case KEEP_LAST:
-        arguments->has_keep_last = true;
-        return mt_read_number(command, "keep-last", value, 1, INT32_MAX, &arguments->keep_last);
-    case OLDER_THAN:
-        arguments->older_than_ns = read_age(value);
-        return arguments->older_than_ns ? 0 : wrong(command, value, "time; use 90d, 12w or 6h");
-    default:
-        return mt_history_location_option(command, letter, value, &arguments->place);
-    }
+    uint64_t since = *(uint64_t *)typed->place = read_since(typed->value);
+    return since ? 0 : wrong(typed, "day (2026-11-20) or time (30d)");
 }
+
+static int note_age(const struct mt_typed *typed)
+{
+    uint64_t age = *(uint64_t *)typed->place = read_age(typed->value);
+    return age ? 0 : wrong(typed, "time; use 90d, 12w or 6h");
+}
+
+/* clang-format off */
+#define PLACE(member) offsetof(struct arguments, member)
+#define FORMAT_OPTION MT_FORMAT_OPTION(arguments, format, "text (the default) or json", "text json")
+#define LAST_OPTION(help) {0, "last", "N", help, NULL, mt_note_number, PLACE(filter.last), 1, INT32_MAX}
+#define FILTER_OPTIONS                                                                             \
+    {0, "branch", "NAME", "show only runs of this branch", NULL, mt_note_text, PLACE(filter.branch)},    \
+    {0, "tag", "NAME", "show only runs with this tag", NULL, mt_note_text, PLACE(filter.tag)},           \
+    {0, "program", "NAME", "show only runs of this program", NULL, mt_note_text, PLACE(filter.program)}, \
+    {0, "since", "WHEN", "show only runs since a day (2026-11-20) or of the last\ntime (30d, 12h)", NULL, \
+     note_since, PLACE(filter.since_unix_ns)}
+
+static const struct mt_option list_options[] = {
+    FORMAT_OPTION, FILTER_OPTIONS, LAST_OPTION("show only the newest N"), MT_DB_OPTIONS(arguments, place), {0}};
+static const struct mt_option show_options[] = {FORMAT_OPTION, FILTER_OPTIONS, MT_DB_OPTIONS(arguments, place), {0}};
+static const struct mt_option trend_options[] = {
+    FORMAT_OPTION, FILTER_OPTIONS, LAST_OPTION("show the newest N (default: 60)"),
+    MT_ALLOW_ENDED_OPTION(arguments, filter.allowed), MT_DB_OPTIONS(arguments, place), {0}};
+static const struct mt_option prune_options[] = {
+    {0, "keep-last", "N", "keep the newest N of each program and branch", NULL, mt_note_number, PLACE(keep_last),
+     1, INT32_MAX},
+    {0, "older-than", "TIME", "forget only runs older than this: 90d, 12w, 6h", NULL, note_age, PLACE(older_than_ns)},
+    {'n', "dry-run", NULL, "print what would be forgotten; forget nothing", NULL, mt_note_flag, PLACE(dry_run)},
+    FILTER_OPTIONS, MT_DB_OPTIONS(arguments, place), {0}};
+/* clang-format on */
 
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
                           struct arguments *arguments)
 {
-    const char *value;
-    int operand, letter, most = command->options == show_options;
+    int most = command->options == show_options;
     *arguments = (struct arguments){.place = MT_HISTORY_PLACE};
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        if (read_option(command, letter, value, arguments))
-            return -1;
-    if (letter < 0)
+    int operand = mt_options_read(command, argc, argv, arguments);
+    if (operand < 0)
         return -1;
     if (operand + most < argc) {
         mt_fail_usage(command, "unexpected argument '%s'", argv[operand + most]);
@@ -243,7 +216,7 @@ static void choose(struct mt_runs *runs, const struct arguments *arguments)
     size_t chosen = 0;
     uint64_t until = now() - arguments->older_than_ns;
     for (size_t i = 0; i < runs->n; i++) {
-        int goes = (!arguments->has_keep_last || count_newer(runs, i) >= arguments->keep_last) &&
+        int goes = (!arguments->keep_last || count_newer(runs, i) >= arguments->keep_last) &&
                    (!arguments->older_than_ns || runs->run[i].started_unix_ns < until);
         struct mt_run run = runs->run[i];
         if (goes) {
@@ -274,7 +247,7 @@ static int prune(const struct mt_command *command, struct mt_store *store,
     struct mt_runs runs;
     struct mt_style style = mt_terminal_style();
     int code = MT_EXIT_OK;
-    if (!arguments->has_keep_last && !arguments->older_than_ns)
+    if (!arguments->keep_last && !arguments->older_than_ns)
         return mt_fail_usage(command, "no runs chosen; give --keep-last or --older-than");
     int rc = mt_history_runs(store, &arguments->filter, &runs);
     if (!rc)

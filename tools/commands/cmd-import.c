@@ -3,7 +3,7 @@
 #include "analyzer/support/text.h"
 #include "commands.h"
 #include "exchange/import/import.h"
-#include "tools/terminal/command.h"
+#include "tools/terminal/values.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 const struct mt_option mt_import_options[] = {
-    {'o', "output", "TRACE", "write the trace there (default: NAME.mtap for NAME.pickle)", NULL},
+    {'o', "output", "TRACE", "write the trace there (default: NAME.mtap for NAME.pickle)", NULL,
+     mt_note_text},
     {0},
 };
 
@@ -84,7 +85,8 @@ static int import(const char *path, const char *output)
     return mt_finish_output(MT_EXIT_OK);
 }
 
-/* NAME.pickle -> NAME.mtap, in the current folder. 0, or -1: the name is too long. */
+/* Choose a name: NAME.pickle -> NAME.mtap, in the current folder. 0, or -1: the name is too long.
+ */
 static int choose_name(char name[PATH_MAX], const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path,

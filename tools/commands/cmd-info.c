@@ -6,7 +6,6 @@
 #include "commands.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/terminal.h"
 
 #include <errno.h>
 

@@ -8,9 +8,8 @@
 int mt_run_lib(const struct mt_command *command, int argc, char **argv)
 {
     char path[MT_PLACE_SIZE];
-    const char *value;
-    int operand;
-    if (mt_options_next(command, argc, argv, &value, &operand))
+    int operand = mt_options_read(command, argc, argv, NULL);
+    if (operand < 0)
         return MT_EXIT_BAD;
     if (operand < argc)
         return mt_fail_usage(command, "unexpected argument '%s'", argv[operand]);

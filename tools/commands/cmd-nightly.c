@@ -23,25 +23,12 @@
 
 #define COMPARED 7 /* newest good nights */
 
-enum { BROKEN = 1, FOLDER = 256, BUDGET, SUMMARY, RULES };
-
-/* clang-format off */
-const struct mt_option mt_nightly_options[] = {
-    MT_MORE_SETTINGS(MT_SETTING_OPTION) /* its traces have their own names */
-    MT_SIMULATION_OPTIONS,
-    {FOLDER, "folder", "FOLDER", "keep the nights there (default: memtap-nightly)"},
-    {BUDGET, "budget", "FILE", "check against this budget: memtap-budget(5)"},
-    MT_CHECK_FORMAT_OPTION('f'),
-    MT_CHECK_SUMMARY_OPTION(SUMMARY),
-    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
-    {0},
-};
-/* clang-format on */
+enum { BROKEN = 1 };
 
 struct night {
+    struct mt_run_request run;
     const struct mt_command *command;
     const char *folder, *budget, *rules;
-    struct mt_run_request run;
     struct mt_check_arguments check;
     bool has_relative;    /* the budget, or the default one */
     bool has_failed;      /* the program */
@@ -54,45 +41,26 @@ struct night {
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-/* Read an option. The rules and the budget are read before the night: otherwise a mistake shows
- * hours later. */
-static int read_option(struct night *night, int letter, const char *value)
-{
-    switch (letter) {
-    case FOLDER:
-        night->folder = value;
-        return 0;
-    case BUDGET:
-        night->budget = value;
-        return 0;
-    case RULES:
-        night->rules = value;
-        return 0;
-    case SUMMARY:
-        night->check.summary = value;
-        return 0;
-    case 'f':
-        return mt_read_check_format(night->command, value, &night->check);
-    default:
-        mt_run_note_option(&night->run, mt_option_of(night->command, letter), value);
-        return 0;
-    }
-}
+/* The rules and the budget are read before the night: otherwise a mistake shows hours later. */
+/* clang-format off */
+#define PLACE(member) offsetof(struct night, member)
+const struct mt_option mt_nightly_options[] = {
+    MT_MORE_SETTINGS(MT_SETTING_OPTION) /* its traces have their own names */
+    MT_SIMULATION_OPTIONS(PLACE(run.simulation)),
+    {0, "folder", "FOLDER", "keep the nights there (default: memtap-nightly)", NULL, mt_note_text, PLACE(folder)},
+    {0, "budget", "FILE", "check against this budget: memtap-budget(5)", NULL, mt_note_text, PLACE(budget)},
+    MT_CHECK_OPTIONS(PLACE(check)),
+    {0, "rules", "FILE", "apply your own rules first: memtap-rules(5)", NULL, mt_note_text, PLACE(rules)},
+    {0},
+};
+/* clang-format on */
 
 static int read_arguments(int argc, char **argv, struct night *night, int *operand)
 {
-    const char *value;
-    int letter = 0;
-    while (!night->run.module &&
-           (letter = mt_options_next(night->command, argc, argv, &value, operand)) > 0) {
-        if (letter == 'm' && mt_is_module(value, argv, *operand))
-            night->run.module = value;
-        else if (read_option(night, letter, value))
-            return MT_EXIT_BAD;
-    }
-    if (letter < 0)
+    *operand = mt_options_read(night->command, argc, argv, night);
+    if (*operand < 0)
         return MT_EXIT_BAD;
-    if (*operand == argc && !night->run.module)
+    if (*operand == argc && !night->run.simulation.module)
         return mt_fail_usage(night->command, "no command to run given");
     if (!*night->folder)
         return mt_fail_usage(night->command, "the folder's name is empty");
@@ -159,7 +127,7 @@ static int make_folder(const char *path)
     return rc ? mt_fail("%s: %s", path, mt_output_error(rc)) : 0;
 }
 
-/* A night is bad until it is found good: an interrupted one stays bad. */
+/* Begin a night, which is bad until it is found good: an interrupted one stays bad. */
 static int begin_night(struct night *night)
 {
     char good[PATH_MAX], bad[PATH_MAX], date[32];
@@ -185,7 +153,7 @@ static int begin_night(struct night *night)
     }
 }
 
-/* to: "good" or "bad". */
+/* Move the night to "good" or "bad". */
 static int move_to(struct night *night, const char *to)
 {
     char path[PATH_MAX];
@@ -327,11 +295,24 @@ static void print_why(const struct night *night, const char *db)
     mt_history_print_trend(night->command, db);
 }
 
+/* Leave stdout to a document that was printed there: what follows is for people. */
+static void leave_stdout(const struct mt_check_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->n_outputs; i++) {
+        mt_check_printer *print = arguments->output[i].format->print;
+        if (!*arguments->output[i].path && print != mt_check_text && print != mt_check_github) {
+            fflush(stdout);
+            dup2(STDERR_FILENO, STDOUT_FILENO);
+        }
+    }
+}
+
 static int finish(struct night *night, int program)
 {
     char db[PATH_MAX + 16];
     night->has_failed = program != 0;
     int held = hold(night);
+    leave_stdout(&night->check);
     bool is_good = !program && !held;
     int kept = move_to(night, is_good ? "good" : "bad") ? MT_EXIT_BAD : 0;
     snprintf(db, sizeof db, "%s/memory.db", night->folder);
@@ -371,6 +352,7 @@ int mt_run_nightly(const struct mt_command *command, int argc, char **argv)
         mt_simulation_list();
     } else if (!code && !(code = begin_night(&night))) {
         int program = record(&night, argv + operand);
+        mt_bounds_begin();
         code = has_traces(night.path) ? finish(&night, program) : leave(&night, program);
     }
     for (size_t i = 0; i < night.n_good; i++)

@@ -6,7 +6,6 @@
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/page-file.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/terminal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,31 +9,13 @@
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/simulation.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/terminal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONF = 256, CHANGE, DEVICE, COLOR };
 #define MOST_CONFS 64u
 #define MOST_CHANGES 64u
-
-const struct mt_option mt_plan_options[] = {
-    {'f', "format", "FORMAT", "text (the default) or json", "text json"},
-    {CONF, "conf", "SETTING",
-     "try this setting instead of memtap's list, such as\nmax_split_size_mb:64; may be given "
-     "again"},
-    {CHANGE, "change", "CHANGE",
-     "model this change of the program instead of memtap's list,\nsuch as zero3:8; may be given "
-     "again"},
-    {'g', "gpu", "NAME", "for another card: h200 ...; list prints all of them", "list " MT_CARDS},
-    {'m', "memory", "SIZE", "for a card of this memory, such as 24G or 512MiB"},
-    {DEVICE, "device", "N", "show only CUDA's device N"},
-    {COLOR, "color", "WHEN", "use colours: auto (the default), always or never",
-     "auto always never"},
-    {0},
-};
 
 /* What the printer needs besides; arguments comes first. */
 struct plan_arguments {
@@ -49,6 +31,35 @@ struct plan_arguments {
     struct mt_simulation card;
     struct mt_plan_card asked_card;
 };
+
+static int note_conf(const struct mt_typed *typed)
+{
+    struct plan_arguments *arguments = typed->arguments;
+    return mt_append_text(typed, arguments->conf, &arguments->n_confs, MOST_CONFS, "settings");
+}
+
+static int note_change(const struct mt_typed *typed)
+{
+    struct plan_arguments *arguments = typed->arguments;
+    return mt_append_text(typed, arguments->change, &arguments->n_changes, MOST_CHANGES, "changes");
+}
+
+/* clang-format off */
+const struct mt_option mt_plan_options[] = {
+    MT_FORMAT_OPTION(plan_arguments, trace.format, "text (the default) or json", "text json"),
+    {0, "conf", "SETTING",
+     "try this setting instead of memtap's list, such as\nmax_split_size_mb:64; may be given again", NULL, note_conf},
+    {0, "change", "CHANGE",
+     "model this change of the program instead of memtap's list,\nsuch as zero3:8; may be given again", NULL, note_change},
+    {'g', "gpu", "NAME", "for another card: h200 ...; list prints all of them", "list " MT_CARDS, mt_note_text,
+     offsetof(struct plan_arguments, card.gpu)},
+    {'m', "memory", "SIZE", "for a card of this memory, such as 24G or 512MiB", NULL, mt_note_text,
+     offsetof(struct plan_arguments, card.memory)},
+    MT_DEVICE_OPTION(plan_arguments, trace.question, "show only CUDA's device N"),
+    MT_COLOR_OPTION,
+    {0},
+};
+/* clang-format on */
 
 static const char *info(const struct mt_analysis *analysis, const char *key)
 {
@@ -93,10 +104,13 @@ static int model_changes(const struct mt_analysis *analysis, const struct plan_a
     for (size_t i = 0; !rc && i < arguments->n_changes; i++) {
         rc = mt_modelled_add(changes, recording, arguments->change[i]);
         if (rc == -EINVAL) {
-            char names[512];
-            mt_change_names(names, sizeof names);
-            return mt_fail("--change %s: there is no such change; use %s", arguments->change[i],
-                           names);
+            char wrong[1024] = "";
+            FILE *out = fmemopen(wrong, sizeof wrong, "w");
+            if (out) {
+                mt_change_wrong(out, arguments->change[i]);
+                fclose(out);
+            }
+            return mt_fail_usage(arguments->command, "%s", wrong);
         }
     }
     if (!rc && !arguments->n_changes)
@@ -122,7 +136,7 @@ static int answer(const struct plan_arguments *arguments, struct shown *shown)
                           recording, recording ? &shown->changes : NULL);
 }
 
-/* On the other devices only settings were tried. */
+/* Return the exit code; on the other devices only settings were tried. */
 static int exit_code(const struct shown *shown)
 {
     const struct mt_plan *plan = mt_plan_main(shown->plans, shown->n);
@@ -153,7 +167,7 @@ static int show(const struct mt_analysis *analysis, const struct plan_arguments 
     return mt_finish_output(exit_code(shown));
 }
 
-/* Only the device that is asked for. */
+/* Choose only the device that is asked for. */
 static size_t choose(const struct mt_trace_arguments *arguments, const struct mt_asked **asked,
                      size_t n)
 {
@@ -208,65 +222,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     return rc;
 }
 
-static int read_device(const struct mt_command *command, const char *value,
-                       struct mt_question *question)
-{
-    uint64_t number;
-    if (mt_read_number(command, "device", value, 0, INT16_MAX, &number))
-        return MT_EXIT_BAD;
-    question->one_device = 1;
-    question->device = (int)number;
-    return 0;
-}
-
-static int read_option(const struct mt_command *command, int letter, const char *value,
-                       struct plan_arguments *arguments)
-{
-    switch (letter) {
-    case 'f':
-        return mt_read_format(command, value, &arguments->trace.format);
-    case CONF:
-        if (arguments->n_confs == MOST_CONFS)
-            return mt_fail_usage(command, "more than %u settings", MOST_CONFS);
-        arguments->conf[arguments->n_confs++] = value;
-        return 0;
-    case CHANGE:
-        if (arguments->n_changes == MOST_CHANGES)
-            return mt_fail_usage(command, "more than %u changes", MOST_CHANGES);
-        arguments->change[arguments->n_changes++] = value;
-        return 0;
-    case 'g':
-        arguments->card.gpu = value;
-        return 0;
-    case 'm':
-        arguments->card.memory = value;
-        return 0;
-    case DEVICE:
-        return read_device(command, value, &arguments->trace.question);
-    default:
-        return mt_read_colour(command, value) ? MT_EXIT_BAD : 0;
-    }
-}
-
-/* The trace: an operand, of a folder the newest, or the newest of the current one. */
-static int find_trace(const struct mt_command *command, char **operands, int n,
-                      struct mt_trace_arguments *arguments)
-{
-    if (n > 1)
-        return mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time",
-                             operands[1]);
-    int rc = !n || mt_is_folder(*operands)
-                 ? mt_trace_list_add_newest(&arguments->found, n ? *operands : ".")
-                 : mt_trace_list_add(&arguments->found, operands, n);
-    if (rc)
-        return MT_EXIT_BAD;
-    arguments->paths = arguments->found.path;
-    arguments->n_paths = 1;
-    arguments->path = *arguments->paths;
-    return 0;
-}
-
-/* Requests for the settings, and what happened for the changes. */
+/* Note requests for the settings, and what happened for the changes. */
 static int note(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct plan_arguments *arguments = data;
@@ -298,20 +254,19 @@ static int run(const struct mt_command *command, struct plan_arguments *argument
 int mt_run_plan(const struct mt_command *command, int argc, char **argv)
 {
     struct plan_arguments arguments = {.command = command};
-    const char *value;
-    int operand, letter, rc = 0;
-    while (!rc && (letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        rc = read_option(command, letter, value, &arguments);
-    if (rc || letter < 0)
+    int operand = mt_options_read(command, argc, argv, &arguments);
+    if (operand < 0)
         return MT_EXIT_BAD;
     if (mt_simulation_is_list(&arguments.card)) {
         mt_simulation_list();
         return MT_EXIT_OK;
     }
-    rc = mt_simulation_card(command, &arguments.card, &arguments.asked_card.name,
-                            &arguments.asked_card.total);
+    int rc = mt_simulation_card(command, &arguments.card, &arguments.asked_card.name,
+                                &arguments.asked_card.total);
     if (!rc)
-        rc = find_trace(command, argv + operand, argc - operand, &arguments.trace);
+        rc = mt_find_traces(command, argv + operand, argc - operand, MT_ONE_TRACE, &arguments.trace)
+                 ? MT_EXIT_BAD
+                 : 0;
     if (!rc)
         rc = run(command, &arguments);
     else

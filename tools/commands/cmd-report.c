@@ -7,7 +7,6 @@
 #include "tools/launch/page-file.h"
 #include "tools/launch/roster.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/terminal.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -6,10 +6,8 @@
 #include "analyzer/trace/ended.h"
 #include "commands.h"
 #include "steps.h"
-#include "tools/launch/architecture.h"
 #include "tools/launch/child.h"
 #include "tools/launch/ends.h"
-#include "tools/launch/every-trace.h"
 #include "tools/launch/locate.h"
 #include "tools/launch/program.h"
 #include "tools/launch/pytorch-check.h"
@@ -38,47 +36,10 @@
 /* clang-format off */
 const struct mt_option mt_run_options[] = {
     MT_OPTION_SETTINGS(MT_SETTING_OPTION)
-    MT_SIMULATION_OPTIONS,
+    MT_SIMULATION_OPTIONS(offsetof(struct mt_run_request, simulation)),
     {0},
 };
 /* clang-format on */
-
-void mt_run_note_option(struct mt_run_request *request, const struct mt_option *option,
-                        const char *value)
-{
-    struct mt_simulation *simulation = &request->simulation;
-    const char **place = option->letter == 's'                ? &simulation->gpu
-                         : option->letter == 'm'              ? &simulation->memory
-                         : option->letter == 'n'              ? &simulation->gpus
-                         : option->letter == MT_VALUES_OPTION ? &simulation->values
-                         : option->letter == MT_SKEW_OPTION   ? &simulation->skew
-                         : option->letter == MT_SEED_OPTION   ? &simulation->seed
-                         : option->letter == MT_BOXES_OPTION  ? &simulation->boxes
-                         : option->letter == MT_WORLD_OPTION  ? &simulation->world_size
-                         : option->letter == MT_RANK_OPTION   ? &simulation->rank
-                                                              : NULL;
-    request->is_simulated |= place != NULL;
-    if (place)
-        *place = value;
-    for (unsigned i = 0; i < MT_SETTINGS_COUNT && !place; i++) /* a setting has its option's name */
-        if (!strcmp(mt_setting_table[i].name, option->name))
-            request->setting[i] = option->value ? value : "1";
-}
-
-static int read_arguments(const struct mt_command *command, int argc, char **argv,
-                          struct mt_run_request *request, int *operand)
-{
-    const char *value;
-    int letter = 0;
-    while (!request->module &&
-           (letter = mt_options_next(command, argc, argv, &value, operand)) > 0) {
-        if (letter == 'm' && mt_is_module(value, argv, *operand))
-            request->module = value;
-        else
-            mt_run_note_option(request, mt_option_of(command, letter), value);
-    }
-    return letter < 0 ? letter : 0;
-}
 
 static int preload(void)
 {
@@ -100,14 +61,13 @@ static int preload(void)
     return rc ? mt_fail("out of memory") : 0;
 }
 
-/* The shim would say so too, but then record with the default for hours. */
+/* Check a setting: the shim would say so too, but then record with the default for hours. */
 static int check_setting(const struct mt_command *command, const struct mt_setting *setting,
                          const char *value)
 {
-    char wrong[128];
-    if (mt_setting_check(setting, value, wrong, sizeof wrong))
-        return mt_fail_usage(command, "--%s '%s' %s", setting->name, value, wrong);
-    return 0;
+    char wrong[MT_SETTING_WRONG], name[32];
+    snprintf(name, sizeof name, "--%s", setting->name);
+    return mt_setting_wrong(wrong, setting, name, value) ? mt_fail_usage(command, "%s", wrong) : 0;
 }
 
 /* Return the working directory with a slash, and its % doubled, since it begins a pattern. */
@@ -133,11 +93,6 @@ static int check_output(const char *output)
 {
     char folder[PATH_MAX];
     struct stat status;
-    if (!*output)
-        return mt_fail("the trace's name is empty; give a file name");
-    if (!stat(output, &status) && S_ISDIR(status.st_mode))
-        return mt_fail("%s: is a directory; give a file in it, such as %s/%s", output, output,
-                       mt_setting_table[MT_ID_output].otherwise);
     if (!stat(output, &status) && !S_ISREG(status.st_mode))
         return mt_fail("%s: is a device or a pipe, which cannot hold a trace; give a file", output);
     if (mt_is_other_file(output))
@@ -155,7 +110,8 @@ static int check_output(const char *output)
     return 0;
 }
 
-/* With a limit of 0 neither a trace nor the roster, which lists traces, can be written. */
+/* Check the limit: with one of 0 neither a trace nor the roster, which lists traces, can be
+ * written. */
 static int check_limit(void)
 {
     struct rlimit limit;
@@ -167,9 +123,14 @@ static int check_limit(void)
 
 /* Check the output's folder, and make its path absolute, since the program may change its
  * directory. */
-static int set_output(const char *output)
+static int set_output(const char *given)
 {
-    char pattern[3 * PATH_MAX] = "";
+    char pattern[3 * PATH_MAX] = "", output[PATH_MAX];
+    if (!*given)
+        return mt_fail("the trace's name is empty; give a file name");
+    if ((size_t)snprintf(output, sizeof output, "%s", given) >= sizeof output ||
+        mt_setting_complete(output, sizeof output))
+        return mt_fail("%s: the name is too long", given);
     int rc = check_output(output);
     if (rc)
         return rc;
@@ -233,7 +194,8 @@ static int load_end(const char *trace, struct mt_survey *survey, struct mt_ended
         rc = mt_survey(trace, survey, NULL, error);
     } else if (mt_reader_end(reader)) {
         survey->complete = 1;
-        survey->events = mt_reader_end(reader)->events;
+        survey->end = *mt_reader_end(reader);
+        survey->events = survey->end.events;
         mt_noted_end(trace, survey->ended);
     }
     mt_reader_close(reader);
@@ -266,7 +228,8 @@ struct telling {
 
 static void print_trace(struct telling *telling, const char *trace, uint64_t cpu_ns)
 {
-    char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], cost[64] = "";
+    char events[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], number[MT_SIZE_TEXT];
+    char lost[MT_SIZE_TEXT + 16] = "", cost[64] = "";
     char text[MT_ENDED_TEXT];
     struct mt_survey survey;
     struct mt_ended ended;
@@ -279,7 +242,7 @@ static void print_trace(struct telling *telling, const char *trace, uint64_t cpu
         return;
     }
     bool is_plain = mt_ended_is_plain(&ended);
-    if (is_plain && telling->is_night)
+    if (is_plain && !mt_survey_lost(&survey) && telling->is_night)
         return;
     bool is_counted = survey.complete || survey.bytes <= COUNTED_BYTES;
     bool is_of_memory = ended.how == MT_ENDED_OUT_OF_MEMORY;
@@ -288,9 +251,11 @@ static void print_trace(struct telling *telling, const char *trace, uint64_t cpu
                  cpu_ns < 1000000000 ? ", %.1f ms of CPU time to write"
                                      : ", %.1f s of CPU time to write",
                  (double)cpu_ns / (cpu_ns < 1000000000 ? 1e6 : 1e9));
-    mt_say("%s: %s%s%s%s%s%s; %s: memtap %s %s%s%s", name,
+    if (mt_survey_lost(&survey))
+        snprintf(lost, sizeof lost, "%s lost, ", mt_count_text(number, mt_survey_lost(&survey)));
+    mt_say("%s: %s%s%s%s%s%s%s; %s: memtap %s %s%s%s", name,
            is_counted ? mt_count_text(events, survey.events) : "", is_counted ? " events, " : "",
-           mt_size_text(bytes, survey.bytes), cost,
+           lost, mt_size_text(bytes, survey.bytes), cost,
            is_plain ? "" : "; ended: ", is_plain ? "" : mt_ended_text(text, &ended),
            is_of_memory ? "why" : "to see it", mt_ended_command(&ended), quote, name, quote);
     if (is_of_memory && survey.bytes <= COUNTED_BYTES)
@@ -312,7 +277,7 @@ static int print_failure(const struct mt_roster *roster)
     return name != NULL;
 }
 
-/* Such a program would end in its loader, with exit code 127. */
+/* Check for a program that would end in its loader, with exit code 127. */
 static int check_loader(const char *program)
 {
     char path[PATH_MAX];
@@ -335,7 +300,8 @@ static void print_none(const struct mt_roster *roster, const char *program, bool
         return;
     }
     enum mt_pytorch pytorch = mt_pytorch_of(program, folder);
-    bool is_simulated = getenv("CUDASIM_GPU"), is_alone = pytorch == MT_PYTORCH_ALONE && has_failed;
+    bool is_simulated = getenv("CUDASIM_GPU");
+    bool is_alone = pytorch == MT_PYTORCH_ALONE && has_failed && !is_simulated;
     const char *next = is_simulated || (mt_has_gpu() && !is_alone) ? ""
                        : mt_has_gpu() ? "; install what torch depends on, or simulate a card: "
                                         "memtap run --simulate h100"
@@ -370,7 +336,9 @@ static void finish_trace(void *data, const char *trace, uint64_t cpu_ns)
 static int run_turns(const struct mt_command *command, const struct mt_run_request *request,
                      char *const *program, struct telling *telling)
 {
-    unsigned turns = request->is_simulated ? mt_simulation_turns(&request->simulation) : 1;
+    unsigned turns = mt_simulation_is_asked(&request->simulation)
+                         ? mt_simulation_turns(&request->simulation)
+                         : 1;
     int code = 0;
     for (unsigned turn = 0; turn < turns; turn++) {
         int rc = turn ? mt_simulation_prepare(command, &request->simulation, program, turn) : 0;
@@ -412,20 +380,24 @@ int mt_run_record(const struct mt_command *command, const struct mt_run_request 
                   char *const *operands)
 {
     struct mt_run_request request = *typed;
+    struct mt_sent sent = {.folder = ""};
     int rc = set_settings(command, &request);
     if (!rc)
         rc = check_limit();
-    char **program = rc ? NULL : mt_program_meant(request.module, operands, &rc);
+    char **program = rc ? NULL : mt_program_meant(request.simulation.module, operands, &rc);
     if (!rc)
         rc = check_loader(program[0]);
+    if (!rc)
+        rc = mt_sent_begin(&sent, &request.simulation);
     if (!rc && mt_ranks_are_to_find(&request.simulation))
         rc = mt_ranks_find(command, &request.simulation, program, is_quiet());
     if (!rc)
         rc = preload();
-    if (!rc && request.is_simulated)
+    if (!rc && mt_simulation_is_asked(&request.simulation))
         rc = mt_simulation_prepare(command, &request.simulation, program, 0);
     if (!rc)
         rc = record(command, &request, program);
+    mt_sent_end(&sent);
     free(program);
     return rc;
 }
@@ -433,14 +405,14 @@ int mt_run_record(const struct mt_command *command, const struct mt_run_request 
 int mt_run_run(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_run_request request = {0};
-    int operand;
-    if (read_arguments(command, argc, argv, &request, &operand))
+    int operand = mt_options_read(command, argc, argv, &request);
+    if (operand < 0)
         return MT_EXIT_BAD;
     if (mt_simulation_is_list(&request.simulation)) {
         mt_simulation_list();
         return MT_EXIT_OK;
     }
-    if (operand == argc && !request.module)
+    if (operand == argc && !request.simulation.module)
         return mt_fail_usage(command, "no command to run given");
     return mt_run_record(command, &request, argv + operand);
 }

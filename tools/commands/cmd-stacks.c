@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/report/stacks.h"
+#include "analyzer/report/report.h"
 #include "commands.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/terminal.h"
 
 #include <errno.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/report/symbolize.h"
+#include "analyzer/report/report.h"
 #include "analyzer/support/new-file.h"
 #include "analyzer/support/text.h"
 #include "commands.h"
-#include "tools/terminal/command.h"
+#include "tools/terminal/values.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 const struct mt_option mt_symbolize_options[] = {
-    {'o', "output", "FILE", "write the trace there instead of in its place"},
+    {'o', "output", "FILE", "write the trace there instead of in its place", NULL, mt_note_text},
     {0},
 };
 
@@ -46,7 +46,7 @@ static int check_over(const char *trace, bool is_in_place)
     return is_over;
 }
 
-/* At any time the old file or the new one is whole. */
+/* Symbolize a trace: at any time the old file or the new one is whole. */
 static int symbolize(const char *trace, const char *final, bool is_in_place)
 {
     struct mt_new_file file;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
-#include "tools/input/live-traces.h"
-#include "tools/terminal/terminal.h"
+#include "tools/input/traces.h"
+#include "tools/terminal/command.h"
 #include "tools/terminal/values.h"
 #include "tools/top/draw.h"
 #include "tools/top/screen.h"
@@ -20,23 +20,27 @@
 #define PAGE 10
 #define STILL 5 /* draw every so many times even without new events */
 
-enum { ONCE = 1000, INTERVAL, COLOUR_WHEN };
-
-const struct mt_option mt_top_options[] = {
-    {ONCE, "once", NULL, "print one screen as text and end, as where the output is no\nterminal",
-     NULL},
-    {INTERVAL, "interval", "SECONDS", "draw so often (1)", NULL},
-    {COLOUR_WHEN, "color", "WHEN", "use colours: auto (the default), always or never",
-     "auto always never"},
-    {0}};
-
 struct session {
     struct mt_trace_list found;
     struct mt_top *traces;
     struct mt_top_view view;
     struct mt_style style;
-    int interval_ms;
+    double interval_s;
+    bool is_text;
 };
+
+static int note_interval(const struct mt_typed *typed)
+{
+    return mt_read_time(typed->command, "interval", typed->value, 0.1, 3600, typed->place);
+}
+
+/* clang-format off */
+const struct mt_option mt_top_options[] = {
+    {0, "once", NULL, "print one screen as text and end, as where the output is no\nterminal", NULL, mt_note_flag,
+     offsetof(struct session, is_text)},
+    {0, "interval", "SECONDS", "draw so often (1)", NULL, note_interval, offsetof(struct session, interval_s)},
+    MT_COLOR_OPTION, {0}};
+/* clang-format on */
 
 /* Read new events of all traces. Return whether there may be more at once. */
 static int read_all(struct session *session)
@@ -205,8 +209,8 @@ static double seconds_of(clockid_t clock)
  * depends on the number of events. */
 static int pause_ms(const struct session *session, double work_s)
 {
-    double least = work_s * PART_OF_A_CORE * 1000;
-    return least > session->interval_ms ? least < 60000 ? (int)least : 60000 : session->interval_ms;
+    double least = work_s * PART_OF_A_CORE, interval = session->interval_s;
+    return (int)((least > interval ? least < 60 ? least : 60 : interval) * 1000);
 }
 
 /* Handle keys until it is time to read again. 0, or -1: the end. */
@@ -289,9 +293,9 @@ static void say_goodbye(const struct session *session)
     }
 }
 
-static int run(struct session *session, bool is_text)
+static int run(struct session *session)
 {
-    if (is_text || !mt_screen_is_there())
+    if (session->is_text || !mt_screen_is_there())
         return print_once(session);
     read_all(session);
     if (find_over(session))
@@ -301,14 +305,6 @@ static int run(struct session *session, bool is_text)
     mt_screen_close();
     say_goodbye(session);
     return MT_EXIT_OK;
-}
-
-static int read_interval(const struct mt_command *command, const char *value, int *milliseconds)
-{
-    double seconds = 0;
-    int rc = mt_read_time(command, "interval", value, 0.1, 3600, &seconds);
-    *milliseconds = (int)(seconds * 1000);
-    return rc;
 }
 
 /* Rank 2 before rank 10. */
@@ -332,24 +328,15 @@ static int begin(struct session *session)
 
 int mt_run_top(const struct mt_command *command, int argc, char **argv)
 {
-    struct session session = {.interval_ms = 1000};
-    const char *value;
-    int operand, letter;
-    bool is_text = false;
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
-        is_text |= letter == ONCE;
-        if (letter == INTERVAL && read_interval(command, value, &session.interval_ms))
-            return MT_EXIT_BAD;
-        if (letter == COLOUR_WHEN && mt_read_colour(command, value))
-            return MT_EXIT_BAD;
-    }
-    if (letter < 0)
+    struct session session = {.interval_s = 1};
+    int operand = mt_options_read(command, argc, argv, &session);
+    if (operand < 0)
         return MT_EXIT_BAD;
     int code = mt_find_live_traces(&session.found, argv + operand, argc - operand);
     if (!code)
         code = begin(&session);
     if (!code)
-        code = run(&session, is_text);
+        code = run(&session);
     for (size_t i = 0; session.traces && i < session.found.n; i++)
         mt_top_end(&session.traces[i]);
     free(session.traces);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "commands.h"
-#include "tools/input/live-traces.h"
 #include "tools/input/traces.h"
 #include "tools/launch/page-file.h"
-#include "tools/serve/live-page.h"
+#include "tools/serve/server.h"
+#include "tools/terminal/values.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,16 +13,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NO_BROWSER = 1000, LIVE };
+struct arguments {
+    const char *output;
+    bool is_quiet, is_live;
+};
 
+/* clang-format off */
 const struct mt_option mt_view_options[] = {
-    {'o', "output", "FILE", "write the page to FILE, and open no browser", NULL},
-    {NO_BROWSER, "no-browser", NULL, "print the page's path instead of opening a browser", NULL},
-    {LIVE, "live", NULL,
-     "follow a trace while it is written: serve the page to this\nmachine's browsers until it is "
-     "interrupted",
-     NULL},
+    {'o', "output", "FILE", "write the page to FILE, and open no browser", NULL, mt_note_text,
+     offsetof(struct arguments, output)},
+    {0, "no-browser", NULL, "print the page's path instead of opening a browser", NULL, mt_note_flag,
+     offsetof(struct arguments, is_quiet)},
+    {0, "live", NULL,
+     "follow a trace while it is written: serve the page to this\nmachine's browsers until it is interrupted",
+     NULL, mt_note_flag, offsetof(struct arguments, is_live)},
     {0}};
+/* clang-format on */
 
 /* Start the browser as its own process, which outlives the command. 0, or -1: none. */
 static int open_browser(const char *path)
@@ -74,26 +80,21 @@ static int follow(const struct mt_trace_list *traces, bool is_quiet)
 
 int mt_run_view(const struct mt_command *command, int argc, char **argv)
 {
-    const char *value, *output = NULL;
-    int operand, letter;
-    bool is_quiet = false, is_live = false;
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
-        if (letter == 'o')
-            output = value;
-        is_quiet |= letter == NO_BROWSER;
-        is_live |= letter == LIVE;
-    }
-    if (letter < 0)
+    struct arguments typed = {0};
+    int operand = mt_options_read(command, argc, argv, &typed);
+    if (operand < 0)
         return MT_EXIT_BAD;
-    if (is_live && output)
-        return mt_fail_usage(command, "--live serves the page: it cannot be written to %s", output);
+    if (typed.is_live && typed.output)
+        return mt_fail_usage(command, "--live serves the page: it cannot be written to %s",
+                             typed.output);
     struct mt_trace_list traces = {0};
-    int rc = is_live           ? mt_find_live_traces(&traces, argv + operand, argc - operand)
-             : operand == argc ? mt_trace_list_add_newest(&traces, ".")
-                               : mt_trace_list_add(&traces, argv + operand, argc - operand);
-    int code = rc        ? MT_EXIT_BAD
-               : is_live ? follow(&traces, is_quiet)
-                         : mt_finish_output(view(traces.path, (int)traces.n, output, is_quiet));
+    int rc = typed.is_live ? mt_find_live_traces(&traces, argv + operand, argc - operand)
+                           : mt_trace_list_add_operands(&traces, argv + operand, argc - operand);
+    int code =
+        rc ? MT_EXIT_BAD
+        : typed.is_live
+            ? follow(&traces, typed.is_quiet)
+            : mt_finish_output(view(traces.path, (int)traces.n, typed.output, typed.is_quiet));
     mt_trace_list_clear(&traces);
     return code;
 }

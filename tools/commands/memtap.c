@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memtap command: the table of its subcommands. */
-#include "analyzer/support/nearest.h"
 #include "commands.h"
+#include "settings/nearest.h"
 #include "tools/copies/command.h"
 #include "tools/input/check-arguments.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/pytorch-check.h"
 #include "tools/metrics/command.h"
-#include "tools/terminal/bounds.h"
 #include "tools/terminal/command.h"
 
 #include <locale.h>
@@ -197,7 +196,7 @@ static const char *missing_word(const char *name)
     return NULL;
 }
 
-/* command: the verb's command; `itself` for a command. */
+/* Refuse an unknown word. command: the verb's command; `itself` for a command. */
 static int fail_unknown(const struct mt_command *command, const struct mt_command *all,
                         const char *name)
 {
@@ -262,7 +261,7 @@ static int print_help(const struct mt_command *command)
     return MT_EXIT_OK;
 }
 
-/* memtap help [COMMAND [VERB]] */
+/* Run memtap help [COMMAND [VERB]]. */
 static int help(int argc, char **argv)
 {
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
@@ -279,7 +278,7 @@ static int help(int argc, char **argv)
     return print_help(command);
 }
 
-/* argv[0] is the command's name. */
+/* Run a command. argv[0] is the command's name. */
 static int run_command(const struct mt_command *command, int argc, char **argv)
 {
     const struct mt_command *verb =

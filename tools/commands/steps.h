@@ -11,16 +11,10 @@
 
 /* What the options of `memtap run` say. */
 struct mt_run_request {
-    struct mt_simulation simulation;
-    bool is_simulated;
-    bool is_night;                          /* tell only of bad ends: good traces are moved */
-    const char *module;                     /* of "-m MODULE" */
     const char *setting[MT_SETTINGS_COUNT]; /* NULL: as in the environment */
+    struct mt_simulation simulation;
+    bool is_night; /* tell only of bad ends: good traces are moved */
 };
-
-/* Note an option of `memtap run` that was read. */
-void mt_run_note_option(struct mt_run_request *request, const struct mt_option *option,
-                        const char *value);
 
 /* Record the operands' program, or the module's. The environment is the program's then. Return its
  * exit code, or memtap's after a message. */

@@ -5,6 +5,7 @@
 #include "analyzer/trace/ended.h"
 #include "command.h"
 #include "tools/input/original.h"
+#include "tools/terminal/values.h"
 #include "trace-format/end-note.h"
 #include "trace-format/tail.h"
 
@@ -18,7 +19,8 @@
 #include <unistd.h>
 
 const struct mt_option mt_recover_options[] = {
-    {'o', "output", "FILE", "write a new file, and do not change the trace and its tail"},
+    {'o', "output", "FILE", "write a new file, and do not change the trace and its tail", NULL,
+     mt_note_text},
     {0},
 };
 

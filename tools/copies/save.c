@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/support/progress.h"
 #include "command.h"
-#include "tools/input/live-traces.h"
+#include "tools/input/traces.h"
 #include "tools/terminal/values.h"
 #include "trace-format/reader.h"
 #include "trace-format/tail-request.h"
@@ -17,17 +17,9 @@
 #include <unistd.h>
 
 #define MOST_WAIT_NS 10000000000u /* for the first answer */
+#define COPY_WAIT_NS 5000000000u  /* likewise, if the copy may do without it */
 #define LOOK_NS 50000000u
 #define MOST_COPIES 10000u
-
-enum { FULL = 256 };
-
-/* clang-format off */
-const struct mt_option mt_save_options[] = {
-    {'o', "output", "FILE", "write the copy there (default: NAME.saved.mtap beside\nNAME.mtap)", NULL},
-    {FULL, "full", "N", "record the next N iterations whole, and wait for them;\nCtrl-C saves what is there", NULL},
-    {0}};
-/* clang-format on */
 
 struct saving {
     const char *output; /* NULL: beside each trace */
@@ -35,6 +27,15 @@ struct saving {
     struct mt_trace_list traces;
     struct mt_tail_request *request; /* of each; fd -1: it is over */
 };
+
+/* clang-format off */
+const struct mt_option mt_save_options[] = {
+    {'o', "output", "FILE", "write the copy there (default: NAME.saved.mtap beside\nNAME.mtap)", NULL, mt_note_text,
+     offsetof(struct saving, output)},
+    {0, "full", "N", "record the next N iterations whole, and wait for them;\nCtrl-C saves what is there", NULL,
+     mt_note_number, offsetof(struct saving, iterations), 1, MT_MOST_REQUESTED},
+    {0}};
+/* clang-format on */
 
 static volatile sig_atomic_t is_interrupted;
 
@@ -84,6 +85,13 @@ static bool is_over(struct saving *saving, size_t i, bool is_late, int *code)
     if (answer == MT_ANSWER_FINISHED || is_interrupted ||
         !is_running(saving->traces.path[i], &error))
         return true;
+    if (answer == MT_ANSWER_NONE && is_late && !saving->iterations) {
+        fprintf(stderr,
+                "memtap: %s: the program does not answer: it stands still, or records without a "
+                "thread of memtap's (--thread 0); the copy has what the trace and its tail have\n",
+                saving->traces.path[i]);
+        return true;
+    }
     if (answer == MT_ANSWER_NONE && is_late)
         *code = mt_fail("%s: the program does not answer: it stands still, records without a "
                         "thread of memtap's (--thread 0), or its memtap is older; memtap recover "
@@ -95,7 +103,7 @@ static bool is_over(struct saving *saving, size_t i, bool is_late, int *code)
 static int await(struct saving *saving)
 {
     const struct timespec pause = {0, LOOK_NS};
-    uint64_t until = mt_now_ns() + MOST_WAIT_NS;
+    uint64_t until = mt_now_ns() + (saving->iterations ? MOST_WAIT_NS : COPY_WAIT_NS);
     int code = MT_EXIT_OK;
     for (size_t left = saving->traces.n; left && !code; nanosleep(&pause, NULL)) {
         left = 0;
@@ -111,7 +119,7 @@ static int await(struct saving *saving)
     return code;
 }
 
-/* train.mtap becomes train.saved.mtap, or train.saved.1.mtap. */
+/* Choose a name: train.mtap becomes train.saved.mtap, or train.saved.1.mtap. */
 static int choose_name(char out[PATH_MAX], const char *trace)
 {
     size_t length = strlen(trace);
@@ -168,16 +176,9 @@ static int save(struct saving *saving)
 int mt_run_save(const struct mt_command *command, int argc, char **argv)
 {
     struct saving saving = {0};
-    const char *value;
-    int operand, letter;
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
-        if (letter == 'o')
-            saving.output = value;
-        else if (mt_read_number(command, "full", value, 1, MT_MOST_REQUESTED, &saving.iterations))
-            return MT_EXIT_BAD;
-    }
-    int code = letter < 0 ? MT_EXIT_BAD
-                          : mt_find_live_traces(&saving.traces, argv + operand, argc - operand);
+    int operand = mt_options_read(command, argc, argv, &saving);
+    int code = operand < 0 ? MT_EXIT_BAD
+                           : mt_find_live_traces(&saving.traces, argv + operand, argc - operand);
     if (!code && saving.output && saving.traces.n > 1)
         code = mt_fail_usage(command, "-o names one file, and %zu traces are being written",
                              saving.traces.n);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check-arguments.h"
-#include "allow-ended.h"
 #include "tools/terminal/values.h"
 
 #include <errno.h>
@@ -11,98 +10,60 @@
 #include <string.h>
 #include <time.h>
 
-enum { AGAINST = 256, ALLOW_ENDED, BUDGET, RULES, SUMMARY, TODAY, ALLOW_UNKNOWN };
-
-const struct mt_option mt_check_options[] = {
-    {AGAINST, "against", "BASELINE...",
-     "compare with these runs: all traces up to the next option"},
-    {BUDGET, "budget", "FILE", "check against this budget: memtap-budget(5)"},
-    MT_ALLOW_ENDED_OPTION(ALLOW_ENDED),
-    {ALLOW_UNKNOWN, "allow-unknown", NULL,
-     "accept a run whose sizes hang on values that the simulated\ncard did not compute"},
-    MT_CHECK_FORMAT_OPTION('f'),
-    MT_CHECK_SUMMARY_OPTION(SUMMARY),
-    {TODAY, "today", "DATE", "apply the allowances of this day (2027-01-31)"},
-    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)"},
-    {0}};
-
-/* The options read so far. */
-struct reading {
-    struct mt_check_arguments *arguments;
-    const struct mt_command *command;
-    const char *budget;
-    int year, month, day;
-};
-
-/* A shell expands a pattern to many words: all are baselines. */
-static int read_against(struct reading *reading, int argc, char **argv)
+/* Read the baselines: a shell expands a pattern to many words: all are baselines. */
+static int note_against(const struct mt_typed *typed)
 {
     int begin = optind - 1;
-    while (optind < argc && *argv[optind] != '-')
+    while (optind < typed->argc && *typed->argv[optind] != '-')
         optind++;
-    return mt_trace_list_add(&reading->arguments->baselines, argv + begin, optind - begin);
+    return mt_trace_list_add(typed->place, typed->argv + begin, optind - begin);
 }
 
-int mt_read_check_format(const struct mt_command *command, const char *value,
-                         struct mt_check_arguments *arguments)
+int mt_note_check_format(const struct mt_typed *typed)
 {
-    size_t n = strcspn(value, ":"), at;
-    char *name = strndup(value, n);
+    struct mt_check_arguments *arguments = typed->place;
+    size_t n = strcspn(typed->value, ":"), at;
+    char *name = strndup(typed->value, n);
     const struct mt_check_format *format = mt_check_formats;
-    int rc = name
-                 ? mt_read_choice(command, "format", name, mt_option_of(command, 'f')->choices, &at)
-                 : mt_fail("out of memory");
+    int rc = name ? mt_read_choice(typed->command, "format", name, typed->option->choices, &at)
+                  : mt_fail("out of memory");
     while (!rc && strcmp(format->name, name))
         format++;
     free(name);
     if (rc)
         return rc;
     if (arguments->n_outputs == MT_MOST_OUTPUTS)
-        return mt_fail_usage(command, "more than %d formats given", MT_MOST_OUTPUTS);
+        return mt_fail_usage(typed->command, "more than %d formats given", MT_MOST_OUTPUTS);
     arguments->output[arguments->n_outputs].format = format;
-    arguments->output[arguments->n_outputs++].path = value[n] ? value + n + 1 : "";
+    arguments->output[arguments->n_outputs++].path = typed->value[n] ? typed->value + n + 1 : "";
     return 0;
 }
 
-static int read_today(struct reading *reading, const char *value)
+static int note_today(const struct mt_typed *typed)
 {
-    struct tm day = {0};
-    const char *end = strptime(value, "%Y-%m-%d", &day);
-    if (!end || *end)
-        return mt_fail_usage(reading->command, "'%s' is not a date; give one such as 2027-01-31",
-                             value);
-    reading->year = day.tm_year + 1900;
-    reading->month = day.tm_mon + 1;
-    reading->day = day.tm_mday;
-    return 0;
+    struct tm *day = typed->place;
+    *day = (struct tm){0};
+    const char *end = strptime(typed->value, "%Y-%m-%d", day);
+    return end && !*end
+               ? 0
+               : mt_fail_usage(typed->command, "'%s' is not a date; give one such as 2027-01-31",
+                               typed->value);
 }
 
-static int read_option(struct reading *reading, int letter, int argc, char **argv,
-                       const char *value)
-{
-    switch (letter) {
-    case AGAINST:
-        return read_against(reading, argc, argv);
-    case ALLOW_ENDED:
-        return mt_read_allowed(reading->command, value, &reading->arguments->allowed);
-    case ALLOW_UNKNOWN:
-        reading->arguments->allows_unknown = true;
-        return 0;
-    case BUDGET:
-        reading->budget = value;
-        return 0;
-    case 'f':
-        return mt_read_check_format(reading->command, value, reading->arguments);
-    case SUMMARY:
-        reading->arguments->summary = value;
-        return 0;
-    case TODAY:
-        return read_today(reading, value);
-    case RULES:
-        return mt_read_rules(value, &reading->arguments->rules);
-    }
-    return -1;
-}
+/* clang-format off */
+#define PLACE(member) offsetof(struct mt_check_arguments, member)
+const struct mt_option mt_check_options[] = {
+    {0, "against", "BASELINE...", "compare with these runs: all traces up to the next option", NULL, note_against,
+     PLACE(baselines)},
+    {0, "budget", "FILE", "check against this budget: memtap-budget(5)", NULL, mt_note_text, PLACE(budget_path)},
+    MT_ALLOW_ENDED_OPTION(mt_check_arguments, allowed),
+    {0, "allow-unknown", NULL, "accept a run whose sizes hang on values that the simulated\ncard did not compute", NULL,
+     mt_note_flag, PLACE(allows_unknown)},
+    MT_CHECK_OPTIONS(0),
+    {0, "today", "DATE", "apply the allowances of this day (2027-01-31)", NULL, note_today, PLACE(today)},
+    MT_RULES_OPTION(mt_check_arguments, rules),
+    {0}};
+/* clang-format on */
 
 static int fail_budget(const char *path, int rc, const struct mt_budget_error *error)
 {
@@ -111,6 +72,11 @@ static int fail_budget(const char *path, int rc, const struct mt_budget_error *e
     if (error->line)
         return mt_fail("%s:%u:%u: %s", path, error->line, error->column, error->text);
     return mt_fail("%s: %s", path, error->text);
+}
+
+static void set_today(struct mt_budget *budget, const struct tm *day)
+{
+    mt_budget_set_today(budget, day->tm_year + 1900, day->tm_mon + 1, day->tm_mday);
 }
 
 int mt_check_read_budget(struct mt_check_arguments *arguments, const char *path)
@@ -124,34 +90,33 @@ int mt_check_read_budget(struct mt_check_arguments *arguments, const char *path)
     if (rc)
         return fail_budget(path ? path : "the default", rc, &error);
     gmtime_r(&now, &today);
-    mt_budget_set_today(&arguments->budget, today.tm_year + 1900, today.tm_mon + 1, today.tm_mday);
+    set_today(&arguments->budget, &today);
     return 0;
 }
 
 /* Refuse a limit that is relative where there is nothing to compare with. */
-static int check_budget(const struct reading *reading)
+static int check_budget(struct mt_check_arguments *arguments)
 {
-    struct mt_check_arguments *arguments = reading->arguments;
     const struct mt_limit *relative = mt_budget_relative(&arguments->budget);
     if (relative && !arguments->baselines.n)
         return mt_fail("%s:%u:%u: \"%s\" for %s is relative: it needs --against BASELINE",
-                       reading->budget ? reading->budget : "the default", relative->line,
-                       relative->column, relative->text, relative->name);
-    if (reading->year)
-        mt_budget_set_today(&arguments->budget, reading->year, reading->month, reading->day);
+                       arguments->budget_path ? arguments->budget_path : "the default",
+                       relative->line, relative->column, relative->text, relative->name);
+    if (arguments->today.tm_mday)
+        set_today(&arguments->budget, &arguments->today);
     return 0;
 }
 
-static bool is_complete(const struct reading *reading)
+static bool is_complete(const struct mt_command *command,
+                        const struct mt_check_arguments *arguments)
 {
-    const struct mt_check_arguments *arguments = reading->arguments;
     if (!arguments->runs.n && arguments->baselines.n > 1)
-        mt_fail_usage(reading->command, "no trace to check: every trace after --against is a "
-                                        "baseline; give the new traces first");
+        mt_fail_usage(command, "no trace to check: every trace after --against is a "
+                               "baseline; give the new traces first");
     else if (!arguments->runs.n)
-        mt_fail_usage(reading->command, "no trace given");
-    else if (!reading->budget && !arguments->baselines.n)
-        mt_fail_usage(reading->command, "give --against BASELINE, or --budget FILE, or both");
+        mt_fail_usage(command, "no trace given");
+    else if (!arguments->budget_path && !arguments->baselines.n)
+        mt_fail_usage(command, "give --against BASELINE, or --budget FILE, or both");
     else
         return true;
     return false;
@@ -175,20 +140,14 @@ void mt_check_set_outputs(struct mt_check_arguments *arguments)
 int mt_read_check_arguments(struct mt_check_arguments *arguments, const struct mt_command *command,
                             int argc, char **argv)
 {
-    struct reading reading = {.arguments = arguments, .command = command};
-    const char *value;
-    int operand, letter;
     memset(arguments, 0, sizeof *arguments);
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        if (read_option(&reading, letter, argc, argv, value))
-            return -1;
-    if (letter < 0)
-        return -1;
-    if (mt_trace_list_add(&arguments->runs, argv + operand, argc - operand))
+    int operand = mt_options_read(command, argc, argv, arguments);
+    if (operand < 0 || mt_trace_list_add(&arguments->runs, argv + operand, argc - operand))
         return -1;
     mt_check_set_outputs(arguments);
-    return !is_complete(&reading) || mt_check_read_budget(arguments, reading.budget) ||
-                   check_budget(&reading)
+    return !is_complete(command, arguments) ||
+                   mt_check_read_budget(arguments, arguments->budget_path) ||
+                   check_budget(arguments)
                ? -1
                : 0;
 }
@@ -199,4 +158,29 @@ void mt_check_arguments_clear(struct mt_check_arguments *arguments)
     mt_user_rules_destroy(arguments->rules);
     mt_trace_list_clear(&arguments->runs);
     mt_trace_list_clear(&arguments->baselines);
+}
+
+static mt_allowed_ends find(const char *name, size_t size)
+{
+    if (size == 3 && !memcmp(name, "any", size))
+        return ~0u;
+    enum mt_ended_how how = mt_ended_find(name, size);
+    return how == MT_ENDED_COUNT ? 0 : 1u << how;
+}
+
+int mt_note_allowed(const struct mt_typed *typed)
+{
+    mt_allowed_ends *allowed = typed->place;
+    for (const char *at = typed->value;; at++) {
+        size_t n = strcspn(at, ",");
+        mt_allowed_ends found = find(at, n);
+        if (!found) {
+            mt_fail_unknown(typed->command, "end of a run", at, n, MT_ALLOWED_CHOICES);
+            return -1;
+        }
+        *allowed |= found;
+        at += n;
+        if (!*at)
+            return 0;
+    }
 }

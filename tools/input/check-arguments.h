@@ -5,20 +5,25 @@
 #ifndef MT_CHECK_ARGUMENTS_H
 #define MT_CHECK_ARGUMENTS_H
 
+#include "analyzer/trace/ended.h"
 #include "nightly/check/check-formats.h"
+#include "tools/terminal/command.h"
 #include "trace-arguments.h"
 #include "traces.h"
+
+#include <time.h>
 
 extern const struct mt_option mt_check_options[];
 
 /* clang-format off */
-#define MT_CHECK_FORMAT_OPTION(letter)                                                             \
-    {letter, "format", "FORMAT[:FILE]",                                                            \
+/* Rows for a struct mt_check_arguments, which is there in the arguments. */
+#define MT_CHECK_OPTIONS(place)                                                                    \
+    {'f', "format", "FORMAT[:FILE]",                                                            \
      "text (the default), json, junit, github or gitlab, to stdout\nor into a file; may be given " \
      "several times",                                                                              \
-     "text json junit github gitlab"}
-#define MT_CHECK_SUMMARY_OPTION(letter)                                                            \
-    {letter, "summary", "FILE", "append a summary in markdown to a file"}
+     "text json junit github gitlab", mt_note_check_format, place},         \
+    {0, "summary", "FILE", "append a summary in markdown to a file", NULL, mt_note_text,           \
+     (place) + offsetof(struct mt_check_arguments, summary)}
 /* clang-format on */
 
 #define MT_MOST_OUTPUTS 8
@@ -26,6 +31,8 @@ extern const struct mt_option mt_check_options[];
 struct mt_check_arguments {
     struct mt_trace_list runs, baselines;
     struct mt_budget budget;
+    const char *budget_path; /* --budget; NULL: none */
+    struct tm today;         /* --today; zeros: none */
     struct mt_user_rules *rules;
     mt_allowed_ends allowed;
     bool allows_unknown; /* sizes that hang on values which were not computed */
@@ -37,9 +44,8 @@ struct mt_check_arguments {
     size_t n_outputs;
 };
 
-/* Read the value of --format. Return 0, or an exit code after a message. */
-int mt_read_check_format(const struct mt_command *command, const char *value,
-                         struct mt_check_arguments *arguments);
+/* Note one more format of a struct mt_check_arguments. */
+int mt_note_check_format(const struct mt_typed *typed);
 
 /* Read a budget (NULL: the default one), with the allowances of today. Return 0, or an exit code
  * after a message. */
@@ -52,5 +58,20 @@ void mt_check_set_outputs(struct mt_check_arguments *arguments);
 int mt_read_check_arguments(struct mt_check_arguments *arguments, const struct mt_command *command,
                             int argc, char **argv);
 void mt_check_arguments_clear(struct mt_check_arguments *arguments);
+
+/* --allow-ended HOW: the ends of a run that the user accepts. */
+
+#define MT_ALLOWED_CHOICES "any oom exit killed running executed stopped open cut"
+
+/* clang-format off */
+#define MT_ALLOW_ENDED_OPTION(type, member)                                                        \
+    {0, "allow-ended", "HOW",                                                                 \
+     "accept a run that ended like this: any, oom, exit, killed,\n"                         \
+     "running, executed, stopped, open or cut; may be repeated", MT_ALLOWED_CHOICES, \
+     mt_note_allowed, offsetof(struct type, member)}
+/* clang-format on */
+
+/* Add the ends that the option names, separated by commas. */
+int mt_note_allowed(const struct mt_typed *typed);
 
 #endif

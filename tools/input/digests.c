@@ -41,7 +41,7 @@ void mt_digests_clear(struct mt_digests *digests)
     *digests = (struct mt_digests){0};
 }
 
-/* One process of several may not have used the GPU. */
+/* Return whether a digest has memory: one process of several may not have used the GPU. */
 static bool has_memory(const struct mt_digests *digests)
 {
     for (size_t i = 0; i < digests->n; i++)

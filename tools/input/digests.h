@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "nightly/check/allowed.h"
+#include "analyzer/trace/ended.h"
 #include "nightly/digest/digest.h"
 
 struct mt_digests {

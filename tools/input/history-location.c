@@ -8,19 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int mt_history_location_option(const struct mt_command *command, int letter, const char *value,
-                               struct mt_history_location *place)
-{
-    if (letter == MT_OPTION_DB) {
-        place->db = value;
-        return 0;
-    }
-    uint64_t seconds = 0;
-    int rc = mt_read_number(command, "wait", value, 0, 86400, &seconds);
-    place->wait_ms = (unsigned)seconds * 1000;
-    return rc;
-}
-
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);
@@ -58,12 +45,12 @@ static void make_folders(const char *path)
     }
 }
 
-/* A limit on file sizes must be an error like others. */
+/* Open the history. A limit on file sizes must be an error like others. */
 int mt_history_location_open(const struct mt_history_location *place, struct mt_store *store,
                              enum mt_store_use use)
 {
     signal(SIGXFSZ, SIG_IGN);
     if (!place->db && use == MT_STORE_WRITE)
         make_folders(place->path);
-    return mt_store_open(store, place->path, use, place->wait_ms);
+    return mt_store_open(store, place->path, use, place->wait_s * 1000);
 }

@@ -4,31 +4,31 @@
 #define MT_HISTORY_LOCATION_H
 
 #include "nightly/history/store.h"
-#include "tools/terminal/command.h"
+#include "tools/terminal/values.h"
 
 #include <limits.h>
 
-enum { MT_OPTION_DB = 512, MT_OPTION_WAIT };
 /* clang-format off */
-#define MT_DB_OPTIONS                                                                              \
-    {MT_OPTION_DB, "db", "FILE", "the history's file (MEMTAP_HISTORY, else history.db in\n"        \
-                                 "$XDG_DATA_HOME/memtap or ~/.local/share/memtap)"},               \
-    {MT_OPTION_WAIT, "wait", "SECONDS", "wait so long for other writers (default: 30)"}
+#define MT_DB_OPTIONS(type, member)                                                                \
+    {0, "db", "FILE", "the history's file (MEMTAP_HISTORY, else history.db in\n"        \
+                                 "$XDG_DATA_HOME/memtap or ~/.local/share/memtap)", NULL, mt_note_text, \
+     offsetof(struct type, member.db)},               \
+    {0, "wait", "SECONDS", "wait so long for other writers (default: 30)", NULL, mt_note_small_number, \
+     offsetof(struct type, member.wait_s), 0, 86400}
 /* clang-format on */
 
 struct mt_history_location {
     const char *db; /* --db */
-    unsigned wait_ms;
+    uint32_t wait_s;
     char path[PATH_MAX];
 };
-#define MT_HISTORY_PLACE {.wait_ms = 30000}
+#define MT_HISTORY_PLACE {.wait_s = 30}
 
-/* Handle an option of MT_DB_OPTIONS; find the file. 0, or -1 after a message. */
-int mt_history_location_option(const struct mt_command *command, int letter, const char *value,
-                               struct mt_history_location *place);
+/* Find the file. 0, or -1 after a message. */
 int mt_history_location_find(const struct mt_command *command, struct mt_history_location *place);
 
-/* Like mt_store_open; make the folder of the default file if it is opened for writing. */
+/* Open it as mt_store_open does; make the folder of the default file if it is opened for writing.
+ */
 int mt_history_location_open(const struct mt_history_location *place, struct mt_store *store,
                              enum mt_store_use use);
 

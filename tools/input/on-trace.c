@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/print/page.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/terminal.h"
 #include "trace-arguments.h"
 
 #include <errno.h>

@@ -56,7 +56,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* The tail is mapped: its modification time changes late. */
+/* Return whether a file has changed. The tail is mapped: its modification time changes late. */
 static bool has_changed(const struct mt_original *original)
 {
     struct mt_original now;

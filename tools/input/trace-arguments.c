@@ -2,10 +2,9 @@
 /* Command lines of the commands that read a trace. */
 #include "trace-arguments.h"
 #include "analyzer/findings/job.h"
+#include "analyzer/replay/filter.h"
 #include "analyzer/support/categories.h"
-#include "filter-options.h"
 #include "tools/terminal/command.h"
-#include "tools/terminal/terminal.h"
 #include "tools/terminal/values.h"
 
 #include <errno.h>
@@ -15,100 +14,88 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { AT = 256, NO_LABELS, RULES, DEVICE, BOTTOM_UP, BY, RANK, HTML, COLOR };
-enum {
-    TOP = MT_FILTER_TOP,
-    SORT = MT_FILTER_SORT,
-    MIN_SIZE = MT_FILTER_LEAST,
-    CATEGORY = MT_FILTER_CATEGORY,
-    MODULE = MT_FILTER_MODULE
-};
+/* --top, --sort, --min-size, --category and --module: the options that filter tables. */
 
-/* clang-format off */
-#define MT_CATEGORY_CHOICE(id, name, label, colour) " " name
-#define FORMAT_OPTION(help, choices) {'f', "format", "FORMAT", help, choices}
-#define AT_OPTION {AT, "at", "MOMENT",                                                             \
-    "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, event:N, begin:N"         \
-    " (start of\niteration N) or step:N (its peak)",                                            \
-    "peak end oom"}
-#define DEVICE_OPTION {DEVICE, "device", "N", "show only CUDA's device N"}
-#define RANK_OPTION {RANK, "rank", "N", "choose the trace of rank N"}
-#define HTML_OPTION {HTML, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)"}
-#define NO_LABELS_OPTION {NO_LABELS, "no-labels", NULL,                                            \
-    "classify by stacks and lifetimes, without autograd's labels"}
-#define RULES_OPTION {RULES, "rules", "FILE",                                                      \
-    "apply your own rules first: memtap-rules(5)"}
+static const char *const sorts[] = {[MT_SORT_BYTES] = "bytes",
+                                    [MT_SORT_BLOCKS] = "blocks",
+                                    [MT_SORT_NAME] = "name",
+                                    [MT_SORT_ADDRESS] = "address",
+                                    [MT_SORT_AGE] = "age"};
 
-#define COLOR_OPTION {COLOR, "color", "WHEN", "use colours: auto (the default), always or never", "auto always never"}
-
-#define MIN_SIZE_OPTION {MIN_SIZE, "min-size", "SIZE", "leave out rows of fewer bytes, such as \"64 MiB\""}
-#define CATEGORY_OPTION {CATEGORY, "category", "NAME", "only blocks of these categories, with commas between",           \
-    &MT_CATEGORIES(MT_CATEGORY_CHOICE)[1]}
-#define MODULE_OPTION {MODULE, "module", "NAME", "only blocks of this module and its parts: layers.3, *.mlp"}
-#define TOP_OPTION {TOP, "top", "N", "rows of each table at most"}
-
-/* The options of every command that classifies a trace. */
-#define QUESTION_OPTIONS AT_OPTION, DEVICE_OPTION, NO_LABELS_OPTION, RULES_OPTION, COLOR_OPTION
-
-const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json", "text json"), {0}};
-const struct mt_option mt_report_options[] = {
-    FORMAT_OPTION("text (the default) or json", "text json"),
-    {BY, "by", "WHAT",
-     "group by this instead of call sites: {}",
-     MT_PROPERTY_NAMES},
-    HTML_OPTION, RANK_OPTION, QUESTION_OPTIONS, TOP_OPTION,
-    {SORT, "sort", "WHAT", "sort tables by bytes (the default), blocks or name", "bytes blocks name"},
-    MIN_SIZE_OPTION, CATEGORY_OPTION, MODULE_OPTION, {0}};
-const struct mt_option mt_blocks_options[] = {
-    FORMAT_OPTION("text (the default), csv or json", "text csv json"), RANK_OPTION, QUESTION_OPTIONS,
-    {TOP, "top", "N", "the largest N blocks, or the first N by --sort"},
-    {SORT, "sort", "WHAT", "sort by address (the default), bytes, age or name", "address bytes age name"},
-    MIN_SIZE_OPTION, CATEGORY_OPTION, MODULE_OPTION, {0}};
-const struct mt_option mt_explain_options[] = {QUESTION_OPTIONS, {0}};
-const struct mt_option mt_oom_options[] = {
-    FORMAT_OPTION("text (the default) or json", "text json"), HTML_OPTION, RANK_OPTION, NO_LABELS_OPTION,
-    RULES_OPTION, COLOR_OPTION, {0}};
-const struct mt_option mt_stacks_options[] = {
-    FORMAT_OPTION("text (the default), folded or json", "text folded json"),
-    {BOTTOM_UP, "bottom-up", NULL, "begin with the innermost frames"}, RANK_OPTION,
-    QUESTION_OPTIONS,
-    {MIN_SIZE, "min-size", "SIZE", "leave out branches of fewer bytes, instead of 1 % of all"},
-    CATEGORY_OPTION, MODULE_OPTION, {0}};
-/* clang-format on */
-
-/* Read a number of CUDA's or of a job, from 0 on. */
-static int read_number(const struct mt_command *command, const char *option, const char *value,
-                       uint64_t most, long *number)
+/* Note --sort's order, an enum mt_sort. */
+static int note_sort(const struct mt_typed *typed)
 {
-    uint64_t read = 0;
-    int rc = mt_read_number(command, option, value, 0, most, &read);
-    *number = (long)read;
+    enum mt_sort *sort = typed->place;
+    size_t at;
+    int rc = mt_read_choice(typed->command, "order", typed->value, typed->option->choices, &at);
+    *sort = MT_SORT_BYTES;
+    while (!rc && strcmp(typed->value, sorts[*sort]))
+        ++*sort;
     return rc;
 }
 
-static int read_device(const struct mt_command *command, const char *value,
-                       struct mt_question *question)
+/* Read the value of --category, after all rules: a rule may define a category. Return 0, or -1
+ * after a message. */
+static int read_categories(const struct mt_command *command, const char *value,
+                           uint32_t *categories)
 {
-    long number;
-    question->one_device = 1;
-    int rc = read_number(command, "device", value, INT16_MAX, &number);
+    char choices[MT_CATEGORY_CHOICES];
+    for (const char *at = value;; at++) {
+        size_t n = strcspn(at, ",");
+        unsigned found = mt_category_find(at, n);
+        if (found == mt_n_categories) {
+            mt_fail_unknown(command, "category", at, n, mt_category_choices(choices));
+            return -1;
+        }
+        *categories |= 1u << found;
+        at += n;
+        if (!*at)
+            return 0;
+    }
+}
+
+/* clang-format off */
+#define MT_CATEGORY_CHOICE(id, name, label, colour) " " name
+#define PLACE(member) offsetof(struct mt_trace_arguments, member)
+#define FORMAT_OPTION(help, choices) MT_FORMAT_OPTION(mt_trace_arguments, format, help, choices)
+#define AT_OPTION {0, "at", "MOMENT",                                                              \
+    "peak (the default), end, oom, a time such as 1.5s,\n20ms or 8000ns, event:N, begin:N"         \
+    " (start of\niteration N) or step:N (its peak)",                                               \
+    "peak end oom", mt_note_moment, PLACE(question.moment)}
+#define RANK_OPTION {0, "rank", "N", "choose the trace of rank N", NULL, note_rank}
+#define HTML_OPTION {0, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)", NULL, mt_note_text, PLACE(html)}
+#define NO_LABELS_OPTION {0, "no-labels", NULL,                                                    \
+    "classify by stacks and lifetimes, without autograd's labels", NULL, mt_note_flag, PLACE(question.no_labels)}
+#define RULES_OPTION MT_RULES_OPTION(mt_trace_arguments, rules)
+
+#define MIN_SIZE_OPTION(help) {0, "min-size", "SIZE", help, NULL, mt_note_size, PLACE(question.filter.least)}
+#define CATEGORY_OPTION {0, "category", "NAME", "only blocks of these categories, with commas between", \
+    &MT_CATEGORIES(MT_CATEGORY_CHOICE)[1], mt_note_text, PLACE(categories)}
+#define MODULE_OPTION {0, "module", "NAME", "only blocks of this module and its parts: layers.3, *.mlp", \
+    NULL, mt_note_text, PLACE(question.filter.module)}
+#define TOP_OPTION(help) {0, "top", "N", help, NULL, mt_note_small_number, PLACE(question.filter.top), 1, UINT32_MAX}
+#define SORT_OPTION(help, choices) {0, "sort", "WHAT", help, choices, note_sort, PLACE(question.filter.sort)}
+
+/* The options of every command that classifies a trace. */
+#define QUESTION_OPTIONS AT_OPTION, MT_DEVICE_OPTION(mt_trace_arguments, question, "show only CUDA's device N"), \
+    NO_LABELS_OPTION, RULES_OPTION, MT_COLOR_OPTION
+/* clang-format on */
+
+int mt_note_device(const struct mt_typed *typed)
+{
+    struct mt_question *question = typed->place;
+    uint64_t number = 0;
+    question->one_device = true;
+    int rc = mt_read_number(typed->command, "device", typed->value, 0, INT16_MAX, &number);
     question->device = (int)number;
     return rc;
 }
 
-/* Read what the choices of --by name. */
-static int read_by(const struct mt_command *command, const char *value, enum mt_property *by)
+int mt_note_moment(const struct mt_typed *typed)
 {
-    size_t at = 0;
-    int rc = mt_read_choice(command, "grouping", value, mt_option_of(command, BY)->choices, &at);
-    *by = (enum mt_property)(MT_BY_SITE + 1 + at);
-    return rc;
-}
-
-int mt_read_moment(const struct mt_command *command, const char *value, struct mt_moment *moment)
-{
-    return mt_moment_parse(value, moment)
-               ? mt_fail_unknown(command, "moment", value, strlen(value), MT_MOMENT_CHOICES)
+    return mt_moment_parse(typed->value, typed->place)
+               ? mt_fail_unknown(typed->command, "moment", typed->value, strlen(typed->value),
+                                 MT_MOMENT_CHOICES)
                : 0;
 }
 
@@ -123,50 +110,55 @@ int mt_read_rules(const char *path, struct mt_user_rules **rules)
     return -1;
 }
 
-static int read_option(const struct mt_command *command, int letter, const char *value,
-                       struct mt_trace_arguments *arguments)
+int mt_note_rules(const struct mt_typed *typed)
 {
-    switch (letter) {
-    case 'f':
-        return mt_read_format(command, value, &arguments->format);
-    case AT:
-        return mt_read_moment(command, value, &arguments->question.moment);
-    case NO_LABELS:
-        arguments->question.no_labels = 1;
-        return 0;
-    case BY:
-        return read_by(command, value, &arguments->question.by);
-    case DEVICE:
-        return read_device(command, value, &arguments->question);
-    case RANK:
-        arguments->has_rank = true;
-        return read_number(command, "rank", value, INT32_MAX, &arguments->rank);
-    case TOP:
-    case SORT:
-    case MIN_SIZE:
-    case MODULE:
-        return mt_read_filter(command, letter, value, &arguments->question.filter);
-    case CATEGORY:
-        arguments->categories = value;
-        return 0;
-    case COLOR:
-        return mt_read_colour(command, value);
-    case HTML:
-        arguments->html = value;
-        return 0;
-    case BOTTOM_UP:
-        arguments->bottom_up = 1;
-        return 0;
-    case RULES: {
-        int rc = mt_read_rules(value, &arguments->rules);
-        arguments->question.rules = arguments->rules;
-        return rc;
-    }
-    }
-    return -1;
+    return mt_read_rules(typed->value, typed->place);
 }
 
-/* A compact trace has all blocks only at the moments for which it was made. Return 1. */
+static int note_rank(const struct mt_typed *typed)
+{
+    struct mt_trace_arguments *arguments = typed->arguments;
+    uint64_t number = 0;
+    arguments->has_rank = true;
+    int rc = mt_read_number(typed->command, "rank", typed->value, 0, INT32_MAX, &number);
+    arguments->rank = (long)number;
+    return rc;
+}
+
+/* Note which of the choices --by names. */
+static int note_by(const struct mt_typed *typed)
+{
+    size_t at = 0;
+    int rc = mt_read_choice(typed->command, "grouping", typed->value, typed->option->choices, &at);
+    *(enum mt_property *)typed->place = (enum mt_property)(MT_BY_SITE + 1 + at);
+    return rc;
+}
+
+/* clang-format off */
+const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) or json", "text json"), {0}};
+const struct mt_option mt_report_options[] = {
+    FORMAT_OPTION("text (the default) or json", "text json"),
+    {0, "by", "WHAT", "group by this instead of call sites: {}", MT_PROPERTY_NAMES, note_by, PLACE(question.by)},
+    HTML_OPTION, RANK_OPTION, QUESTION_OPTIONS, TOP_OPTION("rows of each table at most"),
+    SORT_OPTION("sort tables by bytes (the default), blocks or name", "bytes blocks name"),
+    MIN_SIZE_OPTION("leave out rows of fewer bytes, such as \"64 MiB\""), CATEGORY_OPTION, MODULE_OPTION, {0}};
+const struct mt_option mt_blocks_options[] = {
+    FORMAT_OPTION("text (the default), csv or json", "text csv json"), RANK_OPTION, QUESTION_OPTIONS,
+    TOP_OPTION("the largest N blocks, or the first N by --sort"),
+    SORT_OPTION("sort by address (the default), bytes, age or name", "address bytes age name"),
+    MIN_SIZE_OPTION("leave out rows of fewer bytes, such as \"64 MiB\""), CATEGORY_OPTION, MODULE_OPTION, {0}};
+const struct mt_option mt_explain_options[] = {QUESTION_OPTIONS, {0}};
+const struct mt_option mt_oom_options[] = {
+    FORMAT_OPTION("text (the default) or json", "text json"), HTML_OPTION, RANK_OPTION, NO_LABELS_OPTION,
+    RULES_OPTION, MT_COLOR_OPTION, {0}};
+const struct mt_option mt_stacks_options[] = {
+    FORMAT_OPTION("text (the default), folded or json", "text folded json"),
+    {0, "bottom-up", NULL, "begin with the innermost frames", NULL, mt_note_flag, PLACE(bottom_up)}, RANK_OPTION,
+    QUESTION_OPTIONS, MIN_SIZE_OPTION("leave out branches of fewer bytes, instead of 1 % of all"),
+    CATEGORY_OPTION, MODULE_OPTION, {0}};
+/* clang-format on */
+
+/* Print that a compact trace has all blocks only at the moments for which it was made. Return 1. */
 static int print_compact(const struct mt_analysis *analysis,
                          const struct mt_trace_arguments *arguments)
 {
@@ -237,7 +229,8 @@ static int pick_rank(struct mt_trace_arguments *arguments)
     return 0;
 }
 
-/* A page shows the whole trace, with autograd's labels and memtap's own rules only. */
+/* Return whether the whole trace is asked for: a page shows all of it, with autograd's labels and
+ * memtap's own rules only. */
 static bool is_whole_question(const struct mt_trace_arguments *arguments)
 {
     static const struct mt_filter everything;
@@ -269,9 +262,8 @@ static int find_traces(const struct mt_command *command, char **operands, int n,
     return rc ? rc : arguments->has_rank ? pick_rank(arguments) : 0;
 }
 
-/* Find the traces; behind one a place may stand, an address or a stack. */
-static int read_operands(const struct mt_command *command, char **operands, int n,
-                         enum mt_operands kind, struct mt_trace_arguments *arguments)
+int mt_find_traces(const struct mt_command *command, char **operands, int n, enum mt_operands kind,
+                   struct mt_trace_arguments *arguments)
 {
     if (kind != MT_TRACE_AND_PLACE)
         return find_traces(command, operands, n, kind == MT_SEVERAL_TRACES || arguments->has_rank,
@@ -291,16 +283,13 @@ static int read_operands(const struct mt_command *command, char **operands, int 
 static int read_all(const struct mt_command *command, int argc, char **argv,
                     enum mt_operands operands, struct mt_trace_arguments *arguments)
 {
-    const char *value;
-    int operand, letter;
     memset(arguments, 0, sizeof *arguments);
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        if (read_option(command, letter, value, arguments))
-            return -1;
-    if (letter < 0)
+    int operand = mt_options_read(command, argc, argv, arguments);
+    if (operand < 0)
         return -1;
+    arguments->question.rules = arguments->rules;
     if (arguments->categories &&
-        mt_read_categories(command, arguments->categories, &arguments->question.filter.categories))
+        read_categories(command, arguments->categories, &arguments->question.filter.categories))
         return -1;
     if (arguments->html && !is_whole_question(arguments)) {
         mt_fail_usage(
@@ -308,7 +297,7 @@ static int read_all(const struct mt_command *command, int argc, char **argv,
             "--html writes a page of the whole trace; of the other options it takes --rank");
         return -1;
     }
-    return read_operands(command, argv + operand, argc - operand, operands, arguments);
+    return mt_find_traces(command, argv + operand, argc - operand, operands, arguments);
 }
 
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,

@@ -22,20 +22,31 @@ struct mt_trace_arguments {
     struct mt_user_rules *rules; /* the question's */
     const char *categories;      /* --category */
     const char *html;            /* the page to write; NULL: none */
-    int bottom_up;               /* stacks */
+    bool bottom_up;              /* stacks */
     bool has_rank;               /* show only one rank's trace */
     long rank;
     const char *what;           /* explain: an address or a stack */
     struct mt_trace_list found; /* owns the texts of paths */
 };
+/* clang-format off */
+#define MT_DEVICE_OPTION(type, member, help)                                                       \
+    {0, "device", "N", help, NULL, mt_note_device, offsetof(struct type, member)}
+#define MT_RULES_OPTION(type, member)                                                              \
+    {0, "rules", "FILE", "apply your own rules first: memtap-rules(5)", NULL, mt_note_rules,       \
+     offsetof(struct type, member)}
+/* clang-format on */
+
 extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks_options[],
     mt_oom_options[], mt_explain_options[], mt_stacks_options[];
 /* Return whether the trace has the chosen moment and device. Otherwise tell the user. */
 bool mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
-/* Read the value of an option --at. Return an exit code. */
-int mt_read_moment(const struct mt_command *command, const char *value, struct mt_moment *moment);
 /* Read a file of rules in the place of *rules. Return 0, or -1 after a message. */
 int mt_read_rules(const char *path, struct mt_user_rules **rules);
+
+/* Note --at as a struct mt_moment, --device in a struct mt_question, --rules. */
+int mt_note_moment(const struct mt_typed *typed);
+int mt_note_device(const struct mt_typed *typed);
+int mt_note_rules(const struct mt_typed *typed);
 void mt_trace_arguments_clear(struct mt_trace_arguments *arguments);
 
 /* Print a command's view of a trace. Return an exit code (MT_EXIT_BAD after a message) or a
@@ -59,5 +70,9 @@ enum mt_operands { MT_ONE_TRACE, MT_SEVERAL_TRACES, MT_TRACE_AND_PLACE };
  * message, with nothing to clear. */
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
                             enum mt_operands operands, struct mt_trace_arguments *arguments);
+
+/* Find the traces of operands alone, and the place behind one. Return 0, or -1 after a message. */
+int mt_find_traces(const struct mt_command *command, char **operands, int n, enum mt_operands kind,
+                   struct mt_trace_arguments *arguments);
 
 #endif

@@ -12,7 +12,7 @@
 
 static int add(struct mt_trace_list *list, char *path)
 {
-    if (path && !mt_grow(&list->path, &list->capacity, list->n + 1, sizeof *list->path)) {
+    if (path && !MT_GROW(list->path, list->capacity, list->n)) {
         list->path[list->n++] = path;
         return 0;
     }
@@ -132,4 +132,9 @@ int mt_trace_list_refuse(const struct mt_trace_list *list, const char *output)
             written.st_dev == trace.st_dev && written.st_ino == trace.st_ino)
             return mt_fail("%s: is the trace itself; give another file to -o", output);
     return 0;
+}
+
+int mt_trace_list_add_operands(struct mt_trace_list *list, char *const *operands, int n)
+{
+    return n ? mt_trace_list_add(list, operands, n) : mt_trace_list_add_newest(list, ".");
 }

@@ -18,6 +18,8 @@ int mt_trace_list_add(struct mt_trace_list *list, char *const *operands, int n);
 /* Add the newest *.mtap of a folder ("." for the current one), and name it on stderr. Return 0, or
  * -1 after a message. */
 int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder);
+/* Add operands, or without any the newest of the current folder. */
+int mt_trace_list_add_operands(struct mt_trace_list *list, char *const *operands, int n);
 
 /* Refuse an output (NULL: none) that would take the place of a trace that it is made of. Return 0,
  * or MT_EXIT_BAD after a message. */
@@ -26,5 +28,12 @@ int mt_trace_list_refuse(const struct mt_trace_list *list, const char *output);
 bool mt_is_folder(const char *path);
 
 void mt_trace_list_clear(struct mt_trace_list *list);
+
+/* Operands of commands that follow a run: a process, a folder, a trace, or nothing. */
+
+/* Add the operands' traces. A number that is no file is a process: add all its traces. A folder, or
+ * the current one without an operand: add the traces that are still being written. Anything else is
+ * a trace. Return an exit code: MT_EXIT_BAD after a message. */
+int mt_find_live_traces(struct mt_trace_list *list, char **operands, int n);
 
 #endif

@@ -20,8 +20,8 @@ static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUS
 static volatile sig_atomic_t child_pid;
 static pid_t group_sender; /* sends every signal to the child as well; 0: nobody */
 
-/* timeout(1) signals its command and then its whole process group, including the child, unless it
- * stays in the foreground. */
+/* Find who signalled the group: timeout(1) signals its command and then its whole process group,
+ * including the child, unless it stays in the foreground. */
 static pid_t find_group_sender(void)
 {
     char path[64], name[64] = "", arguments[4096] = "";
@@ -38,8 +38,8 @@ static pid_t find_group_sender(void)
     return !strcmp(name, "timeout") && getpgid(0) == parent ? parent : 0;
 }
 
-/* The terminal signals (Ctrl-C) the child as well; these signals come from the kernel. A process's
- * signal to memtap is meant for the child. */
+/* Forward a signal. The terminal signals (Ctrl-C) the child as well; these signals come from the
+ * kernel. A process's signal to memtap is meant for the child. */
 static void forward(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
@@ -49,7 +49,8 @@ static void forward(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* A signal that memtap's parent ignored (nohup) stays ignored, for the child too. */
+/* Install a handler. A signal that memtap's parent ignored (nohup) stays ignored, for the child
+ * too. */
 static void install(void)
 {
     group_sender = find_group_sender();
@@ -92,7 +93,8 @@ int mt_child_become(char *const argv[])
     return print_failure(argv[0], errno);
 }
 
-/* In the child: on failure write the error to the pipe. A program that starts closes the pipe. */
+/* Start the program, in the child: on failure write the error to the pipe. A program that starts
+ * closes the pipe. */
 static void start(char *const argv[], int pipe_end, const sigset_t *mask)
 {
     sigprocmask(SIG_SETMASK, mask, NULL);

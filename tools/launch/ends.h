@@ -8,6 +8,7 @@
 
 #include "roster.h"
 
+#include <stddef.h>
 #include <sys/types.h>
 
 struct mt_ends;
@@ -23,5 +24,21 @@ void mt_ends_stop(struct mt_ends *ends);
 int mt_ends_of(struct mt_ends *ends, const char *trace, pid_t *pid, char how[32]);
 
 void mt_ends_destroy(struct mt_ends *ends);
+
+/* A run's traces, named in one command. */
+
+struct mt_every_trace {
+    char **name;
+    size_t n, capacity;
+};
+
+/* Return a path as a user in the working directory would write it. */
+const char *mt_short_path(const char *path);
+
+/* Add a trace by its short path. Without memory it is left out. */
+void mt_every_trace_add(struct mt_every_trace *every, const char *name);
+
+/* Print the command that shows all, if there are several. Free them. */
+void mt_every_trace_print(struct mt_every_trace *every);
 
 #endif

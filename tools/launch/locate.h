@@ -6,6 +6,7 @@
 #define MT_LOCATE_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #define MT_PLACE_SIZE (2 * PATH_MAX)
 
@@ -19,8 +20,25 @@ int mt_locate_simulator(char out[MT_PLACE_SIZE]);
 /* Find memtap.html. Return 0, or -ENOENT with the expected place in `out`. */
 int mt_locate_page(char out[MT_PLACE_SIZE]);
 
-/* The folder with the Python package of a command that runs in its build folder: 0; or -ENOENT: it
- * is installed where its Python finds it. */
+/* Locate the folder with the Python package of a command that runs in its build folder: 0; or
+ * -ENOENT: it is installed where its Python finds it. */
 int mt_locate_package(char out[MT_PLACE_SIZE]);
+
+/* Return 1 if a file is a program or library for memtap's own machine type, 0 if for another, -1 if
+ * it is neither or cannot be read. */
+int mt_match_machine(const char *path);
+
+/* Return whether a file is a program for another C library than ours, musl's: its loader cannot
+ * load memtap's library, and ends the program. */
+bool mt_is_of_musl(const char *path);
+
+/*
+ * Work that the Python package does (python/memtap/fleet), with packages of others that memtap does
+ * not need otherwise.
+ */
+
+/* Become Python with the package's work ("fleet", "parquet") and n arguments. Comes back only where
+ * that cannot be: the exit code, after a message. */
+int mt_package_become(const char *work, char *const *arguments, int n);
 
 #endif

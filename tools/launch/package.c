@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "package.h"
 #include "child.h"
 #include "locate.h"
-#include "tools/terminal/bounds.h"
 #include "tools/terminal/command.h"
 
 #include <stdio.h>
@@ -21,8 +19,8 @@ static char begin[] =
     "                   f'{sys.executable} -m pip install memtap', file=sys.stderr) or 2)\n"
     "sys.exit(main(sys.argv[1:]))\n";
 
-/* The Python that lies beside the command: of the environment that it was installed in. Else that
- * of PATH. */
+/* Find the Python that lies beside the command: of the environment that it was installed in. Else
+ * that of PATH. */
 static char *find_python(char out[MT_PLACE_SIZE])
 {
     static char other[] = "python3";
@@ -35,7 +33,8 @@ static char *find_python(char out[MT_PLACE_SIZE])
     return access(out, X_OK) ? other : out;
 }
 
-/* The package asks this command in turn; in a build folder the package is that of the source. */
+/* Prepare the environment: the package asks this command in turn; in a build folder the package is
+ * that of the source. */
 static int prepare(void)
 {
     char own[MT_PLACE_SIZE], package[MT_PLACE_SIZE], places[2 * MT_PLACE_SIZE];

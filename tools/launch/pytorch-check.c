@@ -79,7 +79,8 @@ static bool has(const char *folder, const char *pattern)
     return true;
 }
 
-/* A wheel has them in nvidia/, a container or a Conda environment among its own libraries. */
+/* Return whether NVIDIA's libraries are there: a wheel has them in nvidia/, a container or a Conda
+ * environment among its own libraries. */
 static bool has_nvidia_libraries(const char *torch, const char *prefix)
 {
     return has(torch, "../nvidia") || has(torch, "lib/libcudnn*.so*") ||

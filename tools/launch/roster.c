@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "roster.h"
 #include "analyzer/support/grow.h"
+#include "tools/terminal/command.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,6 +14,19 @@ const char *mt_roster_folder(void)
 {
     const char *folder = getenv("TMPDIR");
     return folder && *folder ? folder : "/tmp";
+}
+
+int mt_temporary_folder(const char *kind, char out[PATH_MAX])
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/memtap-%s-XXXXXX", mt_roster_folder(), kind) >=
+        (int)sizeof path)
+        return mt_fail("TMPDIR: the name is too long");
+    if (!mkdtemp(path))
+        return mt_fail(
+            "%s: no temporary folder can be made in it: %s; set TMPDIR to another folder",
+            mt_roster_folder(), strerror(errno));
+    return realpath(path, out) ? 0 : mt_fail("%s: %s", path, strerror(errno));
 }
 
 int mt_roster_create(struct mt_roster *roster)
@@ -64,8 +78,7 @@ static void add_cost(struct entries *entries, const char *trace, uint64_t cpu_ns
 static int add_trace(struct entries *entries, const char *trace)
 {
     char *copy = strdup(trace);
-    if (!copy ||
-        mt_grow(&entries->entry, &entries->capacity, entries->n + 1, sizeof *entries->entry)) {
+    if (!copy || MT_GROW(entries->entry, entries->capacity, entries->n)) {
         free(copy);
         return -ENOMEM;
     }
@@ -73,7 +86,7 @@ static int add_trace(struct entries *entries, const char *trace)
     return 0;
 }
 
-/* Without memory, entries are left out. */
+/* Read all entries; without memory, some are left out. */
 static void read_all(struct entries *entries, FILE *file)
 {
     char *text = NULL;

@@ -19,6 +19,10 @@ struct mt_roster {
 /* Return the folder for rosters: TMPDIR, or /tmp. */
 const char *mt_roster_folder(void);
 
+/* Make a temporary folder of that kind ("fit") there; its absolute path. 0, or
+ * MT_EXIT_BAD after a message. */
+int mt_temporary_folder(const char *kind, char out[PATH_MAX]);
+
 /* Create an empty roster. Return 0 or a negative errno. */
 int mt_roster_create(struct mt_roster *roster);
 

@@ -1,37 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of commands that record: rows of struct mt_option. */
+/* The options of commands that start a program: rows of struct mt_option. */
 #ifndef MT_SETTING_OPTIONS_H
 #define MT_SETTING_OPTIONS_H
 
 #include "settings/table.h"
-#include "tools/terminal/command.h"
+#include "simulation.h"
+#include "tools/terminal/values.h"
 
-/* The settings' options. One without a short form has a number below all letters. */
+/* A setting's option. Its place is that in an array of texts, with which the arguments begin. */
 #define MT_SETTING_OPTION(id, name, letter, variable, otherwise, kind, choices, value, meaning)    \
-    {(letter) ? (letter) : 2 + MT_ID_##id, name, value, meaning, (value) ? (choices) : NULL},
+    {letter,                                                                                       \
+     name,                                                                                         \
+     value,                                                                                        \
+     meaning,                                                                                      \
+     (value) ? (choices) : NULL,                                                                   \
+     (value) ? mt_note_text : mt_note_one,                                                         \
+     MT_ID_##id * sizeof(char *)},
+
+/* Note an option without a value as "1". */
+int mt_note_one(const struct mt_typed *typed);
+
+/* Note -m: the card's memory, or as for Python the module to run, the last option then. Its place
+ * is the simulation. */
+int mt_note_memory(const struct mt_typed *typed);
 
 /* clang-format off */
-/* No setting's numbers, and below all letters. */
-#define MT_VALUES_OPTION 30
-#define MT_WORLD_OPTION  29
-#define MT_RANK_OPTION   28
-#define MT_SKEW_OPTION   27
-#define MT_SEED_OPTION   26
-#define MT_BOXES_OPTION  25
-#define MT_MADE_UP_OPTIONS                                                                         \
-    {MT_SKEW_OPTION, "skew", "HOW", "load experts: even, zipf:S, or a file with their loads"},      \
-    {MT_SEED_OPTION, "seed", "N", "make up other values of what is not computed"},                  \
-    {MT_BOXES_OPTION, "boxes", "N", "find N boxes by scores that are not computed (0)"}
-#define MT_RANK_OPTIONS                                                                            \
-    {MT_WORLD_OPTION, "world-size", "N", "the program is one rank of N; the others are absent"},   \
-    {MT_RANK_OPTION, "rank", "R[,R...]", "this rank (0); several run in turn; all-different"}
-#define MT_SIMULATION_OPTIONS                                                                      \
-    {'s', "simulate", "NAME", "run on this simulated card; list prints all of them", "list " MT_CARDS}, \
-    {'m', "memory", "SIZE", "the simulated card's memory, such as 24G or 512MiB"},                 \
-    {'n', "gpus", "N", "simulate N cards; 1 by default"},                                          \
-    {MT_VALUES_OPTION, "values", "SIZE", "compute tensors up to this size (64K); 0: none"}, \
-    MT_MADE_UP_OPTIONS,                                                                            \
-    MT_RANK_OPTIONS
+/* Rows for a struct mt_simulation, which is there in the arguments. */
+#define MT_SIMULATION_TEXT(place, member) mt_note_text, (place) + offsetof(struct mt_simulation, member)
+#define MT_MEMORY_OPTION(place, help) {'m', "memory", "SIZE", help, NULL, mt_note_memory, place}
+#define MT_GPUS_OPTION(place)                                                                      \
+    {'n', "gpus", "N", "simulate N cards; 1 by default", NULL, MT_SIMULATION_TEXT(place, gpus)}
+#define MT_SIMULATED_OPTIONS(place)                                                                \
+    {0, "values", "SIZE", "compute tensors up to this size (64K); 0: none", NULL,                  \
+     MT_SIMULATION_TEXT(place, values)},                                                           \
+    {0, "skew", "HOW", "load experts: even, zipf:S, or a file with their loads", NULL,             \
+     MT_SIMULATION_TEXT(place, skew)},                                                             \
+    {0, "seed", "N", "make up other values of what is not computed", NULL,                         \
+     MT_SIMULATION_TEXT(place, seed)},                                                             \
+    {0, "boxes", "N", "find N boxes by scores that are not computed (0)", NULL,                    \
+     MT_SIMULATION_TEXT(place, boxes)},                                                            \
+    {0, "world-size", "N", "the program is one rank of N; the others are absent", NULL,            \
+     MT_SIMULATION_TEXT(place, world_size)},                                                       \
+    {0, "rank", "R[,R...]", "this rank (0); several run in turn; all-different", NULL,             \
+     MT_SIMULATION_TEXT(place, rank)}
+#define MT_SIMULATION_OPTIONS(place)                                                               \
+    {'s', "simulate", "NAME", "run on this simulated card; list prints all of them",               \
+     "list " MT_CARDS, MT_SIMULATION_TEXT(place, gpu)},                                            \
+    MT_MEMORY_OPTION(place, "the simulated card's memory, such as 24G or 512MiB"),                 \
+    MT_GPUS_OPTION(place), MT_SIMULATED_OPTIONS(place)
 /* clang-format on */
 
 #endif

@@ -2,7 +2,11 @@
 #include "simulation.h"
 #include "analyzer/support/text.h"
 #include "locate.h"
+#include "program.h"
 #include "pytorch-check.h"
+#include "setting-options.h"
+#include "settings/nearest.h"
+#include "settings/size.h"
 #include "simulator/launch.h"
 #include "tools/terminal/values.h"
 
@@ -11,6 +15,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+int mt_note_one(const struct mt_typed *typed)
+{
+    *(const char **)typed->place = "1";
+    return 0;
+}
+
+int mt_note_memory(const struct mt_typed *typed)
+{
+    struct mt_simulation *simulation = typed->place;
+    bool is_module = mt_is_module(typed->value, typed->argv, optind);
+    *(is_module ? &simulation->module : &simulation->memory) = typed->value;
+    return is_module ? MT_LAST_OPTION : 0;
+}
+
+bool mt_simulation_is_asked(const struct mt_simulation *simulation)
+{
+    return simulation->gpu || simulation->memory || simulation->gpus || simulation->values ||
+           simulation->skew || simulation->seed || simulation->boxes || simulation->world_size ||
+           simulation->rank;
+}
 
 bool mt_simulation_is_list(const struct mt_simulation *simulation)
 {
@@ -34,19 +60,24 @@ void mt_simulation_list(void)
 int mt_simulation_find(const struct mt_command *command, const char *name,
                        const struct sim_gpu **gpu)
 {
-    char names[1024] = "", why[512];
+    char why[512], meant[64];
+    struct mt_nearest nearest = {.typed = name, .length = strlen(name)};
     const struct sim_gpu *one;
-    size_t used = 0;
+    uint64_t bytes;
     bool is_file = sim_gpu_is_file(name);
     *gpu = is_file ? sim_gpu_read(name, why, sizeof why) : sim_gpu_find(name);
     if (*gpu)
         return 0;
     if (is_file)
         return mt_fail("%s", why);
-    for (size_t i = 0; (one = sim_gpu_at(i)) && used < sizeof names; i++)
-        used +=
-            (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? " " : "", one->name);
-    return mt_fail_unknown(command, "GPU", name, strlen(name), names);
+    /* A size has a unit; "4090" means a card. */
+    if (!mt_size_parse(name, &bytes) && name[strspn(name, "0123456789")])
+        return mt_fail_usage(command, "'%s' is a size, not a GPU; give it by --memory", name);
+    for (size_t i = 0; (one = sim_gpu_at(i)); i++)
+        mt_nearest_offer(&nearest, one->name);
+    mt_nearest_text(&nearest, "", meant, sizeof meant);
+    return mt_fail_usage(command, "unknown GPU '%.*s'%s", MT_TYPED_SHOWN, name,
+                         *meant ? meant : "; give 'list' to see all of them");
 }
 
 static int read_size(const struct mt_command *command, const char *option, const char *text,
@@ -55,7 +86,7 @@ static int read_size(const struct mt_command *command, const char *option, const
     return text ? mt_read_size(command, option, text, bytes) : 0;
 }
 
-/* A card must have room for a context and one allocation. */
+/* Read the memory: a card must have room for a context and one allocation. */
 static int read_memory(const struct mt_command *command, const char *text,
                        struct sim_launch *launch)
 {
@@ -69,7 +100,7 @@ static int read_memory(const struct mt_command *command, const char *text,
     return rc;
 }
 
-/* 0 is a limit too. *given stays NULL without one. */
+/* Read a limit; 0 is one too. *given stays NULL without one. */
 static int read_limit(const struct mt_command *command, const char *option, const char *text,
                       const uint64_t **given, uint64_t *limit)
 {
@@ -116,7 +147,7 @@ static int read_rank(const struct mt_command *command, const char *ranks, unsign
     return rc;
 }
 
-/* Such a program starts every rank, and takes no notice of ours. */
+/* Check for a program that starts every rank, and takes no notice of ours. */
 static int check_starter(char *const *words)
 {
     static const char *const names[] = {"torchrun",
@@ -225,7 +256,7 @@ int mt_simulation_check(const struct mt_command *command, const struct mt_simula
     return check(command, simulation, program, 0, &launch, folder);
 }
 
-/* The trace says for how many ranks it stands. */
+/* Set for how many ranks this one stands, as the trace says. */
 static int set_stands_for(const struct mt_simulation *simulation, unsigned turn)
 {
     char number[16];
@@ -240,10 +271,9 @@ void mt_simulation_say_failed(const struct mt_simulation *simulation, int code)
     const char *rank = getenv("RANK");
     if (code && code < MT_EXIT_NOT_EXECUTABLE && simulation->world_size && rank &&
         strcmp(rank, "0"))
-        mt_say(
-            "rank %s of %s ended with exit code %d, alone; if it missed a file that another rank "
-            "writes, run that one before: --rank 0,%s",
-            rank, simulation->world_size, code, rank);
+        mt_say("rank %s of %s ended with exit code %d, alone; if it missed what another rank "
+               "writes or broadcasts, run that one before: --rank 0,%s",
+               rank, simulation->world_size, code, rank);
 }
 
 int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,

@@ -5,6 +5,7 @@
 #ifndef MT_SIMULATION_H
 #define MT_SIMULATION_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,8 +15,12 @@
 struct mt_simulation {
     /* As typed; NULL: the default. */
     const char *gpu, *memory, *gpus, *copy_limit, *values, *skew, *seed, *boxes, *world_size, *rank;
+    const char *module;         /* that Python is to run, of "-m MODULE" */
     const unsigned *stands_for; /* for how many ranks that of each turn stands; NULL: not known */
 };
+
+/* Return whether the user asked for a simulated card. */
+bool mt_simulation_is_asked(const struct mt_simulation *simulation);
 
 /* Return whether the user wants the list of cards. */
 bool mt_simulation_is_list(const struct mt_simulation *simulation);
@@ -47,5 +52,20 @@ void mt_simulation_say_failed(const struct mt_simulation *simulation, int code);
  * MT_EXIT_BAD after a message. */
 int mt_simulation_prepare(const struct mt_command *command, const struct mt_simulation *simulation,
                           char *const *program, unsigned turn);
+
+/*
+ * A temporary folder in which the ranks of a job that run one after the other leave what they
+ * broadcast, for those that run later.
+ */
+
+struct mt_sent {
+    char folder[PATH_MAX]; /* empty: none */
+};
+
+/* Make the folder if several ranks are to run, and no memtap around this one has made it. Return 0,
+ * or MT_EXIT_BAD after a message. */
+int mt_sent_begin(struct mt_sent *sent, const struct mt_simulation *simulation);
+
+void mt_sent_end(struct mt_sent *sent);
 
 #endif

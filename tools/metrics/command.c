@@ -2,28 +2,14 @@
 #include "command.h"
 #include "analyzer/support/new-file.h"
 #include "analyzer/support/progress.h"
-#include "follow-all.h"
-#include "openmetrics.h"
-#include "tools/input/live-traces.h"
+#include "figures.h"
+#include "tools/input/followed.h"
 #include "tools/input/trace-arguments.h"
+#include "tools/input/traces.h"
 
-#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#define LOOK_S 0.5 /* how soon an end is noticed */
-
-enum { FOLLOW = 256, EVERY, RULES };
-
-const struct mt_option mt_metrics_options[] = {
-    {'o', "output", "FILE",
-     "write there, the whole file at once, such as\n/var/lib/node_exporter/memtap.prom", NULL},
-    {FOLLOW, "follow", NULL, "keep the file up to date until the program ends", NULL},
-    {EVERY, "every", "SECONDS", "with --follow: write so often (5)", NULL},
-    {RULES, "rules", "FILE", "apply your own rules first: memtap-rules(5)", NULL},
-    {0}};
 
 struct arguments {
     const char *output; /* NULL: stdout */
@@ -33,26 +19,26 @@ struct arguments {
     struct mt_trace_list traces;
 };
 
-static int read_option(const struct mt_command *command, int letter, const char *value,
-                       struct arguments *arguments)
+static int note_every(const struct mt_typed *typed)
 {
-    switch (letter) {
-    case 'o':
-        arguments->output = strcmp(value, "-") ? value : NULL;
-        return 0;
-    case FOLLOW:
-        arguments->follows = true;
-        return 0;
-    case EVERY:
-        arguments->has_every = true;
-        return mt_read_time(command, "every", value, 0.1, 86400, &arguments->every_s);
-    default:
-        return mt_read_rules(value, &arguments->rules) ? MT_EXIT_BAD : 0;
-    }
+    struct arguments *arguments = typed->arguments;
+    arguments->has_every = true;
+    return mt_read_time(typed->command, "every", typed->value, 0.1, 86400, &arguments->every_s);
 }
 
-/* Two samples of the same labels would be of one trace; and a file would take the place of a trace.
- */
+/* clang-format off */
+#define PLACE(member) offsetof(struct arguments, member)
+const struct mt_option mt_metrics_options[] = {
+    {'o', "output", "FILE", "write there, the whole file at once, such as\n/var/lib/node_exporter/memtap.prom", NULL,
+     mt_note_output, PLACE(output)},
+    {0, "follow", NULL, "keep the file up to date until the program ends", NULL, mt_note_flag, PLACE(follows)},
+    {0, "every", "SECONDS", "with --follow: write so often (5)", NULL, note_every},
+    MT_RULES_OPTION(arguments, rules),
+    {0}};
+/* clang-format on */
+
+/* Check the traces: two samples of the same labels would be of one trace; and a file would take the
+ * place of a trace. */
 static int check_traces(const struct arguments *arguments)
 {
     char *const *path = arguments->traces.path;
@@ -66,12 +52,8 @@ static int check_traces(const struct arguments *arguments)
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
                           struct arguments *arguments)
 {
-    const char *value;
-    int operand, letter, code;
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        if (read_option(command, letter, value, arguments))
-            return MT_EXIT_BAD;
-    if (letter < 0)
+    int code, operand = mt_options_read(command, argc, argv, arguments);
+    if (operand < 0)
         return MT_EXIT_BAD;
     if (arguments->follows && !arguments->output)
         return mt_fail_usage(command, "--follow keeps a file up to date; name it with -o FILE");
@@ -80,9 +62,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     if (arguments->follows)
         code = mt_find_live_traces(&arguments->traces, argv + operand, argc - operand);
     else
-        code = argc == operand
-                   ? mt_trace_list_add_newest(&arguments->traces, ".")
-                   : mt_trace_list_add(&arguments->traces, argv + operand, argc - operand);
+        code = mt_trace_list_add_operands(&arguments->traces, argv + operand, argc - operand);
     return code ? MT_EXIT_BAD : check_traces(arguments);
 }
 
@@ -152,8 +132,7 @@ static int show_now(const struct arguments *arguments, struct mt_followed *trace
     struct mt_figures *figures = calloc(arguments->traces.n, sizeof *figures);
     for (size_t i = 0; figures && !rc && i < arguments->traces.n; i++)
         if (traces[i].follow)
-            rc = mt_figures_follow(&figures[n++], traces[i].path, traces[i].follow,
-                                   &traces[i].n_stacks);
+            rc = mt_figures_follow(&figures[n++], &traces[i]);
     int code = !figures || rc ? mt_fail("out of memory")
                : n            ? show(arguments, figures, n)
                               : MT_EXIT_OK;
@@ -166,32 +145,24 @@ static double now_s(void)
     return (double)mt_now_ns() / 1e9;
 }
 
-static void wait_s(double seconds)
-{
-    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    nanosleep(&time, NULL);
-}
-
 /* Show the traces again and again until all have ended, and then whole. */
 static int follow(const struct arguments *arguments)
 {
+    const struct mt_question question = {.rules = arguments->rules, .folds_spans = true};
     size_t n = arguments->traces.n;
-    struct mt_followed *traces = calloc(n, sizeof *traces);
+    struct mt_followed *traces = mt_followed_create(arguments->traces.path, n);
     if (!traces)
         return mt_fail("out of memory");
-    for (size_t i = 0; i < n; i++)
-        traces[i].path = arguments->traces.path[i];
     int code = MT_EXIT_OK;
     double next = 0;
-    while (!code && !mt_follow_all(traces, n, arguments->rules)) {
+    while (!code && !mt_followed_read(traces, n, &question)) {
         if (now_s() >= next) {
             code = show_now(arguments, traces);
             next = now_s() + arguments->every_s;
         }
-        wait_s(arguments->every_s < LOOK_S ? arguments->every_s : LOOK_S);
+        mt_followed_wait(arguments->every_s);
     }
-    mt_follow_all_end(traces, n);
-    free(traces);
+    mt_followed_destroy(traces, n);
     return code ? code : show_whole(arguments);
 }
 

@@ -1,7 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The families of metrics: one table, each row once. */
-#include "openmetrics.h"
-#include "sample-line.h"
+#include "figures.h"
+#include "trace-format/safe-text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* One line of OpenMetrics text: a name, labels, a value. */
+
+struct mt_own_label {
+    const char *name, *value; /* a value of "" is left out, as if the label were not there */
+};
+
+/* Write a label's value: \, " and the end of a line are escaped; other characters that could act
+ * become '?'. */
+static void put_value(FILE *out, const char *text)
+{
+    while (*text) {
+        bool is_safe;
+        size_t length = mt_safe_next(text, &is_safe);
+        if (*text == '\n')
+            fputs("\\n", out);
+        else if (*text == '\\' || *text == '"')
+            fprintf(out, "\\%c", *text);
+        else if (is_safe)
+            fwrite(text, 1, length, out);
+        else
+            fputc('?', out);
+        text += length;
+    }
+}
+
+/* Return the text before the next label. */
+static const char *put_label(FILE *out, const char *before, const char *name, const char *value)
+{
+    if (!*value)
+        return before;
+    fprintf(out, "%s%s=\"", before, name);
+    put_value(out, value);
+    fputc('"', out);
+    return ",";
+}
+
+/* Write a sample of a family. suffix: "_total" or "". device NULL: of the whole trace. labels:
+ * beside trace, rank and device; a name of NULL ends them; NULL: none. value: a number. */
+static void sample_line(FILE *out, const char *family, const char *suffix,
+                        const struct mt_figures *figures, const struct mt_device_figures *device,
+                        const struct mt_own_label *labels, const char *value)
+{
+    char number[16] = "";
+    fprintf(out, "%s%s", family, suffix);
+    const char *before = put_label(out, "{", "trace", figures->path);
+    before = put_label(out, before, "rank", figures->rank);
+    if (device && device->device >= 0)
+        snprintf(number, sizeof number, "%d", device->device);
+    before = put_label(out, before, "device", device && device->device < 0 ? "unknown" : number);
+    for (; labels && labels->name; labels++)
+        before = put_label(out, before, labels->name, labels->value);
+    fprintf(out, "} %s\n", value);
+}
+
+/* Write a sample of a whole number. */
+static void sample_count(FILE *out, const char *family, const char *suffix,
+                         const struct mt_figures *figures, const struct mt_device_figures *device,
+                         const struct mt_own_label *labels, uint64_t value)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%llu", (unsigned long long)value);
+    sample_line(out, family, suffix, figures, device, labels, number);
+}
 
 /* Where a family's sample goes. */
 struct place {
@@ -13,7 +80,7 @@ struct place {
 
 static void put(const struct place *at, const struct mt_own_label *labels, uint64_t value)
 {
-    mt_sample_count(at->out, at->family, at->suffix, at->figures, at->device, labels, value);
+    sample_count(at->out, at->family, at->suffix, at->figures, at->device, labels, value);
 }
 
 static void put_time(const struct place *at, uint64_t ns)
@@ -21,7 +88,7 @@ static void put_time(const struct place *at, uint64_t ns)
     char text[48];
     snprintf(text, sizeof text, "%llu.%09llu", (unsigned long long)(ns / 1000000000u),
              (unsigned long long)(ns % 1000000000u));
-    mt_sample_line(at->out, at->family, at->suffix, at->figures, at->device, NULL, text);
+    sample_line(at->out, at->family, at->suffix, at->figures, at->device, NULL, text);
 }
 
 static void put_process(const struct place *at)
@@ -73,7 +140,7 @@ static void put_peak_categories(const struct place *at)
 
 static void put_phases(const struct place *at)
 {
-    for (int phase = 0; phase < 4; phase++)
+    for (int phase = 0; phase < MT_PHASE_COUNT; phase++)
         if (at->device->phase_peak[phase])
             put(at, (const struct mt_own_label[]){{"phase", mt_phase_names[phase].name}, {0}},
                 at->device->phase_peak[phase]);

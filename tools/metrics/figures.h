@@ -4,8 +4,10 @@
 #define MT_METRICS_FIGURES_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "analyzer/findings/analysis.h"
+#include "tools/input/followed.h"
 
 #define MT_FIGURES_TEXT 256
 
@@ -23,7 +25,7 @@ struct mt_device_figures {
     struct mt_totals now, peak;
     uint64_t most_reserved;
     struct mt_by_category at_now, at_peak;
-    uint64_t phase_peak[4]; /* by enum mt_phase */
+    uint64_t phase_peak[MT_PHASE_COUNT];
     uint32_t iterations;
     uint64_t growth;         /* that each iteration leaves; 0: none, or unknown */
     struct mt_sample sample; /* time 0: the card was not sampled */
@@ -41,5 +43,27 @@ struct mt_figures {
         *devices; /* on which memory was ever allocated; mt_figures_clear frees them */
     size_t n_devices;
 };
+
+/*
+ * Figures of traces as OpenMetrics text, version 1.0, of types that node_exporter's textfile
+ * collector reads, too.
+ */
+
+/* Write all families, and the end. Errors stay with the file. */
+void mt_openmetrics_write(FILE *out, const struct mt_figures *figures, size_t n);
+
+/* Take a trace's figures. Call mt_figures_clear in any case. */
+
+/* Read the figures of a trace as it is now, in two passes (its end, its peak): the same as memtap
+ * report says. Return 0, also if the trace is valid only up to *fault; or a negative errno and
+ * *fault (empty text: out of memory). */
+int mt_figures_read(struct mt_figures *figures, const char *path, const struct mt_user_rules *rules,
+                    struct mt_trace_error *fault);
+
+/* Read the figures of a trace that is followed, after the last event read. The categories at the
+ * peak are unknown until it has ended. Return 0 or -ENOMEM. */
+int mt_figures_follow(struct mt_figures *figures, struct mt_followed *trace);
+
+void mt_figures_clear(struct mt_figures *figures);
 
 #endif

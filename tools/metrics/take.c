@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "take.h"
 #include "analyzer/findings/look.h"
-#include "analyzer/trace/rank-text.h"
+#include "analyzer/trace/definitions.h"
+#include "figures.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,15 +36,12 @@ static void take_device(struct mt_device_figures *device, const struct mt_replay
 {
     const struct mt_spans *spans = &replay->spans[slot];
     device->device = (int)slot - 1;
-    device->most_reserved = replay->most_reserved[slot];
+    device->most_reserved = replay->reserved.most[slot];
     device->iterations = spans->iterations;
     device->growth = mt_spans_growth(spans);
-    device->sample = replay->sample[slot];
-    for (size_t i = 0; i < spans->n; i++) {
-        uint64_t *most = &device->phase_peak[spans->span[i].phase];
-        if (*most < spans->span[i].most)
-            *most = spans->span[i].most;
-    }
+    device->sample = replay->samples.last[slot];
+    for (int phase = 0; phase < MT_PHASE_COUNT; phase++)
+        device->phase_peak[phase] = mt_spans_most(spans, (enum mt_phase)phase);
 }
 
 /* Return a new device, of zeros; NULL: no memory. */
@@ -92,7 +89,7 @@ static int take_end(struct mt_figures *figures, const struct mt_analysis *analys
     return 0;
 }
 
-/* A trace that is still written may have more devices by now. */
+/* Read the peak. A trace that is still written may have more devices by now. */
 static int take_peak(struct mt_figures *figures, const struct mt_analysis *analysis)
 {
     for (size_t i = 0; i < analysis->n_devices; i++)
@@ -119,7 +116,8 @@ int mt_figures_read(struct mt_figures *figures, const char *path, const struct m
     figures->path = path;
     for (size_t i = 0; i < sizeof passes / sizeof *passes && !rc; i++) {
         struct mt_analysis analysis;
-        const struct mt_question question = {.moment.kind = passes[i].kind, .rules = rules};
+        const struct mt_question question = {
+            .moment.kind = passes[i].kind, .rules = rules, .folds_spans = true};
         rc = mt_analysis_create(&analysis, path, &question);
         if (!rc)
             rc = passes[i].take(figures, &analysis);
@@ -127,16 +125,6 @@ int mt_figures_read(struct mt_figures *figures, const char *path, const struct m
         mt_analysis_destroy(&analysis);
     }
     return rc;
-}
-
-/* The rules need facts about all frames: find them again when new stacks are defined. */
-static int count_stacks(const struct mt_replay *replay, uint32_t *n_stacks)
-{
-    uint32_t n = mt_definitions_stack_limit(replay->definitions);
-    if (n == *n_stacks)
-        return 0;
-    *n_stacks = n;
-    return mt_definitions_finish(replay->definitions);
 }
 
 static void add_look(struct mt_by_category *parts, const struct mt_look *look)
@@ -167,15 +155,14 @@ static int follow_device(struct mt_device_figures *device, struct mt_replay *rep
     return rc;
 }
 
-int mt_figures_follow(struct mt_figures *figures, const char *path, struct mt_follow *follow,
-                      uint32_t *n_stacks)
+int mt_figures_follow(struct mt_figures *figures, struct mt_followed *trace)
 {
-    struct mt_replay *replay = mt_follow_replay(follow);
-    struct mt_ended ended = mt_follow_ended(follow);
+    struct mt_replay *replay = mt_follow_replay(trace->follow);
+    struct mt_ended ended = mt_follow_ended(trace->follow);
     memset(figures, 0, sizeof *figures);
-    figures->path = path;
+    figures->path = trace->path;
     take_run(figures, replay, &ended);
-    int rc = count_stacks(replay, n_stacks);
+    int rc = mt_followed_define(trace);
     for (unsigned slot = 0; slot < MT_DEVICES && !rc; slot++)
         if (mt_look_is_used(replay, slot))
             rc = follow_device(add_device(figures), replay, slot);

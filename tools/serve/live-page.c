@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "live-page.h"
 #include "server.h"
 #include "tools/launch/page-file.h"
 #include "tools/terminal/command.h"
@@ -53,8 +52,8 @@ static void take_json(struct mt_answer *answer, json_t *object)
     json_decref(object);
 }
 
-/* {"running": true, "files": [{"file", "name", "size", "id"}]}. The id changes when another file
- * takes the name, as in bounded recordings. */
+/* Print {"running": true, "files": [{"file", "name", "size", "id"}]}. The id changes when another
+ * file takes the name, as in bounded recordings. */
 static void print_state(const struct live *live, struct mt_answer *answer)
 {
     /* ask first: the files do not grow after the end */
@@ -105,7 +104,7 @@ static void give_page(struct mt_answer *answer)
     answer->size = answer->bytes ? strlen(answer->bytes) : 0;
 }
 
-/* "", "state", "file?N=FROM" with N as in suffixes. */
+/* Answer "", "state", "file?N=FROM" with N as in suffixes. */
 static void answer(void *data, const char *path, const char *query, struct mt_answer *out)
 {
     const struct live *live = data;

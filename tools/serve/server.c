@@ -229,7 +229,8 @@ static void hear(struct server *server, struct connection *connection)
     end(server, connection);
 }
 
-/* One that has sent no request, and so no token, gives its place to the next. */
+/* Accept a connection. One that has sent no request, and so no token, gives its place to the next.
+ */
 static void welcome(struct server *server, int listening)
 {
     struct connection *place = NULL;

@@ -28,4 +28,10 @@ struct mt_web_site {
 /* Serve until SIGINT, SIGTERM or SIGHUP. Return 0 or a negative errno. One thread. */
 int mt_serve(const struct mt_web_site *site);
 
+/* The page of memtap view, which follows a trace while a process writes it. */
+
+/* Serve the page until a signal ends it. Call ready with its address. Return an exit code:
+ * MT_EXIT_BAD after a message. */
+int mt_serve_live_page(const char *trace, void (*ready)(const char *url));
+
 #endif

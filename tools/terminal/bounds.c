@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bounds.h"
 #include "analyzer/support/room.h"
 #include "analyzer/support/text.h"
 #include "command.h"
@@ -71,7 +70,7 @@ static size_t write_all(const char *bytes, size_t size)
     return done;
 }
 
-/* Called in the middle of printing: the output so far stays, and the command ends here. */
+/* End the command here, in the middle of printing: the output so far stays. */
 static void end_with_message(void)
 {
     char line[200], size[MT_SIZE_TEXT];

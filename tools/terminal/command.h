@@ -6,8 +6,11 @@
 #define MT_COMMAND_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "analyzer/classify/user-rules.h"
+#include "analyzer/support/text.h"
 #include "trace-format/reader.h"
 
 /* Exit codes of memtap itself. `run` and `simulate` return the program's own if it ran. */
@@ -16,19 +19,32 @@ enum { MT_EXIT_OK = 0, MT_EXIT_BAD = 2, MT_EXIT_NOT_EXECUTABLE = 126, MT_EXIT_NO
 /* As an option's choice: every simulated card. */
 #define MT_CARDS "<cards>"
 
-/* Return whether an option's letter is its short form. */
-static inline bool mt_is_short(int letter)
-{
-    return letter > ' ' && letter < 127;
-}
+/* An option that a user typed. */
+struct mt_typed {
+    const struct mt_command *command;
+    const struct mt_option *option;
+    const char *value; /* NULL: the option has none */
+    void *place;       /* where its row says */
+    void *arguments;   /* the command's */
+    int argc;
+    char **argv; /* the word behind the option is argv[optind] */
+};
+
+/* Note an option in the command's arguments. Return 0; MT_LAST_OPTION, if all that follows are
+ * operands; or another number after a message. values.h has the usual ones. */
+typedef int mt_option_noter(const struct mt_typed *typed);
+enum { MT_LAST_OPTION = 1 };
 
 /* A row of zeros ends a table of options. Every command also has --help. */
 struct mt_option {
-    int letter; /* what mt_options_next returns; a printable one is the short form as well */
+    char letter; /* the short form; 0: none */
     const char *name;
     const char *value;   /* "FILE"; NULL: no value */
     const char *help;    /* one or more lines; "{}" in it: the choices */
     const char *choices; /* values separated by spaces; NULL: a file, or anything */
+    mt_option_noter *note;
+    size_t place;         /* an offset in the command's arguments */
+    uint64_t least, most; /* of a number */
 };
 
 struct mt_command {
@@ -44,18 +60,14 @@ struct mt_command {
     const struct mt_command *verbs;
 };
 
-/* Return the next option's letter and set *value. Return 0 at the end, with the first operand's
- * index in *operand; -1 after a wrong option and a message. */
-int mt_options_next(const struct mt_command *command, int argc, char **argv, const char **value,
-                    int *operand);
+/* Read a command line's options into the command's arguments. Return the first operand's index, or
+ * -1 after a message. */
+int mt_options_read(const struct mt_command *command, int argc, char **argv, void *arguments);
 
 /* Read a command line of one operand and perhaps -o FILE (*output; NULL: none). Return the operand,
  * or NULL after a message. what: the operand, in a word. */
 const char *mt_read_operand(const struct mt_command *command, int argc, char **argv,
                             const char *what, const char **output);
-
-/* Return the option with this letter, which the command has. */
-const struct mt_option *mt_option_of(const struct mt_command *command, int letter);
 
 /* Write an option's help with its choices. */
 #define MT_HELP_TEXT 1024
@@ -92,5 +104,32 @@ int mt_fail_rules(const char *path, int rc, const struct mt_rules_error *error);
 int mt_finish_output(int code);
 
 extern const struct mt_option mt_no_options[];
+
+/* Note --color: always, never or auto. */
+int mt_note_colour(const struct mt_typed *typed);
+#define MT_COLOR_OPTION                                                                            \
+    {0,                                                                                            \
+     "color",                                                                                      \
+     "WHEN",                                                                                       \
+     "use colours: auto (the default), always or never",                                           \
+     "auto always never",                                                                          \
+     mt_note_colour}
+
+/* Return what stdout can show: UTF-8 by the locale; colour by --color, else on a terminal unless
+ * NO_COLOR is set. */
+struct mt_style mt_terminal_style(void);
+
+/* Bounds on a command's memory and output, whatever the trace is. */
+
+/* Remove memtap's own options before the command, --most-memory, --most-output and --most-events,
+ * from argv, which begins with the program's name. Where one is missing, the environment says it.
+ * Return how many words they were; -1 after a message. */
+int mt_bounds_read(int argc, char **argv);
+
+/* Put the bounds into the environment, for a program that reads traces in this command's place. */
+void mt_bounds_pass_on(void);
+
+/* Apply the bounds from now on: no program of the user's starts any more. */
+void mt_bounds_begin(void);
 
 #endif

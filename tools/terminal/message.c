@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages to the user, and the end of the output. */
 #include "command.h"
-#include "terminal.h"
 #include "trace-format/encoder.h"
 #include "trace-format/safe-text.h"
 
@@ -105,7 +104,7 @@ void mt_print_text(const char *text)
     free(safe);
 }
 
-/* If the reader of our output is gone, SIGPIPE has ended the process already. */
+/* Finish the output: if its reader is gone, SIGPIPE has ended the process already. */
 int mt_finish_output(int code)
 {
     errno = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command lines: one table of options drives both parsing and --help. */
-#include "analyzer/support/nearest.h"
 #include "command.h"
+#include "settings/nearest.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -12,7 +12,8 @@
 #define HELP_COLUMN 26
 #define HELP_WIDTH 64
 
-enum { HELP = 1 }; /* --help; -h is added to the short options */
+/* What getopt returns for --help and for a row without a letter; -h is added to the letters. */
+enum { HELP = 256, FIRST_ROW };
 
 const struct mt_option mt_no_options[] = {{0}};
 
@@ -26,10 +27,10 @@ static void translate(const struct mt_command *command, struct option *longs, ch
         if (option - command->options == MOST_OPTIONS)
             abort(); /* the first use of a command with more shows it */
         *longs++ = (struct option){option->name, option->value ? required_argument : no_argument,
-                                   NULL, option->letter};
-        if (!mt_is_short(option->letter))
+                                   NULL, FIRST_ROW + (int)(option - command->options)};
+        if (!option->letter)
             continue;
-        *shorts++ = (char)option->letter;
+        *shorts++ = option->letter;
         if (option->value)
             *shorts++ = ':';
     }
@@ -58,7 +59,7 @@ static const char *nearest_option(const struct mt_command *command, const char *
 static void print_wrong(const struct mt_command *command, int argc, char **argv, int missing)
 {
     char letter[3] = {'-', (char)optopt, '\0'};
-    const char *typed = mt_is_short(optopt) && strncmp(argv[optind - 1], "--", 2)
+    const char *typed = optopt > ' ' && optopt < 127 && strncmp(argv[optind - 1], "--", 2)
                             ? letter
                             : argv[optind > argc ? argc - 1 : optind - 1];
     char meant[64];
@@ -69,53 +70,54 @@ static void print_wrong(const struct mt_command *command, int argc, char **argv,
                       nearest_option(command, typed, meant, sizeof meant));
 }
 
-int mt_options_next(const struct mt_command *command, int argc, char **argv, const char **value,
-                    int *operand)
+/* Return the option that getopt found. */
+static const struct mt_option *option_of(const struct mt_command *command, int found)
+{
+    const struct mt_option *option = command->options;
+    if (found >= FIRST_ROW)
+        return &option[found - FIRST_ROW];
+    while (option->letter != found)
+        option++;
+    return option;
+}
+
+int mt_options_read(const struct mt_command *command, int argc, char **argv, void *arguments)
 {
     struct option longs[MOST_OPTIONS + 2];
     char shorts[2 * MOST_OPTIONS + 4];
+    int found, rc = 0;
     translate(command, longs, shorts);
+    optind = 0; /* begin anew: a command may have several parts */
     opterr = 0;
-    int letter = getopt_long(argc, argv, shorts, longs, NULL);
-    *value = optarg;
-    *operand = optind;
-    if (letter == HELP || letter == 'h') {
-        mt_print_help(command);
-        exit(mt_finish_output(MT_EXIT_OK));
+    while (!rc && (found = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        if (found == HELP || found == 'h') {
+            mt_print_help(command);
+            exit(mt_finish_output(MT_EXIT_OK));
+        }
+        if (found == '?' || found == ':') {
+            print_wrong(command, argc, argv, found == ':');
+            return -1;
+        }
+        const struct mt_option *option = option_of(command, found);
+        rc = option->note(&(struct mt_typed){
+            command, option, optarg, (char *)arguments + option->place, arguments, argc, argv});
     }
-    if (letter == -1)
-        return 0;
-    if (letter == '?' || letter == ':') {
-        print_wrong(command, argc, argv, letter == ':');
-        return -1;
-    }
-    return letter;
+    return rc && rc != MT_LAST_OPTION ? -1 : optind;
 }
 
 const char *mt_read_operand(const struct mt_command *command, int argc, char **argv,
                             const char *what, const char **output)
 {
-    const char *value;
-    int operand, letter;
     *output = NULL;
-    while ((letter = mt_options_next(command, argc, argv, &value, &operand)) > 0)
-        *output = value;
-    if (!letter && operand + 1 == argc)
+    int operand = mt_options_read(command, argc, argv, output);
+    if (operand + 1 == argc)
         return argv[operand];
-    if (!letter && operand == argc)
+    if (operand == argc)
         mt_fail_usage(command, "no %s given", what);
-    else if (!letter)
+    else if (operand > 0)
         mt_fail_usage(command, "unexpected argument '%s'; give one %s at a time", argv[operand + 1],
                       what);
     return NULL;
-}
-
-const struct mt_option *mt_option_of(const struct mt_command *command, int letter)
-{
-    const struct mt_option *option = command->options;
-    while (option->letter != letter)
-        option++;
-    return option;
 }
 
 void mt_option_help(const struct mt_option *option, char out[MT_HELP_TEXT])
@@ -142,7 +144,7 @@ static int line_length(const char *text)
 static void print_option(const struct mt_option *option)
 {
     char left[64], shown[4] = "", help[MT_HELP_TEXT];
-    if (mt_is_short(option->letter))
+    if (option->letter)
         snprintf(shown, sizeof shown, "-%c,", option->letter);
     int n = snprintf(left, sizeof left, "  %-3s --%s%s%s", shown, option->name,
                      option->value ? " " : "", option->value ? option->value : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "terminal.h"
+#include "command.h"
 
 #include <langinfo.h>
 #include <stdbool.h>
@@ -10,16 +10,16 @@
 
 static enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_when;
 
-int mt_read_colour(const struct mt_command *command, const char *value)
+int mt_note_colour(const struct mt_typed *typed)
 {
     static const char *const names[] = {
         [COLOUR_AUTO] = "auto", [COLOUR_ALWAYS] = "always", [COLOUR_NEVER] = "never"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(value, names[i])) {
+        if (!strcmp(typed->value, names[i])) {
             colour_when = i;
             return 0;
         }
-    mt_fail_usage(command, "--color is always, never or auto, not '%s'", value);
+    mt_fail_usage(typed->command, "--color is always, never or auto, not '%s'", typed->value);
     return -1;
 }
 

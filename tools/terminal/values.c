@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "values.h"
-#include "analyzer/support/nearest.h"
+#include "settings/nearest.h"
 #include "settings/size.h"
 
 #include <ctype.h>
@@ -34,17 +34,67 @@ int mt_read_choice(const struct mt_command *command, const char *what, const cha
     return mt_fail_unknown(command, what, value, n, choices);
 }
 
-int mt_read_format(const struct mt_command *command, const char *value, enum mt_format *format)
+int mt_note_text(const struct mt_typed *typed)
 {
+    *(const char **)typed->place = typed->value;
+    return 0;
+}
+
+int mt_append_text(const struct mt_typed *typed, const char **texts, size_t *n, size_t most,
+                   const char *what)
+{
+    if (*n == most)
+        return mt_fail_usage(typed->command, "more than %zu %s", most, what);
+    texts[(*n)++] = typed->value;
+    return 0;
+}
+
+int mt_note_output(const struct mt_typed *typed)
+{
+    *(const char **)typed->place = strcmp(typed->value, "-") ? typed->value : NULL;
+    return 0;
+}
+
+int mt_note_flag(const struct mt_typed *typed)
+{
+    *(bool *)typed->place = true;
+    return 0;
+}
+
+int mt_note_number(const struct mt_typed *typed)
+{
+    const struct mt_option *option = typed->option;
+    return mt_read_number(typed->command, option->name, typed->value, option->least, option->most,
+                          typed->place);
+}
+
+int mt_note_small_number(const struct mt_typed *typed)
+{
+    struct mt_typed wide = *typed;
+    uint64_t number = 0;
+    wide.place = &number;
+    int rc = mt_note_number(&wide);
+    *(uint32_t *)typed->place = (uint32_t)number;
+    return rc;
+}
+
+int mt_note_size(const struct mt_typed *typed)
+{
+    return mt_read_size(typed->command, typed->option->name, typed->value, typed->place);
+}
+
+int mt_note_format(const struct mt_typed *typed)
+{
+    enum mt_format *format = typed->place;
     static const char *const names[] = {
 #define MT_FORMAT_NAME(id, name) name,
         MT_FORMATS(MT_FORMAT_NAME)
 #undef MT_FORMAT_NAME
     };
     size_t at;
-    int code = mt_read_choice(command, "format", value, mt_option_of(command, 'f')->choices, &at);
+    int code = mt_read_choice(typed->command, "format", typed->value, typed->option->choices, &at);
     *format = MT_FORMAT_TEXT;
-    while (!code && strcmp(value, names[*format]))
+    while (!code && strcmp(typed->value, names[*format]))
         ++*format;
     return code;
 }

@@ -21,15 +21,32 @@ enum mt_format {
 #undef MT_FORMAT_ENUM
 };
 
-/* Read one of the choices of the command's --format. */
-int mt_read_format(const struct mt_command *command, const char *value, enum mt_format *format);
+/* Note an option's value at its place: a text; "-" as NULL (standard output); true (a bool); one of
+ * the choices as a format; a number of 64 or of 32 bits between the
+ * row's bounds; a size. */
+int mt_note_text(const struct mt_typed *typed);
+int mt_note_output(const struct mt_typed *typed);
+int mt_note_flag(const struct mt_typed *typed);
+int mt_note_format(const struct mt_typed *typed);
+int mt_note_number(const struct mt_typed *typed);
+int mt_note_small_number(const struct mt_typed *typed);
+int mt_note_size(const struct mt_typed *typed);
+
+/* Append the value of an option that may be repeated to its texts, of which there may be `most`.
+ * what: how the message calls them, "settings". */
+int mt_append_text(const struct mt_typed *typed, const char **texts, size_t *n, size_t most,
+                   const char *what);
+
+/* Rows that several commands have. They take the name of the arguments' struct and a member. */
+#define MT_FORMAT_OPTION(type, member, help, choices)                                              \
+    {'f', "format", "FORMAT", help, choices, mt_note_format, offsetof(struct type, member)}
 
 /* Read one of some choices (with blanks between); *at is its number among them. what: what such a
  * word is, "format". */
 int mt_read_choice(const struct mt_command *command, const char *what, const char *value,
                    const char *choices, size_t *at);
 
-/* Fail with what every command says of an unknown word (analyzer/support/nearest.h). */
+/* Fail with what every command says of an unknown word (settings/nearest.h). */
 int mt_fail_unknown(const struct mt_command *command, const char *what, const char *typed,
                     size_t length, const char *choices);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "draw.h"
 #include "analyzer/support/demangle.h"
-#include "pen.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

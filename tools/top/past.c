@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "past.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static uint64_t step_of(uint64_t time_ns)
     return time_ns / MT_PAST_STEP_NS;
 }
 
-/* Steps without an event repeat the previous value. */
+/* Reach a step: those without an event repeat the previous value. */
 static void reach(struct mt_past *past, unsigned slot, uint64_t step)
 {
     uint64_t *most = past->most[slot], last = past->last[slot];
@@ -56,11 +56,11 @@ int mt_past_saw(void *data, const struct mt_replay *replay, const struct mt_even
         return 0;
     unsigned slot = mt_device_slot(event->device);
     uint64_t step = step_of(event->time_ns);
-    const struct mt_totals *now =
-        replay->now[slot].event ? &replay->now[slot] : &replay->cuda_now[slot];
+    bool of_cuda = mt_replay_is_of_cuda(replay, slot);
+    const struct mt_totals *now = &mt_replay_level(replay, of_cuda)->now[slot];
     if (!now->event)
         return 0;
-    if (event->kind == MT_ALLOC || (!replay->now[slot].event && event->kind != MT_CUDA_FREE))
+    if (event->kind == MT_ALLOC || (of_cuda && event->kind != MT_CUDA_FREE))
         count(past, step > past->last_step ? step : past->last_step);
     if (!past->most[slot] && begin(past, slot, step))
         return -ENOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pen.h"
+#include "draw.h"
 
 #include <stdarg.h>
 #include <string.h>

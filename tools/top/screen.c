@@ -30,7 +30,7 @@ static struct termios before, ours;
 static volatile sig_atomic_t is_open, is_resized;
 static bool has_keys; /* stdin is a terminal */
 
-/* Runs in a signal handler, too. A failed write is ignored: nothing can be done. */
+/* Write all, in a signal handler, too. A failed write is ignored: nothing can be done. */
 static void write_all(const char *bytes, size_t size)
 {
     while (size) {

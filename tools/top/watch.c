@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "watch.h"
-#include "analyzer/trace/rank-text.h"
+#include "analyzer/support/search.h"
+#include "analyzer/trace/definitions.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -57,7 +58,7 @@ static bool is_to_come(int rc, const struct mt_trace_error *fault)
 static int open_trace(struct mt_top *watch)
 {
     struct mt_trace_error fault;
-    const struct mt_question question = {.watcher = &watch->watcher};
+    const struct mt_question question = {.watcher = &watch->watcher, .folds_spans = true};
     int rc = mt_follow_open(&watch->follow, watch->path, &question, &fault);
     if (rc && !is_to_come(rc, &fault))
         fail(watch, &fault);
@@ -96,8 +97,8 @@ static unsigned choose_slot(struct mt_top *watch, const struct mt_replay *replay
             continue;
         watch->picture.devices++;
         watch->picture.is_there = true;
-        uint64_t bytes = replay->now[slot].event ? replay->now[slot].allocated
-                                                 : replay->cuda_now[slot].allocated;
+        uint64_t bytes =
+            mt_replay_level(replay, mt_replay_is_of_cuda(replay, slot))->now[slot].allocated;
         bool is_chosen = watch->device >= 0 ? watch->device == n : bytes >= most;
         if (is_chosen || watch->picture.devices == 1) {
             best = slot;
@@ -108,7 +109,8 @@ static unsigned choose_slot(struct mt_top *watch, const struct mt_replay *replay
     return best;
 }
 
-/* The rules need facts about all frames: find them again when new stacks are defined. */
+/* Load the definitions. The rules need facts about all frames: find them again when new stacks are
+ * defined. */
 static int load_definitions(struct mt_top *watch, const struct mt_replay *replay)
 {
     uint32_t n = mt_definitions_stack_limit(replay->definitions);
@@ -148,7 +150,7 @@ static void load_run(struct mt_top *watch, struct mt_replay *replay)
 {
     struct mt_top_picture *picture = &watch->picture;
     struct mt_spans *spans = &replay->spans[picture->slot];
-    const struct mt_sample *sample = &replay->sample[picture->slot];
+    const struct mt_sample *sample = &replay->samples.last[picture->slot];
     mt_spans_number(spans, 1);
     picture->iterations = spans->iterations;
     picture->growth = mt_spans_growth(spans);
@@ -167,7 +169,8 @@ static void load_run(struct mt_top *watch, struct mt_replay *replay)
     picture->others = sample->others;
 }
 
-/* A mark's sites have the frame as their stack: several stacks may reach one line. */
+/* Sum a mark's bytes. Its sites have the frame as their stack: several stacks may reach one line.
+ */
 static uint64_t marked_bytes(const struct mt_top *watch, const struct mt_site *site, uint32_t frame)
 {
     for (size_t i = 0; i < watch->mark.n; i++) {
@@ -187,21 +190,11 @@ static uint32_t frame_of(const struct mt_top *watch, const struct mt_site *site)
 static int compare_rows(const void *left, const void *right, void *order)
 {
     const struct mt_top_row *a = left, *b = right;
-    switch (*(const enum mt_top_order *)order) {
-    case MT_TOP_BY_BLOCKS:
-        if (a->site.blocks != b->site.blocks)
-            return a->site.blocks < b->site.blocks ? 1 : -1;
-        break;
-    case MT_TOP_BY_CHANGE:
-        if (a->change != b->change)
-            return a->change < b->change ? 1 : -1;
-        break;
-    default:
-        break;
-    }
-    if (a->site.bytes != b->site.bytes)
-        return a->site.bytes < b->site.bytes ? 1 : -1;
-    return a->site.stack < b->site.stack ? -1 : a->site.stack > b->site.stack;
+    enum mt_top_order by = *(const enum mt_top_order *)order;
+    int first = by == MT_TOP_BY_BLOCKS   ? MT_FALLING(site.blocks)
+                : by == MT_TOP_BY_CHANGE ? MT_FALLING(change)
+                                         : 0;
+    return first ?: MT_FALLING(site.bytes) ?: MT_RISING(site.stack);
 }
 
 #define ROWS_KEPT 1000u /* more than anybody reads */

@@ -54,4 +54,17 @@ enum mt_author_sign mt_author_look(const struct mt_author *author,
 void mt_author_put(unsigned char out[MT_AUTHOR_SIZE], const struct mt_author *author);
 void mt_author_get(const unsigned char in[MT_AUTHOR_SIZE], struct mt_author *author);
 
+/*
+ * How the process that writes a trace ends, for a process that is not its parent. From Linux 6.15
+ * on, the kernel tells this to holders of a descriptor of the process.
+ */
+
+/* Return a descriptor of the trace's author, which is close-on-exec, and its number in *pid; -ESRCH
+ * if it does not run in the caller's namespace, or another negative errno. */
+int mt_author_follow(const char *trace_path, uint32_t *pid);
+
+/* Return 0 and the status as in waitpid, once the parent has waited for the process; -EAGAIN: not
+ * yet, or the kernel does not tell. */
+int mt_author_end(int process, int *status);
+
 #endif

@@ -12,8 +12,8 @@ void mt_phases_end_step(struct mt_phases *phases, struct mt_thread_phase *thread
     thread->step = 0;
 }
 
-/* A step ends with the thread's first event outside the optimizer. Events without a stack, such as
- * autograd's threads', show nothing. */
+/* Follow a step, which ends with the thread's first event outside the optimizer. Events without a
+ * stack, such as autograd's threads', show nothing. */
 static void follow_step(struct mt_phases *phases, struct mt_thread_phase *thread)
 {
     bool is_inside = (thread->marks & MT_MARK_OPTIMIZER) != 0;

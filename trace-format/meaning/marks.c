@@ -26,7 +26,6 @@ static const struct {
     {"torch/optim/", "_fused_*", MT_MARK_OPTIMIZER},
     {"torch/nn/modules/module.py", "_call_impl", MT_MARK_MODULE_CALL},
     {"torch/nn/modules/module.py", "inner", MT_MARK_MODULE_CALL}, /* with hooks */
-    {"gpytorch/module.py", "__call__", MT_MARK_MODULE_CALL},
     {"torch/utils/checkpoint.py", "recompute_fn", MT_MARK_MODULE_CALL},
     {"torch/utils/checkpoint.py", "backward", MT_MARK_MODULE_CALL},
     {"tensor_parallel/random.py", "backward", MT_MARK_MODULE_CALL}, /* Megatron */
@@ -40,6 +39,7 @@ static const struct {
     {"torch/autograd/__init__.py", "backward", MT_MARK_BACKWARD},
     {"torch/autograd/__init__.py", "grad", MT_MARK_BACKWARD},
     {"torch/autograd/function.py", "apply", MT_MARK_CUSTOM_BACKWARD},
+    {"torch/autograd/function.py", "apply_boxed", MT_MARK_CUSTOM_BACKWARD},
     {"torch/autograd/__init__.py", "_make_grads", MT_MARK_FIRST_GRADIENT},
     {"/copy.py", "_reconstruct", MT_MARK_COPY_OBJECT},
     {"/copy.py", "_deepcopy_dict", MT_MARK_COPY_DICT},
@@ -58,6 +58,7 @@ static const struct {
      MT_MARK_ZERO_GRADIENTS},
     {"torch/nn/parallel/distributed.py", "*", MT_MARK_COMMUNICATION | MT_MARK_BUCKETS},
     {"torch/distributed/", "*", MT_MARK_COMMUNICATION},
+    {"pytorch_optimizer/", "init_group", MT_MARK_OPTIMIZER_INIT},
     {"accelerate/utils/operations.py", "*", MT_MARK_FRAMEWORK}, /* around a model's forward */
     {"megatron/core/utils.py", "get_tensor", MT_MARK_SCRATCH},
     {"vllm/", "_allocate_kv_cache*", MT_MARK_CACHE},
@@ -88,7 +89,7 @@ static int file_matches(const char *file, const char *pattern)
     return pattern[n - 1] == '/' ? strstr(file, pattern) != NULL : ends_with(file, pattern);
 }
 
-/* Most differ in their first letter: compare it without a call. */
+/* Compare: most differ in their first letter, which is compared without a call. */
 static int function_matches(const char *function, const char *pattern)
 {
     if (*function != *pattern && *pattern != '*')
@@ -196,4 +197,10 @@ uint32_t mt_frame_marks(const char *function, const char *file)
     if (marks & MT_MARK_PARAMETER_NEW && !strcmp(function, "Buffer.__new__"))
         marks = (marks & ~(uint32_t)MT_MARK_PARAMETER_NEW) | MT_MARK_BUFFER_NEW;
     return marks;
+}
+
+uint32_t mt_call_marks(const char *function)
+{
+    const char *name = last_part(function);
+    return !strcmp(name, "__call__") || !strcmp(name, "forward") ? MT_MARK_MODULE_CALL : 0;
 }

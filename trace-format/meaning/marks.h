@@ -56,10 +56,14 @@ enum mt_mark {
     (MT_MARK_OPTIMIZER | MT_MARK_MODULE_CALL | MT_MARK_MODULE_APPLY | MT_MARK_MODULE_INIT |        \
      MT_MARK_BACKWARD)
 
-/* Marks of a native frame, by its library's path. */
+/* Return the marks of a native frame, by its library's path. */
 uint32_t mt_module_marks(const char *path);
 
-/* Marks of a Python frame. function may be a qualified name ("Adam.step"). */
+/* Return the marks of a Python frame. function may be a qualified name ("Adam.step"). */
 uint32_t mt_frame_marks(const char *function, const char *file);
+
+/* Return the marks that a Python frame has besides, where its first argument is a module: a class
+ * may have a __call__ of its own, and a program may call forward itself. */
+uint32_t mt_call_marks(const char *function);
 
 #endif

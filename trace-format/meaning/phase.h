@@ -58,15 +58,19 @@ struct mt_when {
     uint8_t turn;       /* counts how often that began, and begins again at 0 */
 };
 
-/* Note what a server is doing. It may be anything in between, which begins nothing. */
+/* Note what a server is doing. It may be anything in between, which begins nothing. A step of which
+ * the sort is known only now is the same one. */
 static inline void mt_when_serve(struct mt_when *now, enum mt_serving serving)
 {
+    bool is_same =
+        (now->serving == MT_SERVING_STEP && mt_serving_is_step(serving)) ||
+        (serving == MT_SERVING_STEP && mt_serving_is_step((enum mt_serving)now->serving));
     if (now->serving == serving)
         return;
     now->serving = (uint8_t)serving;
     now->epoch++;
     now->run += serving != MT_SERVING_NONE;
-    now->turn += serving != MT_SERVING_NONE;
+    now->turn += serving != MT_SERVING_NONE && !is_same;
 }
 
 /* Note whether a framework's evaluation loop runs. The phases after it continue the ones before

@@ -2,6 +2,7 @@
 #include "serving.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct mt_serving_name mt_serving_names[MT_SERVING_COUNT] = {
@@ -41,4 +42,15 @@ enum mt_serving mt_serving_of(const char *function, const char *file)
             strstr(file, table[i].file))
             return table[i].serving;
     return MT_SERVING_NONE;
+}
+
+enum mt_serving mt_serving_of_range(const char *name)
+{
+    static const char prefills[] = "execute_context_", decodes[] = "_generation_";
+    const char *at = strstr(name, decodes);
+    if (strncmp(name, prefills, sizeof prefills - 1) || !at)
+        return MT_SERVING_NONE;
+    if (strtoul(name + sizeof prefills - 1, NULL, 10))
+        return MT_SERVING_PREFILL;
+    return strtoul(at + sizeof decodes - 1, NULL, 10) ? MT_SERVING_DECODE : MT_SERVING_NONE;
 }

@@ -39,6 +39,11 @@ extern const struct mt_serving_name {
 /* Return what a frame of Python says; function may be a qualified name. */
 enum mt_serving mt_serving_of(const char *function, const char *file);
 
+/* Return what a range of NVTX says of the step that is in it: vLLM's, while a profiler runs, are
+ * named "execute_context_2(135)_generation_3(3)", by requests and their tokens. A step that has
+ * both is a prefill. */
+enum mt_serving mt_serving_of_range(const char *name);
+
 /* Return whether a model runs for requests: each time is a step of the server's. */
 static inline bool mt_serving_is_step(enum mt_serving serving)
 {

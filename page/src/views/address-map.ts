@@ -7,6 +7,7 @@ import { Client, latest } from "../client";
 import { make, plain } from "../dom";
 import { count, part, plural, size } from "../format";
 import { colour, fill } from "../palette";
+import { PALE } from "../stack";
 import { Store } from "../state";
 import { Line, hovers, tip } from "../tip";
 import { go, ink } from "../chart";
@@ -211,7 +212,7 @@ export class AddressMap {
       const isChosen = blocks[i * MAP_BLOCK + 2] === life;
       if (right < until && !isChosen) continue;
       const one = blocks[i * MAP_BLOCK + 3]!;
-      context.globalAlpha = category >= 0 && one !== category ? 0.2 : 1;
+      context.globalAlpha = (category >= 0 && one !== category) || !blocks[i * MAP_BLOCK + 4] ? PALE : 1;
       context.fillStyle = fill(this.trace.categories[one]!.name);
       context.fillRect(left, y + 1, Math.max(right - left - (right - left > 3 ? 0.7 : 0), 0.7), ROW - 2);
       context.globalAlpha = 1;

@@ -6,6 +6,7 @@ import { STRIP } from "../analyzer";
 import { Chart, LEFT, ink } from "../chart";
 import { Client, latest } from "../client";
 import { SHADES, fill, shade } from "../palette";
+import { PALE } from "../stack";
 import { Store, whole } from "../state";
 
 const THINNEST = 0.8; // CSS pixels of a strip if more than FEW moments are shown
@@ -19,6 +20,7 @@ export class Blocks {
   private strips: Strips | null = null;
   private range: Range | null = null; // of the strips
   private category = -1; // of the strips
+  private search = ""; // of the strips
   private timer = 0;
   private readonly fetch: () => void;
 
@@ -26,7 +28,7 @@ export class Blocks {
   constructor(private readonly chart: Chart, client: Client, private readonly store: Store,
               private readonly trace: Trace, device: () => Device, private readonly most: () => number, redraw: () => void) {
     this.fetch = latest(async () => {
-      const { slot, is_time, from, to, category } = store.state;
+      const { slot, is_time, from, to, category, search } = store.state;
       const columns = Math.min(this.chart.columns(), 1400);
       const all = whole(device(), is_time), range = { slot, is_time, from, to, columns };
       const is_few = (device().moments * (to - from)) / (all.to - all.from) <= FEW;
@@ -35,19 +37,20 @@ export class Blocks {
         : await client.strips(range, (this.most() / this.chart.height) * THINNEST, category);
       this.range = range;
       this.category = category;
+      this.search = search;
       redraw();
     });
   }
 
   /** During a move, move the drawn strips; after it, request the new range's strips. */
   update() {
-    const { slot, is_time, category } = this.store.state;
+    const { slot, is_time, category, search } = this.store.state;
     const is_same = this.range?.slot === slot && this.range.is_time === is_time && this.category === category;
     clearTimeout(this.timer);
-    if (is_same) {
+    if (is_same && this.search === search) {
       this.timer = window.setTimeout(() => this.fetch(), REST_MS);
     } else {
-      this.strips = null;
+      if (!is_same) this.strips = null;
       this.fetch();
     }
   }
@@ -95,10 +98,12 @@ export class Blocks {
           if (numbers[i + 5] !== c || numbers[i + 3]! % SHADES !== k) continue;
           const top = y(numbers[i + 2]! + numbers[i + 4]!), height = (numbers[i + 4]! / most) * chart.height;
           const edge = height > 3 ? 0.5 : 0;
+          context.globalAlpha = numbers[i + 6] ? 1 : PALE;
           const left = this.x(numbers[i]!);
           context.fillRect(left, top + edge, this.x(numbers[i + 1]!) - left, Math.max(height - edge, 0.5));
         }
       }
+    context.globalAlpha = 1;
   }
 
   private drawChosen({ numbers }: Strips, y: (bytes: number) => number) {
@@ -117,11 +122,11 @@ export class Blocks {
   private drawRest(strips: Strips, y: (bytes: number) => number) {
     const { context } = this.chart, n = this.trace.categories.length;
     const below = strips.below.slice();
-    context.globalAlpha = 0.6;
-    for (let c = 0; c < n; c++) {
-      context.fillStyle = fill(this.trace.categories[c]!.name);
+    for (let c = 0; c < 2 * n; c++) { // those not found come second
+      context.globalAlpha = c < n ? 0.6 : 0.6 * PALE;
+      context.fillStyle = fill(this.trace.categories[c % n]!.name);
       for (let i = 0; i < this.range!.columns; i++) {
-        const bytes = strips.rest[i * n + c]!;
+        const bytes = strips.rest[i * 2 * n + c]!;
         if (!bytes) continue;
         const top = y(below[i]! + bytes);
         context.fillRect(this.x(i), top, this.x(i + 1) - this.x(i) + 0.5, y(below[i]!) - top);

@@ -22,15 +22,18 @@ function lineOf(life: Life): Frame | undefined {
   return stack.find((one) => one.is_own) ?? stack[0];
 }
 
+/** So many frames of libraries, one after another, stand open; the newest of all always does: it names the operator. */
+const LIBRARY_SHOWN = 1;
+
 export class Details {
   private readonly fetch: () => void;
-  private suggested = -1; // shown until a block is chosen
   private same: number[] = []; // the last shown line's blocks
 
   constructor(private readonly place: HTMLElement, client: Client, private readonly store: Store,
               private readonly trace: Trace, private readonly editorChanged: () => void) {
     this.fetch = latest(async () => {
-      const { slot, life, at, since } = store.state, number = life >= 0 ? life : this.suggested;
+      const { slot, life, at, since, category } = store.state;
+      const number = life >= 0 ? life : (await client.table(slot, at, since, category))[0]?.life ?? -1;
       if (number < 0) {
         this.draw(null, number, [], "");
         return;
@@ -43,12 +46,6 @@ export class Details {
     });
   }
 
-  /** Show a block although none is chosen. */
-  show(number: number) {
-    this.suggested = number;
-    this.fetch();
-  }
-
   update() {
     this.fetch();
     // on a narrow screen they stand below the lists
@@ -58,7 +55,7 @@ export class Details {
 
   private draw(life: Life | null, number: number, same: number[], from: string) {
     if (!life) {
-      this.place.replaceChildren(make("p", { class: "none" }, "Choose a block or a line to see all that is known of it."));
+      this.place.replaceChildren(make("p", { class: "none" }, "Nothing is allocated here."));
       return;
     }
     const category = this.trace.categories[life.category]!, line = lineOf(life);
@@ -86,9 +83,16 @@ export class Details {
 
   private frames(title: string, list: Frame[]): HTMLElement[] {
     if (!list.length) return [];
-    return [make("h3", {}, title), make("ol", { class: "frames" }, ...list.map((frame) =>
-      make("li", { title: plain(frame.file), class: frame.is_own ? "own" : "" }, make("b", {}, plain(frame.function)), " ", place(frame),
-        ...code(source(this.trace.name, frame)))))];
+    const items = list.map((frame, i) => make("li", { value: i + 1, title: plain(frame.file), class: frame.is_own ? "own" : "" },
+      make("b", {}, plain(frame.function)), " ", place(frame), ...code(source(this.trace.name, frame))));
+    const rows: HTMLElement[] = [], isFolded = (i: number) => i > 0 && i < list.length && !list[i]!.is_own;
+    for (let at = 0, end = 0; at < list.length; at = end) {
+      do end++; while (isFolded(at) && isFolded(end));
+      const run = items.slice(at, end);
+      if (run.length <= LIBRARY_SHOWN || !list.some((frame) => frame.is_own)) rows.push(...run);
+      else rows.push(make("li", { class: "folded" }, make("details", {}, make("summary", {}, `${run.length} frames of libraries`), make("ol", {}, ...run))));
+    }
+    return [make("h3", {}, title), make("ol", { class: "frames", tabindex: 0 }, ...rows)];
   }
 
   /** The other blocks of its line and category at the chosen moment. */

@@ -4,7 +4,7 @@ import type { Bands, Device, Trace } from "../analyzer";
 import { Axis, align, edges } from "../aligned";
 import { LEFT, RIGHT, ink } from "../chart";
 import { Client, latest } from "../client";
-import { plain } from "../dom";
+import { isolated, plain } from "../dom";
 import { change, marks, part, size, ticks } from "../format";
 import { gestures } from "../gestures";
 import { colour } from "../palette";
@@ -139,7 +139,7 @@ export class DifferenceChart {
       context.fillStyle = ink("ink");
       context.textAlign = "left";
       context.font = "600 12px system-ui, sans-serif";
-      context.fillText(`${i ? "new" : "old"}: ${plain(side.name)}`, LEFT, top - 10, this.width);
+      context.fillText(`${i ? "new" : "old"}: ${isolated(plain(side.name))}`, LEFT, top - 10, this.width);
       context.font = "11px system-ui, sans-serif";
       const end = this.pixel(this.axis.knots[i]!.at(-1)!.x);
       if (end < LEFT + this.width - 1) {

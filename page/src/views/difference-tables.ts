@@ -47,8 +47,8 @@ export function totals(device: DiffDevice, categories: Category[]): HTMLElement 
   const widest = most(kinds.map(([, one]) => one));
   const shown = plain_rows.filter(([label, one]) => one && (label === "peak allocated" || one.old || one.new));
   return make("table", { class: "totals" }, make("caption", { class: "hidden" }, "Old and new run in numbers"),
-    make("thead", {}, make("tr", {}, ...["", "old", "new", "change", "", ""].map((text, i) =>
-      make(text || !i ? "th" : "td", text ? { scope: "col", class: "number" } : {}, text)))),
+    make("thead", {}, make("tr", {}, ...["", "old", "new", "change", "", ""].map((text) =>
+      make(text ? "th" : "td", text ? { scope: "col", class: "number" } : {}, text)))),
     ...body("whole run", shown.map(([label, one]) => row([label], one, most(shown.map(([, of]) => of))))),
     ...body(is_phase ? `categories at the highest moment of the ${labelOf(device.compared_in!)}` : "categories at the peaks",
       kinds.map(([category, one]) => row([swatch(category.name), category.label + doubt(device.certainty[category.name]!)], one, widest))),

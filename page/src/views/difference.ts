@@ -2,7 +2,7 @@
 // Two runs compared: the verdict, the numbers, both over time, and the call sites that made the difference.
 import type { Device, Trace } from "../analyzer";
 import type { DiffDevice, DiffShare, DiffSite, Difference } from "../diff-report";
-import { byId, make, plain, save } from "../dom";
+import { byId, make, plain, save, write } from "../dom";
 import { plural } from "../format";
 import { pictureButtons } from "../picture";
 import { Run, Side } from "../runs";
@@ -75,9 +75,9 @@ export class DifferenceView {
     if (wanted === this.shown) return;
     this.leave();
     const over = this.over = new AbortController();
-    byId("message").textContent = "Comparing the runs ...";
+    write(byId("message"), "Comparing the runs ...");
     byId("message").hidden = false;
-    byId("title").textContent = "Difference";
+    write(byId("title"), "Difference");
     byId("headline").replaceChildren();
     this.place.replaceChildren();
     let difference: Difference;
@@ -141,7 +141,7 @@ export class DifferenceView {
 
   private async draw({ report, text }: Difference) {
     const device = report.devices[report.main ?? 0];
-    byId("title").textContent = plain(this.title());
+    write(byId("title"), plain(this.title()));
     document.title = `${plain(this.title())} – memtap`;
     byId("headline").replaceChildren(make("p", {}, plain(report.verdict)));
     const faults = [...report.old, ...report.new].filter((run) => run.fault && !report.doubts.some((one) => one.includes(run.fault!)))

@@ -5,7 +5,7 @@ import type { Device, Trace } from "../analyzer";
 import { bounded } from "../chart";
 import { Client, latest } from "../client";
 import { byId, make, plain } from "../dom";
-import { change, count, part, plural, size, time } from "../format";
+import { change, count, doubt, part, plural, size, time } from "../format";
 import { colour, groupName } from "../palette";
 import { Store } from "../state";
 
@@ -19,9 +19,9 @@ export class Legend {
   constructor(private readonly place: HTMLElement, moment: HTMLElement, private readonly client: Client, private readonly store: Store,
               private readonly trace: Trace, private readonly device: () => Device) {
     this.fetch = latest(async () => {
-      const { slot, at } = store.state;
-      const [bands, where] = await Promise.all([
-        client.bands({ slot, is_time: false, from: at, to: at + 1, columns: 1 }), client.moment(slot, false, at)]);
+      const { slot, at, search } = store.state, range = { slot, is_time: false, from: at, to: at + 1, columns: 1 };
+      const [bands, where, certainties, found] = await Promise.all([client.bands(range), client.moment(slot, false, at),
+        client.certainties(slot, at), search ? client.found(range) : null]);
       const bytes = [...bands.numbers.slice(0, trace.categories.length)];
       const sum = bytes.reduce((a, b) => a + b, 0), reserved = bands.numbers[trace.categories.length + 1]!;
       const spans = trace.spans[slot] ?? [];
@@ -29,7 +29,11 @@ export class Legend {
       moment.textContent = `${size(sum)} allocated` + (reserved ? `, ${size(reserved)} reserved` : "") +
         ` at ${time(where.time_ns)}, event ${count(where.event)}` +
         (span ? `, ${span.phase}${span.iteration ? ` of iteration ${span.iteration}` : ""}` : "");
-      this.list(bytes, sum);
+      this.list(bytes, sum, certainties, found);
+      if (found && (store.state.tab === "map" || store.state.tab === "report")) { // the other views count their own rows
+        const bytes_found = found.reduce((a, b) => a + b, 0);
+        byId("found").textContent = `${size(bytes_found)} found at the chosen moment${sum ? `, ${part(bytes_found, sum)}` : ""}`;
+      }
       await this.range();
     });
   }
@@ -46,16 +50,16 @@ export class Legend {
     this.fetch();
   }
 
-  private list(bytes: number[], sum: number) {
+  private list(bytes: number[], sum: number, certainties: string[], found: Float64Array | null) {
     const { store, trace } = this, { stack, category: chosen } = store.state;
     const isCategory = stack === "category" || stack === "block", others = isCategory ? -1 : trace.categories.length - 1;
     const order = bytes.map((_, i) => i).filter((i) => bytes[i] || this.drawn.has(i) || (isCategory && i === chosen))
       .sort((a, b) => Number(a === others) - Number(b === others) || bytes[b]! - bytes[a]!);
     this.place.replaceChildren(...order.map((i) => {
       const label = this.label(i), name = isCategory ? trace.categories[i]!.name : groupName(i);
-      const text = [make("span", { class: "swatch", style: `--colour:${colour(name)}` }), make("span", { class: "label" }, label), " ",
+      const text = [make("span", { class: "swatch", style: `--colour:${colour(name)}` }), make("span", { class: "label" }, label), isCategory && bytes[i] ? doubt(certainties[i]!) : "", " ",
         make("b", {}, size(bytes[i]!)), ` ${part(bytes[i]!, sum)}`];
-      const look = bytes[i] ? "" : " absent", hint = bytes[i] ? "" : "none of it is allocated at the chosen moment";
+      const look = !bytes[i] ? " absent" : found && !found[i] ? " dim" : "", hint = bytes[i] ? "" : "none of it is allocated at the chosen moment";
       return isCategory ? make("button", {
         class: `category${look}`, "aria-pressed": String(chosen === i), title: hint || `show ${chosen === i ? "all categories" : `${label} only`}`,
         click: () => store.set({ category: store.state.category === i ? -1 : i }),
@@ -76,7 +80,7 @@ export class Legend {
     place.replaceChildren(`From event ${count(from.event)} to ${count(to.event)}, ${time(to.time_ns - from.time_ns)}: `,
       make("b", {}, `${size(what.allocated)} allocated`), ` (${plural(what.allocations, "block")}), `,
       make("b", {}, `${size(what.freed)} freed`), ` (${count(what.frees)}), together `, make("b", {}, change(what.allocated - what.freed)),
-      `. ${size(what.left)} of what was allocated is left${most ? `: ${most}${rows.length > LINES ? `; Table has ${count(rows.length - LINES)} more` : ""}` : ""}. `,
+      make("span", {}, `. ${size(what.left)} of what was allocated is left${most ? `: ${most}${rows.length > LINES ? `; Table has ${count(rows.length - LINES)} more` : ""}` : ""}. `),
       make("button", { class: "link", title: "show these moments only (z)", click: () =>
         this.store.set(bounded(this.device(), is_time, ...ends)) }, "Zoom in"), " ",
       make("button", { class: "link", title: "list all that is live again (Esc)", click: () => this.store.set({ since: 0 }) }, "Undo"));

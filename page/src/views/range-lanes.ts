@@ -3,7 +3,7 @@
 import type { Ranges } from "../analyzer";
 import { RANGE } from "../analyzer";
 import { Chart, LEFT, ink } from "../chart";
-import { plain } from "../dom";
+import { isolated, plain } from "../dom";
 import { time } from "../format";
 import { Store } from "../state";
 
@@ -53,7 +53,7 @@ export class RangeLanes {
       context.rect(Math.max(from, LEFT), y, wide - 3, LANE);
       context.clip();
       context.fillStyle = ink("ink");
-      context.fillText(plain(names[numbers[i + 5]!] ?? ""), Math.max(from, LEFT) + 3, y + LANE / 2);
+      context.fillText(isolated(plain(names[numbers[i + 5]!] ?? "")), Math.max(from, LEFT) + 3, y + LANE / 2);
       context.restore();
     }
     context.restore();

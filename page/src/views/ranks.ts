@@ -3,8 +3,8 @@
 import type { Bands } from "../analyzer";
 import { ink } from "../chart";
 import type { Client } from "../client";
-import { byId, make, plain, save } from "../dom";
-import { change, count, marks, plural, size, time } from "../format";
+import { byId, make, plain, save, write } from "../dom";
+import { change, count, doubt, marks, plural, size, time } from "../format";
 import { Imbalance, imbalance, whyNotOneJob } from "../imbalance";
 import { colour } from "../palette";
 import { pictureButtons } from "../picture";
@@ -71,7 +71,7 @@ export class RanksView {
     this.runs = runs;
     this.rows = runs.flatMap((run) => known.get(run) ?? []);
     const over = this.over = new AbortController();
-    byId("title").textContent = `${plural(runs.length, "process", "processes")}`;
+    write(byId("title"), plural(runs.length, "process", "processes"));
     byId("headline").replaceChildren();
     byId("message").hidden = true;
     window.memtap = { ...window.memtap, ranks: () => ({ imbalance: this.found,
@@ -163,8 +163,8 @@ export class RanksView {
     const lines: string[] = [];
     const command = read[0]?.process["command"];
     const why = whyNotOneJob(read);
-    byId("title").textContent = plain(`${plural(this.runs.length, "process", "processes")}${why ? "" : " of one job"}` +
-      (command ? `: ${command}` : ""));
+    write(byId("title"), plain(`${plural(this.runs.length, "process", "processes")}${why ? "" : " of one job"}` +
+      (command ? `: ${command}` : "")));
     document.title = `${plural(this.runs.length, "rank")} – memtap`;
     if (why) lines.push(`These traces are not of one job: ${why}.`);
     else if (this.found) lines.push(this.found.text);
@@ -213,7 +213,7 @@ export class RanksView {
     return make("span", { class: "parts", "aria-hidden": "true" }, ...one.categories.map((bytes, c) => [bytes, c] as const)
       .filter(([bytes]) => bytes).map(([bytes, c]) => make("span", {
         style: `width:${(100 * bytes) / most}%;background:${colour(one.names[c]!.name)}`,
-        title: `${one.names[c]!.label} ${size(bytes)}` })));
+        title: `${label(one, c)} ${size(bytes)}` })));
   }
 
   /** Where a rank's columns stand on the axis, and they. */
@@ -273,7 +273,11 @@ export class RanksView {
 
 function mostly(one: Summary): string {
   const most = one.categories.indexOf(Math.max(...one.categories));
-  return one.categories[most] ? `${size(one.categories[most]!)} ${one.names[most]!.label}` : "";
+  return one.categories[most] ? `${size(one.categories[most]!)} ${label(one, most)}` : "";
+}
+
+function label(one: Summary, category: number): string {
+  return one.names[category]!.label + doubt(one.certainties[category]!);
 }
 
 /** Group the ranks that are not whole: one line for each way to end. */

@@ -5,9 +5,9 @@ import type { Bands, Device, Span, Tick, Trace } from "../analyzer";
 import { Chart, LEFT, gestures, ink } from "../chart";
 import { Client, latest } from "../client";
 import { plain } from "../dom";
-import { count, marks, size, time } from "../format";
+import { count, doubt, marks, size, time } from "../format";
 import { colour, groupName } from "../palette";
-import { Look, drawStack, highest } from "../stack";
+import { Look, drawStack, highest, sumAt } from "../stack";
 import { Store } from "../state";
 import { Line, hovers, tip } from "../tip";
 import { Blocks } from "./blocks";
@@ -20,11 +20,16 @@ export const PHASES: { [label: string]: string } = {
 const FAR = 4;
 const BOTTOM = 44; // CSS pixels: phases, iterations, the axis
 const BESIDE = 60; // that a label takes beside its line
+const TALL = 13; // of a label
+
+/** A place that labels leave free. */
+interface Taken { left: number; right: number; top: number; bottom: number; }
 
 export class Timeline {
   private readonly chart: Chart;
   private readonly blocks: Blocks;
   private bands: Bands | null = null;
+  private found: Float64Array | null = null; // of the bands; null: no search
   private ticks: Tick[] = [];
   private readonly fetch: () => void;
   private readonly lanes: RangeLanes;
@@ -46,9 +51,10 @@ export class Timeline {
     this.blocks = new Blocks(this.chart, client, store, trace, device, () => this.most, () => this.draw());
     this.first = new Promise((resolve) => (this.isDrawn = resolve));
     this.fetch = latest(async () => {
-      const { slot, is_time, from, to } = this.store.state;
-      const [bands, ranges, ticks] = await Promise.all([
-        client.bands({ slot, is_time, from, to, columns: this.chart.columns() }),
+      const { slot, is_time, from, to, search } = this.store.state;
+      const range = { slot, is_time, from, to, columns: this.chart.columns() };
+      const [bands, found, ranges, ticks] = await Promise.all([
+        client.bands(range), search ? client.found(range) : null,
         this.slot === slot ? null : client.ranges(slot),
         is_time ? [] : client.ticks(slot, from, to, Math.max(2, this.chart.width / 80)),
       ]);
@@ -58,6 +64,7 @@ export class Timeline {
         this.chart.bottom = BOTTOM + this.lanes.height;
       }
       this.bands = bands;
+      this.found = found;
       this.ticks = ticks;
       this.draw();
       this.isDrawn();
@@ -105,7 +112,7 @@ export class Timeline {
       const life = await this.client.life(block.life);
       if (over !== this.over) return;
       const category = this.trace.categories[life.category]!;
-      tip(event, [{ colour: colour(category.name), text: `${size(life.bytes)} ${category.label}` }, plain(life.line), plain(life.module),
+      tip(event, [{ colour: colour(category.name), text: `${size(life.bytes)} ${category.label}${doubt(life.certainty)}` }, plain(life.line), plain(life.module),
         life.ended_ns === null ? `allocated at ${time(life.born_ns)}, not freed` : `lives ${time(life.ended_ns - life.born_ns)}, from ${time(life.born_ns)}`]
         .filter((one) => one !== ""));
     }
@@ -113,12 +120,13 @@ export class Timeline {
 
   private columnLines(column: number, bands: Bands): Line[] {
     const at = column * bands.fields, n = this.trace.categories.length;
-    const bytes = [...bands.numbers.slice(at, at + n)], sum = bytes.reduce((a, b) => a + b, 0);
+    const bytes = [...bands.numbers.slice(at, at + n)], sum = sumAt(bands, at, n);
     const lines = bytes.map((one, i) => [one, i] as const).filter(([one]) => one).sort((a, b) => b[0] - a[0]).slice(0, 6)
       .map(([one, i]) => ({ colour: colour(this.looks()[i]!.name), text: `${size(one)} ${this.label(i)}` }));
     const least = bands.numbers[at + n + 2]!, reserved = bands.numbers[at + n + 1]!;
     return [`${size(sum)} allocated` + (least < sum ? ` (down to ${size(least)} in this column)` : ""),
-      ...(reserved ? [`${size(reserved)} reserved`] : []), ...lines];
+      ...(reserved ? [`${size(reserved)} reserved`] : []),
+      ...(this.found ? [`${size(sumAt({ fields: n, numbers: this.found }, column * n, n))} found by the search`] : []), ...lines];
   }
 
   private async choose(event: PointerEvent) {
@@ -170,7 +178,7 @@ export class Timeline {
     this.most = (is_far ? most : Math.max(most, reserved, has_card ? card : 0)) * 1.06 || 1;
     const y = chart.begin(this.most);
     if (!this.isBlocks() || !this.blocks.draw(y))
-      drawStack(context, bands, this.looks(), { left: LEFT, top: 0, width: chart.width, height: chart.height }, step, this.most);
+      drawStack(context, bands, this.looks(), { left: LEFT, top: 0, width: chart.width, height: chart.height }, step, this.most, this.found);
     if (reserved) this.line(columns, step, (i) => y(bands.numbers[i * bands.fields + n + 1]!));
     if (has_card) {
       context.fillStyle = ink("bad");
@@ -178,14 +186,13 @@ export class Timeline {
     }
     this.bandsBelow();
     this.lanes.draw(this.chart.height + BOTTOM);
-    const labels = (cursors: number[]) => {
-      const all: [number, number] = [LEFT, LEFT + chart.width];
-      if (is_far) this.beside(`reserved is above the chart: up to ${size(reserved)}`, 8, all, cursors);
-      else if (reserved) this.beside(`reserved ${size(reserved)}`, y(reserved) + (has_card && y(reserved) - y(card) < 26 ? 9 : -7),
-        this.highest(columns, step, (i) => bands.numbers[i * bands.fields + n + 1]!), cursors);
-      if (has_card) this.beside(`the card has ${size(card)}`, y(card) > 14 ? y(card) - 7 : y(card) + 9, all, cursors);
+    const labels = (taken: Taken[]) => {
+      const all: [number, number] = [LEFT, LEFT + chart.width], top = reserved ? y(reserved) : 0;
+      if (has_card) this.beside(`the card has ${size(card)}`, y(card), all, taken);
+      if (is_far) this.beside(`reserved is above the chart: up to ${size(reserved)}`, 1, all, taken);
+      else if (reserved) this.beside(`reserved ${size(reserved)}`, top, this.highest(columns, step, (i) => bands.numbers[i * bands.fields + n + 1]!), taken);
     };
-    void this.cursors().then((places) => places && labels(places));
+    void this.cursors().then((taken) => taken && labels(taken));
   }
 
   /** Return where a line is highest: the pixels of the longest such part. */
@@ -200,26 +207,31 @@ export class Timeline {
     return [LEFT + best[0] * step, LEFT + best[1] * step];
   }
 
-  /** Write a label beside the part of a line between two pixels, where no cursor is, on the paper's colour. */
-  private beside(text: string, y: number, [from, to]: [number, number], cursors: number[]) {
+  /** Write a label above or below a line between two pixels, on the paper's colour, where nothing is taken; take its place. */
+  private beside(text: string, line: number, [from, to]: [number, number], taken: Taken[]) {
     const { context, width } = this.chart, wide = context.measureText(text).width + 6;
     const inside = (x: number) => Math.max(Math.min(x, LEFT + width - wide - 4), LEFT + 4);
-    const places = [from + 4, to - wide - 4, (from + to - wide) / 2, from - wide - BESIDE - 4, Math.min(...cursors) - wide - BESIDE - 4].map(inside);
-    const is_free = (x: number) => cursors.every((one) => one + BESIDE < x || one - BESIDE > x + wide);
-    const left = places.find(is_free) ?? places[0]!;
+    const rows = [line - TALL - 1, line + 2, line + TALL + 4, line + 2 * TALL + 6].filter((top) => top >= 0);
+    const near = [from + 4, to - wide - 4, (from + to - wide) / 2], any = Array.from({ length: width / 8 }, (_, i) => LEFT + 8 * i);
+    const places = [near, any].flatMap((list) => rows.flatMap((top) => list.map((x) =>
+      ({ left: inside(x), right: inside(x) + wide, top, bottom: top + TALL }))));
+    const apart = (one: Taken, other: Taken) =>
+      other.right < one.left || other.left > one.right || other.bottom <= one.top || other.top >= one.bottom;
+    const place = places.find((one) => taken.every((other) => apart(one, other))) ??
+      places.find((one) => taken.every((other) => other.bottom > TALL * 5 || apart(one, other))) ?? places[0]!; // across a line, never a label
+    taken.push(place);
     context.fillStyle = ink("paper");
     context.globalAlpha = 0.8;
-    context.fillRect(left, y - 7, wide, 13);
+    context.fillRect(place.left, place.top, wide, TALL);
     context.globalAlpha = 1;
     context.fillStyle = ink("ink");
     context.textAlign = "left";
-    context.fillText(text, left + 3, y, width);
+    context.fillText(text, place.left + 3, place.top + 7, width);
   }
 
   private looks(): Look[] {
-    const { stack, category, search } = this.store.state, wanted = search.toLowerCase();
-    return this.trace.categories.map(({ name }, c) => stack !== "category" && stack !== "block"
-      ? { name: groupName(c), alpha: wanted && !this.label(c).toLowerCase().includes(wanted) ? 0.2 : 1 }
+    const { stack, category } = this.store.state;
+    return this.trace.categories.map(({ name }, c) => stack !== "category" && stack !== "block" ? { name: groupName(c) }
       : { name, alpha: category >= 0 && category !== c ? 0.25 : 1 });
   }
 
@@ -297,17 +309,17 @@ export class Timeline {
   }
 
   /** Draw the peak, out of memory, the chosen moment and the lists' first moment, each label on a row of its own.
-   *  Return their places; null: another picture is wanted by now. */
-  private async cursors(): Promise<number[] | null> {
+   *  Return the places of both; null: another picture is wanted by now. */
+  private async cursors(): Promise<Taken[] | null> {
     const { state } = this.store, device = this.device(), { context, height, width } = this.chart;
     if (this.chosen) this.region(...this.chosen);
     const place = async (moment: number) =>
       this.chart.pixel(state, state.is_time ? await this.client.momentNs(state.slot, moment) : moment + 0.5);
-    const places: number[] = [];
+    const taken: Taken[] = [];
     const draw = async (moment: number, colour: string, label: string, dash: number[], row: number) => {
       const pixel = await place(moment), top = 1 + 14 * row;
       if (state !== this.store.state || pixel < LEFT || pixel > LEFT + width) return;
-      places.push(pixel);
+      taken.push({ left: pixel - 1, right: pixel + 1, top: 0, bottom: height });
       context.strokeStyle = context.fillStyle = colour;
       context.setLineDash(dash);
       context.beginPath();
@@ -317,8 +329,10 @@ export class Timeline {
       context.setLineDash([]);
       const is_right = pixel > LEFT + width - BESIDE, wide = context.measureText(label).width;
       if (!label) return;
+      const left = is_right ? pixel - wide - 7 : pixel + 2;
+      taken.push({ left, right: left + wide + 5, top, bottom: top + TALL });
       context.fillStyle = ink("paper");
-      context.fillRect(is_right ? pixel - wide - 7 : pixel + 2, top, wide + 5, 13);
+      context.fillRect(left, top, wide + 5, TALL);
       context.fillStyle = colour;
       context.textAlign = is_right ? "right" : "left";
       context.fillText(label, pixel + (is_right ? -4 : 4), top + 7);
@@ -336,7 +350,7 @@ export class Timeline {
     const isOom = ooms.some((oom) => oom.moment - 1 === state.at);
     work.push(draw(state.at, ink("accent"), state.at === device.peak ? "peak" : isOom ? "" : state.since ? "to" : "here", [], 0));
     await Promise.all(work);
-    return state === this.store.state ? places : null;
+    return state === this.store.state ? taken : null;
   }
 
   private region(from: number, to: number) {

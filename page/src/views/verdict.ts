@@ -32,7 +32,8 @@ const WAYS: Way[] = [
 export function outOfMemory(trace: Trace): { lines: string[]; text: string } | null {
   const found = [...document.querySelectorAll<HTMLElement>("#texts pre[data-oom]")].find((one) => one.dataset["oom"] === trace.name);
   if (!found) return null;
-  const text = found.textContent ?? "", head = text.split("\n\n")[0]!;
+  const text = found.textContent ?? "", parts = text.split("\n\n"); // a loss of events is said first
+  const head = parts.slice(0, parts.findIndex((one) => one.startsWith("Out of memory")) + 1).join("\n");
   return { lines: head.replace(/\n {2,}/g, " ").split("\n").filter((line) => line), text: `${text}\n` };
 }
 
@@ -46,6 +47,21 @@ function part(text: string, begins: string): string {
   return at < 0 ? "" : text.slice(at).split(/\n\n(?=\S)/)[0]!.trimEnd();
 }
 
+/** Parts of the report on a program that serves: the ends of their first lines. */
+const OF_SERVERS = ["memory budget of the server", "work of the server"];
+
+/** Return the report's parts on a server, under their names. */
+function serving(text: string): [label: string, text: string][] {
+  return text.split("\n\n").flatMap((one) => OF_SERVERS.filter((name) => one.split("\n")[0]!.endsWith(name))
+    .map((name): [string, string] => [name.replace(/^./, (first) => first.toUpperCase()), one]));
+}
+
+/** Parts that open. */
+function evidence(parts: [label: string, text: string][], is_open: boolean): HTMLElement[] {
+  return !parts.length ? [] : [make("div", { class: "bar evidence" }, ...parts.map(([label, text]) =>
+    make("details", { open: is_open }, make("summary", {}, label), make("pre", { tabindex: 0 }, text))))];
+}
+
 /** A line; what it says to paste is chosen as a whole by one click. */
 function words(line: string): (Node | string)[] {
   const [, before, setting, after] = /^(Do: )(export \S+)(.*)$/.exec(line) ?? [];
@@ -54,7 +70,7 @@ function words(line: string): (Node | string)[] {
 
 export function showVerdict(place: HTMLElement, trace: Trace, store: Store | null) {
   const story = trace.headline.some((line) => line.startsWith("Ended: out of memory")) ? outOfMemory(trace) : null;
-  const rest = story ? trace.headline.filter((line) => !/^Memory ran out/.test(line)) : trace.headline;
+  const rest = story ? trace.headline.filter((line) => !/^Memory ran out/.test(line) && !story.lines.includes(line)) : trace.headline;
   const sentence = (line: string) => {
     const way = store && WAYS.find((one) => one.begins.test(line));
     return make("p", {}, ...words(line), ...(way ? [" ", make("button", { class: "link", click: () => {
@@ -63,9 +79,7 @@ export function showVerdict(place: HTMLElement, trace: Trace, store: Store | nul
       store.set({ ...whole(trace.devices.find((one) => one.slot === change.slot)!, store.state.is_time), ...change });
     } }, way.label)] : []));
   };
-  const parts = story ? PARTS.map(([begins, label]) => [label, part(story.text, begins)] as const).filter(([, text]) => text) : [];
-  place.replaceChildren(...(story ? [make("div", { class: "cause" }, ...story.lines.map(sentence),
-    make("div", { class: "bar" }, ...parts.map(([label, text]) =>
-      make("details", {}, make("summary", {}, label), make("pre", { tabindex: 0 }, text)))))] : []),
-    ...rest.map(sentence));
+  const parts = story ? PARTS.map(([begins, label]): [string, string] => [label, part(story.text, begins)]).filter(([, text]) => text) : [];
+  place.replaceChildren(...(story ? [make("div", { class: "cause" }, ...story.lines.map(sentence), ...evidence(parts, false))] : []),
+    ...rest.map(sentence), ...evidence(serving(trace.text), true));
 }

@@ -5,7 +5,7 @@ import type { Node, Trace } from "../analyzer";
 import { WHO, Who } from "../analyzer";
 import { Client, latest } from "../client";
 import { make, plain } from "../dom";
-import { part, plural, size } from "../format";
+import { doubt, part, plural, size } from "../format";
 import { colour } from "../palette";
 import { sandwich } from "../sandwich";
 import { Store } from "../state";
@@ -132,15 +132,17 @@ export class WhoView {
 
   /** path: null: a click leads nowhere */
   private box(node: Node, path: Node[] | null, left: number, pixels: number, depth: number, whole: number) {
-    const name = plain(node.name) || "(no name)", place = plain(node.place);
+    const category = this.trace.categories[node.category]!, is_named = node.name === category.label && /^(category)?$/.test(node.place);
+    const name = (plain(node.name) || "(no name)") + (is_named ? doubt(node.certainty) : ""), place = plain(node.place);
     const is_found = this.matches(node), is_dim = this.store.state.search !== "" && !is_found;
     const title = `${name}${place ? `\n${place}` : ""}\n${size(node.bytes)}, ` +
-      `${part(node.bytes, this.tree!.bytes)} of all, ${plural(node.blocks, "block")}`;
+      `${part(node.bytes, this.tree!.bytes)} of all, ${plural(node.blocks, "block")}` +
+      (is_named ? "" : `\nmost of it ${category.label}${doubt(node.certainty)}`);
     return make("button", {
       class: `box${is_found ? " found" : is_dim ? " dim" : ""}`, role: "treeitem", title,
       "aria-level": Math.abs(depth) + 1, "data-depth": depth,
       style: `left:${left}px;width:${Math.max(pixels - 1, 1)}px;` +
-        `--colour:${colour(this.trace.categories[node.category]!.name)}`,
+        `--colour:${colour(category.name)}`,
       click: () => path && this.go(path),
     }, pixels > 40 ? `${name}${place && pixels > 110 ? ` ${place}` : ""} ${pixels > 220 ? `${size(node.bytes)} ${part(node.bytes, whole)}` : ""}` : "");
   }

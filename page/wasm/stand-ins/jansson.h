@@ -26,7 +26,8 @@ MT_PAGE_IMPORT("push") int json_array_append_new(json_t *array, json_t *value);
 MT_PAGE_IMPORT("at") int json_array_set_new(json_t *array, size_t index, json_t *value);
 MT_PAGE_IMPORT("forget") void json_decref(json_t *value);
 
-/* Bytes, ns and counts are below 2^53: JavaScript's numbers are exact up to there. */
+/* Make a number. Bytes, ns and counts are below 2^53: JavaScript's numbers are exact up to there.
+ */
 static inline json_t *json_integer(json_int_t value)
 {
     return mt_page_number((double)value);
@@ -37,7 +38,7 @@ static inline json_t *json_real(double value)
     return mt_page_number(value);
 }
 
-/* Knows { [ s (a text; s? may be NULL) o (a value) i I b f. Return NULL if a value was NULL. */
+/* Pack by { [ s (a text; s? may be NULL) o (a value) i I b f. Return NULL if a value was NULL. */
 json_t *json_pack(const char *format, ...);
 
 /* A page gets reports as objects: they are not written as text. */

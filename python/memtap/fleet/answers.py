@@ -17,7 +17,11 @@ MOST_RANKS = 12  # outliers shown
 MOST_THINGS = 3  # of each
 MOST_ROWS = 10
 MOST_RUNS = 4  # beside each other
+MARKS = {"likely": "~", "guess": "?"}  # before a category, as in memtap report
+LEGEND = "~ likely, by place or use; ? a guess, by lifetime or size"
 JSON_VERSION = 1
+
+DOUBTFUL = ("outliers", "late", "growing", "imbalance", "changes")  # the questions whose rows name a category
 
 Row = dict[str, Any]
 
@@ -52,10 +56,16 @@ class Answers:
         }
         return json.dumps(whole, indent=2, ensure_ascii=True) + "\n"
 
+    def _marks(self) -> set[str]:
+        """How sure the shown categories are."""
+        return {row["certainty"] for question in DOUBTFUL for row in self.of_run(question) if row["certainty"]}
+
     def as_text(self) -> str:
         lines: list[str] = []
         for part in (_head, _stages, _outliers, _late, _growing, _nearest, _imbalance, _over_time, _nights, _others):
             lines += part(self)
+        if not self._marks().isdisjoint(MARKS):
+            lines += ["", f" {LEGEND}"]
         return "\n".join(lines) + "\n"
 
 
@@ -83,9 +93,14 @@ def change(size: int) -> str:
     return ("-" if size < 0 else "+") + size_text(abs(size))
 
 
+def number(rank_: Optional[int]) -> str:
+    """A rank's number; "" of a process that has none."""
+    return "" if rank_ is None or rank_ < 0 else str(rank_)
+
+
 def rank(row: Row) -> str:
     """Which process a row is about."""
-    if row["rank"] is None or row["rank"] < 0:
+    if not number(row["rank"]):
         return safe(row["trace"])
     host = f" ({safe(row['host'])})" if row.get("host") else ""
     return f"rank {row['rank']}{host}"
@@ -93,6 +108,11 @@ def rank(row: Row) -> str:
 
 def category(name: str) -> str:
     return safe(name.replace("_", " "))
+
+
+def marked(row: Row) -> str:
+    """The category of a row, with the mark of its certainty before it."""
+    return f"{MARKS.get(row.get('certainty') or '', '')}{category(row['category'])}"
 
 
 def place(row: Row) -> str:
@@ -107,12 +127,11 @@ def _head(answers: Answers) -> list[str]:
     now = nights.get(answers.run)
     if now is None:
         return [f"{safe(answers.job)}: no trace can be compared"]
-    text = (
-        f"{safe(answers.job)}, run {safe(answers.run)}: the highest peak of {count(now['ranks'])} ranks is "
-        f"{size_text(now['most'])}"
-    )
-    text += f", of rank {now['most_rank']}" if (now["most_rank"] or 0) >= 0 else ""
-    return wrapped(f"{text}; the median is {size_text(now['median'])}.", 0, 0)
+    of = f"highest peak of {count(now['ranks'])} ranks" if now["ranks"] > 1 else "peak"
+    text = f"{safe(answers.job)}, run {safe(answers.run)}: the {of} is {size_text(now['most'])}"
+    text += f", of rank {now['most_rank']}" if number(now["most_rank"]) else ""
+    text += f"; the median is {size_text(now['median'])}" if now["ranks"] > 1 else ""
+    return wrapped(f"{text}.", 0, 0)
 
 
 def _table(rows: Sequence[Sequence[str]], last: int = 0) -> Iterator[str]:
@@ -135,7 +154,7 @@ def _stages(answers: Answers) -> list[str]:
                 count(row["ranks"]),
                 size_text(row["median"]),
                 size_text(row["most"]),
-                str(row["most_rank"]),
+                number(row["most_rank"]),
                 left,
                 safe(row["role"]),
             ]
@@ -176,7 +195,7 @@ def _outlier(rows: list[Row]) -> Iterator[str]:
     for row in things[:MOST_THINGS]:
         at = place(row) if row["kind"] == "line" else safe(row["module"])
         yield from wrapped(
-            f"{change(row['above'])} {category(row['category'])} at {at}: {size_text(row['bytes'])}, "
+            f"{change(row['above'])} {marked(row)} at {at}: {size_text(row['bytes'])}, "
             f"the others {size_text(row['median'])}",
             4,
             4,
@@ -193,7 +212,7 @@ def _late(answers: Answers) -> list[str]:
         later, each = row["event"] - row["median"], row["iteration_events"]
         about = f", {later / each:.1f} iterations" if each else ""
         lines += wrapped(
-            f"{rank(row)}: {category(row['category'])} ({size_text(row['bytes'])}) at {place(row)}: {count(later)} events "
+            f"{rank(row)}: {marked(row)} ({size_text(row['bytes'])}) at {place(row)}: {count(later)} events "
             f"later{about}, than the median of {count(row['ranks'])}",
             2,
             4,
@@ -205,7 +224,7 @@ def _growing(answers: Answers) -> list[str]:
     rows = answers.of_run("growing")
     lines = ["", "Growing from iteration to iteration"]
     for row in rows[:MOST_ROWS]:
-        by = f": {category(row['category'])} at {place(row)}" if row["category"] else ""
+        by = f": {marked(row)} at {place(row)}" if row["category"] else ""
         also = f" (and {count(row['ranks'] - 1)} other ranks)" if row["category"] and row["ranks"] > 1 else ""
         lines += wrapped(f"{rank(row)}, {change(row['growth'])} an iteration{by}{also}", 2, 4)
     return [*lines, *([] if rows else ["  no rank"]), *_left_out(len(rows) - MOST_ROWS, "ranks")]
@@ -232,7 +251,7 @@ def _imbalance(answers: Answers) -> list[str]:
             change(row["above"]),
             size_text(row["most"]),
             size_text(row["median"]),
-            f"{category(row['category'])}, rank {row['most_rank']}, {safe(row['role'])}",
+            f"{marked(row)}, rank {row['most_rank']}, {safe(row['role'])}",
         ]
         for row in rows[:6]
     ]
@@ -272,7 +291,7 @@ def _nights(answers: Answers) -> list[str]:
             size_text(row["median"]),
             "" if row["change"] is None else change(row["change"]),
             size_text(row["most"]),
-            str(row["most_rank"]),
+            number(row["most_rank"]),
             safe(row["run"]),
         ]
         for row in rows[-2 * MOST_ROWS :]
@@ -294,7 +313,7 @@ def _since(answers: Answers, question: str, title: str, text: Callable[[Row], st
 
 
 def _changed(row: Row) -> str:
-    return f"{change(row['change'])} {category(row['category'])} at {place(row)}: now {size_text(row['bytes'])}, {safe(row['role'])}"
+    return f"{change(row['change'])} {marked(row)} at {place(row)}: now {size_text(row['bytes'])}, {safe(row['role'])}"
 
 
 def _grew(row: Row) -> str:

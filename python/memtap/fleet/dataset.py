@@ -40,14 +40,8 @@ def left_out(path: str) -> list[tuple[str, str]]:
 
 def write_some(found: Sequence[folder.Found], out: str, wanted: Sequence[str]) -> tuple[int, list[tuple[str, str]]]:
     """Writes the tables of some traces: how many, and those that were not read with the reason."""
-    pa = import_module("pyarrow")
-    skipped = []
-    for one in found:
-        try:
-            tables = extract.read(one.path, one.name, one.run, wanted)
-        except (Problem, OSError, pa.ArrowException) as problem:
-            skipped.append((one.name, extract.problem_of(problem, one.path)))
-            continue
+    skipped: list[tuple[str, str]] = []
+    for one, tables in folder.read_each(found, wanted, skipped):
         try:
             for name, table in tables.items():
                 _write(table, name, out, one.name)

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from .. import _library
 from .. import trace as traces
@@ -16,10 +15,9 @@ from ..command import Problem
 from ..report import size_text
 from .questions import job_name
 
-VERSION = "1"
+VERSION = "2"
 COMPARED = ("runs", "sites", "growth")  # what memtap fleet needs
 ALL = (*COMPARED, "samples", "blocks", "stacks", "events")  # what a dataset has
-OPTIONS_WITH_VALUE = {"-W", "-X", "-c"}
 MOST_SITES = 1000
 MOST_TEXT = 1000  # characters of a name in sites and growth, which memtap fleet has of all ranks at once
 
@@ -28,28 +26,12 @@ class Unread(Problem):
     """A trace that is not compared, and why."""
 
 
-def program_of(command: str) -> str:
-    """What a command line runs: "train.py", or a module's name after -m."""
-    words = command.split()
-    for i, word in enumerate(words[1:], 1):
-        if word == "-m" and i + 1 < len(words):
-            return words[i + 1]
-        if (
-            not word.startswith("-")
-            and words[i - 1] not in OPTIONS_WITH_VALUE
-            and re.match(r"python|pypy", os.path.basename(words[0]))
-        ):
-            return os.path.basename(word)
-        if word.startswith("-") or words[i - 1] in OPTIONS_WITH_VALUE:
-            continue
-        break
-    return os.path.basename(words[0]) if words else "unknown"
-
-
 def job_of(row: dict[str, Any]) -> str:
     """The program, and of how many processes it is."""
     size = row["world_size"]
-    return job_name(program_of(row["command"] or "") + (f"-x{size}" if size is not None and size > 1 else ""))
+    return job_name(
+        (_library.program(row["command"] or "") or "unknown") + (f"-x{size}" if size is not None and size > 1 else "")
+    )
 
 
 def parts(modules: Iterable[str]) -> str:
@@ -105,26 +87,29 @@ def _texts(table: Any) -> int:
     return size
 
 
-def _table(path: str, name: str, most: int) -> Any:
+def _whole(table: traces.Table, path: str, most: int) -> Any:
     """A table of a trace. Unread: its texts are more than the bytes that its trace may stand for."""
-    pa = import_module("pyarrow")
-    table = pa.table(traces.Table(name, [path]))
-    size = _texts(table)
+    whole = table.to_arrow()
+    size = _texts(whole)
     if size > most:
         raise Unread(
-            f"{path}: the texts of {name} are {size_text(size)}, and so small a trace may have {size_text(most)}; "
+            f"{path}: the texts of {table.name} are {size_text(size)}, and so small a trace may have {size_text(most)}; "
             "MEMTAP_MOST_OUTPUT=SIZE allows more"
         )
-    return table
+    return whole
 
 
-def _numbered(column: Any) -> tuple[Any, Any]:
-    """A column of texts as numbers (-1: null) among its different texts, and these, each cut where it is long."""
+def _numbered(column: Any, change: Optional[Callable[[str], str]] = None) -> tuple[Any, Any]:
+    """A column of texts as numbers (-1: null) among its different texts, and these, each changed, and cut where it is long."""
+    pa = import_module("pyarrow")
     pc = import_module("pyarrow.compute")
     column = column.unify_dictionaries().combine_chunks()
     if hasattr(column, "chunks"):
         column = column.chunk(0)
-    texts = pc.utf8_slice_codeunits(column.dictionary, 0, MOST_TEXT).dictionary_encode()
+    known = column.dictionary
+    if change:
+        known = pa.array(map(change, known.to_pylist()), pa.string())
+    texts = pc.utf8_slice_codeunits(known, 0, MOST_TEXT).dictionary_encode()
     return pc.fill_null(texts.indices.take(column.indices), -1), texts.dictionary
 
 
@@ -143,14 +128,14 @@ def _with(table: Any, first: dict[str, tuple[Any, Any]]) -> Any:
     return pa.table({**columns, **own})
 
 
-def _sites(blocks: Any) -> Any:
-    """The blocks of a moment by category, line and module."""
+def _sites(blocks: Any, file_name: Callable[[str], str]) -> Any:
+    """The blocks of a moment by category, line, module, and how sure the category is."""
     pa = import_module("pyarrow")
     pc = import_module("pyarrow.compute")
     keys = {"device": pc.fill_null(blocks["device"].cast(pa.int32()), -1)}
     texts = {}
-    for name in ("category", "function", "file", "module", "operator"):
-        keys[name], texts[name] = _numbered(blocks[name])
+    for name in ("category", "function", "file", "module", "operator", "certainty"):
+        keys[name], texts[name] = _numbered(blocks[name], file_name if name == "file" else None)
     keys["line"] = pc.fill_null(blocks["line"], 0)
     table = pa.table(
         {**keys, "bytes": blocks["size"], "iteration": pc.fill_null(blocks["iteration"], 0), "event": blocks["event"]}
@@ -204,12 +189,22 @@ def read(path: str, name: str, run: str, wanted: Iterable[str] = COMPARED) -> di
     if trace.info.get("trace.state") == "running":
         raise Unread(f"{path}: it is still written")
     most = _library.most_output(path)
-    ranks = plain(_table(path, "ranks", most))
+    needed = ["ranks", "blocks", *(table for table in ("growth", "samples", "stacks", "events") if table in wanted)]
+    tables = dict(zip(needed, traces.Table.of_one(path, needed)))
+    directory = trace.info.get("working_directory", "")
+
+    def whole(table: str, most: int = most) -> Any:
+        return _whole(tables[table], path, most)
+
+    def file_name(file: str) -> str:
+        return _library.comparable_file(file, directory)
+
+    ranks = plain(whole("ranks"))
     first = ranks.slice(0, 1).to_pylist()[0]
     if first["peak"] is None:
         raise Unread(f"{path}: it has no memory of a device")
-    blocks = _table(path, "blocks", most if "blocks" in wanted else sys.maxsize)
-    sites = _sites(blocks)
+    blocks = whole("blocks", most if "blocks" in wanted else sys.maxsize)
+    sites = _sites(blocks, file_name)
     keys = {
         "job": (job_of(first), pa.string()),
         "run": (run, pa.string()),
@@ -219,19 +214,20 @@ def read(path: str, name: str, run: str, wanted: Iterable[str] = COMPARED) -> di
     made = {
         "runs": lambda: _no_device(_runs(ranks, sites, trace.info, name)),
         "sites": lambda: sites,
-        "growth": lambda: _growth(_table(path, "growth", most)),
-        "samples": lambda: _no_device(plain(_table(path, "samples", most))),
+        "growth": lambda: _growth(whole("growth"), file_name),
+        "samples": lambda: _no_device(plain(whole("samples"))),
         "blocks": lambda: _no_device(plain(blocks)),
-        "stacks": lambda: plain(_table(path, "stacks", most)),
-        "events": lambda: _no_device(plain(_table(path, "events", most))),
+        "stacks": lambda: plain(whole("stacks")),
+        "events": lambda: _no_device(plain(whole("events"))),
     }
     return {table: _with(made[table](), keys) for table in wanted}
 
 
-def _growth(table: Any) -> Any:
+def _growth(table: Any, file_name: Callable[[str], str]) -> Any:
     pc = import_module("pyarrow.compute")
-    for name in ("function", "file", "category"):
-        table = table.set_column(table.column_names.index(name), name, _named(*_numbered(table[name])))
+    for name in ("function", "file", "category", "certainty"):
+        numbered = _numbered(table[name], file_name if name == "file" else None)
+        table = table.set_column(table.column_names.index(name), name, _named(*numbered))
     return _no_device(table.set_column(table.column_names.index("line"), "line", pc.fill_null(table["line"], 0)))
 
 
@@ -247,6 +243,7 @@ def schema(table: str) -> Any:
             ("file", text),
             ("module", text),
             ("operator", text),
+            ("certainty", text),
             ("line", pa.int32()),
             ("bytes", pa.int64()),
             ("blocks", pa.int64()),

@@ -55,17 +55,26 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def read_some(found: Iterable[Found], wanted: Sequence[str]) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
-    """The tables of some traces, each as Arrow's stream, and those that were not read with the reason."""
+def read_each(
+    found: Iterable[Found], wanted: Sequence[str], skipped: list[tuple[str, str]]
+) -> Iterator[tuple[Found, dict[str, Any]]]:
+    """Each trace with its tables; those that are not read are added to the skipped, with the reason."""
     pa = import_module("pyarrow")
-    tables: dict[str, list[Any]] = {table: [] for table in wanted}
-    skipped = []
     for one in found:
         try:
             read = extract.read(one.path, one.name, one.run, wanted)
         except (Problem, OSError, pa.ArrowException) as problem:
             skipped.append((one.name, extract.problem_of(problem, one.path)))
             continue
+        yield one, read
+
+
+def read_some(found: Iterable[Found], wanted: Sequence[str]) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
+    """The tables of some traces, each as Arrow's stream, and those that were not read with the reason."""
+    pa = import_module("pyarrow")
+    tables: dict[str, list[Any]] = {table: [] for table in wanted}
+    skipped: list[tuple[str, str]] = []
+    for _, read in read_each(found, wanted, skipped):
         for table in wanted:
             tables[table].append(read[table])
     return {

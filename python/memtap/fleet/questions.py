@@ -64,15 +64,34 @@ def statements() -> tuple[Statement, ...]:
     return tuple(_split(text))
 
 
+def _median(words: str) -> str:
+    """The statement for "of VALUE in TABLE by KEYS": no engine has a median that counts a row several times. upto: of the
+    ranks, in the order of their values, the place behind this value's."""
+    of, value, within, table, by, *keys = words.split(maxsplit=5)
+    if (of, within, by) != ("of", "in", "by"):
+        raise ValueError(words)
+    names = keys[0]
+    return f"""SELECT {names}, max(total) AS n,
+  CAST(floor((sum(CASE WHEN 2 * (upto - ranks) < total AND total <= 2 * upto THEN value ELSE 0 END)
+    + sum(CASE WHEN 2 * (upto - ranks) <= total AND total < 2 * upto THEN value ELSE 0 END)) / 2) AS BIGINT) AS median
+FROM (SELECT {names}, value, ranks, CAST(sum(ranks) OVER (PARTITION BY {names}) AS BIGINT) AS total,
+    sum(ranks) OVER (PARTITION BY {names} ORDER BY value ROWS UNBOUNDED PRECEDING) AS upto
+  FROM (SELECT {names}, {value} AS value, sum(ranks) AS ranks FROM {table} GROUP BY {names}, {value}) v) w
+GROUP BY {names}"""
+
+
 def _split(text: str) -> Iterator[Statement]:
     kind = name = ""
     lines: list[str] = []
     for line in [*text.splitlines(), "-- question: "]:
         head, _, rest = line.removeprefix("-- ").partition(": ") if line.startswith("-- ") else ("", "", "")
-        if head in ("table", "question"):
+        if head in ("table", "question", "median"):
             if name:
                 yield Statement(kind, name, "\n".join(lines).strip())
             kind, name, lines = head, rest.strip(), []
+        if head == "median":
+            name, _, rest = rest.partition(": ")
+            kind, lines = "table", [_median(rest)]
         elif not line.startswith("--"):
             lines.append(line)
 

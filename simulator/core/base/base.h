@@ -21,11 +21,12 @@ SIM_API void *sim_new_handle(void);
 /* Say once on stderr that an entry point is not modelled; *told belongs to it. */
 SIM_API void sim_note_success(const char *name, _Atomic int *told);
 SIM_API void sim_note_refusal(const char *name, _Atomic int *told);
-/* The same if CUDASIM_VERBOSE is set. */
+/* Say so if CUDASIM_VERBOSE is set. */
 SIM_API void sim_note_unsupported(const char *name, _Atomic int *told);
 /* Print a line on stderr if CUDASIM_VERBOSE is set. */
 SIM_API void sim_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Return a number from the environment (decimal), `otherwise` if it is not set or invalid. */
+/* Return a number from the environment (decimal), `otherwise` if it is not set or invalid. Name an
+ * invalid CUDASIM_ variable once on stderr. Keeps errno. */
 SIM_API uint64_t sim_environment(const char *name, uint64_t otherwise);
 /* Return after how many seconds of waiting for others a process says so (CUDASIM_PATIENCE). */
 SIM_API uint64_t sim_patience(void);

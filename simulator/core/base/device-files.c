@@ -13,8 +13,8 @@
 
 #include "base.h"
 
-/* By their names in the library: headers give one the other's. The last two are what programs call
- * that were linked before glibc 2.33. */
+/* Answer by their names in the library: headers give one the other's. The last two are what
+ * programs call that were linked before glibc 2.33. */
 SIM_API int sim_stat(const char *path, struct stat *out) __asm__("stat");
 SIM_API int sim_stat64(const char *path, struct stat *out) __asm__("stat64");
 SIM_API int sim_xstat(int version, const char *path, struct stat *out) __asm__("__xstat");

@@ -2,9 +2,14 @@
 #include "base.h"
 #include "say.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define MOST_TOLD 16
 
 static void note(const char *name, const char *what, _Atomic int *told)
 {
@@ -43,16 +48,43 @@ void sim_verbose(const char *format, ...)
     va_end(args);
 }
 
+/* Say once of each variable of ours that it is no number; names are literals. */
+static void tell_invalid(const char *name, const char *text, uint64_t otherwise)
+{
+    static const char *_Atomic told[MOST_TOLD];
+
+    if (strncmp(name, "CUDASIM_", 8))
+        return;
+    for (int i = 0; i < MOST_TOLD; i++) {
+        const char *empty = NULL;
+
+        if (atomic_compare_exchange_strong(&told[i], &empty, name)) {
+            sim_say("%s=%s is not a number; using %llu", name, text, (unsigned long long)otherwise);
+            return;
+        }
+        if (!strcmp(empty, name))
+            return;
+    }
+}
+
 uint64_t sim_environment(const char *name, uint64_t otherwise)
 {
     const char *text = getenv(name);
     char *end;
     uint64_t number;
+    int saved = errno;
+    bool is_valid;
 
-    if (!text || *text < '0' || *text > '9')
+    if (!text || !*text)
         return otherwise;
+    errno = 0;
     number = strtoull(text, &end, 10);
-    return *end ? otherwise : number;
+    is_valid = *text >= '0' && *text <= '9' && !*end && !errno;
+    errno = saved;
+    if (is_valid)
+        return number;
+    tell_invalid(name, text, otherwise);
+    return otherwise;
 }
 
 void *sim_new_handle(void)

@@ -10,15 +10,13 @@
  * `usable` they only keep the addresses. NULL: the machine has no more addresses.
  */
 void *sim_pages_map(size_t size, size_t alignment, bool usable);
-/*
- * The same, aligned to 2 MiB, at addresses that rise from call to call and are never used again: an
- * allocator that orders by address then orders by time, in each run. If these addresses are taken,
- * the machine chooses others. `reserves`: for stretches without memory, which have addresses of
- * their own.
- */
+/* Return pages, aligned to 2 MiB, at addresses that rise from call to call and are never used
+ * again: an allocator that orders by address then orders by time, in each run. If these addresses
+ * are taken, the machine chooses others. `reserves`: for stretches without memory, which have
+ * addresses of their own. */
 void *sim_pages_rising(size_t size, bool reserves);
 void sim_pages_unmap(void *address, size_t size);
-/* Replaces pages by fresh ones. 0 or -ENOMEM. */
+/* Replace pages by fresh ones. 0 or -ENOMEM. */
 int sim_pages_renew(void *address, size_t size, bool usable);
 
 /* Allow or forbid the program's access. 0 or -ENOMEM. */
@@ -33,7 +31,7 @@ int sim_pages_share(void *address, size_t size, const char *name, int *fd);
 int sim_pages_file(size_t size, const char *name);
 /* Write the pages into the file at `offset`: only the parts that are not zero. */
 int sim_pages_save(const void *address, size_t size, int fd, size_t offset);
-/* Maps the file there. 0 or -ENOMEM. */
+/* Map the file there. 0 or -ENOMEM. */
 int sim_pages_map_file(void *address, size_t size, int fd, size_t offset, bool usable);
 
 #endif

@@ -103,7 +103,8 @@ static int from_catalogue(const struct sim_gpu *gpu, int attribute, int *value)
     }
 }
 
-/* Cards of the data centre have ECC; newer ones more abilities. */
+/* Return what cards of a generation have: those of the data centre ECC; newer ones more abilities.
+ */
 static int from_generation(const struct sim_gpu *gpu, int attribute, int *value)
 {
     switch (attribute) {

@@ -36,23 +36,24 @@ struct sim_thread {
 SIM_API extern _Thread_local struct sim_thread sim_thread
     __attribute__((tls_model("initial-exec")));
 
-/* The devices that the program sees (CUDASIM_GPUS, narrowed by CUDA_VISIBLE_DEVICES). */
+/* Count the devices that the program sees (CUDASIM_GPUS, narrowed by CUDA_VISIBLE_DEVICES). */
 SIM_API int sim_device_count(void);
-/* All devices of the machine, whatever the program sees. */
+/* Count all devices of the machine, whatever the program sees. */
 SIM_API int sim_machine_count(void);
 /* Return a device by its number in the program; NULL if there is none. It lives for ever. */
 SIM_API struct sim_device *sim_device(int number);
-/* A device that the program does not see, by its number in the machine. Never NULL. */
+/* Return a device that the program does not see, by its number in the machine. Never NULL. */
 SIM_API struct sim_device *sim_machine_device(int ordinal);
-/* The number in the machine of a device of the program. */
+/* Return the number in the machine of a device of the program. */
 SIM_API int sim_device_ordinal(int number);
-/* The 16 bytes that identify a device of the machine. */
+/* Copy the 16 bytes that identify a device of the machine. */
 SIM_API void sim_device_uuid(int ordinal, unsigned char uuid[16]);
-/* "0000:1B:00.0", at most `size` bytes with the zero. Returns -EINVAL when it does not fit. */
+/* Write "0000:1B:00.0", at most `size` bytes with the zero. Return -EINVAL when it does not fit. */
 SIM_API int sim_device_pci_name(int ordinal, char *name, int size);
-/* The bus number of a device of the machine in pci names. */
+/* Return the bus number of a device of the machine in pci names. */
 SIM_API int sim_device_pci_bus(int ordinal);
-/* An attribute by its CUDA number (the runtime's and the driver's are the same); 0 if unknown. */
+/* Return an attribute by its CUDA number (the runtime's and the driver's are the same); 0 if
+ * unknown. */
 SIM_API int sim_device_attribute(const struct sim_device *device, int attribute);
 /* Return how many blocks of this shape fit one multiprocessor, at least 1. */
 SIM_API int sim_occupancy(const struct sim_device *device, int threads, size_t shared);

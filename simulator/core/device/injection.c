@@ -6,7 +6,7 @@
 #include "say.h"
 #include "trace.h"
 
-/* The library may call CUDA itself: a second caller goes on at once. */
+/* Load the library, which may call CUDA itself: a second caller goes on at once. */
 void sim_inject(void)
 {
     static _Atomic bool begun;

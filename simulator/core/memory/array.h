@@ -22,7 +22,8 @@ struct sim_mipmaps {
     struct sim_array levels[16];
 };
 
-/* The caller gives the fields above `pitch`. -EINVAL: an empty one, or an odd element. -ENOMEM. */
+/* Create an array. The caller gives the fields above `pitch`. -EINVAL: an empty one, or an odd
+ * element. -ENOMEM. */
 SIM_API int sim_array_create(const struct sim_array *shape, struct sim_array **out);
 SIM_API int sim_array_destroy(struct sim_array *array);
 SIM_API int sim_mipmaps_create(const struct sim_array *shape, unsigned levels,
@@ -46,7 +47,7 @@ struct sim_copy3d {
     enum sim_direction direction;
 };
 
-/* -EINVAL: the copy does not fit an array, or a device side is not device memory. */
+/* Copy. -EINVAL: the copy does not fit an array, or a device side is not device memory. */
 SIM_API int sim_copy_3d(const struct sim_copy3d *copy);
 /* Return a copy of plain bytes in this form. */
 static inline struct sim_copy3d sim_copy_rows(void *to, size_t to_pitch, const void *from,

@@ -37,7 +37,7 @@ size_t sim_object_limit(void)
     return limit && limit < MOST_OBJECT ? MOST_OBJECT : limit;
 }
 
-/* The bytes from `address` to the end of its page, at most `size`. */
+/* Return the bytes from `address` to the end of its page, at most `size`. */
 static size_t to_page_end(const char *address, size_t size)
 {
     size_t rest = HOST_PAGE - ((uintptr_t)address & (HOST_PAGE - 1));
@@ -138,10 +138,23 @@ static size_t span(size_t pitch, size_t width, size_t height)
     return (height - 1) * pitch + width;
 }
 
-static void give_answer(char *to, size_t size)
+/* What thrust's searches copy from the device: the pair of a bool or a number, and an index. */
+enum { FOUND_PAIR = 2 * sizeof(int64_t) };
+
+/* Bring what a kernel that did not run would have left. false: nobody knows better. */
+static bool give_answer(char *to, size_t size)
 {
+    static const int64_t found[] = {1, 0};
+
+    if (sim_answer.finds && size == FOUND_PAIR) {
+        memcpy(to, found, FOUND_PAIR);
+        return true;
+    }
+    if (!sim_answer.expected || size > sizeof(int64_t))
+        return false;
     memcpy(to, &sim_answer.number, size); /* little-endian: the low bytes */
     sim_answer.expected = false;
+    return true;
 }
 
 static int copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
@@ -171,9 +184,8 @@ static int copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, 
 
         if (to_device)
             copy_differing(target, source, width);
-        else if (SIM_UNLIKELY(sim_answer.expected) && height == 1 && width <= sizeof(int64_t))
-            give_answer(target, width);
-        else
+        else if (!SIM_UNLIKELY(sim_answer.expected || sim_answer.finds) || height > 1 ||
+                 !give_answer(target, width))
             memmove(target, source, width);
     }
     return 0;

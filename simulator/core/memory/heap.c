@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "heap.h"
+#include "range.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
 #include "../base/pages.h"
 #include "../device/device.h"
 #include "range.h"
-#include "slab.h"
 
 enum { MEMORY_MAGIC = 0x6d6d6973 };
 

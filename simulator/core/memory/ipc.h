@@ -17,9 +17,10 @@ struct sim_ipc_memory {
     char reserved[40];
 };
 
-/* -EINVAL: the address is not in memory from cudaMalloc. */
+/* Export memory. -EINVAL: the address is not in memory from cudaMalloc. */
 SIM_API int sim_ipc_export(void *address, struct sim_ipc_memory *handle);
-/* -EINVAL: no handle; -EDEADLK: a handle of this process; -ENOENT: its memory is gone. */
+/* Open memory. -EINVAL: no handle; -EDEADLK: a handle of this process; -ENOENT: its memory is gone.
+ */
 SIM_API int sim_ipc_open(const struct sim_ipc_memory *handle, void **out);
 SIM_API int sim_ipc_close(void *address);
 

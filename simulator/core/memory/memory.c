@@ -7,7 +7,6 @@
 #include "memory.h"
 #include "pool.h"
 #include "range.h"
-#include "slab.h"
 
 static size_t whole_pages(size_t size)
 {

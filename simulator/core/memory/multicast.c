@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "../device/device.h"
-#include "physical.h"
 #include "range.h"
+#include "vmm.h"
 
 enum { TEAM = 64 };
 
@@ -82,7 +82,7 @@ static size_t find(const struct sim_team *team, int device, size_t at)
     return i;
 }
 
-/* The driver would wait until all devices were added, maybe by another process. */
+/* Bind memory. The driver would wait until all devices were added, maybe by another process. */
 static int bind(struct sim_physical *object, struct binding binding, size_t offset)
 {
     struct sim_team *team = object ? object->team : NULL;

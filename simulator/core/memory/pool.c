@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../device/device.h"
-#include "heap.h"
 #include "range.h"
 
 static const uint64_t piece = (uint64_t)32 << 20;
@@ -243,7 +242,7 @@ void sim_pool_trim(struct sim_pool *pool, uint64_t keep)
 
 /* --- allocations ------------------------------------------------------------------------- */
 
-/* With the range lock held. */
+/* Allocate with the range lock held. */
 static int allocate(struct sim_pool *pool, struct sim_range *range)
 {
     struct pooled *pooled = calloc(1, sizeof(*pooled));

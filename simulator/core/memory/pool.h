@@ -28,9 +28,9 @@ enum sim_pool_attribute {
 SIM_API struct sim_pool *sim_pool_default(int device);
 SIM_API struct sim_pool *sim_pool_current(int device);
 SIM_API struct sim_pool *sim_pool_of_graphs(int device);
-/* -EINVAL: the pool is on another device. */
+/* Set the device's pool. -EINVAL: the pool is on another device. */
 SIM_API int sim_pool_set_current(int device, struct sim_pool *pool);
-/* limit: the most that it may reserve, in bytes; 0: no limit. */
+/* Create a pool. limit: the most that it may reserve, in bytes; 0: no limit. */
 SIM_API int sim_pool_create(int device, uint64_t limit, struct sim_pool **out);
 /* Destroy a pool; its allocations live on. -EINVAL: a device's own pool. */
 SIM_API int sim_pool_destroy(struct sim_pool *pool);
@@ -51,14 +51,14 @@ SIM_API void sim_pools_settle(void);
 /* Count memory in and out of use, without addresses. Needs the range lock. -ENOMEM. */
 int sim_pool_count(struct sim_pool *pool, uint64_t size);
 void sim_pool_uncount(struct sim_pool *pool, uint64_t size);
-/* sim_pool_of_graphs if it exists already. Needs the range lock. */
+/* Return sim_pool_of_graphs if it exists already. Needs the range lock. */
 struct sim_pool *sim_pool_made_for_graphs(int device);
 struct sim_heap *sim_pool_heap(struct sim_pool *pool);
 /* Take memory from sim_pool_allocate back. Needs the range lock. */
 void sim_pool_take_back(const struct sim_range *range);
 /* Return all unused memory of a device's pools. Needs the range lock. */
 void sim_pools_empty(int device);
-/* sim_take, but empty the pools before it fails. Needs the range lock. */
+/* Take memory as sim_take does, but empty the pools before it fails. Needs the range lock. */
 int sim_take_hard(struct sim_device *device, uint64_t bytes);
 
 #endif

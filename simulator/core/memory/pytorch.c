@@ -21,7 +21,8 @@ SIM_API report_function REPORT;
 
 enum { TYPE_MASK = 0xff, TYPE_CUDA = 1 };
 
-/* Python loads PyTorch's libraries out of dlsym's sight, but a handle sees them. */
+/* Find the next function. Python loads PyTorch's libraries out of dlsym's sight, but a handle sees
+ * them. */
 static report_function *find_next(void)
 {
     static _Atomic(report_function *) next;

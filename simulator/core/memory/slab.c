@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "slab.h"
+#include "range.h"
 
 #include <errno.h>
 #include <stdlib.h>

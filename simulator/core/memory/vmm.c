@@ -15,7 +15,6 @@
 
 #include "../base/pages.h"
 #include "../device/device.h"
-#include "physical.h"
 #include "pool.h"
 #include "range.h"
 #include "vmm.h"

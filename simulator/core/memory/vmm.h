@@ -9,8 +9,8 @@ struct sim_physical; /* memory without an address: cuMemCreate */
 SIM_API int sim_physical_create(int device, size_t size, struct sim_physical **out);
 SIM_API int sim_physical_retain(const void *address, struct sim_physical **out);
 SIM_API int sim_physical_release(struct sim_physical *physical);
-/* Multicast objects, which take no memory, and their bindings: memory of as many devices as were
- * added. */
+/* Create a multicast object, which takes no memory; and bind to it memory of as many devices as
+ * were added. */
 SIM_API int sim_multicast_create(unsigned devices, size_t size, struct sim_physical **out);
 SIM_API int sim_multicast_add(struct sim_physical *object, int device);
 SIM_API int sim_multicast_bind(struct sim_physical *object, size_t at,
@@ -19,9 +19,10 @@ SIM_API int sim_multicast_bind_address(struct sim_physical *object, size_t at, c
                                        size_t size);
 SIM_API int sim_multicast_unbind(struct sim_physical *object, int device, size_t at, size_t size);
 SIM_API int sim_physical_device(const struct sim_physical *physical);
-/* *fd is the caller's, for other processes to import. */
+/* Export memory. *fd is the caller's, for other processes to import. */
 SIM_API int sim_physical_export(struct sim_physical *physical, int *fd);
-/* -EINVAL: the descriptor is not of exported memory, or of a device that is not visible here. */
+/* Import memory. -EINVAL: the descriptor is not of exported memory, or of a device that is not
+ * visible here. */
 SIM_API int sim_physical_import(int fd, struct sim_physical **out);
 SIM_API int sim_address_reserve(size_t size, size_t alignment, void **out);
 SIM_API int sim_address_free(void *address, size_t size);
@@ -32,5 +33,25 @@ SIM_API int sim_set_access(void *address, size_t size, bool allowed);
 SIM_API int sim_mapping_at(const void *address, uintptr_t *start, size_t *size, int *device);
 /* Return whether usable memory is mapped to all of it. Needs the range lock. */
 bool sim_mapped(const struct sim_range *reservation, uintptr_t start, size_t size);
+
+/* The object behind a handle of cuMemCreate or cuMulticastCreate. Needs the range lock. */
+
+struct sim_team; /* multicast.c */
+
+struct sim_physical {
+    int device; /* of a multicast object: the first device that was added */
+    size_t size;
+    unsigned references;   /* handles, mappings and bindings */
+    int file;              /* behind it, once it was exported; 0: none */
+    bool imported;         /* another process counts it */
+    struct sim_team *team; /* of a multicast object, which takes no memory; NULL: this is memory */
+};
+
+/* Drop one reference; the last one frees it. */
+void sim_physical_drop(struct sim_physical *physical);
+/* Return the object that is mapped at the address, NULL: nothing. */
+struct sim_physical *sim_physical_at(uintptr_t address);
+/* Drop its bindings. */
+void sim_team_free(struct sim_team *team);
 
 #endif

@@ -15,7 +15,7 @@
 
 #include "../base/base.h"
 
-/* Python's own function, under its name until 3.12 or its later name. */
+/* Call Python's own function, under its name until 3.12 or its later name. */
 static bool python_is_finalizing(void)
 {
     int (*is_finalizing)(void) = (int (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "Py_IsFinalizing");

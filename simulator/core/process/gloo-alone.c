@@ -188,7 +188,8 @@ static void refuse(int rank, int size)
     _exit(2); /* C cannot throw what PyTorch would catch, and gloo would wait for ever. */
 }
 
-/* A program that starts its own ranks would have each of them take itself for the only one. */
+/* Check the rank: a program that starts its own ranks would have each of them take itself for the
+ * only one. */
 static void check_rank(int rank, int size)
 {
     int world = (int)sim_environment("WORLD_SIZE", 1), self = (int)sim_environment("RANK", 0);

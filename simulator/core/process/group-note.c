@@ -80,7 +80,7 @@ void sim_note_split(const int *ranks, int count, int own)
     free(wide);
 }
 
-/* The options of a group have its ranks in a vector, whose place differs between releases: it is
+/* Note a group. Its options have its ranks in a vector, whose place differs between releases: it is
  * the one that has `size` ranks, with this rank where the group has it. The whole job's is empty.
  */
 void sim_note_group(const void *options, int own, int size)

@@ -23,7 +23,7 @@ static struct {
     uint32_t last_number;
 } loaded = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A cubin's tables are at its end. */
+/* Return a cubin's size: its tables are at its end. */
 static size_t size_of_cubin(const void *image)
 {
     Elf64_Ehdr elf;
@@ -35,7 +35,7 @@ static size_t size_of_cubin(const void *image)
     return sections > segments ? sections : segments;
 }
 
-/* PTX is compiled; the result is assumed to be as long. */
+/* Return the size of PTX, which is compiled: the result is assumed to be as long. */
 static size_t size_of_text(const char *image)
 {
     static const char *const begins[] = {".version", "//"};

@@ -33,9 +33,9 @@ struct sim_module;
  * file. -ENOMEM, -ENOENT. */
 SIM_API int sim_module_load(const void *image, struct sim_module **out);
 SIM_API int sim_module_load_file(const char *path, struct sim_module **out);
-/* -EINVAL: no such CUDA module. */
+/* Unload a CUDA module. -EINVAL: there is no such. */
 SIM_API int sim_module_unload(struct sim_module *module);
-/* The device's context is gone, and all memory with it. */
+/* Reset: the device's context is gone, and all memory with it. */
 void sim_modules_reset(int device);
 
 #endif

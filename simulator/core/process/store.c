@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,6 +34,8 @@ struct list {
 struct tcp_options {
     uint16_t port;
     bool is_server;
+    size_t workers; /* an optional number */
+    bool has_workers;
 };
 
 static bool is_alone(void)
@@ -111,7 +114,7 @@ static void *watch(void *data)
     return NULL;
 }
 
-/* Also where PyTorch throws (-fexceptions). */
+/* End the call, also where PyTorch throws (-fexceptions). */
 static void end(struct wait *wait)
 {
     pthread_mutex_lock(&wait->lock);
@@ -134,6 +137,21 @@ static void make_watched(tcp_function *real, void *store, struct text *host,
     real(store, host, options);
 }
 
+/* Say once where a process meets more or fewer ranks than the job has: they are its own. */
+static void check_workers(const struct tcp_options *options)
+{
+    static _Atomic bool is_said;
+    uint64_t ranks = sim_environment("CUDASIM_RANKS", 0);
+
+    if (!ranks || !options->has_workers || options->workers < 2 || options->workers == ranks ||
+        atomic_exchange(&is_said, true))
+        return;
+    sim_say("this process meets %llu ranks, but rank %llu of %llu is simulated alone: give a "
+            "program that starts no ranks itself, or what each of them runs",
+            (unsigned long long)options->workers,
+            (unsigned long long)sim_environment("CUDASIM_RANK", 0), (unsigned long long)ranks);
+}
+
 void TCP(void *store, struct text *host, struct tcp_options *options)
 {
     static const char here[] = "127.0.0.1";
@@ -142,6 +160,7 @@ void TCP(void *store, struct text *host, struct tcp_options *options)
 
     /* A string has room for 15 characters at least. */
     if (is_alone() && port) {
+        check_workers(options);
         memcpy(host->at, here, sizeof(here));
         host->size = sizeof(here) - 1;
         options->port = (uint16_t)port;

@@ -15,17 +15,16 @@ enum sim_capture_status { SIM_NOT_CAPTURING, SIM_CAPTURING, SIM_CAPTURE_INVALID 
 /* By CUDA's numbers: which other threads must not call what a capture forbids. */
 enum sim_capture_mode { SIM_CAPTURE_GLOBAL, SIM_CAPTURE_THREAD, SIM_CAPTURE_RELAXED };
 
-/* graph: add to it, after `before`; NULL: a new graph. -EBUSY: the stream captures already. */
+/* Begin a capture. graph: add to it, after `before`; NULL: a new graph. -EBUSY: the stream captures
+ * already. */
 SIM_API int sim_capture_begin(struct sim_stream *stream, enum sim_capture_mode mode,
                               struct sim_graph *graph, struct sim_node *const *before,
                               size_t count);
-/*
- * *graph is the caller's. -EINVAL: the stream captures nothing; -EPERM: the capture began on
- * another stream; -ESRCH: in another thread; -ECHILD: a stream was not joined; -ECANCELED: the
- * capture was spoilt. After the last two the capture is over.
- */
+/* End a capture. *graph is the caller's. -EINVAL: the stream captures nothing; -EPERM: the capture
+ * began on another stream; -ESRCH: in another thread; -ECHILD: a stream was not joined; -ECANCELED:
+ * the capture was spoilt. After the last two the capture is over. */
 SIM_API int sim_capture_end(struct sim_stream *stream, struct sim_graph **graph);
-/* The capture's id and its graph, or 0 and NULL. */
+/* Return the capture's id and its graph, or 0 and NULL. */
 SIM_API enum sim_capture_status sim_capture_status(const struct sim_stream *stream, uint64_t *id,
                                                    struct sim_graph **graph);
 /* Report a call that a capturing stream cannot do. true: the stream captures, and the capture is
@@ -39,7 +38,7 @@ static inline bool sim_capture_forbids(void)
     return SIM_UNLIKELY(atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed) != 0) &&
            sim_capture_forbids_slow();
 }
-/* The stream ends. */
+/* Leave the capture: the stream ends. */
 SIM_API void sim_capture_leave(struct sim_stream *stream);
 /* Record the event: it stands for all that the stream has captured so far. */
 void sim_capture_record(struct sim_event *event, const struct sim_stream *stream);

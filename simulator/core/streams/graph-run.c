@@ -3,9 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../memory/heap.h"
 #include "../memory/pool.h"
-#include "../memory/range.h"
+#include "core/memory/range.h"
 #include "graph.h"
 #include "stream.h"
 
@@ -79,7 +78,7 @@ struct sim_graph_memory *sim_graph_memory_at(void *address)
     return memory;
 }
 
-int sim_graph_memory_begin(struct sim_graph_memory *memory)
+static int graph_memory_begin(struct sim_graph_memory *memory)
 {
     struct sim_pool *pool = sim_pool_of_graphs(memory->device);
     int error;
@@ -92,7 +91,7 @@ int sim_graph_memory_begin(struct sim_graph_memory *memory)
     return error;
 }
 
-/* Needs the range lock. */
+/* End a memory's life. Needs the range lock. */
 static int end(struct sim_graph_memory *memory, struct sim_pool *pool)
 {
     if (!memory->live)
@@ -102,7 +101,7 @@ static int end(struct sim_graph_memory *memory, struct sim_pool *pool)
     return 0;
 }
 
-int sim_graph_memory_end(struct sim_graph_memory *memory)
+static int graph_memory_end(struct sim_graph_memory *memory)
 {
     struct sim_pool *pool = sim_pool_of_graphs(memory->device);
     int error;
@@ -113,7 +112,7 @@ int sim_graph_memory_end(struct sim_graph_memory *memory)
     return error;
 }
 
-/* cudaFree of a graph's memory. Needs the range lock. */
+/* Free a graph's memory as cudaFree does. Needs the range lock. */
 static int free_memory(const struct sim_range *range)
 {
     struct sim_graph_memory *memory = range->inside;
@@ -155,16 +154,17 @@ static int work(struct sim_node *node, const struct sim_graph *graph)
         return 0;
     case SIM_NODE_ALLOCATE:
         if (node->work.memory->live && (graph->flags & SIM_GRAPH_AUTO_FREE))
-            sim_graph_memory_end(node->work.memory);
-        return sim_graph_memory_begin(node->work.memory);
+            graph_memory_end(node->work.memory);
+        return graph_memory_begin(node->work.memory);
     case SIM_NODE_FREE:
-        return sim_graph_memory_end(node->work.memory);
+        return graph_memory_end(node->work.memory);
     default:
         return 0;
     }
 }
 
-/* Nodes are mostly added after the nodes that they wait for: then one round does all. */
+/* Launch a graph. Nodes are mostly added after the nodes that they wait for: then one round does
+ * all. */
 int sim_graph_launch(struct sim_graph *graph)
 {
     size_t done = 0;

@@ -134,7 +134,8 @@ void sim_node_remove(struct sim_node *node)
     free_node(node);
 }
 
-/* Graphs may be deep, and the thread's stack is not: the walk keeps its own. */
+/* Return whether a node leads to another. Graphs may be deep, and the thread's stack is not: the
+ * walk keeps its own. */
 bool sim_node_leads_to(const struct sim_node *node, struct sim_node *later)
 {
     struct sim_node **open = malloc((later->graph->count + 1) * sizeof(*open));
@@ -230,7 +231,7 @@ struct sim_node *sim_graph_copy_of(const struct sim_graph *copy, const struct si
     return NULL;
 }
 
-/* Copies keep the order of the nodes, so places are compared. */
+/* Update a graph. Copies keep the order of the nodes, so places are compared. */
 int sim_graph_update(struct sim_graph *executable, const struct sim_graph *graph,
                      const struct sim_node **culprit)
 {

@@ -84,7 +84,8 @@ SIM_API struct sim_graph *sim_graph_clone(const struct sim_graph *graph);
 SIM_API int sim_graph_add(struct sim_graph *graph, const struct sim_work *work,
                           struct sim_node *const *before, size_t count, struct sim_node **out);
 SIM_API void sim_node_remove(struct sim_node *node);
-/* -EINVAL: not of one graph, already connected, or the nodes would wait for each other. */
+/* Connect nodes. -EINVAL: not of one graph, already connected, or the nodes would wait for each
+ * other. */
 SIM_API int sim_graph_connect(struct sim_node *from, struct sim_node *to);
 SIM_API int sim_graph_disconnect(struct sim_node *from, struct sim_node *to);
 /* Return the copy of a node in a copy of its graph, or NULL. */
@@ -117,14 +118,11 @@ struct sim_graph_memory {
     void *address;
     struct sim_block *block;
 };
-/* *out belongs to the node that gets it. */
+/* Create a graph's memory. *out belongs to the node that gets it. */
 SIM_API int sim_graph_memory_create(int device, size_t size, struct sim_graph_memory **out);
 SIM_API void sim_graph_memory_release(struct sim_graph_memory *memory);
 /* Return a graph's memory that begins at the address, held; NULL if there is none. */
 SIM_API struct sim_graph_memory *sim_graph_memory_at(void *address);
-int sim_graph_memory_begin(struct sim_graph_memory *memory);
-int sim_graph_memory_end(struct sim_graph_memory *memory);
-
 /* User objects: counted, with a destructor. */
 struct sim_object;
 SIM_API struct sim_object *sim_object_create(void *data, void (*destroy)(void *), unsigned count);

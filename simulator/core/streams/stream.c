@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../device/device.h"
 #include "../device/trace.h"
 #include "capture.h"
+#include "stream.h"
 
 enum { DISABLE_TIMING = 2 };
 
@@ -96,4 +98,27 @@ int sim_event_elapsed(const struct sim_event *from, const struct sim_event *to, 
         return -EAGAIN;
     *milliseconds = (float)((double)(int64_t)(end - start) / 1e6);
     return 0;
+}
+
+/* Events that other processes open: all recorded work is done, in every process. */
+
+enum { MAGIC = 0x656d6973 };
+enum { INTERPROCESS = 4 };
+
+_Static_assert(sizeof(struct sim_ipc_event) == 64, "as large as CUDA's");
+
+int sim_ipc_export_event(const struct sim_event *event, struct sim_ipc_event *handle)
+{
+    if ((event->flags & (INTERPROCESS | DISABLE_TIMING)) != (INTERPROCESS | DISABLE_TIMING))
+        return -EINVAL;
+    *handle =
+        (struct sim_ipc_event){.magic = MAGIC, .pid = (uint32_t)getpid(), .flags = event->flags};
+    return 0;
+}
+
+int sim_ipc_open_event(const struct sim_ipc_event *handle, struct sim_event **out)
+{
+    if (handle->magic != MAGIC)
+        return -EINVAL;
+    return sim_event_create((unsigned)handle->flags, out);
 }

@@ -12,17 +12,25 @@
 enum sim_known {
     SIM_FRESH,   /* nobody that is known wrote to it */
     SIM_KNOWN,   /* as on a card */
+    SIM_CHOSEN,  /* depends on a choice among many values that are not known: real, but any */
     SIM_UNKNOWN, /* a kernel that did not run would have written it */
 };
 
 SIM_API enum sim_known sim_known(const void *storage);
+/* Return whether its values can be computed with. */
+static inline bool sim_is_settled(enum sim_known known)
+{
+    return known == SIM_KNOWN || known == SIM_CHOSEN;
+}
+
 SIM_API void sim_know(const void *storage, enum sim_known known);
 
-/* The next copy of a few bytes from the device on this thread brings this number, where a kernel
- * that did not run would have left it. */
+/* What copies from the device on this thread bring, where kernels that did not run would have left
+ * it. */
 SIM_API extern _Thread_local struct sim_answer {
-    bool expected;
+    bool expected; /* the next one of a few bytes brings this number: */
     int64_t number;
+    bool finds; /* each one of a pair, whether and where something was found, brings yes and 0 */
 } sim_answer;
 
 #endif

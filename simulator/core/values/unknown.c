@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unknown.h"
+#include "values.h"
 
 #include "say.h"
 

@@ -12,7 +12,7 @@ static _Atomic bool new_code = true;
 
 typedef bool start_function(size_t limit);
 
-/* It lies beside this library. NULL: it is not there. */
+/* Load what lies beside this library. NULL: it is not there. */
 static start_function *load(void)
 {
     char path[PATH_MAX];
@@ -52,7 +52,11 @@ static void start(void)
     if (function && function(limit))
         return;
     failed = 1;
-    sim_say("small values are not computed: this release of PyTorch is not known");
+    sim_say("small values are not computed: %s",
+            function
+                ? "this release of PyTorch is not known"
+                : "the simulator's library for them cannot be loaded; was memtap rebuilt or moved "
+                  "while the program ran?");
 }
 
 void sim_start_values(void)

@@ -4,11 +4,28 @@
 #define SIM_VALUES_H
 
 #include "../base/base.h"
+#include "core/base/base.h"
 
 /* Load it, unless CUDASIM_VALUES is 0; after new code let it look at PyTorch's operators again.
  * Called before PyTorch uses a block of a device. Without PyTorch it does nothing yet. */
 SIM_API void sim_start_values(void);
-/* A library with kernels was loaded: it may bring operators. */
+/* Note that a library with kernels was loaded: it may bring operators. */
 SIM_API void sim_values_new_code(void);
+
+/* Values that a program asks for and that no kernel has computed. */
+
+enum sim_unknown {
+    SIM_ASKS_NOTHING,
+    SIM_ASKS_SIZE,      /* of a result: nonzero, unique, ... */
+    SIM_ASKS_CONDITION, /* yes or no, for a branch of the program */
+    SIM_ASKS_NUMBER,    /* an integer, for whatever the program does with it */
+    SIM_ASKS_REAL,      /* a real number, likewise */
+};
+
+/*
+ * Note that the program asked for one. `what` is an enum sim_unknown, `name` the operator's. A
+ * profiler that is loaded first may define it, to say where; it may not call CUDA.
+ */
+SIM_API void sim_unknown_value(int what, const char *name);
 
 #endif

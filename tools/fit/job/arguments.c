@@ -3,6 +3,7 @@
 #include "analyzer/support/text.h"
 #include "tools/launch/program.h"
 #include "tools/launch/pytorch-check.h"
+#include "tools/launch/setting-options.h"
 #include "tools/launch/simulation.h"
 #include "tools/terminal/values.h"
 
@@ -15,56 +16,7 @@
 #include <unistd.h>
 
 #define DEFAULT_TIMEOUT_S 1800
-
-enum {
-    FRACTION = 256,
-    STEPS,
-    TIMEOUT,
-    PROCESSES,
-    WORLD,
-    RANK,
-    PICTURE,
-    FOLDER,
-    ENVIRONMENT,
-    VALUES,
-    ALLOW_UNKNOWN
-};
-
-/* clang-format off */
-const struct mt_option mt_fit_options[] = {
-    {'s', "simulate", "CARDS", "the cards, with commas between; all: every one; list: print\nthem",
-     "list all " MT_CARDS},
-    {'V', "vary", "NAME=VALUES", "the values of {NAME} in the command: a range (1..512, of\n"
-     "which the largest that fits is searched; 8..512+8) or a list\n"
-     "(0,1); may be repeated"},
-    {ENVIRONMENT, "env", "NAME", "this variable is one of the environment; names in capitals\n"
-     "are, unless the command has {NAME}"},
-    {FRACTION, "fraction", "F", "leave the rest of each card free: 0.95"},
-    {STEPS, "steps", "N", "end each run after N iterations of training, or all: at the\n"
-     "program's end; by default when its iterations repeat", "all"},
-    {TIMEOUT, "timeout", "TIME", "give a run up after this time: 90s, 20m (30m)"},
-    {'j', "jobs", "N", "make at most N runs at a time; by default as many as\nthere are processors and memory for"},
-    {PROCESSES, "nproc", "N", "start the command N times, as ranks of a job with a card\neach, as torchrun does; may be {NAME} or {A}*{B}"},
-    {WORLD, "world-size", "N", "run one rank of N, the others absent; may be {A}*{B}"},
-    {RANK, "rank", "R", "be this rank of --world-size (0)"},
-    {'n', "gpus", "N", "simulate N cards for a run; may be {NAME}"},
-    {'m', "memory", "SIZE", "give the cards this memory instead of their own"},
-    {VALUES, "values", "SIZE", "compute tensors up to this size (64K); 0: none"},
-    {ALLOW_UNKNOWN, "allow-unknown", NULL, "show what fits though sizes hang on values that were\nnot computed"},
-    {'f', "format", "FORMAT", "text (the default) or json", "text json"},
-    {PICTURE, "picture", "FILE", "draw what fits into an SVG file"},
-    {FOLDER, "folder", "FOLDER", "keep every run's traces and output there"},
-    {'q', "quiet", NULL, "print no line about each run"},
-    {0},
-};
-/* clang-format on */
-
-struct typed {
-    const struct mt_command *command;
-    const char *cards, *memory, *module;
-    const char *environment[MT_MOST_VARIABLES];
-    size_t n_environment;
-};
+#define MOST_COUNT 1000000000
 
 /* --- cards ------------------------------------------------------------------------------------ */
 
@@ -111,23 +63,24 @@ static int add_named_cards(struct mt_job *job, const struct mt_command *command,
 }
 
 /* Read "h100,rtx4090" or "all", and a size for all of them (NULL: their own). */
-static int read_cards(struct mt_job *job, const struct typed *typed)
+static int read_cards(struct mt_fit_arguments *arguments, const struct mt_command *command)
 {
-    const struct mt_command *command = typed->command;
+    struct mt_job *job = &arguments->job;
+    const char *cards = arguments->simulation.gpu, *memory = arguments->simulation.memory;
     uint64_t bytes = 0;
     int code = 0;
-    if (!typed->cards && !typed->memory)
+    if (!cards && !memory)
         return mt_fail_usage(command, "no card given; --simulate h100,rtx4090 or --simulate all");
-    if (typed->memory && mt_read_size(command, "memory", typed->memory, &bytes))
+    if (memory && mt_read_size(command, "memory", memory, &bytes))
         return MT_EXIT_BAD;
-    if (typed->memory && !bytes)
+    if (memory && !bytes)
         return mt_fail_usage(command, "--memory %s: a card has memory; give more, such as 24G",
-                             typed->memory);
-    job->is_smaller = typed->memory || job->fraction < 1;
-    if (!typed->cards)
+                             memory);
+    job->is_smaller = memory || job->fraction < 1;
+    if (!cards)
         return add_card(job, command, sim_gpu_default(), bytes);
-    if (strcmp(typed->cards, "all"))
-        return add_named_cards(job, command, typed->cards, bytes);
+    if (strcmp(cards, "all"))
+        return add_named_cards(job, command, cards, bytes);
     for (size_t i = 0; !code && sim_gpu_at(i); i++)
         code = add_card(job, command, sim_gpu_at(i), bytes);
     return code;
@@ -135,9 +88,11 @@ static int read_cards(struct mt_job *job, const struct typed *typed)
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static int read_fraction(const struct typed *typed, const char *text, double *fraction)
+static int note_fraction(const struct mt_typed *typed)
 {
+    const char *text = typed->value;
     char *end;
+    double *fraction = typed->place;
     *fraction = strtod(text, &end);
     if ((isdigit((unsigned char)*text) || *text == '.') && !*end && *fraction > 0 && *fraction <= 1)
         return 0;
@@ -145,17 +100,28 @@ static int read_fraction(const struct typed *typed, const char *text, double *fr
                          "--fraction %s: not a number above 0 and up to 1, such as 0.95", text);
 }
 
-static int read_count(const struct typed *typed, const char *option, const char *text,
-                      uint32_t *number)
+static int note_steps(const struct mt_typed *typed)
 {
-    uint64_t value = 0;
-    int code = mt_read_number(typed->command, option, text, 1, 1000000000, &value);
-    *number = (uint32_t)value;
-    return code;
+    *(uint32_t *)typed->place = MT_ALL_STEPS;
+    return strcmp(typed->value, "all") ? mt_note_small_number(typed) : 0;
 }
 
-static int read_vary(struct mt_job *job, const struct typed *typed, const char *text)
+static int note_timeout(const struct mt_typed *typed)
 {
+    return mt_read_time(typed->command, "timeout", typed->value, 0.001, 1e9, typed->place);
+}
+
+static int note_values(const struct mt_typed *typed)
+{
+    uint64_t bytes;
+    int rc = mt_read_size(typed->command, "values", typed->value, &bytes);
+    return rc ? rc : mt_note_text(typed);
+}
+
+static int note_vary(const struct mt_typed *typed)
+{
+    struct mt_job *job = typed->place;
+    const char *text = typed->value;
     char wrong[128] = "";
     if (job->n_variables == MT_MOST_VARIABLES)
         return mt_fail_usage(typed->command, "more than %u variables", MT_MOST_VARIABLES);
@@ -172,62 +138,48 @@ static int read_vary(struct mt_job *job, const struct typed *typed, const char *
     return 0;
 }
 
-static int note_environment(struct typed *typed, const char *name)
+static int note_environment(const struct mt_typed *typed)
 {
-    if (typed->n_environment == MT_MOST_VARIABLES)
-        return mt_fail_usage(typed->command, "more than %u variables", MT_MOST_VARIABLES);
-    typed->environment[typed->n_environment++] = name;
-    return 0;
+    struct mt_fit_arguments *arguments = typed->arguments;
+    return mt_append_text(typed, arguments->environment, &arguments->n_environment,
+                          MT_MOST_VARIABLES, "variables");
 }
 
-static int read_one(struct mt_fit_arguments *arguments, struct typed *typed, int letter,
-                    const char *value)
-{
-    struct mt_job *job = &arguments->job;
-    const struct {
-        int letter;
-        const char **text;
-    } texts[] = {{'s', &typed->cards},
-                 {'m', &typed->memory},
-                 {'n', &job->count[MT_JOB_CARDS]},
-                 {PROCESSES, &job->count[MT_JOB_PROCESSES]},
-                 {WORLD, &job->count[MT_JOB_RANKS]},
-                 {RANK, &job->count[MT_JOB_RANK]},
-                 {PICTURE, &arguments->picture},
-                 {FOLDER, &arguments->folder}};
-    uint64_t bytes;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].letter == letter) {
-            *texts[i].text = value;
-            return 0;
-        }
-    switch (letter) {
-    case 'V':
-        return read_vary(job, typed, value);
-    case ENVIRONMENT:
-        return note_environment(typed, value);
-    case FRACTION:
-        return read_fraction(typed, value, &job->fraction);
-    case STEPS:
-        job->steps = MT_ALL_STEPS;
-        return strcmp(value, "all") ? read_count(typed, "steps", value, &job->steps) : 0;
-    case TIMEOUT:
-        return mt_read_time(typed->command, "timeout", value, 0.001, 1e9, &job->timeout_s);
-    case 'j':
-        return read_count(typed, "jobs", value, &arguments->jobs);
-    case VALUES:
-        job->values = value;
-        return mt_read_size(typed->command, "values", value, &bytes);
-    case ALLOW_UNKNOWN:
-        job->allows_unknown = true;
-        return 0;
-    case 'f':
-        return mt_read_format(typed->command, value, &arguments->format);
-    default:
-        arguments->is_quiet = true;
-        return 0;
-    }
-}
+/* clang-format off */
+#define PLACE(member) offsetof(struct mt_fit_arguments, member)
+#define TEXT(member) NULL, mt_note_text, PLACE(member)
+const struct mt_option mt_fit_options[] = {
+    {'s', "simulate", "CARDS", "the cards, with commas between; all: every one; list: print\nthem",
+     "list all " MT_CARDS, mt_note_text, PLACE(simulation.gpu)},
+    {'V', "vary", "NAME=VALUES", "the values of {NAME} in the command: a range (1..512, of\n"
+     "which the largest that fits is searched; 8..512+8) or a list\n"
+     "(0,1); may be repeated", NULL, note_vary, PLACE(job)},
+    {0, "env", "NAME", "this variable is one of the environment; names in capitals\n"
+     "are, unless the command has {NAME}", NULL, note_environment},
+    {0, "fraction", "F", "leave the rest of each card free: 0.95", NULL, note_fraction, PLACE(job.fraction)},
+    {0, "steps", "N", "end each run after N iterations of training, or all: at the\n"
+     "program's end; by default when its iterations repeat", "all", note_steps, PLACE(job.steps), 1, MOST_COUNT},
+    {0, "timeout", "TIME", "give a run up after this time: 90s, 20m (30m)", NULL, note_timeout, PLACE(job.timeout_s)},
+    {'j', "jobs", "N", "make at most N runs at a time; by default as many as\nthere are processors and memory for", NULL,
+     mt_note_small_number, PLACE(jobs), 1, MOST_COUNT},
+    {0, "nproc", "N", "start the command N times, as ranks of a job with a card\neach, as torchrun does; may be {NAME} or {A}*{B}",
+     TEXT(job.count[MT_JOB_PROCESSES])},
+    {0, "world-size", "N", "run one rank of N, the others absent; may be {A}*{B}, or\n{A}*{B}=64: other layouts are left out",
+     TEXT(job.count[MT_JOB_RANKS])},
+    {0, "rank", "R", "be this rank of --world-size (0); all-different: one of each\nkind", MT_ALL_DIFFERENT, mt_note_text,
+     PLACE(job.count[MT_JOB_RANK])},
+    {'n', "gpus", "N", "simulate N cards for a run; may be {NAME}", TEXT(job.count[MT_JOB_CARDS])},
+    MT_MEMORY_OPTION(PLACE(simulation), "give the cards this memory instead of their own"),
+    {0, "values", "SIZE", "compute tensors up to this size (64K); 0: none", NULL, note_values, PLACE(job.values)},
+    {0, "allow-unknown", NULL, "show what fits though sizes hang on values that were\nnot computed", NULL, mt_note_flag,
+     PLACE(job.allows_unknown)},
+    MT_FORMAT_OPTION(mt_fit_arguments, format, "text (the default) or json", "text json"),
+    {0, "picture", "FILE", "draw what fits into an SVG file", TEXT(picture)},
+    {0, "folder", "FOLDER", "keep every run's traces and output there", TEXT(folder)},
+    {'q', "quiet", NULL, "print no line about each run", NULL, mt_note_flag, PLACE(is_quiet)},
+    {0},
+};
+/* clang-format on */
 
 /* Return whether a word of the command, or what else is filled in, has the variable. */
 static bool has_place(const struct mt_job *job, const char *name)
@@ -250,15 +202,16 @@ static bool is_in_capitals(const char *name)
 }
 
 /* Place each variable in the command or in the environment. */
-static int place_variables(struct mt_job *job, const struct typed *typed)
+static int place_variables(struct mt_fit_arguments *arguments, const struct mt_command *command)
 {
-    for (size_t i = 0; i < typed->n_environment; i++) {
+    struct mt_job *job = &arguments->job;
+    for (size_t i = 0; i < arguments->n_environment; i++) {
         size_t j = 0;
-        while (j < job->n_variables && strcmp(job->variable[j].name, typed->environment[i]))
+        while (j < job->n_variables && strcmp(job->variable[j].name, arguments->environment[i]))
             j++;
         if (j == job->n_variables)
-            return mt_fail_usage(typed->command, "--env %s: no --vary gives it values",
-                                 typed->environment[i]);
+            return mt_fail_usage(command, "--env %s: no --vary gives it values",
+                                 arguments->environment[i]);
         job->variable[j].is_environment = 1;
     }
     for (size_t i = 0; i < job->n_variables; i++) {
@@ -267,7 +220,7 @@ static int place_variables(struct mt_job *job, const struct typed *typed)
         variable->is_environment |= !is_there && is_in_capitals(variable->name);
         if (!is_there && !variable->is_environment)
             return mt_fail_usage(
-                typed->command,
+                command,
                 "--vary %s: the command has no {%s}; write it where the value belongs, or "
                 "--env %s",
                 variable->name, variable->name, variable->name);
@@ -276,23 +229,31 @@ static int place_variables(struct mt_job *job, const struct typed *typed)
 }
 
 /* Check the numbers of ranks and cards, or the places for them. */
-static int check_counts(const struct mt_job *job, const struct typed *typed)
+static int check_counts(struct mt_job *job, const struct mt_command *command)
 {
     if (job->count[MT_JOB_RANK] && !job->count[MT_JOB_RANKS])
-        return mt_fail_usage(typed->command, "--rank %s: of how many? Give --world-size too",
+        return mt_fail_usage(command, "--rank %s: of how many? Give --world-size too",
                              job->count[MT_JOB_RANK]);
     if (job->count[MT_JOB_PROCESSES] && job->count[MT_JOB_RANKS])
-        return mt_fail_usage(typed->command, "--nproc starts all ranks, and --world-size one that "
-                                             "is alone; give one of them");
+        return mt_fail_usage(command, "--nproc starts all ranks, and --world-size one that "
+                                      "is alone; give one of them");
+    job->finds_ranks =
+        job->count[MT_JOB_RANK] && !strcmp(job->count[MT_JOB_RANK], MT_ALL_DIFFERENT);
+    if (job->finds_ranks)
+        job->count[MT_JOB_RANK] = NULL;
     for (unsigned i = 0; i < MT_JOB_COUNT_LIMIT; i++) {
         const struct mt_job_count_form *form = &mt_job_count_form[i];
         const char *text = job->count[i];
         unsigned number;
+        const char *equals = text ? strchr(text, '=') : NULL;
+        if (equals && (i != MT_JOB_RANKS || !mt_job_count_read(equals + 1, i, form->most, &number)))
+            return mt_fail_usage(command, "--%s %s: what follows = is not a number of ranks",
+                                 form->option, text);
         bool is_good = !text || mt_job_count_read(text, i, form->most, &number);
         for (size_t j = 0; !is_good && j < job->n_variables; j++)
             is_good = mt_has_place(text, job->variable[j].name);
         if (!is_good)
-            return mt_fail_usage(typed->command,
+            return mt_fail_usage(command,
                                  "--%s %s: not a number from %u to %u, nor the {NAME} of a --vary",
                                  form->option, text, form->least, form->most);
     }
@@ -310,20 +271,35 @@ static int check_program(const struct mt_job *job)
     return MT_EXIT_NOT_FOUND;
 }
 
-static int finish(struct mt_fit_arguments *arguments, const struct typed *typed,
+/* Check the numbers of each line, of which a run would fail. */
+static int check_lines(const struct mt_job *job, const struct mt_command *command)
+{
+    char why[128], values[400];
+    unsigned count[MT_JOB_COUNT_LIMIT];
+    for (size_t line = 0; line < job->n_lines; line++) {
+        struct mt_choice choice = {line, 0};
+        if (!mt_job_counts(job, choice, count, why, sizeof why))
+            continue;
+        mt_choice_text(job, choice, MT_CHOICE_ALL, values, sizeof values);
+        return mt_fail_usage(command, "%s%s%s", values, *values ? ": " : "", why);
+    }
+    return 0;
+}
+
+static int finish(struct mt_fit_arguments *arguments, const struct mt_command *command,
                   char *const *operands)
 {
     int code = 0, rc;
     struct mt_job *job = &arguments->job;
-    arguments->program = mt_program_meant(typed->module, operands, &code);
+    arguments->program = mt_program_meant(arguments->simulation.module, operands, &code);
     if (code)
         return code;
     job->words = arguments->program;
     while (job->words[job->n_words])
         job->n_words++;
-    code = place_variables(job, typed);
+    code = place_variables(arguments, command);
     if (!code)
-        code = check_counts(job, typed);
+        code = check_counts(job, command);
     if (!code)
         code = check_program(job);
     if (code)
@@ -331,40 +307,33 @@ static int finish(struct mt_fit_arguments *arguments, const struct typed *typed,
     rc = mt_job_finish(job);
     if (rc == -E2BIG)
         return mt_fail_usage(
-            typed->command,
-            "more than %u combinations of values besides the range that is searched",
+            command, "more than %u combinations of values besides the range that is searched",
             MT_MOST_LINES);
-    return rc ? mt_fail("out of memory") : 0;
+    if (rc == -ENOENT)
+        return mt_fail_usage(
+            command, "--world-size %s: no combination of the values of --vary gives this number",
+            job->count[MT_JOB_RANKS]);
+    return rc ? mt_fail("out of memory") : check_lines(job, command);
 }
 
 int mt_fit_arguments_read(struct mt_fit_arguments *arguments, const struct mt_command *command,
                           int argc, char **argv)
 {
-    struct typed typed = {.command = command};
-    const char *value;
-    int letter = 0, operand = 0, code = 0;
     *arguments = (struct mt_fit_arguments){.job = {.fraction = 1, .timeout_s = DEFAULT_TIMEOUT_S}};
-    while (!typed.module && !code &&
-           (letter = mt_options_next(command, argc, argv, &value, &operand)) > 0) {
-        if (letter == 'm' && mt_is_module(value, argv, operand))
-            typed.module = value;
-        else
-            code = read_one(arguments, &typed, letter, value);
-    }
-    if (code || letter < 0)
+    int operand = mt_options_read(command, argc, argv, arguments);
+    if (operand < 0)
         return MT_EXIT_BAD;
-    arguments->is_list = typed.cards && !strcmp(typed.cards, "list");
+    arguments->is_list = mt_simulation_is_list(&arguments->simulation);
     if (arguments->is_list)
         return 0;
-    if (operand == argc && !typed.module)
+    if (operand == argc && !arguments->simulation.module)
         return mt_fail_usage(command, "no command to run given");
-    code = read_cards(&arguments->job, &typed);
-    return code ? code : finish(arguments, &typed, argv + operand);
+    int code = read_cards(arguments, command);
+    return code ? code : finish(arguments, command, argv + operand);
 }
 
 void mt_fit_arguments_clear(struct mt_fit_arguments *arguments)
 {
-    for (size_t i = 0; i < arguments->job.n_variables; i++)
-        mt_variable_clear(&arguments->job.variable[i]);
+    mt_job_clear(&arguments->job);
     free(arguments->program);
 }

@@ -4,12 +4,16 @@
 #define MT_FIT_ARGUMENTS_H
 
 #include "job.h"
+#include "tools/launch/simulation.h"
 #include "tools/terminal/values.h"
 
 #include <stdbool.h>
 
 struct mt_fit_arguments {
     struct mt_job job;
+    struct mt_simulation simulation;            /* as typed: gpu has the cards, and memory theirs */
+    const char *environment[MT_MOST_VARIABLES]; /* --env */
+    size_t n_environment;
     char **program; /* the command's words, of which the job has the array; to be freed */
     const char *picture, *folder; /* NULL: none */
     unsigned jobs;                /* 0: as many as there is room for */
@@ -19,7 +23,7 @@ struct mt_fit_arguments {
 
 extern const struct mt_option mt_fit_options[];
 
-/* 0, or an exit code after a message. To be cleared in any case. */
+/* Read the arguments. 0, or an exit code after a message. To be cleared in any case. */
 int mt_fit_arguments_read(struct mt_fit_arguments *arguments, const struct mt_command *command,
                           int argc, char **argv);
 void mt_fit_arguments_clear(struct mt_fit_arguments *arguments);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job.h"
+#include "analyzer/support/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -20,7 +21,7 @@ const char *mt_fit_end_name(enum mt_fit_end end)
 /* Return the number of the value that variable i has. */
 static size_t index_of(const struct mt_job *job, struct mt_choice choice, size_t i)
 {
-    size_t rest = choice.line;
+    size_t rest = job->combination ? job->combination[choice.line] : choice.line;
     if ((int)i == job->searched)
         return choice.at;
     for (size_t j = job->n_variables; j-- > i + 1;)
@@ -62,25 +63,6 @@ size_t mt_job_positions(const struct mt_job *job)
     return job->searched < 0 ? 1 : job->variable[job->searched].n;
 }
 
-int mt_job_finish(struct mt_job *job)
-{
-    job->searched = -1;
-    job->n_lines = 1;
-    for (size_t i = 0; i < job->n_variables; i++) {
-        struct mt_variable *variable = &job->variable[i];
-        if (variable->is_ordered && job->searched < 0) {
-            job->searched = (int)i;
-            continue;
-        }
-        if (variable->is_ordered && !variable->has_step && mt_variable_double(variable))
-            return -ENOMEM;
-        if (variable->n > MT_MOST_LINES / job->n_lines)
-            return -E2BIG;
-        job->n_lines *= variable->n;
-    }
-    return 0;
-}
-
 const char *mt_choice_text(const struct mt_job *job, struct mt_choice choice,
                            enum mt_choice_part part, char *out, size_t size)
 {
@@ -120,8 +102,30 @@ bool mt_job_count_read(const char *text, enum mt_job_count which, unsigned most,
             return false;
         text = end + 1;
     } while (*end == '*');
-    *number = *end ? 0 : (unsigned)product;
-    return !*end && *number >= mt_job_count_form[which].least && *number <= most;
+    *number = *end && *end != '=' ? 0 : (unsigned)product;
+    return (!*end || *end == '=') && *number >= mt_job_count_form[which].least && *number <= most;
+}
+
+/* Return a text with "{NAME}" replaced by values; malloc'ed, or NULL. */
+static char *fill(const struct mt_job *job, struct mt_choice choice, const char *text)
+{
+    char room[MT_VALUE_TEXT], *filled = NULL;
+    size_t size;
+    FILE *out = open_memstream(&filled, &size);
+    while (out && *text) {
+        size_t length = 0, i = 0;
+        while (i < job->n_variables && !(length = place_length(text, job->variable[i].name)))
+            i++;
+        if (length)
+            fputs(mt_choice_value(job, choice, i, room), out);
+        else
+            putc(*text, out);
+        text += length ? length : 1;
+    }
+    if (out && !mt_close_memory(out))
+        return filled;
+    free(filled);
+    return NULL;
 }
 
 int mt_job_counts(const struct mt_job *job, struct mt_choice choice,
@@ -136,7 +140,7 @@ int mt_job_counts(const struct mt_job *job, struct mt_choice choice,
         count[i] = i == MT_JOB_PROCESSES ? 1 : i == MT_JOB_CARDS ? count[MT_JOB_PROCESSES] : 0;
         if (!job->count[i])
             continue;
-        char *filled = mt_job_fill(job, choice, job->count[i]);
+        char *filled = fill(job, choice, job->count[i]);
         if ((!filled || !mt_job_count_read(filled, i, most, &count[i])) && !rc) {
             snprintf(why, size, "--%s %s: not a number from %u to %u", form->option,
                      filled ? filled : job->count[i], form->least, most);
@@ -154,25 +158,69 @@ bool mt_has_place(const char *text, const char *name)
     return *text;
 }
 
-char *mt_job_fill(const struct mt_job *job, struct mt_choice choice, const char *text)
+/* --- which lines there are --------------------------------------------------------------------
+ */
+
+/* Choose the variable that is searched, and count the combinations of the others. */
+static int find_searched(struct mt_job *job)
 {
-    char room[MT_VALUE_TEXT], *filled = NULL;
-    size_t size;
-    FILE *out = open_memstream(&filled, &size);
-    while (out && *text) {
-        size_t length = 0, i = 0;
-        while (i < job->n_variables && !(length = place_length(text, job->variable[i].name)))
-            i++;
-        if (length)
-            fputs(mt_choice_value(job, choice, i, room), out);
-        else
-            putc(*text, out);
-        text += length ? length : 1;
+    const char *ranks = job->count[MT_JOB_RANKS];
+    job->searched = -1;
+    job->n_lines = 1;
+    for (size_t i = 0; i < job->n_variables; i++) {
+        struct mt_variable *variable = &job->variable[i];
+        variable->is_of_layout = ranks && mt_has_place(ranks, variable->name);
+        if (variable->is_ordered && !variable->is_of_layout && job->searched < 0) {
+            job->searched = (int)i;
+            continue;
+        }
+        if (variable->is_ordered && !variable->has_step && mt_variable_double(variable))
+            return -ENOMEM;
+        if (variable->n > MT_MOST_COMBINATIONS / job->n_lines)
+            return -E2BIG;
+        job->n_lines *= variable->n;
     }
-    if (out && !fclose(out))
-        return filled;
+    return 0;
+}
+
+/* Return whether a combination has the world size that is wanted; -ENOMEM. */
+static int has_size(const struct mt_job *job, size_t combination, unsigned wanted)
+{
+    char *filled = fill(job, (struct mt_choice){combination, 0}, job->count[MT_JOB_RANKS]);
+    unsigned number = 0;
+    bool is_number = filled && mt_job_count_read(filled, MT_JOB_RANKS, SIM_MAX_RANKS, &number);
     free(filled);
-    return NULL;
+    return !filled ? -ENOMEM : is_number && number == wanted;
+}
+
+static int leave_out(struct mt_job *job, unsigned wanted)
+{
+    uint32_t *kept = calloc(job->n_lines, sizeof *kept);
+    size_t n = 0;
+    int rc = kept ? 0 : -ENOMEM;
+    for (size_t i = 0; i < job->n_lines && rc >= 0; i++)
+        if ((rc = has_size(job, i, wanted)) > 0)
+            kept[n++] = (uint32_t)i;
+    job->combination = kept;
+    job->n_lines = n;
+    return rc < 0 ? rc : n ? 0 : -ENOENT;
+}
+
+int mt_job_finish(struct mt_job *job)
+{
+    const char *ranks = job->count[MT_JOB_RANKS], *equals = ranks ? strchr(ranks, '=') : NULL;
+    int rc = find_searched(job);
+    if (!rc && equals)
+        rc = leave_out(job, (unsigned)strtoul(equals + 1, NULL, 10));
+    return !rc && job->n_lines > MT_MOST_LINES ? -E2BIG : rc;
+}
+
+void mt_job_clear(struct mt_job *job)
+{
+    for (size_t i = 0; i < job->n_variables; i++)
+        mt_variable_clear(&job->variable[i]);
+    free(job->combination);
+    job->combination = NULL;
 }
 
 char **mt_job_words(const struct mt_job *job, struct mt_choice choice)
@@ -180,7 +228,7 @@ char **mt_job_words(const struct mt_job *job, struct mt_choice choice)
     char **words = calloc(job->n_words + 1, sizeof *words);
     size_t n = 0;
     for (size_t i = 0; words && i < job->n_words; i++) {
-        char *word = mt_job_fill(job, choice, job->words[i]);
+        char *word = fill(job, choice, job->words[i]);
         if (!word) {
             mt_words_free(words);
             return NULL;

@@ -7,14 +7,50 @@
 
 #include "simulator/catalogue.h"
 #include "simulator/launch.h"
-#include "variable.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A variable of --vary: the values that it is to have, as the command line gives them. */
+
+#define MT_VALUE_TEXT 24 /* bytes of a number's text */
+
+struct mt_variable {
+    char *name;
+    char **text; /* of a list; NULL: numbers, first + i * step */
+    uint64_t first, step;
+    size_t n;            /* values */
+    bool is_ordered;     /* a range: its values go up */
+    bool has_step;       /* the range says which of its values */
+    bool is_of_layout;   /* --world-size has it: no value of it is searched */
+    bool is_environment; /* the program has it in its environment, not in its command line */
+};
+
+/* Read "NAME=VALUES": a range (1..512; 8..512+8: every 8th; 1..512*2: each twice the one before)
+ * or a list (0,1; "\," is a comma in a value). 0; -EINVAL and what is wrong with it, in words that
+ * follow the text; or -ENOMEM. To be cleared in any case. */
+int mt_variable_read(struct mt_variable *variable, const char *text, char *wrong, size_t size);
+void mt_variable_clear(struct mt_variable *variable);
+
+/* Keep, of a range without steps, values that are each twice the one before, and the last. 0 or
+ * -ENOMEM. */
+int mt_variable_double(struct mt_variable *variable);
+
+/* Return the text of value i: in the variable, or in `room`. */
+const char *mt_variable_text(const struct mt_variable *variable, size_t i,
+                             char room[MT_VALUE_TEXT]);
+
+/* Return whether value i is a whole number, and which. */
+bool mt_variable_number(const struct mt_variable *variable, size_t i, uint64_t *number);
 
 #define MT_MOST_VARIABLES 16u
-#define MT_MOST_LINES 256u /* combinations of what is tried value by value */
+#define MT_MOST_LINES 256u          /* combinations of what is tried value by value */
+#define MT_MOST_COMBINATIONS 65536u /* of which --world-size leaves so many */
 #define MT_MOST_FIT_CARDS 32u
 #define MT_ALL_STEPS UINT32_MAX
+#define MT_ALL_DIFFERENT "all-different" /* --rank: one of each kind */
+#define MT_MOST_RANK_RUNS 128u           /* of a job, to see which of its ranks differ */
 
 /* How a run ended. O(enumerator, name in JSON) */
 /* clang-format off */
@@ -42,7 +78,7 @@ const char *mt_fit_end_name(enum mt_fit_end end);
 #define MT_JOB_COUNTS(O)                                                                           \
     O(PROCESSES, "nproc", 1, SIM_MAX_GPUS)                                                         \
     O(CARDS, "gpus", 1, SIM_MAX_GPUS) /* by default as many */                                     \
-    O(RANKS, "world-size", 1, SIM_MAX_RANKS) /* 0: no rank is alone */                             \
+    O(RANKS, "world-size", 1, SIM_MAX_RANKS) /* 0: no rank is alone; maybe with "=N" */            \
     O(RANK, "rank", 0, SIM_MAX_RANKS - 1)
 /* clang-format on */
 
@@ -88,11 +124,14 @@ struct mt_job {
     size_t n_variables;
     int searched; /* the variable that is searched, or -1: every value of all is tried */
     size_t n_lines;
+    uint32_t *combination; /* of each line, in the order of all; NULL: a line has its number */
     struct mt_fit_card card[MT_MOST_FIT_CARDS];
     size_t n_cards;
     bool is_smaller; /* the job may not have all of each card */
     double fraction;
     const char *count[MT_JOB_COUNT_LIMIT]; /* NULL: not given */
+    bool finds_ranks;                      /* of --world-size, one of each kind is run */
+    bool is_for_ranks;                     /* nothing else is to be found */
     const char *values;    /* tensors up to this size are computed; NULL: the default */
     bool allows_unknown;   /* borders are shown though sizes hang on unknown values */
     uint32_t steps;        /* a run ends after so many; 0: when they repeat */
@@ -129,25 +168,24 @@ uint64_t mt_job_searched_value(const struct mt_job *job, size_t position);
 /* Return the card with the most memory: what does not fit there, fits nowhere. */
 size_t mt_job_largest_card(const struct mt_job *job);
 
-/* Find what is searched and how many lines there are: the first range is, others are doubled. 0,
- * -E2BIG or -ENOMEM. */
+/* Find what is searched and how many lines there are: the first range is that the world size does
+ * not have; others are doubled. Where the world size is "{tp}*{dp}=64", combinations with another
+ * one are left out. 0, -E2BIG, -ENOENT: none is left, or -ENOMEM. */
 int mt_job_finish(struct mt_job *job);
+void mt_job_clear(struct mt_job *job);
 
 /* Write all values, or only those of the line: "batch=64, ckpt=0". Return out. */
 enum mt_choice_part { MT_CHOICE_ALL, MT_CHOICE_LINE };
 const char *mt_choice_text(const struct mt_job *job, struct mt_choice choice,
                            enum mt_choice_part part, char *out, size_t size);
 
-/* Return a text with "{NAME}" replaced by values; malloc'ed, or NULL. */
-char *mt_job_fill(const struct mt_job *job, struct mt_choice choice, const char *text);
-
 /* Return the command with these values, words that are empty then left out; to be freed by
  * mt_words_free. */
 char **mt_job_words(const struct mt_job *job, struct mt_choice choice);
 void mt_words_free(char **words);
 
-/* Read a number, or numbers with * between. Return whether it is one from the form's least to
- * `most`. */
+/* Read a number, or numbers with * between, up to an "=" or the end. Return whether it is one from
+ * the form's least to `most`. */
 bool mt_job_count_read(const char *text, enum mt_job_count which, unsigned most, unsigned *number);
 
 /* Find all numbers of a run. 0, or -EINVAL and what is wrong with the first that is. */

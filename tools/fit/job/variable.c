@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "variable.h"
 #include "analyzer/support/grow.h"
+#include "job.h"
 #include "settings/size.h"
 
 #include <ctype.h>
@@ -29,7 +29,7 @@ static int add(struct mt_variable *variable, const char *text, size_t length)
     size_t capacity = variable->n;
     if (variable->n >= MOST_LISTED)
         return -E2BIG;
-    if (mt_grow(&variable->text, &capacity, variable->n + 1, sizeof *variable->text) ||
+    if (MT_GROW(variable->text, capacity, variable->n) ||
         !(variable->text[variable->n] = strndup(text, length)))
         return -ENOMEM;
     variable->n++;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attempt.h"
 #include "analyzer/support/progress.h"
-#include "command.h"
 #include "output.h"
-#include "processes.h"
 #include "requests.h"
+#include "tools/input/descendants.h"
 #include "watch.h"
 
 #include <ctype.h>
@@ -13,21 +12,90 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PAUSE_NS 20000000
+#define KILL_PAUSE_NS 10000000
+#define KILL_S 10          /* what cannot be killed in that time waits for a disk */
 #define MEMORY_EACH_S 0.25 /* is looked at */
 #define FULL_S 20          /* a program that ran out of memory may take to say so */
 #define OTHERS_S 5         /* a rank's end may take to reach the others */
 #define GRACE_S 5          /* `memtap run` may take to end after its program */
+
+/* --- the run's processes ---------------------------------------------------------------------- */
+
+/* Return what is resident, but for what files have as well. */
+static uint64_t memory_of(pid_t pid)
+{
+    char path[64];
+    unsigned long long size, resident, shared;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *file = fopen(path, "re");
+    int n = file ? fscanf(file, "%llu %llu %llu", &size, &resident, &shared) : 0;
+    if (file)
+        fclose(file);
+    return n == 3 && resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* Return the bytes of the host's memory that the calling process's have for themselves; 0: not
+ * known. */
+static uint64_t processes_memory(void)
+{
+    struct mt_descendants all;
+    uint64_t sum = 0;
+    int rc = mt_descendants_find(&all, getpid());
+    for (size_t i = 0; i < all.n && !rc; i++)
+        sum += memory_of(all.of[i].pid);
+    free(all.of);
+    return sum;
+}
+
+static bool is_spared(pid_t pid, const pid_t *spared, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (spared[i] == pid)
+            return true;
+    return false;
+}
+
+/* Return how many are left. */
+static size_t kill_some(const pid_t *spared, size_t n_spared)
+{
+    struct mt_descendants all;
+    int rc = mt_descendants_find(&all, getpid());
+    for (size_t i = 0; i < all.n && !rc; i++)
+        if (!is_spared(all.of[i].pid, spared, n_spared))
+            kill(all.of[i].pid, SIGKILL);
+    free(all.of);
+    return rc ? 1 : all.n;
+}
+
+/* Kill all of them, but for those that are spared (their parents are to see how their children
+ * end): these have so many seconds. The caller must be the one that orphans are given to
+ * (PR_SET_CHILD_SUBREAPER); it has no child afterwards. */
+static void processes_end(const pid_t *spared, size_t n_spared, double grace_s)
+{
+    const struct timespec pause = {.tv_nsec = KILL_PAUSE_NS};
+    uint64_t begin_ns = mt_now_ns();
+    double waited_s = 0;
+    while (waited_s < grace_s + KILL_S && kill_some(spared, waited_s < grace_s ? n_spared : 0)) {
+        nanosleep(&pause, NULL);
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            continue;
+        waited_s = (double)(mt_now_ns() - begin_ns) / 1e9;
+    }
+}
 
 static volatile sig_atomic_t is_asked_to_end;
 
@@ -44,12 +112,13 @@ struct kept {
     struct mt_outcome *outcome;
     struct mt_run_watch *watch;
     struct mt_run_state state;
+    struct mt_run_state before; /* what the ranks before this one left */
     char folder[PATH_MAX];
     pid_t pid[SIM_MAX_GPUS];
     unsigned processes, running;
     int printed; /* a descriptor */
     int code;    /* the first exit code that is not 0 */
-    uint64_t begin_ns, full_ns, failed_ns, memory_ns;
+    uint64_t begin_ns, turn_ns, full_ns, failed_ns, memory_ns;
 };
 
 static double since_s(uint64_t begin_ns)
@@ -64,14 +133,20 @@ static void name_folder(struct kept *kept)
 {
     char values[200];
     const struct mt_job *job = kept->job;
-    const char *card =
-        kept->attempt->is_huge ? "unlimited" : job->card[kept->attempt->card].gpu->name;
-    mt_choice_text(job, kept->attempt->choice, MT_CHOICE_ALL, values, sizeof values);
+    const struct mt_attempt *attempt = kept->attempt;
+    const char *card = attempt->is_huge ? "unlimited" : job->card[attempt->card].gpu->name;
+    const char *slash = strrchr(card, '/'); /* of a card that a file describes */
+    size_t used;
+    mt_choice_text(job, attempt->choice, MT_CHOICE_ALL, values, sizeof values);
+    used = strlen(values);
+    if (attempt->is_trial)
+        snprintf(values + used, sizeof values - used, "%srank=%u", used ? ", " : "",
+                 attempt->trial);
     for (char *at = values; *at; at++)
         if (!isalnum((unsigned char)*at) && !strchr("=._", *at))
             *at = '-';
     snprintf(kept->folder, sizeof kept->folder, "%s/%03u-%s%s%s",
-             job->kept ? job->kept : job->temporary, kept->attempt->number, card,
+             job->kept ? job->kept : job->temporary, attempt->number, slash ? slash + 1 : card,
              *values ? "-" : "", values);
 }
 
@@ -114,7 +189,7 @@ static void measure_memory(struct kept *kept)
     if (since_s(kept->memory_ns) < MEMORY_EACH_S)
         return;
     kept->memory_ns = mt_now_ns();
-    kept->outcome->host_now = mt_processes_memory();
+    kept->outcome->host_now = processes_memory();
     if (kept->outcome->host_now > kept->outcome->host)
         kept->outcome->host = kept->outcome->host_now;
     mt_output_bound(kept->printed);
@@ -132,7 +207,7 @@ static bool has_more(const struct kept *kept)
 static bool poll_once(struct kept *kept)
 {
     struct mt_outcome *outcome = kept->outcome;
-    const struct mt_run_state *state = &kept->state;
+    const struct mt_run_state *state = &kept->state, *before = &kept->before;
     reap(kept);
     measure_memory(kept);
     bool is_over = !kept->running;
@@ -142,11 +217,12 @@ static bool poll_once(struct kept *kept)
     }
     if (state->is_full && !kept->full_ns)
         kept->full_ns = mt_now_ns();
-    outcome->was_stopped = !kept->full_ns && state->n_known && state->n_known == state->traces &&
-                           state->n_known >= kept->processes;
+    size_t n_known = state->n_known - before->n_known;
+    outcome->was_stopped = !kept->full_ns && n_known && n_known == state->traces - before->traces &&
+                           n_known >= kept->processes;
     if (is_over || !has_more(kept))
         return false;
-    if (kept->job->timeout_s > 0 && since_s(kept->begin_ns) > kept->job->timeout_s)
+    if (kept->job->timeout_s > 0 && since_s(kept->turn_ns) > kept->job->timeout_s)
         outcome->end = MT_FIT_LATE;
     return outcome->end != MT_FIT_LATE;
 }
@@ -167,7 +243,7 @@ static void follow(struct kept *kept)
 static bool is_full(const struct kept *kept)
 {
     return kept->state.is_full ||
-           (kept->code && (kept->state.found_none || mt_output_is_of_memory(kept->outcome->last)));
+           (kept->code && (kept->state.found_none || mt_output_is_of_memory(kept->printed)));
 }
 
 static enum mt_fit_end judge(const struct kept *kept)
@@ -221,31 +297,46 @@ static void prepare(pid_t parent)
 static int begin(struct kept *kept)
 {
     struct mt_outcome *outcome = kept->outcome;
-    char *why = outcome->last;
     int rc = mkdir(kept->folder, 0700) ? -errno : mt_output_begin(kept->folder);
     if (rc < 0) {
-        snprintf(why, sizeof outcome->last, "%.900s: %s", kept->folder, strerror(-rc));
+        snprintf(outcome->last, sizeof outcome->last, "%.900s: %s", kept->folder, strerror(-rc));
         return rc;
     }
     kept->printed = rc;
     kept->watch = mt_run_watch_create(kept->folder, kept->job->steps);
-    if (!kept->watch) {
-        snprintf(why, sizeof outcome->last, "out of memory");
-        return -ENOMEM;
-    }
-    rc = mt_run_start(kept->attempt, kept->job, kept->folder, kept->pid, &kept->processes, why,
-                      sizeof outcome->last);
-    kept->running = kept->processes;
-    return rc;
+    if (!kept->watch)
+        snprintf(outcome->last, sizeof outcome->last, "out of memory");
+    return kept->watch ? 0 : -ENOMEM;
 }
 
 /* End all processes. `memtap run` writes its program's end into the trace. */
 static void end(struct kept *kept)
 {
     char why[64];
-    mt_processes_end(kept->pid, kept->processes, GRACE_S);
+    processes_end(kept->pid, kept->processes, GRACE_S);
     if (kept->watch && !is_asked_to_end)
         mt_run_watch_poll(kept->watch, &kept->state, why, sizeof why);
+}
+
+/* Run the attempt's ranks in turn, or the only one, until one shows that it is no use. */
+static int run(struct kept *kept)
+{
+    struct mt_outcome *outcome = kept->outcome;
+    unsigned turns = kept->attempt->n_ranks ? kept->attempt->n_ranks : 1;
+    int rc = 0;
+    for (unsigned turn = 0; turn < turns && !rc; turn++) {
+        kept->before = kept->state;
+        kept->turn_ns = mt_now_ns();
+        rc = mt_run_start(kept->attempt, kept->job, kept->folder, turn, kept->pid, &kept->processes,
+                          outcome->last, sizeof outcome->last);
+        kept->running = kept->processes;
+        if (!rc)
+            follow(kept);
+        end(kept);
+        if (is_asked_to_end || kept->full_ns || kept->code || outcome->end != MT_FIT_FITS)
+            break;
+    }
+    return rc;
 }
 
 static void keep(const struct mt_attempt *attempt, const struct mt_job *job, pid_t parent)
@@ -254,11 +345,8 @@ static void keep(const struct mt_attempt *attempt, const struct mt_job *job, pid
     prepare(parent);
     name_folder(&kept);
     kept.begin_ns = mt_now_ns();
-    if (begin(&kept))
+    if (begin(&kept) || run(&kept))
         kept.outcome->end = MT_FIT_BROKEN;
-    else
-        follow(&kept);
-    end(&kept);
     if (kept.watch && kept.outcome->end != MT_FIT_BROKEN)
         conclude(&kept);
     mt_run_watch_destroy(kept.watch);

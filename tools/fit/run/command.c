@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command.h"
+#include "analyzer/support/text.h"
+#include "attempt.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -50,12 +51,14 @@ static int set_port(unsigned processes)
                : 0;
 }
 
-static int set_variables(const struct mt_job *job, struct mt_choice choice)
+static int set_variables(const struct mt_job *job, const struct mt_attempt *attempt)
 {
     char room[MT_VALUE_TEXT];
+    if (attempt->groups && setenv("CUDASIM_GROUPS", attempt->groups, 1))
+        return -ENOMEM;
     for (size_t i = 0; i < job->n_variables; i++) {
         const struct mt_variable *variable = &job->variable[i];
-        const char *text = mt_choice_value(job, choice, i, room);
+        const char *text = mt_choice_value(job, attempt->choice, i, room);
         if (variable->is_environment &&
             (*text ? setenv(variable->name, text, 1) : unsetenv(variable->name)))
             return -ENOMEM;
@@ -66,7 +69,7 @@ static int set_variables(const struct mt_job *job, struct mt_choice choice)
 /* --- the words -------------------------------------------------------------------------------- */
 
 struct line {
-    char cards[16], ranks[16], rank[16], memory[32], output[2 * PATH_MAX];
+    char cards[16], ranks[16], rank[12 * MT_MOST_RANK_RUNS], memory[32], output[2 * PATH_MAX];
     const char *word[OPTIONS];
     size_t n;
 };
@@ -78,18 +81,33 @@ static void add(struct line *line, const char *word, const char *value)
         line->word[line->n++] = value;
 }
 
-/* Add "memtap run ..." up to the command. */
+/* Write the ranks of the turns from `first` on. */
+static void write_ranks(struct line *line, const struct mt_attempt *attempt, unsigned first,
+                        unsigned n)
+{
+    size_t used = 0;
+    for (unsigned i = first; i < first + n && used < sizeof line->rank; i++)
+        used += (size_t)snprintf(line->rank + used, sizeof line->rank - used, "%s%u",
+                                 used ? "," : "", mt_attempt_rank(attempt, i));
+}
+
+/* Add "memtap run ..." up to the command. turn: which of the attempt's ranks; ALL_TURNS: a user is
+ * to repeat it. */
+#define ALL_TURNS UINT_MAX
 static void add_run(struct line *line, const struct mt_attempt *attempt, const struct mt_job *job,
-                    const unsigned count[MT_JOB_COUNT_LIMIT], bool is_for_user)
+                    const unsigned count[MT_JOB_COUNT_LIMIT], unsigned turn)
 {
     const struct mt_fit_card *card = &job->card[attempt->card];
     snprintf(line->cards, sizeof line->cards, "%u", count[MT_JOB_CARDS]);
     snprintf(line->ranks, sizeof line->ranks, "%u", count[MT_JOB_RANKS]);
     snprintf(line->rank, sizeof line->rank, "%u", count[MT_JOB_RANK]);
+    if (attempt->n_ranks)
+        write_ranks(line, attempt, turn == ALL_TURNS ? 0 : turn,
+                    turn == ALL_TURNS ? attempt->n_ranks : 1);
     snprintf(line->memory, sizeof line->memory, "%" PRIu64,
              attempt->is_huge ? MT_HUGE_CARD : card->memory);
     add(line, "memtap", "run");
-    if (!is_for_user) {
+    if (turn != ALL_TURNS) {
         add(line, "--quiet", "--stacks=python");
         add(line, "--keep=all", NULL);
         add(line, "--output", line->output);
@@ -101,7 +119,7 @@ static void add_run(struct line *line, const struct mt_attempt *attempt, const s
         add(line, "--gpus", line->cards);
     if (count[MT_JOB_RANKS])
         add(line, "--world-size", line->ranks);
-    if (count[MT_JOB_RANKS] && job->count[MT_JOB_RANK])
+    if (count[MT_JOB_RANKS] && (attempt->n_ranks || job->count[MT_JOB_RANK]))
         add(line, "--rank", line->rank);
     if (job->values)
         add(line, "--values", job->values);
@@ -136,7 +154,7 @@ static void become(const struct line *line, char *const *command, unsigned rank,
 }
 
 int mt_run_start(const struct mt_attempt *attempt, const struct mt_job *job, const char *folder,
-                 pid_t *pid, unsigned *started, char *why, size_t size)
+                 unsigned turn, pid_t *pid, unsigned *started, char *why, size_t size)
 {
     unsigned count[MT_JOB_COUNT_LIMIT], processes;
     struct line line = {.n = 0};
@@ -145,11 +163,11 @@ int mt_run_start(const struct mt_attempt *attempt, const struct mt_job *job, con
         return rc;
     *started = processes = count[MT_JOB_PROCESSES];
     char **words = mt_job_words(job, attempt->choice);
-    if (!words || set_variables(job, attempt->choice) || set_port(processes))
+    if (!words || set_variables(job, attempt) || set_port(processes))
         rc = -ENOMEM;
-    add_run(&line, attempt, job, count, false);
+    add_run(&line, attempt, job, count, turn);
     for (unsigned rank = 0; rank < processes && !rc; rank++) {
-        set_output(&line, folder, rank);
+        set_output(&line, folder, attempt->n_ranks ? mt_attempt_rank(attempt, turn) : rank);
         pid[rank] = fork();
         if (!pid[rank])
             become(&line, words, rank, processes);
@@ -201,7 +219,7 @@ char *mt_attempt_line(const struct mt_attempt *attempt, const struct mt_job *job
     FILE *out = words ? open_memstream(&text, &size) : NULL;
     if (out)
         put_variables(out, attempt, job);
-    add_run(&line, attempt, job, count, true);
+    add_run(&line, attempt, job, count, ALL_TURNS);
     for (size_t i = 0; out && i < line.n; i++)
         fprintf(out, "%s%s", i ? " " : "", line.word[i]);
     for (size_t i = 0; out && words[i]; i++) {
@@ -209,7 +227,7 @@ char *mt_attempt_line(const struct mt_attempt *attempt, const struct mt_job *job
         put_word(out, words[i]);
     }
     mt_words_free(words);
-    if (!out || fclose(out)) {
+    if (!out || mt_close_memory(out)) {
         free(text);
         return NULL;
     }

@@ -12,6 +12,7 @@
 
 #define MOST_BYTES (64 << 20)
 #define MOST_LINES 6
+#define MOST_SEARCHED (256 << 10) /* bytes; a server's other processes print behind the reason */
 
 int mt_output_begin(const char *folder)
 {
@@ -49,15 +50,21 @@ static void unite(char *text)
     text[n] = '\0';
 }
 
+/* Read the end of a file, with a 0 behind it. Return its size. */
+static size_t read_end(int fd, char *text, size_t size)
+{
+    struct stat status;
+    off_t begin =
+        !fstat(fd, &status) && status.st_size >= (off_t)size ? status.st_size - (off_t)size + 1 : 0;
+    ssize_t n = pread(fd, text, size - 1, begin);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
 void mt_output_last(int fd, char *out, size_t size)
 {
     char text[8192];
-    struct stat status;
-    off_t begin = !fstat(fd, &status) && status.st_size >= (off_t)sizeof text
-                      ? status.st_size - (off_t)sizeof text + 1
-                      : 0;
-    ssize_t n = pread(fd, text, sizeof text - 1, begin);
-    text[n > 0 ? n : 0] = '\0';
+    read_end(fd, text, sizeof text);
     unite(text);
     const char *at = text + strlen(text);
     for (int lines = 0; at > text && (size_t)(text + strlen(text) - at) < size - 1; at--)
@@ -66,17 +73,21 @@ void mt_output_last(int fd, char *out, size_t size)
     snprintf(out, size, "%s", at);
 }
 
-bool mt_output_is_of_memory(const char *text)
+bool mt_output_is_of_memory(int fd)
 {
     static const char *const words[] = {
-        "CUDA out of memory",           "CUDA error: out of memory",    "cudaErrorMemoryAllocation",
-        "CUDA_ERROR_OUT_OF_MEMORY",     "CUBLAS_STATUS_ALLOC_FAILED",   "CUDNN_STATUS_ALLOC_FAILED",
+        "CUDA out of memory", "CUDA error: out of memory", "cudaErrorMemoryAllocation",
+        "CUDA_ERROR_OUT_OF_MEMORY", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED",
         "CUSOLVER_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED", "CUFFT_ALLOC_FAILED",
-    };
+        /* vLLM's, whose cache takes what is left and may be too small for one request; SGLang's */
+        "larger than the available KV cache memory", "No available memory for the cache blocks",
+        "Not enough memory. Please try to increase --mem-fraction-static"};
+    static char text[MOST_SEARCHED];
+    size_t n = read_end(fd, text, sizeof text);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(text, words[i]))
-            return 1;
-    return 0;
+        if (memmem(text, n, words[i], strlen(words[i])))
+            return true;
+    return false;
 }
 
 void mt_output_print_last(const char *last, FILE *out, const struct mt_style *style)

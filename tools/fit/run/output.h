@@ -19,9 +19,9 @@ void mt_output_bound(int fd);
 /* Copy the last lines, as many as fit. */
 void mt_output_last(int fd, char *out, size_t size);
 
-/* Return whether a text says that a card's memory ran out, in the words of CUDA, cuBLAS or PyTorch.
- */
-bool mt_output_is_of_memory(const char *text);
+/* Return whether its end says that a card's memory ran out, in the words of CUDA, cuBLAS, PyTorch
+ * or a server. */
+bool mt_output_is_of_memory(int fd);
 
 /* Print the last lines, each behind four blanks. */
 void mt_output_print_last(const char *last, FILE *out, const struct mt_style *style);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "repeat.h"
 #include "analyzer/support/grow.h"
+#include "watch.h"
 
 #include <stdbool.h>
 
@@ -25,7 +25,7 @@ struct recent {
     size_t n;
 };
 
-/* The first iteration does not count: it makes the optimizer's state. */
+/* Collect an iteration. The first one does not count: it makes the optimizer's state. */
 static void collect(const struct mt_repeat *repeat, const struct mt_spans *spans,
                     struct recent *recent)
 {
@@ -85,7 +85,8 @@ static bool has_steps(const struct mt_spans *spans)
     return 0;
 }
 
-/* Only steps of an optimizer tell where iterations end: a program may evaluate before it trains. */
+/* Count iterations. Only steps of an optimizer show where they end: a program may evaluate before
+ * it trains. */
 static void count(struct mt_repeat *repeat, struct mt_spans *spans)
 {
     struct recent recent;
@@ -119,7 +120,7 @@ int mt_repeat_note(struct mt_repeat *repeat, struct mt_replay *replay, const str
         span->shape += mix(1, event->size);
         span->plain += !is_beside;
     }
-    span->reserved = replay->now[slot].reserved;
+    span->reserved = replay->of_torch.now[slot].reserved;
     if (spans->n > repeat->looked + spans->n / OFTEN)
         count(repeat, spans);
     return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "requests.h"
+#include "analyzer/support/search.h"
 #include "analyzer/support/write.h"
 #include "analyzer/trace/definitions.h"
 #include "planner/requests/recorded-conf.h"
@@ -36,13 +37,9 @@ static int number_blocks(struct mt_request *request, size_t n)
     return birth ? 0 : -ENOMEM;
 }
 
-/* Only a free's block tells it from another one. What others take stands between: it is no request.
- */
-static int by_block(const void *a, const void *b)
-{
-    const uint32_t *one = a, *other = b;
-    return (*one > *other) - (*one < *other);
-}
+/* Only a free's block tells it from another one. What others take stands between: it is no
+ * request. */
+MT_ORDER(by_block, uint32_t, MT_COMPARE(*a, *b))
 
 int mt_requests_order(struct mt_request *request, size_t n)
 {

@@ -2,15 +2,17 @@
 #include "watch.h"
 #include "analyzer/replay/follow.h"
 #include "analyzer/support/grow.h"
-#include "repeat.h"
+#include "analyzer/support/search.h"
 #include "requests.h"
+
+#include <string.h>
 
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#define MOST_TRACES 64u
+#define MOST_TRACES 256u
 #define MOST_EVENTS 1000000u
 #define HEADER 32u /* a file that has less is about to be begun */
 
@@ -50,7 +52,7 @@ static void raise_to(uint64_t *most, uint64_t bytes)
 
 static void note_totals(struct taken *taken, const struct mt_replay *replay, unsigned slot)
 {
-    const struct mt_totals *now = &replay->now[slot];
+    const struct mt_totals *now = &replay->of_torch.now[slot];
     uint64_t cuda = replay->cuda.heap.total[slot].bytes;
     uint64_t cached = now->reserved > now->allocated ? now->reserved - now->allocated : 0;
     raise_to(&taken->cuda, cuda > now->reserved ? cuda : now->reserved);
@@ -81,10 +83,10 @@ static int note(void *data, const struct mt_replay *replay, const struct mt_even
     if (followed->is_known)
         return 0;
     int rc = mt_gather(followed->gathering, replay, event);
-    if (replay->n_ooms) {
+    if (replay->ooms.n) {
         followed->is_full = true;
         followed->went_on |=
-            replay->ooms[(replay->n_ooms - 1) % MT_OOMS_KEPT].went_on || replay->n_ooms > 1;
+            replay->ooms.kept[(replay->ooms.n - 1) % MT_OOMS_KEPT].went_on || replay->ooms.n > 1;
     }
     if (event->kind == MT_DEVICE_MEMORY)
         note_sample(followed, replay, event);
@@ -240,11 +242,7 @@ static void sum_trace(const struct followed *followed, uint64_t context, struct 
         mt_uncomputed_text(outcome->unknown, &replay->uncomputed, replay->definitions);
 }
 
-static int by_path(const void *a, const void *b)
-{
-    const struct followed *const *one = a, *const *other = b;
-    return strcmp((*one)->path, (*other)->path);
-}
+MT_ORDER_OF_POINTERS(by_path, struct followed, MT_BY_TEXT(path))
 
 void mt_run_watch_finish(struct mt_run_watch *watch, uint64_t context, struct mt_outcome *outcome,
                          int file)

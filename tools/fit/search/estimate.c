@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "estimate.h"
 #include "analyzer/support/grow.h"
+#include "search.h"
 
 #include <math.h>
 
@@ -13,7 +13,7 @@ int mt_estimate_add(struct mt_estimate *estimate, struct mt_estimate_point point
         i++;
     if (i < estimate->n && estimate->point[i].value == point.value)
         return 0; /* the first one was on a card that is large enough for any cache */
-    if (mt_grow(&estimate->point, &estimate->capacity, estimate->n + 1, sizeof *estimate->point))
+    if (MT_GROW(estimate->point, estimate->capacity, estimate->n))
         return -ENOMEM;
     memmove(estimate->point + i + 1, estimate->point + i, (estimate->n - i) * sizeof point);
     estimate->point[i] = point;

@@ -3,7 +3,6 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/progress.h"
 #include "analyzer/support/room.h"
-#include "tools/fit/run/machine.h"
 #include "tools/fit/run/signals.h"
 
 #include <errno.h>
@@ -18,6 +17,8 @@
 #define NEAR 32    /* values: below, two runs are enough */
 #define FAR 1.5
 #define REFUSALS 3u /* of small values; then the program takes none */
+/* Bytes of the host that a run may take, while none has shown it. */
+#define FIRST_RUN ((uint64_t)2 << 30)
 
 void mt_fit_end_as_asked(void)
 {
@@ -31,7 +32,7 @@ void mt_fit_end_as_asked(void)
 /* Return the bytes of the host's memory that a run is expected to take. */
 static uint64_t expected(const struct mt_fit *fit)
 {
-    return fit->most_host ? fit->most_host + fit->most_host / 8 : MT_FIRST_RUN;
+    return fit->most_host ? fit->most_host + fit->most_host / 8 : FIRST_RUN;
 }
 
 /* Return the bytes of the host's memory that are free, apart from what runs that go on will still
@@ -56,10 +57,13 @@ const struct mt_outcome *mt_fit_outcome(const struct mt_fit *fit, size_t line, s
     for (size_t i = fit->n_attempts; i-- > 0;) {
         const struct mt_attempt *attempt = &fit->attempt[i];
         if (attempt->choice.line == line && attempt->choice.at == position && !attempt->keeper &&
-            (attempt->is_huge ? card == MT_ANY_ROOM : card == attempt->card))
+            !attempt->is_trial && (attempt->is_huge ? card == MT_ANY_ROOM : card == attempt->card))
             return attempt->outcome;
     }
-    return NULL;
+    const struct mt_line_ranks *ranks = &fit->line[line].ranks;
+    return card == MT_ANY_ROOM && ranks->is_found && ranks->at == position
+               ? mt_line_ranks_run(ranks, ranks->rank[0])->outcome
+               : NULL;
 }
 
 unsigned mt_fit_runs(const struct mt_fit *fit, size_t line, size_t card)
@@ -155,11 +159,54 @@ static void learn_shared(struct mt_fit *fit, const struct mt_attempt *attempt)
         begin_searches(fit, attempt->choice.line);
 }
 
+/* --- the ranks of a line ---------------------------------------------------------------------- */
+
+/* Find the next rank to be run alone; where only they are to be found, on the job's card. */
+static bool next_rank(const struct mt_fit *fit, size_t i, struct mt_attempt *next)
+{
+    const struct mt_job *job = fit->job;
+    struct mt_line_ranks *ranks = &fit->line[i].ranks;
+    unsigned rank;
+    if (!mt_line_ranks_next(ranks, &rank))
+        return false;
+    *next = (struct mt_attempt){.choice = {.line = i, .at = ranks->at},
+                                .card = mt_job_largest_card(job),
+                                .is_huge = !job->is_for_ranks,
+                                .is_trial = true,
+                                .trial = rank,
+                                .n_ranks = 1,
+                                .groups = ranks->n_runs ? NULL : ranks->groups};
+    return true;
+}
+
+/* Learn from a rank's run. Where rank 0 refuses a value, a larger one is tried. */
+static void learn_rank(struct mt_fit *fit, struct mt_attempt *attempt)
+{
+    struct mt_fit_line *line = &fit->line[attempt->choice.line];
+    const struct mt_outcome *outcome = attempt->outcome;
+    struct mt_line_ranks *ranks = &line->ranks;
+    size_t next = 2 * ranks->at + 1;
+    if (outcome->end == MT_FIT_FITS || (outcome->end == MT_FIT_FULL && !attempt->is_huge)) {
+        mt_line_ranks_learn(ranks, attempt->trial, outcome, attempt->asked);
+        attempt->asked = 0;
+    } else if (outcome->end == MT_FIT_REFUSED && !ranks->n_runs && ++ranks->n_refused <= REFUSALS &&
+               next < mt_job_positions(fit->job)) {
+        ranks->at = next;
+        ranks->n_started = 0;
+    } else {
+        line->is_refused = true;
+        line->refusal = (size_t)(attempt - fit->attempt);
+    }
+}
+
 /* --- on the cards ----------------------------------------------------------------------------- */
 
 /* Begin the searches of a line. */
-static void begin_line(struct mt_fit *fit, size_t line)
+static int begin_line(struct mt_fit *fit, size_t line)
 {
+    const struct mt_job *job = fit->job;
+    unsigned count[MT_JOB_COUNT_LIMIT];
+    char why[64];
     fit->line[line].cache = -1;
     plan(fit->job, &fit->line[line]);
     for (size_t card = 0; card < fit->job->n_cards; card++)
@@ -170,7 +217,13 @@ static void begin_line(struct mt_fit *fit, size_t line)
                                                                   .fails = MT_NONE,
                                                                   .top = MT_NONE,
                                                                   .hole = MT_NONE,
+                                                                  .ruled_by = MT_NONE,
                                                                   .stopped_at = MT_NONE};
+    return job->finds_ranks &&
+                   !mt_job_counts(job, (struct mt_choice){line, 0}, count, why, sizeof why)
+               ? mt_line_ranks_begin(&fit->line[line].ranks, count[MT_JOB_RANKS], job->temporary,
+                                     line)
+               : 0;
 }
 
 /* Return whether on a card of a line the last value has turned out to fit, though others do not. */
@@ -193,11 +246,18 @@ static bool wants_top(const struct mt_fit *fit, size_t line, const struct mt_car
            mt_estimate_host(&fit->line[line].estimate, value) < host_free;
 }
 
-static bool next_of_line(const struct mt_fit *fit, size_t i, uint64_t host_free,
-                         struct mt_attempt *next)
+static bool next_of_line(struct mt_fit *fit, size_t i, uint64_t host_free, struct mt_attempt *next)
 {
     struct mt_fit_line *line = &fit->line[i];
-    *next = (struct mt_attempt){.choice = {.line = i}};
+    bool has_ranks = line->ranks.kinds.world > 0;
+    if (line->is_refused || (!line->is_begun && !mt_neighbours_let_begin(fit, i)))
+        return false;
+    line->is_begun = true;
+    if (has_ranks && (!line->ranks.is_found || fit->job->is_for_ranks))
+        return next_rank(fit, i, next);
+    *next = (struct mt_attempt){.choice = {.line = i},
+                                .rank = has_ranks ? line->ranks.rank : NULL,
+                                .n_ranks = line->ranks.kinds.n_kinds};
     if (line->n_started < line->n_shared) {
         next->choice.at = line->shared[line->n_started++];
         next->is_huge = true;
@@ -207,7 +267,7 @@ static bool next_of_line(const struct mt_fit *fit, size_t i, uint64_t host_free,
     for (size_t card = 0; line->n_over == line->n_shared && card < fit->job->n_cards; card++) {
         struct mt_card_search *search = mt_fit_search(fit, i, card);
         next->card = card;
-        if (search->is_running || line->is_refused)
+        if (search->is_running || search->ruled_by != MT_NONE)
             continue;
         search->is_running = mt_search_next(search, &next->choice.at) ||
                              mt_search_wants_hole(search, &next->choice.at);
@@ -222,7 +282,7 @@ static bool next_of_line(const struct mt_fit *fit, size_t i, uint64_t host_free,
 }
 
 /* Find the next run, which counts as started. host_free: bytes of the host's memory. */
-static bool find_next(const struct mt_fit *fit, uint64_t host_free, struct mt_attempt *next)
+static bool find_next(struct mt_fit *fit, uint64_t host_free, struct mt_attempt *next)
 {
     for (size_t i = 0; i < fit->job->n_lines; i++)
         if (next_of_line(fit, i, host_free, next))
@@ -235,7 +295,8 @@ static void learn_own(struct mt_fit *fit, const struct mt_attempt *attempt)
     struct mt_fit_line *line = &fit->line[attempt->choice.line];
     struct mt_card_search *search = mt_fit_search(fit, attempt->choice.line, attempt->card);
     mt_search_learn(search, attempt->choice.at, attempt->outcome->end);
-    if (attempt->outcome->end == MT_FIT_FULL && !attempt->choice.at)
+    if (attempt->outcome->end == MT_FIT_FULL && !attempt->choice.at &&
+        !mt_fit_outcome(fit, attempt->choice.line, MT_ANY_ROOM, 0))
         ask(line, 0); /* what it takes where there is room is shown */
     double cache = mt_search_cache(search);
     line->cache = cache < 0 ? line->cache : cache;
@@ -266,14 +327,16 @@ static int add_figures(struct mt_fit *fit, struct mt_attempt *attempt)
  * computed, so that a border could be too high. */
 static int learn(struct mt_fit *fit, struct mt_attempt *attempt)
 {
-    int rc = fit->job->searched < 0 ? 0 : add_figures(fit, attempt);
+    int rc = fit->job->searched < 0 || attempt->is_trial ? 0 : add_figures(fit, attempt);
     if (rc)
         return rc;
     if (*attempt->outcome->unknown && !fit->job->allows_unknown)
         return -ECANCELED;
     if (attempt->outcome->host > fit->most_host)
         fit->most_host = attempt->outcome->host;
-    if (attempt->is_huge)
+    if (attempt->is_trial)
+        learn_rank(fit, attempt);
+    else if (attempt->is_huge)
         learn_shared(fit, attempt);
     else
         learn_own(fit, attempt);
@@ -292,7 +355,7 @@ static unsigned count_running(const struct mt_fit *fit)
 
 static int start(struct mt_fit *fit, const struct mt_attempt *next)
 {
-    if (mt_grow(&fit->attempt, &fit->attempts_capacity, fit->n_attempts + 1, sizeof *fit->attempt))
+    if (MT_GROW(fit->attempt, fit->attempts_capacity, fit->n_attempts))
         return -ENOMEM;
     struct mt_attempt *attempt = &fit->attempt[fit->n_attempts];
     *attempt = *next;
@@ -327,6 +390,7 @@ static int conclude(struct mt_fit *fit, struct mt_attempt *attempt, int status)
                  "the process that watched the run was killed");
     }
     int rc = learn(fit, attempt);
+    mt_neighbours_learn(fit);
     if (!fit->signal && fit->show)
         fit->show(fit, attempt);
     return rc;
@@ -359,14 +423,15 @@ static void end_all(struct mt_fit *fit)
 static int begin(struct mt_fit *fit)
 {
     const struct mt_job *job = fit->job;
+    int rc = 0;
     fit->line = calloc(job->n_lines, sizeof *fit->line);
     fit->search = calloc(job->n_lines * job->n_cards, sizeof *fit->search);
     if (!fit->line || !fit->search)
         return -ENOMEM;
-    for (size_t i = 0; i < job->n_lines; i++)
-        begin_line(fit, i);
+    for (size_t i = 0; i < job->n_lines && !rc; i++)
+        rc = begin_line(fit, i);
     mt_signals_catch();
-    return 0;
+    return rc;
 }
 
 int mt_fit_make(struct mt_fit *fit)
@@ -383,6 +448,8 @@ int mt_fit_make(struct mt_fit *fit)
     }
     fit->signal = mt_signals_caught();
     end_all(fit);
+    for (size_t i = 0; fit->line && i < fit->job->n_lines; i++)
+        mt_line_ranks_end(&fit->line[i].ranks);
     fit->seconds = (double)(mt_now_ns() - begin_ns) / 1e9;
     return rc ? rc : fit->signal ? -EINTR : 0;
 }

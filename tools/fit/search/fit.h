@@ -22,6 +22,9 @@ struct mt_fit {
     unsigned jobs; /* at a time at most; 0: as many as the machine has room for */
     unsigned most_at_once;
     uint64_t most_host; /* bytes that a run took of the host's memory */
+    struct mt_axis {
+        unsigned falls, rises; /* of memory between runs that differ in this variable only */
+    } axis[MT_MOST_VARIABLES]; /* of those that are of the layout */
     double seconds;
     int signal; /* that ended it; 0: none */
     void (*show)(const struct mt_fit *fit,
@@ -51,5 +54,18 @@ const struct mt_outcome *mt_fit_outcome(const struct mt_fit *fit, size_t line, s
 
 /* Return how many runs are in what is known of a card: its own, and those that cards share. */
 unsigned mt_fit_runs(const struct mt_fit *fit, size_t line, size_t card);
+
+/*
+ * What a layout's run says of others. Where more ranks on an axis (a variable of --world-size)
+ * never took more in the runs so far, and some took less, a layout that does not fit rules out
+ * those with fewer ranks on such axes that are otherwise the same.
+ */
+
+/* Return whether a line's runs can begin. False: what is going on may rule it out, or it is ruled
+ * out on all cards. */
+bool mt_neighbours_let_begin(struct mt_fit *fit, size_t line);
+
+/* Learn from a run that has ended: where it contradicts, nothing is ruled out any more. */
+void mt_neighbours_learn(struct mt_fit *fit);
 
 #endif

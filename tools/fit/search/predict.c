@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predict.h"
 #include "analyzer/support/address-map.h"
 #include "analyzer/support/grow.h"
 #include "planner/allocator/model.h"
+#include "search.h"
 
 #include <math.h>
 
@@ -78,9 +78,7 @@ static void find_kind(const struct mt_prediction *predictor, size_t i)
 
 int mt_prediction_add(struct mt_prediction *predictor, struct mt_prediction_run run)
 {
-    int rc = run.log.n_devices
-                 ? mt_grow(&predictor->run, &predictor->capacity, predictor->n + 1, sizeof run)
-                 : 0;
+    int rc = run.log.n_devices ? MT_GROW(predictor->run, predictor->capacity, predictor->n) : 0;
     if (rc || !run.log.n_devices) {
         mt_request_log_clear(&run.log);
         return rc;

@@ -6,11 +6,85 @@
 #ifndef MT_FIT_SEARCH_H
 #define MT_FIT_SEARCH_H
 
-#include "estimate.h"
-#include "predict.h"
+#include "ranks.h"
 #include "tools/fit/job/job.h"
+#include "tools/fit/run/requests.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Where a card will be full, by what runs of a line asked of PyTorch's allocator. A value that was
+ * not run asks for what the nearest run asked for, in the same order, in sizes that follow from
+ * other runs: the line or the curve through the sizes of runs with the same order, else what lines
+ * of two other runs are for the same size. That is replayed. It chooses what to run, and nothing
+ * else; near to the border it is mostly right to the value, also where there are several borders.
+ */
+
+struct mt_prediction_run {
+    uint64_t value, context; /* bytes that the context took of its card */
+    bool is_whole;           /* memory did not run out */
+    size_t kind; /* of the runs that asked in one order: the first one's index; of a run that is not
+                    whole, SIZE_MAX: it is like none that is */
+    struct mt_request_log log;
+    struct mt_slope {
+        double slope, bend;
+    } *size[MT_MOST_LOGGED]; /* of each request by the value; NULL: to be found */
+    uint64_t bent_at;        /* the value from which bends count */
+};
+
+struct mt_prediction {
+    struct mt_prediction_run *run; /* in the order in which they were made */
+    size_t n, capacity;
+    struct mt_request *room; /* for the requests of a value */
+    size_t room_capacity;
+};
+
+/* Add a run to a predictor, of which one of zeros knows nothing. Own its log from here on, which
+ * may hold nothing. 0 or -ENOMEM. */
+int mt_prediction_add(struct mt_prediction *predictor, struct mt_prediction_run run);
+void mt_prediction_clear(struct mt_prediction *predictor);
+
+/* Return 1 if a value fits a card with so many bytes beside its context, 0 if not; or a negative
+ * number where nothing can be predicted. */
+int mt_prediction_fits(struct mt_prediction *predictor, uint64_t bytes, uint64_t value);
+
+/* Return how many requests are replayed for a value. */
+size_t mt_prediction_requests(const struct mt_prediction *predictor, uint64_t value);
+
+/* Return whether the run of a value asked in an order in which no other run did that ended. */
+bool mt_prediction_is_strange(const struct mt_prediction *predictor, uint64_t value);
+
+/*
+ * What runs of one line took, by the value that is searched, and where by that a card will be full:
+ * a guess, which says what to run next, and nothing else.
+ */
+
+struct mt_estimate {
+    struct mt_estimate_point {
+        uint64_t value;
+        uint64_t used, floor; /* bytes, as in mt_outcome, without the context: each card has its
+                                 own */
+        uint64_t host;        /* bytes of the host's memory */
+    } *point;                 /* by value */
+    size_t n, capacity;
+};
+
+/* Add a run to an estimate, of which one of zeros knows nothing. 0 or -ENOMEM. */
+int mt_estimate_add(struct mt_estimate *estimate, struct mt_estimate_point point);
+void mt_estimate_clear(struct mt_estimate *estimate);
+
+/* Return the value from which on a card with so many bytes beside its context is too small, if of
+ * PyTorch's unused cache this part (0 to 1) has to be there. Negative: nothing is known. Infinite:
+ * none is too large. */
+double mt_estimate_border(const struct mt_estimate *estimate, uint64_t bytes, double cache);
+
+/* Return the bytes of the host's memory for a value; 0: nothing is known. */
+uint64_t mt_estimate_host(const struct mt_estimate *estimate, uint64_t value);
+
+/* Return whether a run with a larger value took less, by more than an allocator's rounding. */
+bool mt_estimate_falls(const struct mt_estimate *estimate);
 
 #define MT_NONE SIZE_MAX
 #define MT_SHARED_RUNS 5u /* of a line at most */
@@ -19,8 +93,10 @@
 struct mt_fit_line {
     struct mt_estimate estimate;
     struct mt_prediction predictor;
+    struct mt_line_ranks ranks;    /* where they are to be found */
     size_t shared[MT_SHARED_RUNS]; /* positions of runs on a card that has room for anything */
     unsigned n_shared, n_started, n_over;
+    bool is_begun;   /* runs were made */
     bool is_refused; /* the program took no value: refusal has why */
     size_t refusal;  /* the number of a run, from 0 */
     double cache;    /* the part of PyTorch's unused cache that a card had to have; negative: not
@@ -36,6 +112,7 @@ struct mt_card_search {
     size_t top;          /* MT_NONE, or the last position: it fits though others below do not */
     size_t stopped_at;   /* the position of a run that showed neither; MT_NONE */
     size_t hole;         /* MT_NONE, or a position that does not fit though larger ones do */
+    size_t ruled_by;     /* MT_NONE, or the line that rules this one out: no run is made */
     unsigned runs;       /* on this card */
     unsigned steps;      /* beyond what was guessed, in one direction */
     unsigned misses;     /* runs that ended otherwise than was predicted */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/print/json.h"
 #include "show.h"
-#include "tools/fit/run/command.h"
+#include "tools/fit/run/attempt.h"
 
-/* {"batch": 64, "ckpt": "0"}: numbers where they are whole ones; null for no position. */
+/* Make {"batch": 64, "ckpt": "0"}: numbers where they are whole ones; null for no position. */
 static json_t *json_choice(const struct mt_job *job, size_t line, size_t position)
 {
     json_t *object = position == MT_NONE ? json_null() : json_object();
@@ -18,10 +18,37 @@ static json_t *json_choice(const struct mt_job *job, size_t line, size_t positio
     return object;
 }
 
-/* A number, null for 0. */
+/* Make a number, null for 0. */
 static json_t *number_or_null(int number)
 {
     return number ? json_integer(number) : json_null();
+}
+
+/* Return the ranks that a run had, each alone; null: the job's. */
+static json_t *json_ranks_of(const struct mt_attempt *attempt)
+{
+    json_t *ranks = attempt->n_ranks ? json_array() : json_null();
+    for (unsigned i = 0; i < attempt->n_ranks; i++)
+        json_array_append_new(ranks, json_integer(mt_attempt_rank(attempt, i)));
+    return ranks;
+}
+
+/* Return the kinds of ranks, that which takes most first; null where they were not to be found. */
+static json_t *json_kinds(const struct mt_line_ranks *ranks)
+{
+    json_t *kinds = ranks->is_found ? json_array() : json_null();
+    for (unsigned i = 0; ranks->is_found && i < ranks->kinds.n_kinds; i++) {
+        const struct mt_rank_kind *kind = ranks->kinds.kind;
+        while (kind->rank != ranks->rank[i])
+            kind++;
+        const struct mt_outcome *outcome = mt_line_ranks_run(ranks, kind->rank)->outcome;
+        json_array_append_new(kinds,
+                              json_pack("{s:i, s:i, s:i, s:o, s:o}", "rank", (int)kind->rank,
+                                        "stands_for", (int)kind->stands, "runs", (int)kind->runs,
+                                        "peak_used", mt_json_number(outcome->used),
+                                        "peak_allocated", mt_json_number(outcome->allocated)));
+    }
+    return kinds;
 }
 
 static json_t *json_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
@@ -30,8 +57,9 @@ static json_t *json_run(const struct mt_fit *fit, const struct mt_attempt *attem
     const char *card = attempt->is_huge ? NULL : fit->job->card[attempt->card].gpu->name;
     char *line = mt_attempt_line(attempt, fit->job);
     json_t *run = json_pack(
-        "{s:s?, s:o, s:s, s:o, s:o, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "card",
-        card, "values", json_choice(fit->job, attempt->choice.line, attempt->choice.at), "ended",
+        "{s:s?, s:o, s:o, s:s, s:o, s:o, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}",
+        "card", card, "ranks", json_ranks_of(attempt), "values",
+        json_choice(fit->job, attempt->choice.line, attempt->choice.at), "ended",
         mt_fit_end_name(outcome->end), "exit_code", number_or_null(outcome->exit_code), "signal",
         number_or_null(outcome->signal), "caught", outcome->was_caught, "stopped",
         outcome->was_stopped, "iterations", (int)outcome->iterations, "peak_used",
@@ -54,15 +82,17 @@ static json_t *json_line(const struct mt_fit *fit, size_t line, size_t card)
     };
     const struct mt_card_search *search = mt_fit_search(fit, line, card);
     const struct mt_outcome *best = mt_fit_best(fit, line, card);
-    return json_pack("{s:o, s:o, s:s, s:o, s:o, s:i, s:b, s:b}", "fits",
-                     json_choice(fit->job, line, mt_search_largest(search)), "fails",
-                     json_choice(fit->job, line, search->fails), "verdict",
-                     verdicts[mt_fit_verdict(fit, line, card)], "peak_reserved",
-                     best ? mt_json_number(best->reserved) : json_null(), "peak_used",
-                     best ? mt_json_number(best->used) : json_null(), "runs",
-                     (int)mt_fit_runs(fit, line, card), "monotonous",
-                     !mt_fit_is_uneven(fit, line, card), "caught",
-                     mt_fit_was_caught(fit, line, card));
+    return json_pack(
+        "{s:o, s:o, s:s, s:o, s:o, s:i, s:b, s:b, s:o, s:o}", "fits",
+        json_choice(fit->job, line, mt_search_largest(search)), "fails",
+        json_choice(fit->job, line, search->fails), "verdict",
+        verdicts[mt_fit_verdict(fit, line, card)], "peak_reserved",
+        best ? mt_json_number(best->reserved) : json_null(), "peak_used",
+        best ? mt_json_number(best->used) : json_null(), "runs", (int)mt_fit_runs(fit, line, card),
+        "monotonous", !mt_fit_is_uneven(fit, line, card), "caught",
+        mt_fit_was_caught(fit, line, card), "ruled_out_by",
+        json_choice(fit->job, search->ruled_by, search->ruled_by == MT_NONE ? MT_NONE : 0), "kinds",
+        json_kinds(&fit->line[line].ranks));
 }
 
 /* Return what a line is compared by: the searched value; of a single list of numbers, its own. */
@@ -88,7 +118,8 @@ static size_t best_line(const struct mt_fit *fit, size_t card)
     return best == MT_NONE ? 0 : best;
 }
 
-/* Of a single list, the value after the largest that fits; of others, that of the same line. */
+/* Make, of a single list, the value after the largest that fits; of others, that of the same line.
+ */
 static json_t *json_fails(const struct mt_fit *fit, size_t line, size_t card)
 {
     size_t next = MT_NONE;
@@ -105,7 +136,7 @@ static json_t *json_fails(const struct mt_fit *fit, size_t line, size_t card)
 
 static json_t *json_card(const struct mt_fit *fit, size_t card)
 {
-    size_t line = best_line(fit, card);
+    size_t line = best_line(fit, card), fullest = mt_fit_fullest(fit, card);
     json_t *object = json_line(fit, line, card), *frontier = json_array();
     unsigned runs = 0;
     for (size_t i = 0; i < fit->job->n_lines; i++) {
@@ -116,6 +147,11 @@ static json_t *json_card(const struct mt_fit *fit, size_t card)
     json_object_set_new(object, "fails", json_fails(fit, line, card));
     json_object_set_new(object, "memory", mt_json_number(fit->job->card[card].memory));
     json_object_set_new(object, "runs", json_integer((json_int_t)runs));
+    json_object_set_new(object, "fullest",
+                        json_choice(fit->job, fullest,
+                                    fullest == MT_NONE
+                                        ? MT_NONE
+                                        : mt_search_largest(mt_fit_search(fit, fullest, card))));
     json_object_set_new(object, "frontier", frontier);
     return object;
 }

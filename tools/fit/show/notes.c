@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show.h"
-#include "tools/fit/run/command.h"
+#include "tools/fit/run/attempt.h"
 #include "tools/fit/run/output.h"
 #include "tools/terminal/command.h"
 
@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MOST_NAMED 6u /* lines that fit */
 
 struct notes {
     const struct mt_fit *fit;
@@ -37,7 +39,7 @@ static void print(struct notes *notes)
     notes->used = 0;
 }
 
-/* "h100, batch=64, ckpt=0" */
+/* Write "h100, batch=64, ckpt=0" */
 static void say_where(struct notes *notes, size_t card, size_t line, size_t at,
                       enum mt_choice_part part)
 {
@@ -172,15 +174,18 @@ static bool note_obstacle(struct notes *notes, size_t line, size_t card)
     return false;
 }
 
-/* Note what to change where some lines fit and others do not. */
+/* Note what to change where some lines fit and others do not; where many fit, the table says it. */
 static void note_change(struct notes *notes, size_t card)
 {
     char values[400], room[MT_VALUE_TEXT];
     const struct mt_fit *fit = notes->fit;
-    size_t none = 0;
-    for (size_t line = 0; line < fit->job->n_lines; line++)
-        none += mt_fit_verdict(fit, line, card) == MT_VERDICT_NONE;
-    for (size_t line = 0; none && line < fit->job->n_lines; line++) {
+    size_t none = 0, fits = 0;
+    for (size_t line = 0; line < fit->job->n_lines; line++) {
+        fits += mt_fit_best(fit, line, card) != NULL;
+        enum mt_fit_verdict verdict = mt_fit_verdict(fit, line, card);
+        none += verdict == MT_VERDICT_NONE || verdict == MT_VERDICT_RULED;
+    }
+    for (size_t line = 0; none && fits <= MOST_NAMED && line < fit->job->n_lines; line++) {
         struct mt_choice largest = {line, mt_search_largest(mt_fit_search(fit, line, card))};
         if (largest.at == MT_NONE)
             continue;
@@ -191,6 +196,101 @@ static void note_change(struct notes *notes, size_t card)
             say(notes, " (%s up to %s)", searched_name(fit), searched(fit, largest.at, room));
         say(notes, ";");
     }
+    print(notes);
+}
+
+/* Note which of several lines leaves least of a card, and which of its ranks that is. */
+static void note_fullest(struct notes *notes, size_t card)
+{
+    char size[MT_SIZE_TEXT];
+    const struct mt_fit *fit = notes->fit;
+    size_t line = mt_fit_fullest(fit, card);
+    if (line == MT_NONE || fit->job->searched >= 0 || fit->job->n_lines < 2)
+        return;
+    const struct mt_outcome *best = mt_fit_best(fit, line, card);
+    say(notes, "Nearest to full: ");
+    say_where(notes, card, line, 0, MT_CHOICE_LINE);
+    say(notes, " with %s (%.1f %%).", mt_size_text(size, best->used),
+        100.0 * (double)best->used / (double)fit->job->card[card].memory);
+    print(notes);
+}
+
+/* Write "tp and dp": the axes along which memory falls. */
+static void say_axes(struct notes *notes)
+{
+    const struct mt_fit *fit = notes->fit;
+    unsigned left = 0, pairs = 0;
+    for (size_t i = 0; i < fit->job->n_variables; i++)
+        if (fit->axis[i].falls && !fit->axis[i].rises) {
+            left++;
+            pairs += fit->axis[i].falls;
+        }
+    for (size_t i = 0; i < fit->job->n_variables; i++)
+        if (fit->axis[i].falls && !fit->axis[i].rises)
+            say(notes, "%s%s", fit->job->variable[i].name,
+                !--left     ? ""
+                : left == 1 ? " and "
+                            : ", ");
+    say(notes, " (%u pair%s of runs)", pairs, pairs == 1 ? "" : "s");
+}
+
+static void say_line(struct notes *notes, const char *before, size_t line, const char *after)
+{
+    char values[400];
+    mt_choice_text(notes->fit->job, (struct mt_choice){line, 0}, MT_CHOICE_LINE, values,
+                   sizeof values);
+    say(notes, "%s%s%s", before, values, after);
+}
+
+/* Note which layouts were not run, and why: together those that one rules out. */
+static void note_ruled(struct notes *notes, size_t card)
+{
+    const struct mt_fit *fit = notes->fit;
+    for (size_t by = 0; by < fit->job->n_lines; by++) {
+        bool is_first = true;
+        for (size_t line = 0; line < fit->job->n_lines; line++) {
+            if (mt_fit_search(fit, line, card)->ruled_by != by)
+                continue;
+            if (!notes->used) {
+                say(notes, "%s: memory falls with more ", fit->job->card[card].gpu->name);
+                say_axes(notes);
+                say(notes, ". So these were ruled out, not run:");
+            }
+            say_line(notes, " ", line, ";");
+            is_first = false;
+        }
+        if (!is_first) {
+            notes->used--;
+            say_line(notes, " (as ", by, " does not fit);");
+        }
+    }
+    print(notes);
+}
+
+/* Note which ranks a line's answer is of. */
+static void note_ranks(struct notes *notes)
+{
+    char world[MT_SIZE_TEXT];
+    const struct mt_fit *fit = notes->fit;
+    unsigned granted = 0;
+    for (size_t line = 0; line < fit->job->n_lines; line++) {
+        const struct mt_line_ranks *ranks = &fit->line[line].ranks;
+        const struct mt_rank_kinds *kinds = &ranks->kinds;
+        if (!ranks->is_found)
+            continue;
+        say_line(notes, notes->used ? " " : "Ranks, by runs of some: ", line,
+                 fit->job->n_lines > 1 ? ": " : "");
+        say(notes, "%s of %u kind%s by %u runs, rank %u takes most",
+            mt_count_text(world, kinds->world), kinds->n_kinds, kinds->n_kinds == 1 ? "" : "s",
+            kinds->n_known, ranks->rank[0]);
+        if (kinds->unknown)
+            say(notes, ", %u not known: too many differ", kinds->unknown);
+        say(notes, ";");
+        granted += kinds->n_known < kinds->world && !kinds->unknown;
+    }
+    print(notes);
+    if (granted)
+        say(notes, "Taken for granted: ranks between two equal ones on an axis are like them.");
     print(notes);
 }
 
@@ -265,6 +365,8 @@ void mt_fit_print_notes(const struct mt_fit *fit, const struct mt_style *style, 
     size_t alike = 0;
     for (size_t card = 0; card < fit->job->n_cards; card++) {
         note_change(&notes, card);
+        note_fullest(&notes, card);
+        note_ruled(&notes, card);
         for (size_t line = 0; line < fit->job->n_lines; line++) {
             note_uneven(&notes, line, card);
             note_caught(&notes, line, card);
@@ -274,6 +376,7 @@ void mt_fit_print_notes(const struct mt_fit *fit, const struct mt_style *style, 
     if (alike)
         say(&notes, "%zu more that %s not known ended alike.", alike, alike == 1 ? "is" : "are");
     print(&notes);
+    note_ranks(&notes);
     note_flushes(&notes);
     note_range(&notes);
     note_how(&notes);

@@ -15,6 +15,7 @@
 #define RIGHT 690.0 /* what is right of it names the cards */
 #define TOP 46.0
 #define BOTTOM 400.0
+#define NARROW 44 /* of a line */
 #define INK "#222222"
 #define FAINT "#666666"
 #define BAD "#b3243f"
@@ -59,7 +60,7 @@ static double tick_of(double most)
     return unit * (steps < 1.5 ? 1 : steps < 3.5 ? 2 : steps < 7.5 ? 5 : 10);
 }
 
-/* style: "stroke-width" or "stroke-dasharray" with its value. */
+/* Draw a line. style: "stroke-width" or "stroke-dasharray" with its value. */
 static void draw_line(const struct plot *plot, double x1, double y1, double x2, double y2,
                       const char *colour, const char *style)
 {
@@ -305,18 +306,26 @@ static void draw_stroke(const struct plot *plot, size_t card, struct name *name)
     const struct mt_fit *fit = plot->fit;
     const struct mt_job *job = fit->job;
     bool joined = is_joined(job);
-    double aside = joined ? 0 : 12 * ((double)card - (double)(job->n_cards - 1) / 2), x = 0;
+    double each = (RIGHT - LEFT) / (double)(job->n_lines * (joined ? 1 : job->n_cards));
+    double aside = joined ? 0 : fmin(12, each) * ((double)card - (double)(job->n_cards - 1) / 2),
+           x = 0;
     for (size_t line = 0; line < job->n_lines; line++) {
         double height = height_of(fit, line, card), before = x, y = y_of(plot, height);
         bool fits = mt_fit_best(fit, line, card);
+        bool is_ruled = mt_fit_verdict(fit, line, card) == MT_VERDICT_RULED;
         x = x_of(plot, (double)line) + aside;
         mt_choice_text(job, (struct mt_choice){line, 0}, MT_CHOICE_LINE, values, sizeof values);
         snprintf(text, sizeof text, job->searched >= 0 ? "%.0f" : "%.1f %%", height);
-        snprintf(title, sizeof title, "%s, %s: %s", job->card[card].gpu->name, values, text);
+        snprintf(title, sizeof title, "%s, %s: %s", job->card[card].gpu->name, values,
+                 fits       ? text
+                 : is_ruled ? "ruled out"
+                            : "does not fit");
         if (line && joined)
             draw_line(plot, before, name->y, x, y, colour_of(card), BOLD);
-        draw_mark(plot, x, y, fits, colour_of(card), title);
-        if (fits)
+        draw_mark(plot, x, y, fits, is_ruled ? FAINT : colour_of(card), title);
+        if (fits && each < NARROW) /* "71", where "71.2 %" has no room */
+            snprintf(text, sizeof text, "%.0f", height);
+        if (fits && each >= NARROW / 2)
             draw_text(plot, x, y - 8, "middle", colour_of(card), text);
         name->y = y;
     }
@@ -327,7 +336,8 @@ static void draw_lines(struct plot *plot)
 {
     const struct mt_fit *fit = plot->fit;
     const struct mt_job *job = fit->job;
-    char what[160] = "part of the card that each line takes (crosses: it does not fit)";
+    char what[160] = "part of the card that each line takes (crosses: it does not fit; grey ones: "
+                     "not run, another line rules it out)";
     struct name name[MT_MOST_FIT_CARDS];
     double most = 1;
     for (size_t card = 0; card < job->n_cards; card++)

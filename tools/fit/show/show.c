@@ -12,6 +12,8 @@
 enum mt_fit_verdict mt_fit_verdict(const struct mt_fit *fit, size_t line, size_t card)
 {
     const struct mt_card_search *search = mt_fit_search(fit, line, card);
+    if (search->ruled_by != MT_NONE)
+        return MT_VERDICT_RULED;
     if (search->top != MT_NONE)
         return MT_VERDICT_ALL;
     if (fit->line[line].is_refused || search->stopped_at != MT_NONE)
@@ -39,6 +41,20 @@ const struct mt_outcome *mt_fit_best(const struct mt_fit *fit, size_t line, size
 {
     size_t at = mt_search_largest(mt_fit_search(fit, line, card));
     return at == MT_NONE ? NULL : mt_fit_outcome(fit, line, card, at);
+}
+
+size_t mt_fit_fullest(const struct mt_fit *fit, size_t card)
+{
+    const struct mt_outcome *most = NULL;
+    size_t fullest = MT_NONE;
+    for (size_t line = 0; line < fit->job->n_lines; line++) {
+        const struct mt_outcome *best = mt_fit_best(fit, line, card);
+        if (best && (!most || best->used > most->used)) {
+            most = best;
+            fullest = line;
+        }
+    }
+    return fullest;
 }
 
 bool mt_fit_was_caught(const struct mt_fit *fit, size_t line, size_t card)
@@ -86,7 +102,7 @@ const char *mt_fit_obstacle_text(char out[MT_OBSTACLE_TEXT], const struct mt_fit
 void mt_fit_show_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
 {
     char values[400], how[200], obstacle[MT_OBSTACLE_TEXT], used[MT_SIZE_TEXT],
-        memory[MT_SIZE_TEXT], iterations[64] = "";
+        memory[MT_SIZE_TEXT], iterations[64] = "", rank[24] = "";
     const struct mt_outcome *outcome = attempt->outcome;
     const struct mt_fit_card *card = &fit->job->card[attempt->card];
     mt_choice_text(fit->job, attempt->choice, MT_CHOICE_ALL, values, sizeof values);
@@ -103,8 +119,10 @@ void mt_fit_show_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
         snprintf(how, sizeof how, "%s", mt_fit_obstacle_text(obstacle, fit, outcome));
     if (outcome->was_stopped)
         snprintf(iterations, sizeof iterations, ", ended after %u iterations", outcome->iterations);
-    mt_say("%s%s%s: %s%s (%.1f s)", attempt->is_huge ? "unlimited card" : card->gpu->name,
-           *values ? ", " : "", values, how, iterations, (double)outcome->wall_ns / 1e9);
+    if (attempt->is_trial)
+        snprintf(rank, sizeof rank, ", rank %u", attempt->trial);
+    mt_say("%s%s%s%s: %s%s (%.1f s)", attempt->is_huge ? "unlimited card" : card->gpu->name,
+           *values ? ", " : "", values, rank, how, iterations, (double)outcome->wall_ns / 1e9);
 }
 
 int mt_fit_print_text(const struct mt_fit *fit, const struct mt_style *style)

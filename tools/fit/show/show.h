@@ -10,10 +10,11 @@
 
 /* What is known of a card on a line, for all that show it. O(enumerator, name in JSON) */
 #define MT_FIT_VERDICTS(O)                                                                         \
-    O(BORDER, "border")  /* a value fits, and the next one does not: both were run */              \
-    O(ALL, "always")     /* the last value fits */                                                 \
-    O(NONE, "never")     /* the first value does not */                                            \
-    O(OPEN, "not known") /* a run showed neither */
+    O(BORDER, "border")   /* a value fits, and the next one does not: both were run */             \
+    O(ALL, "always")      /* the last value fits */                                                \
+    O(NONE, "never")      /* the first value does not */                                           \
+    O(RULED, "ruled out") /* a layout with more ranks does not fit: no run was made */             \
+    O(OPEN, "not known")  /* a run showed neither */
 
 enum mt_fit_verdict {
 #define MT_FIT_ENUM(id, name) MT_VERDICT_##id,
@@ -28,6 +29,9 @@ const struct mt_outcome *mt_fit_obstacle(const struct mt_fit *fit, size_t line, 
 
 /* Return the run of the largest value that fits; NULL: none. */
 const struct mt_outcome *mt_fit_best(const struct mt_fit *fit, size_t line, size_t card);
+
+/* Return the line whose run takes the largest part of a card, of those that fit; MT_NONE. */
+size_t mt_fit_fullest(const struct mt_fit *fit, size_t card);
 
 /* Return whether a program that ran out of memory caught that. */
 bool mt_fit_was_caught(const struct mt_fit *fit, size_t line, size_t card);

@@ -103,7 +103,9 @@ static void put_largest(char *out, const struct mt_fit *fit, size_t line, size_t
     const struct mt_job *job = fit->job;
     size_t largest = mt_search_largest(mt_fit_search(fit, line, card));
     enum mt_fit_verdict verdict = mt_fit_verdict(fit, line, card);
-    if (verdict == MT_VERDICT_NONE)
+    if (verdict == MT_VERDICT_RULED)
+        snprintf(out, CELL, "ruled out");
+    else if (verdict == MT_VERDICT_NONE)
         snprintf(out, CELL, "%s", job->searched < 0 ? "no" : "none");
     else if (verdict == MT_VERDICT_OPEN && (largest == MT_NONE || job->searched < 0))
         snprintf(out, CELL, "not known");

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of activations, which may grow otherwise than by rows. */
+#include "analyzer/support/median.h"
+#include "kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many elements parameters have, in order: a copy in another type has as many. */
+struct weights {
+    uint64_t *elements;
+    size_t n;
+};
+
+static int find_weights(struct weights *weights, const struct mt_recording *recording)
+{
+    weights->n = 0;
+    weights->elements = calloc(recording->n + 1, sizeof *weights->elements);
+    for (size_t i = 0; weights->elements && i < recording->n; i++)
+        if (recording->block[i].category == MT_CATEGORY_PARAMETERS)
+            weights->elements[weights->n++] = mt_recorded_elements(&recording->block[i]);
+    if (!weights->elements)
+        return -ENOMEM;
+    mt_sort_sizes(weights->elements, weights->n);
+    return 0;
+}
+
+static bool is_weight(const struct weights *weights, const struct mt_recorded_block *block)
+{
+    uint64_t elements = mt_recorded_elements(block);
+    return mt_is_of_model(block) ||
+           bsearch(&elements, weights->elements, weights->n, sizeof elements, mt_by_value);
+}
+
+/* Count the activations that a node saved, each once; 0 if a weight is among them, or what is not
+ * known. *largest: the elements of the largest one. */
+static unsigned factors_of(const struct mt_recording *recording, const struct weights *weights,
+                           const struct mt_recorded_node *node, uint64_t *largest)
+{
+    unsigned n = 0;
+    *largest = 0;
+    for (uint32_t i = 0; i < node->n_saves; i++) {
+        const uint64_t *save = recording->save + node->first_save;
+        const struct mt_recorded_block *block = mt_recorded_at(recording, save[i]);
+        if (!block || is_weight(weights, block))
+            return 0;
+        uint64_t elements = mt_recorded_elements(block);
+        n += !i || save[i] != save[i - 1];
+        *largest = elements > *largest ? elements : *largest;
+    }
+    return n;
+}
+
+static bool is_free_product(const struct mt_recording *recording, const struct weights *weights,
+                            const struct mt_recorded_node *node, const char *name)
+{
+    const struct mt_recorded_block *output = mt_recorded_at(recording, node->output);
+    uint64_t largest;
+    unsigned n = factors_of(recording, weights, node, &largest);
+    if (strstr(name, "MmBackward") || strstr(name, "AddmmBackward") ||
+        strstr(name, "LinearBackward"))
+        return n == 2;
+    return strstr(name, "MulBackward") && output && n == 2 &&
+           mt_recorded_elements(output) > largest;
+}
+
+bool mt_multiplies_freely(const struct mt_recording *recording)
+{
+    struct weights weights;
+    size_t batched = 0, softmaxes = 0;
+    bool is_free = find_weights(&weights, recording) != 0;
+    for (size_t i = 0; !is_free && i < recording->n_nodes; i++) {
+        const struct mt_recorded_node *node = &recording->node[i];
+        const char *name = node->name ? mt_string(recording->definitions, node->name) : "";
+        uint64_t largest;
+        softmaxes += strstr(name, "SoftmaxBackward") && !strstr(name, "LogSoftmax");
+        if (strstr(name, "BmmBackward") || strstr(name, "BaddbmmBackward"))
+            batched += factors_of(recording, &weights, node, &largest) != 0;
+        else
+            is_free = is_free_product(recording, &weights, node, name);
+    }
+    free(weights.elements);
+    return is_free || batched > 2 * softmaxes;
+}

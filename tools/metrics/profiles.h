@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pprof's profiles of running programs, one each while, in a folder of a bounded number of files.
+ */
+#ifndef MT_PROFILES_H
+#define MT_PROFILES_H
+
+#include "analyzer/replay/replay.h"
+#include "tools/input/traces.h"
+
+#include <stdint.h>
+
+struct mt_profiles {
+    const char *folder;
+    double every_s;
+    uint64_t keep; /* files; older ones of ours are removed */
+    const struct mt_trace_list *traces;
+    const struct mt_question *question;
+};
+
+/* Write profiles until all traces have ended, and the last one then. Return an exit code, after a
+ * message. */
+int mt_profiles_write(const struct mt_profiles *profiles);
+
+#endif
