@@ -73,6 +73,8 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
             error, MT_FAULT_EMPTY, 0,
             "the file is empty; the program was stopped before anything was recorded, or "
             "the disk was full");
+    if (reader->file_size < (uint64_t)n) /* it was begun after we had asked for its size */
+        reader->file_size = (uint64_t)n;
     size_t magic = (size_t)n < MT_FILE_MAGIC_SIZE ? (size_t)n : MT_FILE_MAGIC_SIZE;
     if (memcmp(header, MT_FILE_MAGIC, magic))
         return mt_reader_fail(

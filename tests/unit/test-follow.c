@@ -57,6 +57,31 @@ static int begin_file(const char *name, uint64_t id, uint64_t older_id)
     return fd;
 }
 
+START_TEST(a_trace_that_begins_while_it_is_opened_is_sound)
+{
+    const unsigned beginnings = 3000;
+    struct mt_follower *follower;
+    struct mt_trace_error error;
+    make_folder();
+    pid_t writer = fork();
+    ck_assert_int_ge(writer, 0);
+    for (unsigned i = 0; i < beginnings && !writer; i++) {
+        close(begin_file(path, i + 1, 0));
+        unlink(path);
+    }
+    if (!writer)
+        _exit(0);
+    while (!waitpid(writer, NULL, WNOHANG)) {
+        int rc = mt_follower_open(&follower, path, &error);
+        if (!rc)
+            mt_follower_close(follower);
+        else if (rc != -ENOENT && error.fault != MT_FAULT_EMPTY)
+            ck_abort_msg("%s", error.text);
+    }
+    remove_folder();
+}
+END_TEST
+
 /* What was given: how much, and a sum over all that it says, in order. */
 struct given {
     uint64_t sum;
@@ -563,6 +588,7 @@ END_TEST
 int main(void)
 {
     TCase *tests = tcase_create("follow");
+    tcase_add_test(tests, a_trace_that_begins_while_it_is_opened_is_sound);
     tcase_add_loop_test(tests, a_trace_that_grows_is_read_once, 0, sizeof pieces / sizeof *pieces);
     tcase_add_loop_test(tests, the_tail_follows_when_the_process_was_killed, 0, 2);
     tcase_add_test(tests, segments_follow_each_other);
