@@ -6,14 +6,15 @@
 
 #include <stdlib.h>
 
-#define MUCH_FREE 5 /* a fifth of the reserved memory */
+#define MOST_COLUMNS 76 /* of a place: with a comma, a line has room for it */
+#define MUCH_FREE 5     /* a fifth of the reserved memory */
 
 static void put_line(FILE *out, const struct mt_definitions *definitions, uint32_t stack)
 {
     static const struct mt_style plain = {.utf8 = 1};
     char place[512], safe[512];
     mt_place_text(place, sizeof place, definitions, mt_stack_line(definitions, stack));
-    mt_safe_text(safe, sizeof safe, place, 0, MT_CUT_END, &plain);
+    mt_safe_text(safe, sizeof safe, place, MOST_COLUMNS, MT_CUT_END, &plain);
     fputs(safe, out);
 }
 

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers as the command prints them.
 
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/** Return a number with so many digits behind the point, as printf does: what lies in the middle goes to the even digit. */
+export function fixed(value: number, digits: number): string {
+  const isMiddle = Math.abs(value * 2 ** (digits + 1)) % 2 === 1, before = Math.trunc(value * 10 ** digits);
+  return (isMiddle && before % 2 === 0 ? before / 10 ** digits : value).toFixed(digits);
+}
 
 /** "64.06 MiB"; whole bytes below 1 KiB. */
 export function size(bytes: number): string {
-  let unit = 0, value = bytes;
-  while (Math.abs(value) >= 1024 && unit < UNITS.length - 1) {
+  if (bytes < 1024) return `${bytes} B`;
+  let unit = 0, value = bytes / 1024;
+  for (; value >= 1023.995 && unit < UNITS.length - 1; unit++)
     value /= 1024;
-    unit++;
-  }
-  return unit ? `${value.toFixed(2)} ${UNITS[unit]}` : `${bytes} B`;
+  return `${fixed(value, 2)} ${UNITS[unit]}`;
 }
 
 /** Return what stands after a category that is not certain: " (likely)". */
@@ -25,15 +30,15 @@ export function change(bytes: number): string {
 
 /** "+3.1 %"; "" where there was nothing before. */
 export function percent(old: number, by: number): string {
-  return old && by ? `${by > 0 ? "+" : "-"}${((100 * Math.abs(by)) / old).toFixed(100 * Math.abs(by) < 1000 * old ? 1 : 0)} %` : "";
+  return old && by ? `${by > 0 ? "+" : "-"}${fixed((100 * Math.abs(by)) / old, 100 * Math.abs(by) < 1000 * old ? 1 : 0)} %` : "";
 }
 
 /** "1.234 s", "12.3 ms", "45 µs". */
 export function time(ns: number): string {
   const s = ns / 1e9;
-  if (s >= 1) return `${s.toFixed(3)} s`;
-  if (s >= 1e-3) return `${(s * 1e3).toFixed(1)} ms`;
-  return `${(s * 1e6).toFixed(0)} µs`;
+  if (s >= 1) return `${fixed(s, 3)} s`;
+  if (s >= 1e-3) return `${fixed(s * 1e3, 1)} ms`;
+  return `${fixed(s * 1e6, 0)} µs`;
 }
 
 export function count(n: number): string {
@@ -42,7 +47,7 @@ export function count(n: number): string {
 
 /** "39.9 %"; "" where there is no whole. */
 export function part(bytes: number, whole: number): string {
-  return whole ? `${((100 * bytes) / whole).toFixed(1)} %` : "";
+  return whole ? `${fixed((100 * bytes) / whole, 1)} %` : "";
 }
 
 export function plural(n: number, one: string, many = `${one}s`): string {

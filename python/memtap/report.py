@@ -23,11 +23,13 @@ BUDGET_TABLES = ("category", "phase", "module", "site")
 
 def size_text(size: float) -> str:
     """Bytes as reports write them: "18.42 GiB"."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(size) < 1024 or unit == "TiB":
-            break
+    if abs(size) < 1024:
+        return f"{size:.0f} B"
+    for unit in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
         size /= 1024
-    return f"{size:.0f} B" if unit == "B" else f"{size:.2f} {unit}"
+        if abs(size) < 1023.995:
+            break
+    return f"{size:.2f} {unit}"
 
 
 def paths_of(runs: Runs) -> list[str]:

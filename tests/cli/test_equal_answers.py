@@ -33,6 +33,9 @@ import questions  # noqa: E402
 
 TRACES = "training keeping c-program copies native blamed layers mixed phases oom oom-library fragmented balance idle".split()
 MOMENTS = "peak", "end", "event:8"
+# Bytes in the middle between two texts (40.125 KiB is 40.12), and at the border of two units.
+SIZES = [1024, 1151, 1152, 1408, 1664, 1920, 41088, 41600, 1048570, 1048571, 1048575, 1048576, 1179648, 1703936]
+page_sizes = f"sizes:{','.join(map(str, SIZES))}"
 faults = []
 
 
@@ -302,6 +305,7 @@ def ask_page():
     asked = {*TRACES, *(trace for trace in traces if " " not in trace)}
     asked = {f"{name}.mtap" for name in asked} | {*answers.JOBS}
     asked |= {f"{name}.mtap {name}.mtap" for name in questions.TRAINING}
+    asked |= {page_sizes}
     asked |= {" ".join(map(outputs.path, pair.split())) for pair in {*traces, "idle layers"} if " " in pair}
     done = subprocess.run(
         [node, here.parent / "page/ask_analyzer.mjs", page_tools, analyzer, *sorted(asked)],
@@ -337,6 +341,21 @@ def package_says(ask):
     except memtap.Problem as problem:
         return str(problem)
     return "nothing"
+
+
+def check_sizes():
+    """A size has the same text in a command, the package and the page."""
+    def command_says(size):
+        done = subprocess.run(
+            [command, "check", "-f", "json", "--budget", file_of(f"[limits]\npeak = {size}\n"), "keeping.mtap"],
+            check=False, capture_output=True, text=True,
+        )  # fmt: skip
+        return re.search(" over the limit of ([^;]*)", json.loads(done.stdout)["limits"][0]["text"])[1]
+
+    said = [command_says(size) for size in SIZES]
+    same("the package's sizes", said, [memtap.report.size_text(size) for size in SIZES])
+    if analyzer:
+        same("the page's sizes", said, ask_page()[page_sizes]["texts"])
 
 
 def check_words():
@@ -420,6 +439,7 @@ with tempfile.TemporaryDirectory() as folder:
     if analyzer:
         check_page([ask_page()[f"{name}.mtap"] for name in TRACES])
     check_ranks()
+    check_sizes()
     check_words()
     others, asked = answers.ask(questions.QUESTIONS, outputs)
     faults += others

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ask_analyzer.mjs MODULES ANALYZER.wasm ASKED...: what the page's analyzer says, one JSON a line: of a trace's peak (TRACE), of
-// two runs ("OLD NOW"), of the ranks of a job (a folder).
+// two runs ("OLD NOW"), of the ranks of a job (a folder); how the page writes sizes ("sizes:1152,1664").
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -13,9 +13,9 @@ const { buildSync } = createRequire(join(modules, "package.json"))("esbuild");
 const folder = mkdtempSync(join(tmpdir(), "memtap-ask-"));
 try {
   const file = join(folder, "analyzer.mjs");
-  const both = ["analyzer", "imbalance"].map((name) => `export * from "./${name}";`).join("");
+  const both = ["analyzer", "imbalance", "format"].map((name) => `export * from "./${name}";`).join("");
   buildSync({ stdin: { contents: both, resolveDir: source, loader: "ts" }, bundle: true, format: "esm", outfile: file, logLevel: "warning" });
-  const { Analyzer, imbalance, standsFor } = await import(pathToFileURL(file).href);
+  const { Analyzer, imbalance, size, standsFor } = await import(pathToFileURL(file).href);
   const module = new WebAssembly.Module(readFileSync(wasm));
   const read = (name) => readFileSync(name);
   const of_trace = (name) => {
@@ -41,8 +41,11 @@ try {
     const { highest, ...found } = imbalance(ranks);
     return { ...found, highest: highest.rank, ranks: ranks.map((one) => ({ rank: one.rank, allocated: one.allocated, alike: standsFor(one) })) };
   };
+  const of_sizes = (values) => ({ texts: values.split(",").map((one) => size(Number(one))) });
+  const answer = (name) => name.startsWith("sizes:") ? of_sizes(name.slice(6)) : name.includes(" ") ? of_two(...name.split(" "))
+    : name.endsWith(".mtap") ? of_trace(name) : of_job(name);
   for (const name of asked)
-    console.log(JSON.stringify({ name, ...(name.includes(" ") ? of_two(...name.split(" ")) : name.endsWith(".mtap") ? of_trace(name) : of_job(name)) }));
+    console.log(JSON.stringify({ name, ...answer(name) }));
 } finally {
   rmSync(folder, { recursive: true });
 }
