@@ -165,12 +165,13 @@ static int read_words(struct mt_tail_content *content, const struct source *sour
 {
     for (uint64_t at = from; at < to;) {
         struct mt_event event;
-        unsigned kind = (uint16_t)source->words[at % MT_RING_WORDS];
+        uint64_t head = source->words[at % MT_RING_WORDS];
+        unsigned kind = (uint16_t)head;
         if (kind >= MT_KIND_LIMIT || !mt_kinds[kind].name || to - at < mt_ring_event_words(kind)) {
             damaged(content, offset + at % MT_RING_WORDS * 8, "no event");
             return 0;
         }
-        at += mt_ring_read(source->words, at, &event);
+        at += mt_ring_read(source->words, at, head, &event);
         event.thread = thread;
         event.time_ns = event.time_ns > source->header.start_monotonic_ns
                             ? event.time_ns - source->header.start_monotonic_ns

@@ -102,11 +102,11 @@ static inline uint64_t mt_ring_head(unsigned kind, int device, uint32_t stack)
     return (uint64_t)stack << 32 | (uint64_t)(uint16_t)device << 16 | kind;
 }
 
-/* Read a put event at word `at` of a ring's words. Return its size in words. */
-static inline unsigned mt_ring_read(const uint64_t word[MT_RING_WORDS], uint64_t at,
+/* Read a put event at word `at` of a ring's words. head: its first word, with a kind that there is.
+ * Return its size in words. */
+static inline unsigned mt_ring_read(const uint64_t word[MT_RING_WORDS], uint64_t at, uint64_t head,
                                     struct mt_event *event)
 {
-    uint64_t head = word[at % MT_RING_WORDS];
     event->kind = (uint16_t)head;
     event->device = (int16_t)(head >> 16);
     event->stack = (uint32_t)(head >> 32);

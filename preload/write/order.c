@@ -83,13 +83,17 @@ static int list_threads(struct mt_order *order)
     return 0;
 }
 
-/* Return whether there is an event at a place that the thread may have put there: others may write
- * to the tail. */
-static bool is_event(const struct mt_source *source, uint64_t at, uint64_t last_ns)
+/* Read a word once. Others may write to the tail, also after it has been checked. */
+static uint64_t word_at(const struct mt_source *source, uint64_t at)
 {
-    const uint64_t *word = source->thread->ring.shared.word;
-    unsigned kind = (uint16_t)word[at % MT_RING_WORDS];
-    uint64_t time_ns = word[(at + 1) % MT_RING_WORDS];
+    return __atomic_load_n(&source->thread->ring.shared.word[at % MT_RING_WORDS], __ATOMIC_RELAXED);
+}
+
+/* Return whether the thread may have put an event with these words at a place. */
+static bool is_event(const struct mt_source *source, uint64_t at, uint64_t head, uint64_t time_ns,
+                     uint64_t last_ns)
+{
+    unsigned kind = (uint16_t)head;
     return kind && kind < MT_KIND_LIMIT && at + mt_ring_event_words(kind) <= source->end &&
            time_ns + MOST_BACK_NS >= last_ns && time_ns <= source->until_ns + MOST_BACK_NS;
 }
@@ -97,12 +101,13 @@ static bool is_event(const struct mt_source *source, uint64_t at, uint64_t last_
 /* Return whether there are only events from a place to the end. Takes from the looks left. */
 static bool is_sound(const struct mt_source *source, uint64_t at, uint64_t *looks)
 {
-    const uint64_t *word = source->thread->ring.shared.word;
     uint64_t last_ns = source->thread->last_ns;
-    while (at < source->end && is_event(source, at, last_ns) && *looks) {
-        --*looks;
-        last_ns = word[(at + 1) % MT_RING_WORDS];
-        at += mt_ring_event_words((uint16_t)word[at % MT_RING_WORDS]);
+    for (; at < source->end && *looks; --*looks) {
+        uint64_t head = word_at(source, at), time_ns = word_at(source, at + 1);
+        if (!is_event(source, at, head, time_ns, last_ns))
+            break;
+        last_ns = time_ns;
+        at += mt_ring_event_words((uint16_t)head);
     }
     return at == source->end;
 }
@@ -123,11 +128,14 @@ static __attribute__((cold)) void leave_out(struct mt_source *source)
 
 static void load_next(struct mt_source *source)
 {
-    const uint64_t *word = source->thread->ring.shared.word;
-    if (source->at < source->end && !is_event(source, source->at, source->thread->last_ns))
-        leave_out(source);
-    source->next_time_ns =
-        source->at < source->end ? word[(source->at + 1) % MT_RING_WORDS] : UINT64_MAX;
+    for (; source->at < source->end; leave_out(source)) {
+        source->next_head = word_at(source, source->at);
+        source->next_time_ns = word_at(source, source->at + 1);
+        if (is_event(source, source->at, source->next_head, source->next_time_ns,
+                     source->thread->last_ns))
+            return;
+    }
+    source->next_time_ns = UINT64_MAX;
 }
 
 /* Return whether the writer can wait. If a thread is stopped while it puts an event, that event is
@@ -213,8 +221,9 @@ int mt_order_next(struct mt_order *order, struct mt_event *event)
         return 1;
     }
     struct mt_source *source = &order->source[order->current];
-    source->at += mt_ring_read(source->thread->ring.shared.word, source->at, event);
-    source->thread->last_ns = source->next_time_ns;
+    source->at +=
+        mt_ring_read(source->thread->ring.shared.word, source->at, source->next_head, event);
+    source->thread->last_ns = event->time_ns = source->next_time_ns;
     event->thread = source->thread->id;
     if (source->thread->ring.is_apart)
         order->apart += event->kind == MT_LOST ? event->LOST.count : 1;

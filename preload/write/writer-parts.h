@@ -24,7 +24,8 @@ struct mt_source {
     struct mt_thread *thread;
     uint64_t at, end;      /* words of its ring: next to take, first not to take */
     uint64_t until_ns;     /* no event there is later */
-    uint64_t next_time_ns; /* of the event at `at`; UINT64_MAX: none */
+    uint64_t next_head;    /* of the event at `at`: what is there may change */
+    uint64_t next_time_ns; /* likewise; UINT64_MAX: none */
 };
 
 struct mt_order {

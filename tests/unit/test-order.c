@@ -7,6 +7,7 @@
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define N_THREADS 4
@@ -163,6 +164,31 @@ START_TEST(what_does_not_fit_is_counted)
 }
 END_TEST
 
+/* What others write to the tail's words after the writer has looked at them: random words crash
+ * nobody. */
+START_TEST(what_changes_after_a_look_is_no_other_event)
+{
+    static struct mt_order order;
+    struct mt_event event;
+    begin_with_two();
+    for (uint64_t i = 0; i < 3; i++)
+        mt_record(first, MT_LEAF, (int)first->id, 0, MT_ARGS(i));
+    uint64_t put = mt_ring_put(&first->ring);
+    ck_assert_int_eq(mt_order_collect(&order, 1), 0);
+    memset(first->ring.shared.word, 0xff, put * sizeof *first->ring.shared.word);
+    ck_assert_int_eq(mt_order_next(&order, &event), 1);
+    ck_assert_int_eq(event.kind, MT_LEAF);
+    ck_assert_int_eq(event.device, (int)first->id);
+    ck_assert_uint_lt(event.time_ns, UINT64_MAX);
+    ck_assert_int_eq(mt_order_next(&order, &event), 0);
+    mt_order_release(&order);
+    ck_assert_uint_eq(atomic_load(&first->ring.taken), put);
+    ck_assert(first->ring.is_damaged);
+    ck_assert_uint_ge(atomic_load(&first->ring.lost), 2);
+    atomic_store(&mt_state, MT_IDLE);
+}
+END_TEST
+
 static void make_room(void)
 {
     atomic_store(&first->ring.taken, mt_ring_put(&first->ring));
@@ -194,5 +220,6 @@ int main(void)
     tcase_add_test(tests, who_is_stopped_in_the_middle_is_waited_for);
     tcase_add_test(tests, others_go_on_before_they_have_no_room);
     tcase_add_test(tests, what_does_not_fit_is_counted);
+    tcase_add_test(tests, what_changes_after_a_look_is_no_other_event);
     return RUN_TESTS(tests);
 }
