@@ -45,17 +45,24 @@ def copy_for_ever():
         copy_once()
 
 
+def outlive(parent_s_end):
+    """Live on in a child until the program has ended."""
+    os.close(parent_s_end[1])
+    os.read(parent_s_end[0], 1)
+    os._exit(0)
+
+
 pair(0)
 if what == "_Fork":  # of which no handler is told
+    ends = os.pipe()
     if not ctypes.CDLL(None)._Fork():
-        time.sleep(60)
-        os._exit(0)
+        outlive(ends)
 elif what == "fork":
+    ends = os.pipe()
     if not os.fork():
-        time.sleep(60)
-        os._exit(0)
+        outlive(ends)
 elif what == "exec":
-    os.execv("/bin/sleep", ["sleep", "60"])
+    os.execv("/bin/sleep", ["sleep", "10000"])
 elif what == "close":  # as daemons do
     os.closerange(3, 1024)
 elif what == "idle":
@@ -65,4 +72,4 @@ if what in ("copytree", "tar", "open"):
     for number in range(1, 1 << 40):
         pair(number)
 print("ready", flush=True)
-time.sleep(60)
+time.sleep(10000)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* follow-trace TRACE [read]: reads a trace while its program writes it, from before it is there
- * until it has ended, and prints what it was given: events, definitions, a sum over all of it, how
- * often it began anew, the state. `read`: the same of a reader, once. A cudaMalloc of alloc-threads
- * says its thread and turn: one that is missing or given twice is told. */
+/* follow-trace TRACE [read|turns]: reads a trace while its program writes it, from before it is
+ * there until it has ended, and prints what it was given: events, definitions, a sum over all of
+ * it, how often it began anew, the state. `read`: the same of a reader, once. A cudaMalloc of
+ * alloc-threads says its thread and turn: one that is missing or given twice is told. `turns`: how
+ * often something was lost, and how many turns each thread has come to. */
 #include "trace-format/follow/follower.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +17,8 @@
 
 static struct {
     uint64_t events, definitions, lost, sum, wrong;
-    uint64_t next[MOST_THREADS]; /* turn */
+    uint64_t next[MOST_THREADS];  /* turn */
+    uint64_t turns[MOST_THREADS]; /* also by what stands for the past */
     unsigned restarts;
 } given;
 
@@ -31,9 +34,13 @@ static void take_event(const struct mt_event *event, int is_carried)
     add(event->arg, sizeof event->arg);
     given.events++;
     given.lost += event->kind == MT_LOST;
-    if (event->kind != MT_CUDA_MALLOC || is_carried)
+    if (event->kind != MT_CUDA_MALLOC)
         return;
     uint64_t thread = event->size >> 32 & (MOST_THREADS - 1), turn = event->size & UINT32_MAX;
+    if (given.turns[thread] <= turn)
+        given.turns[thread] = turn + 1;
+    if (is_carried)
+        return;
     given.wrong += given.next[thread] && turn != given.next[thread];
     given.next[thread] = turn + 1;
 }
@@ -55,7 +62,15 @@ static int print(enum mt_trace_state state)
     return 0;
 }
 
-static int read_once(const char *path)
+static int print_turns(void)
+{
+    printf("%" PRIu64, given.lost);
+    for (unsigned i = 0; i < MOST_THREADS; i++)
+        printf(" %" PRIu64, given.turns[i]);
+    return 0;
+}
+
+static int read_once(const char *path, bool is_of_turns)
 {
     struct mt_reader *reader;
     struct mt_batch batch;
@@ -64,7 +79,7 @@ static int read_once(const char *path)
         return 1;
     while (mt_reader_next(reader, &batch, &error) > 0)
         take(&batch);
-    return print(mt_reader_state(reader));
+    return is_of_turns ? print_turns() : print(mt_reader_state(reader));
 }
 
 static struct mt_follower *open_trace(const char *path)
@@ -81,7 +96,7 @@ int main(int argc, char **argv)
     struct mt_batch batch;
     struct mt_trace_error error;
     if (argc > 2)
-        return read_once(argv[1]);
+        return read_once(argv[1], !strcmp(argv[2], "turns"));
     struct mt_follower *follower = open_trace(argv[1]);
     while (!mt_follower_is_over(follower)) {
         int rc;
