@@ -12,6 +12,7 @@ export const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 export const folder = mkdtempSync(join(tmpdir(), "memtap-page-"));
 execFileSync(makeTraces, { cwd: folder });
 
+const LONG = 300000; // ms: nobody waits so long, but for what never comes
 let faults = 0, run = null;
 const requests = [], errors = [], dialogs = [];
 
@@ -23,11 +24,28 @@ export function check(holds, what) {
 
 export const json = (...command) => JSON.parse(execFileSync(memtap, command, { maxBuffer: 1 << 28, encoding: "utf8" }));
 
+/** Counts the calls that a page's workers have not answered. */
+function countCalls() {
+  const { postMessage, terminate } = Worker.prototype, calls = new Map();
+  window.unanswered = () => [...calls.values()].reduce((sum, n) => sum + n, 0);
+  Worker.prototype.postMessage = function (message, ...more) {
+    if (!calls.has(this)) this.addEventListener("message", () => calls.has(this) && calls.set(this, calls.get(this) - 1));
+    calls.set(this, (calls.get(this) ?? 0) + ("call" in message));
+    return postMessage.call(this, message, ...more);
+  };
+  Worker.prototype.terminate = function () {
+    calls.delete(this);
+    return terminate.call(this);
+  };
+}
+
 /** An empty page that is watched. */
 export async function launch(options = {}) {
   const { chromium } = require("playwright-core");
-  run ??= await chromium.launch({ executablePath: browser, args: ["--no-sandbox"] });
+  run ??= await chromium.launch({ executablePath: browser, args: ["--no-sandbox"], timeout: LONG });
   const page = await run.newPage({ viewport: { width: 1280, height: 900 }, ...options });
+  page.setDefaultTimeout(LONG);
+  await page.addInitScript(countCalls);
   page.on("request", (one) => { if (!/^(file|blob|data|about):/.test(one.url()) && !(options.server && one.url().startsWith(options.server))) requests.push(one.url()); });
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("dialog", (one) => { dialogs.push(one.message()); void one.dismiss(); });
@@ -46,8 +64,27 @@ export async function show(file, fragment = "", options = {}) {
 
 /** Waits until what was asked for is drawn; the state, "ready" or "error". */
 export async function ready(page) {
-  await page.waitForFunction(() => ["ready", "error"].includes(document.documentElement?.dataset.state), null, { timeout: 120000 });
+  await page.waitForFunction(() => ["ready", "error"].includes(document.documentElement?.dataset.state));
   return page.evaluate(() => document.documentElement.dataset.state);
+}
+
+/** Waits until it holds; whether it does. */
+export async function until(holds) {
+  for (const end = Date.now() + LONG; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 50)))
+    if (await holds()) return true;
+  return false;
+}
+
+/** Waits until the analyzer has answered all calls, and what they changed is drawn. */
+export const answered = (page) => page.evaluate(async () => {
+  const drawn = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  for (await drawn(); window.unanswered(); await drawn());
+});
+
+/** And until the page's link says so: the page writes it by a timer of 150 ms, which goes off before this one. */
+export async function settled(page) {
+  await answered(page);
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 200)));
 }
 
 export const state = (page) => page.evaluate(() => document.documentElement.dataset.state);

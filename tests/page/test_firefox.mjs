@@ -5,7 +5,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Firefox } from "./firefox.mjs";
-import { browser, check, folder, json, main, memtap, require } from "./pages.mjs";
+import { browser, check, folder, json, main, memtap, require, until } from "./pages.mjs";
 
 const at = (name) => join(folder, `${name}.mtap`);
 const firefox = await Firefox.start(browser, require("ws"));
@@ -32,12 +32,11 @@ async function views() {
   const out = join(folder, "views.html");
   execFileSync(memtap, ["view", "-o", out, at("training")]);
   await firefox.show(out);
-  check(await inked("#timeline") > 0.05, "the timeline is drawn");
+  check(await until(async () => await inked("#timeline") > 0.05), "the timeline is drawn");
   const tabs = await firefox.evaluate(`[...document.querySelectorAll("#tabs [role=tab]")].map((one) => one.id.replace("tab-", ""))`);
   for (const [i, tab] of tabs.entries()) {
     await firefox.press(String(i + 1));
-    await firefox.evaluate("new Promise((resolve) => setTimeout(resolve, 300))");
-    check(await firefox.evaluate(`!document.getElementById("panel-${tab}").hidden && document.getElementById("panel-${tab}").childElementCount > 0`),
+    check(await until(() => firefox.evaluate(`!document.getElementById("panel-${tab}").hidden && document.getElementById("panel-${tab}").childElementCount > 0`)),
       `${tab} is shown`);
   }
 }
@@ -48,9 +47,9 @@ async function several() {
   check(await firefox.show(out) === "ready", "two runs are compared");
   check(await firefox.evaluate("window.memtap.difference().verdict") ===
     json("diff", "--format", "json", at("training"), at("keeping")).verdict, "as memtap diff compares them");
-  check(await inked("#two-timelines") > 0.05, "and drawn");
+  check(await until(async () => await inked("#two-timelines") > 0.05), "and drawn");
   execFileSync(memtap, ["view", "-o", out, at("rank0"), at("rank1")]);
-  check(await firefox.show(out) === "ready" && await inked("canvas.spark") > 0, "ranks are drawn");
+  check(await firefox.show(out) === "ready" && await until(async () => await inked("canvas.spark") > 0), "ranks are drawn");
 }
 
 async function end() {

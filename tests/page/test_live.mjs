@@ -9,7 +9,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { isDeepStrictEqual } from "node:util";
-import { check, folder, json, main, memtap, ready, show, text } from "./pages.mjs";
+import { check, folder, json, main, memtap, ready, show, text, until } from "./pages.mjs";
 
 // allocates as many MiB as a line of its input says
 const PROGRAM = `
@@ -56,23 +56,22 @@ async function follows() {
     { stdio: ["pipe", "pipe", "inherit"] });
   program.child.stdin.write("10\n");
   await program.line();
-  for (let tries = 0; tries < 600; tries++) { // what was allocated is in the trace within 2 s
+  await until(() => { // what was allocated is in the trace within 2 s
     const { stdout } = spawnSync(memtap, ["report", "--format", "json", trace], { encoding: "utf8" });
-    if (stdout && JSON.parse(stdout).devices?.length) break;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+    return stdout && JSON.parse(stdout).devices?.length;
+  });
   const view = await begin(memtap, ["view", "--live", "--no-browser", trace], { stdio: ["ignore", "pipe", "inherit"] });
   const url = await view.line();
   await refusals(url);
   const page = await show(url);
   const allocates = (mib) => page.waitForFunction((bytes) =>
-    document.getElementById("moment")?.textContent.startsWith(`${bytes}.00 MiB allocated`), mib, { timeout: 60000 });
+    document.getElementById("moment")?.textContent.startsWith(`${bytes}.00 MiB allocated`), mib);
   await allocates(10);
   check((await text(page, "#live-state")).includes("goes on"), "the page says that the recording goes on");
   program.child.stdin.write("5\n");
   await allocates(15);
   program.child.stdin.end();
-  await page.waitForFunction(() => document.getElementById("live-state").textContent.includes("has ended"), null, { timeout: 60000 });
+  await page.waitForFunction(() => document.getElementById("live-state").textContent.includes("has ended"));
   await ready(page);
   const there = await page.evaluate(() => window.memtap.report());
   const report = json("report", "--format", "json", trace);
@@ -120,7 +119,7 @@ async function crowds() {
 
 async function badInput() {
   for (const args of [["--live", "-o", join(folder, "x.html"), trace], ["--live", trace, trace], ["--live", join(folder, "none.mtap")]]) {
-    const { status: code, stderr } = spawnSync(memtap, ["view", ...args], { encoding: "utf8", timeout: 60000 });
+    const { status: code, stderr } = spawnSync(memtap, ["view", ...args], { encoding: "utf8" });
     check(code === 2 && stderr.split("\n").length === 2, `view ${args[0]} ${args[1]} is refused with one line: ${stderr}`);
   }
 }

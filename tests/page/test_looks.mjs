@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { check, folder, main, memtap, renameTexts, show, text } from "./pages.mjs";
+import { answered, check, folder, main, memtap, renameTexts, settled, show, text } from "./pages.mjs";
 
 const at = (name) => join(folder, `${name}.mtap`);
 const run = join(folder, "run.html"), two = join(folder, "two.html"), ranks = join(folder, "ranks.html");
@@ -58,9 +58,11 @@ const paper = (page, selector) => page.evaluate((one) => {
 async function prints() {
   for (const [file, selector] of [[run, "#timeline"], [two, "#two-timelines"], [ranks, "canvas.spark"]]) {
     const page = await show(file, "", { colorScheme: "dark" });
+    await answered(page);
     const before = await paper(page, selector);
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await answered(page);
     const on = await paper(page, selector);
     check(on.background === "rgb(255, 255, 255)" && on.background !== before.background, `${file}: paper is white`);
     check(selector === "canvas.spark" || (on.axis < 100 && before.axis > 150), `${file}: what is drawn is dark: ${on.axis}, ${before.axis}`);
@@ -75,27 +77,21 @@ async function prints() {
   }
 }
 
-/** Waits until the width that the link says is another than before, and stays so; returns it. */
-const range = async (page, before) => {
-  let last = NaN, same = 0;
-  for (let i = 0; i < 200 && same < 5; i++) {
-    await page.waitForTimeout(100);
-    const given = new URLSearchParams(new URL(page.url()).hash.slice(1));
-    const is = Number(given.get("to") ?? NaN) - Number(given.get("from") ?? 0);
-    same = is === last && is !== before ? same + 1 : 0;
-    last = is;
-  }
-  return last;
+/** The width that the link says. */
+const range = async (page) => {
+  await settled(page);
+  const given = new URLSearchParams((await page.evaluate(() => location.hash)).slice(1));
+  return Number(given.get("to") ?? NaN) - Number(given.get("from") ?? 0);
 };
 
 async function fingers() {
   for (const [file, selector, word] of [[run, "#timeline", "allocated"], [two, "#two-timelines", "old"], [run, "#map", "segment"]]) {
     const page = await show(file, "#tab=map", { hasTouch: true });
     await page.locator(selector).scrollIntoViewIfNeeded();
-    await page.waitForTimeout(200); // until it lies still
+    await settled(page); // it lies still
     await page.locator(selector).tap({ position: { x: 200, y: 10 } });
-    await page.waitForFunction((wanted) => !document.getElementById("tip").hidden && document.getElementById("tip").textContent.includes(wanted), word,
-      { timeout: 5000 }).catch(() => check(false, `${selector}: a tap tells what is there`));
+    await page.waitForFunction((wanted) => !document.getElementById("tip").hidden && document.getElementById("tip").textContent.includes(wanted), word)
+      .catch(() => check(false, `${selector}: a tap tells what is there`));
     if (selector === "#map") {
       await page.close();
       continue;
@@ -114,10 +110,10 @@ async function fingers() {
     await pinch(40, 120);
     const near = await range(page);
     await pinch(40, 80);
-    const nearer = await range(page, near);
+    const nearer = await range(page);
     check(nearer > near * 0.3 && nearer < near * 0.8, `${selector}: two fingers zoom in, from ${near} to ${nearer}`);
     await pinch(120, 60);
-    const out = await range(page, nearer);
+    const out = await range(page);
     check(out > nearer * 1.2, `${selector}: and out, from ${nearer} to ${out}`);
     check(!(await page.evaluate(() => location.hash)).includes("life="), `${selector}: which is no click`);
     await page.close();
@@ -162,7 +158,7 @@ async function sizes() {
       for (const colorScheme of ["light", "dark"]) {
         await page.setViewportSize({ width, height: 900 });
         await page.emulateMedia({ colorScheme });
-        await page.waitForTimeout(pictures ? 500 : 80);
+        await answered(page);
         const [is, wide] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
         check(is <= wide, `${name} at ${width}: ${is} wide`);
         for (const pair of await page.evaluate(() => window.overlaps())) check(false, `${name} at ${width}: on the timeline lies ${pair}`);
@@ -183,7 +179,7 @@ async function titles() {
   await page.waitForSelector(".icicle .box");
   await page.locator(".icicle .box").first().tap();
   await page.waitForFunction(() => !document.getElementById("tip").hidden && /100\.0 % of all/.test(document.getElementById("tip").textContent),
-    null, { timeout: 5000 }).catch(() => check(false, "a tap on a box tells its bytes"));
+    null).catch(() => check(false, "a tap on a box tells its bytes"));
   await page.close();
 }
 

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { check, folder, launch, main, memtap } from "./pages.mjs";
+import { check, folder, launch, main, memtap, settled } from "./pages.mjs";
 
 const [python, magics, ...cells] = process.argv.slice(7);
 const at = (name) => join(folder, `${name}.mtap`);
@@ -18,7 +18,7 @@ async function drawn(html, what) {
   const page = await launch();
   await page.goto(`file://${file}`);
   const inside = await (await page.waitForSelector("iframe")).contentFrame();
-  await inside.waitForFunction(() => ["ready", "error"].includes(document.documentElement.dataset.state), null, { timeout: 120000 });
+  await inside.waitForFunction(() => ["ready", "error"].includes(document.documentElement.dataset.state));
   check(await inside.evaluate(() => document.documentElement.dataset.state) === "ready",
     `${what} is drawn: ${await inside.evaluate(() => document.body.innerText.slice(0, 300))}`);
   check(await inside.evaluate(() => location.href) === "about:srcdoc", `${what} has no address`);
@@ -33,7 +33,7 @@ async function one() {
   check((await said(inside, "#headline")).includes("peak"), "its headline is there");
   for (const tab of ["who", "table", "map", "report"]) {
     await inside.click(`#tab-${tab}`);
-    await page.waitForTimeout(300); // what the link would say is written a moment later
+    await settled(inside);
     check(await inside.evaluate((name) => !document.getElementById(`panel-${name}`).hidden, tab), `the tab ${tab} opens`);
   }
   await inside.click('#tab-who');
@@ -47,7 +47,7 @@ async function several() {
   for (const [mode, panel] of [["difference", "panel-difference"], ["run", "views"], ["ranks", "panel-ranks"]]) {
     await inside.click(`#mode-${mode}`);
     await inside.waitForFunction(([name]) => document.documentElement.dataset.state === "ready" && !document.getElementById(name).hidden,
-      [panel], { timeout: 60000 });
+      [panel]);
   }
   await page.close();
 }

@@ -21,7 +21,7 @@ USES_CUDA = pathlib.Path(program).read_text()
 EXECUTE = """
 import sys, nbclient, nbformat
 book = nbformat.read(sys.argv[1], as_version=4)
-nbclient.NotebookClient(book, timeout=240, kernel_name="python3").execute()
+nbclient.NotebookClient(book, timeout=None, kernel_name="python3").execute()
 nbformat.write(book, sys.argv[1])
 """
 

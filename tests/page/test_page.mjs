@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { accessible, check, folder, inked, json, main, memtap, renameTexts, show, state } from "./pages.mjs";
+import { accessible, answered, check, folder, inked, json, main, memtap, renameTexts, settled, show, state, until } from "./pages.mjs";
 
 const traces = readdirSync(folder).filter((one) => one.endsWith(".mtap")).map((one) => join(folder, one));
 const training = join(folder, "training.mtap");
@@ -30,7 +30,7 @@ async function views(trace) {
   const out = join(folder, "views.html");
   make(out, trace);
   const page = await show(out);
-  await page.waitForTimeout(500);
+  await answered(page);
   check(await inked(page, "#timeline") > 0.05, "the timeline is drawn");
   const peak = report(trace).devices[0].peak.allocated;
   const moment = await page.textContent("#moment");
@@ -63,7 +63,7 @@ async function views(trace) {
     await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
     for (const key of ["1", "2", "3", "4", "5"]) {
       await page.keyboard.press(key);
-      await page.waitForTimeout(200);
+      await answered(page);
       await accessible(page, `view ${key}${dark ? ", dark" : ""}`);
     }
   }
@@ -104,14 +104,16 @@ const written = (page) => page.evaluate(() => new Promise((resolve) => {
     return fillText.apply(this, arguments);
   };
   dispatchEvent(new Event("resize"));
-  setTimeout(() => {
+  const look = () => {
+    if (window.unanswered() || !found.length) return requestAnimationFrame(look);
     CanvasRenderingContext2D.prototype.fillText = fillText;
-    resolve(found);
-  }, 500);
+    return resolve(found);
+  };
+  requestAnimationFrame(() => requestAnimationFrame(look));
 }));
 
 const given = async (page, ...names) => {
-  await page.waitForTimeout(250); // the link is written a little later
+  await settled(page);
   const all = new URLSearchParams((await page.evaluate(() => location.hash)).slice(1));
   return names.map((name) => Number(all.get(name) ?? 0));
 };
@@ -137,15 +139,15 @@ async function gestures(trace) {
   await page.mouse.move(at(0.75), y, { steps: 3 });
   await page.mouse.up();
   await page.waitForFunction(() => !document.getElementById("range").hidden && document.getElementById("range").textContent.includes("freed"));
-  const [since, until] = await given(page, "since", "at"), said = await page.textContent("#range");
-  check(since > 0 && until > since, `a drag chooses a range: ${since} to ${until}`);
+  const [since, last] = await given(page, "since", "at"), said = await page.textContent("#range");
+  check(since > 0 && last > since, `a drag chooses a range: ${since} to ${last}`);
   const left = / ([\d.]+ \S+) of what was allocated is left/.exec(said)?.[1];
-  await page.waitForFunction((text) => document.querySelector(".crumb").textContent === `all: ${text}`, left, { timeout: 5000 }).catch(() => undefined);
+  await page.waitForFunction((text) => document.querySelector(".crumb").textContent === `all: ${text}`, left).catch(() => undefined);
   check(await page.textContent(".crumb") === `all: ${left}`, `who lists what the range left: ${said}, ${await page.textContent(".crumb")}`);
   check(/is left: [\d.]+ \S+ .*\.py:\d+/.test(said), `the range names the lines that grew: ${said}`);
   await page.keyboard.press("z");
   const [from, to] = await given(page, "from", "to");
-  check(from <= since && to > until && to - from < 12 + until - since, `z shows the range: ${from} to ${to}`);
+  check(from <= since && to > last && to - from < 12 + last - since, `z shows the range: ${from} to ${to}`);
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => document.getElementById("range").hidden);
 
@@ -173,8 +175,12 @@ async function gestures(trace) {
   await page.evaluate(() => scrollTo(0, 0));
   await page.keyboard.down("Control");
   await page.mouse.wheel(0, -120);
+  let low, high;
+  await until(async () => {
+    [low, high] = await given(page, "from", "to");
+    return high - low < before[1] - before[0];
+  });
   await page.keyboard.up("Control");
-  const [low, high] = await given(page, "from", "to");
   check(high - low < before[1] - before[0], `with Ctrl it zooms: ${low} to ${high}`);
   await page.keyboard.press("0");
   await page.keyboard.press("p");
@@ -190,18 +196,19 @@ async function blocks(trace) {
   make(out, trace);
   const page = await show(out, "#tab=blocks"); // a link of earlier pages
   check(await page.inputValue("#stack") === "block", "blocks are a way to stack");
-  await page.waitForTimeout(400);
   const box = await page.locator("#timeline").boundingBox();
-  let told = "";
-  for (let i = 1; i < 12 && !told.includes("lives"); i++) {
-    await page.mouse.move(box.x + 80 + ((box.width - 100) * i) / 12, box.y + box.height - 60);
-    await page.waitForTimeout(150);
+  let told = "", moves = 0;
+  await until(async () => {
+    moves = (moves % 11) + 1;
+    await page.mouse.move(box.x + 80 + ((box.width - 100) * moves) / 12, box.y + box.height - 60);
+    await answered(page);
     told = await page.textContent("#tip");
-  }
+    return told.includes("lives");
+  });
   check(/lives|not freed/.test(told) && /\.py:\d+/.test(told), `a block's tip has its line and life: ${told}`);
   check(await page.evaluate(() => document.querySelector("#tip .swatch") !== null), "and its colour");
   await page.mouse.move(5, 5);
-  check(await page.evaluate(() => document.getElementById("tip").hidden), "the tip goes away");
+  await page.waitForFunction(() => document.getElementById("tip").hidden);
   await page.selectOption("#details select", "VS Code");
   await page.waitForSelector('#details a[href^="vscode://file/home/user/"]');
   await page.keyboard.press("2");
@@ -243,27 +250,24 @@ async function searches(trace) {
   const page = await show(out, "#tab=map");
   for (const [selector, stack] of [["#timeline", "category"], ["#timeline", "line"], ["#timeline", "block"], ["#map", "category"]]) {
     await page.selectOption("#stack", stack);
-    const until = async (low, high, what) => {
+    const between = async (low, high, what) => {
       let is = NaN;
-      for (let i = 0; i < 60 && !(is >= low && is <= high); i++) {
-        await page.waitForTimeout(100);
-        is = await solid(page, selector);
-      }
+      await until(async () => (await answered(page), is = await solid(page, selector)) >= low && is <= high);
       check(is >= low && is <= high, `${selector} by ${stack}, ${what}: ${is}, wanted ${low} to ${high}`);
       return is;
     };
-    const all = await until(0.04, 1, "all");
+    const all = await between(0.04, 1, "all");
     await page.fill("#search", "no such line");
-    const none = await until(0, all * 0.7, "nothing is found");
+    const none = await between(0, all * 0.7, "nothing is found");
     await page.waitForFunction(() => /^0 B found/.test(document.getElementById("found").textContent));
     await page.fill("#search", "TRAIN.PY:5");
-    await until(none + 0.05 * all, 0.95 * all, "some is found");
+    await between(none + 0.05 * all, 0.95 * all, "some is found");
     if (stack === "category") {
       check(await page.locator("#legend .dim").count() > 0, "the legend's other categories are pale");
       await accessible(page, "a search");
     }
     await page.keyboard.press("Escape");
-    await until(0.99 * all, 1.01 * all, "all again");
+    await between(0.99 * all, 1.01 * all, "all again");
   }
   await page.close();
 }
@@ -320,7 +324,7 @@ async function suggests(trace) {
   const largest = () => page.waitForFunction(() => {
     const number = (text) => Number(/event ([\d,]+)/.exec(text)?.[1].replace(/,/g, "") ?? NaN), place = document.getElementById("details");
     return place.textContent.startsWith("The largest block of the largest line") && number(place.textContent) <= number(document.getElementById("moment").textContent);
-  }, null, { timeout: 5000 }).catch(() => check(false, "the inspector has a block of the moment"));
+  }).catch(() => check(false, "the inspector has a block of the moment"));
   await largest();
   const before = await page.textContent("#moment");
   await page.evaluate(() => (location.hash = "at=0"));
@@ -404,7 +408,7 @@ async function map(trace) {
   const peak = report(trace).devices[0].peak.event;
   await page.keyboard.press("p");
   await page.waitForFunction((event) => document.getElementById("moment").textContent.includes(`event ${event}`), peak);
-  await page.waitForTimeout(300);
+  await answered(page);
   const { small, large } = report(trace).devices[0].fragmentation;
   const column = (n) => page.evaluate((at) => [...document.querySelectorAll(`table.segments tbody td:nth-child(${at})`)]
     .map((one) => Number(one.title.split(" ")[0])), n);

@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { accessible, check, folder, inked, json, main, memtap, ready, show, state, text } from "./pages.mjs";
+import { accessible, answered, check, folder, inked, json, main, memtap, ready, show, state, text } from "./pages.mjs";
 
 const at = (name) => join(folder, `${name}.mtap`);
 
@@ -55,6 +55,7 @@ async function goThrough() {
   const out = join(folder, "difference.html");
   execFileSync(memtap, ["diff", "--html", out, at("training"), at("keeping")]);
   const page = await show(out);
+  await answered(page);
   check(await inked(page, "#two-timelines") > 0.05, "both runs are drawn");
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
@@ -137,6 +138,7 @@ async function ranks() {
     check(one.allocated === report.peak.allocated && one.device === report.peak.device && one.ended === report.ended.text &&
       isDeepStrictEqual(one.categories, Object.values(report.peak.categories)), `rank ${i} is as memtap report has it`);
   }
+  await answered(page);
   check(await inked(page, "canvas.spark") > 0, "each has its timeline");
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
@@ -164,6 +166,7 @@ async function ranks() {
 /** All charts have one axis: iterations without the start-up, or time. */
 async function axis(page) {
   const choice = "select[aria-label^='what the timelines']", spark = page.locator("canvas.spark").first();
+  await answered(page);
   check(await page.inputValue(choice) === "steps" && await inked(page, "canvas.axis") > 0, "the charts' axis counts iterations");
   const box = await spark.boundingBox();
   const said = async (part) => {
