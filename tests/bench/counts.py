@@ -55,7 +55,7 @@ def run(options, folder, loop, number, *valgrind):
     environment = {**os.environ, "LD_PRELOAD": options.shim, "LD_LIBRARY_PATH": options.libraries, "MEMTAP_QUIET": "1",
                    "MEMTAP_OUTPUT": f"{folder}/{program}-{number}.mtap", "MEMTAP_STACKS": stacks}
     subprocess.run([*FIXED, *VALGRIND, *valgrind, f"{options.programs}/{program}", *words, str(number)],
-                   env=environment, check=True, timeout=120, stdout=subprocess.DEVNULL)
+                   env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
 def profile_of(options, folder, loop, number):
@@ -144,7 +144,7 @@ def costs_of_a_step(options, folder, kind):
     out = Path(folder, f"step-{kind}")
     harness.must_run([*harness.recorded(f"{out}.mtap", "-q", *KINDS_OF_STEPS[kind]), *FIXED, *VALGRIND, "--tool=callgrind",
                       "--instr-atstart=no", "--separate-threads=yes", f"--callgrind-out-file={out}", harness.PYTHON, STEP, options.step,
-                      STEPS], timeout=500)
+                      STEPS])
     of_threads = [costs(path.read_text()) for path in Path(folder).glob(f"{out.name}-*")]
     return [cost for cost in of_threads if any("reportMemoryUsageToProfiler" in name for name in cost)]
 

@@ -26,7 +26,8 @@ def shown(text, before=""):
 
 def run(command, folder, memtap):
     path = f"{memtap.parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {"PATH": path, "LC_ALL": "C.UTF-8", "HOME": str(folder), "TMPDIR": str(folder)}
+    environment = {"PATH": path, "LC_ALL": "C.UTF-8", "HOME": str(folder), "TMPDIR": str(folder),
+                   "CUDASIM_PATIENCE": "100000"}
     environment |= {name: os.environ[name] for name in os.environ if name.endswith("SAN_OPTIONS")}
     done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, capture_output=True,
                           stdin=subprocess.DEVNULL, check=False)

@@ -84,16 +84,13 @@ def killed_at_birth():
     chance = random.Random(SEED + 1)
     for i in range(20):
         wait = 0.03 * chance.random()
-        for _ in range(12):
+        while not os.path.exists("new.db"):
             with subprocess.Popen([memtap, "history", "add", "--db", "new.db", "--commit", "c",
                                    "--branch", "b", "nights/01.mtap"],
                                   stdout=subprocess.DEVNULL) as process:
                 time.sleep(wait)
                 process.kill()
-            if os.path.exists("new.db"):
-                break
-            wait = 1.5 * wait + 0.001  # nothing had begun
-        assert os.path.exists("new.db"), f"nothing ran in {wait} s"
+            wait = 1.5 * wait + 0.001  # nothing may have begun
         check("new.db")
         assert add("nights/01.mtap", db="new.db").returncode == 0, i
         assert check("new.db") == 1

@@ -50,7 +50,7 @@ def run(words, output):
         [memtap, *(word.replace("{}", output) for word in words)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     return done.returncode, done.stderr

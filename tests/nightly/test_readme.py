@@ -70,7 +70,7 @@ class Job:
         text = f"CHILD = {CHILD!r}\n" + TRAIN.replace("END", ENDS[end])
         (self.folder / "train.py").write_text("pass\n" if end == "none" else text)
         before = {kind: self.names(kind) for kind in ("good", "bad")}
-        done = subprocess.run(["bash", "-c", command or recipe()], cwd=self.folder, text=True, timeout=300,
+        done = subprocess.run(["bash", "-c", command or recipe()], cwd=self.folder, text=True, timeout=600,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               env={**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
                                    "HOME": str(self.folder), "GITHUB_SHA": ""})

@@ -29,7 +29,7 @@ enum { NOT_NOW, RIGHT, WRONG };
 static int in_child(unsigned (*allocate)(void **address))
 {
     void *address = NULL;
-    alarm(30);
+    alarm(300);
     if (_r_debug.r_state == RT_CONSISTENT)
         return NOT_NOW;
     return !allocate(&address) && (uintptr_t)address >> 44 == 6 ? RIGHT : WRONG;

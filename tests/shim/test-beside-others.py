@@ -19,7 +19,7 @@ def run(way, preload, folder):
     environment = dict(os.environ, LD_PRELOAD=" ".join(preload), MEMTAP_QUIET="1")
     command = [linked, below] if way == "linked driver" else [program, way, driver]
     done = subprocess.run(command, env=environment, cwd=folder, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=60)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=300)
     return done.returncode, done.stdout
 
 

@@ -20,7 +20,7 @@ for command in commands:
             (folder / word).write_text(f"#!/bin/sh\n{text}\n")
             (folder / word).chmod(0o755)
         done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False,
-                              timeout=60, env=environment | {"PATH": f"{folder}:{os.environ['PATH']}"})
+                              timeout=300, env=environment | {"PATH": f"{folder}:{os.environ['PATH']}"})
         traces = list(folder.glob("*.mtap"))
         if done.returncode or "ERROR" in done.stderr or len(traces) != 1:
             faults.append(f"{command}: exit code {done.returncode}, {len(traces)} traces: {done.stderr}")

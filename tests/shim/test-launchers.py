@@ -36,7 +36,7 @@ faults = []
 def record(folder, variables, *arguments):
     """Where the trace is, and what it says of the process."""
     subprocess.run([memtap, "run", "-q", "-o", "r%r.mtap", "--", program, "1", "2", *arguments], cwd=folder,
-                   env={**plain, **variables}, check=True, timeout=60)
+                   env={**plain, **variables}, check=True, timeout=300)
     (trace,) = pathlib.Path(folder).glob("*.mtap")
     info = subprocess.run([memtap, "info", "--format", "json", trace], check=True,
                           stdout=subprocess.PIPE)
@@ -59,7 +59,7 @@ def named(pattern, variables):
     with tempfile.TemporaryDirectory() as folder:
         output = ["-o", pattern] if pattern else []
         subprocess.run([memtap, "run", "-q", *output, program, "1", "2"], cwd=folder,
-                       env={**plain, **variables}, check=True, timeout=60)
+                       env={**plain, **variables}, check=True, timeout=300)
         (trace,) = (name for name in os.listdir(folder) if not name.endswith(".tail"))
     return re.sub(r"-\d+(?=[-.])", "-PID", trace) if not pattern else trace
 
@@ -81,7 +81,7 @@ for ranks, has_other, command in TOGETHER:
             pathlib.Path(folder, "j-rank7.mtap").touch()
         loop = f"for r in $(seq 0 {ranks - 1}); do RANK=$r WORLD_SIZE=9 '{program}' 1 2; done"
         said = subprocess.run([memtap, "run", "-o", "j.mtap", "sh", "-c", loop], cwd=folder, env=plain,
-                              stderr=subprocess.PIPE, text=True, check=True, timeout=60).stderr.splitlines()
+                              stderr=subprocess.PIPE, text=True, check=True, timeout=300).stderr.splitlines()
         wanted = f"memtap: all together: memtap report {command}" if command else None
         if len(said) != ranks + bool(command) or (command and said[-1] != wanted):
             faults.append(f"of {ranks} ranks is said {said}, not {wanted}")
@@ -114,7 +114,7 @@ if [line.split()[0] for line in both.splitlines() if line[:6].strip() in ("0", "
     faults.append(f"the report of both is {both}")
 with tempfile.TemporaryDirectory() as folder:
     run = subprocess.run([memtap, "run", "-o", "two\nlines.mtap", "--", program, "1", "2"], cwd=folder,
-                         env=plain, stderr=subprocess.PIPE, text=True, check=True, timeout=60)
+                         env=plain, stderr=subprocess.PIPE, text=True, check=True, timeout=300)
 if not run.stderr.startswith("memtap: two?lines.mtap: 4 events, ") or run.stderr.count("\n") != 1:
     faults.append(f"of a name with a newline is said {run.stderr}")
 with tempfile.TemporaryDirectory() as folder:

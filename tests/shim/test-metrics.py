@@ -2,6 +2,7 @@
 """test-metrics.py MEMTAP SHIM: memtap metrics --follow beside a program: the file is whole whenever it is read, grows with
 the program, and has at the end what memtap metrics prints; then memtap metrics ends, however the program did. Likewise the profiles of
 memtap export --every, of which so many remain as are to be kept."""
+import contextlib
 import gzip
 import os
 import pathlib
@@ -9,12 +10,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 import openmetrics
 import wire
-from checks import check, finish
+from checks import check, finish, until
 
 memtap, shim = (os.path.abspath(path) for path in sys.argv[1:])
 program = str(pathlib.Path(__file__).with_name("top-program.py"))
@@ -26,14 +26,13 @@ def figure(families, name, **labels):
 
 def wait_until(file, holds):
     """The families once they hold; each state of the file that is seen must be whole."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        if file.exists():
-            families = openmetrics.read(file.read_text())
-            if holds(families):
-                return families
-        time.sleep(0.05)
-    raise AssertionError(f"{file} does not come to that")
+    def read():
+        families = file.exists() and openmetrics.read(file.read_text())
+        return families if families and holds(families) else None
+
+    families = until(read)
+    assert families, f"{file} does not come to that"
+    return families
 
 
 def follow(folder, number):
@@ -53,7 +52,7 @@ def follow(folder, number):
     finally:
         process.send_signal(number)
         process.wait()
-        said = follower.communicate(timeout=60)[1]
+        said = follower.communicate()[1]
     printed = subprocess.run([memtap, "metrics", str(trace)], stdout=subprocess.PIPE, text=True, check=True).stdout
     check(follower.returncode == 0 and not said, "it ends with the program", follower.returncode, said)
     check(file.read_text() == printed, "the end is the finished trace's", file.read_text(), printed)
@@ -75,21 +74,23 @@ def follow_by_profiles(folder):
                                 stderr=subprocess.PIPE, text=True)
     environment = {**os.environ, "LD_PRELOAD": shim, "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1"}
     process = subprocess.Popen([sys.executable, program], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    most, until = 0, time.monotonic() + 60
+    most = 0
+
+    def four_are_seen():
+        nonlocal most
+        there = sorted(set(profiles.glob("memtap-*T*")) - {old})
+        most = max(most, len(there))
+        for each in there:
+            with contextlib.suppress(FileNotFoundError):  # removed since
+                seen.setdefault(each.name, each.read_bytes())
+        return len(seen) >= 4
+
     try:
-        while len(seen) < 4 and time.monotonic() < until:
-            there = sorted(set(profiles.glob("memtap-*T*")) - {old})
-            most = max(most, len(there))
-            for each in there:
-                try:
-                    seen.setdefault(each.name, each.read_bytes())
-                except FileNotFoundError:
-                    pass  # removed since
-            time.sleep(0.05)
+        until(four_are_seen)
     finally:
         process.send_signal(signal.SIGINT)
         process.wait()
-        said = follower.communicate(timeout=60)[1]
+        said = follower.communicate()[1]
     left = sorted(each.name for each in profiles.iterdir())
     sizes = [live_bytes(profile) for profile in seen.values()]
     check(len(seen) >= 4 and sizes == sorted(sizes) and sizes[0] < sizes[-1], "a profile each second, with what is live", sizes)

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from checks import equal, finish
+from checks import equal, finish, until
 
 shim, alloc_threads = (os.path.abspath(path) for path in sys.argv[1:])
 
@@ -46,8 +46,7 @@ with tempfile.TemporaryDirectory() as folder:
     run(folder, output="run-x.mtap")
     lives = start(folder, turns="100000000")
     living = Path(folder, f"run-{lives.pid}.mtap")
-    while not living.exists() or not living.stat().st_size:
-        time.sleep(0.01)
+    until(lambda: living.exists() and living.stat().st_size)
     for path in (old, living, *others):
         age(path, 30)
     stay = sorted([young.name, "away", *(path.name for path in others)])

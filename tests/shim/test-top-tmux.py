@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from checks import until
 
 memtap, shim = (os.path.abspath(path) for path in sys.argv[1:])
 program = str(pathlib.Path(__file__).with_name("top-program.py"))
@@ -37,13 +39,9 @@ class Pane:
         """The other screen is on, the cursor is shown, lines wrap."""
         return self.run("display-message", "-p", "-t", "top", "#{alternate_on} #{cursor_flag} #{wrap_flag}").strip()
 
-    def wait_for(self, what, seconds=60):
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            if what(self.lines()):
-                return
-            time.sleep(0.1)
-        raise AssertionError("\n".join(self.lines()))
+    def wait_for(self, what):
+        if not until(lambda: what(self.lines())):
+            raise AssertionError("\n".join(self.lines()))
 
     def end(self):
         subprocess.run(["tmux", "-L", self.name, "kill-server"], check=False)

@@ -9,12 +9,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 from terminals import Terminal
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
-from checks import check, finish
+from checks import check, finish, until
 
 memtap, shim = (os.path.abspath(path) for path in sys.argv[1:])
 program = str(pathlib.Path(__file__).with_name("top-program.py"))
@@ -35,22 +34,18 @@ def end(process, number=signal.SIGKILL):
 
 
 def memtap_top(*arguments, cwd=None, **settings):
-    return subprocess.run([memtap, "top", *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=60,
+    return subprocess.run([memtap, "top", *map(str, arguments)], cwd=cwd, capture_output=True, text=True,
                           env={**os.environ, "LC_ALL": "C.UTF-8", **settings}, stdin=subprocess.DEVNULL, check=False)
 
 
 def wait_for_file(trace):
     """Until the writer has written: it does so every 2 s."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        if "leak" in memtap_top("--once", trace).stdout:
-            return
-        time.sleep(0.2)
-    raise AssertionError("nothing is written")
+    if not until(lambda: "leak" in memtap_top("--once", trace).stdout):
+        raise AssertionError("nothing is written")
 
 
-def fits(screen, columns, rows):
-    return len(screen) == rows and all(len(line) <= columns for line in screen)
+def comes_to_fit(terminal, columns, rows):
+    return terminal.until(lambda: len(terminal.screen()) == rows and all(len(line) <= columns for line in terminal.screen()))
 
 
 def refused(what, *arguments, **more):
@@ -76,10 +71,7 @@ def sizes(trace):
     terminal = Terminal([memtap, "top", str(trace)])
     for columns, rows in ((80, 24), (200, 50), (80, 24), (40, 10), (1, 1), (300, 100), (80, 24)):
         terminal.resize(columns, rows)
-        until = time.monotonic() + 30
-        while not fits(terminal.screen(), columns, rows) and time.monotonic() < until:
-            terminal.read(0.2)
-        check(fits(terminal.screen(), columns, rows), f"{columns} x {rows}", *terminal.screen())
+        check(comes_to_fit(terminal, columns, rows), f"{columns} x {rows}", *terminal.screen())
     screen = terminal.wait_for("^q quit")
     check(all(any(re.search(each, line) for line in screen) for each in (
         r"^allocated +[\d.]+ [MG]iB", r"^ +other +[\d.]+ [MG]iB 100.0 %", r"allocations a second", r"▁|▂|▃|▄|▅|▆|▇|█",
@@ -128,31 +120,27 @@ def signals(trace):
     terminal = Terminal([memtap, "top", str(trace)])
     terminal.wait_for("^q quit")
     os.close(terminal.fd)  # the terminal is gone
-    until, ended = time.monotonic() + 30, 0
-    while not ended and time.monotonic() < until:
-        ended = os.waitpid(terminal.pid, os.WNOHANG)[0]
-        time.sleep(0.05)
-    check(ended, "a terminal that is gone ends it")
+    check(until(lambda: os.waitpid(terminal.pid, os.WNOHANG)[0]), "a terminal that is gone ends it")
 
 
 def stopped(trace):
     """By a shell, as nobody else continues it."""
     shell = Terminal(["/bin/sh", "-i"], PS1="prompt ", ENV="")
-    shell.read(5)
+    shell.until(lambda: "prompt" in shell.text)
     shell.press(f"stty -echo; {memtap} top {trace}\n")
     shell.wait_for("^q quit")
     entered = shell.modes()
     shell.press("\x1a")
-    until = time.monotonic() + 30
-    while "Stopped" not in shell.text and time.monotonic() < until:
-        shell.read(0.2)
+    shell.until(lambda: "Stopped" in shell.text)
     check("Stopped" in shell.text.rpartition("\x1b[?1049l")[2] and
           shell.modes() != entered, "stopped: the terminal is given back")
+    shell.until(lambda: "prompt" in shell.text.rpartition("Stopped")[2])
     shell.text = ""
     shell.press("fg\n")
     shell.wait_for("^q quit")
     check("\x1b[?1049h" in shell.text and shell.modes() == entered, "continued: it is taken again")
     shell.press("q")
+    shell.until(lambda: "prompt" in shell.text)
     shell.press("exit\n")
     check(shell.end()[0] == 0, "and the shell goes on")
 

@@ -32,18 +32,3 @@ size_t resident(void)
     fclose(file);
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
-
-int run_tests(TCase *tests)
-{
-    Suite *suite = suite_create("simulator");
-    SRunner *runner;
-    int failed;
-
-    suite_add_tcase(suite, tests);
-    tcase_set_timeout(tests, 60);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
-}

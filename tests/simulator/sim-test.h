@@ -3,7 +3,8 @@
 #ifndef SIM_TEST_H
 #define SIM_TEST_H
 
-#include <check.h>
+#include "../support/run-tests.h"
+
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -22,7 +23,5 @@ void use_gpu(const char *name);
 size_t available(void);
 /* The resident memory of this process, in bytes. */
 size_t resident(void);
-/* Runs the tests of one file; what main returns. */
-int run_tests(TCase *tests);
 
 #endif

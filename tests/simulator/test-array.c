@@ -193,5 +193,5 @@ int main(void)
     tcase_add_test(tests, arrays_hold_what_is_copied_to_them);
     tcase_add_test(tests, the_drivers_arrays_are_the_same);
     tcase_add_test(tests, textures_know_what_they_are_of);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

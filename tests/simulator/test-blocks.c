@@ -114,5 +114,5 @@ int main(void)
     tcase_add_test(tests, what_is_copied_to_it_then_stays);
     tcase_add_test(tests, only_blocks_that_are_handed_out_on_a_device);
     tcase_add_test(tests, large_blocks_commit_nothing);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

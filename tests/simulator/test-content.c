@@ -207,5 +207,5 @@ int main(void)
     tcase_add_test(tests, zeroing_a_large_block_works);
     tcase_add_test(tests, wide_fills_have_their_pattern);
     tcase_add_test(tests, wrong_addresses_are_refused);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

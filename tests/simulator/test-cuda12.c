@@ -96,5 +96,5 @@ int main(void)
     tcase_add_test(tests, both_runtimes_share_one_device);
     tcase_add_test(tests, properties_have_the_old_layout);
     tcase_add_test(tests, capture_information_has_three_forms);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

@@ -149,5 +149,5 @@ int main(void)
     tcase_add_test(tests, weights_fill_their_space);
     tcase_add_test(tests, a_pass_takes_what_its_steps_need);
     tcase_add_test(tests, wrong_shapes_are_errors);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

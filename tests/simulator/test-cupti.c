@@ -241,5 +241,5 @@ int main(void)
     tcase_add_test(tests, there_is_one_subscriber);
     tcase_add_test(tests, wrong_questions_are_refused);
     tcase_add_test(tests, a_library_is_injected_once);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

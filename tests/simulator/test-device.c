@@ -206,5 +206,5 @@ int main(void)
     tcase_add_test(tests, events_measure_time);
     tcase_add_test(tests, devices_are_found_by_address);
     tcase_add_test(tests, peers_are_enabled_once);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

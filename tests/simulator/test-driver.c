@@ -192,5 +192,5 @@ int main(void)
     tcase_add_test(tests, the_runtime_finds_them_too);
     tcase_add_test(tests, pointers_are_known);
     tcase_add_test(tests, modules_and_streams_take_memory);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

@@ -326,5 +326,5 @@ int main(void)
     tcase_add_test(tests, a_thread_may_mind_nobody);
     tcase_add_loop_test(tests, other_threads_mind_global_captures_only, 0, 4);
     tcase_add_test(tests, the_drivers_captures_are_the_same);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

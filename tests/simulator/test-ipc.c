@@ -267,5 +267,5 @@ int main(void)
     tcase_add_test(tests, wrong_handles_are_refused);
     tcase_add_test(tests, pieces_are_exported_by_descriptor);
     tcase_add_test(tests, a_forked_child_has_accounts_of_its_own);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

@@ -158,5 +158,5 @@ int main(void)
     tcase_add_test(tests, variables_have_memory);
     tcase_add_test(tests, managed_variables_are_there_before_the_first_call);
     tcase_add_test(tests, launches_do_nothing_and_succeed);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

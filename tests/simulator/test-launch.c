@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The catalogue and the environment that a launcher prepares. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../support/run-tests.h"
 #include "launch.h"
 
 START_TEST(cards_are_found)
@@ -179,10 +179,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("simulator");
     TCase *tests = tcase_create("launch");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tests, cards_are_found);
     tcase_add_test(tests, a_file_has_a_card);
@@ -191,10 +188,5 @@ int main(void)
     tcase_add_test(tests, a_second_time_changes_the_card_only);
     tcase_add_test(tests, what_cannot_be_is_said);
     tcase_add_test(tests, a_path_with_a_space_is_refused);
-    suite_add_tcase(suite, tests);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return RUN_TESTS(tests);
 }

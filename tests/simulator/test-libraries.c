@@ -138,5 +138,5 @@ int main(void)
     tcase_add_test(tests, a_transform_works_in_the_size_of_its_signals);
     tcase_add_test(tests, eigenvalues_need_matrices);
     tcase_add_test(tests, files_are_read_and_written);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

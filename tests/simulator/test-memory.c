@@ -282,5 +282,5 @@ int main(void)
     tcase_add_test(tests, threads_may_allocate);
     tcase_add_test(tests, reset_frees_everything);
     tcase_add_test(tests, external_memory_takes_nothing);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

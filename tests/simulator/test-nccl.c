@@ -502,5 +502,5 @@ int main(void)
     tcase_add_test(tests, many_gather);
     tcase_add_test(tests, what_is_large_together_is_not_moved);
     tcase_add_test(tests, a_communicator_takes_memory_of_its_device);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

@@ -339,5 +339,5 @@ int main(void)
     tcase_add_test(tests, the_drivers_graphs_are_the_same);
     tcase_add_test(tests, user_objects_live_as_long_as_a_graph_holds_them);
     tcase_add_test(tests, graphs_are_drawn);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

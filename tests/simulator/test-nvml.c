@@ -76,5 +76,5 @@ int main(void)
 
     tcase_add_test(tests, the_board_is_seen);
     tcase_add_test(tests, the_own_process_is_listed);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

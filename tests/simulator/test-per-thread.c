@@ -31,5 +31,5 @@ int main(void)
     TCase *tests = tcase_create("per-thread");
 
     tcase_add_test(tests, the_other_names_do_the_same);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

@@ -219,5 +219,5 @@ int main(void)
     tcase_add_test(tests, access_is_kept);
     tcase_add_test(tests, the_driver_has_the_same_pools);
     tcase_add_test(tests, reset_empties_the_pools);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

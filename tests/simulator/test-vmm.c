@@ -129,5 +129,5 @@ int main(void)
     tcase_add_test(tests, mapped_memory_can_be_used);
     tcase_add_test(tests, a_multicast_object_keeps_what_is_bound);
     tcase_add_test(tests, wrong_mappings_are_refused);
-    return run_tests(tests);
+    return RUN_TESTS(tests);
 }

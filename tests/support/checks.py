@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a test has found: it goes on after a fault, prints each when it is found, and ends with the sum."""
 import sys
+import time
 
+LONG = 300  # seconds: nobody waits so long, but for what never comes
 faults = []
 
 
@@ -15,6 +17,14 @@ def check(good, what, *found):
 
 def equal(what, found, wanted):
     return check(found == wanted, f"{what}: {found!r}, but should be {wanted!r}")
+
+
+def until(holds):
+    """Wait until it holds. What it returns then, or at last."""
+    end = time.monotonic() + LONG
+    while not (found := holds()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return found
 
 
 def finish(passed="passed"):

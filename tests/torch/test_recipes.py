@@ -32,7 +32,7 @@ def follow(folder, chapter, script, code):
     environment = {**os.environ, "PATH": f"{places}:{os.environ['PATH']}"}
     for command, wanted in zip(commands, (code, 0)):
         done = subprocess.run([MEMTAP, "simulate", "--gpu", harness.GPU, "--", "sh", "-c", command], cwd=folder, env=environment,
-                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
         equal(f"{chapter}: the exit code of {command}", done.returncode, wanted)
     return done.stdout
 

@@ -124,6 +124,5 @@ int main(void)
     tcase_add_test(tests, blocks_are_apart);
     tcase_add_test(tests, what_is_freed_is_used_again);
     tcase_add_test(tests, what_cannot_be_is_refused);
-    tcase_set_timeout(tests, 60);
     return RUN_TESTS(tests);
 }

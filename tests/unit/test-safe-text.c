@@ -3,6 +3,7 @@
 #include "analyzer/print/json.h"
 #include "analyzer/support/text.h"
 #include "preload/host/message.h"
+#include "tests/support/run-tests.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -168,17 +169,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("safe-text");
     TCase *tests = tcase_create("safe-text");
     int n = (int)(sizeof acting / sizeof *acting);
     tcase_add_loop_test(tests, each_acting_text_is_replaced, 0, n);
     tcase_add_loop_test(tests, json_says_the_same_with_escapes, 0, n);
     tcase_add_loop_test(tests, what_has_a_meaning_is_escaped, 0, 18);
     tcase_add_test(tests, messages_of_the_library_are_safe);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return RUN_TESTS(tests);
 }

@@ -219,6 +219,5 @@ int main(void)
     TCase *tests = tcase_create("writer");
     tcase_add_test(tests, a_reader_sees_all_at_any_moment);
     tcase_add_test(tests, full_tables_are_told_and_memory_is_bounded);
-    tcase_set_timeout(tests, 60);
     return RUN_TESTS(tests);
 }
