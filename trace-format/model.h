@@ -181,7 +181,12 @@ enum mt_about {
     /* A light recording has left out so many of PyTorch's blocks of this stack and device, with    \
      * their frees and labels, since the last such event: they lived for a moment only. */         \
     M(SHORT_LIVED, 45, "short_lived", OTHER,                                                       \
-      F(blocks, PLAIN) F(bytes, PLAIN))
+      F(blocks, PLAIN) F(bytes, PLAIN))                                                            \
+    /* What keeps keys and values at address has room for so many tokens, as the objects say that   \
+     * made it. longest: tokens of the longest sequence; 0: not known. each: room that such a       \
+     * sequence takes; 0: not known, then tokens is the least that fit. */                          \
+    M(ROOM, 46, "room", LABEL,                                                                     \
+      F(address, DELTA) F(tokens, PLAIN) F(longest, PLAIN) F(each, PLAIN))
 /* clang-format on */
 
 enum mt_kind {

@@ -20,6 +20,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
     mt_ranges_clear(&tracker->ranges);
     mt_storages_clear(&tracker->storages);
     mt_parts_clear(&tracker->parts);
+    mt_rooms_clear(&tracker->rooms);
     memset(tracker, 0, sizeof *tracker);
 }
 
@@ -217,8 +218,21 @@ static struct mt_block *block_around(struct mt_tracker *tracker, uint64_t addres
 
 static void saw_elements(struct mt_block *block, uint64_t elements)
 {
-    if (block->elements < elements && elements < MT_BLOCK_ELEMENTS)
-        block->elements = elements;
+    if (!(block->evidence & MT_SAW_ROOM) && block->number < elements &&
+        elements < MT_BLOCK_ELEMENTS)
+        block->number = elements;
+}
+
+static int saw_room(struct mt_tracker *tracker, struct mt_block *block,
+                    const struct mt_event *event)
+{
+    uint32_t place;
+    int rc = mt_rooms_add(
+        &tracker->rooms,
+        &(struct mt_room){event->ROOM.tokens, event->ROOM.longest, event->ROOM.each}, &place);
+    block->evidence |= rc ? 0 : MT_SAW_ROOM;
+    block->number = rc ? block->number : place;
+    return rc;
 }
 
 static void saw_dtype(struct mt_block *block, uint64_t dtype)
@@ -242,8 +256,8 @@ static uint32_t first_use(struct mt_tracker *tracker, uint64_t leaf)
 static bool is_of_one(const struct mt_block *state, uint64_t elements,
                       const struct mt_block *parameter)
 {
-    return elements && parameter->elements ? elements <= parameter->elements
-                                           : state->size <= parameter->size;
+    return elements && mt_block_elements(parameter) ? elements <= mt_block_elements(parameter)
+                                                    : state->size <= parameter->size;
 }
 
 /* Note a line. Modules, optimizers and leaves are only examined from time to time. A line of the
@@ -355,6 +369,9 @@ static int label(struct mt_tracker *tracker, const struct mt_event *event, uint6
         saw_dtype(block, event->PART.dtype);
         rc = mt_parts_add(&tracker->parts, event->PART.parameter, mt_block_event(block),
                           event->PART.whole);
+        break;
+    case MT_ROOM:
+        rc = saw_room(tracker, block, event);
         break;
     case MT_RESIZE:
         block->evidence |= MT_SAW_EMPTIED;

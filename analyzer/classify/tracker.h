@@ -16,6 +16,7 @@
 #include "analyzer/support/by-id.h"
 #include "analyzer/trace/definitions.h"
 #include "parts.h"
+#include "rooms.h"
 #include "trace-format/meaning/follow-phases.h"
 
 #define MT_NODE_NAMES 64u
@@ -38,6 +39,7 @@ struct mt_tracker {
     struct mt_ranges ranges;
     struct mt_storages storages;
     struct mt_parts parts; /* this process's parts of parameters */
+    struct mt_rooms rooms; /* of caches of keys and values */
     struct {
         uint32_t name; /* string id */
         bool is_accumulator;

@@ -44,11 +44,11 @@ void mt_keep_life_touch(struct mt_keep_lives *lives, uint32_t index, uint64_t nu
 /* Return whether the label on a block is news, and note it. */
 static bool is_news(struct mt_keep_life *life, const struct mt_block *block)
 {
-    if (life->known.elements == block->elements && life->known.evidence == block->evidence &&
+    if (life->known.number == block->number && life->known.evidence == block->evidence &&
         life->known.save_stack == block->save_stack && life->known.name == block->name &&
         life->known.dtype == block->dtype)
         return false;
-    life->known.elements = block->elements;
+    life->known.number = block->number;
     life->known.evidence = block->evidence;
     life->known.save_stack = block->save_stack;
     life->known.name = block->name;

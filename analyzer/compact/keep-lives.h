@@ -18,7 +18,7 @@ struct mt_keep_life {
     size_t moments; /* that had passed at its allocation */
     bool is_wanted; /* kept, even if short-lived */
     struct {
-        uint64_t elements;
+        uint64_t number;
         uint32_t evidence, save_stack, name, dtype;
     } known;       /* by the labels so far */
     uint32_t next; /* in the list of free ones */

@@ -83,6 +83,8 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
         rc = mt_precision_find(&device->precision, replay->definitions, &replay->tracker.parts,
                                device->verdicts, device->n_verdicts);
     mt_serving_budget_find(&device->serving, replay, slot);
+    device->cache_room =
+        mt_cache_room_find(&replay->tracker.rooms, device->verdicts, device->n_verdicts);
     if (device->of_cuda)
         device->foreign_pool =
             mt_foreign_pool_find(replay->definitions, device->verdicts, device->n_verdicts);

@@ -39,6 +39,20 @@ struct mt_serving_budget {
     struct mt_serving_work work[MT_SERVING_COUNT];
 };
 
+/*
+ * How many tokens have room in the cache of keys and values, as its makers said: the largest of
+ * those that are live at the moment.
+ */
+
+struct mt_cache_room {
+    struct mt_room room; /* tokens 0: nobody said it */
+    uint64_t sequences;  /* of the longest length, at once; 0: not known */
+    bool is_least;       /* there may be room for more */
+};
+
+struct mt_cache_room mt_cache_room_find(const struct mt_rooms *rooms,
+                                        const struct mt_verdict *verdicts, size_t n);
+
 /* Find the budget of the slot's device. */
 void mt_serving_budget_find(struct mt_serving_budget *budget, const struct mt_replay *replay,
                             unsigned slot);
@@ -137,6 +151,7 @@ struct mt_device {
     struct mt_balance balance;
     struct mt_private_pools private_pools; /* none if of_cuda */
     struct mt_serving_budget serving;
+    struct mt_cache_room cache_room;
     struct mt_foreign_pool foreign_pool; /* if of_cuda */
     struct mt_sums leaks;                /* if of_cuda */
     struct mt_idle idle;                 /* the same */

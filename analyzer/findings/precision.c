@@ -59,8 +59,8 @@ static uint64_t elements_of_weight(const struct mt_block *block)
     if (!width)
         return 0;
     uint64_t most = block->size / width;
-    return block->elements <= most && fills(block->elements * width, block->size) ? block->elements
-                                                                                  : most;
+    uint64_t elements = mt_block_elements(block);
+    return elements <= most && fills(elements * width, block->size) ? elements : most;
 }
 
 static int saw(const struct mt_block *block, uint32_t evidence)

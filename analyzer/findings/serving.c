@@ -54,3 +54,21 @@ void mt_serving_budget_find(struct mt_serving_budget *budget, const struct mt_re
     budget->captured = replay->reserved.graphs[slot].captured;
     budget->captures = count_captures(replay);
 }
+
+struct mt_cache_room mt_cache_room_find(const struct mt_rooms *rooms,
+                                        const struct mt_verdict *verdicts, size_t n)
+{
+    struct mt_cache_room most = {.sequences = 0};
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_block *block = verdicts[i].block;
+        if (verdicts[i].rule->category != MT_CATEGORY_KV_CACHE ||
+            !(block->evidence & MT_SAW_ROOM) || block->number - 1 >= rooms->n)
+            continue;
+        const struct mt_room *room = &rooms->room[block->number - 1];
+        if (room->tokens > most.room.tokens)
+            most.room = *room;
+    }
+    most.sequences = mt_room_sequences(&most.room);
+    most.is_least = most.room.longest && !most.room.each;
+    return most;
+}

@@ -190,6 +190,15 @@ static json_t *serving(const struct mt_serving_budget *budget)
                      "captured", mt_json_number(budget->captured), "work", work);
 }
 
+static json_t *cache_room(const struct mt_cache_room *room)
+{
+    if (!room->room.tokens)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:b}", "tokens", mt_json_number(room->room.tokens), "longest",
+                     mt_json_number(room->room.longest), "sequences",
+                     mt_json_number(room->sequences), "at_least", room->is_least);
+}
+
 static json_t *devices(const struct mt_analysis *analysis)
 {
     json_t *array = json_array();
@@ -218,6 +227,7 @@ static json_t *devices(const struct mt_analysis *analysis)
                                           device->foreign_pool.package, "setting",
                                           device->foreign_pool.setting));
         json_object_set_new(object, "serving", serving(&device->serving));
+        json_object_set_new(object, "cache_room", cache_room(&device->cache_room));
         json_object_set_new(object, "private_pools", mt_json_private_pools(&device->private_pools));
         if (analysis->replay.question.by != MT_BY_SITE)
             json_object_set_new(object, "groups",

@@ -44,6 +44,7 @@ static inline unsigned mt_device_slot(int device)
     E(ATTRIBUTE, "kept as an attribute by a module or one of its parameters")                      \
     E(ATTRIBUTE_LATER, "kept so in later iterations than its own")                                 \
     E(OF_CACHE, "of a cache of keys and values")                                                   \
+    E(ROOM, "its maker says how many tokens have room in it")                                      \
     E(STEPPED, "an optimizer updates it")                                                          \
     E(WORKSPACE, "handed to cuBLAS, cuDNN or a similar library")                                   \
     E(LEAF_OF_GRAPH, "output of a graph, detached to begin another")                               \
@@ -98,7 +99,7 @@ struct mt_block {
     uint16_t dtype : 6;     /* of a tensor in it, by its first label with one; 0: unknown */
     uint16_t state : 2;     /* enum mt_block_state */
     uint64_t evidence : 26; /* enum mt_evidence */
-    uint64_t elements : 38; /* of the largest labelled parameter in it; 0: unknown */
+    uint64_t number : 38;   /* mt_block_elements; with MT_SAW_ROOM its room (rooms.h) */
 };
 
 _Static_assert(sizeof(struct mt_block) <= 80, "a live block is to cost less than 96 bytes in all");
@@ -107,6 +108,12 @@ _Static_assert(MT_DTYPE_LIMIT <= 1 << 6 && MT_API_LIMIT <= 1 << 8, "these have p
 #define MT_BLOCK_ELEMENTS (UINT64_C(1) << 38) /* no tensor has as many */
 
 enum mt_block_state { MT_BLOCK_UNUSED, MT_BLOCK_LIVE, MT_BLOCK_KEPT };
+
+/* Return the number of elements of the largest labelled parameter in it; 0: unknown. */
+static inline uint64_t mt_block_elements(const struct mt_block *block)
+{
+    return block->evidence & MT_SAW_ROOM ? 0 : block->number;
+}
 
 static inline uint64_t mt_block_time(const struct mt_block *block)
 {

@@ -48,7 +48,7 @@ int mt_storages_empty(struct mt_storages *storages, uint64_t storage, const stru
     if (kept->evidence == evidence && had_that_size(kept, block->size))
         return 0;
     *kept = (struct mt_kept_evidence){.size = block->size,
-                                      .elements = block->elements,
+                                      .number = block->number,
                                       .evidence = evidence,
                                       .leaf_stack = block->leaf_stack,
                                       .name = block->name,
@@ -65,7 +65,7 @@ void mt_storages_fill(const struct mt_storages *storages, uint64_t storage, uint
     if (!kept || !had_that_size(kept, size))
         return;
     block->evidence |= kept->evidence;
-    block->elements = kept->elements;
+    block->number = kept->number;
     block->leaf_stack = kept->leaf_stack;
     block->name = kept->name;
     block->dtype = kept->dtype;

@@ -12,7 +12,7 @@
 struct mt_storages {
     struct mt_address_map by_address; /* the storage's -> place in kept, from 1 */
     struct mt_kept_evidence {
-        uint64_t size, elements;
+        uint64_t size, number;
         uint32_t evidence, leaf_stack, name;
         uint8_t dtype;
     } *kept;

@@ -2,11 +2,29 @@
 /* The report's parts on a program that serves: its memory budget, and what it did. */
 #include "analyzer/print/page.h"
 
+#define ROOM_TEXT 128
+
 static void print_term(const struct mt_page *page, uint64_t bytes, const char *what)
 {
     char size[MT_SIZE_TEXT];
     if (bytes)
         fprintf(page->out, "%11s  %s\n", mt_size_text(size, bytes), what);
+}
+
+/* Write the room for tokens in the cache; "": not known. */
+static const char *room_text(char out[ROOM_TEXT], const struct mt_cache_room *room)
+{
+    char tokens[MT_SIZE_TEXT], sequences[MT_SIZE_TEXT], longest[MT_SIZE_TEXT];
+    out[0] = '\0';
+    if (!room->room.tokens)
+        return out;
+    int n = snprintf(out, ROOM_TEXT, ": room for %s%s tokens", room->is_least ? "at least " : "",
+                     mt_count_text(tokens, room->room.tokens));
+    if (room->sequences)
+        snprintf(out + n, ROOM_TEXT - (size_t)n, ", %s sequence%s of %s",
+                 mt_count_text(sequences, room->sequences), room->sequences == 1 ? "" : "s",
+                 mt_count_text(longest, room->room.longest));
+    return out;
 }
 
 static void print_work(const struct mt_page *page, const struct mt_serving_budget *budget)
@@ -26,7 +44,10 @@ void mt_page_serving(const struct mt_page *page, const struct mt_device *device)
 {
     const struct mt_serving_budget *budget = &device->serving;
     const struct mt_balance *balance = &device->balance;
-    char graphs[96], count[MT_SIZE_TEXT];
+    char graphs[96], count[MT_SIZE_TEXT], room[ROOM_TEXT], cache[sizeof "kv cache" + ROOM_TEXT];
+    snprintf(cache, sizeof cache, "kv cache%s", room_text(room, &device->cache_room));
+    if (!budget->serves && *room)
+        fprintf(page->out, "\n%s\n", cache);
     if (!budget->serves)
         return;
     snprintf(graphs, sizeof graphs, "graphs: segments of %s captures, at most",
@@ -34,7 +55,7 @@ void mt_page_serving(const struct mt_page *page, const struct mt_device *device)
     fprintf(page->out, "\n%11s  %s\n", "bytes", "memory budget of the server");
     print_term(page, budget->weights, "weights: what loading the model left");
     print_term(page, budget->activations, "activations: the profile run's peak, less what it left");
-    print_term(page, device->category[MT_CATEGORY_KV_CACHE].bytes, "kv cache");
+    print_term(page, device->category[MT_CATEGORY_KV_CACHE].bytes, cache);
     print_term(page, budget->graphs, graphs);
     print_term(page, budget->captured,
                "what capturing took: these, and workspaces (as vLLM's graph pool memory)");

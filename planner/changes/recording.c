@@ -202,7 +202,7 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .begin = mt_block_event(block),
         .end = at_end ? MT_EVER : replay->events,
         .size = block->size,
-        .elements = block->elements,
+        .elements = mt_block_elements(block),
         .saved = place ? recording->saved_at[place - 1] : 0,
         .module = module_of(replay->definitions, mt_block_module(replay->definitions, &verdict)),
         .maker = module_of(replay->definitions, block->stack),

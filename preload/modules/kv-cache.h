@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Objects that keep the keys and values of earlier tokens for later ones, told by their classes'
- * bases, whatever file a class is in. Their own methods make the tensors they keep.
+ * bases, whatever file a class is in. Their own methods make the tensors they keep. A server's
+ * object that makes them with others is told, too.
  */
 #ifndef MT_PRELOAD_KV_CACHE_H
 #define MT_PRELOAD_KV_CACHE_H
@@ -10,11 +11,17 @@
 #include <stdint.h>
 
 #include "preload/python/python-versions.h"
+#include "preload/record/recorder.h"
 
 /* Read objects by this layout from now on. */
 void mt_kv_caches_start(const struct mt_python_layout *layout);
 
-/* Return whether the code is a method by which such a cache makes tensors, and the object one. */
-bool mt_is_of_kv_cache(uint64_t code, uint64_t object);
+/* Return what the code does for the object, as struct mt_thread.in_cache has it: it makes what a
+ * cache keeps (MT_MAKES_CACHE), or does so among other work (MT_MAKES_ROOM); 0: neither. */
+unsigned mt_kv_cache_work(uint64_t code, uint64_t object);
+
+/* Record how many tokens have room in what the object, one of these, makes: it has just got the
+ * memory at address. */
+void mt_kv_cache_note_room(struct mt_thread *self, int device, uint64_t object, uint64_t address);
 
 #endif

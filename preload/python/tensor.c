@@ -90,6 +90,25 @@ uint64_t mt_impl_elements_carefully(const void *impl)
     return elements > 0 ? (uint64_t)elements : 0;
 }
 
+/* Read the shape. A TensorImpl has it as c10::impl::SizesAndStrides: the number of dimensions, up
+ * to 5 sizes and as many strides; then the offset in the storage, and the number of elements. */
+unsigned mt_impl_shape_carefully(const void *impl, uint64_t *shape, unsigned most)
+{
+    enum { INLINE = 5, WORDS = 1 + 2 * INLINE + 2 };
+    uint64_t word[WORDS], product = 1;
+    int end = mt_dtype_offset;
+    if (!impl || end < (int)sizeof word ||
+        mt_look_read((uintptr_t)impl + (unsigned)end - sizeof word, word, sizeof word) ||
+        word[0] > most || word[0] > INLINE)
+        return 0;
+    for (unsigned i = 0; i < word[0]; i++) {
+        shape[i] = word[1 + i];
+        if (__builtin_mul_overflow(product, shape[i], &product))
+            return 0;
+    }
+    return product == word[WORDS - 1] ? (unsigned)word[0] : 0;
+}
+
 unsigned mt_impl_dtype_carefully(const void *impl)
 {
     uint16_t number;

@@ -115,6 +115,10 @@ struct mt_tensor_data mt_impl_place_carefully(const void *impl, uint64_t *elemen
 /* Return the number of elements of a tensor, even without data, for any address; 0: not known. */
 uint64_t mt_impl_elements_carefully(const void *impl);
 
+/* Read the shape of a tensor, at any address. Return its number of dimensions, at most `most`; 0:
+ * it has more, or is not known. */
+unsigned mt_impl_shape_carefully(const void *impl, uint64_t *shape, unsigned most);
+
 /* Return the TensorImpl of an AccumulateGrad node's leaf; NULL: not known yet. */
 const void *mt_leaf_of(const void *node);
 

@@ -61,7 +61,14 @@ struct mt_known_frame {
     uint8_t by_object; /* the object identifies the frame, too */
     uint8_t is_lost;   /* it has no id, for lack of room */
     uint8_t is_step;   /* the object is an optimizer, and this its step */
-    uint8_t in_cache;  /* a cache of keys and values makes its tensors here (kv-cache.h) */
+    uint8_t in_cache;  /* what it does for caches of keys and values: bits below */
+};
+
+/* What frames do for caches of keys and values (kv-cache.h). */
+enum {
+    MT_MAKES_CACHE = 1, /* tensors made in the frame and in those that it calls are a cache's */
+    MT_MAKES_ROOM = 2,  /* some of them may be */
+    MT_KNOWS_ROOM = 4,  /* the frame itself is of the object that knows the room */
 };
 
 /* An optimizer's step around the thread's last event (optimizer-state.h). */
@@ -127,7 +134,7 @@ struct mt_thread {
     uint64_t members_at;    /* ring words that have earned looks at modules (module-members.c), */
     uint64_t optimizers_at; /* and at optimizers (optimizer-state.c) */
     bool is_cut;            /* frames of its stack are left out */
-    bool in_cache;          /* its innermost frame is a cache's of keys and values */
+    uint8_t in_cache;       /* what its innermost frames do for caches of keys and values */
     unsigned n_known;       /* outermost frame first, from known[1] on */
     struct mt_known_frame known[1 + MT_STACK_DEPTH];
     uint16_t place[MT_STACK_DEPTH];  /* in known, by the frame's address; may be another frame's */

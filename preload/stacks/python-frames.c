@@ -19,7 +19,8 @@
 /* Found for a frame whose first argument counts: look it up with its module. */
 #define BY_OBJECT UINT32_MAX
 #define STEP (UINT32_MAX - 1)  /* the same, and the argument is an optimizer */
-#define CACHE (UINT32_MAX - 2) /* it is a cache of keys and values */
+#define CACHE (UINT32_MAX - 2) /* it is a cache of keys and values, */
+#define ROOM (UINT32_MAX - 3)  /* or makes one among other things */
 
 static MT_HOT const struct mt_python_layout *layout;
 static MT_HOT struct mt_cache stacks = {.forgets = 1};
@@ -197,20 +198,20 @@ static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
     return has_argument(frame) && mt_optimizer_is_step(code, argument_of(frame));
 }
 
-static int enters_cache(const struct mt_thread *self, unsigned i, uint64_t code)
+static uint32_t enters_cache(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     uint64_t frame = self->known[i].frame;
-    return has_argument(frame) && mt_is_of_kv_cache(code, argument_of(frame));
+    unsigned work = has_argument(frame) ? mt_kv_cache_work(code, argument_of(frame)) : 0;
+    return work == MT_MAKES_CACHE ? CACHE : work ? ROOM : 0;
 }
 
-/* Return BY_OBJECT, STEP, CACHE, or 0. */
+/* Return BY_OBJECT, STEP, CACHE, ROOM, or 0. */
 static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     bool has_begun = mt_look_begin();
-    uint32_t what = enters_module(self, i, code)  ? BY_OBJECT
-                    : enters_step(self, i, code)  ? STEP
-                    : enters_cache(self, i, code) ? CACHE
-                                                  : 0;
+    uint32_t what = enters_module(self, i, code) ? BY_OBJECT
+                    : enters_step(self, i, code) ? STEP
+                                                 : enters_cache(self, i, code);
     mt_look_end(has_begun);
     return what;
 }
@@ -304,10 +305,10 @@ static uint32_t look_up_step(struct mt_thread *self, unsigned i, struct mt_key k
     return id ? id : intern(self, i, &key, code, key.b, 0);
 }
 
-static uint32_t look_up_cache(struct mt_thread *self, unsigned i, struct mt_key key)
+static uint32_t look_up_cache(struct mt_thread *self, unsigned i, struct mt_key key, unsigned work)
 {
     uint64_t code = key.a;
-    self->known[i].in_cache = true;
+    self->known[i].in_cache |= (uint8_t)(work | MT_KNOWS_ROOM);
     key.a = code | 1;
     uint32_t id = find(self, &key);
     return id ? id : intern(self, i, &key, code, key.b, 0);
@@ -324,7 +325,10 @@ static MT_HOT_CODE uint32_t look_up(struct mt_thread *self, unsigned i)
         id = intern(self, i, &key, code, key.b, 0);
     if (id == BY_OBJECT)
         return look_up_by_object(self, i, key);
-    return id == STEP ? look_up_step(self, i, key) : id == CACHE ? look_up_cache(self, i, key) : id;
+    return id == STEP    ? look_up_step(self, i, key)
+           : id == CACHE ? look_up_cache(self, i, key, MT_MAKES_CACHE)
+           : id == ROOM  ? look_up_cache(self, i, key, MT_MAKES_ROOM)
+                         : id;
 }
 
 static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t frame)
@@ -339,7 +343,7 @@ static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t fr
         .stack = known[-1].stack,
         .module = known[-1].module,
         .is_lost = known[-1].is_lost,
-        .in_cache = known[-1].in_cache,
+        .in_cache = known[-1].in_cache & (MT_MAKES_CACHE | MT_MAKES_ROOM),
     };
     *place_of(self, frame) = (uint16_t)i;
     if (!mt_is_python_frame(layout, frame))
@@ -407,6 +411,14 @@ MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
     self->n_known = self->is_cut ? 0 : n;
     self->code_deaths = deaths;
     return self->known[n].stack;
+}
+
+uint64_t mt_frames_cache(const struct mt_thread *self)
+{
+    for (unsigned i = self->n_known; i; i--)
+        if (self->known[i].in_cache & MT_KNOWS_ROOM)
+            return argument_of(self->known[i].frame);
+    return 0;
 }
 
 void mt_frames_reset(void)

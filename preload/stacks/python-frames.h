@@ -15,6 +15,10 @@ int mt_frames_start(const struct mt_python_layout *layout, void *code_type);
 /* Return the id of the stack that ends with this frame; 0: none. */
 uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost);
 
+/* Return the object whose frame, the innermost of the last stack, knows how many tokens have room
+ * in what it makes (kv-cache.h); 0: there is none. */
+uint64_t mt_frames_cache(const struct mt_thread *self);
+
 /* Return whether the frame is a Python function's, not C code's. */
 static inline bool mt_is_python_frame(const struct mt_python_layout *layout, uint64_t frame)
 {

@@ -5,15 +5,27 @@
 #include "hooks-math.h"
 #include "preload/modules/ask.h"
 #include "preload/modules/gradients.h"
+#include "preload/modules/kv-cache.h"
 #include "preload/modules/node-names.h"
 #include "preload/modules/optimizer-state.h"
 #include "preload/python/tensor.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/native-stack.h"
+#include "preload/stacks/python-frames.h"
 #include "preload/stacks/python-stack.h"
 #include "preload/write/device-watch.h"
 #include "real.h"
 #include "totals.h"
+
+/* Record what a cache of keys and values, which has just got the memory at address, says of it. */
+static void note_cache(struct mt_thread *self, int device, uint64_t address)
+{
+    uint64_t object = mt_frames_cache(self);
+    if (self->in_cache & MT_MAKES_CACHE)
+        mt_record(self, MT_MEMBER, device, 0, MT_ARGS(address, MT_MEMBER_OF_CACHE));
+    if (object)
+        mt_kv_cache_note_room(self, device, object, address);
+}
 
 /* Record what the allocator says of a CUDA device: it begins the recording. Called under its lock:
  * no GIL, no CUDA, no waiting. */
@@ -29,7 +41,7 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device d
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    self->in_cache = false; /* where this thread has no Python frame now */
+    self->in_cache = 0; /* where this thread has no Python frame now */
     uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_thread_stack(self);
     if (kind == MT_FREE)
         mt_ask_at_free(self, arguments[0]);
@@ -48,7 +60,7 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device d
     }
     mt_record(self, kind, device.index, stack, arguments);
     if (MT_UNLIKELY(self->in_cache) && kind == MT_ALLOC)
-        mt_record(self, MT_MEMBER, device.index, 0, MT_ARGS(arguments[0], MT_MEMBER_OF_CACHE));
+        note_cache(self, device.index, arguments[0]);
     mt_leave(self);
 }
 

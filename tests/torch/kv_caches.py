@@ -65,8 +65,47 @@ def of_transformers(kind):
     return [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)], model
 
 
+BLOCKS, BLOCK, LONGEST = 103, 16, 300
+
+
+def named(module, name, **members):
+    """A class as the module of a server has it."""
+    return type(name, (), {"__module__": module, **members})
+
+
+def of_server(kind):
+    """As vLLM and SGLang make theirs. Files and classes are named as there."""
+    if kind == "sglang":
+        def _create_buffers(self):
+            return torch.zeros(2**20, device="cuda")
+
+        pool = named("sglang.srt.mem_cache.memory_pool", "KVCache", _create_buffers=_create_buffers)()
+        pool.size, pool.page_size = 1234, 64
+        return [pool._create_buffers()], pool
+    scope = {"torch": torch}
+    exec(compile("def allocate_kv_cache(size):\n return torch.zeros(size, dtype=torch.int8, device='cuda')",
+                 "/site-packages/vllm/v1/worker/utils.py", "exec"), scope)
+
+    def initialize_kv_cache(self, config):
+        self.kv_cache_config = config
+        self.table = torch.zeros(1000, device="cuda")  # no part of the cache
+        self.cache = scope["allocate_kv_cache"](config.num_blocks * 2**12)
+
+    spec = named("vllm.v1.kv_cache_interface", "SlidingWindowSpec" if kind == "window" else "FullAttentionSpec")()
+    spec.block_size = BLOCK
+    group, config = named("vllm.v1.kv_cache_interface", "KVCacheGroupSpec")(), named("vllm.v1.kv_cache_interface", "KVCacheConfig")()
+    group.kv_cache_spec = spec
+    config.num_blocks, config.kv_cache_groups = BLOCKS, [group, group] if kind == "groups" else [group]
+    file = "gpu.model_runner" if kind == "runner" else "gpu_model_runner"
+    runner = named(f"vllm.v1.worker.{file}", "GPUModelRunner", initialize_kv_cache=initialize_kv_cache)()
+    runner.max_model_len = LONGEST
+    runner.initialize_kv_cache(config)
+    return [runner.cache], runner
+
+
 kind = sys.argv[1]
 with torch.inference_mode():
-    kept, model = own(kind) if kind in ("buffers", "pool") else of_transformers(kind)
+    maker = own if kind in ("buffers", "pool") else of_server if kind in ("runner", "groups", "window", "sglang") else of_transformers
+    kept, model = maker(kind)
     highest = torch.zeros(300 << 20, dtype=torch.int8, device="cuda")  # so that the peak is here
 print("kept", sum((tensor.untyped_storage().nbytes() + 511) // 512 * 512 for tensor in kept))

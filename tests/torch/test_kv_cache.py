@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Caches of keys and values are a category of their own, whatever the file that made them: transformers' by their class, those of
-modules by their attributes; to the byte."""
+modules by their attributes; to the byte. How many tokens have room in them is what their makers say."""
 import json
 import re
 from pathlib import Path
@@ -10,10 +10,17 @@ from harness import MEMTAP, check, equal
 
 PROGRAM = Path(__file__).resolve().parent / "kv_caches.py"
 
+TOKENS = 200 + 19  # of each of 8 texts; the 20th is not an input any more
+BLOCKS = -(-300 // 16)  # that vLLM's longest sequence takes, of 103
+ROOM = {  # tokens, longest, sequences, at least
+    "dynamic": (8 * TOKENS, TOKENS, 8, False), "mine": (8 * TOKENS, TOKENS, 8, False), "static": (8 * 220, 220, 8, False),
+    "runner": (103 * 16, 300, 103 // BLOCKS, False), "window": (103 // BLOCKS * 300, 300, 103 // BLOCKS, True),
+    "groups": (103 // 2 // BLOCKS * 300, 300, 103 // 2 // BLOCKS, True), "sglang": (1234, 0, 0, False)}
+
 
 def main():
     harness.need_torch()
-    kinds = ["buffers", "pool"]
+    kinds = ["buffers", "pool", "runner", "window", "groups", "sglang"]
     if harness.has("transformers"):
         kinds += ["dynamic", "mine", "static"]
     with harness.folder() as work, harness.Forks() as forks:
@@ -24,8 +31,10 @@ def main():
             if not check(code == 0 and found, f"{kind}: ended with {code}: {output}"):
                 continue
             told = json.loads(harness.must_run([MEMTAP, "report", "--format", "json", trace]).stdout)
-            categories = told["devices"][0]["peak"]["categories"]
-            equal(kind, categories["kv_cache"], int(found[1]))
+            device = told["devices"][0]
+            equal(kind, device["peak"]["categories"]["kv_cache"], int(found[1]))
+            room = device["cache_room"]
+            equal(f"{kind}: room", room and tuple(room[key] for key in ("tokens", "longest", "sequences", "at_least")), ROOM.get(kind))
     harness.finish()
 
 

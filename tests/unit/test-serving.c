@@ -227,6 +227,55 @@ START_TEST(other_allocations_are_no_pools)
 }
 END_TEST
 
+static void cache(uint64_t address, uint64_t tokens, uint64_t longest, uint64_t each)
+{
+    mt_build_alloc(builder, address, 1000);
+    mt_build_event(builder, MT_MEMBER, address, MT_MEMBER_OF_CACHE, 0);
+    mt_build_event4(builder, MT_ROOM, address, tokens, longest, each);
+}
+
+START_TEST(the_largest_live_cache_says_how_many_tokens_have_room)
+{
+    between(ENGINE);
+    cache(BASE, 4000, 100, 100); /* freed before the peak */
+    cache(BASE + 4096, 500, 60, 64);
+    cache(BASE + 8192, 1000, 100, 112);
+    mt_build_event4(builder, MT_ROOM, BASE + 8192, 1100, 100, 112); /* it says it anew */
+    mt_build_alloc(builder, BASE + 12288, 1000);                    /* no cache */
+    mt_build_event4(builder, MT_ROOM, BASE + 12288, 9000, 100, 100);
+    mt_build_free(builder, BASE);
+    pass(90000);
+    const struct mt_cache_room *found = &analyze()->cache_room;
+    ck_assert_uint_eq(found->room.tokens, 1100);
+    ck_assert_uint_eq(found->room.longest, 100);
+    ck_assert_uint_eq(found->sequences, 9);
+    ck_assert(!found->is_least);
+}
+END_TEST
+
+START_TEST(room_of_which_less_is_known)
+{
+    static const struct {
+        uint64_t tokens, longest, sequences;
+        bool is_least;
+    } cases[] = {{1000, 100, 10, true}, {1000, 0, 0, false}, {UINT64_MAX, 1, UINT64_MAX, true}};
+    between(ENGINE);
+    cache(BASE, cases[_i].tokens, cases[_i].longest, 0);
+    const struct mt_cache_room *found = &analyze()->cache_room;
+    ck_assert_uint_eq(found->room.tokens, cases[_i].tokens);
+    ck_assert_uint_eq(found->sequences, cases[_i].sequences);
+    ck_assert(found->is_least == cases[_i].is_least);
+}
+END_TEST
+
+START_TEST(no_cache_has_no_room)
+{
+    between(ENGINE);
+    pass(1000);
+    ck_assert_uint_eq(analyze()->cache_room.room.tokens, 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("serving");
@@ -236,6 +285,9 @@ int main(void)
     tcase_add_test(tests, the_budget_has_what_loading_left_and_the_profile_run_took);
     tcase_add_test(tests, a_program_that_trains_keeps_its_iterations);
     tcase_add_test(tests, captures_of_graphs_are_counted_with_their_segments);
+    tcase_add_test(tests, the_largest_live_cache_says_how_many_tokens_have_room);
+    tcase_add_loop_test(tests, room_of_which_less_is_known, 0, 3);
+    tcase_add_test(tests, no_cache_has_no_room);
     tcase_add_test(tests, a_librarys_own_pool_is_named);
     tcase_add_loop_test(tests, other_allocations_are_no_pools, 0, 4);
     return RUN_TESTS(tests);
