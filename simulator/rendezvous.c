@@ -2,7 +2,6 @@
 #include "rendezvous.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -15,6 +14,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "store-keys.h"
+#include "store-rows.h"
 
 /* The requests of PyTorch 2.1 and later, by their first byte. `takes`: s: bytes, with their number
  * in front; l and u: numbers of 8 and 4 bytes; before a *: a number of such groups. */
@@ -32,202 +34,105 @@ enum request { REQUESTS(NAME) REQUEST_COUNT };
 static const char *const takes[] = {REQUESTS(TAKEN)};
 
 enum { READY = 0, NOT_READY = 1, STOP_WAITING = 0, WAIT_CANCELED = 1 };
-enum { NCCL_ID_SIZE = 128, LARGEST = 1 << 28 };
+enum { LARGEST = 1 << 28 };
 
-struct bytes {
-    char *at;
-    size_t size;
-};
-
-/* Keys with their values; a queue has a row for each element, in order. */
-static struct row {
-    struct bytes key, value;
-    bool is_queued;
-} *rows;
-static size_t row_count;
-
+/* A request for a value that nobody knows stays in `in` until a process of this rank sets it. */
 static struct client {
     int socket;
-    struct bytes in;
+    struct sim_bytes in;
+    size_t waiting; /* bytes of that request; 0: none */
 } *clients;
 static size_t client_count;
 
-/* Allocate. Without memory there is no server: the program says that its store is gone. */
-static void *need(void *memory)
+static void put_number(struct sim_bytes *to, int64_t number)
 {
-    if (!memory)
-        _exit(1);
-    return memory;
+    sim_bytes_put(to, &number, sizeof(number));
 }
 
-static void put(struct bytes *to, const void *from, size_t size)
-{
-    to->at = need(realloc(to->at, to->size + size + 1));
-    if (size)
-        memcpy(to->at + to->size, from, size);
-    to->size += size;
-    to->at[to->size] = 0;
-}
-
-static void put_number(struct bytes *to, int64_t number)
-{
-    put(to, &number, sizeof(number));
-}
-
-static void put_bytes(struct bytes *to, struct bytes from)
+static void put_bytes(struct sim_bytes *to, struct sim_bytes from)
 {
     put_number(to, (int64_t)from.size);
-    put(to, from.at, from.size);
+    sim_bytes_put(to, from.at, from.size);
 }
 
-static bool same(struct bytes a, struct bytes b)
+static void compare_and_set(struct sim_bytes *out, const struct sim_bytes *words)
 {
-    return a.size == b.size && !memcmp(a.at, b.at, a.size);
-}
+    struct sim_row *row = sim_row_find(words[0]);
 
-static struct row *find(struct bytes key)
-{
-    for (size_t i = 0; i < row_count; i++)
-        if (same(rows[i].key, key))
-            return &rows[i];
-    return NULL;
-}
-
-static struct row *add_row(struct bytes key, struct bytes value)
-{
-    struct row *row;
-
-    rows = need(realloc(rows, (row_count + 1) * sizeof(*rows)));
-    row = &rows[row_count++];
-    *row = (struct row){0};
-    put(&row->key, key.at, key.size);
-    put(&row->value, value.at, value.size);
-    return row;
-}
-
-static void remove_row(struct row *row)
-{
-    free(row->key.at);
-    free(row->value.at);
-    row_count--;
-    memmove(row, row + 1, (size_t)(rows + row_count - row) * sizeof(*row));
-}
-
-static struct row *set(struct bytes key, struct bytes value)
-{
-    struct row *row = find(key);
-
-    if (!row)
-        return add_row(key, value);
-    row->value.size = 0;
-    put(&row->value, value.at, value.size);
-    return row;
-}
-
-/* Return whether the keys differ in one number alone, as those of two ranks do. */
-static bool is_of_another_rank(struct bytes a, struct bytes b)
-{
-    const char *x = a.at, *y = b.at, *x_end = x + a.size, *y_end = y + b.size;
-
-    while (x < x_end && y < y_end && *x == *y)
-        x++, y++;
-    while (x > a.at && isdigit((unsigned char)x[-1]))
-        x--, y--;
-    if (x == x_end || y == y_end || !isdigit((unsigned char)*x) || !isdigit((unsigned char)*y))
-        return false;
-    while (x < x_end && isdigit((unsigned char)*x))
-        x++;
-    while (y < y_end && isdigit((unsigned char)*y))
-        y++;
-    return x_end - x == y_end - y && !memcmp(x, y, (size_t)(x_end - x));
-}
-
-/* Return what an absent rank would have set: what this one set for itself; else the name of a
- * communicator, which is any, since the stand-in for NCCL asks nobody. */
-static struct row *stand_in(struct bytes key)
-{
-    char id[NCCL_ID_SIZE] = {1};
-
-    for (size_t i = 0; i < row_count; i++)
-        if (is_of_another_rank(rows[i].key, key))
-            return add_row(key, rows[i].value);
-    for (size_t i = 0; i < key.size; i++)
-        id[1 + i % (sizeof(id) - 1)] ^= key.at[i];
-    return add_row(key, (struct bytes){id, sizeof(id)});
-}
-
-static struct row *get(struct bytes key)
-{
-    struct row *row = find(key);
-
-    return row ? row : stand_in(key);
-}
-
-static int64_t add(struct bytes key, int64_t more)
-{
-    const struct row *row = find(key);
-    int64_t sum = more + (row ? strtoll(row->value.at, NULL, 10) : 0);
-    char text[24];
-
-    set(key, (struct bytes){text, (size_t)sprintf(text, "%lld", (long long)sum)});
-    return sum;
-}
-
-static void compare_and_set(struct bytes *out, const struct bytes *words)
-{
-    struct row *row = find(words[0]);
-
-    if (row ? same(row->value, words[1]) : !words[1].size)
-        row = set(words[0], words[2]);
+    if (row ? sim_bytes_same(row->value, words[1]) : !words[1].size)
+        row = sim_row_set(words[0], words[2]);
     put_bytes(out, row ? row->value : words[1]);
 }
 
-static int64_t queue_length(struct bytes key)
+static void pop(struct sim_bytes *out, struct sim_bytes key)
 {
-    int64_t length = 0;
-
-    for (size_t i = 0; i < row_count; i++)
-        length += rows[i].is_queued && same(rows[i].key, key);
-    return length;
-}
-
-static void pop(struct bytes *out, struct bytes key)
-{
-    struct row *row = find(key);
+    struct sim_row *row = sim_row_find(key);
     bool is_there = row && row->is_queued;
 
     put_number(out, is_there);
     if (is_there) {
         put_bytes(out, row->value);
-        remove_row(row);
+        sim_row_remove(row);
     }
 }
 
-static bool has_all(const struct bytes *keys, size_t count)
+/* Take the mark from a key whose value is asked for. Return whether it had one. */
+static bool take_mark(struct sim_bytes *key)
 {
-    while (count && find(keys[count - 1]))
-        count--;
-    return !count;
+    enum { LENGTH = sizeof(SIM_KEY_VALUE) - 1 };
+
+    if (key->size < LENGTH || memcmp(key->at + key->size - LENGTH, SIM_KEY_VALUE, LENGTH))
+        return false;
+    key->size -= LENGTH;
+    return true;
 }
 
-static void answer_keys(struct bytes *out)
+/* Return whether all keys are set, or, where values are asked for, known. */
+static bool has_all(const struct sim_bytes *keys, size_t count)
 {
-    put_number(out, (int64_t)row_count);
-    for (size_t i = 0; i < row_count; i++)
-        put_bytes(out, rows[i].key);
+    for (size_t i = 0; i < count; i++) {
+        struct sim_bytes key = keys[i];
+
+        if (!(take_mark(&key) ? sim_row_get(key) : sim_row_find(key)))
+            return false;
+    }
+    return true;
+}
+
+/* Return whether a request waits for the value of a key. */
+static bool has_to_wait(enum request request, const struct sim_bytes *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct sim_bytes key = keys[i];
+        bool is_asked =
+            (request == WAIT && take_mark(&key)) || request == GET || request == MULTI_GET;
+
+        if (is_asked && !sim_row_get(key))
+            return true;
+    }
+    return false;
+}
+
+static void answer_keys(struct sim_bytes *out)
+{
+    const struct sim_row *row;
+
+    put_number(out, sim_row_count());
+    for (size_t i = 0; (row = sim_row_at(i)); i++)
+        put_bytes(out, row->key);
 }
 
 /* Answer a request. words: its bytes; number: its number. */
-static void answer(enum request request, const struct bytes *words, size_t count, int64_t number,
-                   struct bytes *out)
+static void answer(enum request request, const struct sim_bytes *words, size_t count,
+                   int64_t number, struct sim_bytes *out)
 {
-    struct row *row;
+    struct sim_row *row;
 
     switch (request) {
     case SET:
     case MULTI_SET:
         for (size_t i = 0; i < count; i += 2)
-            set(words[i], words[i + 1]);
+            sim_row_set(words[i], words[i + 1]);
         break;
     case COMPARE_SET:
         compare_and_set(out, words);
@@ -235,46 +140,46 @@ static void answer(enum request request, const struct bytes *words, size_t count
     case GET:
     case MULTI_GET:
         for (size_t i = 0; i < count; i++)
-            put_bytes(out, get(words[i])->value);
+            put_bytes(out, sim_row_get(words[i])->value);
         break;
     case ADD:
-        put_number(out, add(words[0], number));
+        put_number(out, sim_row_increase(words[0], number));
         break;
     case CHECK:
-        put(out, &(char){has_all(words, count) ? READY : NOT_READY}, 1);
+        sim_bytes_put(out, &(char){has_all(words, count) ? READY : NOT_READY}, 1);
         break;
     case WAIT:
     case BARRIER:
-        put(out, &(char){STOP_WAITING}, 1);
+        sim_bytes_put(out, &(char){STOP_WAITING}, 1);
         break;
     case COUNT_KEYS:
-        put_number(out, (int64_t)row_count);
+        put_number(out, sim_row_count());
         break;
     case DELETE:
-        row = find(words[0]);
+        row = sim_row_find(words[0]);
         put_number(out, row != NULL);
         if (row)
-            remove_row(row);
+            sim_row_remove(row);
         break;
     case APPEND:
-        row = find(words[0]);
-        put(row ? &row->value : &add_row(words[0], (struct bytes){0})->value, words[1].at,
-            words[1].size);
+        row = sim_row_find(words[0]);
+        sim_bytes_put(row ? &row->value : &sim_row_add(words[0], (struct sim_bytes){0})->value,
+                      words[1].at, words[1].size);
         break;
     case CANCEL_WAIT:
-        put(out, &(char){WAIT_CANCELED}, 1);
+        sim_bytes_put(out, &(char){WAIT_CANCELED}, 1);
         break;
     case PING:
-        put(out, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
+        sim_bytes_put(out, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
         break;
     case QUEUE_PUSH:
-        add_row(words[0], words[1])->is_queued = true;
+        sim_row_add(words[0], words[1])->is_queued = true;
         break;
     case QUEUE_POP:
         pop(out, words[0]);
         break;
     case QUEUE_LENGTH:
-        put_number(out, queue_length(words[0]));
+        put_number(out, sim_row_count_queued(words[0]));
         break;
     case LIST_KEYS:
         answer_keys(out);
@@ -289,7 +194,7 @@ static void answer(enum request request, const struct bytes *words, size_t count
 struct reading {
     char *at;
     size_t left;
-    bool is_short, is_bad;
+    bool is_short, is_bad, is_waiting;
 };
 
 static const char *read_raw(struct reading *in, size_t size)
@@ -315,13 +220,15 @@ static int64_t read_number(struct reading *in, size_t size)
     return number;
 }
 
-/* Answer one request. Return the number of its bytes; 0: some are to come, or in->is_bad. */
-static size_t serve_one(struct reading *in, struct bytes *out)
+/* Answer one request, unless it has to wait. Return the number of its bytes; 0: some are to come,
+ * or in->is_bad. */
+static size_t serve_one(struct reading *in, struct sim_bytes *out)
 {
     const char *start = in->at, *one = read_raw(in, 1), *format;
-    struct bytes *words = NULL;
+    struct sim_bytes *words = NULL;
     size_t count = 0, size;
     int64_t number = 0, groups = 1;
+    enum request request;
 
     in->is_bad |= one && (unsigned char)*one >= REQUEST_COUNT;
     if (!one || in->is_bad)
@@ -337,16 +244,20 @@ static size_t serve_one(struct reading *in, struct bytes *out)
                 continue;
             }
             size = (size_t)read_number(in, sizeof(uint64_t));
-            words = need(realloc(words, (count + 1) * sizeof(*words)));
-            words[count++] = (struct bytes){(char *)(uintptr_t)read_raw(in, size), size};
+            words = sim_need(realloc(words, (count + 1) * sizeof(*words)));
+            words[count++] = (struct sim_bytes){(char *)(uintptr_t)read_raw(in, size), size};
         }
-    if (!in->is_short && !in->is_bad)
-        answer((enum request)(unsigned char)*one, words, count, number, out);
+    request = (enum request)(unsigned char)*one;
+    if (!in->is_short && !in->is_bad) {
+        in->is_waiting = has_to_wait(request, words, count);
+        if (!in->is_waiting)
+            answer(request, words, count, number, out);
+    }
     free(words);
     return in->is_short || in->is_bad ? 0 : (size_t)(in->at - start);
 }
 
-static bool send_all(int socket, struct bytes out)
+static bool send_all(int socket, struct sim_bytes out)
 {
     while (out.size) {
         ssize_t sent = send(socket, out.at, out.size, MSG_NOSIGNAL);
@@ -361,27 +272,42 @@ static bool send_all(int socket, struct bytes out)
     return true;
 }
 
-/* Read what a client sent, and answer the complete requests. false: it is gone. */
+/* Drop the first requests. */
+static void drop(struct client *client, size_t size)
+{
+    client->in.size -= size;
+    memmove(client->in.at, client->in.at + size, client->in.size);
+}
+
+/* Answer the complete requests. false: the client is gone. */
+static bool answer_all(struct client *client)
+{
+    struct reading in = {.at = client->in.at, .left = client->in.size};
+    struct sim_bytes out = {0};
+    size_t done = 0, size;
+    bool is_well;
+
+    while ((size = serve_one(&in, &out)) && !in.is_waiting)
+        done += size;
+    client->waiting = size;
+    is_well = !in.is_bad && send_all(client->socket, out);
+    free(out.at);
+    drop(client, done);
+    return is_well;
+}
+
+/* Read what a client sent, and answer it. Where it waited, it has given up. false: it is gone. */
 static bool serve(struct client *client)
 {
     char piece[65536];
     ssize_t got = recv(client->socket, piece, sizeof(piece), 0);
-    struct bytes out = {0};
-    struct reading in;
-    size_t done = 0, size;
-    bool is_well;
 
     if (got <= 0)
         return got < 0 && errno == EINTR;
-    put(&client->in, piece, (size_t)got);
-    in = (struct reading){.at = client->in.at, .left = client->in.size};
-    while ((size = serve_one(&in, &out)))
-        done += size;
-    client->in.size -= done;
-    memmove(client->in.at, client->in.at + done, client->in.size);
-    is_well = !in.is_bad && send_all(client->socket, out);
-    free(out.at);
-    return is_well;
+    drop(client, client->waiting);
+    client->waiting = 0;
+    sim_bytes_put(&client->in, piece, (size_t)got);
+    return answer_all(client);
 }
 
 static void welcome(int listener)
@@ -391,7 +317,7 @@ static void welcome(int listener)
     if (socket < 0)
         return;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
-    clients = need(realloc(clients, (client_count + 1) * sizeof(*clients)));
+    clients = sim_need(realloc(clients, (client_count + 1) * sizeof(*clients)));
     clients[client_count++] = (struct client){.socket = socket};
 }
 
@@ -402,14 +328,14 @@ static void dismiss(size_t i)
     clients[i] = clients[--client_count];
 }
 
-/* Serve until the process `owner` ends, for which its descriptor becomes readable. */
-static void serve_all(int listener, int owner)
+/* Serve until the process `program` ends, for which its descriptor becomes readable. */
+static void serve_all(int listener, int program)
 {
     for (;;) {
-        struct pollfd *waits = need(calloc(client_count + 2, sizeof(*waits)));
+        struct pollfd *waits = sim_need(calloc(client_count + 2, sizeof(*waits)));
         size_t count = client_count;
 
-        waits[0] = (struct pollfd){.fd = owner, .events = POLLIN};
+        waits[0] = (struct pollfd){.fd = program, .events = POLLIN};
         waits[1] = (struct pollfd){.fd = listener, .events = POLLIN};
         for (size_t i = 0; i < count; i++)
             waits[2 + i] = (struct pollfd){.fd = clients[i].socket, .events = POLLIN};
@@ -422,12 +348,16 @@ static void serve_all(int listener, int owner)
             if (waits[1].revents)
                 welcome(listener);
         }
+        /* One of them may have set what another waits for. */
+        for (size_t i = client_count; i-- > 0;)
+            if (clients[i].waiting && !answer_all(&clients[i]))
+                dismiss(i);
         free(waits);
     }
 }
 
 /* Keep only these: the program's pipes and terminal must not stay open because of us. */
-static void keep_only(int listener, int owner)
+static void keep_only(int listener, int program)
 {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     long most = sysconf(_SC_OPEN_MAX);
@@ -435,7 +365,7 @@ static void keep_only(int listener, int owner)
     for (int fd = 0; fd < 3; fd++)
         dup2(nowhere, fd);
     for (int fd = 3; fd < (most > 0 && most < 65536 ? most : 65536); fd++)
-        if (fd != listener && fd != owner)
+        if (fd != listener && fd != program)
             close(fd);
 }
 
@@ -459,26 +389,26 @@ static int listen_somewhere(uint16_t *port)
 
 int sim_rendezvous_start(uint16_t *port)
 {
-    int listener = listen_somewhere(port), owner, error = 0;
+    int listener = listen_somewhere(port), program, error = 0;
     pid_t pid;
 
     if (listener < 0)
         return listener;
-    owner = (int)syscall(SYS_pidfd_open, getpid(), 0);
-    pid = owner < 0 ? -1 : fork();
+    program = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    pid = program < 0 ? -1 : fork();
     if (pid == 0) {
         /* Not the program's child, which it would wait for; nor the terminal's to interrupt. */
         if (setsid() < 0 || fork())
             _exit(0);
-        keep_only(listener, owner);
-        serve_all(listener, owner);
+        keep_only(listener, program);
+        serve_all(listener, program);
     }
     if (pid < 0)
         error = -errno;
     while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
     close(listener);
-    if (owner >= 0)
-        close(owner);
+    if (program >= 0)
+        close(program);
     return error;
 }

@@ -2,7 +2,9 @@
 /*
  * A meeting place for a rank whose peers are absent: a server of torch's TCPStore, to which the
  * rank connects as to torchrun's agent. Where the rank waits for what a peer would have said, the
- * server answers at once.
+ * server answers at once if it knows the answer: barriers and flags that are only waited for, what
+ * this rank has set for itself, names of communicators. For another value it waits, as it
+ * would for a peer that never sets it.
  */
 #ifndef SIM_RENDEZVOUS_H
 #define SIM_RENDEZVOUS_H

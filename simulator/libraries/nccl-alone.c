@@ -182,6 +182,7 @@ enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
     bool is_root = comm->rank == operation->root, is_known = sim_is_settled(sim_known(from));
     enum nccl_result result = NCCL_SUCCESS;
 
+    nccl_note_call(operation);
     switch (operation->kind) {
     case NCCL_REDUCE:
         if (!is_root)

@@ -85,6 +85,7 @@ static enum nccl_result check_alone(int size, int rank)
 static enum nccl_result create(struct nccl_comm **out, int size, struct nccl_id id, int rank,
                                int device, bool alone)
 {
+    static _Atomic unsigned of_all;
     struct nccl_comm *comm;
     enum nccl_result result;
 
@@ -102,6 +103,7 @@ static enum nccl_result create(struct nccl_comm **out, int size, struct nccl_id 
     comm->id = id;
     comm->listener = -1;
     comm->references = 1;
+    comm->number = alone && nccl_is_of_all(comm) ? atomic_fetch_add(&of_all, 1) : 0;
     result = open_comm(comm);
     if (!result) {
         *out = comm;

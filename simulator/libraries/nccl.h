@@ -10,6 +10,7 @@
 #ifndef SIM_NCCL_H
 #define SIM_NCCL_H
 
+#include "calls.h"
 #include "core/device/device.h"
 #include "core/memory/content.h"
 #include "core/memory/memory.h"
@@ -59,8 +60,9 @@ struct nccl_comm {
     int size, rank, device;
     uint64_t taken; /* bytes of the device */
     struct nccl_id id;
-    bool alone;   /* the other ranks are absent: nothing is connected */
-    int listener; /* until all ranks are connected */
+    unsigned number; /* among those of all ranks, of a rank that is alone */
+    bool alone;      /* the other ranks are absent: nothing is connected */
+    int listener;    /* until all ranks are connected */
     _Atomic bool aborted;
     _Atomic unsigned references; /* the program's, and one for each running operation */
     struct nccl_peer *peers;
@@ -70,18 +72,9 @@ struct nccl_comm {
     } scalars[NCCL_SCALARS];
 };
 
-enum nccl_kind {
-    NCCL_ALL_REDUCE,
-    NCCL_REDUCE,
-    NCCL_REDUCE_SCATTER,
-    NCCL_ALL_GATHER,
-    NCCL_BROADCAST,
-    NCCL_ALL_TO_ALL,
-    NCCL_GATHER,
-    NCCL_SCATTER,
-    NCCL_SEND,
-    NCCL_RECEIVE,
-};
+#define NCCL_KIND(name, word) NCCL_##name,
+
+enum nccl_kind { SIM_CALLS(NCCL_KIND) NCCL_SEND, NCCL_RECEIVE };
 
 /* One call of the program. `size`: bytes that go from one rank to another. */
 struct nccl_operation {
@@ -135,6 +128,9 @@ void nccl_forget(struct nccl_comm *comm);
 /* Do an operation of a rank that is alone. group: all that run at once. */
 enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
                                const struct nccl_operation *group);
+/* Keep a call to all ranks of the job, to be compared with those of a rank that runs after this one
+ * (CUDASIM_SENT). */
+void nccl_note_call(const struct nccl_operation *operation);
 /* Return whether a communicator has the whole job's ranks, which it then numbers as the job does.
  */
 bool nccl_is_of_all(const struct nccl_comm *comm);

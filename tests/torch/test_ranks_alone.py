@@ -46,9 +46,10 @@ for how in "env://", "tcp://10.1.2.3:29500", f"file://{os.getcwd()}/meet-{os.get
 """
 
 
-# What rank 0 broadcasts: a seed, lists by their lengths, and at last something that the others do not wait for.
+# What rank 0 broadcasts: a seed, lists by their lengths, and at last something that the others do not wait for, and a
+# call that only it makes. A value in a store that nobody has set is waited for, here until the line about it comes.
 SENDS = """
-import os, torch, torch.distributed as dist
+import os, threading, torch, torch.distributed as dist
 torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 dist.init_process_group("nccl")
 rank = dist.get_rank()
@@ -61,7 +62,34 @@ dist.all_gather_object(every, rank)
 last = torch.full((2 + rank,), rank, device="cuda")
 dist.broadcast(last, 0)
 print(seed.item(), found, last.tolist())
+if rank == 0:
+    dist.all_reduce(seed)
 dist.destroy_process_group()
+
+def tcp():
+    return dist.TCPStore("127.0.0.1", int(os.environ["MASTER_PORT"]), is_master=False, wait_for_workers=False)
+
+def file():
+    return dist.FileStore(f"kept-{rank}", 4)
+
+def set_when_told(store, lines):
+    for line in lines:
+        if "has waited" in line:
+            print(line, end="")
+            store.set("best", "mine")
+            return
+
+for make in tcp, file:
+    store, other = make(), make()
+    store.set(f"loss_{rank}", "0.5")
+    reads, writes = os.pipe()
+    was = os.dup(2)
+    os.dup2(writes, 2)
+    setter = threading.Thread(target=set_when_told, args=(other, open(reads)))
+    setter.start()
+    print(store.get(f"loss_{1 + rank}"), store.get("best"), store.multi_get([f"loss_{3 + rank}", "best"]))
+    os.dup2(was, 2)
+    setter.join()
 """
 
 
@@ -108,9 +136,15 @@ def check_bad_jobs(work):
 def check_sent(work):
     """A rank gets what an earlier one of --rank has broadcast; where their calls differ, a line says so."""
     done = harness.run([MEMTAP, "simulate", "--world-size", 4, "--rank", "0,2", "--", PYTHON, "-c", SENDS], cwd=work,
-                       env={"TMPDIR": work})
-    harness.equal("what rank 0 sent", done.stdout.splitlines(),
-                  ["4711 [{'name': 'run 7'}] [0, 0]", "4711 [{'name': 'run 7'}] [2, 2, 2, 2]"])
+                       env={"TMPDIR": work, "CUDASIM_PATIENCE": "0"})
+    waited = ("cudasim: rank {} of 4 is simulated alone, and has waited 0 s for the key 'best' of a store, which another rank sets; "
+              "it goes on waiting: set it on every rank")
+    read = 2 * ["b'0.5' b'mine' [b'0.5', b'mine']"]
+    harness.equal("what rank 0 sent", sorted(done.stdout.splitlines()),
+                  sorted(["4711 [{'name': 'run 7'}] [0, 0]", "4711 [{'name': 'run 7'}] [2, 2, 2, 2]"] +
+                         2 * (read + [waited.format(0), waited.format(2)])))
+    check("memtap: ranks 0 and 2 make different calls to all ranks: call 7 is an all-reduce on rank 0, none on rank 2; among real "
+          "ranks one waits for the other" in done.stderr, f"a call of rank 0 only: {done.stderr}")
     check("rank 0 broadcasts 16 bytes where rank 2 waits for 32: their calls differ" in done.stderr,
           f"calls that differ: {done.stderr}")
     harness.equal("left behind", [name for name in os.listdir(work) if "memtap-sent" in name], [])

@@ -397,7 +397,7 @@ int mt_run_record(const struct mt_command *command, const struct mt_run_request 
         rc = mt_simulation_prepare(command, &request.simulation, program, 0);
     if (!rc)
         rc = record(command, &request, program);
-    mt_sent_end(&sent);
+    mt_sent_end(&sent, &request.simulation, !rc);
     free(program);
     return rc;
 }

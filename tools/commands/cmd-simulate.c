@@ -58,7 +58,7 @@ int mt_run_simulate(const struct mt_command *command, int argc, char **argv)
         rc = mt_ranks_find(command, &simulation, program, false);
     if (!rc)
         rc = run_turns(command, &simulation, program);
-    mt_sent_end(&sent);
+    mt_sent_end(&sent, &simulation, !rc);
     free(program);
     return rc;
 }

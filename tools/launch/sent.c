@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "roster.h"
 #include "simulation.h"
+#include "simulator/calls.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -22,8 +23,12 @@ int mt_sent_begin(struct mt_sent *sent, const struct mt_simulation *simulation)
     return setenv(VARIABLE, sent->folder, 1) ? mt_fail("out of memory") : 0;
 }
 
-void mt_sent_end(struct mt_sent *sent)
+void mt_sent_end(struct mt_sent *sent, const struct mt_simulation *simulation, bool has_all)
 {
+    char what[512];
+    if (*sent->folder && has_all &&
+        sim_calls_differ(sent->folder, simulation->rank, what, sizeof what))
+        mt_say("%s", what);
     DIR *folder = *sent->folder ? opendir(sent->folder) : NULL;
     const struct dirent *file;
     while (folder && (file = readdir(folder)))

@@ -127,6 +127,15 @@ unsigned mt_simulation_turns(const struct mt_simulation *simulation)
     return turns;
 }
 
+/* Return whether a list of numbers, before its end at `at`, has one already. */
+static bool has_rank(const char *ranks, const char *at, uint64_t rank)
+{
+    bool is_there = false;
+    for (const char *each = ranks; each < at; each = strchr(each, ',') + 1)
+        is_there |= strtoull(each, NULL, 10) == rank;
+    return is_there;
+}
+
 /* Read all ranks, and keep that of the turn. */
 static int read_rank(const struct mt_command *command, const char *ranks, unsigned turn,
                      struct sim_launch *launch)
@@ -140,6 +149,9 @@ static int read_rank(const struct mt_command *command, const char *ranks, unsign
         rc = length < sizeof word
                  ? mt_read_number(command, "rank", word, 0, launch->world_size - 1, &rank)
                  : mt_fail_usage(command, "--rank %s: not numbers with commas between", ranks);
+        if (!rc && has_rank(ranks, at, rank))
+            rc = mt_fail_usage(command, "--rank %s: rank %s stands there twice; each runs once",
+                               ranks, word);
         if (!rc && !turn)
             launch->rank = (unsigned)rank;
         at = at[length] ? at + length + 1 : NULL;

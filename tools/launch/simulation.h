@@ -55,7 +55,7 @@ int mt_simulation_prepare(const struct mt_command *command, const struct mt_simu
 
 /*
  * A temporary folder in which the ranks of a job that run one after the other leave what they
- * broadcast, for those that run later.
+ * broadcast, for those that run later, and which calls they made to all.
  */
 
 struct mt_sent {
@@ -66,6 +66,7 @@ struct mt_sent {
  * or MT_EXIT_BAD after a message. */
 int mt_sent_begin(struct mt_sent *sent, const struct mt_simulation *simulation);
 
-void mt_sent_end(struct mt_sent *sent);
+/* Remove it. has_all: each rank ran to a good end, so their calls can be compared first. */
+void mt_sent_end(struct mt_sent *sent, const struct mt_simulation *simulation, bool has_all);
 
 #endif
