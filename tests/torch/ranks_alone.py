@@ -16,6 +16,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed import pipelining
+from torch.distributed.pipelining import _backward
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, MixedPrecisionPolicy, fully_shard
 from torch.distributed.fsdp.wrap import ModuleWrapPolicy
@@ -126,6 +127,24 @@ def pp(kind="Schedule1F1B", stages=None):
     return step
 
 
+def in_order(kind, stages):
+    """A zero-bubble schedule whose frees have one order. It keeps nodes in sets, which are ordered by address, and autograd's thread and
+    the caller both hold a gradient at the end of a call: who drops it last differs from run to run."""
+    found = _backward.get_param_groups
+
+    def ordered(inputs, params, edges):
+        place = {node: i for i, node in enumerate(params)}
+        groups = found(inputs, params, edges)
+        for group in groups:
+            group["params"] = sorted(group["params"], key=place.get)
+            group["intermediates"] = sorted(group["intermediates"], key=lambda node: node._sequence_nr())
+        return sorted(groups, key=lambda group: place[group["params"][0]])
+
+    _backward.get_param_groups = ordered
+    torch.autograd.set_multithreading_enabled(False)
+    return pp(kind, stages)
+
+
 def looped(rank):
     return [rank, rank + RANKS], 2 * RANKS
 
@@ -212,8 +231,9 @@ def objects(backend=None):
 LAYOUTS = {"ddp": ddp, "fsdp1": fsdp1, "fsdp2": fsdp2, "hsdp": hsdp, "tp": tp,
            "sp": functools.partial(tp, True), "cp": cp, "pp": pp, "pp-gpipe": functools.partial(pp, "ScheduleGPipe"),
            "pp-interleaved": functools.partial(pp, "ScheduleInterleaved1F1B", looped),
-           "pp-zero-bubble": functools.partial(pp, "ScheduleInterleavedZeroBubble", looped),
-           "pp-v": functools.partial(pp, "ScheduleZBVZeroBubble", folded),
+           "pp-zero-bubble": functools.partial(in_order, "ScheduleInterleavedZeroBubble", looped),
+           "pp-v": functools.partial(in_order, "ScheduleZBVZeroBubble", folded),
+           "pp-dual-v": functools.partial(in_order, "ScheduleDualPipeV", folded),
            "zero1": zero1, "ep": ep, "objects": objects, "gloo": functools.partial(objects, "gloo")}
 
 
