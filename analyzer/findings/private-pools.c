@@ -29,7 +29,7 @@ static int begins(const struct mt_definitions *d, uint32_t string, const char *b
 }
 
 /* Return whether a pool is private, by the names that the recording gives:
- * preload/torch/hooks-pools.c, hooks-capture.c. */
+ * preload/torch/hooks-pools.c, preload/cuda/capture.c. */
 static bool is_private(const struct mt_replay *replay, const struct mt_block *segment)
 {
     return begins(replay->definitions, segment->name, "MemPool (") ||

@@ -79,14 +79,13 @@ class Copy:
 def add_hook(copy):
     number = 1 + max(int(n) for n in re.findall(r"A\(\w+, (\d+),",
                                                 (copy.folder / "trace-format/cuda-apis.h").read_text()))
-    copy.edit("preload/hooks/hooks-cuda.h", r"D\(cu_stream_destroy,[^)]*\)\) *\\\n",
-              '    D(cu_pool_create, "cuMemPoolCreate", "cuMemPoolCreate", 11020, 0, (void **pool, const void *wanted)) \\\n')
+    copy.edit("preload/hooks/hooks-memory.h", r"O\(X, cu_stream_destroy,.*\n.*\)\) *\\\n",
+              '    O(X, cu_pool_create, "cuMemPoolCreate", "cuMemPoolCreate", 11020, 0, (void **pool, const void *wanted), \\\n'
+              "      (pool, wanted), MADE(CU_POOL_CREATE, pool, 0)) \\\n")
     copy.edit("trace-format/cuda-apis.h", r'    A\(\w+, \d+, "\w+", \w+\)',
               f' \\\n    A(CU_POOL_CREATE, {number}, "cuMemPoolCreate", STREAM)')
-    copy.edit("preload/cuda/hooks-driver.c", r"HOOK_MADE\(cu_stream_create_priority,[^;]*?priority\)\n",
-              "HOOK_MADE(cu_pool_create, MT_API_CU_POOL_CREATE, (void **pool, const void *wanted), 0, pool, wanted)\n")
     copy.edit("preload/hooks/not-hooked.list", "^", "", take=HOOKED[1])
-    copy.check("hook", Guide("preload/hooks/README.md", "How to add a hook"), 4)
+    copy.check("hook", Guide("preload/hooks/README.md", "How to add a hook"), 3)
 
 
 def add_format(copy):

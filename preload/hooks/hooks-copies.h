@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The hooks of the runtime's and the driver's calls that copy or set memory, each once. From this
- * table come the rows for hooks-cuda.h, which includes it, and the hooks themselves
- * (preload/cuda/hooks-copies.c).
- *
- * A row: the name of the hook; the symbols; the parameters; the same as arguments; and what the
- * hook records of a call that returned (COPIED, WAS_SET ...: hooks-copies.c). The first symbol is
- * the call's, the second is its form for the thread's own default stream, whose hook has the suffix
- * _ptds or _ptsz.
- */
+/* The hooks of the runtime's and the driver's calls that copy or set memory, each once, in rows
+ * like those of hooks-memory.h. */
 #ifndef MT_PRELOAD_HOOKS_COPIES_H
 #define MT_PRELOAD_HOOKS_COPIES_H
 
@@ -147,25 +139,6 @@
       (uint64_t at, size_t pitch, unsigned value, size_t width, size_t height),                    \
       (at, pitch, value, width, height),                                                           \
       WAS_SET(CU_SET_2D_32_ASYNC, at, width * height * sizeof value))
-
-#define MT_WITHOUT_PARENTHESES(...) __VA_ARGS__
-#define MT_AND_STREAM(parameters) (MT_WITHOUT_PARENTHESES parameters, void *stream)
-
-/* As rows of hooks-cuda.h. */
-#define MT_CUDART_COPY_ROW(H, name, symbol, parameters, arguments, record)                         \
-    H(name, symbol, "libcudart.so.13", unsigned, parameters)
-#define MT_CUDART_COPY_ROWS(H, name, suffix, symbol, second, parameters, arguments, record)        \
-    H(name, symbol, "libcudart.so.13", unsigned, parameters)                                       \
-    H(name##_##suffix, second, "libcudart.so.13", unsigned, parameters)
-#define MT_CUDART_COPY_HOOKS(H) MT_CUDART_COPIES(MT_CUDART_COPY_ROWS, MT_CUDART_COPY_ROW, H)
-
-#define MT_DRIVER_COPY_ROWS(D, name, base, symbol, second, since, parameters, arguments, record)   \
-    D(name, base, symbol, since, 0, parameters)                                                    \
-    D(name##_ptds, base, second, 7000, 0, parameters)
-#define MT_DRIVER_ASYNC_ROWS(D, name, base, symbol, second, since, parameters, arguments, record)  \
-    D(name##_async, base, symbol, since, 0, MT_AND_STREAM(parameters))                             \
-    D(name##_async_ptsz, base, second, 7000, 0, MT_AND_STREAM(parameters))
-#define MT_DRIVER_COPY_HOOKS(D) MT_DRIVER_COPIES(MT_DRIVER_COPY_ROWS, MT_DRIVER_ASYNC_ROWS, D)
 /* clang-format on */
 
 #endif
