@@ -12,8 +12,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Record calls of each form (types.h) when they begin and when they have ended. */
-
 /* A call at its begin or end. */
 struct mt_cupti_moment {
     const struct mt_cupti_recorder *recorder;
@@ -25,134 +23,10 @@ struct mt_cupti_moment {
 };
 
 struct mt_form {
-    void (*begin)(const struct mt_cupti_moment *moment); /* NULL: nothing */
+    void (*begin)(const struct mt_cupti_moment *moment);
     void (*end)(const struct mt_cupti_moment *moment);
-    bool is_object; /* a context or a CUDA module: recorded even within another call */
+    enum { CALL, OBJECT } kind;
 };
-
-extern const struct mt_form mt_form_of_alloc, mt_form_of_async, mt_form_of_pool, mt_form_of_pitch,
-    mt_form_of_box, mt_form_of_array, mt_form_of_array_3d, mt_form_of_mipmapped,
-    mt_form_of_register, mt_form_of_import, mt_form_of_buffer, mt_form_of_flat, mt_form_of_deep,
-    mt_form_of_deep_levels, mt_form_of_physical, mt_form_of_map, mt_form_of_unmap, mt_form_of_team,
-    mt_form_of_bind, mt_form_of_bind_address, mt_form_of_unbind, mt_form_of_free,
-    mt_form_of_free_async, mt_form_of_made, mt_form_of_made_of, mt_form_of_made_by,
-    mt_form_of_ending, mt_form_of_ending_device, mt_form_of_reset;
-
-/* Both begin the definition of a form's function; *at: the call's parameters. */
-#define BEGIN(form)                                                                                \
-    static void begin_##form(const struct mt_cupti_moment *moment,                                 \
-                             const struct mt_form_##form *at);                                     \
-    static void run_begin_##form(const struct mt_cupti_moment *moment)                             \
-    {                                                                                              \
-        begin_##form(moment, moment->parameters);                                                  \
-    }                                                                                              \
-    static void begin_##form(const struct mt_cupti_moment *moment, const struct mt_form_##form *at)
-#define END(form)                                                                                  \
-    static void end_##form(const struct mt_cupti_moment *moment, const struct mt_form_##form *at); \
-    static void run_end_##form(const struct mt_cupti_moment *moment)                               \
-    {                                                                                              \
-        end_##form(moment, moment->parameters);                                                    \
-    }                                                                                              \
-    static void end_##form(const struct mt_cupti_moment *moment, const struct mt_form_##form *at)
-
-static void allocated(const struct mt_cupti_moment *moment, const void *address, uint64_t size)
-{
-    moment->recorder->allocated(moment->call, moment->result, address, size);
-}
-
-END(alloc)
-{
-    allocated(moment, at->address, at->size);
-}
-
-END(async)
-{
-    moment->recorder->allocated_async(moment->call, moment->result, at->address, at->size,
-                                      at->stream);
-}
-
-END(pool)
-{
-    moment->recorder->allocated_async(moment->call, moment->result, at->address, at->size,
-                                      at->stream);
-}
-
-END(pitch)
-{
-    allocated(moment, at->address, (moment->result ? at->width : *at->pitch) * at->height);
-}
-
-END(box)
-{
-    allocated(moment, &at->out->address,
-              (moment->result ? at->extent.width : at->out->pitch) * at->extent.height *
-                  at->extent.depth);
-}
-
-END(array)
-{
-    struct mt_extent extent = {at->width, at->height, 0};
-    allocated(moment, at->array, mt_cuda_array_bytes(at->texel, extent, 1));
-}
-
-END(array_3d)
-{
-    allocated(moment, at->array, mt_cuda_array_bytes(at->texel, at->extent, 1));
-}
-
-END(mipmapped)
-{
-    allocated(moment, at->array, mt_cuda_array_bytes(at->texel, at->extent, at->levels));
-}
-
-END(register)
-{
-    allocated(moment, &at->address, at->size);
-}
-
-/* Only its owner knows its size. */
-END(import)
-{
-    allocated(moment, at->address, 0);
-}
-
-END(buffer)
-{
-    allocated(moment, at->address, moment->result ? 0 : at->buffer->size);
-}
-
-END(flat)
-{
-    allocated(moment, at->array, mt_cuda_flat_bytes(at->wanted));
-}
-
-END(deep)
-{
-    allocated(moment, at->array, mt_cuda_deep_bytes(at->wanted, 1));
-}
-
-END(deep_levels)
-{
-    allocated(moment, at->array, mt_cuda_deep_bytes(at->wanted, at->levels));
-}
-
-END(physical)
-{
-    struct mt_cuda_call call = moment->call;
-    if (at->wanted && at->wanted->location_type == MT_LOCATION_DEVICE)
-        call.told = at->wanted->location + 1;
-    moment->recorder->allocated(call, moment->result, at->handle, at->size);
-}
-
-END(map)
-{
-    moment->recorder->mapped(moment->call, moment->result, at->address, at->size, at->handle);
-}
-
-BEGIN(unmap)
-{
-    moment->recorder->unmapping(moment->call, at->address, at->size);
-}
 
 /* Make a call that is not on the device of the current context. */
 static struct mt_cuda_call call_on(const struct mt_cupti_moment *moment, int device)
@@ -160,47 +34,11 @@ static struct mt_cuda_call call_on(const struct mt_cupti_moment *moment, int dev
     return (struct mt_cuda_call){.api = moment->call.api, .told = device + 1};
 }
 
-END(team)
+static struct mt_cuda_call call_of_physical(const struct mt_cupti_moment *moment,
+                                            const struct mt_physical_properties *wanted)
 {
-    moment->recorder->allocated(call_on(moment, -1), moment->result, at->object,
-                                at->wanted ? at->wanted->size : 0);
-}
-
-END(bind)
-{
-    moment->recorder->bound(call_on(moment, -1), moment->result, at->object + at->at, at->size,
-                            at->handle);
-}
-
-END(bind_address)
-{
-    moment->recorder->bound(call_on(moment, -1), moment->result, at->object + at->at, at->size,
-                            at->address);
-}
-
-BEGIN(unbind)
-{
-    moment->recorder->unbinding(call_on(moment, at->device), at->object + at->at, at->size);
-}
-
-static void freed(const struct mt_cupti_moment *moment)
-{
-    moment->recorder->freed(moment->free, moment->result);
-}
-
-BEGIN(free)
-{
-    *moment->free = moment->recorder->freeing(moment->call, at->address);
-}
-
-BEGIN(free_async)
-{
-    *moment->free = moment->recorder->freeing_async(moment->call, at->address, at->stream);
-}
-
-END(made)
-{
-    moment->recorder->object_made(moment->call, moment->result, at->object, 0);
+    return wanted && wanted->location_type == MT_LOCATION_DEVICE ? call_on(moment, wanted->location)
+                                                                 : moment->call;
 }
 
 /* Use the code that CUPTI reported within the call if the image's size is unknown: code may come to
@@ -211,62 +49,56 @@ static void module_made(const struct mt_cupti_moment *moment, const void *object
                                   bytes ? bytes : moment->code);
 }
 
-END(made_of)
-{
-    module_made(moment, at->object, moment->result ? 0 : mt_cuda_image_bytes(at->image));
-}
+/* What is recorded of a form's calls when they begin, and when they have ended. */
+#define DO(what, ...) moment->recorder->what(__VA_ARGS__)
+#define BEGIN_ALLOCATED(address, size)
+#define END_ALLOCATED(address, size) DO(allocated, moment->call, moment->result, address, size)
+#define BEGIN_ALLOCATED_ASYNC(address, size, stream)
+#define END_ALLOCATED_ASYNC(address, size, stream)                                                 \
+    DO(allocated_async, moment->call, moment->result, address, size, stream)
+#define BEGIN_ALLOCATED_ON(device, object, size)
+#define END_ALLOCATED_ON(device, object, size)                                                     \
+    DO(allocated, call_on(moment, device), moment->result, object, size)
+#define BEGIN_ALLOCATED_PHYSICAL(wanted, handle, size)
+#define END_ALLOCATED_PHYSICAL(wanted, handle, size)                                               \
+    DO(allocated, call_of_physical(moment, wanted), moment->result, handle, size)
+#define BEGIN_MAPPED(address, size, handle)
+#define END_MAPPED(address, size, handle)                                                          \
+    DO(mapped, moment->call, moment->result, address, size, handle)
+#define BEGIN_UNMAPPED(address, size) DO(unmapping, moment->call, address, size)
+#define END_UNMAPPED(address, size)
+#define BEGIN_BOUND(place, size, memory)
+#define END_BOUND(place, size, memory)                                                             \
+    DO(bound, call_on(moment, -1), moment->result, place, size, memory)
+#define BEGIN_UNBOUND(device, place, size) DO(unbinding, call_on(moment, device), place, size)
+#define END_UNBOUND(device, place, size)
+#define BEGIN_FREED(address) *moment->free = DO(freeing, moment->call, address)
+#define END_FREED(address) DO(freed, moment->free, moment->result)
+#define BEGIN_FREED_ASYNC(address, stream)                                                         \
+    *moment->free = DO(freeing_async, moment->call, address, stream)
+#define END_FREED_ASYNC(address, stream) DO(freed, moment->free, moment->result)
+#define BEGIN_MADE(object)
+#define END_MADE(object) DO(object_made, moment->call, moment->result, object, 0)
+#define BEGIN_MADE_OF(object, bytes)
+#define END_MADE_OF(object, bytes) module_made(moment, object, moment->result ? 0 : bytes)
+#define BEGIN_ENDED(handle) DO(object_ending, moment->call, (uint64_t)(handle))
+#define END_ENDED(handle)
 
-END(made_by)
-{
-    module_made(moment, at->object, moment->result ? 0 : mt_cuda_file_bytes(at->path));
-}
-
-BEGIN(ending)
-{
-    moment->recorder->object_ending(moment->call, at->handle);
-}
-
-BEGIN(ending_device)
-{
-    moment->recorder->object_ending(moment->call, (uint64_t)at->device);
-}
-
-static void begin_reset(const struct mt_cupti_moment *moment)
-{
-    moment->recorder->object_ending(moment->call, 0);
-}
-
-#define ALLOCATION(form) const struct mt_form mt_form_of_##form = {.end = run_end_##form};
-ALLOCATION(alloc)
-ALLOCATION(async)
-ALLOCATION(pool)
-ALLOCATION(pitch)
-ALLOCATION(box)
-ALLOCATION(array)
-ALLOCATION(array_3d)
-ALLOCATION(mipmapped)
-ALLOCATION(register)
-ALLOCATION(import)
-ALLOCATION(buffer)
-ALLOCATION(flat)
-ALLOCATION(deep)
-ALLOCATION(deep_levels)
-ALLOCATION(physical)
-ALLOCATION(map)
-ALLOCATION(team)
-ALLOCATION(bind)
-ALLOCATION(bind_address)
-
-const struct mt_form mt_form_of_unbind = {.begin = run_begin_unbind};
-const struct mt_form mt_form_of_unmap = {.begin = run_begin_unmap};
-const struct mt_form mt_form_of_free = {.begin = run_begin_free, .end = freed};
-const struct mt_form mt_form_of_free_async = {.begin = run_begin_free_async, .end = freed};
-const struct mt_form mt_form_of_made = {.end = run_end_made, .is_object = 1};
-const struct mt_form mt_form_of_made_of = {.end = run_end_made_of, .is_object = 1};
-const struct mt_form mt_form_of_made_by = {.end = run_end_made_by, .is_object = 1};
-const struct mt_form mt_form_of_ending = {.begin = run_begin_ending, .is_object = 1};
-const struct mt_form mt_form_of_ending_device = {.begin = run_begin_ending_device, .is_object = 1};
-const struct mt_form mt_form_of_reset = {.begin = begin_reset, .is_object = 1};
+#define FORM(form, kind, members, record)                                                          \
+    static void begin_##form(const struct mt_cupti_moment *moment)                                 \
+    {                                                                                              \
+        const struct mt_form_##form *at = moment->parameters;                                      \
+        (void)at;                                                                                  \
+        BEGIN_##record;                                                                            \
+    }                                                                                              \
+    static void end_##form(const struct mt_cupti_moment *moment)                                   \
+    {                                                                                              \
+        const struct mt_form_##form *at = moment->parameters;                                      \
+        (void)at;                                                                                  \
+        END_##record;                                                                              \
+    }                                                                                              \
+    static const struct mt_form form_of_##form = {begin_##form, end_##form, kind};
+MT_CUPTI_FORMS(FORM)
 
 struct row {
     enum mt_cuda_api api;
@@ -275,7 +107,7 @@ struct row {
 
 static const struct row rows[][MT_CUPTI_NUMBERS] = {
 #define ROW(domain, name, number, api, form)                                                       \
-    [MT_CUPTI_##domain][number] = {MT_API_##api, &mt_form_of_##form},
+    [MT_CUPTI_##domain][number] = {MT_API_##api, &form_of_##form},
     MT_CUPTI_CALLS(ROW)};
 
 /* The calls that this thread is in, as reported by this subscription. */
@@ -300,24 +132,23 @@ static struct mt_cuda_call call_of(const struct mt_cupti_hearer *hearer, enum mt
 static void begin(const struct mt_cupti_moment *moment, const struct mt_form *form,
                   unsigned subscription)
 {
-    bool is_outermost = !(form->is_object ? self.objects++ : self.calls++);
-    if (is_outermost && form->is_object)
+    if (form->kind == OBJECT ? self.objects++ : self.calls++)
+        return;
+    if (form->kind == OBJECT)
         self.code = 0;
-    if (is_outermost && form->begin)
-        form->begin(moment);
-    if (is_outermost && !form->is_object)
+    form->begin(moment);
+    if (form->kind == CALL)
         moment->recorder->tell(subscription);
 }
 
 static void end(const struct mt_cupti_moment *moment, const struct mt_form *form)
 {
-    int *begun = form->is_object ? &self.objects : &self.calls;
+    int *begun = form->kind == OBJECT ? &self.objects : &self.calls;
     if (!*begun || --*begun)
         return;
-    if (!form->is_object)
+    if (form->kind == CALL)
         moment->recorder->tell(0);
-    if (form->end)
-        form->end(moment);
+    form->end(moment);
 }
 
 static void hear_call(const struct mt_cupti_hearer *hearer, const struct row *row,

@@ -42,132 +42,72 @@ struct mt_cupti_code { /* CUpti_ModuleResourceData: a CUDA module that comes to 
     size_t size;
 };
 
-/* A call's parameters, one structure for all calls of a form, without the ones at the end that are
- * not needed. */
-struct mt_form_alloc {
-    const void *address; /* where the address goes */
-    size_t size;
-};
-struct mt_form_async {
-    const void *address;
-    size_t size;
-    void *stream;
-};
-struct mt_form_pool {
-    const void *address;
-    size_t size;
-    void *pool, *stream;
-};
-struct mt_form_pitch {
-    const void *address;
-    const size_t *pitch;
-    size_t width, height;
-};
-struct mt_form_box {
-    const struct mt_pitched *out;
-    struct mt_extent extent;
-};
-struct mt_form_array {
-    const void *array;
-    const struct mt_texel *texel;
-    size_t width, height;
-};
-struct mt_form_array_3d {
-    const void *array;
-    const struct mt_texel *texel;
-    struct mt_extent extent;
-};
-struct mt_form_mipmapped {
-    const void *array;
-    const struct mt_texel *texel;
-    struct mt_extent extent;
-    unsigned levels;
-};
-struct mt_form_register {
-    void *address;
-    size_t size;
-};
-struct mt_form_import {
-    const void *address;
-};
-struct mt_form_buffer {
-    const void *address;
-    void *external;
-    const struct mt_external_buffer *buffer;
-};
-struct mt_form_flat {
-    const void *array;
-    const struct mt_array *wanted;
-};
-struct mt_form_deep {
-    const void *array;
-    const struct mt_array_3d *wanted;
-};
-struct mt_form_deep_levels {
-    const void *array;
-    const struct mt_array_3d *wanted;
-    unsigned levels;
-};
-struct mt_form_physical {
-    const void *handle;
-    size_t size;
-    const struct mt_physical_properties *wanted;
-};
-struct mt_form_map {
-    uint64_t address;
-    size_t size, offset;
-    uint64_t handle;
-};
-struct mt_form_unmap {
-    uint64_t address;
-    size_t size;
-};
-struct mt_form_team { /* a multicast object */
-    const void *object;
-    const struct mt_multicast *wanted;
-};
-struct mt_form_bind {
-    uint64_t object;
-    size_t at;
-    uint64_t handle;
-    size_t offset, size;
-};
-struct mt_form_bind_address {
-    uint64_t object;
-    size_t at;
-    uint64_t address;
-    size_t size;
-};
-struct mt_form_unbind {
-    uint64_t object;
-    int device;
-    size_t at, size;
-};
-struct mt_form_free {
-    uint64_t address;
-};
-struct mt_form_free_async {
-    uint64_t address;
-    void *stream;
-};
-struct mt_form_made {
-    const void *object;
-};
-struct mt_form_made_of { /* code in memory, which becomes a CUDA module */
-    const void *object, *image;
-};
-struct mt_form_made_by { /* code in a file */
-    const void *object;
-    const char *path;
-};
-struct mt_form_ending {
-    uint64_t handle;
-};
-struct mt_form_ending_device {
-    int device;
-};
-struct mt_form_reset { /* no parameters */
-    char none[1];
-};
+/* The forms of calls: F(form, kind, members, record). members: a call's parameters in their order,
+ * without the ones at the end that are not needed. kind: OBJECT, a call that makes or ends a
+ * context or a CUDA module, which is recorded even within another call; else CALL. record: what is
+ * recorded of a call, whose parameters are at *at (hear.c). */
+/* clang-format off */
+#define MT_CUPTI_FORMS(F)                                                                          \
+    F(alloc, CALL, (const void *address; size_t size;), ALLOCATED(at->address, at->size))          \
+    F(async, CALL, (const void *address; size_t size; void *stream;),                              \
+      ALLOCATED_ASYNC(at->address, at->size, at->stream))                                          \
+    F(pool, CALL, (const void *address; size_t size; void *pool, *stream;),                        \
+      ALLOCATED_ASYNC(at->address, at->size, at->stream))                                          \
+    F(pitch, CALL, (const void *address; const size_t *pitch; size_t width, height;),              \
+      ALLOCATED(at->address, (moment->result ? at->width : *at->pitch) * at->height))              \
+    F(box, CALL, (const struct mt_pitched *out; struct mt_extent extent;),                         \
+      ALLOCATED(&at->out->address, (moment->result ? at->extent.width : at->out->pitch)            \
+        * at->extent.height * at->extent.depth))                                                   \
+    F(array, CALL, (const void *array; const struct mt_texel *texel; size_t width, height;),       \
+      ALLOCATED(at->array, mt_cuda_array_bytes(at->texel, (struct mt_extent){at->width,            \
+        at->height, 0}, 1)))                                                                       \
+    F(array_3d, CALL, (const void *array; const struct mt_texel *texel; struct mt_extent extent;), \
+      ALLOCATED(at->array, mt_cuda_array_bytes(at->texel, at->extent, 1)))                         \
+    F(mipmapped, CALL, (const void *array; const struct mt_texel *texel;                           \
+       struct mt_extent extent; unsigned levels;),                                                 \
+      ALLOCATED(at->array, mt_cuda_array_bytes(at->texel, at->extent, at->levels)))                \
+    F(register, CALL, (void *address; size_t size;), ALLOCATED(&at->address, at->size))            \
+    F(import, CALL, (const void *address;), ALLOCATED(at->address, 0))                             \
+    F(buffer, CALL, (const void *address; void *external;                                          \
+       const struct mt_external_buffer *buffer;),                                                  \
+      ALLOCATED(at->address, moment->result ? 0 : at->buffer->size))                               \
+    F(flat, CALL, (const void *array; const struct mt_array *wanted;),                             \
+      ALLOCATED(at->array, mt_cuda_flat_bytes(at->wanted)))                                        \
+    F(deep, CALL, (const void *array; const struct mt_array_3d *wanted;),                          \
+      ALLOCATED(at->array, mt_cuda_deep_bytes(at->wanted, 1)))                                     \
+    F(deep_levels, CALL, (const void *array; const struct mt_array_3d *wanted; unsigned levels;),  \
+      ALLOCATED(at->array, mt_cuda_deep_bytes(at->wanted, at->levels)))                            \
+    F(physical, CALL, (const void *handle; size_t size;                                            \
+       const struct mt_physical_properties *wanted;),                                              \
+      ALLOCATED_PHYSICAL(at->wanted, at->handle, at->size))                                        \
+    F(map, CALL, (uint64_t address; size_t size, offset; uint64_t handle;),                        \
+      MAPPED(at->address, at->size, at->handle))                                                   \
+    F(unmap, CALL, (uint64_t address; size_t size;), UNMAPPED(at->address, at->size))              \
+    F(team, CALL, (const void *object; const struct mt_multicast *wanted;),                        \
+      ALLOCATED_ON(-1, at->object, at->wanted ? at->wanted->size : 0))                             \
+    F(bind, CALL, (uint64_t object; size_t at; uint64_t handle; size_t offset, size;),             \
+      BOUND(at->object + at->at, at->size, at->handle))                                            \
+    F(bind_address, CALL, (uint64_t object; size_t at; uint64_t address; size_t size;),            \
+      BOUND(at->object + at->at, at->size, at->address))                                           \
+    F(unbind, CALL, (uint64_t object; int device; size_t at, size;),                               \
+      UNBOUND(at->device, at->object + at->at, at->size))                                          \
+    F(free, CALL, (uint64_t address;), FREED(at->address))                                         \
+    F(free_async, CALL, (uint64_t address; void *stream;), FREED_ASYNC(at->address, at->stream))   \
+    F(made, OBJECT, (const void *object;), MADE(at->object))                                       \
+    F(made_of, OBJECT, (const void *object, *image;),                                              \
+      MADE_OF(at->object, mt_cuda_image_bytes(at->image)))                                         \
+    F(made_by, OBJECT, (const void *object; const char *path;),                                    \
+      MADE_OF(at->object, mt_cuda_file_bytes(at->path)))                                           \
+    F(ending, OBJECT, (uint64_t handle;), ENDED(at->handle))                                       \
+    F(ending_device, OBJECT, (int device;), ENDED(at->device))                                     \
+    F(reset, OBJECT, (char none[1];), ENDED(0))
+/* clang-format on */
+
+#define MT_CUPTI_MEMBERS(...) __VA_ARGS__
+#define MT_CUPTI_FORM(form, kind, members, record)                                                 \
+    struct mt_form_##form {                                                                        \
+        MT_CUPTI_MEMBERS members                                                                   \
+    };
+MT_CUPTI_FORMS(MT_CUPTI_FORM)
 
 #endif
