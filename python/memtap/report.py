@@ -12,11 +12,12 @@ import os
 import pathlib
 import tempfile
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional, Union
+from typing import Any, Optional, TypeVar, Union
 
 from .command import run
 from .trace import Path, Trace, traces_of
 
+Kind = TypeVar("Kind")
 Runs = Union[Path, Trace, Sequence[Union[Path, Trace]]]
 BUDGET_TABLES = ("category", "phase", "module", "site")
 
@@ -39,6 +40,11 @@ def paths_of(runs: Runs) -> list[str]:
     if isinstance(runs, (str, os.PathLike)):
         return [f"./{path}" if path.startswith("-") else path for path in traces_of(runs)]
     return [path for one in runs for path in paths_of(one)]
+
+
+def of_members(kind: type[Kind], row: Mapping[str, Any]) -> Kind:
+    """A dataclass of JSON's members of the same names."""
+    return kind(**{field.name: row.get(field.name) for field in dataclasses.fields(kind)})  # type: ignore[arg-type]
 
 
 def place_text(line: Optional[Mapping[str, Any]]) -> str:
@@ -123,22 +129,9 @@ class Report:
     def call_sites(self) -> list[CallSite]:
         """The lines that have memory at the moment, the largest first."""
         device = next((device for device in self.data["devices"] if device["device"] == self.device), None)
-        sites = []
-        for site in device["call_sites"] if device else []:
-            line = site["line"] or {}
-            sites.append(
-                CallSite(
-                    site["bytes"],
-                    site["blocks"],
-                    site["category"],
-                    line.get("file"),
-                    line.get("line"),
-                    line.get("function"),
-                    site["operator"],
-                    site["name"],
-                )
-            )
-        return sites
+        return [
+            of_members(CallSite, {**site, **(site["line"] or {})}) for site in (device["call_sites"] if device else [])
+        ]
 
     @property
     def ended(self) -> str:
@@ -234,17 +227,7 @@ class Diff:
     def sites(self) -> list[DiffSite]:
         """The lines that differ there, those to blame first."""
         return [
-            DiffSite(
-                site["bytes"]["change"],
-                site["bytes"]["new"],
-                site["blame"],
-                site["kind"],
-                site["category"],
-                site["file"],
-                site["line"],
-                site["function"],
-                site["operator"],
-            )
+            of_members(DiffSite, {**site, "change": site["bytes"]["change"], "now": site["bytes"]["new"]})
             for site in (self._main["sites"] if self._main else [])
             if site["kind"] != "same"
         ]
@@ -308,18 +291,7 @@ class Check:
     @property
     def limits(self) -> list[Limit]:
         """Every limit of every run."""
-        return [
-            Limit(
-                limit["limit"],
-                limit["holds"],
-                limit["known"],
-                limit["trace"],
-                limit.get("value"),
-                limit.get("most"),
-                limit["text"],
-            )
-            for limit in self.data["limits"]
-        ]
+        return [of_members(Limit, limit) for limit in self.data["limits"]]
 
     @property
     def broken(self) -> list[Limit]:
