@@ -51,7 +51,7 @@ static void put_where(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *
     uint64_t all = of_numbers ? unknown->numbers : unknown->sizes, most = 0;
     char count[MT_SIZE_TEXT], part[MT_SIZE_TEXT], place[512];
     const char *what = of_numbers ? "integer" : "size", *read = of_numbers ? " read" : "";
-    size_t lines = 0, used;
+    size_t lines = 0;
     uint32_t stack = 0;
     for (size_t i = 0; i < unknown->n; i++) {
         uint64_t n = count_of(&unknown->line[i], of_numbers);
@@ -62,19 +62,12 @@ static void put_where(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *
         }
     }
     mt_place_text(place, sizeof place, definitions, stack);
-    used = (size_t)snprintf(out, MT_UNCOMPUTED_TEXT, "%s %s%s", mt_count_text(count, all), what,
-                            all == 1 ? "" : "s");
+    snprintf(out, MT_UNCOMPUTED_TEXT, "%s %s%s", mt_count_text(count, all), what,
+             all == 1 ? "" : "s");
     if (lines > 1)
-        used += (size_t)snprintf(out + used, MT_UNCOMPUTED_TEXT - used, " at %zu lines, %s of them",
-                                 lines, mt_count_text(part, most));
-    snprintf(out + used, MT_UNCOMPUTED_TEXT - used, "%s at %s", read,
-             stack ? place : "an unknown line");
-}
-
-static void put_end(char out[MT_UNCOMPUTED_TEXT], const char *end)
-{
-    size_t used = strlen(out);
-    snprintf(out + used, MT_UNCOMPUTED_TEXT - used, "%s", end);
+        mt_text_append(out, MT_UNCOMPUTED_TEXT, " at %zu lines, %s of them", lines,
+                       mt_count_text(part, most));
+    mt_text_append(out, MT_UNCOMPUTED_TEXT, "%s at %s", read, stack ? place : "an unknown line");
 }
 
 const char *mt_uncomputed_text(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *unknown,
@@ -84,9 +77,9 @@ const char *mt_uncomputed_text(char out[MT_UNCOMPUTED_TEXT], const struct mt_unc
     if (!unknown->sizes)
         return out;
     put_where(out, unknown, definitions, false);
-    put_end(out, unknown->sizes == 1
-                     ? " hangs on values that were not computed; the peak may be higher"
-                     : " hang on values that were not computed; the peak may be higher");
+    mt_text_append(out, MT_UNCOMPUTED_TEXT,
+                   " %s on values that were not computed; the peak may be higher",
+                   unknown->sizes == 1 ? "hangs" : "hang");
     return out;
 }
 
@@ -98,8 +91,8 @@ const char *mt_uncomputed_numbers_text(char out[MT_UNCOMPUTED_TEXT],
     if (!unknown->numbers)
         return out;
     put_where(out, unknown, definitions, true);
-    put_end(out, unknown->numbers == 1
-                     ? " was not computed; if sizes follow from it, the peak may be higher"
-                     : " were not computed; if sizes follow from them, the peak may be higher");
+    mt_text_append(out, MT_UNCOMPUTED_TEXT,
+                   " %s not computed; if sizes follow from %s, the peak may be higher",
+                   unknown->numbers == 1 ? "was" : "were", unknown->numbers == 1 ? "it" : "them");
     return out;
 }

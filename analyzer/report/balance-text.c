@@ -2,7 +2,6 @@
 /* The pages' table of all memory of a device. */
 #include "analyzer/print/page.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #define PART_WIDTH 40u
@@ -30,17 +29,6 @@ static void print_parts(const struct mt_page *page, const struct mt_balance *bal
         print_row(page, "  others", rest, balance->used);
 }
 
-/* Append to a text, and cut it at its end. */
-__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
-                                                         const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text + used, size - used, format, args);
-    va_end(args);
-}
-
 /* Name "  since: 3 modules (18.00 MiB)": CUDA modules, with the bytes of their images. */
 static void name_since(char *text, size_t size, const struct mt_cuda_object_counts *since)
 {
@@ -56,10 +44,10 @@ static void name_since(char *text, size_t size, const struct mt_cuda_object_coun
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!parts[i].n)
             continue;
-        append(text, size, "%s%s %s%s", separator, mt_count_text(number, parts[i].n), parts[i].what,
-               parts[i].n == 1 ? "" : "s");
+        mt_text_append(text, size, "%s%s %s%s", separator, mt_count_text(number, parts[i].n),
+                       parts[i].what, parts[i].n == 1 ? "" : "s");
         if (parts[i].bytes)
-            append(text, size, " (%s)", mt_size_text(number, parts[i].bytes));
+            mt_text_append(text, size, " (%s)", mt_size_text(number, parts[i].bytes));
         separator = ", ";
     }
 }

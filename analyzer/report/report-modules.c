@@ -51,11 +51,9 @@ static int choose(struct mt_module_tree *tree, const struct mt_filter *filter, c
 /* Append "layers.0-23" to the name of its parent. */
 static void append_name(char *out, size_t size, const struct mt_module_node *node)
 {
-    size_t used = strlen(out);
-    snprintf(out + used, size - used, "%s%s", used ? "." : "", node->name);
-    used = strlen(out);
+    mt_text_append(out, size, "%s%s", *out ? "." : "", node->name);
     if (node->last)
-        snprintf(out + used, size - used, "-%u", node->last);
+        mt_text_append(out, size, "-%u", node->last);
 }
 
 static unsigned largest_category(const struct mt_module_node *node)

@@ -17,9 +17,8 @@ static void print_callers(const struct mt_page *page, uint32_t stack)
     char place[1024], line[4096] = "";
     uint32_t caller = mt_stack(page->definitions, stack)->parent;
     for (unsigned i = 0; i < CALLERS && caller; i++) {
-        size_t used = strlen(line);
         mt_page_place(page, caller, place, sizeof place, page->width);
-        snprintf(line + used, sizeof line - used, "%s%s", used ? ", " : "", place);
+        mt_text_append(line, sizeof line, "%s%s", *line ? ", " : "", place);
         caller = mt_stack(page->definitions, caller)->parent;
     }
     if (!*line)

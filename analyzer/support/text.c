@@ -2,9 +2,19 @@
 #include "text.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+void mt_text_append(char *out, size_t size, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out + used, size - used, format, arguments);
+    va_end(arguments);
+}
 
 const char *mt_size_text(char out[MT_SIZE_TEXT], uint64_t bytes)
 {

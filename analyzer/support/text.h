@@ -21,6 +21,10 @@ struct mt_style {
     unsigned columns; /* 0: not a terminal */
 };
 
+/* Append to a text in a buffer of so many bytes; what has no room is cut. */
+__attribute__((format(printf, 3, 4))) void mt_text_append(char *out, size_t size,
+                                                          const char *format, ...);
+
 #define MT_SIZE_TEXT 32
 
 /* Write "512 B", "1.50 KiB", "18.42 GiB". Return out. */

@@ -3,7 +3,6 @@
 #include "analyzer/support/text.h"
 
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,16 +166,7 @@ struct mt_ended mt_ended_of(const struct mt_survey *survey, const struct mt_trac
 
 /* --- in words ------------------------------------------------------------------------------- */
 
-/* Append to out. */
-__attribute__((format(printf, 2, 3))) static void add(char out[MT_ENDED_TEXT], const char *format,
-                                                      ...)
-{
-    size_t n = strlen(out);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(out + n, MT_ENDED_TEXT - n, format, arguments);
-    va_end(arguments);
-}
+#define ADD(out, ...) mt_text_append(out, MT_ENDED_TEXT, __VA_ARGS__)
 
 static const char *signal_name(int number)
 {
@@ -200,15 +190,15 @@ static void add_process_end(char out[MT_ENDED_TEXT], const struct mt_ended *ende
 {
     const char *name = signal_name(ended->signal);
     if (ended->is_by_starter) { /* as servers end their workers */
-        add(out, "by process %ld, which started it (%s)", ended->killer, name ? name : "a signal");
+        ADD(out, "by process %ld, which started it (%s)", ended->killer, name ? name : "a signal");
         return;
     }
     if (ended->exit_code >= 0)
-        add(out, "exit code %d", ended->exit_code);
+        ADD(out, "exit code %d", ended->exit_code);
     else if (name)
-        add(out, "killed by signal %d (%s)", ended->signal, name);
+        ADD(out, "killed by signal %d (%s)", ended->signal, name);
     else if (ended->signal)
-        add(out, "killed by signal %d", ended->signal);
+        ADD(out, "killed by signal %d", ended->signal);
 }
 
 static void add_how(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
@@ -216,10 +206,10 @@ static void add_how(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
     size_t n;
     switch (ended->how) {
     case MT_ENDED_OUT_OF_MEMORY:
-        add(out, "out of memory, not caught");
+        ADD(out, "out of memory, not caught");
         if (ended->exit_code < 0 && !ended->signal)
             return;
-        add(out, "; ");
+        ADD(out, "; ");
         add_process_end(out, ended);
         return;
     case MT_ENDED_EXIT:
@@ -227,28 +217,28 @@ static void add_how(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
         n = strlen(out);
         add_process_end(out, ended);
         if (strlen(out) == n)
-            add(out, "killed");
+            ADD(out, "killed");
         return;
     case MT_ENDED_RUNNING:
-        add(out, "not yet; the program was still running");
+        ADD(out, "not yet; the program was still running");
         return;
     case MT_ENDED_EXECUTED:
-        add(out, "the process replaced itself by another program");
+        ADD(out, "the process replaced itself by another program");
         break;
     case MT_ENDED_STOPPED:
-        add(out, "the trace could not be written to the program's end");
+        ADD(out, "the trace could not be written to the program's end");
         break;
     case MT_ENDED_OPEN:
-        add(out, "the recording was not closed");
+        ADD(out, "the recording was not closed");
         return;
     case MT_ENDED_CUT:
-        add(out, *ended->what ? "%s" : "the trace is cut", ended->what);
+        ADD(out, *ended->what ? "%s" : "the trace is cut", ended->what);
         return;
     default:
-        add(out, "whole");
+        ADD(out, "whole");
     }
     if (*ended->what)
-        add(out, " (%s)", ended->what);
+        ADD(out, " (%s)", ended->what);
 }
 
 const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
@@ -256,11 +246,11 @@ const char *mt_ended_text(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
     *out = '\0';
     add_how(out, ended);
     if (ended->is_recovered)
-        add(out, ", recovered");
+        ADD(out, ", recovered");
     if (ended->ooms == 1 && ended->how != MT_ENDED_OUT_OF_MEMORY)
-        add(out, "; memory ran out once, and the program continued");
+        ADD(out, "; memory ran out once, and the program continued");
     else if (ended->ooms && ended->how != MT_ENDED_OUT_OF_MEMORY)
-        add(out, "; memory ran out %llu times, and the program continued",
+        ADD(out, "; memory ran out %llu times, and the program continued",
             (unsigned long long)ended->ooms);
     return out;
 }

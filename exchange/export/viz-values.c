@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of a snapshot's pickle that come again and again: written once. */
 #include "analyzer/classify/modules.h"
+#include "analyzer/support/text.h"
 #include "viz.h"
 
 #include <errno.h>
@@ -130,12 +131,12 @@ void mt_viz_metadata(struct mt_viz *viz, const struct mt_block *block, int rule)
     const char *module =
         mt_stack_module(replay->definitions, mt_block_module(replay->definitions, &verdict));
     enum mt_phase phase = (enum mt_phase)block->birth->when.phase;
-    int n = snprintf(text, sizeof text, "%s: %s (%s)", mt_categories[found->category].label,
-                     found->name, mt_certainty_name(found->certainty));
-    if (phase != MT_PHASE_OUTSIDE && n < (int)sizeof text)
-        n += snprintf(text + n, sizeof text - (size_t)n, "; %s", mt_phase_names[phase].name);
-    if (*module && n < (int)sizeof text)
-        snprintf(text + n, sizeof text - (size_t)n, "; %s", module);
+    snprintf(text, sizeof text, "%s: %s (%s)", mt_categories[found->category].label, found->name,
+             mt_certainty_name(found->certainty));
+    if (phase != MT_PHASE_OUTSIDE)
+        mt_text_append(text, sizeof text, "; %s", mt_phase_names[phase].name);
+    if (*module)
+        mt_text_append(text, sizeof text, "; %s", module);
     mt_pickle_key(viz->pickle, "user_metadata");
     put_text(viz, text);
 }

@@ -2,6 +2,7 @@
 /* Read a budget's tables of limits. */
 #include "analyzer/support/categories.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/text.h"
 #include "budget-parts.h"
 #include "trace-format/meaning/phase.h"
 
@@ -72,12 +73,11 @@ static unsigned index_of(const struct mt_budget_section *section, const char *na
 static int unknown_name(const struct mt_budget_parser *parser,
                         const struct mt_budget_section *section, const struct mt_toml *at)
 {
-    char names[MT_CATEGORY_ROOM * (MT_CATEGORY_NAME + 2) + 1];
-    size_t n = 0;
+    char names[MT_CATEGORY_ROOM * (MT_CATEGORY_NAME + 2) + 1] = "";
     for (unsigned i = 0; section->names(i); i++)
-        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? " " : "", section->names(i));
+        mt_text_append(names, sizeof names, "%s%s", i ? " " : "", section->names(i));
     if (section->subject != MT_OF_PEAK)
-        snprintf(names + n, sizeof names - n, " %s", every);
+        mt_text_append(names, sizeof names, " %s", every);
     return mt_budget_unknown(parser, at, section->what, names,
                              section->subject == MT_OF_CATEGORY ? " (--rules FILE names your own)"
                                                                 : "");

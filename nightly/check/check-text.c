@@ -97,16 +97,15 @@ static void print_sum(const struct mt_check *check, FILE *out)
 {
     char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT + 100] = "", safe[MT_LINE];
     const struct mt_finding *nearest = check_nearest(check), *unknown = find_unknown(check);
-    size_t held = count_held(check), used = 0;
+    size_t held = count_held(check);
     if (check->broken)
-        used = (size_t)snprintf(line, sizeof line, "%zu of %zu limits broken", check->broken,
-                                check->n);
+        snprintf(line, sizeof line, "%zu of %zu limits broken", check->broken, check->n);
     else if (held)
-        used = (size_t)snprintf(line, sizeof line, "%zu limit%s; the nearest: %s", held,
-                                held > 1 ? "s hold" : " holds", mt_finding_text(text, nearest));
+        snprintf(line, sizeof line, "%zu limit%s; the nearest: %s", held,
+                 held > 1 ? "s hold" : " holds", mt_finding_text(text, nearest));
     if (unknown)
-        snprintf(line + used, sizeof line - used, "%s%s", used ? "; " : "",
-                 mt_finding_text(text, unknown));
+        mt_text_append(line, sizeof line, "%s%s", *line ? "; " : "",
+                       mt_finding_text(text, unknown));
     if (check->n)
         put(out, printable(safe, line));
 }

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check-words.h"
+#include "analyzer/support/text.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Append to out. */
-__attribute__((format(printf, 2, 3))) static void add(char out[MT_FINDING_TEXT], const char *format,
-                                                      ...)
-{
-    size_t n = strlen(out);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(out + n, MT_FINDING_TEXT - n, format, arguments);
-    va_end(arguments);
-}
+#define ADD(out, ...) mt_text_append(out, MT_FINDING_TEXT, __VA_ARGS__)
 
 static enum mt_unit unit_of(const struct mt_finding *finding)
 {
@@ -27,8 +18,8 @@ static enum mt_unit unit_of(const struct mt_finding *finding)
 static void add_name(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
     if (finding->run->n_devices > 1 && finding->limit->subject != MT_OF_ENDED)
-        add(out, "device %d: ", finding->device->device);
-    add(out, "%s", finding->name);
+        ADD(out, "device %d: ", finding->device->device);
+    ADD(out, "%s", finding->name);
 }
 
 /* Add what a relative limit tolerates: "+2 % of ", "+2 % and at least 1.00 MiB over ". */
@@ -39,16 +30,16 @@ static void add_tolerance(char out[MT_FINDING_TEXT], const struct mt_finding *fi
     enum mt_unit unit = unit_of(finding);
     uint64_t tolerance = finding->most - finding->extra - finding->base;
     if (unit == MT_PERCENT && limit->most.unit == MT_PERCENT) /* percentage points */
-        add(out, "+%g points", (double)limit->most.value / 100);
+        ADD(out, "+%g points", (double)limit->most.value / 100);
     else
-        add(out, "%s", limit->text);
+        ADD(out, "%s", limit->text);
     if (finding->tolerance == MT_BY_SPREAD)
-        add(out, " and at least the %s by which baselines differ",
+        ADD(out, " and at least the %s by which baselines differ",
             mt_amount_text(amount, unit, tolerance));
     else if (finding->tolerance == MT_BY_IGNORE)
-        add(out, " and at least %s", mt_amount_text(amount, unit, tolerance));
+        ADD(out, " and at least %s", mt_amount_text(amount, unit, tolerance));
     bool is_part = unit == MT_BYTES && limit->most.unit == MT_PERCENT && !finding->tolerance;
-    add(out, is_part ? " of " : " over ");
+    ADD(out, is_part ? " of " : " over ");
 }
 
 /* Add "(+2 % of 17.19 GiB, the median of 3 baselines that differ by 1.00 MiB)": every byte of it.
@@ -57,19 +48,19 @@ static void add_limit(char out[MT_FINDING_TEXT], const struct mt_finding *findin
 {
     char amount[MT_AMOUNT_TEXT];
     enum mt_unit unit = unit_of(finding);
-    add(out, "the limit of %s", mt_amount_text(amount, unit, finding->most));
+    ADD(out, "the limit of %s", mt_amount_text(amount, unit, finding->most));
     if (finding->limit->most.is_relative) {
-        add(out, " (");
+        ADD(out, " (");
         add_tolerance(out, finding);
-        add(out, "%s", mt_amount_text(amount, unit, finding->base));
+        ADD(out, "%s", mt_amount_text(amount, unit, finding->base));
         if (finding->n_baselines > 1)
-            add(out, ", the median of %zu baselines", finding->n_baselines);
+            ADD(out, ", the median of %zu baselines", finding->n_baselines);
         if (finding->spread)
-            add(out, " that differ by %s", mt_amount_text(amount, unit, finding->spread));
-        add(out, ")");
+            ADD(out, " that differ by %s", mt_amount_text(amount, unit, finding->spread));
+        ADD(out, ")");
     }
     if (finding->allowance)
-        add(out, ", %s of it (%s) allowed until %04d-%02d-%02d",
+        ADD(out, ", %s of it (%s) allowed until %04d-%02d-%02d",
             mt_amount_text(amount, unit, finding->extra), finding->allowance->text,
             finding->allowance->year, finding->allowance->month, finding->allowance->day);
 }
@@ -79,20 +70,20 @@ static void add_excess(char out[MT_FINDING_TEXT], const struct mt_finding *findi
 {
     char amount[MT_AMOUNT_TEXT];
     uint64_t over = finding->value - finding->most;
-    add(out, "%s ", mt_amount_text(amount, unit_of(finding), over));
+    ADD(out, "%s ", mt_amount_text(amount, unit_of(finding), over));
     if (unit_of(finding) == MT_BYTES && finding->most)
-        add(out, "(%.1f %%) ", 100.0 * (double)over / (double)finding->most);
-    add(out, "over ");
+        ADD(out, "(%.1f %%) ", 100.0 * (double)over / (double)finding->most);
+    ADD(out, "over ");
 }
 
 static void add_line(char out[MT_FINDING_TEXT], const struct mt_digest_site *site)
 {
-    add(out, "%s", site->file);
+    ADD(out, "%s", site->file);
     if (site->line)
-        add(out, ":%u", site->line);
-    add(out, " %s", site->function);
+        ADD(out, ":%u", site->line);
+    ADD(out, " %s", site->function);
     if (*site->operator_name)
-        add(out, " (%s)", site->operator_name);
+        ADD(out, " (%s)", site->operator_name);
 }
 
 /* Return whether the blamed line has more than half of the growth since the baseline. */
@@ -112,12 +103,12 @@ static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *findin
     mt_amount_text(amount, MT_BYTES, blame->bytes);
     const char *category = mt_categories[site->category].label;
     if (finding->limit->subject == MT_OF_GROWTH)
-        add(out, "; left over in all: %s of %s by ", amount, category);
+        ADD(out, "; left over in all: %s of %s by ", amount, category);
     else if (blame->is_growth)
-        add(out, "; %s the growth, %s of %s by ",
+        ADD(out, "; %s the growth, %s of %s by ",
             is_most_of_growth(finding) ? "most of" : "part of", amount, category);
     else
-        add(out, "; the largest part, %s of %s by ", amount, category);
+        ADD(out, "; the largest part, %s of %s by ", amount, category);
     add_line(out, site);
 }
 
@@ -127,17 +118,17 @@ static void add_allocator(char out[MT_FINDING_TEXT], const struct mt_finding *fi
     const struct mt_digest *baseline = finding->baseline;
     if (!baseline || !strcmp(baseline->allocator, finding->run->allocator))
         return;
-    add(out, "; the allocator settings changed from '%s' to '%s'", baseline->allocator,
+    ADD(out, "; the allocator settings changed from '%s' to '%s'", baseline->allocator,
         finding->run->allocator);
 }
 
 static void add_unknown(char out[MT_FINDING_TEXT], unsigned iterations)
 {
     if (iterations)
-        add(out, ": unknown after %u iteration%s; growth needs at least %u", iterations,
+        ADD(out, ": unknown after %u iteration%s; growth needs at least %u", iterations,
             iterations > 1 ? "s" : "", MT_GROWTH_ITERATIONS);
     else
-        add(out, ": unknown, because the run has no iterations");
+        ADD(out, ": unknown, because the run has no iterations");
 }
 
 const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
@@ -146,17 +137,17 @@ const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *
     *out = '\0';
     add_name(out, finding);
     if (finding->limit->subject == MT_OF_ENDED) {
-        add(out, ": %s", mt_ended_text(ended, &finding->run->ended));
+        ADD(out, ": %s", mt_ended_text(ended, &finding->run->ended));
         return out;
     }
     if (finding->is_unknown) {
         add_unknown(out, finding->device->iterations);
         return out;
     }
-    add(out, ": %s%s, ", mt_amount_text(amount, unit_of(finding), finding->value),
+    ADD(out, ": %s%s, ", mt_amount_text(amount, unit_of(finding), finding->value),
         finding->limit->subject == MT_OF_GROWTH ? " per iteration" : "");
     if (!finding->is_broken) {
-        add(out, "within ");
+        ADD(out, "within ");
         add_limit(out, finding);
         return out;
     }
@@ -172,13 +163,13 @@ const char *mt_finding_title(char out[MT_FINDING_TEXT], const struct mt_finding 
     *out = '\0';
     add_name(out, finding);
     if (finding->limit->subject == MT_OF_ENDED) {
-        add(out, ": %s", mt_ended_name(finding->run->ended.how));
+        ADD(out, ": %s", mt_ended_name(finding->run->ended.how));
         return out;
     }
-    add(out, " is over its limit");
+    ADD(out, " is over its limit");
     if (finding->blame.site) {
-        add(out, ": %s by ", mt_categories[finding->blame.site->category].label);
-        add(out, "%s %s", finding->blame.site->file, finding->blame.site->function);
+        ADD(out, ": %s by ", mt_categories[finding->blame.site->category].label);
+        ADD(out, "%s %s", finding->blame.site->file, finding->blame.site->function);
     }
     return out;
 }
@@ -189,13 +180,13 @@ static void add_word(char out[MT_FINDING_TEXT], const char *word)
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "/._-+:=@%,";
     if (*word && !word[strspn(word, plain)]) {
-        add(out, " %s", word);
+        ADD(out, " %s", word);
         return;
     }
-    add(out, " '");
+    ADD(out, " '");
     for (; *word; word++)
-        add(out, *word == '\'' ? "'\\''" : "%c", *word);
-    add(out, "'");
+        ADD(out, *word == '\'' ? "'\\''" : "%c", *word);
+    ADD(out, "'");
 }
 
 const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *finding)

@@ -41,9 +41,8 @@ void mt_site_place_text(char *out, size_t size, const char *file, uint32_t line,
         snprintf(out, size, "%s%s", function, number);
     else
         snprintf(out, size, "%s%s %s", mt_last_part(file), number, function);
-    size_t n = strlen(out);
     if (*operator_name)
-        snprintf(out + n, size - n, " (%s)", operator_name);
+        mt_text_append(out, size, " (%s)", operator_name);
 }
 
 void mt_line_text(char *out, size_t size, const struct mt_line *line)

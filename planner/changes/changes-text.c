@@ -197,10 +197,8 @@ static json_t *change_json(const struct mt_modelled_changes *changes,
         return json_pack("{s:o, s:s, s:n, s:s}", "change", name, "how", "modelled", "saves",
                          "why_not", change->why_not);
     char assumes[768] = "";
-    for (size_t i = 0, used = 0; i < MT_CHANGE_PARTS && change->kind[i] && used < sizeof assumes;
-         i++)
-        used += (size_t)snprintf(assumes + used, sizeof assumes - used, "%s%s", i ? "; " : "",
-                                 change->kind[i]->assumes);
+    for (size_t i = 0; i < MT_CHANGE_PARTS && change->kind[i]; i++)
+        mt_text_append(assumes, sizeof assumes, "%s%s", i ? "; " : "", change->kind[i]->assumes);
     bool has_bound = !changes->rest && !change->other_peak && !change->is_untried;
     json_t *other = change->other_peak ? mt_json_number(change->other_peak) : json_null();
     return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:o, s:s?, s:o}", "change", name,

@@ -43,10 +43,8 @@ static void print_found(const struct mt_line_ranks *ranks)
 {
     const struct mt_rank_kinds *kinds = &ranks->kinds;
     char world[MT_SIZE_TEXT], mesh[200] = "", unknown[MT_SIZE_TEXT];
-    size_t used = 0;
-    for (unsigned i = kinds->n_axes; i-- > 0 && used < sizeof mesh;)
-        used += (size_t)snprintf(mesh + used, sizeof mesh - used, "%s%u", used ? " x " : "",
-                                 kinds->axis[i].size);
+    for (unsigned i = kinds->n_axes; i-- > 0;)
+        mt_text_append(mesh, sizeof mesh, "%s%u", *mesh ? " x " : "", kinds->axis[i].size);
     mt_say("%s ranks, by the groups of rank 0 %s: %u run to where iterations repeat, %u kind%s",
            mt_count_text(world, kinds->world), mesh, kinds->n_known, kinds->n_kinds,
            kinds->n_kinds == 1 ? "" : "s");

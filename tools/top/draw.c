@@ -307,7 +307,7 @@ static void draw_place(struct drawing *to, const struct mt_site *site)
     snprintf(line, sizeof line, "%s%s%s", type, *type ? " of " : "", place);
     if (caller) {
         mt_place_text(name, sizeof name, d, caller);
-        snprintf(line + strlen(line), sizeof line - strlen(line), " from %s", name);
+        mt_text_append(line, sizeof line, " from %s", name);
     }
     mt_pen_put_safe(&to->pen, line, 0, MT_CUT_END);
 }

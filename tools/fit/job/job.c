@@ -67,14 +67,11 @@ const char *mt_choice_text(const struct mt_job *job, struct mt_choice choice,
                            enum mt_choice_part part, char *out, size_t size)
 {
     char room[MT_VALUE_TEXT];
-    size_t used = 0;
     *out = '\0';
-    for (size_t i = 0; i < job->n_variables && used < size; i++) {
-        if (part == MT_CHOICE_LINE && (int)i == job->searched)
-            continue;
-        used += (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? ", " : "",
-                                 job->variable[i].name, mt_choice_value(job, choice, i, room));
-    }
+    for (size_t i = 0; i < job->n_variables; i++)
+        if (part != MT_CHOICE_LINE || (int)i != job->searched)
+            mt_text_append(out, size, "%s%s=%s", *out ? ", " : "", job->variable[i].name,
+                           mt_choice_value(job, choice, i, room));
     return out;
 }
 

@@ -85,10 +85,10 @@ static void add(struct line *line, const char *word, const char *value)
 static void write_ranks(struct line *line, const struct mt_attempt *attempt, unsigned first,
                         unsigned n)
 {
-    size_t used = 0;
-    for (unsigned i = first; i < first + n && used < sizeof line->rank; i++)
-        used += (size_t)snprintf(line->rank + used, sizeof line->rank - used, "%s%u",
-                                 used ? "," : "", mt_attempt_rank(attempt, i));
+    *line->rank = '\0';
+    for (unsigned i = first; i < first + n; i++)
+        mt_text_append(line->rank, sizeof line->rank, "%s%u", i > first ? "," : "",
+                       mt_attempt_rank(attempt, i));
 }
 
 /* Add "memtap run ..." up to the command. turn: which of the attempt's ranks; ALL_TURNS: a user is
