@@ -58,7 +58,7 @@ static CUresult create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *known)
     return result;
 }
 
-static CUresult create_flat(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *known)
+DRIVER_REPORTS(cuArrayCreate, (CUarray * out, const CUDA_ARRAY_DESCRIPTOR *known), (out, known))
 {
     CUDA_ARRAY3D_DESCRIPTOR whole = {.Width = known->Width,
                                      .Height = known->Height,
@@ -66,11 +66,6 @@ static CUresult create_flat(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *known)
                                      .NumChannels = known->NumChannels};
 
     return create(out, &whole);
-}
-
-CUresult cuArrayCreate(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *known)
-{
-    return DRIVER_CALL(cuArrayCreate_v2, (out, known), create_flat(out, known));
 }
 
 CUresult cuArray3DCreate(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *known)
@@ -121,8 +116,9 @@ CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *requiremen
     return CUDA_SUCCESS;
 }
 
-static CUresult create_levels(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *known,
-                              unsigned int levels)
+DRIVER_REPORTS(cuMipmappedArrayCreate,
+               (CUmipmappedArray * out, const CUDA_ARRAY3D_DESCRIPTOR *known, unsigned int levels),
+               (out, known, levels))
 {
     struct sim_array shape = shape_of(known);
     struct sim_mipmaps *mipmaps;
@@ -133,13 +129,6 @@ static CUresult create_levels(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPT
     if (!result)
         *out = (CUmipmappedArray)mipmaps;
     return result;
-}
-
-CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *known,
-                                unsigned int levels)
-{
-    return DRIVER_CALL(cuMipmappedArrayCreate, (out, known, levels),
-                       create_levels(out, known, levels));
 }
 
 CUresult cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray handle, unsigned int level)

@@ -24,7 +24,7 @@ static void bind(struct sim_context *context)
         sim_thread.device = context->device;
 }
 
-static CUresult retain(CUcontext *out, CUdevice number)
+DRIVER_REPORTS(cuDevicePrimaryCtxRetain, (CUcontext * out, CUdevice number), (out, number))
 {
     int error = sim_primary_up(number);
 
@@ -35,12 +35,7 @@ static CUresult retain(CUcontext *out, CUdevice number)
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice number)
-{
-    return DRIVER_CALL(cuDevicePrimaryCtxRetain, (out, number), retain(out, number));
-}
-
-static CUresult release(CUdevice number)
+DRIVER_REPORTS(cuDevicePrimaryCtxRelease, (CUdevice number), (number))
 {
     struct sim_device *device = sim_device(number);
 
@@ -53,22 +48,12 @@ static CUresult release(CUdevice number)
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRelease(CUdevice number)
-{
-    return DRIVER_CALL(cuDevicePrimaryCtxRelease_v2, (number), release(number));
-}
-
-static CUresult reset(CUdevice number)
+DRIVER_REPORTS(cuDevicePrimaryCtxReset, (CUdevice number), (number))
 {
     if (!sim_device(number))
         return CUDA_ERROR_INVALID_DEVICE;
     sim_primary_down(number);
     return CUDA_SUCCESS;
-}
-
-CUresult cuDevicePrimaryCtxReset(CUdevice number)
-{
-    return DRIVER_CALL(cuDevicePrimaryCtxReset_v2, (number), reset(number));
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice number, unsigned int *flags, int *active)
@@ -159,7 +144,7 @@ CUresult cuCtxCreate_v3(CUcontext *out, void *affinity, int count, unsigned int 
     return DRIVER_CALL(cuCtxCreate_v3, (out, affinity, count, flags, number), create(out, number));
 }
 
-static CUresult destroy(CUcontext handle)
+DRIVER_REPORTS(cuCtxDestroy, (CUcontext handle), (handle))
 {
     struct sim_context *context = (struct sim_context *)handle;
     struct sim_device *device;
@@ -173,11 +158,6 @@ static CUresult destroy(CUcontext handle)
     sim_give(device, device->gpu->context & ~(SIM_PAGE - 1));
     free(context);
     return CUDA_SUCCESS;
-}
-
-CUresult cuCtxDestroy(CUcontext handle)
-{
-    return DRIVER_CALL(cuCtxDestroy_v2, (handle), destroy(handle));
 }
 
 CUresult cuCtxGetDevice(CUdevice *device)

@@ -22,8 +22,10 @@ CUresult cuImportExternalMemory(CUexternalMemory *out,
         sim_external_import(handle->handle.fd, handle->size, (struct sim_external **)out));
 }
 
-static CUresult map(CUdeviceptr *out, CUexternalMemory external,
-                    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *buffer)
+DRIVER_REPORTS(cuExternalMemoryGetMappedBuffer,
+               (CUdeviceptr * out, CUexternalMemory external,
+                const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *buffer),
+               (out, external, buffer))
 {
     void *address;
     int error;
@@ -35,13 +37,6 @@ static CUresult map(CUdeviceptr *out, CUexternalMemory external,
     if (!error)
         *out = (CUdeviceptr)(uintptr_t)address;
     return driver_result(error);
-}
-
-CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *out, CUexternalMemory external,
-                                         const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *buffer)
-{
-    return DRIVER_CALL(cuExternalMemoryGetMappedBuffer, (out, external, buffer),
-                       map(out, external, buffer));
 }
 
 CUresult cuDestroyExternalMemory(CUexternalMemory external)

@@ -80,7 +80,7 @@ static CUresult finish(struct answer *answer, size_t *count)
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
+static CUresult list_nodes(CUgraph graph, CUgraphNode *nodes, size_t *count, bool roots_only)
 {
     struct answer answer = {.from = nodes};
 
@@ -88,21 +88,19 @@ CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
         return CUDA_ERROR_INVALID_VALUE;
     answer.room = nodes ? *count : 0;
     for (size_t i = 0; i < graph_of(graph)->count; i++)
-        put(&answer, graph_of(graph)->nodes[i], NULL);
+        if (!roots_only || !graph_of(graph)->nodes[i]->count)
+            put(&answer, graph_of(graph)->nodes[i], NULL);
     return finish(&answer, count);
+}
+
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
+{
+    return list_nodes(graph, nodes, count, false);
 }
 
 CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
 {
-    struct answer answer = {.from = nodes};
-
-    if (!graph || !count)
-        return CUDA_ERROR_INVALID_VALUE;
-    answer.room = nodes ? *count : 0;
-    for (size_t i = 0; i < graph_of(graph)->count; i++)
-        if (!graph_of(graph)->nodes[i]->count)
-            put(&answer, graph_of(graph)->nodes[i], NULL);
-    return finish(&answer, count);
+    return list_nodes(graph, nodes, count, true);
 }
 
 /* Put the edges of a graph; of one node only when `from` or `to` is given. */
@@ -232,7 +230,7 @@ CUresult cuGraphUpload(CUgraphExec executable, CUstream stream)
     return executable ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult launch(CUgraphExec executable, CUstream stream)
+DRIVER_REPORTS(cuGraphLaunch, (CUgraphExec executable, CUstream stream), (executable, stream))
 {
     struct sim_work work = {.type = SIM_NODE_GRAPH, .graph = executable_of(executable)};
     int error;
@@ -241,11 +239,6 @@ static CUresult launch(CUgraphExec executable, CUstream stream)
         return CUDA_ERROR_INVALID_VALUE;
     error = sim_capture_add(sim_stream(stream), &work);
     return driver_result(error == -ENOENT ? sim_graph_launch(work.graph) : error);
-}
-
-CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream)
-{
-    return DRIVER_CALL(cuGraphLaunch, (executable, stream), launch(executable, stream));
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec executable, CUgraphNode node, unsigned int enabled)

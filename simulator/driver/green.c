@@ -45,8 +45,9 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *groups
     return fit ? CUDA_SUCCESS : CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
 }
 
-static CUresult create(CUgreenCtx *out, CUdevResourceDesc resources, CUdevice number,
-                       unsigned flags)
+DRIVER_REPORTS(cuGreenCtxCreate,
+               (CUgreenCtx * out, CUdevResourceDesc resources, CUdevice number, unsigned int flags),
+               (out, resources, number, flags))
 {
     struct sim_context *context;
     int error;
@@ -65,14 +66,7 @@ static CUresult create(CUgreenCtx *out, CUdevResourceDesc resources, CUdevice nu
     return CUDA_SUCCESS;
 }
 
-CUresult cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc resources, CUdevice number,
-                          unsigned int flags)
-{
-    return DRIVER_CALL(cuGreenCtxCreate, (out, resources, number, flags),
-                       create(out, resources, number, flags));
-}
-
-static CUresult destroy(CUgreenCtx handle)
+DRIVER_REPORTS(cuGreenCtxDestroy, (CUgreenCtx handle), (handle))
 {
     struct sim_context *context = (struct sim_context *)handle;
 
@@ -83,11 +77,6 @@ static CUresult destroy(CUgreenCtx handle)
     sim_device(context->device)->primary.references--;
     free(context);
     return CUDA_SUCCESS;
-}
-
-CUresult cuGreenCtxDestroy(CUgreenCtx handle)
-{
-    return DRIVER_CALL(cuGreenCtxDestroy, (handle), destroy(handle));
 }
 
 CUresult cuCtxFromGreenCtx(CUcontext *out, CUgreenCtx handle)

@@ -9,7 +9,7 @@
 #include "api/calls.h"
 #include "driver.h"
 
-static CUresult export(CUipcMemHandle *out, CUdeviceptr address)
+DRIVER_REPORTS(cuIpcGetMemHandle, (CUipcMemHandle * out, CUdeviceptr address), (out, address))
 {
     struct sim_ipc_memory handle;
     int error = out ? sim_ipc_export((void *)(uintptr_t)address, &handle) : -EINVAL;
@@ -19,16 +19,18 @@ static CUresult export(CUipcMemHandle *out, CUdeviceptr address)
     return driver_result(error);
 }
 
-static CUresult open_memory(CUdeviceptr *out, const CUipcMemHandle *raw)
+DRIVER_REPORTS(cuIpcOpenMemHandle, (CUdeviceptr * out, CUipcMemHandle raw, unsigned int flags),
+               (out, raw, flags))
 {
     struct sim_ipc_memory handle;
     CUresult result = driver_enter();
     void *address;
     int error;
 
+    (void)flags;
     if (result || !out)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
-    memcpy(&handle, raw, sizeof(handle));
+    memcpy(&handle, &raw, sizeof(handle));
     error = sim_ipc_open(&handle, &address);
     if (error == -EDEADLK)
         return CUDA_ERROR_INVALID_CONTEXT;
@@ -37,16 +39,6 @@ static CUresult open_memory(CUdeviceptr *out, const CUipcMemHandle *raw)
     if (!error)
         *out = (CUdeviceptr)(uintptr_t)address;
     return driver_result(error);
-}
-
-CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
-{
-    return DRIVER_CALL(cuIpcGetMemHandle, (out, address), export(out, address));
-}
-
-CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned int flags)
-{
-    return DRIVER_CALL(cuIpcOpenMemHandle_v2, (out, handle, flags), open_memory(out, &handle));
 }
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr address)

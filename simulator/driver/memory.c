@@ -49,23 +49,20 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags)
                        allocate_device(SIM_MANAGED, size, flags, out));
 }
 
-static CUresult allocate_rows(CUdeviceptr *out, size_t *pitch, size_t width, size_t height)
+DRIVER_REPORTS(cuMemAllocPitch,
+               (CUdeviceptr * out, size_t *pitch, size_t width, size_t height,
+                unsigned int element),
+               (out, pitch, width, height, element))
 {
     size_t size;
 
+    (void)element;
     if (width > SIZE_MAX - 511)
         return CUDA_ERROR_INVALID_VALUE;
     *pitch = (width + 511) & ~(size_t)511;
     if (__builtin_mul_overflow(*pitch, height, &size))
         return CUDA_ERROR_OUT_OF_MEMORY;
     return allocate_device(SIM_DEVICE, size, 0, out);
-}
-
-CUresult cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
-                         unsigned int element)
-{
-    return DRIVER_CALL(cuMemAllocPitch_v2, (out, pitch, width, height, element),
-                       allocate_rows(out, pitch, width, height));
 }
 
 CUresult cuMemFree(CUdeviceptr address)
@@ -89,30 +86,21 @@ CUresult cuMemFreeHost(void *address)
     return DRIVER_CALL(cuMemFreeHost, (address), release(address, SIM_HOST));
 }
 
-static CUresult hold(void *address, size_t size, unsigned flags)
+DRIVER_REPORTS(cuMemHostRegister, (void *address, size_t size, unsigned int flags),
+               (address, size, flags))
 {
     CUresult result = driver_enter();
 
     return result ? result : driver_result(sim_register(address, size, flags));
 }
 
-CUresult cuMemHostRegister(void *address, size_t size, unsigned int flags)
-{
-    return DRIVER_CALL(cuMemHostRegister_v2, (address, size, flags), hold(address, size, flags));
-}
-
-static CUresult let_go(void *address)
+DRIVER_REPORTS(cuMemHostUnregister, (void *address), (address))
 {
     CUresult result = driver_enter();
 
     if (result)
         return result;
     return sim_unregister(address) ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_SUCCESS;
-}
-
-CUresult cuMemHostUnregister(void *address)
-{
-    return DRIVER_CALL(cuMemHostUnregister, (address), let_go(address));
 }
 
 CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *host, unsigned int flags)

@@ -43,13 +43,8 @@ CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image)
     return DRIVER_CALL(cuModuleLoadFatBinary, (module, image), load(module, image));
 }
 
-static CUresult unload(CUmodule module)
+DRIVER_REPORTS(cuModuleUnload, (CUmodule module), (module))
 {
     return sim_module_unload((struct sim_module *)module) ? CUDA_ERROR_INVALID_HANDLE
                                                           : CUDA_SUCCESS;
-}
-
-CUresult cuModuleUnload(CUmodule module)
-{
-    return DRIVER_CALL(cuModuleUnload, (module), unload(module));
 }

@@ -21,7 +21,9 @@ CUresult cuMulticastGetGranularity(size_t *granularity, const CUmulticastObjectP
     return CUDA_SUCCESS;
 }
 
-static CUresult create(CUmemGenericAllocationHandle *out, const CUmulticastObjectProp *properties)
+DRIVER_REPORTS(cuMulticastCreate,
+               (CUmemGenericAllocationHandle * out, const CUmulticastObjectProp *properties),
+               (out, properties))
 {
     struct sim_physical *object;
     CUresult result;
@@ -32,12 +34,6 @@ static CUresult create(CUmemGenericAllocationHandle *out, const CUmulticastObjec
     if (!result)
         *out = (CUmemGenericAllocationHandle)(uintptr_t)object;
     return result;
-}
-
-CUresult cuMulticastCreate(CUmemGenericAllocationHandle *out,
-                           const CUmulticastObjectProp *properties)
-{
-    return DRIVER_CALL(cuMulticastCreate, (out, properties), create(out, properties));
 }
 
 CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle object, CUdevice device)

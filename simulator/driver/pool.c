@@ -66,7 +66,8 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
     return driver_result(sim_pool_set_current(location->id, pool_of(pool)));
 }
 
-static CUresult create(CUmemoryPool *out, const CUmemPoolProps *properties)
+DRIVER_REPORTS(cuMemPoolCreate, (CUmemoryPool * out, const CUmemPoolProps *properties),
+               (out, properties))
 {
     static _Atomic int told;
     struct sim_pool *pool;
@@ -85,27 +86,17 @@ static CUresult create(CUmemoryPool *out, const CUmemPoolProps *properties)
     return driver_result(error);
 }
 
-CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
-{
-    return DRIVER_CALL(cuMemPoolCreate, (out, properties), create(out, properties));
-}
-
 CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
     return DRIVER_CALL(cuMemPoolDestroy, (pool), driver_result(sim_pool_destroy(pool_of(pool))));
 }
 
-static CUresult trim(CUmemoryPool pool, size_t keep)
+DRIVER_REPORTS(cuMemPoolTrimTo, (CUmemoryPool pool, size_t keep), (pool, keep))
 {
     if (!pool)
         return CUDA_ERROR_INVALID_VALUE;
     sim_pool_trim(pool_of(pool), keep);
     return CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
-{
-    return DRIVER_CALL(cuMemPoolTrimTo, (pool, keep), trim(pool, keep));
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value)

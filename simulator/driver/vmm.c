@@ -14,8 +14,10 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
     return CUDA_SUCCESS;
 }
 
-static CUresult create(CUmemGenericAllocationHandle *handle, size_t size,
-                       const CUmemAllocationProp *properties, unsigned long long flags)
+DRIVER_REPORTS(cuMemCreate,
+               (CUmemGenericAllocationHandle * handle, size_t size,
+                const CUmemAllocationProp *properties, unsigned long long flags),
+               (handle, size, properties, flags))
 {
     struct sim_physical *physical;
     CUresult result;
@@ -26,13 +28,6 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t size,
     if (!result)
         *handle = (CUmemGenericAllocationHandle)(uintptr_t)physical;
     return result;
-}
-
-CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
-                     const CUmemAllocationProp *properties, unsigned long long flags)
-{
-    return DRIVER_CALL(cuMemCreate, (handle, size, properties, flags),
-                       create(handle, size, properties, flags));
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
@@ -52,8 +47,10 @@ CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle ha
     return driver_result(sim_physical_export((struct sim_physical *)(uintptr_t)handle, (int *)out));
 }
 
-static CUresult import(CUmemGenericAllocationHandle *handle, void *descriptor,
-                       CUmemAllocationHandleType type)
+DRIVER_REPORTS(cuMemImportFromShareableHandle,
+               (CUmemGenericAllocationHandle * handle, void *descriptor,
+                CUmemAllocationHandleType type),
+               (handle, descriptor, type))
 {
     struct sim_physical *physical;
     CUresult result;
@@ -68,14 +65,8 @@ static CUresult import(CUmemGenericAllocationHandle *handle, void *descriptor,
     return result;
 }
 
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *descriptor,
-                                        CUmemAllocationHandleType type)
-{
-    return DRIVER_CALL(cuMemImportFromShareableHandle, (handle, descriptor, type),
-                       import(handle, descriptor, type));
-}
-
-static CUresult retain(CUmemGenericAllocationHandle *handle, void *address)
+DRIVER_REPORTS(cuMemRetainAllocationHandle, (CUmemGenericAllocationHandle * handle, void *address),
+               (handle, address))
 {
     struct sim_physical *physical;
     CUresult result = driver_result(sim_physical_retain(address, &physical));
@@ -83,11 +74,6 @@ static CUresult retain(CUmemGenericAllocationHandle *handle, void *address)
     if (!result)
         *handle = (CUmemGenericAllocationHandle)(uintptr_t)physical;
     return result;
-}
-
-CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *address)
-{
-    return DRIVER_CALL(cuMemRetainAllocationHandle, (handle, address), retain(handle, address));
 }
 
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *properties,
@@ -102,25 +88,21 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *properties,
     return CUDA_SUCCESS;
 }
 
-static CUresult reserve(CUdeviceptr *out, size_t size, size_t alignment, unsigned long long flags)
+DRIVER_REPORTS(cuMemAddressReserve,
+               (CUdeviceptr * out, size_t size, size_t alignment, CUdeviceptr wanted,
+                unsigned long long flags),
+               (out, size, alignment, wanted, flags))
 {
     void *address;
     CUresult result;
 
+    (void)wanted; /* only a hint, for the driver too */
     if (flags)
         return CUDA_ERROR_INVALID_VALUE;
     result = driver_result(sim_address_reserve(size, alignment, &address));
     if (!result)
         *out = (CUdeviceptr)(uintptr_t)address;
     return result;
-}
-
-CUresult cuMemAddressReserve(CUdeviceptr *out, size_t size, size_t alignment, CUdeviceptr wanted,
-                             unsigned long long flags)
-{
-    /* The wanted address is only a hint, for the driver too. */
-    return DRIVER_CALL(cuMemAddressReserve, (out, size, alignment, wanted, flags),
-                       reserve(out, size, alignment, flags));
 }
 
 CUresult cuMemAddressFree(CUdeviceptr address, size_t size)
