@@ -332,46 +332,41 @@ static void let_go(const struct sim_work *work)
         sim_graph_memory_release(work->memory);
 }
 
+/* Do something with the work of any parameters, and give its memory back. */
+#define WITH_WORK(parameters, call)                                                                \
+    ({                                                                                             \
+        struct sim_work work;                                                                      \
+        int error_ = (parameters) ? work_of_parameters(&work, parameters) : -EINVAL;               \
+        CUresult result_ = error_ ? driver_result(error_) : (call);                                \
+        if (!error_)                                                                               \
+            let_go(&work);                                                                         \
+        result_;                                                                                   \
+    })
+
+static CUresult add_any(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                        CUgraphNodeParams *parameters, const struct sim_work *work)
+{
+    CUresult result = add_node(out, graph, before, count, work);
+
+    if (!result && work->type == SIM_NODE_ALLOCATE)
+        parameters->alloc.dptr = ADDRESS(work->memory->address);
+    return result;
+}
+
 CUresult cuGraphAddNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
                         const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *parameters)
 {
-    struct sim_work work;
-    CUresult result;
-    int error = parameters ? work_of_parameters(&work, parameters) : -EINVAL;
-
     (void)edges;
-    if (error)
-        return driver_result(error);
-    result = add_node(out, graph, before, count, &work);
-    if (!result && work.type == SIM_NODE_ALLOCATE)
-        parameters->alloc.dptr = ADDRESS(work.memory->address);
-    let_go(&work);
-    return result;
+    return WITH_WORK(parameters, add_any(out, graph, before, count, parameters, &work));
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *parameters)
 {
-    struct sim_work work;
-    CUresult result;
-    int error = parameters ? work_of_parameters(&work, parameters) : -EINVAL;
-
-    if (error)
-        return driver_result(error);
-    result = change_node(node, &work);
-    let_go(&work);
-    return result;
+    return WITH_WORK(parameters, change_node(node, &work));
 }
 
 CUresult cuGraphExecNodeSetParams(CUgraphExec executable, CUgraphNode node,
                                   CUgraphNodeParams *parameters)
 {
-    struct sim_work work;
-    CUresult result;
-    int error = parameters ? work_of_parameters(&work, parameters) : -EINVAL;
-
-    if (error)
-        return driver_result(error);
-    result = change_executable(executable, node, &work);
-    let_go(&work);
-    return result;
+    return WITH_WORK(parameters, change_executable(executable, node, &work));
 }

@@ -9,20 +9,6 @@ static uint64_t reserved(const struct sim_device *device)
     return device->total == device->gpu->memory ? device->gpu->board - device->gpu->memory : 0;
 }
 
-/* Return the memory. Version 1 counts reserved memory as used. */
-int nvmlDeviceGetMemoryInfo(const void *handle, struct nvml_memory *memory)
-{
-    int ordinal;
-    const struct sim_device *device = nvml_device(handle, &ordinal);
-
-    if (!device)
-        return NVML_INVALID_ARGUMENT;
-    memory->total = device->total + reserved(device);
-    memory->used = device->used + reserved(device);
-    memory->free = memory->total - memory->used;
-    return NVML_SUCCESS;
-}
-
 int nvmlDeviceGetMemoryInfo_v2(const void *handle, struct nvml_memory_v2 *memory)
 {
     int ordinal;
@@ -35,6 +21,18 @@ int nvmlDeviceGetMemoryInfo_v2(const void *handle, struct nvml_memory_v2 *memory
     memory->used = device->used;
     memory->free = device->total - device->used;
     return NVML_SUCCESS;
+}
+
+/* Return the memory. Version 1 counts reserved memory as used. */
+int nvmlDeviceGetMemoryInfo(const void *handle, struct nvml_memory *memory)
+{
+    struct nvml_memory_v2 newer;
+    int result = nvmlDeviceGetMemoryInfo_v2(handle, &newer);
+
+    if (!result)
+        *memory = (struct nvml_memory){
+            .total = newer.total, .used = newer.used + newer.reserved, .free = newer.free};
+    return result;
 }
 
 /*
