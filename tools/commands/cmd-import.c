@@ -3,6 +3,7 @@
 #include "analyzer/support/text.h"
 #include "commands.h"
 #include "exchange/import/import.h"
+#include "nightly/digest/names.h"
 #include "tools/terminal/values.h"
 
 #include <errno.h>
@@ -89,8 +90,7 @@ static int import(const char *path, const char *output)
  */
 static int choose_name(char name[PATH_MAX], const char *path)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path,
-               *dot = strrchr(base, '.');
+    const char *base = mt_last_part(path), *dot = strrchr(base, '.');
     int size = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
     return snprintf(name, PATH_MAX, "%.*s.mtap", size, base) < PATH_MAX ? 0 : -1;
 }

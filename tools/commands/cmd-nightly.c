@@ -73,26 +73,9 @@ static int read_arguments(int argc, char **argv, struct night *night, int *opera
 
 /* --- folders --------------------------------------------------------------------------------- */
 
-static int is_trace(const struct dirent *entry)
-{
-    const char *dot = strrchr(entry->d_name, '.');
-    return dot && !strcmp(dot, ".mtap");
-}
-
 static int is_night(const struct dirent *entry)
 {
     return *entry->d_name != '.';
-}
-
-static bool has_traces(const char *folder)
-{
-    struct dirent **entries;
-    int n = scandir(folder, &entries, is_trace, NULL);
-    for (int i = 0; i < n; i++)
-        free(entries[i]);
-    if (n >= 0)
-        free(entries);
-    return n > 0;
 }
 
 /* Find the newest good nights that have traces. */
@@ -107,7 +90,8 @@ static int find_good(struct night *night)
     size_t first = COMPARED;
     for (int i = n - 1; i >= 0; i--) {
         char *path = NULL;
-        if (first && asprintf(&path, "%s/%s", folder, entries[i]->d_name) >= 0 && has_traces(path))
+        if (first && asprintf(&path, "%s/%s", folder, entries[i]->d_name) >= 0 &&
+            mt_folder_has_traces(path))
             night->good[--first] = path;
         else
             free(path);
@@ -353,7 +337,7 @@ int mt_run_nightly(const struct mt_command *command, int argc, char **argv)
     } else if (!code && !(code = begin_night(&night))) {
         int program = record(&night, argv + operand);
         mt_bounds_begin();
-        code = has_traces(night.path) ? finish(&night, program) : leave(&night, program);
+        code = mt_folder_has_traces(night.path) ? finish(&night, program) : leave(&night, program);
     }
     for (size_t i = 0; i < night.n_good; i++)
         free(night.good[i]);

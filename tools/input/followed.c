@@ -24,8 +24,7 @@ void mt_followed_destroy(struct mt_followed *traces, size_t n)
     free(traces);
 }
 
-/* Return whether the trace may still appear: no file, or no header yet. */
-static bool is_to_come(int rc, const struct mt_trace_error *fault)
+bool mt_trace_is_to_come(int rc, const struct mt_trace_error *fault)
 {
     return rc == -ENOENT || fault->fault == MT_FAULT_EMPTY ||
            (fault->fault == MT_FAULT_CUT && fault->offset < HEADER);
@@ -36,7 +35,7 @@ static void read_one(struct mt_followed *trace, const struct mt_question *questi
     struct mt_trace_error fault;
     int rc = trace->follow ? 0 : mt_follow_open(&trace->follow, trace->path, question, &fault);
     if (rc) {
-        trace->is_over = !is_to_come(rc, &fault);
+        trace->is_over = !mt_trace_is_to_come(rc, &fault);
         return;
     }
     do

@@ -22,6 +22,9 @@ void mt_followed_destroy(struct mt_followed *traces, size_t n);
 /* Read what is new of all. Return whether all are over. */
 bool mt_followed_read(struct mt_followed *traces, size_t n, const struct mt_question *question);
 
+/* Return whether a trace that cannot be opened may still appear: no file, or no header yet. */
+bool mt_trace_is_to_come(int rc, const struct mt_trace_error *fault);
+
 /* Prepare the definitions for rules, which need facts about all frames. 0 or -ENOMEM. */
 int mt_followed_define(struct mt_followed *trace);
 

@@ -34,6 +34,15 @@ static void clear(struct dirent **entries, int n)
     free(entries);
 }
 
+bool mt_folder_has_traces(const char *path)
+{
+    struct dirent **entries;
+    int n = scandir(path, &entries, is_trace, NULL);
+    if (n >= 0)
+        clear(entries, n);
+    return n > 0;
+}
+
 /* List a folder's traces by name. Return how many; -1 after a message if there is none. */
 static int list_folder(const char *folder, struct dirent ***entries)
 {

@@ -26,6 +26,7 @@ int mt_trace_list_add_operands(struct mt_trace_list *list, char *const *operands
 int mt_trace_list_refuse(const struct mt_trace_list *list, const char *output);
 
 bool mt_is_folder(const char *path);
+bool mt_folder_has_traces(const char *path);
 
 void mt_trace_list_clear(struct mt_trace_list *list);
 

@@ -6,6 +6,7 @@
 #include "analyzer/support/text.h"
 #include "analyzer/trace/definitions.h"
 #include "locate.h"
+#include "nightly/digest/names.h"
 #include "planner/advice/advice.h"
 #include "tools/terminal/command.h"
 #include "trace-format/reader.h"
@@ -220,18 +221,12 @@ static void put_base64(FILE *out, const unsigned char *bytes, size_t size)
     }
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Return a trace's base name, or its whole path if another trace has the same base name. */
 static const char *label_of(const struct mt_page_content *content, int index)
 {
-    const char *path = content->paths[index], *name = base_name(path);
+    const char *path = content->paths[index], *name = mt_last_part(path);
     for (int i = 0; i < content->n; i++)
-        if (i != index && !strcmp(base_name(content->paths[i]), name))
+        if (i != index && !strcmp(mt_last_part(content->paths[i]), name))
             return !strncmp(path, "./", 2) ? path + 2 : path;
     return name;
 }
@@ -247,7 +242,7 @@ static int put_file(FILE *out, const struct carried *trace, const char *path, bo
             trace->number, trace->side);
     mt_put_text(out, trace->label, MT_FOR_XML);
     fputs("\" data-trace=\"", out);
-    mt_put_text(out, base_name(path), MT_FOR_XML);
+    mt_put_text(out, mt_last_part(path), MT_FOR_XML);
     fputs("\">", out);
     for (size_t n; (n = fread(bytes, 1, sizeof bytes, file)) > 0;)
         put_base64(out, bytes, n);

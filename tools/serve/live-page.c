@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "nightly/digest/names.h"
 #include "server.h"
 #include "tools/launch/page-file.h"
 #include "tools/terminal/command.h"
@@ -65,10 +66,9 @@ static void print_state(const struct live *live, struct mt_answer *answer)
         path_of(live, i, path);
         if (stat(path, &status))
             continue;
-        const char *slash = strrchr(path, '/');
         snprintf(id, sizeof id, "%llx-%llx", (unsigned long long)status.st_dev,
                  (unsigned long long)status.st_ino);
-        json_t *name = json_string(slash ? slash + 1 : path); /* NULL: not UTF-8 */
+        json_t *name = json_string(mt_last_part(path)); /* NULL: not UTF-8 */
         json_array_append_new(files,
                               json_pack("{s:i, s:o, s:I, s:s}", "file", (int)i, "name",
                                         name ? name : json_sprintf("trace.mtap%s", suffixes[i]),

@@ -2,6 +2,7 @@
 #include "watch.h"
 #include "analyzer/support/search.h"
 #include "analyzer/trace/definitions.h"
+#include "tools/input/followed.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -12,7 +13,6 @@
 #define MOST_EVENTS 1000000u /* between two polls of the keyboard */
 #define ITERATIONS_TIMED 10u
 #define SILENT_NS 5000000000u
-#define HEADER 32u /* a shorter file has only just been created */
 
 void mt_top_begin(struct mt_top *watch, const char *path)
 {
@@ -48,19 +48,12 @@ static void fail(struct mt_top *watch, const struct mt_trace_error *fault)
     watch->has_failed = watch->is_over = true;
 }
 
-/* Return whether the trace may still appear: no file, or no header yet. */
-static bool is_to_come(int rc, const struct mt_trace_error *fault)
-{
-    return rc == -ENOENT || fault->fault == MT_FAULT_EMPTY ||
-           (fault->fault == MT_FAULT_CUT && fault->offset < HEADER);
-}
-
 static int open_trace(struct mt_top *watch)
 {
     struct mt_trace_error fault;
     const struct mt_question question = {.watcher = &watch->watcher, .folds_spans = true};
     int rc = mt_follow_open(&watch->follow, watch->path, &question, &fault);
-    if (rc && !is_to_come(rc, &fault))
+    if (rc && !mt_trace_is_to_come(rc, &fault))
         fail(watch, &fault);
     return rc;
 }
