@@ -11,7 +11,7 @@
 
 /* Return whether the path begins with the pattern, in which a "*" stands for one part: bytes of the
  * module's own path; 0: it does not. */
-static size_t match(const char *pattern, const char *path)
+static size_t match(const char *path, const char *pattern)
 {
     const char *at = path;
     for (;;) {
@@ -39,28 +39,10 @@ struct checkpoint {
 
 static int find_modules(struct checkpoint *checkpoint, const char *pattern)
 {
-    const struct mt_recording *recording = checkpoint->edits->recording;
-    uint32_t limit = mt_definitions_frame_limit(recording->definitions), n = 0;
-    uint32_t *first = calloc(limit + 1, sizeof *first);
-    if (!first || mt_by_id_make(&checkpoint->of_frame, limit, sizeof(uint32_t))) {
-        free(first);
-        return -ENOMEM;
-    }
-    for (uint32_t frame = 1; frame < limit; frame++) {
-        const char *path = mt_recorded_module(recording, frame);
-        size_t size = match(pattern, path);
-        uint32_t other = 0;
-        for (; size && other < n; other++) {
-            const char *known = mt_recorded_module(recording, first[other]);
-            if (match(pattern, known) == size && !strncmp(known, path, size))
-                break;
-        }
-        if (size && other == n)
-            first[n++] = frame;
-        *(uint32_t *)mt_by_id(&checkpoint->of_frame, frame) = size ? other + 1 : 0;
-    }
-    free(first);
-    return n ? 0 : -ENOENT;
+    size_t n;
+    int rc =
+        mt_modules_number(&checkpoint->of_frame, checkpoint->edits->recording, match, pattern, &n);
+    return rc ? rc : n ? 0 : -ENOENT;
 }
 
 bool mt_is_checkpointed(const struct mt_recording *recording, uint32_t stack)

@@ -67,6 +67,13 @@ struct mt_shard_groups {
     size_t n;
 };
 
+/* Number the modules by the begins of their paths, from 1: of_frame has an uint32_t for each frame,
+ * 0: it is of none. size_of: bytes of the begin; 0: it has none. 0 or -ENOMEM; of_frame is to be
+ * cleared in any case. */
+int mt_modules_number(struct mt_by_id *of_frame, const struct mt_recording *recording,
+                      size_t (*size_of)(const char *path, const char *pattern), const char *pattern,
+                      size_t *n);
+
 /* Find the groups. 0 or -ENOMEM; to be freed by mt_shard_groups_clear. */
 int mt_shard_groups_find(struct mt_shard_groups *groups, const struct mt_recording *recording);
 void mt_shard_groups_clear(struct mt_shard_groups *groups);

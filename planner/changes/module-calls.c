@@ -76,32 +76,47 @@ size_t mt_layer_size(const char *path)
     return 0;
 }
 
-int mt_shard_groups_find(struct mt_shard_groups *groups, const struct mt_recording *recording)
+int mt_modules_number(struct mt_by_id *of_frame, const struct mt_recording *recording,
+                      size_t (*size_of)(const char *path, const char *pattern), const char *pattern,
+                      size_t *n)
 {
-    const struct mt_definitions *definitions = recording->definitions;
-    uint32_t limit = mt_definitions_frame_limit(definitions),
+    uint32_t limit = mt_definitions_frame_limit(recording->definitions),
              *first = calloc(limit + 1, sizeof *first);
-    *groups = (struct mt_shard_groups){.n = 1};
-    if (!first || mt_by_id_make(&groups->of_frame, limit, sizeof(uint32_t))) {
+    *n = 0;
+    if (!first || mt_by_id_make(of_frame, limit, sizeof(uint32_t))) {
         free(first);
         return -ENOMEM;
     }
     for (uint32_t frame = 1; frame < limit; frame++) {
         const char *path = mt_recorded_module(recording, frame);
-        size_t size = mt_layer_size(path), other = 1;
+        size_t size = size_of(path, pattern), other = 0;
         if (!size)
             continue;
-        for (; other < groups->n; other++) {
+        for (; other < *n; other++) {
             const char *known = mt_recorded_module(recording, first[other]);
-            if (mt_layer_size(known) == size && !strncmp(known, path, size))
+            if (size_of(known, pattern) == size && !strncmp(known, path, size))
                 break;
         }
-        if (other == groups->n)
-            first[groups->n++] = frame;
-        *(uint32_t *)mt_by_id(&groups->of_frame, frame) = (uint32_t)other;
+        if (other == *n)
+            first[(*n)++] = frame;
+        *(uint32_t *)mt_by_id(of_frame, frame) = (uint32_t)other + 1;
     }
     free(first);
     return 0;
+}
+
+static size_t layer_size(const char *path, const char *unused)
+{
+    (void)unused;
+    return mt_layer_size(path);
+}
+
+int mt_shard_groups_find(struct mt_shard_groups *groups, const struct mt_recording *recording)
+{
+    *groups = (struct mt_shard_groups){0};
+    int rc = mt_modules_number(&groups->of_frame, recording, layer_size, NULL, &groups->n);
+    groups->n++; /* 0: of no layer */
+    return rc;
 }
 
 void mt_shard_groups_clear(struct mt_shard_groups *groups)

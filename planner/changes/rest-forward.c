@@ -106,19 +106,16 @@ int mt_rest_copy_turns(struct mt_resting *resting, uint64_t from, uint64_t to, u
     const struct mt_turn *first = mt_turn_after(recording, from - 1);
     size_t i = first ? (size_t)(first - recording->turn) : recording->n_turns;
     for (size_t n = recording->n_turns; i < n && recording->turn[i].event < to; i++) {
-        if (MT_GROW(recording->turn, recording->turns_capacity, recording->n_turns))
-            return -ENOMEM;
         struct mt_turn turn = recording->turn[i];
         turn.event += offset;
-        recording->turn[recording->n_turns++] = turn;
+        if (MT_APPEND(recording->turn, recording->turns_capacity, recording->n_turns, turn))
+            return -ENOMEM;
     }
     return 0;
 }
 
 static int copy_node(struct mt_recording *recording, size_t place, uint64_t from, uint64_t offset)
 {
-    if (MT_GROW(recording->node, recording->nodes_capacity, recording->n_nodes))
-        return -ENOMEM;
     struct mt_recorded_node node = recording->node[place];
     uint32_t first = node.first_save;
     node.made += offset;
@@ -127,13 +124,12 @@ static int copy_node(struct mt_recording *recording, size_t place, uint64_t from
     node.end += node.end ? offset : 0;
     node.first_save = (uint32_t)recording->n_saves;
     for (uint32_t i = 0; i < node.n_saves; i++) {
-        if (MT_GROW(recording->save, recording->saves_capacity, recording->n_saves))
-            return -ENOMEM;
         uint64_t save = recording->save[first + i];
-        recording->save[recording->n_saves++] = save + (save >= from ? offset : 0);
+        save += save >= from ? offset : 0;
+        if (MT_APPEND(recording->save, recording->saves_capacity, recording->n_saves, save))
+            return -ENOMEM;
     }
-    recording->node[recording->n_nodes++] = node;
-    return 0;
+    return MT_APPEND(recording->node, recording->nodes_capacity, recording->n_nodes, node);
 }
 
 int mt_rest_copy_nodes(struct mt_resting *resting, uint64_t from, uint64_t to, uint64_t own,
@@ -168,10 +164,9 @@ static int copy_call(struct mt_resting *resting, const struct mt_module_call *li
     if (!rc)
         rc = mt_rest_copy_nodes(resting, from, like->forward_end, like->forward, offset);
     for (i = done; !rc && i < n; i++) {
-        if (MT_GROW(recording->block, recording->capacity, recording->n))
+        struct mt_recorded_block copy = moved(resting, &recording->block[first + i], offset);
+        if (MT_APPEND(recording->block, recording->capacity, recording->n, copy))
             return -ENOMEM;
-        recording->block[recording->n] = moved(resting, &recording->block[first + i], offset);
-        recording->n++;
     }
     if (resting->now < like->forward_end + offset)
         resting->now = like->forward_end + offset;

@@ -116,24 +116,23 @@ out:
     return rc;
 }
 
-/* Add the state of the parameters that have none yet. */
-static int add_state(struct mt_resting *resting, const struct state *state)
+/* Add blocks of a category, so many for each parameter, where they are not there yet. *added: their
+ * bytes. */
+static int add_missing(struct mt_resting *resting, const struct state *state,
+                       enum mt_category category, unsigned each, uint64_t *added)
 {
     struct mt_recording *recording = resting->recording;
     struct mt_rest_sizes there;
-    int rc = mt_rest_sizes_of(&there, resting, MT_CATEGORY_OPTIMIZER_STATE);
+    int rc = mt_rest_sizes_of(&there, resting, category);
     for (size_t i = 0, n = recording->n; !rc && i < n; i++) {
         if (!mt_is_trained(&recording->block[i]) || recording->block[i].end != MT_EVER)
             continue;
         uint64_t size = mt_scaled(recording->block[i].size, state->wider);
-        for (unsigned j = 0; !rc && j < state->values; j++) {
+        for (unsigned j = 0; !rc && j < each; j++) {
             if (mt_rest_sizes_take(&there, size))
                 continue;
-            resting->rest->state += size;
-            rc = mt_rest_make_of(resting, size, MT_CATEGORY_OPTIMIZER_STATE, MT_PHASE_STEP) ==
-                         SIZE_MAX
-                     ? -ENOMEM
-                     : 0;
+            *added += size;
+            rc = mt_rest_make_of(resting, size, category, MT_PHASE_STEP) == SIZE_MAX ? -ENOMEM : 0;
         }
     }
     free(there.size);
@@ -148,20 +147,8 @@ static int add_passing(struct mt_resting *resting, const struct state *state)
     size_t first = recording->n;
     if (state->values != 2 || state->is_on_device)
         return 0;
-    struct mt_rest_sizes there; /* the step may have made some already */
-    int rc = mt_rest_sizes_of(&there, resting, MT_CATEGORY_TEMPORARIES);
-    for (size_t i = 0; !rc && i < first; i++) {
-        if (!mt_is_trained(&recording->block[i]) || recording->block[i].end != MT_EVER)
-            continue;
-        uint64_t size = mt_scaled(recording->block[i].size, state->wider);
-        if (mt_rest_sizes_take(&there, size))
-            continue;
-        resting->rest->passing += size;
-        rc = mt_rest_make_of(resting, size, MT_CATEGORY_TEMPORARIES, MT_PHASE_STEP) == SIZE_MAX
-                 ? -ENOMEM
-                 : 0;
-    }
-    free(there.size);
+    /* the step may have made some already */
+    int rc = add_missing(resting, state, MT_CATEGORY_TEMPORARIES, 1, &resting->rest->passing);
     for (size_t i = first; !rc && i < recording->n; i++)
         mt_rest_end(resting, i);
     return rc;
@@ -193,7 +180,7 @@ int mt_rest_step(struct mt_resting *resting, bool is_begun)
         recording->step[recording->n_steps++] = (struct mt_recorded_step){.begin = begin};
     int rc = was_stepped ? 0 : mark_failed(resting, &state);
     if (!rc && !was_stepped)
-        rc = add_state(resting, &state);
+        rc = add_missing(resting, &state, MT_CATEGORY_OPTIMIZER_STATE, state.values, &rest->state);
     if (!rc && (!was_stepped || has_state(recording)))
         rc = add_passing(resting, &state);
     recording->step[recording->n_steps - 1].end = ++resting->now;
@@ -233,12 +220,11 @@ static int copy_blocks(struct mt_resting *resting, uint64_t from, uint64_t to, u
         struct mt_recorded_block copy = recording->block[i];
         if (copy.end == MT_EVER)
             continue; /* it is kept: made once */
-        if (MT_GROW(recording->block, recording->capacity, recording->n))
-            return -ENOMEM;
         copy.begin += offset;
         copy.end += offset;
         copy.saved += copy.saved ? offset : 0;
-        recording->block[recording->n++] = copy;
+        if (MT_APPEND(recording->block, recording->capacity, recording->n, copy))
+            return -ENOMEM;
     }
     return 0;
 }
