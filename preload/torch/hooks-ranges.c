@@ -118,23 +118,11 @@ static void *register_wide(const void *domain, const wchar_t *text)
     return domain_create_wide(text);
 }
 
-static void domain_mark(const char *domain, const struct attributes *attributes)
-{
-    char buffer[4 * LONGEST_WIDE + 1];
-    mt_range_mark(domain, message_of(attributes, buffer));
-}
-
 static uint64_t start(const char *domain, const char *name)
 {
     uint64_t number = ++last_range;
     mt_range_start(number, domain, name);
     return number;
-}
-
-static uint64_t domain_start(const char *domain, const struct attributes *attributes)
-{
-    char buffer[4 * LONGEST_WIDE + 1];
-    return start(domain, message_of(attributes, buffer));
 }
 
 static void domain_end(const void *domain, uint64_t number)
@@ -150,65 +138,36 @@ static int push(const char *domain, const char *name)
     return depth++;
 }
 
-static int domain_push(const char *domain, const struct attributes *attributes)
-{
-    char buffer[4 * LONGEST_WIDE + 1];
-    return push(domain, message_of(attributes, buffer));
-}
-
 static int domain_pop(const char *domain)
 {
     mt_range_pop(domain);
     return depth > 0 ? --depth : -1;
 }
 
-static void mark(const char *name)
-{
-    mt_range_mark(NULL, name);
-}
-
-static void mark_wide(const wchar_t *name)
-{
-    char buffer[4 * LONGEST_WIDE + 1];
-    mt_range_mark(NULL, narrow(name, buffer));
-}
-
-static void mark_with(const struct attributes *attributes)
-{
-    domain_mark(NULL, attributes);
-}
-
-static uint64_t start_text(const char *name)
-{
-    return start(NULL, name);
-}
-
-static uint64_t start_wide(const wchar_t *name)
-{
-    char buffer[4 * LONGEST_WIDE + 1];
-    return start(NULL, narrow(name, buffer));
-}
-
-static uint64_t start_with(const struct attributes *attributes)
-{
-    return domain_start(NULL, attributes);
-}
-
-static int push_text(const char *name)
-{
-    return push(NULL, name);
-}
-
-static int push_wide(const wchar_t *name)
-{
-    char buffer[4 * LONGEST_WIDE + 1];
-    return push(NULL, narrow(name, buffer));
-}
-
-static int push_with(const struct attributes *attributes)
-{
-    return domain_push(NULL, attributes);
-}
+/* NVTX has a call in four forms: of a domain, and without one by a structure, a text and a wide
+ * text. */
+#define FORMS(type, what, call)                                                                    \
+    static type domain_##what(const char *domain, const struct attributes *attributes)             \
+    {                                                                                              \
+        char buffer[4 * LONGEST_WIDE + 1];                                                         \
+        return call(domain, message_of(attributes, buffer));                                       \
+    }                                                                                              \
+    static type what##_with(const struct attributes *attributes)                                   \
+    {                                                                                              \
+        return domain_##what(NULL, attributes);                                                    \
+    }                                                                                              \
+    static type what##_text(const char *name)                                                      \
+    {                                                                                              \
+        return call(NULL, name);                                                                   \
+    }                                                                                              \
+    static type what##_wide(const wchar_t *name)                                                   \
+    {                                                                                              \
+        char buffer[4 * LONGEST_WIDE + 1];                                                         \
+        return call(NULL, narrow(name, buffer));                                                   \
+    }
+FORMS(void, mark, mt_range_mark)
+FORMS(uint64_t, start, start)
+FORMS(int, push, push)
 
 static int pop(void)
 {
@@ -221,7 +180,7 @@ static const struct {
     void *function;
 } functions[] = {
     {MODULE_CORE, 1, (void *)mark_with},
-    {MODULE_CORE, 2, (void *)mark},
+    {MODULE_CORE, 2, (void *)mark_text},
     {MODULE_CORE, 3, (void *)mark_wide},
     {MODULE_CORE, 4, (void *)start_with},
     {MODULE_CORE, 5, (void *)start_text},
