@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/support/grow.h"
 #include "inside.h"
 
 enum { SLAB_BLOCKS = 256 };
@@ -63,17 +64,9 @@ void mt_blocks_destroy(struct mt_allocator *allocator)
 bool mt_block_list_add(struct mt_allocator *allocator, struct mt_block_list *list,
                        struct mt_alloc_block *block)
 {
-    if (list->count == list->room) {
-        size_t room = list->room ? list->room * 2 : 16;
-        struct mt_alloc_block **bigger =
-            realloc(list->block, room * sizeof(struct mt_alloc_block *));
-
-        if (!bigger) {
-            allocator->no_memory = true;
-            return false;
-        }
-        list->block = bigger;
-        list->room = room;
+    if (MT_GROW(list->block, list->room, list->count)) {
+        allocator->no_memory = true;
+        return false;
     }
     list->block[list->count++] = block;
     return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model.h"
+#include "analyzer/support/grow.h"
 #include "analyzer/support/room.h"
 #include "analyzer/support/to-integer.h"
 
@@ -18,21 +19,9 @@ static struct mt_alloc_block lost;
 
 bool mt_set_number(struct mt_allocator *allocator, uint32_t number, struct mt_alloc_block *block)
 {
-    if (number >= allocator->n_blocks) {
-        size_t count = allocator->n_blocks ? allocator->n_blocks : 256;
-        struct mt_alloc_block **bigger;
-
-        while (count <= number)
-            count *= 2;
-        bigger = realloc(allocator->block, count * sizeof(struct mt_alloc_block *));
-        if (!bigger) {
-            allocator->no_memory = true;
-            return false;
-        }
-        memset(&bigger[allocator->n_blocks], 0,
-               (count - allocator->n_blocks) * sizeof(struct mt_alloc_block *));
-        allocator->block = bigger;
-        allocator->n_blocks = count;
+    if (MT_GROW(allocator->block, allocator->n_blocks, (size_t)number)) {
+        allocator->no_memory = true;
+        return false;
     }
     allocator->block[number] = block;
     if (block != &lost)
