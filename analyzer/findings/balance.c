@@ -3,6 +3,7 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 
+#include "analyzer/support/text.h"
 #include "private-pools.h"
 #include "trace-format/cuda-apis.h"
 #include "trace-format/meaning/marks.h"
@@ -27,8 +28,7 @@ static void name_of(char *out, size_t size, const struct mt_definitions *d,
             break;
         if (frame->marks & MT_MARK_FRAMEWORK)
             continue;
-        const char *path = mt_trace_image(d, frame->image).path, *slash = strrchr(path, '/');
-        snprintf(out, size, "%s", slash ? slash + 1 : path);
+        snprintf(out, size, "%s", mt_last_part(mt_trace_image(d, frame->image).path));
         return;
     }
     uint32_t user = mt_stack(d, block->stack)->user;

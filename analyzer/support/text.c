@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *mt_last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 void mt_text_append(char *out, size_t size, const char *format, ...)
 {
     size_t used = strlen(out);

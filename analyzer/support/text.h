@@ -21,6 +21,9 @@ struct mt_style {
     unsigned columns; /* 0: not a terminal */
 };
 
+/* Return "net.py" of "models/net.py"; a path that ends with a slash stays as it is. */
+const char *mt_last_part(const char *path);
+
 /* Append to a text in a buffer of so many bytes; what has no room is cut. */
 __attribute__((format(printf, 3, 4))) void mt_text_append(char *out, size_t size,
                                                           const char *format, ...);

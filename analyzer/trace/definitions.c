@@ -4,6 +4,7 @@
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
+#include "analyzer/support/text.h"
 #include "symbols.h"
 #include "trace-format/meaning/marks.h"
 
@@ -206,8 +207,7 @@ static int add_native(struct mt_definitions *d, const struct mt_definition *defi
     if (rc)
         return rc;
     const char *path = mt_trace_image(d, definition->native.image).path;
-    const char *slash = strrchr(path, '/'), *file = slash && slash[1] ? slash + 1 : path;
-    frame->function = make_name(d, "%s+0x%" PRIx64, file, definition->native.address);
+    frame->function = make_name(d, "%s+0x%" PRIx64, mt_last_part(path), definition->native.address);
     if (!frame->function)
         return -ENOMEM;
     frame->file = path;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stack's line of code and module, in the words of reports. */
+#include "analyzer/support/text.h"
 #include "definitions.h"
 
 #include <stdbool.h>
@@ -15,8 +16,7 @@ const char *mt_stack_module(const struct mt_definitions *d, uint32_t stack)
 void mt_place_text(char *out, size_t size, const struct mt_definitions *d, uint32_t stack)
 {
     const struct mt_frame *frame = mt_named_frame(d, mt_stack(d, stack)->frame);
-    const char *slash = strrchr(frame->file, '/');
-    const char *file = slash && slash[1] ? slash + 1 : frame->file;
+    const char *file = mt_last_part(frame->file);
     if (!mt_stack(d, stack)->depth)
         snprintf(out, size, "unknown");
     else if (frame->is_gap || (frame->is_native && !frame->is_named))

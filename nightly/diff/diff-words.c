@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff-words.h"
+#include "analyzer/support/text.h"
 #include "analyzer/support/to-integer.h"
-#include "nightly/digest/names.h"
 
 #include <math.h>
 #include <stdbool.h>

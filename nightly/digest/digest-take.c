@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an analysis to a digest: the process and its devices. */
+#include "analyzer/support/text.h"
 #include "analyzer/trace/definitions.h"
 #include "names.h"
 #include "taker.h"

@@ -2,7 +2,7 @@
 #include "match.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
-#include "names.h"
+#include "analyzer/support/text.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -17,9 +17,6 @@ void mt_comparable_file(char *out, size_t size, const char *file, const char *wo
  * instead of "libfoo.so.12+0x123". */
 void mt_comparable_function(char *out, size_t size, const struct mt_frame *frame);
 
-/* Return "net.py" of "models/net.py"; a path that ends with a slash stays as it is. */
-const char *mt_last_part(const char *path);
-
 /* Name what a process runs: "train.py", a module's name after -m, or a program's file name. */
 void mt_program_name(char *out, size_t size, const char *command);
 

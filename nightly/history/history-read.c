@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/text.h"
 #include "history.h"
-#include "nightly/digest/names.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

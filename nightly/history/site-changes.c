@@ -2,8 +2,8 @@
 /* Read two runs of a history as digests, so that they are compared as `memtap diff` compares
  * traces: one line is blamed everywhere. */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/text.h"
 #include "nightly/diff/diff.h"
-#include "nightly/digest/names.h"
 #include "trend.h"
 
 #include <errno.h>

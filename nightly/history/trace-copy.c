@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace-copy.h"
+#include "analyzer/support/text.h"
 #include "analyzer/support/write.h"
-#include "nightly/digest/names.h"
 #include "trace-format/tail.h"
 
 #include <errno.h>

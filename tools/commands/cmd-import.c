@@ -3,7 +3,6 @@
 #include "analyzer/support/text.h"
 #include "commands.h"
 #include "exchange/import/import.h"
-#include "nightly/digest/names.h"
 #include "tools/terminal/values.h"
 
 #include <errno.h>

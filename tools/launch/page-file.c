@@ -6,7 +6,6 @@
 #include "analyzer/support/text.h"
 #include "analyzer/trace/definitions.h"
 #include "locate.h"
-#include "nightly/digest/names.h"
 #include "planner/advice/advice.h"
 #include "tools/terminal/command.h"
 #include "trace-format/reader.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nightly/digest/names.h"
+#include "analyzer/support/text.h"
 #include "server.h"
 #include "tools/launch/page-file.h"
 #include "tools/terminal/command.h"
