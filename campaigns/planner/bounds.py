@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bounds.py TOOL [SHAPE]... [--whole] [--save]: does a bound that memtap prints hold? Records the programs of shaped.py, asks for changes, makes
-them in the program and runs it again: where memtap gives a bound, the peak has to be within; where it gives two candidates, it says so.
-Then the same of a run on cards that have a part of what it needs, whose traces end as memory runs out: no bound is given there.
-TOOL: build/tests/planner/model-changes. --save writes results/bounds.csv."""
+"""bounds.py TOOL [SHAPE]... [--whole] [--save] [--keep FOLDER]: does a bound that memtap prints hold? Records the programs of shaped.py, asks
+for changes, makes them in the program and runs it again: where memtap gives a bound, the peak has to be within; where it gives two candidates,
+it says so. Then the same of a run on cards that have a part of what it needs, whose traces end as memory runs out: no bound is given there.
+TOOL: build/tests/planner/model-changes. --save writes results/bounds.csv. --keep: traces and peaks are kept there, so that another build is
+asked about the same runs in seconds."""
 import argparse
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -24,7 +26,7 @@ NO_SEQUENCE = [line.split('"')[1] for line in TABLES if "IMAGE" in line or "VECT
 CHANGES = [("batch:1/2", "--batch-part 1/2"), ("batch:2", "--batch-part 2"), ("sequence:1/2", "--sequence-part 1/2"), ("precision:bf16", "--bf16"),
            ("precision:autocast", "--autocast"), ("checkpoint:layers.*", "--checkpoint layers.*"), ("lora:16", "--lora 16"),
            ("offload:activations", "--save-on-cpu")]
-PARTS = (0.4, 0.8)
+PARTS = (0.25, 0.4, 0.6, 0.8, 0.95)
 PROGRAMS = [(shape, "") for shape in SHAPES] + [("d-is-s-scores", "--lengths 1,1/2,3/4"), ("4d-is-3s-fused", "--lengths 3/4,1,1/4")]
 
 
@@ -49,26 +51,54 @@ def row(program, change, recorded, told, real):
     return said
 
 
-def rows(tool, names, parts):
+class Runs:
+    """Programs' runs, each made once: of those that a trace is asked for it is kept, of all what they said."""
+
+    def __init__(self, folder):
+        self.folder, self.path = folder, folder / "peaks.json"
+        self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
+        self.stack, self.forks = contextlib.ExitStack(), None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+    def trace(self, *words):
+        return self.folder / ("_".join(str(word).replace("/", ":") for word in words) + ".mtap")
+
+    def run(self, program, options="", memory=None):
+        """(peak, reserved); None: memory ran out."""
+        key = f"{program} {options} {memory or ''}".strip()
+        if key not in self.known:
+            self.forks = self.forks or self.stack.enter_context(harness.Forks(PROGRAM))
+            trace = self.folder / "changed.mtap" if options else self.trace(program, memory or "whole")
+            card = {"CUDASIM_MEMORY": str(cut.CONTEXT + memory)} if memory else {}
+            self.known[key] = cut.measured(self.forks, trace, f"{program} {options}".split(), PROGRAM, **card)
+            self.path.write_text(json.dumps(self.known, indent=1))
+        return self.known[key]
+
+
+def rows(tool, names, parts, folder):
     """A program's after the other, as lists."""
-    with harness.folder() as work, harness.Forks(PROGRAM) as forks:
-        before, after = Path(work) / "before.mtap", Path(work) / "after.mtap"
+    with Runs(folder) as runs:
         for shape, more in PROGRAMS:
             program = f"{shape} {more}".strip()
             if names and shape not in names and program not in names:
                 continue
-            whole, reserved = cut.measured(forks, before, program.split(), PROGRAM)
-            asked = [(change, options, modelled.modelled(tool, before, change)) for change, options in CHANGES
+            whole, reserved = runs.run(program)
+            asked = [(change, options, modelled.modelled(tool, runs.trace(program, "whole"), change)) for change, options in CHANGES
                      if shape not in NO_SEQUENCE or not change.startswith("sequence")]
-            real = {change: "new_peak" in told and cut.measured(forks, after, f"{program} {options}".split(), PROGRAM)[0]
-                    for change, options, told in asked}
+            real = {change: "new_peak" in told and runs.run(program, options)[0] for change, options, told in asked}
             found = [row(program, change, whole, told, real[change]) for change, _, told in asked]
             for part in parts:
-                recorded = cut.record(forks, before, program.split(), int(reserved * part), PROGRAM)
-                told = json.loads(harness.must_run([tool, before, *real]).stdout)
-                if harness.check(recorded is None, f"{program} ends at {part:.0%}"):
-                    found += [row(f"{program}, cut at {part:.0%}", told["changes"][at]["change"], told["recorded"], told["changes"][at],
-                                  real[told["changes"][at]["change"]]) for at in range(len(real))]
+                memory = int(reserved * part)
+                ended = runs.run(program, memory=memory)[0] is None
+                told = json.loads(harness.must_run([tool, runs.trace(program, memory), *real]).stdout)
+                if harness.check(ended, f"{program} ends at {part:.0%}"):
+                    found += [row(f"{program}, cut at {part:.0%}", one["change"], told["recorded"], one, real[one["change"]])
+                              for one in told["changes"]]
             yield [said for said in found if said]
 
 
@@ -78,14 +108,18 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--whole", action="store_true", help="no cut traces")
     parser.add_argument("--save", action="store_true")
+    parser.add_argument("--keep", type=Path, help="folder for runs, which are not made again")
     args = parser.parse_args()
     harness.need_torch()
     found = []
-    for of_program in rows(args.tool.resolve(), args.names, () if args.whole else PARTS):
-        found += of_program
-        if args.save:
-            results.save("bounds", ["program", "change", "recorded_mib", "modelled_mib", "run_mib", "off", "says", "agrees"], of_program,
-                         harness.MEMTAP, harness.PYTHON)
+    with harness.folder() as work:
+        folder = args.keep or Path(work)
+        folder.mkdir(parents=True, exist_ok=True)
+        for of_program in rows(args.tool.resolve(), args.names, () if args.whole else PARTS, folder):
+            found += of_program
+            if args.save:
+                results.save("bounds", ["program", "change", "recorded_mib", "modelled_mib", "run_mib", "off", "says", "agrees"], of_program,
+                             harness.MEMTAP, harness.PYTHON)
     bounds = [row for row in found if row[6].startswith("within")]
     print(f"{len(found)} changes: {len(bounds)} with a bound, {sum(row[7] == 'NO' for row in bounds)} of these broken; "
           f"{sum(row[6].startswith('or ') for row in found)} with two candidates")
