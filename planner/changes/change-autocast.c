@@ -164,6 +164,14 @@ static bool parts_in_16(const struct autocast *autocast, const struct mt_recorde
     return is_narrow;
 }
 
+/* Return whether what was padded has 16 bits: the newest output that is not larger. */
+static bool newest_in_16(const struct autocast *autocast, const struct mt_recorded_block *output)
+{
+    size_t part =
+        newest_part(autocast, place(autocast, output), output->begin, output->size, false);
+    return part && !is_wide(autocast, &autocast->recording->block[part - 1]);
+}
+
 /* Return whether the operands come in 16 bits: the wider type wins. */
 static bool comes_in_16(const struct autocast *autocast, const struct mt_recorded_node *node,
                         const struct mt_recorded_block *output)
@@ -174,6 +182,8 @@ static bool comes_in_16(const struct autocast *autocast, const struct mt_recorde
     const char *name = mt_string(autocast->recording->definitions, node->name);
     if (strstr(name, "CatBackward") || strstr(name, "StackBackward"))
         return parts_in_16(autocast, output);
+    if (strstr(name, "PadNdBackward"))
+        return newest_in_16(autocast, output);
     size_t at = place(autocast, output);
     unsigned found = 0, most = is_sum(autocast, node) ? LOOK_BACK : 1;
     for (size_t i = at; found < most && i && at - i < LOOK_BACK; i--) {
@@ -318,6 +328,7 @@ static void narrow(struct autocast *autocast)
         if (!autocast->is_kept[i]) /* only copies of it are saved */
             mt_end_unsaved(autocast->edits, i);
     }
+    mt_drop_attention_copies(autocast->edits);
 }
 
 /* Suppose that what forward made for others has their type. */

@@ -127,6 +127,26 @@ static void recompute(struct checkpoint *checkpoint, const struct mt_module_call
     }
 }
 
+#define LOOK_BACK 64u
+
+/* Keep what goes into the call until it runs again: its caller has it until then at least. It is
+ * the newest output from before, and need not be what an operator of the call saves. */
+static void hold_input(struct mt_edits *edits, const struct mt_module_call *call)
+{
+    const struct mt_recording *recording = edits->recording;
+    size_t first = mt_first_made(recording, call->forward);
+    for (size_t i = first; call->backward && i && first - i < LOOK_BACK; i--) {
+        const struct mt_recorded_block *block = &recording->block[i - 1];
+        struct mt_edit *edit = &edits->block[i - 1];
+        if (!block->output_of || block->phase != MT_PHASE_FORWARD ||
+            block->end < call->forward_end || edit->end < mt_moment_of(call->forward_end))
+            continue;
+        if (edit->end < mt_moment_of(call->backward))
+            edit->end = mt_moment_of(call->backward);
+        return;
+    }
+}
+
 /* Return the call that is at work at a moment of forward; NULL: none. */
 static const struct mt_module_call *call_at(const struct mt_module_calls *calls, uint64_t event)
 {
@@ -189,8 +209,10 @@ static int apply(struct checkpoint *checkpoint, const char *pattern, struct mt_m
             continue;
         }
         is_told = true;
-        if (!is_left_alone(checkpoint, call))
-            recompute(checkpoint, call, change);
+        if (is_left_alone(checkpoint, call))
+            continue;
+        recompute(checkpoint, call, change);
+        hold_input(checkpoint->edits, call);
     }
     if (!rc)
         recompute_added(checkpoint);

@@ -17,6 +17,39 @@ bool mt_is_reserve(const struct mt_recording *recording, const struct mt_recorde
             saved->category == MT_CATEGORY_ACTIVATIONS);
 }
 
+/* Return whether the node is attention of 32 bits that would run as flash attention in 16: that
+ * takes no mask, which would be saved beside queries, keys, values, the output and its sums. */
+static bool may_be_flash(const struct mt_recording *recording, const struct mt_recorded_node *node)
+{
+    unsigned floats = 0;
+    if (!node->name ||
+        !strstr(mt_string(recording->definitions, node->name), "ScaledDotProductEfficient"))
+        return false;
+    for (uint32_t i = 0; i < node->n_saves; i++) {
+        const struct mt_recorded_block *saved =
+            mt_recorded_at(recording, recording->save[node->first_save + i]);
+        floats += !saved || mt_is_float32(saved);
+    }
+    return floats <= 5;
+}
+
+void mt_drop_attention_copies(struct mt_edits *edits)
+{
+    const struct mt_recording *recording = edits->recording;
+    uint64_t output = 0;
+    for (size_t i = 0; i < recording->n_nodes; i++) {
+        const struct mt_recorded_node *node = &recording->node[i];
+        const struct mt_recorded_block *copy = mt_recorded_at(recording, node->output),
+                                       *of = mt_recorded_at(recording, output);
+        if (node->output == output)
+            continue; /* a view */
+        if (copy && of && mt_asked_bytes(copy) == mt_asked_bytes(of) && node->name &&
+            strstr(mt_string(recording->definitions, node->name), "CloneBackward"))
+            mt_drop_block(edits, (size_t)(copy - recording->block));
+        output = may_be_flash(recording, node) ? node->output : 0;
+    }
+}
+
 bool mt_is_float32(const struct mt_recorded_block *block)
 {
     return block->dtype == FLOAT32 || !block->dtype;
@@ -116,6 +149,7 @@ static int narrow_all(struct mt_edits *edits)
         narrow_reserve(edits, &recording->node[i]);
         widen(edits, &recording->node[i]);
     }
+    mt_drop_attention_copies(edits);
     return edits->rc;
 }
 

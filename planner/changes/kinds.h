@@ -118,6 +118,10 @@ size_t mt_first_made(const struct mt_recording *recording, uint64_t event);
 /* Return the event that made what the call returns, by its last output; 0: not known. */
 uint64_t mt_call_output(const struct mt_recording *recording, const struct mt_module_call *call);
 
+/* Drop copies of what attention made: in 16 bits it runs as flash attention, whose output is laid
+ * out as its queries are, and needs none. */
+void mt_drop_attention_copies(struct mt_edits *edits);
+
 /* Return the edited bytes of what a node saved of a block: a slice of it is as large as its
  * gradient, which a product of a weight makes beside the weight's. */
 uint64_t mt_saved_bytes(const struct mt_edits *edits, const struct mt_recorded_node *node,

@@ -23,31 +23,42 @@ bool *mt_made_in_forward(const struct mt_recording *recording)
     return is_made;
 }
 
+/* Return the size of the gradient of what a product multiplies its weight by. AddmmBackward makes
+ * it before the weight's, MmBackward after; alone it is only where the weight is frozen. The
+ * weight's is smaller than the weight where that is a slice. 0: not known. */
+static uint64_t factor_gradient(const struct mt_recording *recording,
+                                const struct mt_recorded_node *node, const char *name,
+                                uint64_t weight)
+{
+    uint64_t made[2] = {0};
+    for (size_t i = mt_first_made(recording, node->begin), n = 0;
+         n < 2 && i < recording->n && recording->block[i].begin < node->end; i++)
+        if (recording->block[i].category != MT_CATEGORY_WORKSPACE)
+            made[n++] = mt_asked_bytes(&recording->block[i]);
+    size_t at = made[1] && strstr(name, "11MmBackward");
+    if (made[0] == weight || made[1] == weight)
+        at = made[0] == weight;
+    return made[at];
+}
+
 uint64_t mt_saved_bytes(const struct mt_edits *edits, const struct mt_recorded_node *node,
                         const struct mt_recorded_block *block)
 {
     const struct mt_recording *recording = edits->recording;
     const char *name = node->name ? mt_string(recording->definitions, node->name) : "";
-    uint64_t now = edits->block[block - recording->block].size, weight = 0, gradient = 0;
+    uint64_t now = edits->block[block - recording->block].size, weight = 0;
     for (uint32_t i = 0; i < node->n_saves; i++) {
         const struct mt_recorded_block *saved = mt_node_saved(recording, node, i);
         if (saved && saved->category == MT_CATEGORY_PARAMETERS)
-            weight = saved->size;
+            weight = mt_asked_bytes(saved);
     }
     if (!weight || !node->end || block->category == MT_CATEGORY_PARAMETERS ||
         (!strstr(name, "AddmmBackward") && !strstr(name, "11MmBackward")))
         return now;
-    for (size_t i = mt_first_made(recording, node->begin), n = 0;
-         n < 2 && i < recording->n && recording->block[i].begin < node->end; i++) {
-        const struct mt_recorded_block *made = &recording->block[i];
-        if (made->category == MT_CATEGORY_WORKSPACE)
-            continue;
-        if (!gradient || gradient == weight) /* the other one is the weight's */
-            gradient = made->size;
-        n++;
-    }
-    return gradient && gradient < block->size
-               ? mt_to_uint64((double)now * (double)gradient / (double)block->size)
+    uint64_t gradient = factor_gradient(recording, node, name, weight);
+    uint64_t asked = mt_asked_bytes(block);
+    return gradient && gradient < asked
+               ? mt_to_uint64((double)now * (double)gradient / (double)asked)
                : now;
 }
 

@@ -124,6 +124,12 @@ static inline const struct mt_turn *mt_turns_end(const struct mt_recording *reco
     return recording->turn ? recording->turn + recording->n_turns : NULL;
 }
 
+/* Return the bytes that were asked for, but for their rounding to 512. */
+static inline uint64_t mt_asked_bytes(const struct mt_recorded_block *block)
+{
+    return block->size - block->unused;
+}
+
 /* Return whether it was there at the end of the last optimizer's step; without steps, of the trace.
  */
 bool mt_is_kept(const struct mt_recording *recording, const struct mt_recorded_block *block);

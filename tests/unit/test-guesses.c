@@ -19,7 +19,7 @@
 static struct mt_builder *builder;
 static struct mt_analysis analysis;
 static struct mt_recording recording;
-static uint32_t softmax, linear, cat, recurrent; /* strings */
+static uint32_t softmax, linear, cat, pad, clone, attention, recurrent; /* strings */
 
 static uint64_t at(unsigned place)
 {
@@ -75,8 +75,12 @@ static void begin(void)
 {
     builder = mt_builder_create();
     softmax = mt_build_string(builder, "N5torch8autograd9generated16SoftmaxBackward0E");
-    linear = mt_build_string(builder, "N5torch8autograd9generated10MmBackward0E");
+    linear = mt_build_string(builder, "N5torch8autograd9generated11MmBackward0E");
     recurrent = mt_build_string(builder, "N5torch8autograd9generated17CudnnRnnBackward0E");
+    pad = mt_build_string(builder, "N5torch8autograd9generated22ConstantPadNdBackward0E");
+    clone = mt_build_string(builder, "N5torch8autograd9generated14CloneBackward0E");
+    attention = mt_build_string(
+        builder, "N5torch8autograd9generated43ScaledDotProductEfficientAttentionBackward0E");
     cat = mt_build_string(builder, "N5torch8autograd9generated12CatBackward0E");
     uint32_t node = mt_build_string(builder, "N5torch8autograd9generated14AddmmBackward0E");
     uint32_t step = mt_build_stack(
@@ -223,17 +227,61 @@ START_TEST(reserves_have_the_type_of_their_network)
 }
 END_TEST
 
-/* A product's node saved a slice of 16 MiB: the slice's gradient has 8. */
+/* What is padded has the type of what was there. */
+START_TEST(padding_keeps_the_type)
+{
+    struct mt_recorded_block *part = mt_recorded_at(&recording, recording.node[1].output),
+                             *whole = mt_recorded_at(&recording, recording.node[2].output);
+    recording.node[1].name = recording.node[0].name;
+    part->output_of = recording.node[0].name;
+    recording.node[2].name = pad;
+    recording.node[2].n_saves = 0;
+    whole->size = 8 * MIB;
+    ck_assert_uint_eq(autocast_size(whole), 4 * MIB);
+    part->output_of = 0; /* nothing is padded that is known */
+    ck_assert_uint_eq(autocast_size(whole), 8 * MIB);
+}
+END_TEST
+
+/* Flash attention lays its output out as its queries, where no mask is saved. */
+START_TEST(copies_of_attention_go)
+{
+    const struct mt_recorded_block *copy = mt_recorded_at(&recording, recording.node[2].output);
+    recording.node[1].name = attention;
+    recording.node[2].name = clone;
+    recording.node[2].n_saves = 0;
+    ck_assert_uint_eq(autocast_size(copy), 0);
+    recording.node[1].n_saves = 6;
+    recording.node[1].first_save = 0;
+    ck_assert_uint_gt(autocast_size(copy), 0);
+}
+END_TEST
+
+/* A product's node saved a slice of 16 MiB: the slice's gradient has 8. One that is as large as the
+ * weight is the weight's. MmBackward makes the weight's first. */
 START_TEST(slices_are_as_large_as_their_gradient)
 {
     struct mt_edits edits;
     struct mt_recorded_node *node = newest_node();
     const struct mt_recorded_block *block =
         mt_recorded_at(&recording, recording.save[node->first_save]);
+    uint64_t made = block->begin;
     ck_assert_int_eq(mt_edits_begin(&edits, &recording), 0);
     ck_assert_uint_eq(mt_saved_bytes(&edits, node, block), 16 * MIB);
     recording.save[node->first_save + 1] = recording.block[0].begin; /* the weight */
+    ck_assert_uint_eq(mt_saved_bytes(&edits, node, block), 16 * MIB);
+    recording.block[0].size = 12 * MIB;
     ck_assert_uint_eq(mt_saved_bytes(&edits, node, block), 8 * MIB);
+    mt_edits_clear(&edits);
+    for (size_t i = 0; i < recording.n; i++)
+        if (recording.block[i].size == 2 * MIB)
+            recording.block[i].begin = node->end - 1;
+    mt_recording_sort(&recording);
+    block = mt_recorded_at(&recording, made);
+    ck_assert_int_eq(mt_edits_begin(&edits, &recording), 0);
+    ck_assert_uint_eq(mt_saved_bytes(&edits, node, block), 8 * MIB);
+    node->name = linear;
+    ck_assert_uint_eq(mt_saved_bytes(&edits, node, block), 2 * MIB);
     mt_edits_clear(&edits);
 }
 END_TEST
@@ -353,6 +401,8 @@ int main(void)
     tcase_add_test(test, what_the_program_holds_is_not_offloaded);
     tcase_add_test(test, parts_tell_the_type_of_the_whole);
     tcase_add_test(test, reserves_have_the_type_of_their_network);
+    tcase_add_test(test, padding_keeps_the_type);
+    tcase_add_test(test, copies_of_attention_go);
     tcase_add_test(test, slices_are_as_large_as_their_gradient);
     tcase_add_test(test, sums_of_biases_follow_the_products);
     tcase_add_test(test, a_weight_is_cast_once);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modelled changes of a program of two layers, of which everything is known by hand. */
 #include "planner/changes/changes.h"
+#include "planner/changes/edits.h"
 #include "recorded.h"
 #include "tests/support/run-tests.h"
 
@@ -155,6 +156,27 @@ START_TEST(checkpoints_run_again)
 }
 END_TEST
 
+/* What goes into a call is there until it runs again, though no operator of it saves it. */
+START_TEST(inputs_of_checkpoints_stay)
+{
+    struct mt_edits edits;
+    struct mt_modelled change = {0};
+    struct mt_recorded_block *input = recording.block; /* the last output before the second step */
+    const struct mt_recorded_node *node = &recording.node[2];
+    for (size_t i = 0; recording.block[i].begin < recording.step[0].end; i++)
+        input = &recording.block[i];
+    input->output_of = node->name;
+    input->phase = MT_PHASE_FORWARD;
+    input->end = recording.node[3].made; /* layer 1 is at work */
+    ck_assert_int_eq(mt_edits_begin(&edits, &recording), 0);
+    ck_assert_int_eq(mt_change_apply(&edits, "checkpoint:layers.0", &change), 0);
+    uint64_t now = edits.block[input - recording.block].end >> MT_WITHIN_BITS;
+    ck_assert_uint_gt(now, recording.node[3].begin);
+    ck_assert_uint_le(now, node->begin + 2);
+    mt_edits_clear(&edits);
+}
+END_TEST
+
 /* Let what comes and goes at once in forward be a library's workspace. */
 static void make_workspaces(uint64_t bytes)
 {
@@ -253,6 +275,7 @@ int main(void)
     tcase_add_test(test, the_peak_moves);
     tcase_add_test(test, optimizers_have_their_own_state);
     tcase_add_test(test, checkpoints_run_again);
+    tcase_add_test(test, inputs_of_checkpoints_stay);
     tcase_add_test(test, workspaces_are_taken_again);
     tcase_add_test(test, workspaces_stay_as_wide);
     tcase_add_test(test, sixteen_bits_are_half);
