@@ -2,6 +2,7 @@
 """Ways to run out of memory: a name, program.py's options, and the card's size as a part of what the same run reserves on
 a card that is large enough (the context's share comes on top)."""
 
+PHASES = ("load", "forward", "loss", "backward", "optimizer", "evaluation")  # of program.py, in their order
 ATTENTION = "--batch 24 --length 192 --layers 6"
 DENSE = "--model dense --width 1024 --layers 8 --batch 8"
 PICTURES = "--model convolution --width 64 --layers 8 --batch 32 --length 48"

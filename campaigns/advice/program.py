@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a small model in many ways, so that memory runs out in many ways, and says how far it got: its last line is
 JSON, {"ended": "whole" or "oom", "at": [step, phase, blocks done], "allocations": N, "peak": bytes}. What advice would have
-a user change is an option: --batch-scale, --checkpoint, --optimizer, --set-to-none, --forget."""
+a user change is an option: --batch-scale, --checkpoint, --checkpoint-modules, --optimizer, --set-to-none, --forget."""
 import argparse
+import fnmatch
+import functools
 import json
 
 import torch
 import torch.nn.functional as F
+from cases import PHASES
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-PHASES = ("load", "forward", "backward", "optimizer")
 progress = [0, 0, 0]
 
 
@@ -51,6 +53,20 @@ class Dense(nn.Module):
         return x + self.down(F.relu(self.up(x)))
 
 
+class Mixed(nn.Module):
+    """Rows and columns, as an MLP-Mixer."""
+
+    def __init__(self, width, length):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.rows = nn.Sequential(nn.Linear(length, 2 * length), nn.GELU(), nn.Linear(2 * length, length))
+        self.columns = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        x = x + self.rows(self.norm1(x).transpose(1, 2)).transpose(1, 2)
+        return x + self.columns(self.norm2(x))
+
+
 class Convolution(nn.Module):
     def __init__(self, width):
         super().__init__()
@@ -78,15 +94,20 @@ class Recurrent(nn.Module):
 class Stack(nn.Module):
     def __init__(self, args):
         super().__init__()
-        kind = {"attention": Attention, "dense": Dense, "convolution": Convolution,
-                "recurrent": Recurrent}[args.model]
+        kind = {"attention": Attention, "language": Attention, "dense": Dense, "convolution": Convolution, "recurrent": Recurrent,
+                "mixer": functools.partial(Mixed, length=args.length)}[args.model]
+        self.tokens = nn.Embedding(args.classes, args.width) if args.model == "language" else None
         self.blocks = nn.ModuleList(kind(args.width) for _ in range(args.layers))
         self.head = nn.Linear(args.width, args.classes)
         self.checkpoint, self.pictures = args.checkpoint, args.model == "convolution"
 
     def forward(self, x):
+        if self.tokens is not None:
+            x = self.tokens(x)
         for block in self.blocks:
             x = passed(checkpoint(block, x, use_reentrant=False) if self.checkpoint and self.training else block(x))
+        if self.tokens is not None:
+            return self.head(x)
         return self.head(x.mean((2, 3)) if self.pictures else x)
 
 
@@ -121,7 +142,18 @@ def make_optimizer(args, model):
     }[args.optimizer]()
 
 
+def checkpoint_modules(model, pattern):
+    """As a user does: their forward runs again in backward, while the model trains."""
+    for name, module in model.named_modules():
+        if fnmatch.fnmatch(name, pattern) and name.count(".") == pattern.count("."):
+            plain = module.forward
+            module.forward = lambda *inputs, plain=plain: (checkpoint(plain, *inputs, use_reentrant=False) if model.training
+                                                           else plain(*inputs))
+
+
 def make_data(args, batch, length):
+    if args.model == "language":
+        return torch.randint(0, args.classes, (batch, length), device="cuda")
     if args.model == "convolution":
         return torch.randn(batch, args.width, length, length, device="cuda", dtype=args.dtype)
     return torch.randn(batch, length, args.width, device="cuda", dtype=args.dtype)
@@ -135,6 +167,8 @@ def length_of(args, step):
 
 def train(args):
     model = Stack(args).to("cuda", args.dtype)
+    if args.checkpoint_modules:
+        checkpoint_modules(model, args.checkpoint_modules)
     worked_on, optimizer = make_optimizer(args, model)
     batch = max(1, int(args.batch * args.batch_scale))
     side = torch.cuda.Stream() if args.streams else None
@@ -154,7 +188,10 @@ def train(args):
         for _ in range(args.accumulate):
             reach(step, "forward")
             with torch.autocast("cuda", torch.bfloat16, enabled=args.autocast):
-                loss = model(x).float().square().mean()
+                out = model(x)
+                reach(step, "loss")
+                loss = F.cross_entropy(out.flatten(0, 1), x.flatten()) if args.model == "language" else out.float().square().mean()
+                del out
             reach(step, "backward")
             loss.backward()
         reach(step, "optimizer")
@@ -168,8 +205,10 @@ def train(args):
         if args.leak and not args.forget:
             kept.append(model(x).mean() if args.leak == "graph" else x.clone())
         if args.evaluate:
+            reach(step, "evaluation")
             model.eval()
-            model(make_data(args, int(batch * args.evaluate), length_of(args, step)))
+            with torch.set_grad_enabled(not args.no_grad):
+                model(make_data(args, int(batch * args.evaluate), length_of(args, step)))
             model.train()
         if args.store and not args.forget:
             kept.append([torch.empty(args.store * 2**18, device="cuda") for _ in range(8)])
@@ -196,11 +235,13 @@ def main():
     parser.add_argument("--dtype", type=lambda name: getattr(torch, name), default=torch.float32)
     parser.add_argument("--autocast", action="store_true")
     parser.add_argument("--checkpoint", action="store_true")
+    parser.add_argument("--checkpoint-modules", help="those of these names, such as blocks.*.rows")
     parser.add_argument("--streams", action="store_true", help="data comes on another stream")
     parser.add_argument("--set-to-none", type=int, default=1)
     parser.add_argument("--leak", choices=["graph", "data"])
     parser.add_argument("--forget", action="store_true", help="do not leak, nor store, after all")
     parser.add_argument("--evaluate", type=float, default=0, help="with gradients, a batch so many times as large")
+    parser.add_argument("--no-grad", action="store_true", help="evaluate without")
     parser.add_argument("--store", type=int, default=0, help="MiB that each step stores, in pieces")
     args = parser.parse_args()
     ended = "whole"

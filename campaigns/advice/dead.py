@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dead.py [-k PART] [--save]: is what `memtap oom` promises of its first remedy kept? Runs program.py in 12 ways out of memory, on cards so
+small that it dies in forward, in the loss, in backward, in the first step of the optimizer, in the second iteration or in an evaluation;
+follows the remedy that stands first as a user would paste it, and looks how far the run comes: "promised and died" is to be none.
+Takes ten minutes; MEMTAP and MEMTAP_TEST_PYTHON as in tests/torch. --save writes results/dead.csv."""
+import argparse
+import re
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1] / "tests" / "torch"), str(HERE.parent)]
+import campaign  # noqa: E402
+import harness  # noqa: E402
+from cases import DENSE, PHASES, PICTURES  # noqa: E402
+
+import results  # noqa: E402
+
+ATTENTION = "--batch 24 --length 192 --layers 6 --steps 3"
+LANGUAGE = "--model language --classes 16384 --width 256 --layers 4 --length 128 --steps 3"
+PROGRAMS = [
+    ("attention", ATTENTION),
+    ("language", LANGUAGE),
+    ("language, autocast", LANGUAGE + " --autocast"),
+    ("dense", DENSE + " --steps 3"),
+    ("dense, SGD", DENSE + " --optimizer sgd --steps 3"),
+    ("half with masters", DENSE + " --dtype bfloat16 --masters --steps 3"),
+    ("pictures", PICTURES + " --steps 3"),
+    ("recurrent", "--model recurrent --width 512 --length 64 --batch 256 --steps 3"),
+    ("mixer", "--model mixer --width 256 --length 256 --batch 16 --layers 6 --steps 3"),
+    ("accumulating", ATTENTION + " --accumulate 2"),
+    ("evaluating", ATTENTION + " --evaluate 12 --no-grad"),
+    ("longer each step", "--batch 16 --layers 6 --length 96 --longer 32 --steps 4"),
+]
+# Of what the same run reserves on a card that is large enough.
+PARTS = (0.35, 0.6, 0.8, 0.95)
+ENDS = {"this forward": "backward", "this backward": "optimizer", "this iteration": "evaluation"}
+
+
+def first_remedy(case):
+    """(what to do, as campaign.OPTIONS or a setting; what is promised), of the three lines that stand first."""
+    lines = harness.must_run([harness.MEMTAP, "oom", case.trace]).stdout.split("\n\n")[0]
+    found = re.search(r"\n(?:Do|Try): (.*?)\s\(([^()]*)\)(?:\nOr: |$)", lines, re.S)
+    if not found:
+        return None, "nothing"
+    what, said = (" ".join(part.split()) for part in found.groups())
+    promised = said.partition(": ")[2]
+    if what.startswith("export "):
+        return ("set", what.partition("=")[2]), promised
+    advice = next(one for one in case.advice()["suggestions"] if not one["set"] and what.startswith(one["what"]))
+    return (advice["change"], advice["modules"]), promised
+
+
+def is_kept(promised, first, again):
+    """Whether the run came as far as promised; None: nothing was."""
+    step, at = first["at"][0], tuple(again["at"])
+    if again["ended"] == "whole":
+        return True
+    far = promised.removeprefix("through ")
+    if far == "the next iteration":
+        return at >= (step + 1, PHASES.index("optimizer"), 0)
+    if far in ENDS:
+        return at >= (step, PHASES.index(ENDS[far]), 0)
+    return None
+
+
+def place(run):
+    return "to the end" if run["ended"] == "whole" else f"{PHASES[run['at'][1]]} of step {run['at'][0] + 1}"
+
+
+class Dead(campaign.Case):
+    def follow_first(self, plain, memory, first):
+        """[what to do, what is promised, how it ended, whether that was kept]."""
+        remedy, promised = first_remedy(self)
+        if not remedy:
+            return ["-", promised, "", ""]
+        change, more = remedy
+        words = [*self.options, "--checkpoint-modules", more] if change == "checkpoint" else self.words(None if change == "set" else change)
+        name = more if change == "set" else change + (f":{more}" if more else "")
+        if words is None:
+            return [name, promised, "not tried", ""]
+        again = self.run(plain, memory, words, env={"PYTORCH_ALLOC_CONF": more} if change == "set" else {})
+        kept = is_kept(promised, first, again)
+        return [name, promised, place(again), "" if kept is None else "yes" if kept else "NO"]
+
+
+def rows(recorded, plain, part_of_name, folder):
+    for name, options in PROGRAMS:
+        case = Dead(name, options, 0, folder)
+        if not any(part in name for part in part_of_name.split("|")):
+            continue
+        reserved = case.run(plain, 80 << 30, case.words())["reserved"]
+        for part in PARTS:
+            memory = 520 * campaign.MIB + int(reserved * part) // (2 * campaign.MIB) * 2 * campaign.MIB
+            case.trace.unlink(missing_ok=True)
+            first = case.run(recorded, memory, case.words())
+            if harness.check(first["ended"] in ("oom", "whole"), f"{name}, {part:.0%}: {first['ended']}") and first["ended"] == "oom":
+                yield [name, f"{part:.0%}", place(first), *case.follow_first(plain, memory, first)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-k", default="", help="only programs whose names have this; several with | between")
+    parser.add_argument("--save", action="store_true", help="write the rows into results/dead.csv")
+    args = parser.parse_args()
+    harness.need_torch()
+    found, program = [], HERE / "program.py"
+    simulate = [harness.MEMTAP, "simulate", "--gpu", harness.GPU, "--"]
+    with tempfile.TemporaryDirectory() as folder, harness.Forks(program) as recorded, harness.Forks(program, before=simulate) as plain:
+        for row in rows(recorded, plain, args.k, folder):
+            found.append(row)
+            print("| " + " | ".join(row) + " |", flush=True)
+    kept = Counter(row[6] for row in found)
+    print(f"{len(found)} dead jobs: {kept['yes']} promises kept, {kept['NO']} promised and died, {kept['']} without a promise")
+    harness.equal("promised and died", kept["NO"], 0)
+    if args.save:
+        results.save("dead", ["program", "card", "died_in", "first_remedy", "promised", "ended", "kept"], found, harness.MEMTAP, harness.PYTHON)
+    harness.finish()
+
+
+if __name__ == "__main__":
+    main()
