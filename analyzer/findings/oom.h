@@ -48,6 +48,7 @@ struct mt_oom_rest {
     bool is_in_step; /* memory ran out in that step */
     bool evaluates;  /* it ran out in a forward whose line has had no backward, and others have */
     bool supposes_adam; /* no step was seen */
+    bool is_first;      /* a first forward or backward, before any step, whose rest is not known */
     uint64_t
         more; /* bytes more of the card that serve all of it; 0: unknown, or the card has them */
 };

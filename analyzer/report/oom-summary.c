@@ -65,17 +65,34 @@ void mt_oom_cause(const struct mt_oom_story *story, char *out, size_t size)
                  mt_size_text(c, story->on_card));
 }
 
-/* Return whether advice comes before other advice: what comes beyond the request at all, if that is
- * known of any; then what was replayed to serve the request, then what is modelled to come further,
- * then the order in which it stands, which is that of its cost. */
-static bool is_better(const struct mt_advice *one, const struct mt_advice *other)
+/* Return whether the advice is a remedy: it serves the request and, where what follows is modelled,
+ * what comes next, too. */
+static bool is_remedy(const struct mt_oom_story *story, const struct mt_advice *advice)
 {
-    bool goes_on = one->reach > MT_REACH_REQUEST, other_goes_on = other->reach > MT_REACH_REQUEST;
-    if (goes_on != other_goes_on)
-        return goes_on;
+    return advice->served == MT_SERVED_YES &&
+           (story->rest.known <= MT_REACH_REQUEST || advice->reach > MT_REACH_REQUEST);
+}
+
+/* Return whether a remedy comes before another one: in a first forward or backward whose rest is
+ * not known, what lets less be live, as much is still to come; then what was replayed to serve the
+ * request, then what is modelled to come further, then the order in which it stands, which is that
+ * of its cost. */
+static bool is_better(const struct mt_oom_story *story, const struct mt_advice *one,
+                      const struct mt_advice *other)
+{
+    if (story->rest.is_first && !one->set != !other->set)
+        return !one->set;
     if (one->is_replayed != other->is_replayed)
         return one->is_replayed;
     return one->reach > other->reach;
+}
+
+static bool serves_request(const struct mt_oom_story *story)
+{
+    size_t i = 0;
+    while (i < story->n_advice && story->advice[i].served != MT_SERVED_YES)
+        i++;
+    return i < story->n_advice;
 }
 
 /* Return the cheapest advice of which is not known whether it serves. */
@@ -93,25 +110,21 @@ static const struct mt_advice *best_of(const struct mt_oom_story *story,
     const struct mt_advice *best = NULL;
     for (size_t i = 0; i < story->n_advice; i++) {
         const struct mt_advice *advice = &story->advice[i];
-        if (advice == but || advice->served != MT_SERVED_YES ||
-            (but && advice->reach <= but->reach))
+        if (advice == but || !is_remedy(story, advice) || (but && advice->reach <= but->reach))
             continue;
-        best = !best || is_better(advice, best) ? advice : best;
+        best = !best || is_better(story, advice, best) ? advice : best;
     }
     return best;
 }
 
 /* Write how advice that serves the request was tried, and how far the run comes with it. */
-static void oom_reach_text(char *out, size_t size, const struct mt_oom_story *story,
-                           const struct mt_advice *advice)
+static void oom_reach_text(char *out, size_t size, const struct mt_advice *advice)
 {
     const char *how = advice->is_replayed ? "replayed" : "modelled";
     if (advice->served == MT_SERVED_UNKNOWN)
         snprintf(out, size, "%s: may be served", how);
-    else if (advice->reach <= MT_REACH_REQUEST && story->rest.known <= MT_REACH_REQUEST)
-        snprintf(out, size, "%s: this request is served; what follows is not known", how);
     else if (advice->reach <= MT_REACH_REQUEST)
-        snprintf(out, size, "%s: this request only, then memory runs out again", how);
+        snprintf(out, size, "%s: this request is served; what follows is not known", how);
     else
         snprintf(out, size, "%s: through %s",
                  advice->is_replayed ? "replayed, modelled beyond" : how,
@@ -127,7 +140,7 @@ static void put_remedy(FILE *out, const char *label, const struct mt_oom_story *
                        const struct mt_advice *advice, const struct mt_style *style)
 {
     char text[512], reach[120];
-    oom_reach_text(reach, sizeof reach, story, advice);
+    oom_reach_text(reach, sizeof reach, advice);
     if (advice->set)
         snprintf(text, sizeof text, "%s export %s=%s (%s)", label, story->variable, advice->set,
                  reach);
@@ -153,6 +166,11 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
         put_remedy(out, "Do:", story, first, style);
     else if (unknown)
         put_remedy(out, "Try:", story, unknown, style);
+    else if (serves_request(story))
+        put(out,
+            "Do: what was tried serves this request, and is not known to carry the run on; memtap "
+            "plan tries more",
+            style);
     else if (story->oom->of_cuda)
         put(out, "Do: request less, or free some of what is listed below first", style);
     else

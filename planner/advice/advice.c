@@ -216,7 +216,8 @@ static int go_on(struct adviser *adviser)
                                        .passing = rest->passing,
                                        .is_in_step = rest->is_in_step,
                                        .evaluates = rest->evaluates,
-                                       .supposes_adam = rest->supposes_adam};
+                                       .supposes_adam = rest->supposes_adam,
+                                       .is_first = rest->is_first};
     uint64_t enough = 0;
     if (rest->known > MT_REACH_REQUEST)
         rc = mt_judge_card(judge, "", NULL, &enough);

@@ -44,6 +44,22 @@ static bool is_served(const struct mt_judge *judge, const struct mt_trial_result
     return judge->rest && !judge->wants_all ? result->reach >= MT_REACH_REQUEST : result->fits;
 }
 
+/* Find how far the run comes if the modelled rest of its forward or backward takes as much more as
+ * such rests did. What a step still asks for is known. */
+static int try_rest(struct mt_judge *judge, const struct mt_trial *trial,
+                    struct mt_judgement *judgement)
+{
+    struct mt_trial_result result;
+    uint64_t off = mt_to_uint64((double)judge->live * CUT_ERROR);
+    if (!judge->rest || judge->wants_all || !judge->rest->ends[MT_REACH_BACKWARD] ||
+        judgement->served != MT_SERVED_YES)
+        return 0;
+    int rc = run(judge, trial, judge->card > off ? judge->card - off : 0, &result);
+    if (!rc && result.reach < judgement->reach)
+        judgement->reach = result.reach > MT_REACH_REQUEST ? result.reach : MT_REACH_REQUEST;
+    return rc;
+}
+
 /* Try a card that is smaller by `off` bytes; and where that fails, one that is larger. Only what
  * holds on both is known. */
 static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t off,
@@ -61,9 +77,10 @@ static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t of
     if (is_served(judge, &least) == is_served(judge, &most))
         judgement->served = is_served(judge, &least) ? MT_SERVED_YES : MT_SERVED_NO;
     judgement->reach = least.reach;
+    rc = try_rest(judge, trial, judgement);
     judgement->error = (unsigned)((double)off / (double)judge->card * 1000 + 0.5);
     judgement->at = most;
-    if (off && judgement->served != MT_SERVED_NO)
+    if (!rc && off && judgement->served != MT_SERVED_NO)
         rc = run(judge, trial, judge->card, &judgement->at);
     return rc;
 }

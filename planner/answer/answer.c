@@ -84,6 +84,14 @@ static int read_conf(const struct mt_plan *plan, const char *text, struct mt_all
     return mt_alloc_conf_read(conf, plan->release, text, &error);
 }
 
+/* Return what is known of the run by that: of a first forward or backward whose rest is not known,
+ * nothing but that its requests so far are served. */
+static enum mt_served known_of(const struct search *search, enum mt_served served)
+{
+    const struct mt_rest *rest = search->answer->rest;
+    return rest && rest->is_first && served == MT_SERVED_YES ? MT_SERVED_UNKNOWN : served;
+}
+
 /* Judge a setting. Try what is not replayed exactly on other cards, too. */
 static int judge_setting(struct search *search, const struct mt_plan_setting *setting,
                          struct mt_judgement *judgement)
@@ -96,7 +104,9 @@ static int judge_setting(struct search *search, const struct mt_plan_setting *se
     if ((search->judge.is_exact && !setting->is_async && !search->judge.rest) ||
         read_conf(search->answer->plan, setting->conf, &conf))
         return 0;
-    return mt_judge_setting(&search->judge, &conf, judgement);
+    int rc = mt_judge_setting(&search->judge, &conf, judgement);
+    judgement->served = known_of(search, judgement->served);
+    return rc;
 }
 
 /* Try the settings in plan's order: what fits, and what reserves least, comes first. */
@@ -148,7 +158,7 @@ static int try_change(struct search *search, const char *name, bool with_setting
     int rc = mt_judge_change(&search->judge, name, setting ? &search->conf : NULL, &judgement);
     if (rc || judgement.why_not)
         return rc == -EINVAL ? 0 : rc;
-    *served = judgement.served;
+    *served = judgement.served = known_of(search, judgement.served);
     struct mt_way way = way_of(search, name, setting, &judgement);
     return *served == MT_SERVED_NO || *served == alone ? 0 : add(search->answer, &way);
 }

@@ -153,7 +153,7 @@ static int narrow_all(struct mt_edits *edits)
     return edits->rc;
 }
 
-static bool knows_operators(const struct mt_recording *recording)
+bool mt_knows_operators(const struct mt_recording *recording)
 {
     size_t i = 0;
     while (i < recording->n_nodes && !recording->node[i].name)
@@ -169,7 +169,7 @@ int mt_change_precision(struct mt_edits *edits, const char *argument, struct mt_
         has_floats |= recording->block[i].dtype == FLOAT32;
     change->why_not = has_floats ? NULL : "no floats of 32 bits were seen";
     if (!strcmp(argument, "autocast")) {
-        if (has_floats && !knows_operators(recording))
+        if (has_floats && !mt_knows_operators(recording))
             change->why_not = "no backward was recorded, which names the operators";
         return change->why_not ? -ENOENT : mt_change_autocast(edits);
     }

@@ -31,6 +31,9 @@ bool mt_is_of_model(const struct mt_recorded_block *block);
  * with each other one of a batch, pairs of rows, graphs. No bound was earned for these. */
 bool mt_multiplies_freely(const struct mt_recording *recording);
 
+/* Return whether some node's operator is known: only its run in backward names it. */
+bool mt_knows_operators(const struct mt_recording *recording);
+
 /* Return whether the block outlives the first step that ends after its allocation. */
 bool mt_outlives_step(const struct mt_recording *recording, const struct mt_recorded_block *block);
 

@@ -268,6 +268,45 @@ static uint64_t elements_of(const struct mt_recorded_block *block)
     return mt_recorded_elements(block);
 }
 
+/* Count the layer's parameters of so many elements. */
+static size_t count_of(const struct mt_resting *resting, uint32_t group, uint64_t elements)
+{
+    const struct mt_recording *recording = resting->recording;
+    size_t n = 0;
+    for (size_t i = 0; i < recording->n; i++)
+        n += recording->block[i].category == MT_CATEGORY_PARAMETERS &&
+             elements_of(&recording->block[i]) == elements &&
+             group_of(resting, &recording->block[i]) == group;
+    return n;
+}
+
+/* Return how wide the layer is: what most of its vectors are long, those of its norms and biases;
+ * of equals the longer. Routers and heads have others. No vector's square is larger than the
+ * largest matrix. 0: it has no parameter. */
+static uint64_t width_of(const struct mt_resting *resting, uint32_t group)
+{
+    const struct mt_recording *recording = resting->recording;
+    uint64_t most = 0, width = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < recording->n; i++)
+        if (recording->block[i].category == MT_CATEGORY_PARAMETERS &&
+            group_of(resting, &recording->block[i]) == group &&
+            elements_of(&recording->block[i]) > most)
+            most = elements_of(&recording->block[i]);
+    for (size_t i = 0; i < recording->n; i++) {
+        uint64_t elements = elements_of(&recording->block[i]);
+        if (recording->block[i].category != MT_CATEGORY_PARAMETERS || !elements ||
+            elements > most / elements || group_of(resting, &recording->block[i]) != group)
+            continue;
+        size_t many = count_of(resting, group, elements);
+        if (many > n || (many == n && elements > width)) {
+            n = many;
+            width = elements;
+        }
+    }
+    return width;
+}
+
 /* Find what a language model makes its loss of: as many rows as a layer's output has, and a column
  * for each row of the parameter after the layers that has as many elements as the one before them;
  * or of that one where none comes after. */
@@ -276,14 +315,12 @@ static void find_logits(struct mt_resting *resting, const struct mt_module_call 
     const struct mt_recording *recording = resting->recording;
     const struct mt_recorded_block *output =
         mt_recorded_at(recording, mt_call_output(recording, like));
-    uint64_t width = 0, first = MT_EVER, last = 0;
+    uint64_t width = width_of(resting, like->group), first = MT_EVER, last = 0;
     size_t before = SIZE_MAX, after = SIZE_MAX;
     for (size_t i = 0; i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
         if (block->category != MT_CATEGORY_PARAMETERS || !group_of(resting, block))
             continue;
-        if (group_of(resting, block) == like->group && (!width || elements_of(block) < width))
-            width = elements_of(block);
         first = block->begin < first ? block->begin : first;
         last = block->begin > last ? block->begin : last;
     }

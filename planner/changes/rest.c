@@ -361,6 +361,8 @@ int mt_rest_add(struct mt_rest *rest, struct mt_recording *recording, uint64_t c
         rc = find_evaluation(&resting);
     if (!rc)
         rc = add_phases(&resting, phase);
+    rest->is_first = rest->known == MT_REACH_REQUEST && !recording->n_steps && recording->n_nodes &&
+                     !rest->evaluates && (phase == MT_PHASE_FORWARD || phase == MT_PHASE_BACKWARD);
     rest->last = ++resting.now;
     recording->events = rest->last;
     mt_recording_sort(recording);

@@ -7,6 +7,7 @@
 #include "recorded.h"
 #include "tests/support/run-tests.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define MIB (UINT64_C(1) << 20)
@@ -301,6 +302,20 @@ START_TEST(sums_of_biases_follow_the_products)
 }
 END_TEST
 
+/* Only a node's run in backward names its operator: before one, nothing is known to be linear. */
+START_TEST(adapters_need_names)
+{
+    struct mt_edits edits;
+    struct mt_modelled change = {0};
+    for (size_t i = 0; i < recording.n_nodes; i++)
+        recording.node[i].name = 0;
+    ck_assert_int_eq(mt_edits_begin(&edits, &recording), 0);
+    ck_assert_int_eq(mt_change_apply(&edits, "lora:16", &change), -ENOENT);
+    ck_assert_str_eq(change.why_not, "no backward was recorded, which names the operators");
+    mt_edits_clear(&edits);
+}
+END_TEST
+
 /* Of a weight that a forward uses twice autocast makes one copy. */
 START_TEST(a_weight_is_cast_once)
 {
@@ -405,6 +420,7 @@ int main(void)
     tcase_add_test(test, copies_of_attention_go);
     tcase_add_test(test, slices_are_as_large_as_their_gradient);
     tcase_add_test(test, sums_of_biases_follow_the_products);
+    tcase_add_test(test, adapters_need_names);
     tcase_add_test(test, a_weight_is_cast_once);
     tcase_add_test(test, a_node_keeps_its_own_run);
     tcase_add_test(test, products_of_activations_have_no_bound);
