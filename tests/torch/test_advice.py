@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What memtap oom says of its advice, against runs with that advice: campaigns/advice, some of its cases. A replayed answer
 has to be right; of the modelled ones, those of these cases, too."""
+import json
 import sys
 import tempfile
 
@@ -22,6 +23,18 @@ def keeps_settings(recorded, folder):
     found = case.advice()
     check(first["ended"] == "oom" and found["more_needed"], f"expandable segments: {first}, {found['more_needed']}")
     check(all(advice["set"] != "expandable_segments:True" for advice in found["suggestions"]), "advice that is in force")
+    case.trace.unlink()
+
+
+def says_what_is_not_known(recorded, folder):
+    """In a first forward whose rest is not known (one layer), a setting stands behind what lets less be live, and nothing fits for certain."""
+    case = campaign.Case("one layer", "--batch 24 --length 192 --layers 1", 0, folder)
+    first = case.run(recorded, 580 << 20, case.words())
+    lines = harness.must_run([MEMTAP, "oom", case.trace]).stdout.split("\n\n")[0]
+    check(first["ended"] == "oom" and first["at"][:2] == [0, 1] and "Do: halve the batch (modelled: this request is served" in lines,
+          f"one layer: {first}, {lines}")
+    answer = json.loads(harness.run([MEMTAP, "plan", "--format", "json", case.trace]).stdout)["answer"]
+    check(answer["ways"] and not any(way["fits"] for way in answer["ways"]), f"one layer: {answer}")
     case.trace.unlink()
 
 
@@ -49,6 +62,7 @@ def main():
                 agrees_with_plan(case)
             case.trace.unlink()
         keeps_settings(recorded, folder)
+        says_what_is_not_known(recorded, folder)
     check(replayed >= len(TRIED), f"only {replayed} answers are replayed")
     harness.finish()
 
