@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analyzer/findings/job.h"
 #include "analyzer/findings/oom.h"
 #include "analyzer/print/page.h"
 #include "analyzer/support/text.h"
 #include "report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define MOST_COLUMNS 76 /* of a place: with a comma, a line has room for it */
-#define MUCH_FREE 5     /* a fifth of the reserved memory */
+#define MOST_COLUMNS 156 /* of a place: two lines */
+#define MUCH_FREE 5      /* a fifth of the reserved memory */
 
 static void put_line(FILE *out, const struct mt_definitions *definitions, uint32_t stack)
 {
@@ -55,6 +57,15 @@ static void say_line(const struct mt_analysis *analysis, const struct mt_site *s
     put_line(out, analysis->replay.definitions, site->stack);
 }
 
+/* Say "rank 3 on " of a process that is one of several. */
+static void put_rank(const struct mt_definitions *definitions, FILE *out)
+{
+    const char *world_size = mt_world_size_text(definitions);
+    long rank = mt_rank_in(definitions);
+    if (rank >= 0 && !(world_size && !strcmp(world_size, "1")))
+        fprintf(out, "rank %ld on ", rank);
+}
+
 /* Say what fills the memory. "other" explains nothing: then only name the line. */
 static void say_what_fills(const struct mt_analysis *analysis, const struct mt_device *device,
                            FILE *out)
@@ -70,8 +81,10 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
     if (!sum)
         return;
     uint64_t part = device->category[most].bytes;
-    fprintf(out, device->is_peak ? "The peak of %s is %s" : "At this moment %s has %s",
-            mt_device_text(name, device->device), mt_size_text(total, device->at.allocated));
+    fputs(device->is_peak ? "The peak of " : "At this moment ", out);
+    put_rank(analysis->replay.definitions, out);
+    fprintf(out, device->is_peak ? "%s is %s" : "%s has %s", mt_device_text(name, device->device),
+            mt_size_text(total, device->at.allocated));
     if (most == MT_CATEGORY_OTHER) {
         say_line(analysis, device->sites.n ? &device->sites.site[0] : NULL, sum, out);
     } else {

@@ -3,10 +3,13 @@
 
 #include "analyzer/findings/job.h"
 #include "analyzer/print/page.h"
+#include "analyzer/support/search.h"
 #include "report.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define MOST_ROWS 16 /* ranks that have a row each, or kinds of them */
 
 /* Return whether titles say more than hosts: there is one host, and a process has a title. A line
  * has no room for both. */
@@ -30,12 +33,12 @@ static enum mt_category largest(const struct mt_job_rank *rank)
     return (enum mt_category)best;
 }
 
-static void print_line(const struct mt_job_rank *rank, bool has_titles, enum mt_certainty *least,
-                       FILE *out, const struct mt_style *style)
+static void print_line(const struct mt_job_rank *rank, long stands_for, bool has_titles,
+                       enum mt_certainty *least, FILE *out, const struct mt_style *style)
 {
     char size[MT_SIZE_TEXT], of[MT_SIZE_TEXT], host[64];
-    if (rank->stands_for > 0)
-        snprintf(host, sizeof host, "%s", mt_count_text(size, (uint64_t)rank->stands_for));
+    if (stands_for > 0)
+        snprintf(host, sizeof host, "%s", mt_count_text(size, (uint64_t)stands_for));
     else if (has_titles)
         mt_safe_text(host, sizeof host, rank->title, 11, MT_CUT_BEGIN, style);
     else
@@ -62,7 +65,7 @@ static bool print_count(const struct mt_job_rank *ranks, size_t n, FILE *out)
     char count[MT_SIZE_TEXT];
     for (size_t i = 0; i < n; i++) {
         if (ranks[i].stands_for <= 0) {
-            fprintf(out, "%zu processes of one job", n);
+            fprintf(out, "%s processes of one job", mt_count_text(count, n));
             return false;
         }
         stands_for += (uint64_t)ranks[i].stands_for;
@@ -72,12 +75,11 @@ static bool print_count(const struct mt_job_rank *ranks, size_t n, FILE *out)
     return true;
 }
 
-/* Print the end of a process that did not end normally, before everything else. */
-static void print_ended(const struct mt_job_rank *rank, FILE *out, const struct mt_style *style)
+/* Print the end of a process that did not end normally, and how many more ended like it. */
+static void print_ended(const struct mt_job_rank *rank, size_t more, FILE *out,
+                        const struct mt_style *style)
 {
-    char text[MT_ENDED_TEXT], safe[MT_ENDED_TEXT];
-    if (rank->ended.how == MT_ENDED_WHOLE)
-        return;
+    char text[MT_ENDED_TEXT], safe[MT_ENDED_TEXT], count[MT_SIZE_TEXT];
     mt_safe_text(safe, sizeof safe, mt_ended_text(text, &rank->ended), 0, MT_CUT_END, style);
     if (!rank->ended.is_by_starter)
         mt_colour(out, style, 160);
@@ -85,9 +87,85 @@ static void print_ended(const struct mt_job_rank *rank, FILE *out, const struct 
         fprintf(out, "Rank %ld", rank->rank);
     else
         fprintf(out, "Process %ld", strtol(rank->pid, NULL, 10));
+    if (more)
+        fprintf(out, " and %s more", mt_count_text(count, more));
     fprintf(out, " ended: %s.", safe);
     mt_colour(out, style, 0);
     putc('\n', out);
+}
+
+static bool ended_alike(const struct mt_job_rank *a, const struct mt_job_rank *b)
+{
+    char of_a[MT_ENDED_TEXT], of_b[MT_ENDED_TEXT];
+    return !strcmp(mt_ended_text(of_a, &a->ended), mt_ended_text(of_b, &b->ended));
+}
+
+/* Print the ends of processes that did not end normally, before everything else: of many, those
+ * that ended alike together. */
+static void print_ends(const struct mt_job_rank *ranks, size_t n, FILE *out,
+                       const struct mt_style *style)
+{
+    const struct mt_job_rank *first[MOST_ROWS];
+    size_t like[MOST_ROWS] = {0}, kinds = 0, others = 0, at;
+    char count[MT_SIZE_TEXT];
+    for (size_t i = 0; i < n; i++) {
+        if (ranks[i].ended.how == MT_ENDED_WHOLE)
+            continue;
+        for (at = n > MOST_ROWS ? 0 : kinds; at < kinds && !ended_alike(first[at], &ranks[i]);)
+            at++;
+        if (at == MOST_ROWS) {
+            others++;
+            continue;
+        }
+        if (at == kinds)
+            first[kinds++] = &ranks[i];
+        else
+            like[at]++;
+    }
+    for (size_t i = 0; i < kinds; i++)
+        print_ended(first[i], like[i], out, style);
+    if (others)
+        fprintf(out, "%s more did not end normally, in other ways.\n",
+                mt_count_text(count, others));
+}
+
+MT_ORDER_OF_POINTERS(by_kind, struct mt_job_rank,
+                     MT_FALLING(allocated) ?: memcmp(a->category, b->category, sizeof a->category)
+                                           ?: strcmp(a->phase, b->phase)
+                                           ?: MT_RISING(rank))
+
+static bool are_alike(const struct mt_job_rank *a, const struct mt_job_rank *b)
+{
+    return a->has_device == b->has_device && a->allocated == b->allocated &&
+           !memcmp(a->category, b->category, sizeof a->category) && !strcmp(a->phase, b->phase);
+}
+
+/* Print the kinds of many ranks, the highest peak first: the first rank of each, and how many have
+ * the same peak, of the same categories in the same phase. */
+static void print_kinds(const struct mt_job_rank *ranks, size_t n, enum mt_certainty *least,
+                        FILE *out, const struct mt_style *style)
+{
+    const struct mt_job_rank **sorted = malloc(n * sizeof *sorted);
+    size_t kinds = 0, left = 0;
+    char count[MT_SIZE_TEXT], size[MT_SIZE_TEXT];
+    if (!sorted)
+        return;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &ranks[i];
+    qsort(sorted, n, sizeof *sorted, by_kind);
+    for (size_t i = 0, next; i < n; i = next, kinds++) {
+        for (next = i + 1; next < n && are_alike(sorted[i], sorted[next]);)
+            next++;
+        if (kinds < MOST_ROWS)
+            print_line(sorted[i], (long)(next - i), false, least, out, style);
+        else
+            left += next - i;
+    }
+    if (left)
+        fprintf(out, "   and %s ranks down to %s\n", mt_count_text(count, left),
+                mt_size_text(size, sorted[n - 1]->allocated));
+    fputs(" ranks that are alike have one row; -f json has each\n", out);
+    free(sorted);
 }
 
 /* Print which processes shared a card: their peaks add up there, at most. */
@@ -148,19 +226,23 @@ void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_anal
                  FILE *out, const struct mt_style *style)
 {
     struct mt_page page = mt_page_of(highest, out, style);
-    for (size_t i = 0; i < n; i++)
-        print_ended(&ranks[i], out, style);
+    print_ends(ranks, n, out, style);
     mt_page_headline(&page);
     bool stand_for_ranks = print_count(ranks, n, out);
-    bool has_titles = find_titles(ranks, n);
+    bool are_many = n > MOST_ROWS && !stand_for_ranks;
+    bool has_titles = !are_many && find_titles(ranks, n);
     fprintf(out, "\n\n%4s  %-11s %6s %11s  %-14s %s\n", "rank",
             stand_for_ranks ? "stands for"
+            : are_many      ? "alike"
             : has_titles    ? "title"
                             : "host",
             "device", "peak", "in", "mostly");
     enum mt_certainty least = MT_CERTAIN;
-    for (size_t i = 0; i < n; i++)
-        print_line(&ranks[i], has_titles, &least, out, style);
+    if (are_many)
+        print_kinds(ranks, n, &least, out, style);
+    else
+        for (size_t i = 0; i < n; i++)
+            print_line(&ranks[i], ranks[i].stands_for, has_titles, &least, out, style);
     mt_certainty_legend(out, " ", least);
     print_shared(ranks, n, out, style);
     print_imbalance(ranks, n, out, style);

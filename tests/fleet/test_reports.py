@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_reports.py MAKE-TRACES MAKE-RANKS MEMTAP SANITIZE: memtap report of many ranks is the same whatever the order of the
-operands, has each rank's own report to the byte, takes no more memory for more ranks, and says where it needs room."""
+operands, has each rank's own report to the byte and a row for each kind of many ranks, takes no more memory for more ranks, and
+says where it needs room."""
 import json
 import os
 import pathlib
@@ -59,6 +60,16 @@ def check_pieces(paths):
     assert whole[at:] == "\n  ]\n}\n"
 
 
+def check_kinds(paths):
+    """Of many ranks each kind has a row: its first rank, and how many are alike; the highest peak first."""
+    lines = run("report", *paths).stdout.decode().splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("rank  alike")) + 1
+    rows = [line.split()[:2] for line in lines[first:lines.index(" ranks that are alike have one row; -f json has each")]]
+    assert sorted(rows) == [["0", "86"], ["1", "85"], ["2", "85"]], rows
+    assert lines[0].startswith(f"The peak of rank {rows[0][0]} on device 0 is "), lines[0]
+    assert f"{MANY} processes of one job" in lines
+
+
 def memory(*words):
     """The most memory that the command had, in KiB."""
     process = subprocess.Popen([memtap, *map(str, words)], stdout=subprocess.DEVNULL)
@@ -75,6 +86,7 @@ def main():
         few, many = make_job(work / "recordings", work / "few", FEW), make_job(work / "recordings", work / "many", MANY)
         check_order(few)
         check_pieces(few)
+        check_kinds(many)
         for form in ("json", "text"):
             a, b = memory("report", "--format", form, *few), memory("report", "--format", form, *many)
             assert not is_plain or b - a < MANY * 4, (form, a, b)  # an analysis of such a trace takes 1,600 KiB
