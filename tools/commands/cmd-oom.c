@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/report/oom-report.h"
-#include "analyzer/trace/survey.h"
 #include "commands.h"
 #include "planner/advice/advice.h"
 #include "tools/input/trace-arguments.h"
@@ -33,21 +32,14 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     return rc;
 }
 
-/* Look whether memory ran out at all: only then are the requests worth their memory. */
-static bool ran_out(const char *path)
-{
-    struct mt_survey survey;
-    struct mt_trace_error error;
-    return !mt_survey(path, &survey, NULL, &error) && (survey.kinds[MT_OOM] || survey.failed_cuda);
-}
-
 int mt_run_oom(const struct mt_command *command, int argc, char **argv)
 {
     struct mt_trace_arguments arguments;
-    if (mt_read_trace_arguments(command, argc, argv, MT_ONE_TRACE, &arguments))
+    if (mt_read_trace_arguments(command, argc, argv, MT_TRACE_OUT_OF_MEMORY, &arguments))
         return MT_EXIT_BAD;
     arguments.question.moment.kind = MT_AT_OOM;
-    if (ran_out(arguments.path) && mt_advisor_watch(&advisor, &arguments.question))
+    /* Only where memory ran out are the requests worth their memory. */
+    if (mt_ran_out(arguments.path) && mt_advisor_watch(&advisor, &arguments.question))
         return mt_fail_memory();
     int code = mt_on_trace(&arguments, print);
     mt_advisor_clear(&advisor);

@@ -4,6 +4,7 @@
 #include "analyzer/findings/job.h"
 #include "analyzer/replay/filter.h"
 #include "analyzer/support/categories.h"
+#include "analyzer/trace/survey.h"
 #include "tools/terminal/command.h"
 #include "tools/terminal/values.h"
 
@@ -240,20 +241,31 @@ static bool is_whole_question(const struct mt_trace_arguments *arguments)
            question->moment.kind == MT_AT_PEAK && arguments->format == MT_FORMAT_TEXT;
 }
 
+bool mt_ran_out(const char *path)
+{
+    struct mt_survey survey;
+    struct mt_trace_error error;
+    return !mt_survey(path, &survey, NULL, &error) && (survey.kinds[MT_OOM] || survey.failed_cuda);
+}
+
 /* Find the operands' traces. Return 0, or -1 after a message. */
-static int find_traces(const struct mt_command *command, char **operands, int n, bool takes_many,
-                       struct mt_trace_arguments *arguments)
+static int find_traces(const struct mt_command *command, char **operands, int n,
+                       enum mt_operands kind, struct mt_trace_arguments *arguments)
 {
     static char here[] = ".";
+    static const struct mt_trace_wish out_of_memory = {mt_ran_out,
+                                                       "whose program ran out of memory"};
+    const struct mt_trace_wish *wish = kind == MT_TRACE_OUT_OF_MEMORY ? &out_of_memory : NULL;
+    bool takes_many = kind == MT_SEVERAL_TRACES || arguments->has_rank;
     int rc;
     if (n > 1 && !takes_many) {
         mt_fail_usage(command, "unexpected argument '%s'; give one trace at a time", operands[1]);
         return -1;
     }
     if (!n && !arguments->has_rank)
-        rc = mt_trace_list_add_newest(&arguments->found, ".");
+        rc = mt_trace_list_add_newest(&arguments->found, ".", wish);
     else if (n == 1 && !takes_many && mt_is_folder(*operands))
-        rc = mt_trace_list_add_newest(&arguments->found, *operands);
+        rc = mt_trace_list_add_newest(&arguments->found, *operands, wish);
     else
         rc = mt_trace_list_add(&arguments->found, n ? operands : (char *[]){here}, n ? n : 1);
     arguments->paths = arguments->found.path;
@@ -266,8 +278,7 @@ int mt_find_traces(const struct mt_command *command, char **operands, int n, enu
                    struct mt_trace_arguments *arguments)
 {
     if (kind != MT_TRACE_AND_PLACE)
-        return find_traces(command, operands, n, kind == MT_SEVERAL_TRACES || arguments->has_rank,
-                           arguments);
+        return find_traces(command, operands, n, kind, arguments);
     if (!n || (n == 1 && !access(*operands, F_OK))) {
         mt_fail_usage(command, "no address or stack given");
         return -1;
@@ -277,7 +288,7 @@ int mt_find_traces(const struct mt_command *command, char **operands, int n, enu
         return -1;
     }
     arguments->what = operands[n - 1];
-    return find_traces(command, operands, n - 1, false, arguments);
+    return find_traces(command, operands, n - 1, kind, arguments);
 }
 
 static int read_all(const struct mt_command *command, int argc, char **argv,

@@ -63,10 +63,14 @@ int mt_on_trace(struct mt_trace_arguments *arguments, mt_trace_printer *print);
 void mt_print_ended(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
 
 /* What stands behind the options. */
-enum mt_operands { MT_ONE_TRACE, MT_SEVERAL_TRACES, MT_TRACE_AND_PLACE };
+enum mt_operands { MT_ONE_TRACE, MT_TRACE_OUT_OF_MEMORY, MT_SEVERAL_TRACES, MT_TRACE_AND_PLACE };
 
-/* Find the operands' traces. For a folder, take the newest trace, or all if the command takes
- * several. Without an operand, take the newest of the current folder. Return 0, or -1 after a
+/* Return whether memory ran out while a trace was recorded. */
+bool mt_ran_out(const char *path);
+
+/* Find the operands' traces. For a folder, take the newest trace (the newest whose program ran out
+ * of memory, if there is one), or all if the command takes several. Without an operand, take it of
+ * the current folder. Return 0, or -1 after a
  * message, with nothing to clear. */
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
                             enum mt_operands operands, struct mt_trace_arguments *arguments);

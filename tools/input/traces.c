@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traces.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "tools/terminal/command.h"
 
 #include <dirent.h>
@@ -80,34 +81,62 @@ static int add_folder(struct mt_trace_list *list, const char *folder)
     return rc;
 }
 
-static bool is_later(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
+struct candidate {
+    char *path;
+    struct timespec written;
+};
 
-int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder)
+MT_ORDER(newest_first, struct candidate,
+         MT_FALLING(written.tv_sec) ?: MT_FALLING(written.tv_nsec) ?: MT_BY_TEXT(path))
+
+/* Move a folder's traces into candidates, the newest first. Return how many have a path. */
+static int sort_folder(const char *folder, struct dirent **entries, int n, struct candidate *out)
 {
-    struct dirent **entries;
-    struct timespec latest = {0};
-    char *newest = NULL;
-    int n = list_folder(folder, &entries);
-    if (n < 0)
-        return -1;
+    int found = 0;
     for (int i = 0; i < n; i++) {
         struct stat status = {0};
         char *path = path_of(folder, entries[i]);
-        bool is_newer = path && (!stat(path, &status) || !newest) &&
-                        (!newest || is_later(&status.st_mtim, &latest));
-        free(is_newer ? newest : path);
-        newest = is_newer ? path : newest;
-        latest = is_newer ? status.st_mtim : latest;
+        if (path && stat(path, &status))
+            status.st_mtim = (struct timespec){0};
+        if (path)
+            out[found++] = (struct candidate){path, status.st_mtim};
     }
+    qsort(out, (size_t)found, sizeof *out, newest_first);
+    return found;
+}
+
+static void say_choice(const struct candidate *all, int chosen, int n, const char *what)
+{
+    if (chosen)
+        mt_say("%s is the newest %s, of %d traces; memtap reads that one", all[chosen].path, what,
+               n);
+    else if (n > 1)
+        mt_say("%s is the newest of %d traces; memtap reads that one", all->path, n);
+    else if (n)
+        mt_say("reading %s", all->path);
+}
+
+int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder,
+                             const struct mt_trace_wish *wish)
+{
+    struct dirent **entries;
+    int n = list_folder(folder, &entries), chosen = 0, rc;
+    if (n < 0)
+        return -1;
+    struct candidate *all = calloc((size_t)n, sizeof *all);
+    int found = all ? sort_folder(folder, entries, n, all) : 0;
     clear(entries, n);
-    if (newest && n > 1)
-        mt_say("%s is the newest of %d traces; memtap reads that one", newest, n);
-    else if (newest)
-        mt_say("reading %s", newest);
-    return add(list, newest);
+    while (wish && chosen < found && !wish->is_so(all[chosen].path))
+        chosen++;
+    if (chosen == found)
+        chosen = 0;
+    say_choice(all, chosen, found, wish ? wish->what : "");
+    rc = add(list, found ? all[chosen].path : NULL);
+    for (int i = 0; i < found; i++)
+        if (i != chosen)
+            free(all[i].path);
+    free(all);
+    return rc;
 }
 
 bool mt_is_folder(const char *path)
@@ -145,5 +174,5 @@ int mt_trace_list_refuse(const struct mt_trace_list *list, const char *output)
 
 int mt_trace_list_add_operands(struct mt_trace_list *list, char *const *operands, int n)
 {
-    return n ? mt_trace_list_add(list, operands, n) : mt_trace_list_add_newest(list, ".");
+    return n ? mt_trace_list_add(list, operands, n) : mt_trace_list_add_newest(list, ".", NULL);
 }

@@ -15,9 +15,16 @@ struct mt_trace_list {
 
 /* Add operands; for a folder every *.mtap in it, by name. Return 0, or -1 after a message. */
 int mt_trace_list_add(struct mt_trace_list *list, char *const *operands, int n);
-/* Add the newest *.mtap of a folder ("." for the current one), and name it on stderr. Return 0, or
- * -1 after a message. */
-int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder);
+/* What a command asks about, where not every trace has it: "whose program ran out of memory". */
+struct mt_trace_wish {
+    bool (*is_so)(const char *path);
+    const char *what;
+};
+
+/* Add the newest *.mtap of a folder ("." for the current one), and name it on stderr: the newest
+ * that is as wished (NULL: any), if there is one. Return 0, or -1 after a message. */
+int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder,
+                             const struct mt_trace_wish *wish);
 /* Add operands, or without any the newest of the current folder. */
 int mt_trace_list_add_operands(struct mt_trace_list *list, char *const *operands, int n);
 
