@@ -41,15 +41,29 @@ static void find_fitting(struct mt_oom_story *story)
             story->fitting += segments->segment[i].largest_free;
 }
 
-/* Add an advice. Less than a thousandth of what is live is none, unless each iteration adds as
- * much. */
-static void advise(struct mt_oom_story *story, const char *change, const char *what, uint64_t bytes)
+/* Add an advice, if anything is live that it is about. */
+static void advise_always(struct mt_oom_story *story, const char *change, const char *what,
+                          uint64_t bytes)
 {
-    bool is_repeated = bytes == story->device->growth.per_iteration;
-    if (bytes && (bytes > story->oom->allocated / 1000 || is_repeated) &&
-        story->n_advice < MT_ADVICE_KEPT)
+    if (bytes && story->n_advice < MT_ADVICE_KEPT)
         story->advice[story->n_advice++] =
             (struct mt_advice){.what = what, .change = change, .bytes = bytes};
+}
+
+/* Add an advice that is about more than a thousandth of what is live. */
+static void advise(struct mt_oom_story *story, const char *change, const char *what, uint64_t bytes)
+{
+    if (bytes > story->oom->allocated / 1000)
+        advise_always(story, change, what, bytes);
+}
+
+/* Return what earlier iterations left behind, however little of it each. */
+static uint64_t left_behind(const struct mt_growth *growth)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < growth->n; i++)
+        bytes += growth->site[i].bytes;
+    return bytes > growth->per_iteration ? bytes : growth->per_iteration;
 }
 
 /* Return the optimizer state with 4 bytes an element, without master weights: these stay. */
@@ -77,9 +91,8 @@ static void find_advice(struct mt_oom_story *story)
     if (phase == MT_PHASE_FORWARD)
         advise(story, "zero-grad", "free gradients after the step: zero_grad(set_to_none=True)",
                bytes_of(story, MT_CATEGORY_GRADIENTS));
-    if (story->device->growth.per_iteration)
-        advise(story, "keep-nothing", "keep nothing from one iteration to the next",
-               story->device->growth.per_iteration);
+    advise_always(story, "keep-nothing", "keep nothing from one iteration to the next",
+                  left_behind(&story->device->growth));
     advise(story, "batch:1/2", "halve the batch", passing / 2);
     if (bytes_of(story, MT_CATEGORY_ACTIVATIONS) > passing / 2)
         advise(story, "checkpoint", "checkpoint activations",
