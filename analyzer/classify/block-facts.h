@@ -196,14 +196,20 @@ static inline enum mt_copy copy_kind(const struct mt_rule_context *context,
     return mt_copy_kind(&context->copies, block, python_stack(context, block));
 }
 
+static inline bool is_line_of(const struct mt_rule_context *context, const struct mt_block *block,
+                              uint32_t evidence)
+{
+    return context->tracker && !died_in_phase(block) &&
+           mt_address_map_get(&context->tracker->lines, mt_line_of(context->definitions, block)) ==
+               evidence;
+}
+
 /* Return whether a line made the block that had made a block with this evidence before. */
 static inline int made_like(const struct mt_rule_context *context, const struct mt_block *block,
                             uint32_t evidence)
 {
-    return context->tracker && (born(block, MT_PHASE_OUTSIDE) || born(block, MT_PHASE_FORWARD)) &&
-           !died_in_phase(block) &&
-           mt_address_map_get(&context->tracker->lines, mt_line_of(context->definitions, block)) ==
-               evidence;
+    return (born(block, MT_PHASE_OUTSIDE) || born(block, MT_PHASE_FORWARD)) &&
+           is_line_of(context, block, evidence);
 }
 
 /* Return whether a graph's output that the program made lives on, when its graph is long over. What

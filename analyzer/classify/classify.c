@@ -69,6 +69,13 @@ RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
 RULE(is_kept_by_cache,
      saw(block, MT_SAW_OF_CACHE) && !saw(block, MT_SAW_SAVED) && !died_in_phase(block))
 RULE(is_pool_of_cache, made_under(context, block, MT_MARK_CACHE) && !died_in_phase(block))
+/* Backward, or a hook of it, puts it at a module or a parameter, until the next one replaces it: a
+ * gradient per sample, its norm, a curvature of the loss. What stays longer is a table or an
+ * average. */
+RULE(is_kept_from_backward,
+     mt_block_is_backwards(context->definitions, block) &&
+         !saw(block, MT_SAW_SAVED | MT_SAW_ATTRIBUTE_LATER) &&
+         (saw(block, MT_SAW_ATTRIBUTE) || is_line_of(context, block, MT_SAW_ATTRIBUTE)))
 RULE(survived_step, saw(block, MT_SAW_STEP_SURVIVED))
 /* A step may call a closure, which trains: what is saved there is data or an activation. */
 RULE(died_in_step, saw(block, MT_SAW_STEP_DIED) && !saw(block, MT_SAW_SAVED))
@@ -214,6 +221,8 @@ const struct mt_rule mt_rules[] = {
     {"one for every parameter, detached from its graph", MT_CATEGORY_PARAMETERS, MT_GUESS,
      is_detached_average},
     {"has a grad_fn", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, has_grad_fn},
+    {"made in backward, kept by a module or a parameter", MT_CATEGORY_GRADIENTS, MT_LIKELY,
+     is_kept_from_backward},
     {"made for keys and values by vLLM", MT_CATEGORY_KV_CACHE, MT_LIKELY, is_pool_of_cache},
     {"made in an optimizer step, outlived it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      survived_step},

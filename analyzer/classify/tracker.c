@@ -260,17 +260,21 @@ static bool is_of_one(const struct mt_block *state, uint64_t elements,
                                                     : state->size <= parameter->size;
 }
 
-/* Note a line. Modules, optimizers and leaves are only examined from time to time. A line of the
- * program that made a buffer, a state or a gradient once makes it again. */
-static int saw_line(struct mt_tracker *tracker, const struct mt_block *block, uint32_t evidence)
+static int put_line(struct mt_tracker *tracker, const struct mt_block *block, uint32_t evidence)
 {
-    if (block->birth->when.phase != MT_PHASE_OUTSIDE &&
-        block->birth->when.phase != MT_PHASE_FORWARD)
-        return 0;
     uint64_t line = mt_line_of(tracker->definitions, block);
     return mt_address_map_get(&tracker->lines, line)
                ? 0
                : mt_address_map_put(&tracker->lines, line, evidence);
+}
+
+/* Note a line. Modules, optimizers and leaves are only examined from time to time. A line of the
+ * program that made a buffer, a state or a gradient once makes it again. */
+static int saw_line(struct mt_tracker *tracker, const struct mt_block *block, uint32_t evidence)
+{
+    bool is_programs = block->birth->when.phase == MT_PHASE_OUTSIDE ||
+                       block->birth->when.phase == MT_PHASE_FORWARD;
+    return is_programs ? put_line(tracker, block, evidence) : 0;
 }
 
 static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
@@ -318,7 +322,9 @@ static int saw_member(struct mt_tracker *tracker, struct mt_block *block, uint64
     default:
         block->evidence |= MT_SAW_ATTRIBUTE;
         block->evidence |= is_kept(tracker, block) ? MT_SAW_ATTRIBUTE_LATER : 0;
-        return 0;
+        return mt_block_is_backwards(tracker->definitions, block)
+                   ? put_line(tracker, block, MT_SAW_ATTRIBUTE)
+                   : 0;
     }
 }
 

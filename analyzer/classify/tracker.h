@@ -18,6 +18,7 @@
 #include "parts.h"
 #include "rooms.h"
 #include "trace-format/meaning/follow-phases.h"
+#include "trace-format/meaning/marks.h"
 
 #define MT_NODE_NAMES 64u
 
@@ -52,13 +53,22 @@ struct mt_tracker {
     int saw_stepped;               /* and tensors that optimizers update */
 };
 
-/* Return a key of the Python line that made a block, and of its size: a program makes the same
- * again in the next iteration. */
+/* Return a key of the Python line that made a block, or of the forward line of the node that did,
+ * and of its size: a program makes the same again in the next iteration. */
 static inline uint64_t mt_line_of(const struct mt_definitions *definitions,
                                   const struct mt_block *block)
 {
-    return (uint64_t)mt_stack(definitions, block->stack)->python << 32 |
-           (uint32_t)(block->size >> 9);
+    uint32_t python = mt_stack(definitions, block->stack)->python;
+    return (uint64_t)(python ? python : block->forward_stack) << 32 | (uint32_t)(block->size >> 9);
+}
+
+/* Return whether backward made the block, and no module's forward that checkpointing runs again
+ * there. */
+static inline bool mt_block_is_backwards(const struct mt_definitions *definitions,
+                                         const struct mt_block *block)
+{
+    return block->birth->when.phase == MT_PHASE_BACKWARD &&
+           !(mt_stack(definitions, block->stack)->phase & MT_MARK_MODULE_CALL);
 }
 
 /* Return a key of an outermost module, by mt_stack_root. */

@@ -233,6 +233,8 @@ def write():
                 for storages in truth.values():
                     storages[:] = [s for s in storages if s[0] != address]
                 truth.setdefault("buffers", []).append([address, size])
+            elif not any(s[0] == address for storages in truth.values() for s in storages):
+                line["rest"].append([address, size, True])
         line["truth"] = {category: storages for category, storages in truth.items() if storages}
         print(json.dumps(line), file=log, flush=True)
 

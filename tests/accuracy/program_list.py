@@ -157,7 +157,7 @@ MORE = {
         "soap": "pytorch_optimizer", "sharpness": "pytorch_optimizer", "prodigy": "prodigyopt", "mini": "adam_mini", "lomo": "lomo_optim",
         "private": "opacus", "inference": "pyro", "rotary": "x_transformers", "spikes": "snntorch", "closure": "skorch", "engine": "ignite",
         "shards": "fairscale", "tasks": "higher", "paths": "torchdiffeq", "noises": "torchsde",
-        "spheres": "geoopt", "free": "schedulefree", "masks": "pytorch_tabnet", "lora": "peft", "ia3": "peft", "prompt": "peft"}.items()},
+        "spheres": "geoopt", "free": "schedulefree", "masks": "pytorch_tabnet", "curvature": "backpack", "lora": "peft", "ia3": "peft", "prompt": "peft"}.items()},
     **{f"by-hand-{way}": (OWN / "by_hand.py", [way], []) for way in (
         "dict", "lazy", "flat", "hooks", "lamb", "factors", "matrices", "muon", "bytes", "lists")},
     "loaded": (OWN / "loaded.py", [], ["transformers"]),
@@ -186,5 +186,5 @@ VARIANTS = {
 NEED_LABELS = {"kept", "quantized", "quantized-state", "state-offload", "flat-main", "flat-both", "replay",
                "tables-constructed-infer", "tables-given-infer", "public-deepspeed", "public-megatron",
                "fsdp1-micro-8-full", "fsdp2-micro-8-full", "gan", "gan-plugged", "generate", "kv-cache",
-               "own-calls", "loaded", "public-augmented", "public-gaussian", "more-private", "more-inference", "more-spikes",
+               "own-calls", "loaded", "public-augmented", "public-gaussian", "more-private", "more-curvature", "more-inference", "more-spikes",
                "more-shards", "more-tasks", "more-paths", "more-spheres", "by-hand-flat"}

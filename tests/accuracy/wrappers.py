@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What FSDP and DeepSpeed's ZeRO keep outside of modules and optimizers, asked from their own objects."""
+"""What FSDP, DeepSpeed's ZeRO, Opacus and BackPACK keep outside of modules and optimizers, asked from their own objects."""
 import torch
 
 FSDP = {"FSDPParam"}  # FSDP2's
 SHARDS = ("_sharded_param_data", "all_gather_outputs", "_local_shard", "_mp_shard", "_full_param_padded",
           "_full_prec_full_param_padded", "ds_tensor", "_unsharded_param")
-GRADIENTS = ("unsharded_accumulated_grad", "_saved_grad_shard", "main_grad")
+GRADIENTS = ("unsharded_accumulated_grad", "_saved_grad_shard", "main_grad",
+             # per sample, and what is summed of these
+             "grad_sample", "summed_grad", "grad_batch", "batch_l2", "variance", "sum_grad_squared",
+             # of second order
+             "diag_h", "diag_h_batch", "diag_ggn_exact", "diag_ggn_exact_batch", "diag_ggn_mc", "diag_ggn_mc_batch",
+             "sqrt_ggn_exact", "sqrt_ggn_mc", "kfac", "kflr", "kfra")
 
 
 def tensors_of(value):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program keeps beside its model, in sizes that parameters have, too: clones of outputs, one an iteration; sums of
 squared gradients, which the loss reads; modules' tables, in a list or an object of C's. A hook gives each gradient back in
-another tensor."""
+another tensor, and one of each layer's keeps the bias's gradient of each row, as BackPACK does, until the next backward."""
 import types
 
 import torch
@@ -30,6 +30,14 @@ for layer in model:
     layer.set_up(things)
 for parameter in model.parameters():
     parameter.register_hook(lambda gradient: gradient.clamp(-1, 1))
+
+
+def keep_rows(layer, _, gradients):
+    layer.bias.grad_batch = gradients[0].clone()
+
+
+for layer in model:
+    layer.linear.register_full_backward_hook(keep_rows)
 squares = [torch.zeros_like(parameter) for parameter in model.parameters()]
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 outputs = []

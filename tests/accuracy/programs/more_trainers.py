@@ -3,7 +3,7 @@
 flow (zuko) | codebook (vector_quantize_pytorch) | lookahead | soap | sharpness (all three pytorch_optimizer's) | prodigy | mini (adam_mini) |
 lomo | private (opacus) | inference (pyro) | rotary (x_transformers) | spikes (snntorch) | closure (skorch) | engine (ignite) |
 shards (fairscale) | lora | ia3 | prompt (all three peft's) | tasks (higher's MAML) | paths (torchdiffeq, by its adjoint) |
-noises (torchsde, by its adjoint) | spheres (geoopt) | free (schedulefree) | masks (pytorch_tabnet)."""
+noises (torchsde, by its adjoint) | spheres (geoopt) | free (schedulefree) | masks (pytorch_tabnet) | curvature (backpack)."""
 import sys
 import tempfile
 
@@ -334,6 +334,20 @@ def masks():
     TabNetClassifier(n_d=64, n_a=64, device_name="cuda", verbose=0).fit(
         examples.numpy(), labels.numpy(), eval_set=[(examples[:1024].numpy(), labels[:1024].numpy())], max_epochs=2, batch_size=1024,
         virtual_batch_size=256)
+
+
+def curvature():
+    from backpack import backpack, extend
+    from backpack.extensions import KFAC, BatchGrad, DiagGGNMC, SumGradSquared
+    model, loss_of = extend(make_classifier().cuda()), extend(nn.CrossEntropyLoss())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+    for _ in range(6):
+        examples, labels = make_examples(32)
+        optimizer.zero_grad()
+        loss = loss_of(model(examples), labels)
+        with backpack(BatchGrad(), DiagGGNMC(), SumGradSquared(), KFAC()):
+            loss.backward()
+        optimizer.step()
 
 
 if __name__ == "__main__":
