@@ -50,6 +50,14 @@ def rows(log, report):
     yield "graphs", budget["captured"], logged(log, r"([\d.]+) GiB \(actual\)")
 
 
+def room(log, report):
+    """Tokens and sequences that have room, and vLLM's own two numbers; equal, but for what is less than a sequence."""
+    ours = report["devices"][0]["cache_room"]
+    theirs = re.search(r"KV cache size: ([\d,]+) tokens, Maximum concurrency for ([\d,]+) tokens per request: ([\d.]+)x", log)
+    tokens, longest = (int(theirs[i].replace(",", "")) for i in (1, 2))
+    return ours["tokens"], ours["sequences"], tokens, int(float(theirs[3])), ours["longest"] == longest
+
+
 def record(memtap, python, kind, folder):
     trace = Path(folder) / f"{kind}.mtap"
     environment = {**os.environ, "VLLM_ENABLE_V1_MULTIPROCESSING": KINDS[kind], "VLLM_USE_FLASHINFER_SAMPLER": "0",
@@ -78,6 +86,11 @@ def main(memtap, python, *kinds):
             differ |= not agrees
             print(f"{kind:9} {term:12} {ours / 2**20:12.2f} MiB  vLLM {'-' if theirs is None else f'{theirs / 2**20:.2f} MiB'}"
                   f"{'' if agrees else '  DIFFERS'}")
+        tokens, sequences, their_tokens, their_sequences, is_longest = room(log, report)
+        agrees = (tokens, sequences) == (their_tokens, their_sequences) and is_longest
+        differ |= not agrees
+        print(f"{kind:9} {'room':12} {tokens} tokens, {sequences} sequences  vLLM {their_tokens} tokens, {their_sequences} sequences"
+              f"{'' if agrees else '  DIFFERS'}")
     return differ
 
 
