@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_PAUSES 10000
+#define MOST_PAUSES 300000
 #define PAUSE_US 1000
 
 /* Of a thread's status file, if it has this name: how often it has gone to sleep; 0: it is awake,
@@ -44,7 +44,7 @@ static inline unsigned long our_thread_sleeps(const char *name)
     return times;
 }
 
-/* Until it sleeps, and has gone to sleep so often; for 10 s at least, if it does not. */
+/* Until it sleeps, and has gone to sleep so often; for 300 s at least, if it does not. */
 static inline unsigned long wait_for_our_thread(const char *name, unsigned long sleeps)
 {
     unsigned long times = our_thread_sleeps(name);
