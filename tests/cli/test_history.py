@@ -29,7 +29,7 @@ def history(verb, *arguments, db="h.db", **more):
 
 
 def add(*traces, **more):
-    return history("add", "--commit", "c", "--branch", "b", *traces, **more)
+    return history("add", "--wait", "600", "--commit", "c", "--branch", "b", *traces, **more)
 
 
 def refused(done, *words):
