@@ -69,6 +69,8 @@ RULE(has_grad_fn, saw(block, MT_SAW_GRAPH_OUTPUT))
 RULE(is_kept_by_cache,
      saw(block, MT_SAW_OF_CACHE) && !saw(block, MT_SAW_SAVED) && !died_in_phase(block))
 RULE(is_pool_of_cache, made_under(context, block, MT_MARK_CACHE) && !died_in_phase(block))
+RULE(is_kept_by_server, made_outside(block) && is_unlabelled(block) && !died_in_phase(block) &&
+                            made_under(context, block, MT_MARK_SERVER))
 /* Backward, or a hook of it, puts it at a module or a parameter, until the next one replaces it: a
  * gradient per sample, its norm, a curvature of the loss. What stays longer is a table or an
  * average. */
@@ -208,7 +210,7 @@ const struct mt_rule mt_rules[] = {
     {"made by DDP, where backward keeps no gradients", MT_CATEGORY_GRADIENTS, MT_GUESS,
      is_bucket_of_gradients},
     {"made by DDP for its buckets", MT_CATEGORY_COMMUNICATION, MT_LIKELY, is_bucket},
-    {"made by Megatron to use again and again", MT_CATEGORY_WORKSPACE, MT_LIKELY, is_scratch},
+    {"made by a library to use again and again", MT_CATEGORY_WORKSPACE, MT_LIKELY, is_scratch},
     {"moved with its module, not a parameter", MT_CATEGORY_BUFFERS, MT_LIKELY, was_moved},
     {"made in a module's constructor, not a parameter", MT_CATEGORY_BUFFERS, MT_LIKELY,
      was_constructed},
@@ -224,6 +226,8 @@ const struct mt_rule mt_rules[] = {
     {"made in backward, kept by a module or a parameter", MT_CATEGORY_GRADIENTS, MT_LIKELY,
      is_kept_from_backward},
     {"made for keys and values by vLLM", MT_CATEGORY_KV_CACHE, MT_LIKELY, is_pool_of_cache},
+    {"made by vLLM's runner, to fill for each step", MT_CATEGORY_BUFFERS, MT_LIKELY,
+     is_kept_by_server},
     {"made in an optimizer step, outlived it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      survived_step},
     {"made and freed in an optimizer step", MT_CATEGORY_TEMPORARIES, MT_LIKELY, died_in_step},

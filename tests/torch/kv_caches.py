@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """kv_caches.py KIND: a program that generates 20 tokens from a cache of one kind. It ends at its peak and prints the bytes that the
-cache's tensors have in PyTorch's allocator."""
+cache's tensors have in PyTorch's allocator; for vLLM's runner, also those of what it makes beside the cache."""
 import sys
 
 import torch
@@ -43,7 +43,7 @@ def own(kind):
         kept = [buffer for layer in model[:LAYERS] for buffer in layer.kv_cache.buffers()]
     for _ in range(TOKENS):
         model(x)
-    return kept, model
+    return {"kv_cache": kept}, model
 
 
 def of_transformers(kind):
@@ -62,7 +62,7 @@ def of_transformers(kind):
     for _ in range(TOKENS):
         logits = model(input_ids=tokens, past_key_values=cache, use_cache=True, logits_to_keep=1).logits
         tokens = logits[:, -1].argmax(-1, keepdim=True)
-    return [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)], model
+    return {"kv_cache": [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]}, model
 
 
 BLOCKS, BLOCK, LONGEST = 103, 16, 300
@@ -73,6 +73,14 @@ def named(module, name, **members):
     return type(name, (), {"__module__": module, **members})
 
 
+VLLM = {  # functions of its files, by the names that they have there
+    "worker/utils.py": "def allocate_kv_cache(size): return torch.zeros(size, dtype=torch.int8, device='cuda')",
+    "worker/gpu/states.py": "def __init__(self): self.tokens = torch.zeros(3000, device='cuda')",
+    "worker/gpu/model_runner.py": "def initialize_kv_cache(self): return torch.zeros(1000, device='cuda')",
+    "sample/ops/topk_topp_triton.py": "def apply_top_k_top_p_triton(logits): return logits.new_empty((4, 7000))",
+    "worker/gpu/sample/sampler.py": "def __call__(self, logits): return (logits + 1).argmax(-1)"}
+
+
 def of_server(kind):
     """As vLLM and SGLang make theirs. Files and classes are named as there."""
     if kind == "sglang":
@@ -81,14 +89,14 @@ def of_server(kind):
 
         pool = named("sglang.srt.mem_cache.memory_pool", "KVCache", _create_buffers=_create_buffers)()
         pool.size, pool.page_size = 1234, 64
-        return [pool._create_buffers()], pool
+        return {"kv_cache": [pool._create_buffers()]}, pool
     scope = {"torch": torch}
-    exec(compile("def allocate_kv_cache(size):\n return torch.zeros(size, dtype=torch.int8, device='cuda')",
-                 "/site-packages/vllm/v1/worker/utils.py", "exec"), scope)
+    for file, code in VLLM.items():
+        exec(compile(code, f"/site-packages/vllm/v1/{file}", "exec"), scope)
 
     def initialize_kv_cache(self, config):
         self.kv_cache_config = config
-        self.table = torch.zeros(1000, device="cuda")  # no part of the cache
+        self.table = scope["initialize_kv_cache"](self)  # no part of the cache
         self.cache = scope["allocate_kv_cache"](config.num_blocks * 2**12)
 
     spec = named("vllm.v1.kv_cache_interface", "SlidingWindowSpec" if kind == "window" else "FullAttentionSpec")()
@@ -100,7 +108,10 @@ def of_server(kind):
     runner = named(f"vllm.v1.worker.{file}", "GPUModelRunner", initialize_kv_cache=initialize_kv_cache)()
     runner.max_model_len = LONGEST
     runner.initialize_kv_cache(config)
-    return [runner.cache], runner
+    scope["__init__"](runner)
+    logits = torch.zeros(4, 7000, device="cuda")
+    scratch, sampled = scope["apply_top_k_top_p_triton"](logits), scope["__call__"](runner, logits)
+    return {"kv_cache": [runner.cache], "buffers": [runner.table, runner.tokens], "workspace": [scratch], "activations": [sampled]}, runner
 
 
 kind = sys.argv[1]
@@ -108,4 +119,5 @@ with torch.inference_mode():
     maker = own if kind in ("buffers", "pool") else of_server if kind in ("runner", "groups", "window", "sglang") else of_transformers
     kept, model = maker(kind)
     highest = torch.zeros(300 << 20, dtype=torch.int8, device="cuda")  # so that the peak is here
-print("kept", sum((tensor.untyped_storage().nbytes() + 511) // 512 * 512 for tensor in kept))
+for category, tensors in kept.items():
+    print("kept", category, sum((tensor.untyped_storage().nbytes() + 511) // 512 * 512 for tensor in tensors))

@@ -61,6 +61,15 @@ static const struct {
     {"pytorch_optimizer/", "init_group", MT_MARK_OPTIMIZER_INIT},
     {"accelerate/utils/operations.py", "*", MT_MARK_FRAMEWORK}, /* around a model's forward */
     {"megatron/core/utils.py", "get_tensor", MT_MARK_SCRATCH},
+    {"vllm/v1/worker/workspace.py", "*", MT_MARK_SCRATCH},
+    {"vllm/v1/attention/backends/", "_get_workspace_buffer", MT_MARK_SCRATCH},
+    {"vllm/v1/attention/backends/", "_get_trtllm_workspace_buffer", MT_MARK_SCRATCH},
+    {"vllm/v1/sample/ops/topk_topp_triton.py", "_apply_topp_split", MT_MARK_SCRATCH},
+    {"vllm/v1/sample/ops/topk_topp_triton.py", "apply_top_k_top_p_triton", MT_MARK_SCRATCH},
+    {"vllm/v1/worker/", "__init__", MT_MARK_SERVER},
+    {"vllm/v1/worker/", "initialize_kv_cache", MT_MARK_SERVER}, /* and its tables of blocks */
+    {"vllm/v1/worker/gpu/sample/sampler.py", "__call__", MT_MARK_MODULE_CALL}, /* no nn.Module */
+    {"vllm/v1/worker/gpu/spec_decode/rejection_sampler.py", "__call__", MT_MARK_MODULE_CALL},
     {"vllm/", "_allocate_kv_cache*", MT_MARK_CACHE},
     {"vllm/", "allocate_kv_cache*", MT_MARK_CACHE},           /* 0.33 */
     {"/loops/evaluation_loop.py", "run", MT_MARK_EVALUATION}, /* Lightning */

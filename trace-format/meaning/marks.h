@@ -36,6 +36,7 @@
     M(DISPATCH)          /* a tensor subclass's, or a mode's, own way to do an operator */         \
     M(SCRATCH)           /* makes memory that is used again and again for results in between */    \
     M(CACHE)             /* makes a pool of keys and values */                                    \
+    M(SERVER)            /* vLLM's runner makes what it keeps, and fills for each step */         \
     M(EVALUATION)        /* a framework's loop of evaluation, also within training */
 /* clang-format on */
 
