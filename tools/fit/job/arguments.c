@@ -228,6 +228,19 @@ static int place_variables(struct mt_fit_arguments *arguments, const struct mt_c
     return 0;
 }
 
+/* Return the first place that no variable fills; NULL: there is none. */
+static const char *find_unfilled(const struct mt_job *job, const char *text)
+{
+    for (; (text = strchr(text, '{')); text++) {
+        size_t i = 0;
+        while (i < job->n_variables && !mt_place_length(text, job->variable[i].name))
+            i++;
+        if (i == job->n_variables)
+            return text;
+    }
+    return NULL;
+}
+
 /* Check the numbers of ranks and cards, or the places for them. */
 static int check_counts(struct mt_job *job, const struct mt_command *command)
 {
@@ -245,6 +258,10 @@ static int check_counts(struct mt_job *job, const struct mt_command *command)
         const struct mt_job_count_form *form = &mt_job_count_form[i];
         const char *text = job->count[i];
         unsigned number;
+        const char *unfilled = text ? find_unfilled(job, text) : NULL;
+        if (unfilled)
+            return mt_fail_usage(command, "--%s %s: no --vary gives %.*s", form->option, text,
+                                 (int)strcspn(unfilled, "*="), unfilled);
         const char *equals = text ? strchr(text, '=') : NULL;
         if (equals && (i != MT_JOB_RANKS || !mt_job_count_read(equals + 1, i, form->most, &number)))
             return mt_fail_usage(command, "--%s %s: what follows = is not a number of ranks",

@@ -75,8 +75,7 @@ const char *mt_choice_text(const struct mt_job *job, struct mt_choice choice,
     return out;
 }
 
-/* Return the length of "{NAME}" at the begin of a text; 0: it is not there. */
-static size_t place_length(const char *text, const char *name)
+size_t mt_place_length(const char *text, const char *name)
 {
     size_t n = strlen(name);
     return *text == '{' && !strncmp(text + 1, name, n) && text[n + 1] == '}' ? n + 2 : 0;
@@ -111,7 +110,7 @@ static char *fill(const struct mt_job *job, struct mt_choice choice, const char 
     FILE *out = open_memstream(&filled, &size);
     while (out && *text) {
         size_t length = 0, i = 0;
-        while (i < job->n_variables && !(length = place_length(text, job->variable[i].name)))
+        while (i < job->n_variables && !(length = mt_place_length(text, job->variable[i].name)))
             i++;
         if (length)
             fputs(mt_choice_value(job, choice, i, room), out);
@@ -150,7 +149,7 @@ int mt_job_counts(const struct mt_job *job, struct mt_choice choice,
 
 bool mt_has_place(const char *text, const char *name)
 {
-    while (*text && !place_length(text, name))
+    while (*text && !mt_place_length(text, name))
         text++;
     return *text;
 }

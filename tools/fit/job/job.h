@@ -192,6 +192,9 @@ bool mt_job_count_read(const char *text, enum mt_job_count which, unsigned most,
 int mt_job_counts(const struct mt_job *job, struct mt_choice choice,
                   unsigned count[MT_JOB_COUNT_LIMIT], char *why, size_t size);
 
+/* Return the length of "{NAME}" at the begin of a text; 0: it is not there. */
+size_t mt_place_length(const char *text, const char *name);
+
 /* Return whether a text has "{NAME}". */
 bool mt_has_place(const char *text, const char *name);
 

@@ -199,13 +199,19 @@ static void note_change(struct notes *notes, size_t card)
     print(notes);
 }
 
+/* Return which of several lines leaves least of a card; MT_NONE: each has a border of its own. */
+static size_t find_named(const struct mt_fit *fit, size_t card)
+{
+    return fit->job->searched >= 0 || fit->job->n_lines < 2 ? MT_NONE : mt_fit_fullest(fit, card);
+}
+
 /* Note which of several lines leaves least of a card, and which of its ranks that is. */
 static void note_fullest(struct notes *notes, size_t card)
 {
     char size[MT_SIZE_TEXT];
     const struct mt_fit *fit = notes->fit;
-    size_t line = mt_fit_fullest(fit, card);
-    if (line == MT_NONE || fit->job->searched >= 0 || fit->job->n_lines < 2)
+    size_t line = find_named(fit, card);
+    if (line == MT_NONE)
         return;
     const struct mt_outcome *best = mt_fit_best(fit, line, card);
     say(notes, "Nearest to full: ");
@@ -338,16 +344,18 @@ static void note_how(struct notes *notes)
     print(notes);
 }
 
-/* Print the border that was found last, as a command to repeat it. */
+/* Print the border that was found last, of those that the notes name if they name any, as a command
+ * to repeat it. */
 static void print_proof(const struct notes *notes)
 {
     const struct mt_fit *fit = notes->fit;
     const struct mt_attempt *shown = NULL;
     for (size_t i = 0; i < fit->n_attempts; i++) {
         const struct mt_attempt *attempt = &fit->attempt[i];
+        size_t line = attempt->choice.line, named = find_named(fit, attempt->card);
         if (!attempt->is_huge && attempt->outcome->end == MT_FIT_FITS &&
-            attempt->choice.at ==
-                mt_search_largest(mt_fit_search(fit, attempt->choice.line, attempt->card)))
+            (named == MT_NONE || named == line) &&
+            attempt->choice.at == mt_search_largest(mt_fit_search(fit, line, attempt->card)))
             shown = attempt;
     }
     char *line = shown ? mt_attempt_line(shown, fit->job) : NULL;
