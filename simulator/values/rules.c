@@ -13,6 +13,8 @@
  * allocates by what it counts. */
 enum { ONE_BLOCK = 2048 };
 
+static const double most_guard = 1e-3;
+
 /* By the name without overload; a name that ends in '*' is a beginning. */
 static const struct {
     const char *name;
@@ -66,7 +68,8 @@ static const struct {
     {"aten::argmax", SIM_CHOOSES | SIM_OVERWRITES},
     {"aten::argmin", SIM_CHOOSES | SIM_OVERWRITES},
     {"aten::max", SIM_CHOOSES | SIM_OVERWRITES},
-    {"aten::min", SIM_CHOOSES | SIM_OVERWRITES},
+    {"aten::min", SIM_CHOOSES | SIM_LEASTS | SIM_OVERWRITES},
+    {"aten::amin", SIM_LEASTS | SIM_OVERWRITES},
     {"aten::topk", SIM_CHOOSES | SIM_OVERWRITES},
     {"aten::histc", SIM_AS_REALS | SIM_OVERWRITES},
     {"aten::log", SIM_DIVIDES | SIM_OVERWRITES},
@@ -207,6 +210,39 @@ static void note_drawn(const struct sim_replaced *operator, const struct sim_val
     drawn.high = arguments[1].real + 8 * arguments[2].real;
 }
 
+/* The last least value that this thread took of many that are not known. */
+static _Thread_local struct {
+    const void *storage, *elements;
+} least;
+
+static void note_least(const struct sim_replaced *operator, const struct sim_value * results,
+                       bool known)
+{
+    for (size_t i = 0; i < operator->results; i++)
+        if (is_device(&results[i]) && sim_storage(results[i].object) == least.storage)
+            least.storage = NULL;
+    if (!(operator->rules & SIM_LEASTS) ||
+        known || operator->results != 1 || !is_device(&results[0]) ||
+        sim_numel(results[0].object) != 1)
+        return;
+    least.storage = sim_storage(results[0].object);
+    least.elements = sim_elements(results[0].object);
+}
+
+/* Answer whether the least is below a number next to 0, or above it: programs guard a quotient so.
+ */
+static void guard(const struct sim_replaced *operator, const struct sim_value * arguments,
+                  struct sim_rule_state *rule)
+{
+    if (!least.storage || !is_device(&arguments[0]) ||
+        sim_elements(arguments[0].object) != least.elements ||
+        sim_numel(arguments[0].object) != 1 || arguments[1].tag != SIM_TAG_DOUBLE ||
+        !(arguments[1].real > 0 && arguments[1].real <= most_guard))
+        return;
+    rule->settled = rule->guards = true;
+    rule->answer = strcmp(sim_operator_name(operator->entry), "aten::lt") != 0;
+}
+
 /* Answer whether what was drawn is below a number, or above it, where that is so of all or none. */
 static void bound(const struct sim_replaced *operator, const struct sim_value * arguments,
                   struct sim_rule_state *rule)
@@ -285,12 +321,14 @@ int64_t sim_rule_along(const struct sim_replaced *operator, const struct sim_val
 }
 
 void sim_rule_before(const struct sim_replaced *operator, const struct sim_value * arguments,
-                     struct sim_rule_state *rule)
+                     struct sim_rule_state *rule, bool within)
 {
     *rule = (struct sim_rule_state){0};
     note_drawn(operator, arguments);
-    if (operator->rules & SIM_BOUNDS)
+    if (operator->rules & SIM_BOUNDS) {
         bound(operator, arguments, rule);
+        guard(operator, arguments, rule);
+    }
     if (operator->rules & SIM_COMPARES) {
         bool infinite = operator->arguments> 1 && is_infinite(&arguments[1]);
         bool same = operator->arguments> 1 && is_same(&arguments[0], &arguments[1]);
@@ -305,7 +343,8 @@ void sim_rule_before(const struct sim_replaced *operator, const struct sim_value
     if (operator->rules & SIM_HOLDS) {
         rule->settled = rule->answer = are_all(operator, arguments, true);
         rule->holds = is_device(&arguments[0]) && !rule->settled &&
-                      sim_numel(arguments[0].object) > SIM_MANY_CHOICES; /* fewer: a loop's flags */
+                      (within || sim_numel(arguments[0].object) >
+                                     SIM_MANY_CHOICES); /* fewer: a loop's flags */
     }
     if (operator->rules & SIM_COPIES && is_device(&arguments[0]) &&
         arguments[1].tag == SIM_TAG_TENSOR && arguments[1].object != sim_layout.undefined)
@@ -392,6 +431,7 @@ void sim_rule_after(const struct sim_replaced *operator, struct sim_value * resu
 {
     const struct sim_value *index = results + operator->results - 1;
 
+    note_least(operator, results, known);
     if (rule->choices > 0 && !known && is_device(index) &&
         sim_dtype(index->object) == SIM_TYPE_LONG)
         choose(index->object, rule);
@@ -399,7 +439,7 @@ void sim_rule_after(const struct sim_replaced *operator, struct sim_value * resu
         sim_know(sim_storage(results[0].object), rule->kept);
     if (rule->found && is_device(&results[0]))
         find_some(results[0].object, rule);
-    if (rule->settled && !known && is_device(&results[0]))
+    if (rule->settled && (!known || rule->guards) && is_device(&results[0]))
         know_answer(results[0].object, rule->answer);
     if (rule->holds && !known && is_device(&results[0]))
         let_hold(results[0].object);

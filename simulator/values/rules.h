@@ -21,17 +21,18 @@ enum sim_rule {
     SIM_OVERWRITES = 128, /* does not read what it writes to */
     SIM_CHOOSES = 256,    /* the largest of values that are not known: any */
     SIM_COPIES = 512,
-    SIM_CARRIES = 16384,  /* rows of bytes go on as they are, however long: they may be objects */
-    SIM_DIVIDES = 65536,  /* 0 makes it infinite */
-    SIM_FINDS = 131072,   /* what is not zero */
-    SIM_SEEKS = 4194304,  /* by thrust, in long rows: something that is there */
-    SIM_KEEPS = 32768,    /* its storage is another one with the same content */
-    SIM_AS_REALS = 8192,  /* the host's kernel takes no integers */
-    SIM_COMPARES = 1024,  /* with infinity, or with itself: values that are not known are finite */
-    SIM_BOUNDS = 1048576, /* compares with a number: what was drawn around another is near that */
-    SIM_DRAWS = 2097152,  /* numbers around one */
-    SIM_HOLDS = 8388608,  /* true where all that it reads is true, and of what is not known */
-    SIM_JOINS = 524288,   /* false where all that it reads is false */
+    SIM_CARRIES = 16384,   /* rows of bytes go on as they are, however long: they may be objects */
+    SIM_DIVIDES = 65536,   /* 0 makes it infinite */
+    SIM_FINDS = 131072,    /* what is not zero */
+    SIM_SEEKS = 4194304,   /* by thrust, in long rows: something that is there */
+    SIM_KEEPS = 32768,     /* its storage is another one with the same content */
+    SIM_AS_REALS = 8192,   /* the host's kernel takes no integers */
+    SIM_COMPARES = 1024,   /* with infinity, or with itself: values that are not known are finite */
+    SIM_BOUNDS = 1048576,  /* compares with a number: what was drawn around another is near that */
+    SIM_DRAWS = 2097152,   /* numbers around one */
+    SIM_HOLDS = 8388608,   /* true where all that it reads is true, and of what is not known */
+    SIM_JOINS = 524288,    /* false where all that it reads is false */
+    SIM_LEASTS = 16777216, /* the least of values that are not known is well above 0 */
 };
 
 enum { SIM_MOST_DIMENSIONS = 8 };
@@ -39,7 +40,8 @@ enum { SIM_MOST_DIMENSIONS = 8 };
 struct sim_rule_state {
     bool settled;        /* the results are known though the arguments are not: */
     bool answer;         /* all of them this */
-    bool holds;          /* SIM_HOLDS: so many are what is checked */
+    bool guards;         /* also where they were computed, of zeros */
+    bool holds;          /* SIM_HOLDS: so many are what is checked, or an operator checks them */
     bool zero;           /* SIM_CLEARS */
     bool content;        /* of a large copy: what it brings is known */
     enum sim_known kept; /* SIM_KEEPS */
@@ -56,7 +58,7 @@ enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
 /* Return the dimension along which an operator counts. */
 int64_t sim_rule_along(const struct sim_replaced *operator, const struct sim_value * arguments);
 void sim_rule_before(const struct sim_replaced *operator, const struct sim_value * arguments,
-                     struct sim_rule_state *rule);
+                     struct sim_rule_state *rule, bool within);
 /* Return how many elements are said not to be zero, of values that are not known; 0: as many as
  * they have. */
 int64_t sim_rule_finds(const void *tensor, struct sim_rule_state *rule);

@@ -442,7 +442,7 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
 
     inside++;
     run.asks = operator->rules &(SIM_COUNTS | SIM_DECIDES);
-    sim_rule_before(operator, arguments, &rule);
+    sim_rule_before(operator, arguments, &rule, inside > 1);
     if (!(operator->rules & SIM_NOT_COMPUTED))
         prepare(&run, arguments);
     report(&run, arguments);

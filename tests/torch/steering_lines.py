@@ -120,6 +120,25 @@ def asserts_all(device, n):
 
 
 @line
+def inverts_a_spectrum(device, n):
+    spectrum = torch.stft(mixed(device, n), 8, window=torch.ones(8, device=device), return_complex=True)
+    return torch.istft(spectrum, 8, window=torch.ones(8, device=device), length=n).numel()
+
+
+@line
+def sums_of_segments(device, n):
+    lengths = mixed(device, n, whole=True) * 0 + 2
+    return torch.segment_reduce(mixed(device, 2 * n), "sum", lengths=lengths).numel()
+
+
+@line
+def guards_a_quotient(device, n):
+    least = (mixed(device, n) + 1).abs().min()
+    assert least > 1e-8 and not least < 1e-8, "divides by 0"
+    return "passed"
+
+
+@line
 def checks_of_a_distribution(device, n):
     x = mixed(device, 2 * n)
     return torch.distributions.Normal(x, x + 1).rsample().numel()
