@@ -51,11 +51,11 @@ def rows(log, report):
 
 
 def room(log, report):
-    """Tokens and sequences that have room, and vLLM's own two numbers; equal, but for what is less than a sequence."""
+    """Tokens, sequences and the longest one's tokens that have room, ours and vLLM's; None: not said."""
     ours = report["devices"][0]["cache_room"]
     theirs = re.search(r"KV cache size: ([\d,]+) tokens, Maximum concurrency for ([\d,]+) tokens per request: ([\d.]+)x", log)
-    tokens, longest = (int(theirs[i].replace(",", "")) for i in (1, 2))
-    return ours["tokens"], ours["sequences"], tokens, int(float(theirs[3])), ours["longest"] == longest
+    return (ours and tuple(ours[key] for key in ("tokens", "sequences", "longest")),
+            theirs and (int(theirs[1].replace(",", "")), int(float(theirs[3])), int(theirs[2].replace(",", ""))))
 
 
 def record(memtap, python, kind, folder):
@@ -86,11 +86,10 @@ def main(memtap, python, *kinds):
             differ |= not agrees
             print(f"{kind:9} {term:12} {ours / 2**20:12.2f} MiB  vLLM {'-' if theirs is None else f'{theirs / 2**20:.2f} MiB'}"
                   f"{'' if agrees else '  DIFFERS'}")
-        tokens, sequences, their_tokens, their_sequences, is_longest = room(log, report)
-        agrees = (tokens, sequences) == (their_tokens, their_sequences) and is_longest
+        ours, theirs = room(log, report)
+        agrees = theirs is not None and ours == theirs
         differ |= not agrees
-        print(f"{kind:9} {'room':12} {tokens} tokens, {sequences} sequences  vLLM {their_tokens} tokens, {their_sequences} sequences"
-              f"{'' if agrees else '  DIFFERS'}")
+        print(f"{kind:9} {'room':12} tokens, sequences, longest: {ours}  vLLM {theirs}{'' if agrees else '  DIFFERS'}")
     return differ
 
 
