@@ -129,19 +129,18 @@ static void print_ends(const struct mt_job_rank *ranks, size_t n, FILE *out,
                 mt_count_text(count, others));
 }
 
-MT_ORDER_OF_POINTERS(by_kind, struct mt_job_rank,
-                     MT_FALLING(allocated) ?: memcmp(a->category, b->category, sizeof a->category)
-                                           ?: strcmp(a->phase, b->phase)
-                                           ?: MT_RISING(rank))
-
-static bool are_alike(const struct mt_job_rank *a, const struct mt_job_rank *b)
+/* Compare what makes a kind: 0 if the peaks are the same, of the same categories in the same phase.
+ * The highest comes first. */
+static int compare_kinds(const struct mt_job_rank *a, const struct mt_job_rank *b)
 {
-    return a->has_device == b->has_device && a->allocated == b->allocated &&
-           !memcmp(a->category, b->category, sizeof a->category) && !strcmp(a->phase, b->phase);
+    return MT_FALLING(allocated) ?: MT_FALLING(has_device)
+                                 ?: memcmp(a->category, b->category, sizeof a->category)
+                                 ?: strcmp(a->phase, b->phase);
 }
 
-/* Print the kinds of many ranks, the highest peak first: the first rank of each, and how many have
- * the same peak, of the same categories in the same phase. */
+MT_ORDER_OF_POINTERS(by_kind, struct mt_job_rank, compare_kinds(a, b) ?: MT_RISING(rank))
+
+/* Print the kinds of many ranks: the first rank of each, and how many are of it. */
 static void print_kinds(const struct mt_job_rank *ranks, size_t n, enum mt_certainty *least,
                         FILE *out, const struct mt_style *style)
 {
@@ -154,7 +153,7 @@ static void print_kinds(const struct mt_job_rank *ranks, size_t n, enum mt_certa
         sorted[i] = &ranks[i];
     qsort(sorted, n, sizeof *sorted, by_kind);
     for (size_t i = 0, next; i < n; i = next, kinds++) {
-        for (next = i + 1; next < n && are_alike(sorted[i], sorted[next]);)
+        for (next = i + 1; next < n && !compare_kinds(sorted[i], sorted[next]);)
             next++;
         if (kinds < MOST_ROWS)
             print_line(sorted[i], (long)(next - i), false, least, out, style);

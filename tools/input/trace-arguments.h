@@ -69,9 +69,9 @@ enum mt_operands { MT_ONE_TRACE, MT_TRACE_OUT_OF_MEMORY, MT_SEVERAL_TRACES, MT_T
 bool mt_ran_out(const char *path);
 
 /* Find the operands' traces. For a folder, take the newest trace (the newest whose program ran out
- * of memory, if there is one), or all if the command takes several. Without an operand, take it of
- * the current folder. Return 0, or -1 after a
- * message, with nothing to clear. */
+ * of memory, if the command is about that and there is one), or all if the command takes several.
+ * Without an operand, look into the current folder. Return 0, or -1 after a message, with nothing
+ * to clear. */
 int mt_read_trace_arguments(const struct mt_command *command, int argc, char **argv,
                             enum mt_operands operands, struct mt_trace_arguments *arguments);
 
