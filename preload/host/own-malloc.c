@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
 
 /*
  * Blocks of up to SMALL_MOST bytes are cut from slabs, and return to a list of their size. There
@@ -136,6 +139,22 @@ static void *move(struct head *head, size_t size)
     return memory;
 }
 
+/* Change a mapping's size from old; MAP_FAILED: no memory. */
+static void *remap(void *memory, size_t old, size_t size)
+{
+    int saved = errno;
+#ifdef __SANITIZE_THREAD__
+    /* It does not know that mremap gives a thread only pages that another has given back. */
+    __tsan_release(&own.slab);
+#endif
+    void *moved = mremap(memory, old, size, MREMAP_MAYMOVE);
+#ifdef __SANITIZE_THREAD__
+    __tsan_acquire(&own.slab);
+#endif
+    errno = saved;
+    return moved;
+}
+
 void *mt_own_realloc(void *memory, size_t size)
 {
     if (!memory)
@@ -146,9 +165,7 @@ void *mt_own_realloc(void *memory, size_t size)
     size_t mapped = mapping_size(size);
     if (head->room <= SMALL_MOST || !mapped)
         return move(head, size);
-    int saved = errno;
-    head = mremap(head, sizeof *head + head->room, mapped, MREMAP_MAYMOVE);
-    errno = saved;
+    head = remap(head, sizeof *head + head->room, mapped);
     if (head == MAP_FAILED)
         return NULL;
     head->room = mapped - sizeof *head;

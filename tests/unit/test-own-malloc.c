@@ -88,13 +88,44 @@ static void *use(void *data)
     return NULL;
 }
 
-START_TEST(blocks_are_apart)
+/* Mappings grow, and move to where another thread's have been. */
+static void *grow(void *data)
+{
+    uint32_t seed = (uint32_t)(uintptr_t)data;
+    for (int i = 0; i < 300; i++) {
+        struct held held = {.size = 40000 + (next(&seed) >> 12) % 60000};
+        held.bytes = mt_own_malloc(held.size);
+        for (int step = 0; step < 5; step++) {
+            fill(&held, (unsigned char)step);
+            size_t kept = held.size;
+            held.size += 20000 + (next(&seed) >> 10) % 80000;
+            held.bytes = mt_own_realloc(held.bytes, held.size);
+            ck_assert_ptr_nonnull(held.bytes);
+            ck_assert_uint_eq(held.bytes[kept - 1], held.content);
+        }
+        mt_own_free(held.bytes);
+    }
+    return NULL;
+}
+
+static void at_once(void *(*run)(void *))
 {
     pthread_t thread[3];
     for (uintptr_t i = 0; i < 3; i++)
-        ck_assert_int_eq(pthread_create(&thread[i], NULL, use, (void *)(i + 1)), 0);
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, run, (void *)(i + 1)), 0);
     for (int i = 0; i < 3; i++)
         pthread_join(thread[i], NULL);
+}
+
+START_TEST(blocks_are_apart)
+{
+    at_once(use);
+}
+END_TEST
+
+START_TEST(mappings_grow_apart)
+{
+    at_once(grow);
 }
 END_TEST
 
@@ -122,6 +153,7 @@ int main(void)
 {
     TCase *tests = tcase_create("own-malloc");
     tcase_add_test(tests, blocks_are_apart);
+    tcase_add_test(tests, mappings_grow_apart);
     tcase_add_test(tests, what_is_freed_is_used_again);
     tcase_add_test(tests, what_cannot_be_is_refused);
     return RUN_TESTS(tests);
