@@ -264,7 +264,8 @@ int mt_run_plan(const struct mt_command *command, int argc, char **argv)
     int rc = mt_simulation_card(command, &arguments.card, &arguments.asked_card.name,
                                 &arguments.asked_card.total);
     if (!rc)
-        rc = mt_find_traces(command, argv + operand, argc - operand, MT_ONE_TRACE, &arguments.trace)
+        rc = mt_find_traces(command, argv + operand, argc - operand, MT_TRACE_OUT_OF_MEMORY,
+                            &arguments.trace)
                  ? MT_EXIT_BAD
                  : 0;
     if (!rc)
