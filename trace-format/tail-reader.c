@@ -2,7 +2,6 @@
 #include "tail-reader.h"
 #include "author/author.h"
 #include "decoder.h"
-#include "encoder.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keep-moments.h"
-#include "analyzer/replay/replay-parts.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/median.h"
 #include "analyzer/support/search.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/replay/replay-parts.h"
 #include "analyzer/replay/replay.h"
-#include "analyzer/support/grow.h"
 #include "analyzer/trace/survey.h"
 #include "compact.h"
 #include "keep-lives.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oom.h"
 #include "analyzer/model/user-line.h"
-#include "analyzer/support/grow.h"
 
 const char *const mt_reach_names[MT_N_REACHES] = {"nothing",  "request", "forward",
                                                   "backward", "step",    "next"};

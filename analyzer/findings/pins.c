@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pins.h"
 #include "analyzer/model/user-line.h"
-#include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 
 /* A segment is pinned if at most 1 / PINNED_PART of it is used. */

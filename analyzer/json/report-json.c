@@ -4,8 +4,6 @@
 #include "analyzer/report/report.h"
 #include "parts.h"
 
-#include <errno.h>
-
 json_t *mt_categories_json(const struct mt_device *device)
 {
     json_t *object = json_object();

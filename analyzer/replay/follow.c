@@ -112,11 +112,6 @@ struct mt_ended mt_follow_ended(const struct mt_follow *follow)
     return mt_ended_of(&follow->replay.survey, &follow->fault);
 }
 
-int mt_follow_finish(struct mt_follow *follow)
-{
-    return mt_replay_end(&follow->replay);
-}
-
 void mt_follow_close(struct mt_follow *follow)
 {
     if (!follow)

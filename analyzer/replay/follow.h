@@ -49,9 +49,6 @@ bool mt_follow_is_live(const struct mt_follow *follow);
 bool mt_follow_is_over(const struct mt_follow *follow);
 struct mt_ended mt_follow_ended(const struct mt_follow *follow);
 
-/* End the replay of a recording that is over, as mt_replay does. 0 or -ENOMEM. */
-int mt_follow_finish(struct mt_follow *follow);
-
 void mt_follow_close(struct mt_follow *follow);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay-parts.h"
 #include "replay.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "groups.h"
-#include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 
 #include <errno.h>

@@ -6,7 +6,6 @@
 #include "analyzer/support/demangle.h"
 #include "trace-format/dtypes.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 const struct mt_export_format mt_export_formats[] = {
 #define MT_EXPORT_ROW(name, is_binary, takes, writer) {#name, is_binary, takes, writer},

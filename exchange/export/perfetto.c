@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Perfetto's traces: a process for each trace, in it a group of tracks for each device. */
 #include "perfetto.h"
-#include "analyzer/findings/job.h"
 #include "analyzer/support/text.h"
 
 #include <errno.h>

@@ -6,7 +6,6 @@
  */
 #include "graph.h"
 #include "input.h"
-#include "trace-format/little-endian.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 /* The table of blocks: a block as a row, the blocks that were live at a moment, and all blocks of a
  * run as they end (in a second pass, since only the whole trace numbers iterations). */
 #include "analyzer/findings/analysis.h"
-#include "analyzer/replay/replay-parts.h"
 #include "source.h"
 
 #include <errno.h>

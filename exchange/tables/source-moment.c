@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a moment, and what else an analysis has when it is done. */
-#include "analyzer/replay/replay-parts.h"
 #include "analyzer/support/grow.h"
 #include "source.h"
 

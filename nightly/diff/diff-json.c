@@ -2,7 +2,6 @@
 #include "analyzer/support/to-integer.h"
 #include "diff-report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compare the call sites of several runs. */
-#include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 #include "diff.h"
 

@@ -2,7 +2,6 @@
 #include "names.h"
 #include "analyzer/support/text.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "nightly/diff/diff.h"
 #include "trend.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

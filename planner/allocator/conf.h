@@ -76,8 +76,5 @@ void mt_alloc_conf_init(struct mt_alloc_conf *conf);
  */
 int mt_alloc_conf_read(struct mt_alloc_conf *conf, struct mt_torch_release release,
                        const char *text, struct mt_alloc_conf_error *error);
-/* Write the settings as a text for PYTORCH_CUDA_ALLOC_CONF, "" for the default ones. Return what it
- * takes without its NUL; at most `size` bytes are written, as snprintf does. */
-size_t mt_alloc_conf_write(const struct mt_alloc_conf *conf, char *text, size_t size);
 
 #endif

@@ -3,7 +3,6 @@
 #include "analyzer/support/to-integer.h"
 #include "kinds.h"
 
-#include <ctype.h>
 #include <string.h>
 
 bool *mt_made_in_forward(const struct mt_recording *recording)

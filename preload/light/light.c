@@ -2,7 +2,6 @@
 /* Decide what of a window is told, and tell it. */
 #include "light-window.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "ranges.h"
 #include "preload/record/intern.h"
 #include "preload/record/recorder.h"
-#include "preload/stacks/python-stack.h"
 
 #include <string.h>
 

@@ -11,7 +11,6 @@
 #include "trace-format/tail.h"
 #include "writer-parts.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>

@@ -2,7 +2,6 @@
 /* Answer memtap save, which asks by the tail: no signal, file or thread of the host's is touched.
  */
 #include "preload/record/guard.h"
-#include "preload/record/recorder.h"
 #include "writer-parts.h"
 
 bool mt_writer_take_request(void)

@@ -3,7 +3,6 @@
 #include "device-watch.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
-#include "preload/record/recorder.h"
 #include "writer-parts.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
 /* The disk is full: a bounded trace goes on when there is room again. What is live then is known,
  * so it begins a new segment; what happened meanwhile is counted as lost. */
 #include "preload/host/message.h"
-#include "preload/record/recorder.h"
 #include "writer-parts.h"
 
 #include <errno.h>

@@ -15,16 +15,12 @@
 #include "writer-parts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 /* The longest time from an event to its place in the trace. Fuller blocks make a smaller trace; but
  * without a tail, a kill loses this much. */

@@ -3,7 +3,6 @@
  * The callback interface: one subscriber at a time. It hears of calls that allocate or free, and of
  * contexts, streams and modules, in the form of CUPTI's headers.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/memory/array.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "api/calls.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory in stream order: from pools, or, while a stream captures, from its graph. */
-#include <errno.h>
 
 #include "api/calls.h"
 #include "core/memory/pool.h"

@@ -2,8 +2,6 @@
 /* Memory of graphics interfaces. */
 #include "core/memory/external.h"
 
-#include <errno.h>
-
 #include "api/calls.h"
 #include "driver.h"
 

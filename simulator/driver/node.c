@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/streams/capture.h"
 #include "graph.h"
 
 CUresult add_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,

@@ -3,8 +3,6 @@
  * cuBLAS keeps two modes that programs set, read back and restore. They belong to the handle.
  * Programs use one handle a thread, so here they belong to the thread.
  */
-#include "core/device/device.h"
-#include "core/memory/memory.h"
 
 static _Thread_local struct {
     int math, pointer;

@@ -7,9 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/device/device.h"
 #include "core/memory/content.h"
-#include "core/memory/memory.h"
 
 /* Two codes in one register: cuFile's own, from 5001 on, and the driver's. */
 enum { SUCCESS = 0, INVALID_VALUE = 5022, INTERNAL = 5030, BY_DESCRIPTOR = 1 };

@@ -3,7 +3,6 @@
 #include "nccl.h"
 #include "core/process/group-size.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>

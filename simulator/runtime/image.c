@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "core/process/module.h"
-#include "runtime.h"
 
 /* Called by nvcc's host code; no header declares these. */
 

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "core/memory/content.h"
 #include "core/memory/written.h"
 #include "core/streams/capture.h"
 #include "core/values/known.h"

@@ -99,34 +99,6 @@ START_TEST(roundup)
 }
 END_TEST
 
-/* What is written is read as the same settings. */
-START_TEST(written)
-{
-    static const char *const texts[] = {
-        "",
-        "expandable_segments:True",
-        "max_split_size_mb:64,roundup_power2_divisions:4,garbage_collection_threshold:0.8",
-        "backend:cudaMallocAsync",
-        "expandable_segments:True,large_segment_size_mb:40,max_split_size_mb:128,"
-        "max_non_split_rounding_mb:64,per_process_memory_fraction:0.5,"
-        "graph_capture_record_stream_reuse:True,throw_on_cudamalloc_oom:True",
-        "expandable_segments_reserve:0.5",
-        "expandable_segments_reserve:40G",
-        "roundup_power2_divisions:[64:8,1024:4]",
-    };
-
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        struct mt_alloc_conf conf, again;
-        char text[512];
-
-        ck_assert(accepts(v2_15, texts[i], &conf));
-        ck_assert_uint_lt(mt_alloc_conf_write(&conf, text, sizeof(text)), sizeof(text));
-        ck_assert(accepts(v2_15, text, &again));
-        ck_assert_msg(!memcmp(&conf, &again, sizeof(conf)), "%s was written as %s", texts[i], text);
-    }
-}
-END_TEST
-
 START_TEST(releases)
 {
     struct mt_torch_release release;
@@ -147,7 +119,6 @@ int main(void)
 
     tcase_add_test(tests, accepted);
     tcase_add_test(tests, roundup);
-    tcase_add_test(tests, written);
     tcase_add_test(tests, releases);
     return RUN_TESTS(tests);
 }

@@ -417,7 +417,7 @@ static void compare_replays(struct mt_follow *follow)
 {
     struct mt_replay whole, *replay = mt_follow_replay(follow);
     struct mt_trace_error error;
-    ck_assert_int_eq(mt_follow_finish(follow), 0);
+    ck_assert_int_eq(mt_replay_end(replay), 0);
     ck_assert_int_eq(mt_replay(path, &(struct mt_question){0}, &whole, &error), 0);
     ck_assert_uint_eq(replay->events, whole.events);
     ck_assert_int_eq(memcmp(replay->of_torch.peak, whole.of_torch.peak, sizeof whole.of_torch.peak),

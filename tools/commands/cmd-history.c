@@ -7,7 +7,6 @@
 #include "steps.h"
 #include "tools/input/check-arguments.h"
 #include "tools/input/history-location.h"
-#include "tools/input/trace-arguments.h"
 #include "tools/terminal/command.h"
 
 #include <errno.h>

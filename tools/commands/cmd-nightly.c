@@ -7,7 +7,6 @@
 #include "tools/input/check-arguments.h"
 #include "tools/input/digests.h"
 #include "tools/input/traces.h"
-#include "tools/launch/program.h"
 #include "tools/launch/setting-options.h"
 #include "tools/terminal/command.h"
 

@@ -7,7 +7,6 @@
 #include "tools/terminal/command.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 static struct mt_advisor advisor;
 

@@ -5,7 +5,6 @@
 #include "planner/answer/answer.h"
 #include "planner/plan/plan-report.h"
 #include "planner/requests/recorded-conf.h"
-#include "simulator/catalogue.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/simulation.h"
 #include "tools/terminal/command.h"

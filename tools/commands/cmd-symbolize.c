@@ -6,11 +6,9 @@
 #include "tools/terminal/values.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 const struct mt_option mt_symbolize_options[] = {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "history-location.h"
-#include "tools/terminal/values.h"
 
 #include <signal.h>
 #include <stdio.h>

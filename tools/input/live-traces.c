@@ -4,7 +4,6 @@
 #include "tools/terminal/command.h"
 #include "trace-format/block.h"
 #include "trace-format/reader.h"
-#include "trace-format/tail.h"
 #include "traces.h"
 
 #include <dirent.h>

@@ -8,7 +8,6 @@
 #include "tools/terminal/command.h"
 #include "tools/terminal/values.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

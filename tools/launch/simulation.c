@@ -10,7 +10,6 @@
 #include "simulator/launch.h"
 #include "tools/terminal/values.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "trace-format/reader.h"
 #include "trace-format/tail.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>

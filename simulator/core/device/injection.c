@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "say.h"

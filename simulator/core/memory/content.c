@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../device/device.h"
 #include "../values/known.h"
 #include "memory.h"
 #include "range.h"

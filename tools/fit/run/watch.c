@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "watch.h"
 #include "analyzer/replay/follow.h"
-#include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 #include "requests.h"
 
