@@ -120,6 +120,13 @@ static inline bool is_flat(const struct mt_rule_context *context, const struct m
             is_about(block->size, 2 * context->parameter_bytes));
 }
 
+/* Return whether backward keeps gradients of the block's size. */
+static inline bool is_as_large_as_gradient(const struct mt_rule_context *context,
+                                           const struct mt_block *block)
+{
+    return context->gradients && mt_equal_sets_has_size(context->gradients, block->size);
+}
+
 /* Return the stack from the innermost Python frame on. */
 static inline uint32_t python_stack(const struct mt_rule_context *context,
                                     const struct mt_block *block)

@@ -155,18 +155,19 @@ RULE(went_through_forward, !context->saw_gradients && context->is_distributed &&
                                went_to_another(block) && saw_forward_begin(block))
 RULE(went_to_another_backward, went_to_another(block))
 /* Where no module moved or made them: stacked parameters, or a checkpoint's. */
-RULE(is_like_gradient, context->lacks_parameters && context->gradients && made_outside(block) &&
+RULE(is_like_gradient, context->lacks_parameters &&made_outside(block) &&
                            mt_block_ended(block)->backwards > block->birth->when.backwards + 1 &&
-                           mt_equal_sets_has_size(context->gradients, block->size))
+                           is_as_large_as_gradient(context, block))
 RULE(began_backward,
      born(block, MT_PHASE_BACKWARD) && made_under(context, block, MT_MARK_FIRST_GRADIENT))
 RULE(in_open_backward, born(block, MT_PHASE_BACKWARD))
 RULE(in_forward, born(block, MT_PHASE_FORWARD) && died_in_phase(block))
 /* Kept until the next forward replaces it. The program's own tensors end after forward, activations
- * in backward. */
+ * in backward. What is as large as a gradient is a weight that forward made of a parameter
+ * (spectral norm), an output of a graph. */
 RULE(kept_by_module, saw(block, MT_SAW_END) && born(block, MT_PHASE_FORWARD) &&
                          mt_block_ended(block)->phase == MT_PHASE_FORWARD &&
-                         !context->saw_parameters &&
+                         !context->saw_parameters && !is_as_large_as_gradient(context, block) &&
                          mt_block_ended(block)->backwards > block->birth->when.backwards)
 RULE(outlived_forward, born(block, MT_PHASE_FORWARD))
 /* Losses and similar tensors, where autograd does not label them. */
@@ -331,8 +332,7 @@ static void find_gradients(struct mt_rule_context *context, const struct mt_verd
         if (!is_parameter_block(&verdicts[i]) || (some_trained && !is_trained(verdicts[i].block)))
             continue;
         bytes += verdicts[i].block->size;
-        if (context->gradients &&
-            mt_equal_sets_has_size(context->gradients, verdicts[i].block->size))
+        if (is_as_large_as_gradient(context, verdicts[i].block))
             kept += verdicts[i].block->size;
     }
     context->lacks_gradients = !context->saw_gradients && context->gradients && kept < bytes / 4;
