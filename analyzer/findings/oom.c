@@ -91,7 +91,7 @@ static void find_advice(struct mt_oom_story *story)
         advise(story, "zero-grad", "free gradients after the step: zero_grad(set_to_none=True)",
                bytes_of(story, MT_CATEGORY_GRADIENTS));
     advise_always(story, "keep-nothing", "keep nothing from one iteration to the next",
-                  left_behind(&story->device->growth));
+                  story->left);
     advise(story, "batch:1/2", "halve the batch", passing / 2);
     if (bytes_of(story, MT_CATEGORY_ACTIVATIONS) > passing / 2)
         advise(story, "checkpoint", "checkpoint activations",
@@ -184,6 +184,7 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
     find_fitting(story);
     find_verdict(story);
     compare_iterations(story);
+    story->left = left_behind(&story->device->growth);
     find_advice(story);
     return mt_pins_find(&story->pins, &story->device->segments, 1u << story->pool,
                         story->device->verdicts, replay->definitions);

@@ -143,3 +143,39 @@ json_t *mt_json_marks(const struct mt_definitions *definitions, const struct mt_
     }
     return array;
 }
+
+json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt_growth *growth)
+{
+    json_t *sites = json_array();
+    for (size_t i = 0; i < growth->n; i++) {
+        const struct mt_growth_site *site = &growth->site[i];
+        json_array_append_new(sites, json_pack("{s:o, s:i, s:s, s:s, s:o}", "bytes",
+                                               mt_json_number(site->bytes), "iterations",
+                                               (int)site->iterations, "category",
+                                               mt_categories[site->category].name, "certainty",
+                                               mt_certainty_name(site->certainty), "line",
+                                               mt_json_frame(definitions, site->line)));
+    }
+    return json_pack("{s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration), "sites",
+                     sites);
+}
+
+json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struct mt_device *device,
+                           const struct mt_filter *filter)
+{
+    json_t *array = json_array();
+    size_t n = mt_filter_rows(filter, device->sites.n, device->sites.n);
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_site *site = &device->sites.site[i];
+        json_array_append_new(
+            array, json_pack("{s:o, s:o, s:s, s:s, s:s?, s:o, s:o, s:o, s:o}", "bytes",
+                             mt_json_number(site->bytes), "blocks", mt_json_number(site->blocks),
+                             "category", mt_categories[site->category].name, "certainty",
+                             mt_certainty_name(site->certainty), "guess", site->guess, "operator",
+                             mt_json_type_name(definitions, site->node_name), "line",
+                             mt_json_frame(definitions, site->stack), "called_from",
+                             mt_json_frame(definitions, mt_site_caller(definitions, site)), "name",
+                             mt_json_name(definitions, site->name)));
+    }
+    return array;
+}

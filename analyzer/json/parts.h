@@ -3,6 +3,7 @@
 #ifndef MT_JSON_PARTS_H
 #define MT_JSON_PARTS_H
 
+#include "analyzer/findings/analysis.h"
 #include "analyzer/findings/balance.h"
 #include "analyzer/findings/pins.h"
 #include "analyzer/findings/precision.h"
@@ -13,6 +14,11 @@ json_t *mt_json_balance(const struct mt_balance *balance);
 json_t *mt_json_private_pools(const struct mt_private_pools *pools);
 json_t *mt_json_pool(const struct mt_pool_state *pool);
 json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *definitions);
+json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt_growth *growth);
+
+/* Return the largest first, those that pass the filter. */
+json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struct mt_device *device,
+                           const struct mt_filter *filter);
 
 /* Return null if nothing is known. */
 json_t *mt_json_precision(const struct mt_precision *precision);

@@ -71,22 +71,6 @@ static json_t *span(const struct mt_span *span)
                 : json_null();
 }
 
-static json_t *growth(const struct mt_definitions *definitions, const struct mt_growth *growth)
-{
-    json_t *sites = json_array();
-    for (size_t i = 0; i < growth->n; i++) {
-        const struct mt_growth_site *site = &growth->site[i];
-        json_array_append_new(sites, json_pack("{s:o, s:i, s:s, s:s, s:o}", "bytes",
-                                               mt_json_number(site->bytes), "iterations",
-                                               (int)site->iterations, "category",
-                                               mt_categories[site->category].name, "certainty",
-                                               mt_certainty_name(site->certainty), "line",
-                                               mt_json_frame(definitions, site->line)));
-    }
-    return json_pack("{s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration), "sites",
-                     sites);
-}
-
 /* Make the worst fragmentation of the whole run. */
 static json_t *worst(const struct mt_definitions *definitions, const struct mt_worst *worst)
 {
@@ -122,26 +106,6 @@ static json_t *fragmentation(const struct mt_definitions *definitions,
                      mt_json_pool(&device->segments.pool[MT_POOL_LARGE]), "pinned_by",
                      mt_json_pins(&device->pins, definitions), "worst",
                      worst(definitions, device->worst), "iterations", free_trend(device->spans));
-}
-
-static json_t *call_sites(const struct mt_definitions *definitions, const struct mt_device *device,
-                          const struct mt_filter *filter)
-{
-    json_t *array = json_array();
-    size_t n = mt_filter_rows(filter, device->sites.n, device->sites.n);
-    for (size_t i = 0; i < n; i++) {
-        const struct mt_site *site = &device->sites.site[i];
-        json_array_append_new(
-            array, json_pack("{s:o, s:o, s:s, s:s, s:s?, s:o, s:o, s:o, s:o}", "bytes",
-                             mt_json_number(site->bytes), "blocks", mt_json_number(site->blocks),
-                             "category", mt_categories[site->category].name, "certainty",
-                             mt_certainty_name(site->certainty), "guess", site->guess, "operator",
-                             mt_json_type_name(definitions, site->node_name), "line",
-                             mt_json_frame(definitions, site->stack), "called_from",
-                             mt_json_frame(definitions, mt_site_caller(definitions, site)), "name",
-                             mt_json_name(definitions, site->name)));
-    }
-    return array;
 }
 
 static json_t *groups(const struct mt_definitions *definitions, const struct mt_device *device,
@@ -206,9 +170,10 @@ static json_t *devices(const struct mt_analysis *analysis)
             "{s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o}", "device", mt_json_device(device->device),
             "level", device->of_cuda ? "cuda" : "pytorch", "peak", peak(device), "iterations",
             device->spans ? (int)device->spans->iterations : 0, "next_highest", span(device->next),
-            "growth", growth(analysis->replay.definitions, &device->growth), "fragmentation",
-            fragmentation(analysis->replay.definitions, device), "call_sites",
-            call_sites(analysis->replay.definitions, device, &analysis->replay.question.filter));
+            "growth", mt_json_growth(analysis->replay.definitions, &device->growth),
+            "fragmentation", fragmentation(analysis->replay.definitions, device), "call_sites",
+            mt_json_call_sites(analysis->replay.definitions, device,
+                               &analysis->replay.question.filter));
         if (device->of_cuda && analysis->replay.survey.complete)
             json_object_set_new(object, "not_freed",
                                 mt_json_sums(analysis->replay.definitions, &device->leaks));

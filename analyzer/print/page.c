@@ -216,6 +216,14 @@ static void print_note(const struct mt_page *page, uint64_t count, const char *w
         fprintf(page->out, "Note: %s %s.\n", mt_count_text(text, count), what);
 }
 
+void mt_page_rest(const struct mt_page *page, size_t n)
+{
+    char count[MT_SIZE_TEXT];
+    if (n)
+        fprintf(page->out, "%20s  and %s %s\n", "", mt_count_text(count, n),
+                mt_page_filter(page)->sort > MT_SORT_BYTES ? "more" : "smaller ones");
+}
+
 void mt_page_notes(const struct mt_page *page)
 {
     const struct mt_oddities *odd = &page->analysis->replay.oddities;

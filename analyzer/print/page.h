@@ -42,6 +42,12 @@ void mt_page_head(const struct mt_page *page);
  * below. */
 void mt_page_categories(const struct mt_page *page, const struct mt_device *device);
 
+/* Print the largest call sites, at most that many. */
+void mt_page_sites(const struct mt_page *page, const struct mt_device *device, size_t most);
+
+/* Print how many rows of a table are left out, if any. */
+void mt_page_rest(const struct mt_page *page, size_t n);
+
 /* Write "train.py:42 main", a stack's innermost frame, in at most that many columns. */
 void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t size,
                    size_t columns);

@@ -15,11 +15,11 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
 void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
                     const struct mt_style *style);
 
-/* Write what ran out and where, and why: each a sentence without its end. The first has foreign
- * text. */
+/* Write what ran out and where, and why: each a sentence without its end, with foreign text. */
 void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis *analysis,
                      char *out, size_t size);
-void mt_oom_cause(const struct mt_oom_story *story, char *out, size_t size);
+void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *analysis, char *out,
+                  size_t size);
 
 /* Print schema memtap.oom/1 (memtap-oom(1)). 0, -ENOMEM, or -EIO. */
 int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out);

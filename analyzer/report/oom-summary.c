@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define WIDTH 80u
+#define GROWN_PART 8u /* of what is allocated */
 
 void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis *analysis,
                      char *out, size_t size)
@@ -36,13 +37,44 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
     snprintf(out + used, size - used, " by %s", where);
 }
 
+/* Return whether the run grew until nothing was left: what its earlier iterations left behind is
+ * more than the request, and a good part of all. */
+static bool is_grown(const struct mt_oom_story *story)
+{
+    return story->left > story->segment && story->left > story->oom->allocated / GROWN_PART;
+}
+
+static void grown_text(const struct mt_oom_story *story, const struct mt_analysis *analysis,
+                       char *out, size_t size)
+{
+    static const struct mt_style plain = {0};
+    const struct mt_page page = mt_page_of(analysis, NULL, &plain);
+    const struct mt_growth *growth = &story->device->growth;
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], where[200];
+    size_t used =
+        (size_t)snprintf(out, size, "earlier %ss left behind %s of the %s that is allocated",
+                         story->device->spans->serves ? "step" : "iteration",
+                         mt_size_text(a, story->left), mt_size_text(b, story->oom->allocated));
+    if (!growth->n || used >= size)
+        return;
+    mt_page_place(&page, growth->site[0].line, where, sizeof where, sizeof where - 1);
+    snprintf(out + used, size - used, "%s %s",
+             growth->n == 1                            ? ", by"
+             : growth->site[0].bytes > story->left / 2 ? ", most of it by"
+                                                       : ", the largest share by",
+             where);
+}
+
 /* Print the first cause that holds. The pieces are none where a replay with expandable segments
  * does not serve the request either. */
-void mt_oom_cause(const struct mt_oom_story *story, char *out, size_t size)
+void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *analysis, char *out,
+                  size_t size)
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
     const struct mt_oom *oom = story->oom;
-    if (oom->of_cuda)
+    if (is_grown(story))
+        grown_text(story, analysis, out, size);
+    else if (oom->of_cuda)
         snprintf(out, size, "CUDA has no %s in one piece for the program's own call",
                  mt_size_text(a, oom->wanted));
     else if (story->limit)
@@ -156,7 +188,7 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     char text[400], cause[300];
     mt_oom_sentence(story, analysis, text, sizeof text);
     put(out, text, style);
-    mt_oom_cause(story, cause, sizeof cause);
+    mt_oom_cause(story, analysis, cause, sizeof cause);
     snprintf(text, sizeof text, "Why: %s", cause);
     put(out, text, style);
     const struct mt_advice *first = best_of(story, NULL);

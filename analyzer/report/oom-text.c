@@ -5,6 +5,7 @@
 #include "oom-report.h"
 
 enum { CALLERS = 6 }; /* shown of the requesting line */
+#define SITES_SHOWN 5u
 
 static const char *const pool_names[MT_POOLS] = {"small", "large"};
 
@@ -285,6 +286,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     print_request(&page, story);
     print_totals(&page, story);
     mt_page_categories(&page, story->device);
+    mt_page_sites(&page, story->device, SITES_SHOWN);
     mt_page_precision(&page, story->device);
     if (!story->oom->of_cuda) {
         print_pieces(&page, story);
@@ -296,6 +298,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     mt_page_balance(&page, story->device);
     mt_page_host(&page);
     print_iterations(&page, story);
+    mt_page_growth(&page, story->device);
     print_advice(&page, story);
     print_others(&page);
     mt_page_notes(&page);

@@ -369,10 +369,10 @@ async function outOfMemory(trace) {
   const first = parts.slice(0, parts.findIndex((one) => one.startsWith("Out of memory")) + 1).join("\n"); // below a loss
   const page = await show(out, "#tab=report");
   const lines = await page.evaluate(() => [...document.querySelectorAll("#headline p")].map((one) => one.textContent));
-  const words = first.replace(/\n {2,}/g, " ").split("\n");
+  const words = first.split(/\n(?=(?:Why|Do|Try|Or): |Out of memory)/).map((line) => line.replace(/\n */g, " "));
   words.forEach((line, i) => check(lines[i]?.startsWith(line), `the page says "${line}": ${lines[i]}`));
   check(words.length > 2, `three lines: ${words}`);
-  for (const begins of ["Why it did not fit", "Would the request be served then?"]) {
+  for (const begins of ["Why it did not fit", "Would the request be served then?", "How far would the run come then?", "Growth:"]) {
     const wanted = story.slice(story.indexOf(`\n${begins}`) + 1).split(/\n\n(?=\S)/)[0].trimEnd();
     check(!story.includes(begins) || await page.evaluate((is) => [...document.querySelectorAll(".cause pre")].some((one) => one.textContent === is), wanted),
       `its "${begins}" opens below them`);

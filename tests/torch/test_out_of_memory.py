@@ -74,6 +74,25 @@ def test_in_backward():
     check(told["free_on_card"] and not told["would_fit_expandable"], "in backward: the card's memory")
 
 
+def test_kept():
+    """The cause of a run that grew until nothing was left is what it kept, though what was free then was in pieces."""
+    program = pathlib.Path(__file__).with_name("kept_oom.py")
+    line = program.read_text().split("# the line")[0].count("\n") + 1
+    with harness.folder() as work:
+        path = pathlib.Path(work) / "t.mtap"
+        ended = subprocess.run([MEMTAP, "run", "--simulate", "rtx3060", "-o", path, "--", harness.PYTHON, program],
+                               stderr=subprocess.PIPE, text=True, check=False).stderr
+        told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
+        text = harness.must_run([MEMTAP, "oom", path]).stdout
+    kept = told["iteration"] - 1
+    equal("kept: what is left behind", told["left_behind"], kept * 324_000_256)  # 4 x 9,000 x 9,000 rounded up to 512
+    equal("kept: of how many iterations, and its line", [(site["iterations"], site["line"]["line"]) for site in told["growth"]["sites"]],
+          [(kept, line)])
+    equal("kept: the largest", told["call_sites"][0]["line"]["line"], line)
+    cause = f" that is allocated, by kept_oom.py:{line} <module>"
+    check(cause in " ".join(text.split("\nDo: ")[0].split()) and cause in ended, f"kept: the cause in {text[:400]} and {ended[-400:]}")
+
+
 def test_optimizer_advice():
     """An optimizer of 8 bits saves three quarters of moments that have 32, and nothing of master weights."""
     n = 2 << 22
@@ -139,6 +158,7 @@ def test_limit():
 def main():
     harness.need_torch()
     test_in_backward()
+    test_kept()
     test_optimizer_advice()
     test_first_step()
     test_limit()

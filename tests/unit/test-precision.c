@@ -74,11 +74,17 @@ static void tell_cause_and_reach(struct mt_oom_story story)
     FILE *out = open_memstream(&summary, &size);
     story.is_in_pieces = true;
     story.more = 6 * MT_MIB;
-    mt_oom_cause(&story, text, sizeof text);
+    mt_oom_cause(&story, &analysis, text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "6.00 MiB more would have served this request"));
     story.would_fit_expandable = true;
-    mt_oom_cause(&story, text, sizeof text);
+    mt_oom_cause(&story, &analysis, text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "fragmentation"));
+    story.left = story.segment; /* less than the request is no cause */
+    mt_oom_cause(&story, &analysis, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "fragmentation"));
+    story.left = 2 * story.segment;
+    mt_oom_cause(&story, &analysis, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "left behind 2.00 GiB of the "));
     story.advice[0] = (struct mt_advice){
         .what = "halve the batch", .served = MT_SERVED_YES, .reach = MT_REACH_REQUEST};
     story.n_advice = 1;

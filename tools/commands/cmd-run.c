@@ -209,12 +209,13 @@ static void print_oom(const char *trace, const char *name)
     const struct mt_question question = {.moment.kind = MT_AT_OOM};
     struct mt_analysis analysis;
     struct mt_oom_story story;
-    char what[400], why[300], safe[400];
+    char what[400], why[300], both[704], safe[704];
     if (!mt_analysis_create(&analysis, trace, &question) && !mt_oom_explain(&story, &analysis)) {
         mt_oom_sentence(&story, &analysis, what, sizeof what);
-        mt_oom_cause(&story, why, sizeof why);
-        mt_safe_text(safe, sizeof safe, what, 0, MT_CUT_END, &(struct mt_style){.utf8 = 1});
-        mt_say("%s: %s; %s", name, safe, why);
+        mt_oom_cause(&story, &analysis, why, sizeof why);
+        snprintf(both, sizeof both, "%s; %s", what, why);
+        mt_safe_text(safe, sizeof safe, both, 0, MT_CUT_END, &(struct mt_style){.utf8 = 1});
+        mt_say("%s: %s", name, safe);
     }
     mt_analysis_destroy(&analysis);
 }

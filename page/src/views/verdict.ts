@@ -33,13 +33,14 @@ export function outOfMemory(trace: Trace): { lines: string[]; text: string } | n
   const found = [...document.querySelectorAll<HTMLElement>("#texts pre[data-oom]")].find((one) => one.dataset["oom"] === trace.name);
   if (!found) return null;
   const text = found.textContent ?? "", parts = text.split("\n\n"); // a loss of events is said first
-  const head = parts.slice(0, parts.findIndex((one) => one.startsWith("Out of memory")) + 1).join("\n");
-  return { lines: head.replace(/\n {2,}/g, " ").split("\n").filter((line) => line), text: `${text}\n` };
+  const head = parts.slice(0, parts.findIndex((one) => one.startsWith("Out of memory")) + 1);
+  const lines = head.flatMap((one) => one.split(/\n(?=(?:Why|Do|Try|Or): )/)); // what else begins a line goes on with the one before
+  return { lines: lines.map((line) => line.replace(/\n */g, " ")).filter((line) => line), text: `${text}\n` };
 }
 
 /** Parts of what memtap oom says that open below its lines: how they begin there, and what they are called here. */
 const PARTS: [begins: string, label: string][] = [["Would the request be served then?", "What would have served it"],
-  ["Why it did not fit", "Why it did not fit"], ["Whole device", "The whole card"]];
+  ["How far would the run come then?", "What would have served it"], ["Growth:", "What grows"], ["Why it did not fit", "Why it did not fit"], ["Whole device", "The whole card"]];
 
 /** Return a part of the text, up to the next line that begins a part after an empty one; "": there is none. */
 function part(text: string, begins: string): string {
