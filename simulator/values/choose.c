@@ -92,7 +92,10 @@ static void pick(int64_t *row, size_t picks, const double *loads, size_t choices
 void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices)
 {
     static _Atomic uint64_t before;
-    uint64_t first = atomic_fetch_add(&before, rows * picks) + sim_seed();
+    /* Few choices, and places in a text, go on where those before ended. A layer that is computed
+     * again in backward, by checkpointing, chooses what it chose. */
+    bool goes_on = rows * picks < choices || choices >= SIM_MANY_CHOICES;
+    uint64_t first = (goes_on ? atomic_fetch_add(&before, rows * picks) : 0) + sim_seed();
     double loads[SIM_MANY_CHOICES];
 
     if (choices < SIM_MANY_CHOICES && picks <= choices && read_loads(loads, choices)) {

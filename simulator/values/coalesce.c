@@ -68,7 +68,7 @@ static void *copy_of(const void *tensor, bool zero)
 
 static bool is_computed(const void *tensor)
 {
-    return sim_element(tensor) && sim_storage(tensor) && !sim_is_wide(tensor) &&
+    return sim_element(tensor) && sim_storage(tensor) && !sim_is_wide(0, tensor) &&
            sim_bytes(tensor) <= sim_size_limit() && sim_is_settled(sim_known(sim_storage(tensor)));
 }
 

@@ -35,13 +35,13 @@ static const struct {
     {"c10d::*", SIM_LEFT_ALONE},
     {"aten::_local_scalar_dense", SIM_READS | SIM_NOT_COMPUTED},
     {"aten::equal", SIM_DECIDES},
-    {"aten::nonzero", SIM_COUNTS | SIM_FINDS},
+    {"aten::nonzero", SIM_COUNTS | SIM_FINDS | SIM_ROUTES},
     {"aten::unique_dim", SIM_COUNTS | SIM_ALONG},
     {"aten::unique_consecutive", SIM_COUNTS},
     {"aten::unique_dim_consecutive", SIM_COUNTS | SIM_ALONG},
     {"aten::_unique", SIM_COUNTS},
     {"aten::_unique2", SIM_COUNTS},
-    {"aten::copy_", SIM_EVERYWHERE | SIM_COPIES | SIM_CARRIES | SIM_OVERWRITES},
+    {"aten::copy_", SIM_EVERYWHERE | SIM_COPIES | SIM_CARRIES | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::cat", SIM_CARRIES | SIM_OVERWRITES},
     {"aten::fill_", SIM_FILLS | SIM_OVERWRITES},
     {"aten::zero_", SIM_CLEARS | SIM_OVERWRITES},
@@ -67,11 +67,11 @@ static const struct {
     {"aten::mode", SIM_SEEKS | SIM_OVERWRITES},
     {"aten::argmax", SIM_CHOOSES | SIM_OVERWRITES},
     {"aten::argmin", SIM_CHOOSES | SIM_OVERWRITES},
-    {"aten::max", SIM_CHOOSES | SIM_OVERWRITES},
-    {"aten::min", SIM_CHOOSES | SIM_LEASTS | SIM_OVERWRITES},
-    {"aten::amin", SIM_LEASTS | SIM_OVERWRITES},
+    {"aten::max", SIM_CHOOSES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::min", SIM_CHOOSES | SIM_LEASTS | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::amin", SIM_LEASTS | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::topk", SIM_CHOOSES | SIM_OVERWRITES},
-    {"aten::histc", SIM_AS_REALS | SIM_OVERWRITES},
+    {"aten::histc", SIM_AS_REALS | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::log", SIM_DIVIDES | SIM_OVERWRITES},
     {"aten::log_", SIM_DIVIDES},
     {"aten::log2*", SIM_DIVIDES},
@@ -85,14 +85,30 @@ static const struct {
     {"aten::_foreach_div*", SIM_DIVIDES},
     {"aten::_foreach_reciprocal*", SIM_DIVIDES},
     {"aten::isnan", SIM_COMPARES},
-    {"aten::eq", SIM_COMPARES | SIM_OVERWRITES},
-    {"aten::ne", SIM_COMPARES | SIM_OVERWRITES},
-    {"aten::lt", SIM_BOUNDS | SIM_OVERWRITES},
-    {"aten::gt", SIM_BOUNDS | SIM_OVERWRITES},
+    {"aten::eq", SIM_COMPARES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::ne", SIM_COMPARES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::lt", SIM_BOUNDS | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::gt", SIM_BOUNDS | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::all", SIM_HOLDS | SIM_OVERWRITES},
-    {"aten::any", SIM_JOINS | SIM_OVERWRITES},
-    {"aten::bitwise_or", SIM_JOINS | SIM_OVERWRITES},
-    {"aten::logical_or", SIM_JOINS | SIM_OVERWRITES},
+    {"aten::any", SIM_JOINS | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::bitwise_or", SIM_JOINS | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::logical_or", SIM_JOINS | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::le", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::ge", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::bitwise_and", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::bitwise_not", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::logical_and", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::logical_not", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::scatter", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::scatter_", SIM_ROUTES},
+    {"aten::scatter_add", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::scatter_add_", SIM_ROUTES},
+    {"aten::sum", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::bincount", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::sort", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::amax", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::aminmax", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::_aminmax", SIM_ROUTES | SIM_OVERWRITES},
 };
 
 static bool is_name(const char *name, const char *pattern)
@@ -260,8 +276,7 @@ static void bound(const struct sim_replaced *operator, const struct sim_value * 
     rule->answer = below == (number > drawn.high);
 }
 
-/* Return whether a mask is known to be the same everywhere. What is known of more than the device
- * copies are zeros. */
+/* Return whether a mask is known to be the same everywhere. */
 static bool is_all(const struct sim_value *value, bool answer)
 {
     size_t size = is_device(value) ? (size_t)sim_numel(value->object) : 0;
@@ -269,9 +284,9 @@ static bool is_all(const struct sim_value *value, bool answer)
 
     return size && sim_dtype(value->object) == SIM_TYPE_BOOL && sim_span(value->object) == size &&
            sim_known(sim_storage(value->object)) == SIM_KNOWN &&
-           (size > sim_copy_limit()
-                ? !answer
-                : *elements == answer && !memcmp(elements, elements + 1, size - 1));
+           (sim_is_written(elements, size)
+                ? *elements == answer && !memcmp(elements, elements + 1, size - 1)
+                : !answer);
 }
 
 /* Return whether all masks that an operator reads are so. */
@@ -364,7 +379,7 @@ static void choose(void *tensor, const struct sim_rule_state *rule)
 {
     size_t n = (size_t)sim_numel(tensor), picks = (size_t)rule->picks;
 
-    if (!n || sim_span(tensor) != n * 8 || n * 8 > sim_copy_limit() || n % picks)
+    if (!n || sim_span(tensor) != n * 8 || sim_is_wide(SIM_LARGE, tensor) || n % picks)
         return;
     sim_mark_written(sim_elements(tensor), n * 8);
     sim_choose((int64_t *)(void *)sim_elements(tensor), n / picks, picks, (size_t)rule->choices);

@@ -33,6 +33,8 @@ enum sim_rule {
     SIM_HOLDS = 8388608,   /* true where all that it reads is true, and of what is not known */
     SIM_JOINS = 524288,    /* false where all that it reads is false */
     SIM_LEASTS = 16777216, /* the least of values that are not known is well above 0 */
+    SIM_ROUTES = 33554432, /* makes counts of a router's choices: also of large tensors, if known */
+    SIM_LARGE = 67108864,  /* it does so now */
 };
 
 enum { SIM_MOST_DIMENSIONS = 8 };

@@ -6,8 +6,9 @@
 #include "rules.h"
 
 enum {
-    MOST_SPAN = 16 << 20, /* bytes between a view's first element and its last */
-    MOST_TOGETHER = 8,    /* tensors of the largest size that an operator may have in all */
+    MOST_SPAN = 16 << 20,  /* bytes between a view's first element and its last */
+    MOST_LARGE = 64 << 20, /* the same, and of a tensor, where choices are counted */
+    MOST_TOGETHER = 8,     /* tensors of the largest size that an operator may have in all */
 };
 
 static size_t size_limit;
@@ -29,8 +30,10 @@ static bool is_row_of_bytes(const void *tensor)
            sim_bytes(tensor) == sim_span(tensor);
 }
 
-bool sim_is_wide(const void *tensor)
+bool sim_is_wide(unsigned rules, const void *tensor)
 {
+    if (rules & SIM_LARGE)
+        return sim_span(tensor) > MOST_LARGE;
     return sim_span(tensor) > (is_row_of_bytes(tensor) ? sim_object_limit() : MOST_SPAN);
 }
 
@@ -38,6 +41,8 @@ static size_t limit_of(unsigned rules, const void *tensor)
 {
     if (rules & SIM_CARRIES && size_limit && is_row_of_bytes(tensor))
         return sim_object_limit();
+    if (rules & SIM_LARGE)
+        return MOST_LARGE;
     return rules & SIM_FILLS ? sim_copy_limit() : size_limit;
 }
 
@@ -55,7 +60,7 @@ static bool is_small(unsigned rules, const void *tensor, size_t *together)
     return sim_bytes(tensor) <= limit && *together <= MOST_TOGETHER * limit &&
            (sim_device_type(tensor) == SIM_DEVICE_CUDA ||
             sim_device_type(tensor) == SIM_DEVICE_CPU) &&
-           !sim_is_wide(tensor);
+           !sim_is_wide(rules, tensor);
 }
 
 bool sim_are_small(unsigned rules, const struct sim_value *begin, const struct sim_value *end,
@@ -89,4 +94,55 @@ bool sim_have_contents(const struct sim_value *begin, const struct sim_value *en
 bool sim_is_long(size_t together)
 {
     return together > MOST_TOGETHER * size_limit;
+}
+
+/* --- what is known ------------------------------------------------------------------------- */
+
+bool sim_covers_storage(const void *tensor)
+{
+    return sim_bytes(tensor) >= sim_storage_size(tensor);
+}
+
+enum sim_known sim_find_known(const void *tensor)
+{
+    enum sim_known known;
+
+    if (!sim_is_device(tensor) || !sim_numel(tensor))
+        return SIM_KNOWN;
+    known = sim_known(sim_storage(tensor));
+    if (known == SIM_FRESH && sim_elements(tensor) != sim_storage(tensor))
+        known = sim_known(sim_elements(tensor)); /* NCCL wrote there */
+    return known;
+}
+
+/* Return whether a copy makes integers of something else, or is one that the device leaves out. */
+static bool changes(const struct sim_value *to, const struct sim_value *from)
+{
+    return from->tag == SIM_TAG_TENSOR && sim_is_device(to->object) &&
+           sim_is_device(from->object) &&
+           (sim_dtype(to->object) <= SIM_TYPE_LONG || sim_dtype(to->object) == SIM_TYPE_BOOL) &&
+           (sim_dtype(to->object) != sim_dtype(from->object) ||
+            sim_bytes(to->object) > sim_copy_limit() ||
+            sim_span(from->object) != sim_bytes(to->object));
+}
+
+bool sim_is_route(const struct sim_replaced *operator, const struct sim_value * arguments)
+{
+    size_t together = 0;
+
+    if (!(operator->rules & SIM_ROUTES) ||
+        (operator->rules & SIM_COPIES && !changes(&arguments[0], &arguments[1])) ||
+        !sim_are_small(operator->rules | SIM_LARGE, arguments, arguments + operator->arguments,
+                       &together))
+        return false;
+    for (size_t i = 0; i < operator->arguments; i++)
+        if (arguments[i].tag == SIM_TAG_TENSOR && arguments[i].object != sim_layout.undefined) {
+            /* Of a large storage nobody notes that a kernel wrote to it which does not run. */
+            bool fresh = operator->writes>> i & 1 && operator->rules & SIM_OVERWRITES &&
+                                                     sim_covers_storage(arguments[i].object);
+
+            if (!fresh && !sim_is_settled(sim_find_known(arguments[i].object)))
+                return false;
+        }
+    return true;
 }

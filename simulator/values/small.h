@@ -3,6 +3,8 @@
 #ifndef SIM_SMALL_H
 #define SIM_SMALL_H
 
+#include "core/values/known.h"
+#include "replaced.h"
 #include "torch.h"
 
 /* Set and return the limit for one tensor, in bytes; 0: nothing is computed. */
@@ -23,10 +25,15 @@ static inline size_t sim_bytes(const void *tensor)
  * these rules. Their bytes are added to `together`. */
 bool sim_are_small(unsigned rules, const struct sim_value *begin, const struct sim_value *end,
                    size_t *together);
+/* Return whether an operator makes counts of what is known, in tensors that are not too large. */
+bool sim_is_route(const struct sim_replaced *operator, const struct sim_value * arguments);
+/* Return what is known of a tensor's content. */
+enum sim_known sim_find_known(const void *tensor);
+bool sim_covers_storage(const void *tensor);
 /* Return whether so many bytes are computed only because they may be an object. */
 bool sim_is_long(size_t together);
 /* Return whether its first and its last element lie too far apart. */
-bool sim_is_wide(const void *tensor);
+bool sim_is_wide(unsigned rules, const void *tensor);
 /* Return whether one of the tensors is the host's, or the device's and was written to. */
 bool sim_have_contents(const struct sim_value *begin, const struct sim_value *end);
 

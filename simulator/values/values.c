@@ -31,6 +31,7 @@ struct run {
         void *device, *host;
     } written[MOST_WRITTEN];
     size_t n_written;
+    unsigned rules;       /* the operator's, and whether it computes with large tensors */
     bool computes, known; /* known: its results depend on known values alone */
     bool chosen;          /* and on such that were chosen */
     bool stays_finite;    /* its results are: no argument is infinite, and not all are known */
@@ -60,30 +61,13 @@ static void forget_value(const struct sim_value *value)
             forget_value(at);
 }
 
-static bool covers_storage(const void *tensor)
-{
-    return sim_bytes(tensor) >= sim_storage_size(tensor);
-}
-
-static enum sim_known find_known(const void *tensor)
-{
-    enum sim_known known;
-
-    if (!sim_is_device(tensor) || !sim_numel(tensor))
-        return SIM_KNOWN;
-    known = sim_known(sim_storage(tensor));
-    if (known == SIM_FRESH && sim_elements(tensor) != sim_storage(tensor))
-        known = sim_known(sim_elements(tensor)); /* NCCL wrote there */
-    return known;
-}
-
 /* Return whether the operator reads only known values there. */
 static bool is_known(const struct run *run, const void *tensor, bool written)
 {
-    enum sim_known known = find_known(tensor);
+    enum sim_known known = sim_find_known(tensor);
 
     if (written && run->operator->rules & SIM_OVERWRITES)
-        return known != SIM_UNKNOWN || covers_storage(tensor);
+        return known != SIM_UNKNOWN || sim_covers_storage(tensor);
     return written ? known != SIM_UNKNOWN : sim_is_settled(known);
 }
 
@@ -191,7 +175,7 @@ static void *stand_in(struct run *run, void *tensor, bool written)
         return NULL;
     run->known = run->known && is_known(run, tensor, written);
     run->chosen = run->chosen || (!(written && run->operator->rules & SIM_OVERWRITES) &&
-                                  find_known(tensor) == SIM_CHOSEN);
+                                  sim_find_known(tensor) == SIM_CHOSEN);
     if (!run->known && in_backward())
         return NULL;
     if (sim_is_device(tensor) && !written)
@@ -269,11 +253,17 @@ static void prepare(struct run *run, const struct sim_value *arguments)
 
     if (!sim_field(slot, 0) || !sim_field(slot, 8) ||
                                operator->failures >= MOST_FAILURES ||
-                               atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed) ||
-        !sim_are_small(operator->rules, arguments, arguments + operator->arguments, &together) ||
-        (sim_is_long(together) && operator->rules & SIM_CARRIES && !sim_have_contents(
-                                      arguments, arguments + operator->arguments)) ||
-        !sim_torch_stack(&run->host, operator->arguments + operator->results + 1))
+                               atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed))
+        return;
+    if (!sim_are_small(operator->rules, arguments, arguments + operator->arguments, &together)) {
+        if (!sim_is_route(operator, arguments))
+            return;
+        run->rules |= SIM_LARGE;
+    } else if (sim_is_long(together) && operator->rules & SIM_CARRIES && !sim_have_contents(
+                                            arguments, arguments + operator->arguments)) {
+        return;
+    }
+    if (!sim_torch_stack(&run->host, operator->arguments + operator->results + 1))
         return;
     for (size_t i = 0; i < operator->arguments; i++)
         if (!add_argument(run, &run->host, arguments[i], operator->writes>> i & 1))
@@ -305,7 +295,7 @@ static void settle(const struct run *run, void *device, void *host)
 
     if (device == sim_layout.undefined || !sim_is_device(device) || host == sim_layout.undefined)
         return;
-    if (!same_sizes(device, host) || sim_is_wide(device) || !sim_element(device)) {
+    if (!same_sizes(device, host) || sim_is_wide(run->rules, device) || !sim_element(device)) {
         forget(device);
         return;
     }
@@ -371,7 +361,7 @@ static void settle_results(struct run *run, struct sim_value *results)
 
     for (size_t i = 0; i < run->n_written; i++)
         settle(run, run->written[i].device, run->written[i].host);
-    if (!sim_are_small(run->operator->rules, run->host.begin, run->host.end, &together))
+    if (!sim_are_small(run->rules, run->host.begin, run->host.end, &together))
         run->known = false;
     for (size_t i = 0; i < run->operator->results; i++)
         settle_value(run, results + i, run->host.begin + i);
@@ -423,7 +413,7 @@ static void report(const struct run *run, const struct sim_value *arguments)
         return;
     for (size_t i = 0; i < run->operator->arguments; i++)
         if (arguments[i].tag == SIM_TAG_TENSOR && !(run->operator->writes>> i & 1) &&
-            !(is_answer(what, find_known(arguments[i].object)) &&
+            !(is_answer(what, sim_find_known(arguments[i].object)) &&
               (counted || !sim_numel(arguments[i].object)))) {
             sim_unknown_value((int)what, sim_operator_name(run->operator->entry));
             return;
@@ -440,6 +430,7 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
     struct sim_rule_state rule;
 
     inside++;
+    run.rules = operator->rules;
     run.asks = operator->rules &(SIM_COUNTS | SIM_DECIDES);
     sim_rule_before(operator, arguments, &rule, inside > 1);
     if (!(operator->rules & SIM_NOT_COMPUTED))
@@ -473,7 +464,7 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
     if (run.computes && !(operator->rules & SIM_COUNTS)) {
         size_t together = 0;
 
-        if (sim_are_small(operator->rules, arguments, stack->end, &together))
+        if (sim_are_small(run.rules, arguments, stack->end, &together))
             compute(&run, handle, keys);
         else
             run.computes = false;
