@@ -116,7 +116,7 @@ static int begin_device(struct mt_moment_rows *self, const struct mt_device *dev
     return 0;
 }
 
-static int put_blocks(struct mt_moment_rows *self, struct mt_columns *columns)
+int mt_put_blocks(struct mt_moment_rows *self, struct mt_columns *columns)
 {
     for (; self->device < self->analyzed->analysis.n_devices; self->device++, self->next = 0) {
         const struct mt_device *device = &self->analyzed->analysis.devices[self->device];
@@ -139,12 +139,6 @@ static int put_blocks(struct mt_moment_rows *self, struct mt_columns *columns)
         }
     }
     return 0;
-}
-
-int mt_rows_blocks(struct mt_rows **out, const char *path, struct mt_trace_error *error)
-{
-    (void)path, (void)error;
-    return mt_moment_rows_make(out, put_blocks);
 }
 
 struct life_rows {

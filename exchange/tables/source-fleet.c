@@ -58,7 +58,7 @@ static void put_timeline(const struct mt_rows *rows, struct mt_columns *columns,
     }
 }
 
-static int put_samples(struct mt_moment_rows *self, struct mt_columns *columns)
+int mt_put_samples(struct mt_moment_rows *self, struct mt_columns *columns)
 {
     struct mt_timeline_at *at = calloc(MT_TABLES_SAMPLES, sizeof *at);
     if (!at) {
@@ -73,7 +73,7 @@ static int put_samples(struct mt_moment_rows *self, struct mt_columns *columns)
     return 0;
 }
 
-static int put_growth(struct mt_moment_rows *self, struct mt_columns *columns)
+int mt_put_growth(struct mt_moment_rows *self, struct mt_columns *columns)
 {
     const struct mt_definitions *d = self->analyzed->analysis.replay.definitions;
     for (size_t i = 0; i < self->analyzed->analysis.n_devices; i++) {
@@ -92,16 +92,4 @@ static int put_growth(struct mt_moment_rows *self, struct mt_columns *columns)
         }
     }
     return 0;
-}
-
-int mt_rows_samples(struct mt_rows **out, const char *path, struct mt_trace_error *error)
-{
-    (void)path, (void)error;
-    return mt_moment_rows_make(out, put_samples);
-}
-
-int mt_rows_growth(struct mt_rows **out, const char *path, struct mt_trace_error *error)
-{
-    (void)path, (void)error;
-    return mt_moment_rows_make(out, put_growth);
 }

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static int put_categories(struct mt_moment_rows *self, struct mt_columns *columns)
+int mt_put_categories(struct mt_moment_rows *self, struct mt_columns *columns)
 {
     for (size_t i = 0; i < self->analyzed->analysis.n_devices; i++) {
         const struct mt_device *device = &self->analyzed->analysis.devices[i];
@@ -46,7 +46,7 @@ static void put_phase(const struct mt_rows *rows, struct mt_columns *columns,
     mt_columns_put(columns, MT_PHASES_MOST_RESERVED, (int64_t)span->most_reserved);
 }
 
-static int put_phases(struct mt_moment_rows *self, struct mt_columns *columns)
+int mt_put_phases(struct mt_moment_rows *self, struct mt_columns *columns)
 {
     for (; self->device < self->analyzed->analysis.n_devices; self->device++, self->next = 0) {
         const struct mt_device *device = &self->analyzed->analysis.devices[self->device];
@@ -115,7 +115,7 @@ static void put_peak(struct mt_columns *columns, const struct mt_device *device)
     mt_columns_put_some(columns, MT_RANKS_PEAK_ITERATION, device->span->iteration);
 }
 
-static int put_ranks(struct mt_moment_rows *self, struct mt_columns *columns)
+int mt_put_ranks(struct mt_moment_rows *self, struct mt_columns *columns)
 {
     size_t n = self->analyzed->analysis.n_devices;
     for (size_t i = 0; i < (n ? n : 1); i++) {
@@ -128,22 +128,4 @@ static int put_ranks(struct mt_moment_rows *self, struct mt_columns *columns)
         put_room(&self->analyzed->analysis.replay, columns, &self->analyzed->analysis.devices[i]);
     }
     return 0;
-}
-
-int mt_rows_categories(struct mt_rows **out, const char *path, struct mt_trace_error *error)
-{
-    (void)path, (void)error;
-    return mt_moment_rows_make(out, put_categories);
-}
-
-int mt_rows_phases(struct mt_rows **out, const char *path, struct mt_trace_error *error)
-{
-    (void)path, (void)error;
-    return mt_moment_rows_make(out, put_phases);
-}
-
-int mt_rows_ranks(struct mt_rows **out, const char *path, struct mt_trace_error *error)
-{
-    (void)path, (void)error;
-    return mt_moment_rows_make(out, put_ranks);
 }

@@ -48,22 +48,28 @@ void mt_rows_put_frame(struct mt_columns *columns, unsigned first,
     mt_columns_put_some(columns, first + 2, mt_frame(definitions, frame)->line);
 }
 
-static mt_rows_maker *const makers[MT_TABLES_N] = {
-    [MT_TABLE_BLOCKS] = mt_rows_blocks,   [MT_TABLE_EVENTS] = mt_rows_events,
-    [MT_TABLE_STACKS] = mt_rows_stacks,   [MT_TABLE_CATEGORIES] = mt_rows_categories,
-    [MT_TABLE_PHASES] = mt_rows_phases,   [MT_TABLE_RANKS] = mt_rows_ranks,
-    [MT_TABLE_SAMPLES] = mt_rows_samples, [MT_TABLE_GROWTH] = mt_rows_growth,
+static mt_moment_put *const puts[MT_TABLES_N] = {
+    [MT_TABLE_BLOCKS] = mt_put_blocks,   [MT_TABLE_CATEGORIES] = mt_put_categories,
+    [MT_TABLE_PHASES] = mt_put_phases,   [MT_TABLE_RANKS] = mt_put_ranks,
+    [MT_TABLE_SAMPLES] = mt_put_samples, [MT_TABLE_GROWTH] = mt_put_growth,
 };
+
+static int make(const struct mt_rows_asked *asked, struct mt_rows **out, const char *path,
+                struct mt_trace_error *error)
+{
+    if (asked->table == MT_TABLE_BLOCKS && asked->whole_run)
+        return mt_rows_lives(out, path, error);
+    return asked->table == MT_TABLE_EVENTS   ? mt_rows_events(out, path, error)
+           : asked->table == MT_TABLE_STACKS ? mt_rows_stacks(out, path, error)
+                                             : mt_moment_rows_make(out, puts[asked->table]);
+}
 
 static int open_next(struct mt_feed *feed, struct mt_trace_error *error)
 {
     const struct mt_rows_asked *asked = feed->asked;
     const char *path = feed->paths[feed->next++];
-    mt_rows_maker *make = makers[asked->table];
     mt_room_input(path);
-    if (asked->table == MT_TABLE_BLOCKS && asked->whole_run)
-        make = mt_rows_lives;
-    int rc = make(&feed->rows, path, error);
+    int rc = make(asked, &feed->rows, path, error);
     if (rc)
         return rc;
     feed->rows->asked = asked;

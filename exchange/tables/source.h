@@ -112,15 +112,16 @@ static inline void mt_rows_put_phase(struct mt_columns *columns, unsigned column
 void mt_rows_put_frame(struct mt_columns *columns, unsigned first,
                        const struct mt_definitions *definitions, uint32_t frame);
 
-/* The tables, each. 0 or a negative errno. */
+/* The tables that are read event by event. 0 or a negative errno. */
 typedef int mt_rows_maker(struct mt_rows **out, const char *path, struct mt_trace_error *error);
-mt_rows_maker mt_rows_events, mt_rows_stacks, mt_rows_lives, mt_rows_blocks, mt_rows_categories,
-    mt_rows_phases, mt_rows_ranks, mt_rows_samples, mt_rows_growth;
+mt_rows_maker mt_rows_events, mt_rows_stacks, mt_rows_lives;
 
 /* Tables of what an analysis has when it is done. put: adds rows from where it left off, until the
  * columns are full (1) or there are no more (0); or a negative errno. */
 struct mt_moment_rows;
 typedef int mt_moment_put(struct mt_moment_rows *rows, struct mt_columns *columns);
+mt_moment_put mt_put_blocks, mt_put_categories, mt_put_phases, mt_put_ranks, mt_put_samples,
+    mt_put_growth;
 struct mt_moment_rows {
     struct mt_rows rows;
     mt_moment_put *put;
