@@ -87,9 +87,7 @@ void mt_page_ended(const struct mt_page *page)
         return;
     mt_ended_line(line, &ended);
     mt_safe_text(safe, sizeof safe, line, 0, MT_CUT_END, page->style);
-    mt_colour(page->out, page->style, 160);
-    fprintf(page->out, "%s.", safe);
-    mt_colour(page->out, page->style, 0);
+    mt_put_coloured(page->out, page->style, 160, "%s.", safe);
     putc('\n', page->out);
 }
 

@@ -18,7 +18,6 @@ static void print_row(const struct mt_analysis *analysis, const struct mt_device
 {
     char size[MT_SIZE_TEXT], lived[MT_SIZE_TEXT], place[512], shown[MOST_PLACE * 4 + 1], rule[256];
     const struct mt_definitions *d = analysis->replay.definitions;
-    const struct mt_category_info *category = &mt_categories[verdict->rule->category];
     mt_named_place_text(place, sizeof place, d, verdict->block->name,
                         mt_line_stack(d, verdict->block));
     size_t room =
@@ -27,9 +26,7 @@ static void print_row(const struct mt_analysis *analysis, const struct mt_device
                  style);
     fprintf(out, "%#-14" PRIx64 " %11s  ", verdict->block->address,
             mt_size_text(size, verdict->block->size));
-    mt_colour(out, style, category->colour);
-    fprintf(out, "%-15s", category->label);
-    mt_colour(out, style, 0);
+    mt_put_category(out, style, verdict->rule->category, 15);
     fprintf(out, " %9s  ", mt_time_text(lived, mt_block_age(device, verdict->block)));
     snprintf(rule, sizeof rule, "%s%s",
              mt_guess_of(verdict)                    ? "guess: "

@@ -124,9 +124,7 @@ static void print_block(const struct mt_page *page, const struct mt_device *devi
     char name[RULE_NAME];
     print_life(page, device, block);
     fprintf(page->out, "  is ");
-    mt_colour(page->out, page->style, mt_categories[rule->category].colour);
-    fprintf(page->out, "%s", mt_categories[rule->category].label);
-    mt_colour(page->out, page->style, 0);
+    mt_put_category(page->out, page->style, rule->category, 0);
     fprintf(page->out, ", %s: %s\n", mt_certainty_name(rule->certainty), name_of(page, rule, name));
     print_evidence(page, block);
     print_rules(page, device, block, rule);

@@ -36,9 +36,7 @@ static void print_line(const struct mt_page *page, uint32_t line, const char *wh
     if (!mt_source_line(text, sizeof text, page->definitions, line))
         return;
     mt_safe_text(safe, sizeof safe, text, page->width - 8, MT_CUT_END, page->style);
-    mt_colour(page->out, page->style, 244);
-    fprintf(page->out, "     %s", safe);
-    mt_colour(page->out, page->style, 0);
+    mt_put_coloured(page->out, page->style, 244, "     %s", safe);
     putc('\n', page->out);
 }
 
@@ -76,10 +74,8 @@ static void print_request(const struct mt_page *page, const struct mt_oom_story 
     char time[MT_SIZE_TEXT], wanted[MT_SIZE_TEXT], segment[MT_SIZE_TEXT], name[MT_SIZE_TEXT];
     char where[1024];
     uint32_t line = mt_oom_line(d, oom);
-    mt_colour(page->out, page->style, 160);
-    fprintf(page->out, "\nOut of memory on %s at %s", mt_device_text(name, oom->device),
-            mt_time_text(time, oom->time_ns));
-    mt_colour(page->out, page->style, 0);
+    mt_put_coloured(page->out, page->style, 160, "\nOut of memory on %s at %s",
+                    mt_device_text(name, oom->device), mt_time_text(time, oom->time_ns));
     if (oom->went_on)
         fputs("; the program continued", page->out);
     putc('\n', page->out);

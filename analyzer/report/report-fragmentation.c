@@ -19,9 +19,7 @@ void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins)
         fprintf(page->out, "%11s  %8s  %12s %c", mt_size_text(a, pin->free),
                 mt_count_text(b, pin->segments), mt_size_text(c, pin->bytes),
                 mt_certainty_mark(pin->certainty));
-        mt_colour(page->out, page->style, mt_categories[pin->category].colour);
-        fprintf(page->out, "%-15s", mt_categories[pin->category].label);
-        mt_colour(page->out, page->style, 0);
+        mt_put_category(page->out, page->style, pin->category, 15);
         fprintf(page->out, " %s\n", place);
     }
 }

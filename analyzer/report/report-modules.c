@@ -69,18 +69,15 @@ static void print_row(const struct mt_page *page, const struct mt_module_node *n
                       const char *name)
 {
     char size[MT_SIZE_TEXT], blocks[MT_SIZE_TEXT], shown[1024];
-    const struct mt_category_info *category = &mt_categories[largest_category(node)];
-    uint64_t most = node->category[largest_category(node)];
+    unsigned largest = largest_category(node);
+    uint64_t most = node->category[largest];
     unsigned share =
         node->bytes ? (unsigned)mt_to_uint64(100.0 * (double)most / (double)node->bytes) : 0;
     size_t room = page->width - BEFORE_NAME < 200 ? page->width - BEFORE_NAME : 200;
     mt_safe_text(shown, sizeof shown, name, room, MT_CUT_BEGIN, page->style);
     fprintf(page->out, "%11s %8s %c", mt_size_text(size, node->bytes),
-            mt_count_text(blocks, node->blocks),
-            mt_certainty_mark(node->certainty[largest_category(node)]));
-    mt_colour(page->out, page->style, category->colour);
-    fprintf(page->out, "%-15s", category->label);
-    mt_colour(page->out, page->style, 0);
+            mt_count_text(blocks, node->blocks), mt_certainty_mark(node->certainty[largest]));
+    mt_put_category(page->out, page->style, largest, 15);
     fprintf(page->out, " %3u %%  %s\n", share, shown);
 }
 

@@ -15,9 +15,7 @@ static void print_source(const struct mt_page *page, uint32_t stack)
     if (!mt_source_line(text, sizeof text, page->definitions, stack))
         return;
     mt_safe_text(safe, sizeof safe, text, room < 120 ? room : 120, MT_CUT_END, page->style);
-    mt_colour(page->out, page->style, 244);
-    fprintf(page->out, "%*s%s", (int)BEFORE_PLACE + 2, "", safe);
-    mt_colour(page->out, page->style, 0);
+    mt_put_coloured(page->out, page->style, 244, "%*s%s", (int)BEFORE_PLACE + 2, "", safe);
     putc('\n', page->out);
 }
 
@@ -72,9 +70,7 @@ void mt_page_sites(const struct mt_page *page, const struct mt_device *device, s
         const struct mt_site *site = &device->sites.site[i];
         fprintf(page->out, "%11s %8s %c", mt_size_text(size, site->bytes),
                 mt_count_text(blocks, site->blocks), mt_certainty_mark(site->certainty));
-        mt_colour(page->out, page->style, mt_categories[site->category].colour);
-        fprintf(page->out, "%-15s", mt_categories[site->category].label);
-        mt_colour(page->out, page->style, 0);
+        mt_put_category(page->out, page->style, site->category, 15);
         putc(' ', page->out);
         print_site_place(page, site);
         if (site->guess)

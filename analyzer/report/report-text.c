@@ -25,9 +25,8 @@ static void print_oom(const struct mt_page *page)
     uint32_t line = mt_oom_line(page->definitions, oom);
     bool is_known = mt_stack(page->definitions, line)->depth != 0;
     mt_page_place(page, line, where, sizeof where, WIDTH - 5);
-    mt_colour(page->out, page->style, 160);
-    fprintf(page->out, "\nOut of memory at %s", mt_time_text(time, oom->time_ns));
-    mt_colour(page->out, page->style, 0);
+    mt_put_coloured(page->out, page->style, 160, "\nOut of memory at %s",
+                    mt_time_text(time, oom->time_ns));
     if (oom->went_on)
         fputs("; the program continued", page->out);
     if (replay->ooms.n > 1)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text.h"
+#include "categories.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -224,6 +225,25 @@ void mt_colour(FILE *out, const struct mt_style *style, unsigned colour)
         fprintf(out, "\033[38;5;%um", colour);
     else
         fputs("\033[0m", out);
+}
+
+void mt_put_coloured(FILE *out, const struct mt_style *style, unsigned colour, const char *format,
+                     ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (colour)
+        mt_colour(out, style, colour);
+    vfprintf(out, format, arguments);
+    if (colour)
+        mt_colour(out, style, 0);
+    va_end(arguments);
+}
+
+void mt_put_category(FILE *out, const struct mt_style *style, unsigned category, int width)
+{
+    mt_put_coloured(out, style, mt_categories[category].colour, "%-*s", width,
+                    mt_categories[category].label);
 }
 
 char *mt_valid_copy(const char *text)

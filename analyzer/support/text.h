@@ -79,4 +79,11 @@ int mt_close_memory(FILE *out);
 /* Switch to a colour of the 256 and back (colour 0); write nothing if the style has no colours. */
 void mt_colour(FILE *out, const struct mt_style *style, unsigned colour);
 
+/* Print in such a colour; 0: in none. */
+__attribute__((format(printf, 4, 5))) void
+mt_put_coloured(FILE *out, const struct mt_style *style, unsigned colour, const char *format, ...);
+
+/* Print a category's label in its colour, at least so many columns wide. */
+void mt_put_category(FILE *out, const struct mt_style *style, unsigned category, int width);
+
 #endif

@@ -61,11 +61,9 @@ static void print_change(const struct page *page, const struct mt_change *change
 {
     char size[MT_SIZE_TEXT];
     int64_t bytes = mt_change_of(change);
-    if (bytes && !change->is_noise)
-        mt_colour(page->out, page->style, bytes > 0 ? 160 : 34);
-    fprintf(page->out, "%12s", bytes ? mt_signed_size_text(size, bytes) : "=");
-    if (bytes && !change->is_noise)
-        mt_colour(page->out, page->style, 0);
+    unsigned colour = !bytes || change->is_noise ? 0 : bytes > 0 ? 160 : 34;
+    mt_put_coloured(page->out, page->style, colour, "%12s",
+                    bytes ? mt_signed_size_text(size, bytes) : "=");
 }
 
 static void print_total(const struct page *page, const struct mt_diff_total *total,
@@ -76,10 +74,7 @@ static void print_total(const struct page *page, const struct mt_diff_total *tot
     if (total->begins_section)
         putc('\n', page->out);
     fprintf(page->out, " %c", mt_certainty_row(least, total->certainty));
-    mt_colour(page->out, page->style, total->colour);
-    fprintf(page->out, "%-20s", total->label);
-    if (total->colour)
-        mt_colour(page->out, page->style, 0);
+    mt_put_coloured(page->out, page->style, total->colour, "%-20s", total->label);
     fprintf(page->out, "%12s%12s", mt_size_text(old, change->old), mt_size_text(now, change->now));
     print_change(page, change);
     if (change->is_noise)
@@ -115,9 +110,7 @@ static void print_site(const struct page *page, const struct mt_diff_site *site,
     print_change(page, &site->bytes);
     fprintf(page->out, "%11s %c", mt_size_text(now, site->bytes.now),
             mt_certainty_row(least, site->certainty));
-    mt_colour(page->out, page->style, mt_categories[site->category].colour);
-    fprintf(page->out, "%-16s", mt_categories[site->category].label);
-    mt_colour(page->out, page->style, 0);
+    mt_put_category(page->out, page->style, site->category, 16);
     mt_line_text(place, sizeof place, site->line);
     mt_renamed_text(was, sizeof was, site);
     mt_blame_text(blame, sizeof blame, site);
