@@ -57,17 +57,8 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
     (void)device, (void)thread_limit, (void)thread, (void)block, (void)block_limit, (void)grid;
     (void)warp_size;
     pthread_mutex_lock(&registry.lock);
-    if (registry.used == registry.room) {
-        size_t room = registry.room ? registry.room * 2 : 1024;
-        struct kernel *bigger = realloc(registry.kernels, room * sizeof(*bigger));
-
-        if (bigger) {
-            registry.kernels = bigger;
-            registry.room = room;
-        }
-    }
     /* Without memory the kernel stays unknown: it is assumed to fit the card. */
-    if (registry.used < registry.room)
+    if (!sim_grow(&registry.kernels, registry.used, &registry.room, sizeof(struct kernel)))
         registry.kernels[registry.used++] =
             (struct kernel){host, (const struct sim_image_wrapper *)handle, name};
     pthread_mutex_unlock(&registry.lock);

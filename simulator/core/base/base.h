@@ -16,6 +16,8 @@
 #define SIM_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 #define SIM_PAGE ((uint64_t)2 << 20) /* the driver's unit: 2 MiB */
 
+/* Make room for one more element in a list that grows: 0 or -ENOMEM. */
+SIM_API int sim_grow(void *list, size_t count, size_t *room, size_t each);
 /* Return a new handle, which points nowhere. */
 SIM_API void *sim_new_handle(void);
 /* Say once on stderr that an entry point is not modelled; *told belongs to it. */

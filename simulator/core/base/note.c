@@ -18,6 +18,22 @@ static void note(const char *name, const char *what, _Atomic int *told)
     sim_say("%s is not modelled; it %s", name, what);
 }
 
+int sim_grow(void *list, size_t count, size_t *room, size_t each)
+{
+    size_t wanted = *room ? *room * 2 : 8;
+    void *bigger;
+
+    if (count < *room)
+        return 0;
+    memcpy(&bigger, list, sizeof(bigger));
+    bigger = realloc(bigger, wanted * each);
+    if (!bigger)
+        return -ENOMEM;
+    memcpy(list, &bigger, sizeof(bigger));
+    *room = wanted;
+    return 0;
+}
+
 void sim_note_success(const char *name, _Atomic int *told)
 {
     note(name, "returned success and did nothing", told);

@@ -94,15 +94,8 @@ static int bind(struct sim_physical *object, struct binding binding, size_t offs
         binding.size > object->size - binding.at ||
         find(team, physical->device, binding.at) < team->used)
         return -EINVAL;
-    if (team->used == team->room) {
-        size_t room = team->room ? team->room * 2 : 8;
-        struct binding *bigger = realloc(team->bindings, room * sizeof(*bigger));
-
-        if (!bigger)
-            return -ENOMEM;
-        team->bindings = bigger;
-        team->room = room;
-    }
+    if (sim_grow(&team->bindings, team->used, &team->room, sizeof(binding)))
+        return -ENOMEM;
     physical->references++;
     team->bindings[team->used++] = binding;
     return 0;

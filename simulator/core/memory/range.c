@@ -37,21 +37,6 @@ static size_t after(uintptr_t address)
     return low;
 }
 
-static int make_room(void)
-{
-    size_t wanted = room ? room * 2 : 256;
-    struct sim_range *bigger;
-
-    if (used < room)
-        return 0;
-    bigger = realloc(table, wanted * sizeof(*table));
-    if (!bigger)
-        return -ENOMEM;
-    table = bigger;
-    room = wanted;
-    return 0;
-}
-
 int sim_range_add(struct sim_range range)
 {
     size_t at = after(range.start);
@@ -59,7 +44,7 @@ int sim_range_add(struct sim_range range)
     if ((at && table[at - 1].start + table[at - 1].size > range.start) ||
         (at < used && range.start + range.size > table[at].start))
         return -EEXIST;
-    if (make_room())
+    if (sim_grow(&table, used, &room, sizeof(*table)))
         return -ENOMEM;
     memmove(&table[at + 1], &table[at], (used - at) * sizeof(*table));
     range.id = ++last_id;

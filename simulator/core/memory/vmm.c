@@ -172,15 +172,8 @@ static int insert(struct reservation *reservation, struct mapping mapping)
 
     if (at < reservation->used && reservation->mappings[at].start < mapping.start + mapping.size)
         return -EINVAL;
-    if (reservation->used == reservation->room) {
-        size_t room = reservation->room ? reservation->room * 2 : 16;
-        struct mapping *bigger = realloc(reservation->mappings, room * sizeof(*bigger));
-
-        if (!bigger)
-            return -ENOMEM;
-        reservation->mappings = bigger;
-        reservation->room = room;
-    }
+    if (sim_grow(&reservation->mappings, reservation->used, &reservation->room, sizeof(mapping)))
+        return -ENOMEM;
     for (size_t i = reservation->used++; i > at; i--)
         reservation->mappings[i] = reservation->mappings[i - 1];
     reservation->mappings[at] = mapping;

@@ -6,22 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Make room for one more pointer in a growing list. */
-static int make_room(void *list, size_t count, size_t *room)
-{
-    size_t wanted = *room ? *room * 2 : 4;
-    void *bigger;
-
-    if (count < *room)
-        return 0;
-    bigger = realloc(*(void **)list, wanted * sizeof(void *));
-    if (!bigger)
-        return -ENOMEM;
-    *(void **)list = bigger;
-    *room = wanted;
-    return 0;
-}
-
 struct sim_graph *sim_graph_create(void)
 {
     return calloc(1, sizeof(struct sim_graph));
@@ -81,7 +65,7 @@ int sim_graph_add(struct sim_graph *graph, const struct sim_work *work,
     for (size_t i = 0; i < count; i++)
         if (!before[i] || before[i]->graph != graph)
             return -EINVAL;
-    if (make_room(&graph->nodes, graph->count, &graph->room))
+    if (sim_grow(&graph->nodes, graph->count, &graph->room, sizeof(void *)))
         return -ENOMEM;
     node = calloc(1, sizeof(*node));
     if (!node)
@@ -165,7 +149,7 @@ int sim_graph_connect(struct sim_node *from, struct sim_node *to)
     if (from->graph != to->graph || index_of(to->before, to->count, from) < to->count ||
         sim_node_leads_to(to, from))
         return -EINVAL;
-    if (make_room(&to->before, to->count, &to->room))
+    if (sim_grow(&to->before, to->count, &to->room, sizeof(void *)))
         return -ENOMEM;
     to->before[to->count++] = from;
     return 0;
