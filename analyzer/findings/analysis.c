@@ -231,6 +231,14 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
     memset(analysis, 0, sizeof *analysis);
 }
 
+const struct mt_device *mt_analysis_device(const struct mt_analysis *analysis, int device)
+{
+    for (size_t i = 0; i < analysis->n_devices; i++)
+        if (analysis->devices[i].device == device)
+            return &analysis->devices[i];
+    return NULL;
+}
+
 const struct mt_device *mt_analysis_main_device(const struct mt_analysis *analysis)
 {
     const struct mt_device *best = NULL;

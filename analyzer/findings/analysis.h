@@ -184,6 +184,9 @@ void mt_analysis_destroy(struct mt_analysis *analysis);
 
 struct mt_ended mt_analysis_ended(const struct mt_analysis *analysis);
 
+/* Return the device of that index; NULL: no memory was allocated there. */
+const struct mt_device *mt_analysis_device(const struct mt_analysis *analysis, int device);
+
 /* Return the device with the highest peak; NULL: no memory was allocated. */
 const struct mt_device *mt_analysis_main_device(const struct mt_analysis *analysis);
 

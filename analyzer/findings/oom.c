@@ -150,14 +150,6 @@ static void compare_iterations(struct mt_oom_story *story)
     }
 }
 
-static const struct mt_device *device_of(const struct mt_analysis *analysis, int device)
-{
-    for (size_t i = 0; i < analysis->n_devices; i++)
-        if (analysis->devices[i].device == device)
-            return &analysis->devices[i];
-    return NULL;
-}
-
 int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysis)
 {
     const struct mt_replay *replay = &analysis->replay;
@@ -168,7 +160,7 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
     static const struct mt_device nothing = {.device = MT_NO_DEVICE};
     story->oom = oom;
     story->variable = "PYTORCH_CUDA_ALLOC_CONF"; /* every release reads it */
-    story->device = device_of(analysis, oom->device);
+    story->device = mt_analysis_device(analysis, oom->device);
     if (!story->device)
         story->device = &nothing; /* it was never used */
     story->pool = mt_pool_of(oom->wanted);

@@ -252,6 +252,12 @@ const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run)
     return low ? &spans->span[low - 1] : NULL;
 }
 
+const struct mt_span *mt_spans_until(const struct mt_spans *spans, uint64_t event)
+{
+    size_t low = MT_LEADING(i, spans->n, spans->span[i].event <= event);
+    return low ? &spans->span[low - 1] : NULL;
+}
+
 const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_phase)
 {
     const struct mt_span *best = NULL;

@@ -105,6 +105,9 @@ void mt_spans_number(struct mt_spans *spans, bool is_broken_off);
 /* Return the span of a run, or of the last one before; NULL: none. */
 const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run);
 
+/* Return the last span that begins at an event or before it; NULL: none. */
+const struct mt_span *mt_spans_until(const struct mt_spans *spans, uint64_t event);
+
 /* Return the highest span in another phase than this one (enum mt_phase, -1: any). NULL: none. */
 const struct mt_span *mt_spans_highest(const struct mt_spans *spans, int but_phase);
 

@@ -94,15 +94,6 @@ static bool is_asked(const struct mt_viz *viz, unsigned slot)
            (!question->one_device || mt_device_slot(question->device) == slot);
 }
 
-/* Return the last event that counts on the device, by the analysis of the moment; 0: none does. */
-static uint64_t until(const struct mt_analysis *analysis, unsigned slot)
-{
-    for (size_t i = 0; i < analysis->n_devices; i++)
-        if (mt_device_slot(analysis->devices[i].device) == slot)
-            return analysis->devices[i].at.event;
-    return 0;
-}
-
 /* Put the devices. Each one's segments follow from its entries, and are written after all of these:
  * the stories are kept, which are as large as what is live. */
 static int put_devices(struct mt_viz *viz, const struct mt_analysis *analysis,
@@ -119,7 +110,9 @@ static int put_devices(struct mt_viz *viz, const struct mt_analysis *analysis,
     for (unsigned slot = 1; slot <= last && !rc; slot++) {
         mt_pickle_item(viz->pickle, &devices);
         if (is_asked(viz, slot)) {
-            viz->until = analysis ? until(analysis, slot) : UINT64_MAX;
+            const struct mt_device *device =
+                analysis ? mt_analysis_device(analysis, (int)slot - 1) : NULL;
+            viz->until = device ? device->at.event : analysis ? 0 : UINT64_MAX;
             rc = put_device(viz, slot, error);
         } else {
             mt_pickle_list(viz->pickle, &segments);

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables by which many ranks are compared: samples over the run, and what grows. */
 #include "analyzer/replay/timeline.h"
-#include "analyzer/support/search.h"
 #include "source.h"
 
 #include <stdlib.h>
-
-/* Return the last span that begins at an event or before it; NULL: there is none. */
-static const struct mt_span *span_of(const struct mt_spans *spans, uint64_t event)
-{
-    size_t low = MT_LEADING(i, spans->n, spans->span[i].event <= event);
-    return low ? &spans->span[low - 1] : NULL;
-}
 
 struct sample {
     size_t number;
@@ -51,7 +43,7 @@ static void put_timeline(const struct mt_rows *rows, struct mt_columns *columns,
     for (size_t i = 0; i < n; i++) {
         uint64_t event =
             timeline->begin + ((uint64_t)((i * points + n - 1) / n) << timeline->shift);
-        struct sample sample = {i, event, &at[i], span_of(device->spans, event)};
+        struct sample sample = {i, event, &at[i], mt_spans_until(device->spans, event)};
         for (unsigned category = 0; category < mt_n_categories; category++)
             if (at[i].category[category])
                 put_sample(rows, columns, device, &sample, category);

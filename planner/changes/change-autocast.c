@@ -104,8 +104,7 @@ static int saved_in_16(const struct autocast *autocast, const struct mt_recorded
 {
     int found = -1;
     for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded_block *saved =
-            mt_recorded_at(autocast->recording, autocast->recording->save[node->first_save + i]);
+        const struct mt_recorded_block *saved = mt_node_save(autocast->recording, node, i);
         if (!saved || saved == output || saved->category == MT_CATEGORY_PARAMETERS ||
             !mt_is_float32(saved) || saved->size * 4 < output->size)
             continue;
@@ -267,8 +266,7 @@ static bool is_of_wide(const struct autocast *autocast, const struct mt_recorded
 {
     bool is_wide_one = false;
     for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded_block *saved =
-            mt_recorded_at(autocast->recording, autocast->recording->save[node->first_save + i]);
+        const struct mt_recorded_block *saved = mt_node_save(autocast->recording, node, i);
         if (!saved || saved->category == MT_CATEGORY_PARAMETERS || !mt_is_float32(saved) ||
             !are_alike(saved->size, block->size))
             continue;

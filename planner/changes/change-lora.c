@@ -39,8 +39,7 @@ static void find_linear(struct lora *lora)
             !is_product(recording, node->name))
             continue;
         for (uint32_t j = 0; j < node->n_saves; j++) {
-            const struct mt_recorded_block *block =
-                mt_recorded_at(recording, recording->save[node->first_save + j]);
+            const struct mt_recorded_block *block = mt_node_save(recording, node, j);
             if (block && mt_is_trained(block))
                 lora->is_linear[block - recording->block] = true;
         }
@@ -113,8 +112,7 @@ static uint64_t between(const struct lora *lora, const struct mt_recorded_node *
     const struct mt_recording *recording = lora->edits->recording;
     double weight = 0, input = 0, width = mt_recorded_width(output);
     for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded_block *saved =
-            mt_recorded_at(recording, recording->save[node->first_save + i]);
+        const struct mt_recorded_block *saved = mt_node_save(recording, node, i);
         if (saved && lora->is_linear[saved - recording->block])
             weight = (double)mt_recorded_elements(saved);
         else if (saved)
@@ -157,8 +155,7 @@ static bool is_for_weight(const struct lora *lora, const struct mt_recorded_node
         !strstr(mt_string(recording->definitions, node->name), "MulBackward"))
         return false;
     for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded_block *saved =
-            mt_recorded_at(recording, recording->save[node->first_save + i]);
+        const struct mt_recorded_block *saved = mt_node_save(recording, node, i);
         has_weight |= saved && mt_is_trained(saved);
     }
     return has_weight;
@@ -186,8 +183,7 @@ static void find_saved(const struct lora *lora, unsigned char *saves)
         unsigned char mark =
             !is_reached || (!adapts && is_for_weight(lora, node)) ? IS_LEFT : IS_SAVED;
         for (uint32_t j = 0; j < node->n_saves; j++) {
-            const struct mt_recorded_block *saved =
-                mt_recorded_at(recording, recording->save[node->first_save + j]);
+            const struct mt_recorded_block *saved = mt_node_save(recording, node, j);
             if (saved)
                 saves[saved - recording->block] |= mark;
         }

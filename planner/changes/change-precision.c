@@ -26,8 +26,7 @@ static bool may_be_flash(const struct mt_recording *recording, const struct mt_r
         !strstr(mt_string(recording->definitions, node->name), "ScaledDotProductEfficient"))
         return false;
     for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded_block *saved =
-            mt_recorded_at(recording, recording->save[node->first_save + i]);
+        const struct mt_recorded_block *saved = mt_node_save(recording, node, i);
         floats += !saved || mt_is_float32(saved);
     }
     return floats <= 5;
@@ -75,8 +74,7 @@ static bool is_scaled_by_norm(const struct mt_recording *recording,
                               const struct mt_recorded_node *node)
 {
     for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded_block *saved =
-            mt_recorded_at(recording, recording->save[node->first_save + i]);
+        const struct mt_recorded_block *saved = mt_node_save(recording, node, i);
         if (saved && strstr(name_of(recording, saved->output_of), "RsqrtBackward"))
             return true;
     }

@@ -153,8 +153,7 @@ static enum growth growth_of(const struct scores *scores, const struct mt_record
     if (is_by_rows(name))
         return GROWTH_LINEAR;
     for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded_block *block =
-            mt_recorded_at(recording, recording->save[node->first_save + i]);
+        const struct mt_recorded_block *block = mt_node_save(recording, node, i);
         enum growth growth = block ? scores->growth[block - recording->block] : GROWTH_UNKNOWN;
         saved = growth > saved ? growth : saved;
     }

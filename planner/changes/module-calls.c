@@ -12,8 +12,7 @@ bool *mt_made_in_forward(const struct mt_recording *recording)
         const struct mt_recorded_node *node = &recording->node[i];
         const struct mt_recorded_block *output = mt_recorded_at(recording, node->output);
         for (uint32_t j = 0; output && j < node->n_saves; j++) {
-            const struct mt_recorded_block *saved =
-                mt_recorded_at(recording, recording->save[node->first_save + j]);
+            const struct mt_recorded_block *saved = mt_node_save(recording, node, j);
             if (saved && !saved->output_of && saved->phase == MT_PHASE_FORWARD && saved->maker &&
                 saved->category == MT_CATEGORY_ACTIVATIONS && saved->stack != output->stack)
                 is_made[saved - recording->block] = true;

@@ -107,8 +107,16 @@ void mt_recording_clear(struct mt_recording *recording);
 /* Return the block that the event made; NULL: none. */
 struct mt_recorded_block *mt_recorded_at(const struct mt_recording *recording, uint64_t event);
 
-/* Return the block that the node's save at a place made. NULL: not known, or the node saved it
- * before: views of one block are parts of it, and count once (products may save a factor twice). */
+/* Return the block that the node's save at a place made; NULL: not known. */
+static inline const struct mt_recorded_block *mt_node_save(const struct mt_recording *recording,
+                                                           const struct mt_recorded_node *node,
+                                                           uint32_t place)
+{
+    return mt_recorded_at(recording, recording->save[node->first_save + place]);
+}
+
+/* Return the same, but NULL also if the node saved it before: views of one block are parts of it,
+ * and count once (products may save a factor twice). */
 const struct mt_recorded_block *mt_node_saved(const struct mt_recording *recording,
                                               const struct mt_recorded_node *node, uint32_t place);
 

@@ -2,29 +2,12 @@
 #include "analyzer/model/user-line.h"
 #include "plan-report.h"
 
-static const struct mt_device *device_of(const struct mt_analysis *analysis, int index)
-{
-    for (size_t i = 0; i < analysis->n_devices; i++)
-        if (analysis->devices[i].device == index)
-            return &analysis->devices[i];
-    return NULL;
-}
-
-/* Return the last span that begins up to an event. */
-static const struct mt_span *span_of(const struct mt_spans *spans, uint64_t event)
-{
-    const struct mt_span *found = NULL;
-    for (size_t i = 0; i < spans->n && spans->span[i].event <= event; i++)
-        found = &spans->span[i];
-    return found;
-}
-
 const char *mt_plan_phase(char out[MT_PLAN_PHASE], const struct mt_analysis *analysis, int device,
                           uint64_t event)
 {
-    const struct mt_device *found = device_of(analysis, device);
+    const struct mt_device *found = mt_analysis_device(analysis, device);
     const struct mt_spans *spans = found ? found->spans : NULL;
-    const struct mt_span *span = spans && event ? span_of(spans, event) : NULL;
+    const struct mt_span *span = spans && event ? mt_spans_until(spans, event) : NULL;
     out[0] = '\0';
     if (!span)
         return out;
