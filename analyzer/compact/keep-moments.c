@@ -21,12 +21,7 @@ static int marks_add(struct mt_marks_list *list, uint64_t number)
 
 void mt_marks_sort(struct mt_marks_list *list)
 {
-    size_t kept = 0;
-    mt_sort_sizes(list->number, list->n);
-    for (size_t i = 0; i < list->n; i++)
-        if (!kept || list->number[kept - 1] != list->number[i])
-            list->number[kept++] = list->number[i];
-    list->n = kept;
+    list->n = mt_sort_once(list->number, list->n);
 }
 
 static void marks_clear(struct mt_marks_list *list)

@@ -179,17 +179,6 @@ static int role_of(const struct finder *finder, const struct mt_verdict *verdict
     }
 }
 
-/* Sort, and keep each number once. */
-static void put_in_order(struct counts *counts)
-{
-    size_t kept = 0;
-    mt_sort_sizes(counts->of, counts->n);
-    for (size_t i = 0; i < counts->n; i++)
-        if (!kept || counts->of[kept - 1] != counts->of[i])
-            counts->of[kept++] = counts->of[i];
-    counts->n = kept;
-}
-
 static int make_room(struct counts *counts, size_t n)
 {
     counts->of = calloc(n + 1, sizeof *counts->of);
@@ -218,7 +207,7 @@ static void find_widths(struct finder *finder)
         if (width && (!finder->narrowest || width < finder->narrowest))
             finder->narrowest = width;
     }
-    put_in_order(&finder->trained);
+    finder->trained.n = mt_sort_once(finder->trained.of, finder->trained.n);
     find_copies(finder);
 }
 
@@ -240,7 +229,7 @@ static void count_weights(struct mt_precision *precision, struct finder *finder)
         precision->parameters += whole ? whole : elements;
     }
     precision->lacks_others = gathered && !finder->n_parts;
-    put_in_order(&finder->counts);
+    finder->counts.n = mt_sort_once(finder->counts.of, finder->counts.n);
 }
 
 /* Return the bytes of a tensor in the block with this width and as many elements as one of the

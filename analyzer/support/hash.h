@@ -23,4 +23,12 @@ static inline uint64_t mt_hash_text(uint64_t before, const char *text)
     return mt_hash(before, text, strlen(text) + 1);
 }
 
+/* Hash likewise a number, all of whose bits count. */
+static inline uint64_t mt_hash_number(uint64_t before, uint64_t number)
+{
+    before ^= number * UINT64_C(0x9e3779b97f4a7c15);
+    before = (before ^ (before >> 29)) * UINT64_C(0xbf58476d1ce4e5b9);
+    return before ^ (before >> 32);
+}
+
 #endif

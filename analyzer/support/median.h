@@ -20,6 +20,17 @@ static inline void mt_sort_sizes(uint64_t *values, size_t n)
         qsort(values, n, sizeof *values, mt_by_value);
 }
 
+/* Sort likewise, and keep each value once. Return how many there are. */
+static inline size_t mt_sort_once(uint64_t *values, size_t n)
+{
+    size_t kept = 0;
+    mt_sort_sizes(values, n);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || values[kept - 1] != values[i])
+            values[kept++] = values[i];
+    return kept;
+}
+
 /* Return the median of n > 0 sorted values; of an even number, the mean of the two in the
  * middle. */
 static inline uint64_t mt_median(const uint64_t *sorted, size_t n)

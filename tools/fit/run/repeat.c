@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/support/grow.h"
+#include "analyzer/support/hash.h"
 #include "watch.h"
 
 #include <stdbool.h>
@@ -10,13 +11,6 @@
 #define MOST_ITERATIONS 64u /* back from the last one */
 #define OFTEN                                                                                      \
     512u /* spans; beyond, iterations are counted more seldom: each count takes all of them */
-
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-    a ^= b * 0x9e3779b97f4a7c15u;
-    a = (a ^ (a >> 29)) * 0xbf58476d1ce4e5b9u;
-    return a ^ (a >> 32);
-}
 
 /* What is known of complete iterations, the last one first. */
 struct recent {
@@ -39,7 +33,7 @@ static void collect(const struct mt_repeat *repeat, const struct mt_spans *spans
         size_t back = last - span->iteration;
         struct mt_repeat_span *sum = &recent->of[back];
         if (!mt_span_is_beside(spans, span)) {
-            sum->exact = mix(sum->exact, repeat->span[i].exact);
+            sum->exact = mt_hash_number(sum->exact, repeat->span[i].exact);
             sum->shape += repeat->span[i].shape;
         }
         sum->reserved = repeat->span[i].reserved;
@@ -115,9 +109,10 @@ int mt_repeat_note(struct mt_repeat *repeat, struct mt_replay *replay, const str
         return -ENOMEM;
     repeat->n = spans->n;
     struct mt_repeat_span *span = &repeat->span[spans->n - 1];
-    span->exact = mix(mix(span->exact, event->address ^ event->kind), event->size);
+    span->exact =
+        mt_hash_number(mt_hash_number(span->exact, event->address ^ event->kind), event->size);
     if (event->kind == MT_ALLOC) {
-        span->shape += mix(1, event->size);
+        span->shape += mt_hash_number(1, event->size);
         span->plain += !is_beside;
     }
     span->reserved = replay->of_torch.now[slot].reserved;

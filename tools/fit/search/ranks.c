@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ranks.h"
+#include "analyzer/support/hash.h"
 #include "analyzer/support/median.h"
 #include "tools/fit/run/requests.h"
 
@@ -10,12 +11,6 @@
 
 /* --- what a run showed ------------------------------------------------------------------------ */
 
-static uint64_t mix(uint64_t hash, uint64_t number)
-{
-    hash = (hash ^ number) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
 /* Return a number for the sizes that were asked for, whatever their order and how often: threads
  * take turns as they like. */
 static uint64_t hash_sizes(const struct mt_request_log_device *device, uint64_t hash)
@@ -25,10 +20,9 @@ static uint64_t hash_sizes(const struct mt_request_log_device *device, uint64_t 
     for (size_t i = 0; sizes && i < device->n; i++)
         if (device->request[i].kind == MT_REQUEST_ALLOCATE)
             sizes[n++] = device->request[i].size;
-    mt_sort_sizes(sizes, n);
+    n = mt_sort_once(sizes, n);
     for (size_t i = 0; i < n; i++)
-        if (!i || sizes[i] != sizes[i - 1])
-            hash = mix(hash, sizes[i]);
+        hash = mt_hash_number(hash, sizes[i]);
     free(sizes);
     return hash;
 }
@@ -41,9 +35,9 @@ static uint64_t hash_order(const struct mt_request_log_device *device, uint64_t 
         const struct mt_request *request = &device->request[i];
         if (request->kind == MT_REQUEST_OTHERS)
             continue;
-        hash = mix(mix(hash, request->size), request->block);
-        hash = mix(hash,
-                   (uint64_t)request->kind << 32 | (uint64_t)request->pool << 16 | request->stream);
+        hash = mt_hash_number(mt_hash_number(hash, request->size), request->block);
+        hash = mt_hash_number(hash, (uint64_t)request->kind << 32 | (uint64_t)request->pool << 16 |
+                                        request->stream);
     }
     return hash | 1;
 }
@@ -54,8 +48,9 @@ static uint64_t find_kind(struct mt_rank_run *run, int asked)
 {
     const struct mt_outcome *outcome = run->outcome;
     struct mt_request_log log = {0};
-    uint64_t kind =
-        mix(mix(mix(outcome->end, outcome->used), outcome->reserved), outcome->allocated);
+    uint64_t kind = mt_hash_number(
+        mt_hash_number(mt_hash_number(outcome->end, outcome->used), outcome->reserved),
+        outcome->allocated);
     if (asked > 0)
         mt_request_log_read(&log, asked);
     for (size_t i = 0; i < log.n_devices; i++) {
