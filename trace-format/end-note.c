@@ -3,8 +3,8 @@
 #include "block.h"
 #include "decoder.h"
 #include "encoder.h"
+#include "tail-reader.h"
 #include "tail-request.h"
-#include "tail.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -186,14 +186,6 @@ static int note_in_trace(struct chain *chain, pid_t pid, pid_t parent, const cha
 
 /* --- in its tail ---------------------------------------------------------------------------- */
 
-static int open_tail(const char *trace_path)
-{
-    char real[PATH_MAX], path[PATH_MAX + sizeof MT_TAIL_SUFFIX];
-    snprintf(path, sizeof path, "%s" MT_TAIL_SUFFIX,
-             realpath(trace_path, real) ? real : trace_path);
-    return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-}
-
 /* Write no note into the tail of a trace with an end block: it may be another trace's. */
 static int note(struct chain *chain, const char *path, pid_t pid, pid_t parent, const char *how)
 {
@@ -203,7 +195,7 @@ static int note(struct chain *chain, const char *path, pid_t pid, pid_t parent, 
     rc = read_blocks(chain, chain->size);
     if (!rc && chain->end_at)
         return note_in_trace(chain, pid, parent, how);
-    tail = open_tail(path);
+    tail = mt_tail_file(path, O_RDWR);
     if (tail >= 0) {
         noted = mt_tail_end_put(tail, chain->trace_id, pid, how);
         close(tail);

@@ -343,17 +343,17 @@ static bool is_newer(int fd)
            header.version > MT_TAIL_VERSION;
 }
 
-static int open_tail(const char *trace_path)
+int mt_tail_file(const char *trace_path, int access)
 {
     char real[PATH_MAX], path[PATH_MAX + sizeof MT_TAIL_SUFFIX];
     snprintf(path, sizeof path, "%s" MT_TAIL_SUFFIX,
              realpath(trace_path, real) ? real : trace_path);
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    return open(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
 int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace)
 {
-    struct source source = {.fd = open_tail(trace->path), .trace = trace};
+    struct source source = {.fd = mt_tail_file(trace->path, O_RDONLY), .trace = trace};
     struct stat status;
     int rc = 0;
     memset(content, 0, sizeof *content);
@@ -386,7 +386,7 @@ static int read_steady_header(struct source *source)
 
 int mt_tail_glance(struct mt_tail_content *content, const struct mt_tail_of *trace)
 {
-    struct source source = {.fd = open_tail(trace->path), .trace = trace};
+    struct source source = {.fd = mt_tail_file(trace->path, O_RDONLY), .trace = trace};
     struct stat status;
     memset(content, 0, sizeof *content);
     if (source.fd < 0)

@@ -30,6 +30,9 @@ struct mt_tail_of {
     uint64_t id, header_size;
 };
 
+/* Open the tail of a trace, to read or to write it (O_RDONLY, O_RDWR): as open(). */
+int mt_tail_file(const char *trace_path, int access);
+
 /* Read the tail of a trace. Return 1; 0 if it has none, or the tail changes faster than it can be
  * read (is_locked says so); -EPROTO if its version is unknown; -ENOMEM. Call mt_tail_clear in any
  * case. */
