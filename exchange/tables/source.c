@@ -48,7 +48,7 @@ void mt_rows_put_frame(struct mt_columns *columns, unsigned first,
     mt_columns_put_some(columns, first + 2, mt_frame(definitions, frame)->line);
 }
 
-static mt_moment_put *const puts[MT_TABLES_N] = {
+static mt_moment_put *const moment_puts[MT_TABLES_N] = {
     [MT_TABLE_BLOCKS] = mt_put_blocks,   [MT_TABLE_CATEGORIES] = mt_put_categories,
     [MT_TABLE_PHASES] = mt_put_phases,   [MT_TABLE_RANKS] = mt_put_ranks,
     [MT_TABLE_SAMPLES] = mt_put_samples, [MT_TABLE_GROWTH] = mt_put_growth,
@@ -61,7 +61,7 @@ static int make(const struct mt_rows_asked *asked, struct mt_rows **out, const c
         return mt_rows_lives(out, path, error);
     return asked->table == MT_TABLE_EVENTS   ? mt_rows_events(out, path, error)
            : asked->table == MT_TABLE_STACKS ? mt_rows_stacks(out, path, error)
-                                             : mt_moment_rows_make(out, puts[asked->table]);
+                                             : mt_moment_rows_make(out, moment_puts[asked->table]);
 }
 
 static int open_next(struct mt_feed *feed, struct mt_trace_error *error)

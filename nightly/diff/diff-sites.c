@@ -27,40 +27,38 @@ struct entries {
     size_t n;
 };
 
-static int list_sites(struct entries *to, const struct mt_diff_device *device)
+static void list_sites(struct entries *to, const struct mt_diff_device *device, size_t run)
 {
-    size_t runs = device->n_new + device->n_old, room = 1;
-    for (size_t i = 0; i < runs; i++)
-        room += device->runs[i]->n_sites;
-    to->entry = calloc(room, sizeof *to->entry);
-    for (size_t i = 0; to->entry && i < runs; i++)
-        for (size_t j = 0; j < device->runs[i]->n_sites; j++) {
-            const struct mt_digest_site *site = &device->runs[i]->site[j];
-            uint32_t line = mt_matching_line(&device->matching, i, device->runs[i], site);
-            if (line != UINT32_MAX)
-                to->entry[to->n++] = (struct entry){
-                    site->category, line, site->operator_name, site->module, i, site, NULL};
-        }
-    if (to->n)
-        qsort(to->entry, to->n, sizeof *to->entry, by_key_and_module);
-    return to->entry ? 0 : -ENOMEM;
+    for (size_t i = 0; i < device->runs[run]->n_sites; i++) {
+        const struct mt_digest_site *site = &device->runs[run]->site[i];
+        uint32_t line = mt_matching_line(&device->matching, run, device->runs[run], site);
+        if (line != UINT32_MAX)
+            to->entry[to->n++] = (struct entry){
+                site->category, line, site->operator_name, site->module, run, site, NULL};
+    }
 }
 
-static int list_places(struct entries *to, const struct mt_diff_device *device)
+static void list_places(struct entries *to, const struct mt_diff_device *device, size_t run)
+{
+    for (size_t i = 0; i < device->runs[run]->n_places; i++) {
+        const struct mt_digest_place *place = &device->runs[run]->place[i];
+        to->entry[to->n++] = (struct entry){.line = device->matching.of_place[run][i],
+                                            .operator_name = place->operator_name,
+                                            .module = "",
+                                            .run = run,
+                                            .place = place};
+    }
+}
+
+/* List what all runs have, in order. */
+static int list(struct entries *to, const struct mt_diff_device *device, bool of_places)
 {
     size_t runs = device->n_new + device->n_old, room = 1;
     for (size_t i = 0; i < runs; i++)
-        room += device->runs[i]->n_places;
+        room += of_places ? device->runs[i]->n_places : device->runs[i]->n_sites;
     to->entry = calloc(room, sizeof *to->entry);
     for (size_t i = 0; to->entry && i < runs; i++)
-        for (size_t j = 0; j < device->runs[i]->n_places; j++) {
-            const struct mt_digest_place *place = &device->runs[i]->place[j];
-            to->entry[to->n++] = (struct entry){.line = device->matching.of_place[i][j],
-                                                .operator_name = place->operator_name,
-                                                .module = "",
-                                                .run = i,
-                                                .place = place};
-        }
+        (of_places ? list_places : list_sites)(to, device, i);
     if (to->n)
         qsort(to->entry, to->n, sizeof *to->entry, by_key_and_module);
     return to->entry ? 0 : -ENOMEM;
@@ -165,9 +163,9 @@ int mt_diff_collect_sites(struct mt_diff_device *device)
     uint64_t *room = calloc(5 * runs + 1, sizeof *room);
     int rc = room ? mt_match(&device->matching, device->runs, runs, device->n_new) : -ENOMEM;
     if (!rc)
-        rc = list_sites(&sites, device);
+        rc = list(&sites, device, false);
     if (!rc)
-        rc = list_places(&places, device);
+        rc = list(&places, device, true);
     device->site = rc ? NULL : calloc(sites.n + 1, sizeof *device->site);
     if (device->site) {
         struct values values = {room, room + runs, room + 2 * runs, room + 3 * runs,

@@ -65,15 +65,6 @@ const struct mt_option mt_check_options[] = {
     {0}};
 /* clang-format on */
 
-static int fail_budget(const char *path, int rc, const struct mt_budget_error *error)
-{
-    if (rc == -ENOMEM)
-        return mt_fail("%s: out of memory", path);
-    if (error->line)
-        return mt_fail("%s:%u:%u: %s", path, error->line, error->column, error->text);
-    return mt_fail("%s: %s", path, error->text);
-}
-
 static void set_today(struct mt_budget *budget, const struct tm *day)
 {
     mt_budget_set_today(budget, day->tm_year + 1900, day->tm_mon + 1, day->tm_mday);
@@ -88,7 +79,7 @@ int mt_check_read_budget(struct mt_check_arguments *arguments, const char *path)
                   : mt_budget_parse(&arguments->budget, "", mt_budget_default,
                                     strlen(mt_budget_default), &error);
     if (rc)
-        return fail_budget(path ? path : "the default", rc, &error);
+        return mt_fail_at(path ? path : "the default", rc, error.line, error.column, error.text);
     gmtime_r(&now, &today);
     set_today(&arguments->budget, &today);
     return 0;

@@ -106,7 +106,7 @@ int mt_read_rules(const char *path, struct mt_user_rules **rules)
     int rc = mt_user_rules_read(rules, path, &error);
     if (!rc)
         return 0;
-    mt_fail_rules(path, rc, &error);
+    mt_fail_at(path, rc, error.line, error.column, error.text);
     return -1;
 }
 

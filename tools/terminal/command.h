@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyzer/classify/user-rules.h"
 #include "analyzer/support/text.h"
 #include "trace-format/reader.h"
 
@@ -95,9 +94,9 @@ int mt_fail_memory(void);
 /* Print that a trace needs more work than is allowed (mt_work_is_too_much). Return MT_EXIT_BAD. */
 int mt_fail_work(const char *path);
 
-/* Print "memtap: FILE:LINE:COLUMN: WHAT" for invalid rules. rc: the result of mt_user_rules_read.
- * Return MT_EXIT_BAD. */
-int mt_fail_rules(const char *path, int rc, const struct mt_rules_error *error);
+/* Print "memtap: FILE:LINE:COLUMN: WHAT" for a file that cannot be read. line: 0: it is of the
+ * whole file. Return MT_EXIT_BAD. */
+int mt_fail_at(const char *path, int rc, unsigned line, unsigned column, const char *text);
 
 /* Flush stdout. Return `code`, or MT_EXIT_BAD after a message if the output could not be
  * written. */

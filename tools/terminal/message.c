@@ -85,13 +85,13 @@ int mt_fail_work(const char *path)
                    path);
 }
 
-int mt_fail_rules(const char *path, int rc, const struct mt_rules_error *error)
+int mt_fail_at(const char *path, int rc, unsigned line, unsigned column, const char *text)
 {
     if (rc == -ENOMEM)
         return mt_fail("%s: out of memory", path);
-    if (error->line)
-        return mt_fail("%s:%u:%u: %s", path, error->line, error->column, error->text);
-    return mt_fail("%s: %s", path, error->text);
+    if (line)
+        return mt_fail("%s:%u:%u: %s", path, line, column, text);
+    return mt_fail("%s: %s", path, text);
 }
 
 void mt_print_text(const char *text)
