@@ -23,13 +23,11 @@ static struct calls read_calls(const char *folder, long rank)
     struct sim_call *more;
     char path[PATH_SIZE];
     FILE *file;
-
     if (snprintf(path, sizeof(path), "%s/calls-%ld", folder, rank) >= (int)sizeof(path))
         return calls;
     file = fopen(path, "rbe");
     for (size_t got = file != NULL; got; calls.count += got) {
         enum { PIECE = 1024 };
-
         more = realloc(calls.at, (calls.count + PIECE) * sizeof(*more));
         if (!more)
             break;
@@ -53,7 +51,6 @@ static void describe(const struct calls *calls, size_t place, char text[64])
 {
     const struct sim_call *call = &calls->at[place];
     const char *word = place < calls->count && call->kind < KINDS ? words[call->kind] : NULL;
-
     if (!word)
         snprintf(text, 64, "none");
     else if (call->root < 0)
@@ -67,7 +64,6 @@ static bool differ_in(const struct calls *a, const struct calls *b, unsigned gro
                       char texts[2][64])
 {
     size_t x = next_of(a, group, 0), y = next_of(b, group, 0);
-
     *number = 1;
     while (x < a->count && y < b->count && a->at[x].kind == b->at[y].kind &&
            a->at[x].root == b->at[y].root) {
@@ -86,7 +82,6 @@ static bool differ(const struct calls *a, const struct calls *b, long first, lon
     unsigned groups = 0;
     size_t number;
     char texts[2][64];
-
     for (size_t i = 0; i < a->count; i++)
         groups = a->at[i].group >= groups ? a->at[i].group + 1u : groups;
     for (unsigned group = 0; group < groups; group++)
@@ -109,11 +104,9 @@ int sim_calls_differ(const char *folder, const char *ranks, char *what, size_t w
     long first = strtol(ranks, &end, 10);
     struct calls wanted = read_calls(folder, first);
     bool is_found = false;
-
     while (*end == ',' && wanted.count && !is_found) {
         long other = strtol(end + 1, &end, 10);
         struct calls calls = read_calls(folder, other);
-
         is_found = calls.count && differ(&wanted, &calls, first, other, what, what_size);
         free(calls.at);
     }

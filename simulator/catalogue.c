@@ -56,7 +56,6 @@ const struct sim_gpu *sim_gpu_find(const char *name)
 {
     const struct sim_gpu *gpu = by_name(name);
     char why[1];
-
     if (!gpu && sim_gpu_is_file(name))
         return sim_gpu_read(name, why, sizeof(why));
     for (size_t i = 0; !gpu && i < COUNT(aliases); i++)

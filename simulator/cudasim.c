@@ -36,13 +36,11 @@ static int read_option(struct sim_launch *launch, const char *option, const char
         return mt_size_parse(value, &launch->memory);
     if (!strcmp(option, "--copy-limit")) {
         static uint64_t limit;
-
         launch->copy_limit = &limit;
         return mt_size_parse(value, &limit);
     }
     if (!strcmp(option, "--values")) {
         static uint64_t values;
-
         launch->values = &values;
         return mt_size_parse(value, &values);
     }
@@ -66,7 +64,6 @@ int main(int argc, char **argv)
     struct sim_launch launch = {0};
     char why[512];
     int i = 2;
-
     if (argc < 2)
         return usage("no folder of simulated libraries given");
     launch.libdir = argv[1];

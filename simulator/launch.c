@@ -77,7 +77,6 @@ static char *read_skew(const char *text, char *why, size_t why_size)
 {
     FILE *file;
     char *loads;
-
     if (!strcmp(text, "even"))
         return strdup(text);
     if (!strncmp(text, "zipf:", strlen("zipf:")))
@@ -99,7 +98,6 @@ __attribute__((format(printf, 4, 5))) static int fail(int error, char *why, size
                                                       const char *format, ...)
 {
     va_list args;
-
     va_start(args, format);
     vsnprintf(why, why_size, format, args);
     va_end(args);
@@ -125,10 +123,8 @@ const char *sim_launch_library(size_t index)
 static int list_has(const char *list, const char *item)
 {
     size_t length = strlen(item);
-
     for (const char *p = list; (p = strstr(p, item)); p += length) {
         int begins = p == list || strchr(": ", p[-1]);
-
         if (begins && strchr(": ", p[length]))
             return 1;
     }
@@ -139,7 +135,6 @@ static int list_has(const char *list, const char *item)
 static int check_libraries(const char *libdir, char *why, size_t why_size)
 {
     char path[PATH_MAX];
-
     if (strpbrk(libdir, ": "))
         return fail(-ENOTSUP, why, why_size,
                     "%s has a space or a colon in its path, which LD_PRELOAD cannot name", libdir);
@@ -156,7 +151,6 @@ static int check_device(const struct sim_gpu *gpu, const struct sim_launch *laun
                         size_t why_size)
 {
     uint64_t least = sim_launch_least_memory(gpu);
-
     if (launch->memory && launch->memory < least)
         return fail(-EINVAL, why, why_size,
                     "%" PRIu64 " bytes are less than the %" PRIu64
@@ -178,13 +172,11 @@ static char *preload_list(const char *libdir)
     size_t room = (old ? strlen(old) : 0) + COUNT(libraries) * (strlen(libdir) + NAME_MAX) + 2;
     char *list = malloc(room);
     size_t used;
-
     if (!list)
         return NULL;
     used = (size_t)snprintf(list, room, "%s", old ? old : "");
     for (size_t i = 0; i < COUNT(libraries); i++) {
         char path[PATH_MAX];
-
         snprintf(path, sizeof(path), "%s/%s", libdir, libraries[i]);
         if (!list_has(list, path))
             used += (size_t)snprintf(list + used, room - used, "%s%s", used ? ":" : "", path);
@@ -197,7 +189,6 @@ static int set_library_path(const char *libdir)
     const char *old = getenv("LD_LIBRARY_PATH");
     char *list;
     int error;
-
     if (!old || !*old)
         return setenv("LD_LIBRARY_PATH", libdir, 1);
     if (list_has(old, libdir))
@@ -212,7 +203,6 @@ static int set_library_path(const char *libdir)
 static int set_number(const char *name, uint64_t number)
 {
     char text[24];
-
     snprintf(text, sizeof(text), "%" PRIu64, number);
     return setenv(name, text, 1);
 }
@@ -222,7 +212,6 @@ static int set_made_up(const struct sim_launch *launch, char *why, size_t why_si
 {
     char *skew = launch->skew ? read_skew(launch->skew, why, why_size) : NULL;
     int error = launch->skew && !skew ? -EINVAL : 0;
-
     if (!error && ((skew && setenv("CUDASIM_SKEW", skew, 1)) ||
                    (launch->seed && set_number("CUDASIM_SEED", launch->seed)) ||
                    (launch->boxes && set_number("CUDASIM_BOXES", launch->boxes))))
@@ -234,7 +223,6 @@ static int set_made_up(const struct sim_launch *launch, char *why, size_t why_si
 static unsigned gpus_of(const struct sim_launch *launch)
 {
     unsigned node = launch->world_size < SIM_NODE_GPUS ? launch->world_size : SIM_NODE_GPUS;
-
     return launch->gpus ? launch->gpus : node ? node : 1;
 }
 
@@ -296,7 +284,6 @@ static int set_environment(const char *libdir, const struct sim_gpu *gpu,
 {
     char *list = preload_list(libdir);
     int error;
-
     if (!list)
         return -ENOMEM;
     error = setenv("LD_PRELOAD", list, 1) || set_library_path(libdir) || set_memory(launch) ||
@@ -313,7 +300,6 @@ int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_si
     char *libdir = realpath(launch->libdir, NULL);
     uint16_t port = 0;
     int error;
-
     if (!libdir)
         return fail(-ENOENT, why, why_size, "%s: %s", launch->libdir, strerror(errno));
     error = check_libraries(libdir, why, why_size);

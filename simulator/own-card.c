@@ -26,7 +26,6 @@ bool sim_gpu_is_file(const char *name)
 static char *trim(char *text)
 {
     size_t length;
-
     text += strspn(text, " \t");
     length = strlen(text);
     while (length && isspace((unsigned char)text[length - 1]))
@@ -37,7 +36,6 @@ static char *trim(char *text)
 static const char *set_like(struct own_card *card, const char *value)
 {
     const struct sim_gpu *like = sim_gpu_is_file(value) ? NULL : sim_gpu_find(value);
-
     if (!like)
         return "like: no card of the catalogue has this name";
     if (card->gpu.name)
@@ -83,7 +81,6 @@ static const char *set_number(struct own_card *card, const char *name, const cha
 static const char *read_line(struct own_card *card, char *line)
 {
     char *name = trim(line), *value = strchr(name, '=');
-
     if (!*name || *name == '#')
         return NULL;
     if (!value)
@@ -108,7 +105,6 @@ static const char *read_lines(struct own_card *card, FILE *file, unsigned *numbe
 {
     char line[LONGEST];
     const char *wrong = NULL;
-
     while (!wrong && fgets(line, sizeof(line), file)) {
         ++*number;
         wrong = !strchr(line, '\n') && !feof(file) ? "a line of more than 254 characters"
@@ -131,7 +127,6 @@ const struct sim_gpu *sim_gpu_read(const char *path, char *why, size_t size)
     FILE *file = card && realpath(path, card->path) ? fopen(path, "re") : NULL;
     const char *wrong = file ? NULL : strerror(errno);
     unsigned number = 0;
-
     if (file) {
         wrong = read_lines(card, file, &number);
         fclose(file);

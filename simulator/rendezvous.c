@@ -58,7 +58,6 @@ static void put_bytes(struct sim_bytes *to, struct sim_bytes from)
 static void compare_and_set(struct sim_bytes *out, const struct sim_bytes *words)
 {
     struct sim_row *row = sim_row_find(words[0]);
-
     if (row ? sim_bytes_same(row->value, words[1]) : !words[1].size)
         row = sim_row_set(words[0], words[2]);
     put_bytes(out, row ? row->value : words[1]);
@@ -68,7 +67,6 @@ static void pop(struct sim_bytes *out, struct sim_bytes key)
 {
     struct sim_row *row = sim_row_find(key);
     bool is_there = row && row->is_queued;
-
     put_number(out, is_there);
     if (is_there) {
         put_bytes(out, row->value);
@@ -80,7 +78,6 @@ static void pop(struct sim_bytes *out, struct sim_bytes key)
 static bool take_mark(struct sim_bytes *key)
 {
     enum { LENGTH = sizeof(SIM_KEY_VALUE) - 1 };
-
     if (key->size < LENGTH || memcmp(key->at + key->size - LENGTH, SIM_KEY_VALUE, LENGTH))
         return false;
     key->size -= LENGTH;
@@ -92,7 +89,6 @@ static bool has_all(const struct sim_bytes *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct sim_bytes key = keys[i];
-
         if (!(take_mark(&key) ? sim_row_get(key) : sim_row_find(key)))
             return false;
     }
@@ -106,7 +102,6 @@ static bool has_to_wait(enum request request, const struct sim_bytes *keys, size
         struct sim_bytes key = keys[i];
         bool is_asked =
             (request == WAIT && take_mark(&key)) || request == GET || request == MULTI_GET;
-
         if (is_asked && !sim_row_get(key))
             return true;
     }
@@ -116,7 +111,6 @@ static bool has_to_wait(enum request request, const struct sim_bytes *keys, size
 static void answer_keys(struct sim_bytes *out)
 {
     const struct sim_row *row;
-
     put_number(out, sim_row_count());
     for (size_t i = 0; (row = sim_row_at(i)); i++)
         put_bytes(out, row->key);
@@ -127,7 +121,6 @@ static void answer(enum request request, const struct sim_bytes *words, size_t c
                    int64_t number, struct sim_bytes *out)
 {
     struct sim_row *row;
-
     switch (request) {
     case SET:
     case MULTI_SET:
@@ -200,7 +193,6 @@ struct reading {
 static const char *read_raw(struct reading *in, size_t size)
 {
     char *at = in->at;
-
     in->is_bad |= size > LARGEST;
     in->is_short |= size > in->left;
     if (in->is_bad || in->is_short)
@@ -214,7 +206,6 @@ static int64_t read_number(struct reading *in, size_t size)
 {
     const char *at = read_raw(in, size);
     int64_t number = 0;
-
     if (at)
         memcpy(&number, at, size);
     return number;
@@ -229,7 +220,6 @@ static size_t serve_one(struct reading *in, struct sim_bytes *out)
     size_t count = 0, size;
     int64_t number = 0, groups = 1;
     enum request request;
-
     in->is_bad |= one && (unsigned char)*one >= REQUEST_COUNT;
     if (!one || in->is_bad)
         return 0;
@@ -261,7 +251,6 @@ static bool send_all(int socket, struct sim_bytes out)
 {
     while (out.size) {
         ssize_t sent = send(socket, out.at, out.size, MSG_NOSIGNAL);
-
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent <= 0)
@@ -286,7 +275,6 @@ static bool answer_all(struct client *client)
     struct sim_bytes out = {0};
     size_t done = 0, size;
     bool is_well;
-
     while ((size = serve_one(&in, &out)) && !in.is_waiting)
         done += size;
     client->waiting = size;
@@ -301,7 +289,6 @@ static bool serve(struct client *client)
 {
     char piece[65536];
     ssize_t got = recv(client->socket, piece, sizeof(piece), 0);
-
     if (got <= 0)
         return got < 0 && errno == EINTR;
     drop(client, client->waiting);
@@ -313,7 +300,6 @@ static bool serve(struct client *client)
 static void welcome(int listener)
 {
     int socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC), at_once = 1;
-
     if (socket < 0)
         return;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
@@ -334,7 +320,6 @@ static void serve_all(int listener, int program)
     for (;;) {
         struct pollfd *waits = sim_need(calloc(client_count + 2, sizeof(*waits)));
         size_t count = client_count;
-
         waits[0] = (struct pollfd){.fd = program, .events = POLLIN};
         waits[1] = (struct pollfd){.fd = listener, .events = POLLIN};
         for (size_t i = 0; i < count; i++)
@@ -361,7 +346,6 @@ static void keep_only(int listener, int program)
 {
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     long most = sysconf(_SC_OPEN_MAX);
-
     for (int fd = 0; fd < 3; fd++)
         dup2(nowhere, fd);
     for (int fd = 3; fd < (most > 0 && most < 65536 ? most : 65536); fd++)
@@ -374,7 +358,6 @@ static int listen_somewhere(uint16_t *port)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof(address);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
-
     if (listener < 0)
         return -errno;
     if (bind(listener, (struct sockaddr *)&address, length) || listen(listener, SOMAXCONN) ||
@@ -391,7 +374,6 @@ int sim_rendezvous_start(uint16_t *port)
 {
     int listener = listen_somewhere(port), program, error = 0;
     pid_t pid;
-
     if (listener < 0)
         return listener;
     program = (int)syscall(SYS_pidfd_open, getpid(), 0);

@@ -12,7 +12,6 @@ __attribute__((format(printf, 1, 0), unused)) static void sim_say_with(const cha
                                                                        va_list args)
 {
     char line[1024];
-
     if (vsnprintf(line, sizeof(line), format, args) < 0)
         return;
     for (char *at = line; *at; at++)
@@ -24,7 +23,6 @@ __attribute__((format(printf, 1, 0), unused)) static void sim_say_with(const cha
 __attribute__((format(printf, 1, 2), unused)) static void sim_say(const char *format, ...)
 {
     va_list args;
-
     va_start(args, format);
     sim_say_with(format, args);
     va_end(args);

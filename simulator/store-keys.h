@@ -27,7 +27,6 @@ static inline bool sim_key_of_another_rank(const char *a, size_t a_size, const c
                                            size_t b_size)
 {
     const char *x = a, *y = b, *x_end = a + a_size, *y_end = b + b_size;
-
     while (x < x_end && y < y_end && *x == *y)
         x++, y++;
     while (x > a && sim_key_digit(x[-1]))
@@ -48,7 +47,6 @@ static inline bool sim_key_of_communicator(const char *key, size_t size)
 {
     static const char *const words[] = {"nccl_storekey_", "UniqueNCCLID:", "nccl4py_uid"};
     size_t start = size;
-
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (memmem(key, size, words[i], strlen(words[i])))
             return true;

@@ -43,7 +43,6 @@ struct sim_row *sim_row_find(struct sim_bytes key)
 struct sim_row *sim_row_add(struct sim_bytes key, struct sim_bytes value)
 {
     struct sim_row *row;
-
     rows = sim_need(realloc(rows, (row_count + 1) * sizeof(*rows)));
     row = &rows[row_count++];
     *row = (struct sim_row){0};
@@ -63,7 +62,6 @@ void sim_row_remove(struct sim_row *row)
 struct sim_row *sim_row_set(struct sim_bytes key, struct sim_bytes value)
 {
     struct sim_row *row = sim_row_find(key);
-
     if (!row)
         return sim_row_add(key, value);
     row->value.size = 0;
@@ -76,7 +74,6 @@ struct sim_row *sim_row_set(struct sim_bytes key, struct sim_bytes value)
 static struct sim_row *stand_in(struct sim_bytes key)
 {
     char name[SIM_COMMUNICATOR_NAME] = {1};
-
     for (size_t i = 0; i < row_count; i++)
         if (sim_key_of_another_rank(rows[i].key.at, rows[i].key.size, key.at, key.size))
             return sim_row_add(key, rows[i].value);
@@ -90,7 +87,6 @@ static struct sim_row *stand_in(struct sim_bytes key)
 struct sim_row *sim_row_get(struct sim_bytes key)
 {
     struct sim_row *row = sim_row_find(key);
-
     return row ? row : stand_in(key);
 }
 
@@ -99,7 +95,6 @@ int64_t sim_row_increase(struct sim_bytes key, int64_t more)
     const struct sim_row *row = sim_row_find(key);
     int64_t sum = more + (row ? strtoll(row->value.at, NULL, 10) : 0);
     char text[24];
-
     sim_row_set(key, (struct sim_bytes){text, (size_t)sprintf(text, "%lld", (long long)sum)});
     return sum;
 }
@@ -107,7 +102,6 @@ int64_t sim_row_increase(struct sim_bytes key, int64_t more)
 int64_t sim_row_count_queued(struct sim_bytes key)
 {
     int64_t length = 0;
-
     for (size_t i = 0; i < row_count; i++)
         length += rows[i].is_queued && sim_bytes_same(rows[i].key, key);
     return length;

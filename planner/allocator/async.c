@@ -25,7 +25,6 @@ static bool reserve(struct mt_allocator *allocator, uint64_t bytes)
 void mt_async_trim(struct mt_allocator *allocator)
 {
     uint64_t keep = up(allocator->now.allocated, piece);
-
     if (keep >= allocator->now.reserved)
         return;
     allocator->held -= allocator->now.reserved - keep;
@@ -49,7 +48,6 @@ bool mt_async_allocate(struct mt_allocator *allocator, const struct mt_request *
     struct mt_allocator_state *now = &allocator->now;
     uint64_t size = up(request->size, MT_MIN_BLOCK);
     struct mt_alloc_block *block;
-
     if (size < request->size || size > allocator->total ||
         (allocator->has_limit && now->requested + request->size > allocator->limit) ||
         !grow(allocator, now->allocated + size)) {
@@ -70,7 +68,6 @@ bool mt_async_allocate(struct mt_allocator *allocator, const struct mt_request *
 void mt_async_free(struct mt_allocator *allocator, struct mt_alloc_block *block)
 {
     struct mt_allocator_state *now = &allocator->now;
-
     now->allocated -= block->size;
     now->active -= block->size;
     now->requested -= block->requested;

@@ -15,7 +15,6 @@ struct mt_alloc_slab {
 static bool add_slab(struct mt_allocator *allocator)
 {
     struct mt_alloc_slab *slab = calloc(1, sizeof(*slab));
-
     if (!slab) {
         allocator->no_memory = true;
         return false;
@@ -33,7 +32,6 @@ struct mt_alloc_block *mt_block_new(struct mt_allocator *allocator, struct mt_al
                                     uint16_t stream, uint64_t address, uint64_t size)
 {
     struct mt_alloc_block *block;
-
     if (!allocator->unused && !add_slab(allocator))
         return NULL;
     block = allocator->unused;
@@ -53,7 +51,6 @@ void mt_blocks_destroy(struct mt_allocator *allocator)
 {
     while (allocator->slabs) {
         struct mt_alloc_slab *slab = allocator->slabs;
-
         allocator->slabs = slab->next;
         for (unsigned i = 0; i < SLAB_BLOCKS; i++)
             mt_drop_uses(&slab->block[i]);
@@ -84,7 +81,6 @@ struct mt_alloc_stream *mt_side_stream(struct mt_allocator *allocator, struct mt
     if (stream >= side->n_streams) {
         unsigned count = stream + 1U;
         struct mt_alloc_stream *bigger = realloc(side->stream, count * sizeof(*bigger));
-
         if (!bigger) {
             allocator->no_memory = true;
             return NULL;
@@ -100,7 +96,6 @@ void mt_block_put(struct mt_allocator *allocator, struct mt_alloc_block *block)
 {
     struct mt_alloc_stream *stream = mt_side_stream(allocator, block->side, block->stream);
     bool is_free = block->state == MT_BLOCK_FREE;
-
     if (!stream)
         return;
     block->age_base = block->side->searches;
@@ -112,7 +107,6 @@ void mt_block_put(struct mt_allocator *allocator, struct mt_alloc_block *block)
 void mt_block_take(struct mt_alloc_block *block)
 {
     struct mt_alloc_stream *stream = &block->side->stream[block->stream];
-
     if (block->state == MT_BLOCK_FREE)
         mt_free_set_take(&stream->free, (struct mt_free_key){block->size, block->address});
     else
@@ -123,7 +117,6 @@ uint64_t mt_block_join(struct mt_allocator *allocator, struct mt_alloc_block *bl
                        struct mt_alloc_block *other)
 {
     uint64_t size;
-
     if (!other || other->state != block->state)
         return 0;
     mt_block_take(other);
@@ -147,7 +140,6 @@ void mt_block_free(struct mt_allocator *allocator, struct mt_alloc_block *block)
 {
     struct mt_allocator_state *now = &allocator->now;
     uint64_t joined;
-
     now->active -= block->size;
     now->requested -= block->requested;
     if (block->number < allocator->n_blocks && allocator->block[block->number] == block)

@@ -33,7 +33,6 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct words *words, con
                                                         ...)
 {
     va_list arguments;
-
     va_start(arguments, format);
     vsnprintf(words->error->text, sizeof(words->error->text), format, arguments);
     va_end(arguments);
@@ -48,7 +47,6 @@ static bool is_separator(char c)
 static int cut(struct words *words, const char *text)
 {
     unsigned length = 0;
-
     for (const char *c = text; *c; c++) {
         if (*c == ' ' || (!words->strict && isspace((unsigned char)*c)))
             continue;
@@ -83,7 +81,6 @@ static bool comes(const struct words *words, const char *what)
 static int separator(struct words *words, const char *what)
 {
     const char *word = next(words);
-
     if (!word || (words->strict && strcmp(word, what)))
         return refuse(words, "\"%s\" expected, and there is %s%s%s", what, word ? "\"" : "",
                       word ? word : "nothing more", word ? "\"" : "");
@@ -95,11 +92,9 @@ static int separator(struct words *words, const char *what)
 static int number_of(struct words *words, const char *what, const char *word, uint64_t *number)
 {
     char *end;
-
     errno = 0;
     if (words->strict) {
         long value = word ? strtol(word, &end, 10) : 0;
-
         if (word && end != word && !errno && value == (int)value) {
             *number = (uint64_t)value;
             return 0;
@@ -115,7 +110,6 @@ static int number_of(struct words *words, const char *what, const char *word, ui
 static int read_number(struct words *words, const char *what, uint64_t *number)
 {
     int error = separator(words, ":");
-
     return error ? error : number_of(words, what, next(words), number);
 }
 
@@ -124,7 +118,6 @@ static int read_fraction(struct words *words, const char *what, double *number)
     const char *word;
     char *end;
     int error = separator(words, ":");
-
     if (error)
         return error;
     word = next(words);
@@ -138,7 +131,6 @@ static int read_bool(struct words *words, const char *what, bool *value)
 {
     const char *word;
     int error = separator(words, ":");
-
     if (error)
         return error;
     word = next(words);
@@ -154,7 +146,6 @@ static int read_megabytes(struct words *words, const char *what, uint64_t least,
 {
     uint64_t number;
     int error = read_number(words, what, &number);
-
     if (error)
         return error;
     if (number < least)
@@ -232,7 +223,6 @@ static int read_backend(struct words *words, struct mt_alloc_conf *conf)
 {
     const char *word;
     int error = separator(words, ":");
-
     if (error)
         return error;
     word = next(words);
@@ -276,7 +266,6 @@ static int read_interval(struct words *words, struct mt_alloc_conf *conf, unsign
     uint64_t start = 1, divisions;
     unsigned from, to;
     int error = above ? 0 : number_of(words, name, word, &start);
-
     if (!error)
         error = read_number(words, name, &divisions);
     if (error)
@@ -290,7 +279,6 @@ static int read_interval(struct words *words, struct mt_alloc_conf *conf, unsign
         to = MT_ROUNDUP_INTERVALS;
     } else {
         unsigned log = 63 - (unsigned)__builtin_clzll(start);
-
         *last = log < MT_ROUNDUP_INTERVALS ? log : MT_ROUNDUP_INTERVALS - 1;
         from = *is_first ? 0 : *last;
         to = *last + 1;
@@ -305,10 +293,8 @@ static int read_intervals(struct words *words, struct mt_alloc_conf *conf)
 {
     unsigned last = 0;
     bool is_first = true;
-
     while (words->at < words->count && !comes(words, "]")) {
         int error = read_interval(words, conf, &last, &is_first);
-
         if (!error && !comes(words, "]"))
             error = separator(words, ",");
         if (error)
@@ -321,7 +307,6 @@ static int read_roundup(struct words *words, struct mt_alloc_conf *conf)
 {
     uint64_t divisions;
     int error = separator(words, ":");
-
     if (error)
         return error;
     if (comes(words, "[")) {
@@ -343,7 +328,6 @@ static int pass_over(struct words *words, struct mt_alloc_conf *conf)
 {
     int error = separator(words, ":");
     const char *word = error ? NULL : next(words);
-
     (void)conf;
     while (word && !strcmp(word, "[") && !comes(words, "]"))
         if (!next(words))
@@ -390,7 +374,6 @@ static const struct key *key_of(const char *name)
 static int read_large_segment_first(struct words *words, struct mt_alloc_conf *conf)
 {
     int error = 0;
-
     for (unsigned i = 0; !words->strict && !error && i < words->count; i++) {
         if (strcmp(words->word[i], "large_segment_size_mb"))
             continue;
@@ -407,7 +390,6 @@ static int read_all(struct words *words, struct mt_alloc_conf *conf)
         const char *name = next(words);
         const struct key *key = key_of(name);
         int error;
-
         if (!key)
             return refuse(words, "\"%s\" is no setting of PyTorch's allocator", name);
         if (key->since >= 0 && !mt_torch_has(words->release, (enum mt_torch_change)key->since))
@@ -439,7 +421,6 @@ int mt_alloc_conf_read(struct mt_alloc_conf *conf, struct mt_torch_release relea
     struct mt_alloc_conf wanted = *conf;
     struct words *words = calloc(1, sizeof(*words));
     int result;
-
     if (!words) {
         snprintf(error->text, sizeof(error->text), "no memory");
         return -ENOMEM;

@@ -18,7 +18,6 @@ static bool can_be_had(const struct mt_alloc_block *block)
 static bool has_addresses(const struct mt_alloc_block *block, uint64_t size)
 {
     uint64_t bytes = 0;
-
     for (; bytes < size && can_be_had(block); block = block->after)
         bytes += block->size;
     return bytes >= size;
@@ -30,7 +29,6 @@ static uint64_t addresses_of(const struct mt_allocator *allocator, const struct 
     const struct mt_alloc_conf *conf = &allocator->conf;
     uint64_t handle = handle_size(allocator, side), usual = allocator->total + allocator->total / 8;
     uint64_t size = conf->expandable_reserve;
-
     if (conf->expandable_reserve_fraction > 0)
         size = mt_to_uint64(conf->expandable_reserve_fraction * (double)allocator->total);
     size = size < usual ? size : usual;
@@ -42,7 +40,6 @@ static struct mt_alloc_block *new_segment(struct mt_allocator *allocator,
 {
     uint64_t size = addresses_of(allocator, wanted->side);
     struct mt_alloc_block *block;
-
     if (wanted->size > size) /* by expandable_segments_reserve: one block has one segment */
         return NULL;
     block = mt_block_new(allocator, wanted->side, wanted->stream, allocator->next_expandable, size);
@@ -62,7 +59,6 @@ static struct mt_alloc_block *find_addresses(struct mt_allocator *allocator,
     struct mt_alloc_stream *stream = mt_side_stream(allocator, wanted->side, wanted->stream);
     struct mt_free_at at = {0, 0};
     struct mt_alloc_block *block;
-
     if (!stream)
         return NULL;
     for (; (block = mt_free_set_block(&stream->unmapped, at));
@@ -81,7 +77,6 @@ static bool map(struct mt_allocator *allocator, struct mt_alloc_block *block, ui
 {
     uint64_t handle = handle_size(allocator, block->side);
     uint64_t bytes = (size + handle - 1) / handle * handle;
-
     if (bytes > mt_card_free(allocator))
         return false;
     mt_block_take(block);
@@ -89,7 +84,6 @@ static bool map(struct mt_allocator *allocator, struct mt_alloc_block *block, ui
     if (bytes < block->size) {
         struct mt_alloc_block *rest = mt_block_new(allocator, block->side, block->stream,
                                                    block->address + bytes, block->size - bytes);
-
         if (!rest)
             return false;
         rest->segment = block->segment;
@@ -118,7 +112,6 @@ static uint64_t least(uint64_t a, uint64_t b)
 bool mt_find_expandable(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
     struct mt_alloc_block *block = find_addresses(allocator, wanted);
-
     if (!block)
         return false;
     if (block->state == MT_BLOCK_UNMAPPED &&
@@ -126,7 +119,6 @@ bool mt_find_expandable(struct mt_allocator *allocator, struct mt_wanted *wanted
         return false;
     while (block->size < wanted->size) {
         struct mt_alloc_block *next = block->after;
-
         if (!next || !map(allocator, next, least(wanted->size - block->size, next->size)))
             return false;
         block = next;
@@ -144,7 +136,6 @@ static void keep_free(struct mt_allocator *allocator, struct mt_alloc_block *blo
     uint64_t address = behind ? block->address + block->size : block->address - size;
     struct mt_alloc_block *part =
         size ? mt_block_new(allocator, block->side, block->stream, address, size) : NULL;
-
     if (!part)
         return;
     part->segment = block->segment;
@@ -162,7 +153,6 @@ void mt_unmap_free(struct mt_allocator *allocator, struct mt_alloc_block *block)
     uint64_t handle = handle_size(allocator, block->side), start = block->segment;
     uint64_t from = block->address - start, to = from + block->size;
     uint64_t first = (from + handle - 1) / handle * handle, end = to / handle * handle;
-
     if (first >= end)
         return;
     mt_block_take(block);

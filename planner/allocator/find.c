@@ -11,7 +11,6 @@ static unsigned log2_of(uint64_t size)
 static uint64_t divisions_of(const struct mt_allocator *allocator, uint64_t size)
 {
     int interval = (int)log2_of(size) - 20;
-
     interval = interval < 0 ? 0 : interval;
     interval = interval < MT_ROUNDUP_INTERVALS ? interval : MT_ROUNDUP_INTERVALS - 1;
     return allocator->conf.roundup[interval];
@@ -21,7 +20,6 @@ static uint64_t divisions_of(const struct mt_allocator *allocator, uint64_t size
 static uint64_t to_division(uint64_t size, uint64_t divisions)
 {
     uint64_t power = UINT64_C(1) << log2_of(size), step = power >> log2_of(divisions);
-
     if (power == size)
         return size;
     return step ? (size + step - 1) & ~(step - 1) : power << 1;
@@ -30,7 +28,6 @@ static uint64_t to_division(uint64_t size, uint64_t divisions)
 uint64_t mt_round_size(const struct mt_allocator *allocator, uint64_t size)
 {
     uint64_t divisions;
-
     if (size < MT_MIN_BLOCK)
         return MT_MIN_BLOCK;
     divisions = divisions_of(allocator, size);
@@ -54,7 +51,6 @@ uint64_t mt_segment_size(const struct mt_allocator *allocator, uint64_t size)
 static uint64_t expandable_size(const struct mt_alloc_block *block)
 {
     const struct mt_alloc_block *after = block->after;
-
     return block->size + (after && after->state == MT_BLOCK_UNMAPPED ? after->size : 0);
 }
 
@@ -62,10 +58,8 @@ static uint64_t expandable_size(const struct mt_alloc_block *block)
 static struct mt_alloc_block *best_expandable(const struct mt_free_set *set, struct mt_free_at at)
 {
     struct mt_alloc_block *block = mt_free_set_block(set, at);
-
     while (block->segment) {
         struct mt_alloc_block *next;
-
         at = mt_free_set_next(set, at);
         next = mt_free_set_block(set, at);
         if (!next || expandable_size(next) >= expandable_size(block))
@@ -79,7 +73,6 @@ static struct mt_alloc_block *best_expandable(const struct mt_free_set *set, str
 static struct mt_alloc_block *not_expandable(const struct mt_free_set *set, struct mt_free_at at)
 {
     struct mt_alloc_block *block;
-
     do {
         at = mt_free_set_next(set, at);
         block = mt_free_set_block(set, at);
@@ -94,7 +87,6 @@ bool mt_find_free(struct mt_allocator *allocator, struct mt_wanted *wanted)
     struct mt_alloc_block *block;
     struct mt_free_set *set;
     struct mt_free_at at;
-
     side->searches += allocator->has_limit && conf->garbage_collection_threshold > 0;
     if (wanted->stream >= side->n_streams)
         return false;
@@ -119,7 +111,6 @@ static bool must_split(const struct mt_allocator *allocator, const struct mt_wan
 {
     const struct mt_alloc_block *block = wanted->block;
     uint64_t rest = block->size - wanted->size;
-
     if (block->side->pool->flags & MT_POOL_NO_SPLIT)
         return false;
     if (block->side->is_small || wanted->expandable)
@@ -133,7 +124,6 @@ static struct mt_alloc_block *cut(struct mt_allocator *allocator, struct mt_allo
 {
     struct mt_alloc_block *block =
         mt_block_new(allocator, rest->side, rest->stream, rest->address, size);
-
     if (!block)
         return rest;
     block->segment = rest->segment;
@@ -154,7 +144,6 @@ struct mt_alloc_block *mt_take_found(struct mt_allocator *allocator, struct mt_w
     struct mt_alloc_block *block = wanted->block;
     struct mt_allocator_state *now = &allocator->now;
     bool was_split = mt_block_is_split(block);
-
     if (must_split(allocator, wanted)) {
         block = cut(allocator, block, wanted->size);
         if (!block->segment)

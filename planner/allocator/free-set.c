@@ -46,7 +46,6 @@ static unsigned entry_of(const struct mt_free_chunk *chunk, const struct mt_free
 struct mt_free_at mt_free_set_from(const struct mt_free_set *set, struct mt_free_key key)
 {
     struct mt_free_at at = {chunk_of(set, &key), 0};
-
     if (at.chunk < set->count)
         at.entry = entry_of(set->chunk[at.chunk], &key);
     return at;
@@ -82,7 +81,6 @@ static bool make_room(struct mt_free_set *set)
     unsigned room = set->room ? set->room * 2 : 4;
     struct mt_free_chunk **chunk;
     struct mt_free_key *last;
-
     if (set->count < set->room)
         return true;
     chunk = realloc(set->chunk, room * sizeof(struct mt_free_chunk *));
@@ -101,7 +99,6 @@ static bool add_chunk(struct mt_free_set *set, unsigned at)
 {
     struct mt_free_chunk *chunk = make_room(set) ? malloc(sizeof(*chunk)) : NULL;
     unsigned behind = set->count - at;
-
     if (!chunk)
         return false;
     chunk->count = 0;
@@ -115,7 +112,6 @@ static bool add_chunk(struct mt_free_set *set, unsigned at)
 static void drop_chunk(struct mt_free_set *set, unsigned at)
 {
     unsigned behind = --set->count - at;
-
     free(set->chunk[at]);
     memmove(&set->chunk[at], &set->chunk[at + 1], behind * sizeof(struct mt_free_chunk *));
     memmove(&set->last[at], &set->last[at + 1], behind * sizeof(set->last[0]));
@@ -124,7 +120,6 @@ static void drop_chunk(struct mt_free_set *set, unsigned at)
 static void note_last(struct mt_free_set *set, unsigned at)
 {
     const struct mt_free_chunk *chunk = set->chunk[at];
-
     set->last[at] = chunk->entry[chunk->count - 1].key;
 }
 
@@ -132,7 +127,6 @@ static void note_last(struct mt_free_set *set, unsigned at)
 static bool halve(struct mt_free_set *set, unsigned at)
 {
     struct mt_free_chunk *low, *high;
-
     if (!add_chunk(set, at + 1))
         return false;
     low = set->chunk[at];
@@ -149,7 +143,6 @@ bool mt_free_set_put(struct mt_free_set *set, struct mt_free_key key, struct mt_
 {
     unsigned at = chunk_of(set, &key), i;
     struct mt_free_chunk *chunk;
-
     if (at == set->count && at)
         at--; /* behind all others */
     if (!set->count && !add_chunk(set, 0))
@@ -172,7 +165,6 @@ bool mt_free_set_put(struct mt_free_set *set, struct mt_free_key key, struct mt_
 static void join(struct mt_free_set *set, unsigned at)
 {
     struct mt_free_chunk *low = set->chunk[at], *high;
-
     if (at + 1 >= set->count)
         return;
     high = set->chunk[at + 1];
@@ -188,7 +180,6 @@ void mt_free_set_take(struct mt_free_set *set, struct mt_free_key key)
 {
     unsigned at = chunk_of(set, &key), i;
     struct mt_free_chunk *chunk = set->chunk[at];
-
     i = entry_of(chunk, &key);
     chunk->count--;
     memmove(&chunk->entry[i], &chunk->entry[i + 1], (chunk->count - i) * sizeof(struct entry));

@@ -51,12 +51,10 @@ void mt_note_oom(struct mt_allocator *allocator, const struct mt_request *reques
 static bool fall_back(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
     struct mt_wanted other = *wanted;
-
     if (wanted->side->pool->number)
         return false;
     for (unsigned i = 1; i < allocator->n_pools; i++) {
         struct mt_alloc_pool *pool = allocator->pool[i];
-
         if (!pool || !pool->is_there || !(pool->flags & MT_POOL_ON_OOM))
             continue;
         other.side = wanted->side->is_small ? &pool->small : &pool->large;
@@ -99,7 +97,6 @@ static bool allocate(struct mt_allocator *allocator, const struct mt_request *re
     struct mt_alloc_pool *pool = mt_pool(allocator, request->pool);
     struct mt_wanted wanted = {.stream = request->stream,
                                .expandable = allocator->conf.expandable_segments};
-
     if (!pool)
         return true;
     if (!mt_is_held_back(allocator))
@@ -163,7 +160,6 @@ static int set_conf(struct mt_allocator *allocator, uint64_t index)
 {
     struct mt_alloc_conf_error error;
     struct mt_alloc_conf conf = allocator->conf, fresh;
-
     mt_alloc_conf_init(&fresh);
     conf.max_split_size = fresh.max_split_size;
     conf.garbage_collection_threshold = fresh.garbage_collection_threshold;
@@ -192,7 +188,6 @@ static int other_request(struct mt_allocator *allocator, const struct mt_request
 {
     struct mt_alloc_block *block =
         request->block < allocator->n_blocks ? allocator->block[request->block] : NULL;
-
     switch (request->kind) {
     case MT_REQUEST_FREE:
         return free_block(allocator, block, request);
@@ -233,7 +228,6 @@ static void note_peaks(struct mt_allocator *allocator)
 {
     const struct mt_allocator_state *now = &allocator->now;
     struct mt_allocator_state *peak = &allocator->peak;
-
     raise_peak(&peak->requested, now->requested);
     raise_peak(&peak->allocated, now->allocated);
     raise_peak(&peak->active, now->active);
@@ -248,7 +242,6 @@ static int feed_one(struct mt_allocator *allocator, const struct mt_request *req
                     bool *out_of_memory)
 {
     int error = 0;
-
     if (request->kind != MT_REQUEST_ALLOCATE)
         error = other_request(allocator, request);
     else if (!request->size || request->block >= NUMBERS_MAX)
@@ -272,7 +265,6 @@ struct mt_allocator *mt_allocator_create(const struct mt_alloc_conf *conf,
                                          const struct mt_allocator_card *card)
 {
     struct mt_allocator *allocator = calloc(1, sizeof(*allocator));
-
     if (!allocator)
         return NULL;
     allocator->conf = *conf;

@@ -11,7 +11,6 @@ static bool grow(struct mt_allocator *allocator, unsigned number)
     unsigned count = number + 1;
     struct mt_alloc_pool **bigger =
         realloc(allocator->pool, count * sizeof(struct mt_alloc_pool *));
-
     if (!bigger) {
         allocator->no_memory = true;
         return false;
@@ -26,7 +25,6 @@ static bool grow(struct mt_allocator *allocator, unsigned number)
 struct mt_alloc_pool *mt_pool(struct mt_allocator *allocator, unsigned number)
 {
     struct mt_alloc_pool *pool;
-
     if (number >= allocator->n_pools && !grow(allocator, number))
         return NULL;
     pool = allocator->pool[number];
@@ -106,7 +104,6 @@ static int end(struct mt_allocator *allocator, struct mt_alloc_pool *pool)
 int mt_pool_request(struct mt_allocator *allocator, const struct mt_request *request)
 {
     struct mt_alloc_pool *pool = request->pool ? mt_pool(allocator, request->pool) : NULL;
-
     if (!pool)
         return request->pool ? -ENOMEM : -EINVAL;
     switch (request->kind) {

@@ -17,7 +17,6 @@ static const struct mt_torch_release first[MT_N_TORCH_CHANGES] = {
 bool mt_torch_has(struct mt_torch_release release, enum mt_torch_change change)
 {
     const struct mt_torch_release *since = &first[change];
-
     return release.major != since->major ? release.major > since->major
                                          : release.minor >= since->minor;
 }

@@ -11,7 +11,6 @@ static uint64_t whole_pages(uint64_t size)
 uint64_t mt_card_free(const struct mt_allocator *allocator)
 {
     uint64_t used = allocator->others + allocator->held;
-
     return used < allocator->total ? allocator->total - used : 0;
 }
 
@@ -20,7 +19,6 @@ uint64_t mt_card_free(const struct mt_allocator *allocator)
 static bool cuda_malloc(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
     uint64_t pages = whole_pages(wanted->segment);
-
     if (pages < wanted->segment || pages > mt_card_free(allocator))
         return false;
     wanted->block = mt_block_new(allocator, wanted->side, wanted->stream, allocator->next_address,
@@ -45,7 +43,6 @@ static bool is_above(const struct mt_allocator *allocator, const struct mt_wante
 bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted *wanted)
 {
     const struct mt_alloc_conf *conf = &allocator->conf;
-
     return conf->throw_on_oom &&
            is_above(allocator, wanted,
                     mt_to_uint64(conf->memory_fraction * (double)allocator->total)) &&
@@ -55,7 +52,6 @@ bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted
 bool mt_find_new(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
     bool found, expand;
-
     if ((allocator->has_limit && is_above(allocator, wanted, allocator->limit)) ||
         mt_is_rejected(allocator, wanted))
         return false;
@@ -98,7 +94,6 @@ static void add_ages(const struct mt_free_set *set, struct ages *ages)
 {
     struct mt_free_at at = {0, 0};
     const struct mt_alloc_block *block;
-
     for (; (block = mt_free_set_block(set, at)); at = mt_free_set_next(set, at)) {
         if (mt_block_is_split(block))
             continue;
@@ -114,7 +109,6 @@ static uint64_t collect(struct mt_allocator *allocator, struct mt_free_set *set,
     struct mt_free_key key = {0, 0};
     struct mt_alloc_block *block;
     uint64_t bytes = 0;
-
     while ((block = mt_free_set_block(set, mt_free_set_from(set, key)))) {
         key = (struct mt_free_key){block->size, block->address + 1};
         if (!is_whole(block) || (double)age_of(block) < threshold)
@@ -134,7 +128,6 @@ void mt_collect_garbage(struct mt_allocator *allocator)
         mt_to_uint64(allocator->conf.garbage_collection_threshold * (double)allocator->limit);
     uint64_t wanted, collected = 0, last = 1;
     struct ages ages = {0, 0};
-
     if (allocator->now.reserved <= start)
         return;
     wanted = allocator->now.reserved - start;
@@ -157,11 +150,9 @@ static bool release_largest(struct mt_allocator *allocator, struct mt_free_set *
 {
     struct mt_free_key key = {UINT64_MAX, UINT64_MAX};
     uint64_t released = 0;
-
     while (released < size) {
         struct mt_free_at at = mt_free_set_from(set, key);
         struct mt_alloc_block *block;
-
         if (!mt_free_set_back(set, &at))
             break;
         block = mt_free_set_block(set, at);
@@ -182,7 +173,6 @@ bool mt_release_oversize(struct mt_allocator *allocator, const struct mt_wanted 
     uint64_t size = wanted->size < most ? most : wanted->size;
     struct mt_free_set *set;
     struct mt_alloc_block *block;
-
     if (most == UINT64_MAX || wanted->stream >= wanted->side->n_streams)
         return false;
     set = &wanted->side->stream[wanted->stream].free;
@@ -197,7 +187,6 @@ static void release_stream(struct mt_allocator *allocator, struct mt_free_set *s
 {
     struct mt_free_key key = {0, 0};
     struct mt_alloc_block *block;
-
     while ((block = mt_free_set_block(set, mt_free_set_from(set, key)))) {
         key = (struct mt_free_key){block->size, block->address + 1};
         if (is_whole(block))
@@ -211,7 +200,6 @@ static void unmap_stream(struct mt_allocator *allocator, struct mt_free_set *set
     struct mt_block_list list = {0};
     struct mt_free_at at = {0, 0};
     struct mt_alloc_block *block;
-
     for (; (block = mt_free_set_block(set, at)); at = mt_free_set_next(set, at))
         if (block->segment)
             mt_block_list_add(allocator, &list, block);
@@ -237,7 +225,6 @@ void mt_release_cached(struct mt_allocator *allocator, unsigned only)
     }
     for (unsigned i = 1; i < allocator->n_pools; i++) {
         struct mt_alloc_pool *pool = allocator->pool[i];
-
         if (!pool || !pool->is_freeable || (only && only != i))
             continue;
         if (only)

@@ -8,7 +8,6 @@ void mt_drop_uses(struct mt_alloc_block *block)
 {
     while (block->uses) {
         struct mt_stream_use *use = block->uses;
-
         block->uses = use->next;
         free(use);
     }
@@ -17,7 +16,6 @@ void mt_drop_uses(struct mt_alloc_block *block)
 void mt_record_use(struct mt_allocator *allocator, struct mt_alloc_block *block, uint16_t stream)
 {
     struct mt_stream_use *use = block->uses;
-
     if (stream == block->stream)
         return;
     while (use && use->stream != stream)
@@ -38,7 +36,6 @@ void mt_record_use(struct mt_allocator *allocator, struct mt_alloc_block *block,
 void mt_wait_for_streams(struct mt_allocator *allocator, struct mt_alloc_block *block)
 {
     bool is_deferred = mt_is_held_back(allocator);
-
     block->state = is_deferred ? MT_BLOCK_DEFERRED : MT_BLOCK_WAITING;
     mt_block_list_add(allocator, is_deferred ? &allocator->deferred : &allocator->waiting, block);
 }
@@ -63,7 +60,6 @@ static void end_wait(struct mt_allocator *allocator, struct mt_alloc_block *bloc
 static bool is_used_outside(const struct mt_alloc_block *block)
 {
     const struct mt_stream_use *use = block->uses;
-
     while (use && use->in_capture)
         use = use->next;
     return use;
@@ -74,7 +70,6 @@ static void wait_at_last(struct mt_allocator *allocator)
 {
     for (size_t i = 0; i < allocator->deferred.count; i++) {
         struct mt_alloc_block *block = allocator->deferred.block[i];
-
         block->state = MT_BLOCK_WAITING;
         if (is_used_outside(block))
             mt_block_list_add(allocator, &allocator->waiting, block);
@@ -89,10 +84,8 @@ static void end_deferred(struct mt_allocator *allocator, const struct mt_alloc_p
 {
     struct mt_block_list *deferred = &allocator->deferred;
     size_t kept = 0;
-
     for (size_t i = 0; i < deferred->count; i++) {
         struct mt_alloc_block *block = deferred->block[i];
-
         if (pool ? block->side->pool == pool && !is_used_outside(block) : block->is_safe)
             end_wait(allocator, block);
         else
@@ -117,14 +110,12 @@ void mt_process_waits(struct mt_allocator *allocator)
 {
     struct mt_block_list *waiting = &allocator->waiting;
     size_t kept = 0;
-
     if (allocator->deferred.count)
         wait_at_last(allocator);
     if (!allocator->n_complete)
         return;
     for (size_t i = 0; i < waiting->count; i++) {
         struct mt_alloc_block *block = waiting->block[i];
-
         if (block->is_complete)
             end_wait(allocator, block);
         else
@@ -137,11 +128,9 @@ void mt_end_waits(struct mt_allocator *allocator, const struct mt_alloc_pool *po
 {
     struct mt_block_list *waiting = &allocator->waiting;
     size_t kept = 0;
-
     wait_at_last(allocator);
     for (size_t i = 0; i < waiting->count; i++) {
         struct mt_alloc_block *block = waiting->block[i];
-
         if (!pool || block->side->pool == pool)
             end_wait(allocator, block);
         else

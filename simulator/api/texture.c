@@ -42,7 +42,6 @@ static api_result create(unsigned long long *out, const api_resource *resource,
                          const api_texture *texture, const api_view *view)
 {
     struct object *object;
-
     if (!out || !resource)
         return api_code(INVALID_VALUE);
     object = calloc(1, sizeof(*object));

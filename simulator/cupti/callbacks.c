@@ -18,7 +18,6 @@ static CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DO
 static struct sim_listener *of_handle(CUpti_SubscriberHandle handle)
 {
     struct sim_listener *listener = (struct sim_listener *)handle;
-
     return listener && listener == sim_listener ? listener : NULL;
 }
 
@@ -30,7 +29,6 @@ static uint32_t context_id(const struct sim_context *context)
 static void tell_resource(CUpti_CallbackFunc function, void *data, const struct sim_call *call)
 {
     CUpti_ResourceData told = {.context = (CUcontext)call->result};
-
     if (call->id == SIM_MODULE_LOADED)
         told.resourceDescriptor = (void *)(uintptr_t)call->parameters;
     else
@@ -50,7 +48,6 @@ static void hear(const struct sim_listener *listener, struct sim_call *call)
                                .contextUid = context_id(sim_thread.context),
                                .correlationData = &call->data,
                                .correlationId = call->number};
-
     if (call->domain == SIM_RESOURCE)
         tell_resource(function, listener->data, call);
     else
@@ -61,7 +58,6 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc 
                              void *data)
 {
     struct sim_listener *listener;
-
     if (!handle || !callback)
         return CUPTI_ERROR_INVALID_PARAMETER;
     listener = calloc(1, sizeof(*listener));
@@ -87,7 +83,6 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc
                               void *data, CUpti_SubscriberParams *parameters)
 {
     CUptiResult result = subscribe(handle, callback, data);
-
     if (result && parameters && parameters->oldSubscriberName && parameters->oldSubscriberSize)
         parameters->oldSubscriberName[0] = '\0';
     return cupti_result(result);
@@ -109,7 +104,6 @@ static CUptiResult enable(uint32_t wanted, CUpti_SubscriberHandle handle, unsign
                           unsigned first, unsigned end)
 {
     struct sim_listener *listener = of_handle(handle);
-
     if (!listener || domain == CUPTI_CB_DOMAIN_INVALID || domain >= SIM_DOMAINS ||
         end > SIM_CALLS_MAX)
         return CUPTI_ERROR_INVALID_PARAMETER;
@@ -133,7 +127,6 @@ CUptiResult cuptiEnableDomain(uint32_t wanted, CUpti_SubscriberHandle handle,
 CUptiResult cuptiEnableAllDomains(uint32_t wanted, CUpti_SubscriberHandle handle)
 {
     CUptiResult result = CUPTI_SUCCESS;
-
     for (unsigned domain = 1; !result && domain < SIM_DOMAINS; domain++)
         result = enable(wanted, handle, domain, 1, SIM_CALLS_MAX);
     return cupti_result(result);
@@ -143,7 +136,6 @@ CUptiResult cuptiGetCallbackState(uint32_t *enabled, CUpti_SubscriberHandle hand
                                   CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
     const struct sim_listener *listener = of_handle(handle);
-
     if (!enabled || !listener || (unsigned)domain >= SIM_DOMAINS || id >= SIM_CALLS_MAX)
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     *enabled = listener->wanted[domain][id];
@@ -186,7 +178,6 @@ CUptiResult cuptiGetContextId(CUcontext context, uint32_t *id)
 CUptiResult cuptiGetDeviceId(CUcontext handle, uint32_t *id)
 {
     const struct sim_context *context = handle ? (struct sim_context *)handle : sim_thread.context;
-
     if (!context || !id)
         return cupti_result(CUPTI_ERROR_INVALID_CONTEXT);
     *id = (uint32_t)context->device;

@@ -18,7 +18,6 @@ CUptiResult cupti_result(CUptiResult code)
 CUptiResult cuptiGetLastError(void)
 {
     CUptiResult error = last_error;
-
     last_error = CUPTI_SUCCESS;
     return error;
 }

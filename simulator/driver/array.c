@@ -46,7 +46,6 @@ static CUresult create(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *known)
 {
     struct sim_array shape = shape_of(known), *array;
     CUresult result = driver_enter();
-
     if (result)
         return result;
     if (sim_capture_forbids())
@@ -63,7 +62,6 @@ DRIVER_REPORTS(cuArrayCreate, (CUarray * out, const CUDA_ARRAY_DESCRIPTOR *known
                                      .Height = known->Height,
                                      .Format = known->Format,
                                      .NumChannels = known->NumChannels};
-
     return create(out, &whole);
 }
 
@@ -81,7 +79,6 @@ CUresult cuArrayDestroy(CUarray array)
 CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *out, CUarray handle)
 {
     const struct sim_array *array = (const struct sim_array *)handle;
-
     if (!out || !array)
         return CUDA_ERROR_INVALID_HANDLE;
     *out = (CUDA_ARRAY3D_DESCRIPTOR){.Width = array->width,
@@ -97,7 +94,6 @@ CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *out, CUarray array)
 {
     CUDA_ARRAY3D_DESCRIPTOR whole;
     CUresult result = cuArray3DGetDescriptor(&whole, array);
-
     if (!result)
         *out = (CUDA_ARRAY_DESCRIPTOR){whole.Width, whole.Height, whole.Format, whole.NumChannels};
     return result;
@@ -122,7 +118,6 @@ DRIVER_REPORTS(cuMipmappedArrayCreate,
     struct sim_array shape = shape_of(known);
     struct sim_mipmaps *mipmaps;
     CUresult result = driver_enter();
-
     if (!result)
         result = driver_result(sim_mipmaps_create(&shape, levels, &mipmaps));
     if (!result)
@@ -133,7 +128,6 @@ DRIVER_REPORTS(cuMipmappedArrayCreate,
 CUresult cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray handle, unsigned int level)
 {
     struct sim_mipmaps *mipmaps = (struct sim_mipmaps *)handle;
-
     if (!out || !mipmaps || level >= mipmaps->count)
         return CUDA_ERROR_INVALID_VALUE;
     *out = (CUarray)&mipmaps->levels[level];

@@ -10,7 +10,6 @@ static int capture_allocation(struct sim_stream *stream, int device, size_t size
 {
     struct sim_work work = {.type = SIM_NODE_ALLOCATE};
     int error = sim_graph_memory_create(device, size, &work.memory);
-
     if (error)
         return error;
     error = sim_capture_add(stream, &work);
@@ -24,7 +23,6 @@ static CUresult allocate(CUdeviceptr *out, size_t size, struct sim_pool *pool, C
     CUresult result = driver_enter();
     void *address = NULL;
     int error = 0;
-
     if (result)
         return result;
     if (!out)
@@ -46,7 +44,6 @@ static CUresult release(CUdeviceptr pointer, CUstream stream)
     struct sim_work work = {.type = SIM_NODE_FREE};
     CUresult result = driver_enter();
     int error;
-
     if (result || !address)
         return result;
     if (!sim_captures(stream))

@@ -10,7 +10,6 @@
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
     int old = sim_thread.capture_mode;
-
     if (!mode || (unsigned)*mode > SIM_CAPTURE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
     sim_thread.capture_mode = (int)*mode;
@@ -22,7 +21,6 @@ static CUresult begin(CUstream stream, CUgraph graph, const CUgraphNode *before,
                       CUstreamCaptureMode mode)
 {
     int error;
-
     if ((uintptr_t)stream <= 2)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     error = sim_capture_begin(sim_stream(stream), (enum sim_capture_mode)mode, graph_of(graph),
@@ -49,7 +47,6 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *out)
 {
     struct sim_graph *graph;
     int error;
-
     if (!out)
         return CUDA_ERROR_INVALID_VALUE;
     error = sim_capture_end(sim_stream(stream), &graph);
@@ -74,7 +71,6 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
     struct sim_graph *graph;
     uint64_t id;
-
     *status = (CUstreamCaptureStatus)sim_capture_status(sim_stream(stream), &id, &graph);
     return CUDA_SUCCESS;
 }
@@ -86,7 +82,6 @@ CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, 
     const struct sim_stream *known = sim_stream(stream);
     struct sim_graph *captured;
     uint64_t number;
-
     *status = (CUstreamCaptureStatus)sim_capture_status(known, &number, &captured);
     if (id)
         *id = number;
@@ -106,7 +101,6 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes,
                                            unsigned int flags)
 {
     int error;
-
     (void)edges;
     if (count && !nodes)
         return CUDA_ERROR_INVALID_VALUE;

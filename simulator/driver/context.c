@@ -27,7 +27,6 @@ static void bind(struct sim_context *context)
 DRIVER_REPORTS(cuDevicePrimaryCtxRetain, (CUcontext * out, CUdevice number), (out, number))
 {
     int error = sim_primary_up(number);
-
     if (error)
         return driver_result(error);
     sim_device(number)->primary.references++;
@@ -38,7 +37,6 @@ DRIVER_REPORTS(cuDevicePrimaryCtxRetain, (CUcontext * out, CUdevice number), (ou
 DRIVER_REPORTS(cuDevicePrimaryCtxRelease, (CUdevice number), (number))
 {
     struct sim_device *device = sim_device(number);
-
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
     if (!device->primary.references)
@@ -59,7 +57,6 @@ DRIVER_REPORTS(cuDevicePrimaryCtxReset, (CUdevice number), (number))
 CUresult cuDevicePrimaryCtxGetState(CUdevice number, unsigned int *flags, int *active)
 {
     const struct sim_device *device = sim_device(number);
-
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
     *flags = 0;
@@ -108,7 +105,6 @@ static CUresult create(CUcontext *out, CUdevice number)
 {
     struct sim_device *device = sim_device(number);
     struct sim_context *context;
-
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
     context = calloc(1, sizeof(*context));
@@ -148,7 +144,6 @@ DRIVER_REPORTS(cuCtxDestroy, (CUcontext handle), (handle))
 {
     struct sim_context *context = (struct sim_context *)handle;
     struct sim_device *device;
-
     if (!context || context->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
     device = sim_device(context->device);
@@ -171,7 +166,6 @@ CUresult cuCtxGetDevice(CUdevice *device)
 CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 {
     const struct sim_context *asked = context ? (struct sim_context *)context : sim_thread.context;
-
     if (!asked)
         return CUDA_ERROR_INVALID_CONTEXT;
     *device = asked->device;
@@ -207,7 +201,6 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
                                                 [CU_LIMIT_PRINTF_FIFO_SIZE] = 7 << 20,
                                                 [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,
                                                 [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64};
-
     *value = (unsigned)limit < CU_LIMIT_MAX ? limits[limit] : 0;
     return CUDA_SUCCESS;
 }

@@ -15,7 +15,6 @@ static CUresult driver_copy(const struct sim_copy3d *copy, CUstream stream)
     struct sim_work work = {.type = SIM_NODE_COPY};
     CUresult result = driver_enter();
     int error;
-
     if (result)
         return result;
     if (sim_captures(stream)) {
@@ -82,7 +81,6 @@ static CUresult set(CUdeviceptr to, size_t pitch, unsigned value, size_t element
     struct sim_work work = {.type = SIM_NODE_FILL};
     CUresult result = driver_enter();
     int error = -ENOENT;
-
     if (result)
         return result;
     work.fill =
@@ -203,7 +201,6 @@ static CUresult copy_row(struct sim_side to, struct sim_side from, size_t size)
                               .height = 1,
                               .depth = 1,
                               .direction = SIM_BY_ADDRESS};
-
     return driver_copy_now(&copy);
 }
 
@@ -265,7 +262,6 @@ static CUmemorytype type_of(const struct sim_side *side)
 void copy_of_work(CUDA_MEMCPY3D *parameters, const struct sim_work *work)
 {
     const struct sim_copy3d *copy = &work->copy;
-
     memset(parameters, 0, sizeof(*parameters));
     TELL_SIDE(parameters, dst, &copy->to);
     TELL_SIDE(parameters, src, &copy->from);

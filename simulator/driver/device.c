@@ -37,7 +37,6 @@ CUresult cuDeviceGetCount(int *count)
 CUresult cuDeviceGetName(char *name, int size, CUdevice number)
 {
     const struct sim_device *device = sim_device(number);
-
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
     snprintf(name, size > 0 ? (size_t)size : 0, "%s", device->gpu->product);
@@ -55,7 +54,6 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice number)
 CUresult cuDeviceTotalMem(size_t *bytes, CUdevice number)
 {
     const struct sim_device *device = sim_device(number);
-
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
     *bytes = device->total;
@@ -65,7 +63,6 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice number)
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice number)
 {
     const struct sim_device *device = sim_device(number);
-
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
     *value = sim_device_attribute(device, (int)attribute);
@@ -75,7 +72,6 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice number)
 {
     const struct sim_device *device = sim_device(number);
-
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
     *major = device->gpu->major;
@@ -93,7 +89,6 @@ CUresult cuDeviceGetPCIBusId(char *name, int size, CUdevice number)
 CUresult cuDeviceGetByPCIBusId(CUdevice *number, const char *wanted)
 {
     char name[16];
-
     for (int i = 0; i < sim_device_count(); i++) {
         sim_device_pci_name(sim_device_ordinal(i), name, sizeof(name));
         if (!strcasecmp(name, wanted)) {

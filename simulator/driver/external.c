@@ -11,7 +11,6 @@ CUresult cuImportExternalMemory(CUexternalMemory *out,
                                 const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *handle)
 {
     CUresult result = driver_enter();
-
     if (result || !out || !handle)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
     if ((int)handle->type != OPAQUE_FD)
@@ -27,7 +26,6 @@ DRIVER_REPORTS(cuExternalMemoryGetMappedBuffer,
 {
     void *address;
     int error;
-
     if (!out || !external || !buffer)
         return CUDA_ERROR_INVALID_VALUE;
     error =

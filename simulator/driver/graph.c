@@ -12,7 +12,6 @@
 CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
 {
     struct sim_graph *graph;
-
     if (!out || flags)
         return CUDA_ERROR_INVALID_VALUE;
     graph = sim_graph_create();
@@ -31,7 +30,6 @@ CUresult cuGraphDestroy(CUgraph graph)
 CUresult cuGraphClone(CUgraph *out, CUgraph original)
 {
     struct sim_graph *graph;
-
     if (!out || !original)
         return CUDA_ERROR_INVALID_VALUE;
     graph = sim_graph_clone(graph_of(original));
@@ -83,7 +81,6 @@ static CUresult finish(struct answer *answer, size_t *count)
 static CUresult list_nodes(CUgraph graph, CUgraphNode *nodes, size_t *count, bool roots_only)
 {
     struct answer answer = {.from = nodes};
-
     if (!graph || !count)
         return CUDA_ERROR_INVALID_VALUE;
     answer.room = nodes ? *count : 0;
@@ -109,7 +106,6 @@ static void put_edges(struct answer *answer, const struct sim_graph *graph,
 {
     for (size_t i = 0; i < graph->count; i++) {
         struct sim_node *later = graph->nodes[i];
-
         for (size_t j = 0; j < later->count && (!to || later == to); j++)
             if (!from || later->before[j] == from)
                 put(answer, later->before[j], later);
@@ -120,7 +116,6 @@ CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, CUgr
                          size_t *count)
 {
     struct answer answer = {from, to, edges, 0, 0};
-
     if (!graph || !count || !from != !to)
         return CUDA_ERROR_INVALID_VALUE;
     answer.room = from ? *count : 0;
@@ -132,7 +127,6 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, CUgrap
                                     size_t *count)
 {
     struct answer answer = {.from = nodes, .edges = edges};
-
     if (!node || !count)
         return CUDA_ERROR_INVALID_VALUE;
     answer.room = nodes ? *count : 0;
@@ -144,7 +138,6 @@ CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, CUgr
                                       size_t *count)
 {
     struct answer answer = {.to = nodes, .edges = edges};
-
     if (!node || !count)
         return CUDA_ERROR_INVALID_VALUE;
     answer.room = nodes ? *count : 0;
@@ -156,7 +149,6 @@ static CUresult change_edges(const CUgraph graph, const CUgraphNode *from, const
                              size_t count, int (*change)(struct sim_node *, struct sim_node *))
 {
     int error = graph && (!count || (from && to)) ? 0 : -EINVAL;
-
     for (size_t i = 0; !error && i < count; i++)
         error = from[i] && to[i] && node_of(from[i])->graph == graph_of(graph)
                     ? change(node_of(from[i]), node_of(to[i]))
@@ -183,7 +175,6 @@ CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const
 static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags)
 {
     struct sim_graph *executable;
-
     if (!out || !graph)
         return CUDA_ERROR_INVALID_VALUE;
     executable = sim_graph_clone(graph_of(graph));
@@ -202,7 +193,6 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph graph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS *parameters)
 {
     CUresult result;
-
     if (!parameters)
         return CUDA_ERROR_INVALID_VALUE;
     result = instantiate(out, graph, parameters->flags);
@@ -234,7 +224,6 @@ DRIVER_REPORTS(cuGraphLaunch, (CUgraphExec executable, CUstream stream), (execut
 {
     struct sim_work work = {.type = SIM_NODE_GRAPH, .graph = executable_of(executable)};
     int error;
-
     if (!executable)
         return CUDA_ERROR_INVALID_VALUE;
     error = sim_capture_add(sim_stream(stream), &work);
@@ -244,7 +233,6 @@ DRIVER_REPORTS(cuGraphLaunch, (CUgraphExec executable, CUstream stream), (execut
 CUresult cuGraphNodeSetEnabled(CUgraphExec executable, CUgraphNode node, unsigned int enabled)
 {
     struct sim_node *copy;
-
     if (!executable || !node)
         return CUDA_ERROR_INVALID_VALUE;
     copy = sim_graph_copy_of(executable_of(executable), node_of(node));
@@ -257,7 +245,6 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec executable, CUgraphNode node, unsigne
 CUresult cuGraphNodeGetEnabled(CUgraphExec executable, CUgraphNode node, unsigned int *enabled)
 {
     const struct sim_node *copy;
-
     if (!executable || !node || !enabled)
         return CUDA_ERROR_INVALID_VALUE;
     copy = sim_graph_copy_of(executable_of(executable), node_of(node));
@@ -272,7 +259,6 @@ CUresult cuGraphExecUpdate(CUgraphExec executable, CUgraph graph, CUgraphExecUpd
 {
     const struct sim_node *culprit;
     int error;
-
     if (!executable || !graph || !info)
         return CUDA_ERROR_INVALID_VALUE;
     error = sim_graph_update(executable_of(executable), graph_of(graph), &culprit);
@@ -296,7 +282,6 @@ CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned int flag
 CUresult cuDeviceGraphMemTrim(int device)
 {
     struct sim_pool *pool = sim_pool_of_graphs(device);
-
     if (!pool)
         return CUDA_ERROR_INVALID_DEVICE;
     sim_pool_trim(pool, 0);
@@ -308,14 +293,12 @@ static int pool_attribute(CUgraphMem_attribute attribute)
 {
     static const int attributes[] = {SIM_POOL_USED, SIM_POOL_USED_HIGH, SIM_POOL_RESERVED,
                                      SIM_POOL_RESERVED_HIGH};
-
     return (unsigned)attribute < 4 ? attributes[attribute] : 0;
 }
 
 CUresult cuDeviceGetGraphMemAttribute(int device, CUgraphMem_attribute attribute, void *value)
 {
     struct sim_pool *pool = sim_pool_of_graphs(device);
-
     if (!pool || !value)
         return pool ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
     return driver_result(sim_pool_get(pool, pool_attribute(attribute), value));
@@ -324,7 +307,6 @@ CUresult cuDeviceGetGraphMemAttribute(int device, CUgraphMem_attribute attribute
 CUresult cuDeviceSetGraphMemAttribute(int device, CUgraphMem_attribute attribute, void *value)
 {
     struct sim_pool *pool = sim_pool_of_graphs(device);
-
     if (!pool || !value)
         return pool ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
     return driver_result(sim_pool_set(pool, pool_attribute(attribute), value));

@@ -10,7 +10,6 @@
 CUresult cuDeviceGetDevResource(CUdevice number, CUdevResource *resource, CUdevResourceType type)
 {
     const struct sim_device *device = sim_device(number);
-
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
     if (!resource || type != CU_DEV_RESOURCE_TYPE_SM)
@@ -26,7 +25,6 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *groups
                                      unsigned int flags, unsigned int least)
 {
     unsigned each = least ? (least + 7) / 8 * 8 : 8, fit;
-
     (void)flags;
     if (!groups || !input || input->type != CU_DEV_RESOURCE_TYPE_SM)
         return CUDA_ERROR_INVALID_VALUE;
@@ -51,7 +49,6 @@ DRIVER_REPORTS(cuGreenCtxCreate,
 {
     struct sim_context *context;
     int error;
-
     if (!sim_device(number))
         return CUDA_ERROR_INVALID_DEVICE;
     if (!out || !resources || flags != CU_GREEN_CTX_DEFAULT_STREAM)
@@ -69,7 +66,6 @@ DRIVER_REPORTS(cuGreenCtxCreate,
 DRIVER_REPORTS(cuGreenCtxDestroy, (CUgreenCtx handle), (handle))
 {
     struct sim_context *context = (struct sim_context *)handle;
-
     if (!context)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (sim_thread.context == context)
@@ -93,7 +89,6 @@ CUresult cuGreenCtxStreamCreate(CUstream *out, CUgreenCtx handle, unsigned int f
     struct sim_stream *stream;
     CUresult result;
     int current = sim_thread.device;
-
     if (!out || !context)
         return CUDA_ERROR_INVALID_CONTEXT;
     sim_thread.device = context->device;

@@ -13,7 +13,6 @@ DRIVER_REPORTS(cuIpcGetMemHandle, (CUipcMemHandle * out, CUdeviceptr address), (
 {
     struct sim_ipc_memory handle;
     int error = out ? sim_ipc_export((void *)(uintptr_t)address, &handle) : -EINVAL;
-
     if (!error)
         memcpy(out, &handle, sizeof(handle));
     return driver_result(error);
@@ -26,7 +25,6 @@ DRIVER_REPORTS(cuIpcOpenMemHandle, (CUdeviceptr * out, CUipcMemHandle raw, unsig
     CUresult result = driver_enter();
     void *address;
     int error;
-
     (void)flags;
     if (result || !out)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
@@ -51,7 +49,6 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent event)
 {
     struct sim_ipc_event handle;
     int error;
-
     if (!out || !event)
         return event ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
     error = sim_ipc_export_event((struct sim_event *)event, &handle);
@@ -66,7 +63,6 @@ CUresult cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle raw)
     struct sim_event *event;
     CUresult result = driver_enter();
     int error;
-
     if (result || !out)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
     memcpy(&handle, &raw, sizeof(handle));

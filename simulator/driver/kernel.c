@@ -16,7 +16,6 @@ static CUresult keep_launch(CUfunction function, const unsigned grid[3], const u
                                        .block = {block[0], block[1], block[2]},
                                        .shared = shared}};
     int error = sim_captures(stream) ? sim_capture_add(sim_stream(stream), &work) : -ENOENT;
-
     return driver_result(error == -ENOENT ? 0 : error);
 }
 
@@ -55,7 +54,6 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *launched, CUfunction function, v
 static CUresult attribute_of(int *value, CUfunction_attribute attribute)
 {
     const struct sim_device *device = sim_device(sim_thread.device);
-
     if (!device)
         return CUDA_ERROR_INVALID_CONTEXT;
     switch (attribute) {
@@ -102,7 +100,6 @@ CUresult cuFuncGetName(const char **name, CUfunction function)
 static CUresult occupancy(int *blocks, int threads, size_t shared)
 {
     CUresult result = driver_enter();
-
     if (!result)
         *blocks = sim_occupancy(sim_device(sim_thread.device), threads, shared);
     return result;
@@ -129,7 +126,6 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction func
 {
     int blocks;
     CUresult result;
-
     (void)function;
     (void)shared_of;
     *block = limit > 0 && limit < 1024 ? limit : 1024;
@@ -143,7 +139,6 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction func
                                                  int threads)
 {
     CUresult result = driver_enter();
-
     (void)function;
     (void)threads;
     if (!result)
@@ -157,7 +152,6 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction func
 CUresult cuLinkComplete(CUlinkState state, void **image, size_t *size)
 {
     static char empty[16];
-
     (void)state;
     *image = empty;
     if (size)

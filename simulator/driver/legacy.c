@@ -30,7 +30,6 @@ CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t 
 {
     CUdriverProcAddressQueryResult status;
     CUresult result;
-
     (void)flags;
     if (!name || !out)
         return CUDA_ERROR_INVALID_VALUE;

@@ -28,10 +28,8 @@ static const size_t table_size = sizeof(table) / sizeof(table[0]);
 static size_t first_of(const char *name)
 {
     size_t low = 0, high = table_size;
-
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-
         if (strcmp(table[middle].name, name) < 0)
             low = middle + 1;
         else
@@ -44,7 +42,6 @@ CUresult driver_find(const char *name, void **out, int version,
                      CUdriverProcAddressQueryResult *status)
 {
     size_t row;
-
     *out = NULL;
     if (version > SIM_DRIVER_VERSION)
         return CUDA_ERROR_INVALID_VALUE;
@@ -66,7 +63,6 @@ CUresult driver_find(const char *name, void **out, int version,
 CUresult cuGetExportTable(const void **out, const CUuuid *id)
 {
     static _Atomic int told;
-
     (void)id;
     if (!atomic_exchange_explicit(&told, 1, memory_order_relaxed))
         fputs(
@@ -83,7 +79,6 @@ CUresult cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64
                              CUdriverProcAddressQueryResult *status)
 {
     CUdriverProcAddressQueryResult unused;
-
     (void)flags;
     if (!name || !out)
         return CUDA_ERROR_INVALID_VALUE;

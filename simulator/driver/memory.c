@@ -8,7 +8,6 @@
 static CUresult allocate(enum sim_kind kind, size_t size, unsigned flags, void **out)
 {
     CUresult result = driver_enter();
-
     if (result)
         return result;
     if (sim_capture_forbids())
@@ -20,7 +19,6 @@ static CUresult allocate_device(enum sim_kind kind, size_t size, unsigned flags,
 {
     void *address;
     CUresult result = allocate(kind, size, flags, &address);
-
     if (!result)
         *out = (CUdeviceptr)(uintptr_t)address;
     return result;
@@ -29,7 +27,6 @@ static CUresult allocate_device(enum sim_kind kind, size_t size, unsigned flags,
 static CUresult release(void *address, int kinds)
 {
     CUresult result = driver_enter();
-
     if (result || !address)
         return result;
     if (sim_capture_forbids())
@@ -54,7 +51,6 @@ DRIVER_REPORTS(cuMemAllocPitch,
                (out, pitch, width, height, element))
 {
     size_t size;
-
     (void)element;
     if (width > SIZE_MAX - 511)
         return CUDA_ERROR_INVALID_VALUE;
@@ -89,14 +85,12 @@ DRIVER_REPORTS(cuMemHostRegister, (void *address, size_t size, unsigned int flag
                (address, size, flags))
 {
     CUresult result = driver_enter();
-
     return result ? result : driver_result(sim_register(address, size, flags));
 }
 
 DRIVER_REPORTS(cuMemHostUnregister, (void *address), (address))
 {
     CUresult result = driver_enter();
-
     if (result)
         return result;
     return sim_unregister(address) ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_SUCCESS;
@@ -105,7 +99,6 @@ DRIVER_REPORTS(cuMemHostUnregister, (void *address), (address))
 CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *host, unsigned int flags)
 {
     struct sim_range range;
-
     (void)flags;
     if (!sim_find(host, &range))
         return CUDA_ERROR_INVALID_VALUE;
@@ -116,7 +109,6 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *host, unsigned int fl
 CUresult cuMemHostGetFlags(unsigned int *flags, void *host)
 {
     struct sim_range range;
-
     if (!sim_find(host, &range) || !(range.kind & (SIM_HOST | SIM_REGISTERED)))
         return CUDA_ERROR_INVALID_VALUE;
     *flags = range.flags;
@@ -127,7 +119,6 @@ CUresult cuMemGetInfo(size_t *available, size_t *total)
 {
     const struct sim_device *device;
     CUresult result = driver_enter();
-
     if (result)
         return result;
     device = sim_device(sim_thread.device);
@@ -141,7 +132,6 @@ static CUresult base_of(CUdeviceptr address, uintptr_t *start, size_t *size)
 {
     struct sim_range range;
     int device;
-
     if (!sim_find(driver_pointer(address), &range))
         return CUDA_ERROR_NOT_FOUND;
     *start = range.start;
@@ -156,7 +146,6 @@ CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr addre
     uintptr_t start;
     size_t length;
     CUresult result = base_of(address, &start, &length);
-
     if (result)
         return result;
     if (base)

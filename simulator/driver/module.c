@@ -9,7 +9,6 @@
 static CUresult load(CUmodule *out, const void *image)
 {
     CUresult result = driver_enter();
-
     return result ? result : driver_result(sim_module_load(image, (struct sim_module **)out));
 }
 
@@ -17,7 +16,6 @@ static CUresult load_file(CUmodule *out, const char *path)
 {
     CUresult result = driver_enter();
     int error = result ? 0 : sim_module_load_file(path, (struct sim_module **)out);
-
     return error == -ENOENT ? CUDA_ERROR_FILE_NOT_FOUND : result ? result : driver_result(error);
 }
 

@@ -27,7 +27,6 @@ DRIVER_REPORTS(cuMulticastCreate,
 {
     struct sim_physical *object;
     CUresult result;
-
     if (!out || !properties || properties->flags)
         return CUDA_ERROR_INVALID_VALUE;
     result = driver_result(sim_multicast_create(properties->numDevices, properties->size, &object));

@@ -18,7 +18,6 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph graph, const CUgraphNo
     struct sim_work work = {.type = SIM_NODE_ALLOCATE};
     CUresult result;
     int error;
-
     if (!allocation)
         return CUDA_ERROR_INVALID_VALUE;
     error = new_node_memory(&allocation->poolProps, allocation->bytesize, &work.memory);
@@ -34,7 +33,6 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph graph, const CUgraphNo
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *allocation)
 {
     const struct sim_work *work = work_of_node(node, SIM_NODE_ALLOCATE);
-
     if (!work || !allocation)
         return CUDA_ERROR_INVALID_VALUE;
     memset(allocation, 0, sizeof(*allocation));
@@ -52,7 +50,6 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph graph, const CUgraphNod
     struct sim_work work = {.type = SIM_NODE_FREE,
                             .memory = sim_graph_memory_at((void *)(uintptr_t)address)};
     CUresult result;
-
     if (!work.memory)
         return CUDA_ERROR_INVALID_VALUE;
     result = add_node(out, graph, before, count, &work);
@@ -63,7 +60,6 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph graph, const CUgraphNod
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *out)
 {
     const struct sim_work *work = work_of_node(node, SIM_NODE_FREE);
-
     if (!work || !out)
         return CUDA_ERROR_INVALID_VALUE;
     *(void **)(void *)out = work->memory->address;

@@ -10,7 +10,6 @@ CUresult add_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, si
 {
     struct sim_node *node;
     int error;
-
     if (!out || !graph || (count && !before))
         return CUDA_ERROR_INVALID_VALUE;
     error = sim_graph_add(graph_of(graph), work, nodes_of(before), count, &node);
@@ -33,7 +32,6 @@ CUresult change_executable(CUgraphExec executable, CUgraphNode node, const struc
 {
     struct sim_node *copy =
         executable && node ? sim_graph_copy_of(executable_of(executable), node_of(node)) : NULL;
-
     return driver_result(copy ? sim_node_change(copy, work) : -EINVAL);
 }
 
@@ -106,7 +104,6 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *k
 {
     const struct sim_work *work = work_of_node(node, SIM_NODE_KERNEL);
     const struct sim_kernel *known;
-
     if (!work || !kernel)
         return CUDA_ERROR_INVALID_VALUE;
     known = &work->kernel;
@@ -132,7 +129,6 @@ NODES(Memcpy, CUDA_MEMCPY3D, COPY_WORK, CUcontext context UNUSED)
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D *copy)
 {
     const struct sim_work *work = work_of_node(node, SIM_NODE_COPY);
-
     if (!work || !copy)
         return CUDA_ERROR_INVALID_VALUE;
     copy_of_work(copy, work);
@@ -165,7 +161,6 @@ NODES(Memset, CUDA_MEMSET_NODE_PARAMS, FILL_WORK, CUcontext context UNUSED)
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *fill)
 {
     const struct sim_work *work = work_of_node(node, SIM_NODE_FILL);
-
     if (!work || !fill)
         return CUDA_ERROR_INVALID_VALUE;
     *fill = (CUDA_MEMSET_NODE_PARAMS){.dst = ADDRESS(work->fill.to),
@@ -190,7 +185,6 @@ NODES(Host, CUDA_HOST_NODE_PARAMS, HOST_WORK)
 CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *call)
 {
     const struct sim_work *work = work_of_node(node, SIM_NODE_HOST);
-
     if (!work || !call)
         return CUDA_ERROR_INVALID_VALUE;
     *call = (CUDA_HOST_NODE_PARAMS){.fn = work->host.function, .userData = work->host.data};
@@ -203,7 +197,6 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph, const CUgraph
                                   size_t count, CUgraph child)
 {
     struct sim_work work = {.type = SIM_NODE_GRAPH, .graph = graph_of(child)};
-
     if (!child)
         return CUDA_ERROR_INVALID_VALUE;
     return add_node(out, graph, before, count, &work);
@@ -212,7 +205,6 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph, const CUgraph
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *child)
 {
     const struct sim_work *work = work_of_node(node, SIM_NODE_GRAPH);
-
     if (!work || !child)
         return CUDA_ERROR_INVALID_VALUE;
     *child = (CUgraph)work->graph;
@@ -222,7 +214,6 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *child)
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec executable, CUgraphNode node, CUgraph child)
 {
     struct sim_work work = {.type = SIM_NODE_GRAPH, .graph = graph_of(child)};
-
     if (!child)
         return CUDA_ERROR_INVALID_VALUE;
     return change_executable(executable, node, &work);
@@ -232,7 +223,6 @@ CUresult cuGraphAddEmptyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode 
                              size_t count)
 {
     struct sim_work work = {.type = SIM_NODE_EMPTY};
-
     return add_node(out, graph, before, count, &work);
 }
 
@@ -246,7 +236,6 @@ static struct sim_work work_of_event(enum sim_node_type type, CUevent event)
 static CUresult get_event(CUgraphNode node, enum sim_node_type type, CUevent *event)
 {
     const struct sim_work *work = work_of_node(node, type);
-
     if (!work || !event)
         return CUDA_ERROR_INVALID_VALUE;
     *event = (CUevent)work->event;
@@ -291,7 +280,6 @@ EVENT_NODES(Wait, SIM_NODE_WAIT)
 static int work_of_parameters(struct sim_work *work, const CUgraphNodeParams *parameters)
 {
     static _Atomic int told;
-
     *work = (struct sim_work){.type = (enum sim_node_type)parameters->type};
     switch (work->type) {
     case SIM_NODE_KERNEL:
@@ -346,7 +334,6 @@ static CUresult add_any(CUgraphNode *out, CUgraph graph, const CUgraphNode *befo
                         CUgraphNodeParams *parameters, const struct sim_work *work)
 {
     CUresult result = add_node(out, graph, before, count, work);
-
     if (!result && work->type == SIM_NODE_ALLOCATE)
         parameters->alloc.dptr = ADDRESS(work->memory->address);
     return result;

@@ -32,7 +32,6 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, in
 static int change(int device, int peer, bool enable)
 {
     uint32_t bit = (uint32_t)1 << peer, old;
-
     if (enable)
         old = atomic_fetch_or(&sim_device(device)->peers, bit);
     else
@@ -46,7 +45,6 @@ static CUresult change_context(CUcontext handle, bool enable)
 {
     const struct sim_context *peer = (const struct sim_context *)handle;
     CUresult result = driver_enter();
-
     if (result)
         return result;
     if (!peer || peer->device == sim_thread.device)

@@ -66,7 +66,6 @@ static CUresult attribute_of(void *data, CUpointer_attribute attribute, CUdevice
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
 {
     struct sim_range range;
-
     if (!data || !find(address, &range))
         return CUDA_ERROR_INVALID_VALUE;
     return attribute_of(data, attribute, address, &range);
@@ -77,7 +76,6 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
                                 CUdeviceptr address)
 {
     struct sim_range range;
-
     if (!find(address, &range)) {
         for (unsigned i = 0; i < count; i++)
             if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)

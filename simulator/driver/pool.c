@@ -72,7 +72,6 @@ DRIVER_REPORTS(cuMemPoolCreate, (CUmemoryPool * out, const CUmemPoolProps *prope
     static _Atomic int told;
     struct sim_pool *pool;
     int error;
-
     if (!out || !properties)
         return CUDA_ERROR_INVALID_VALUE;
     if (!is_device_memory(&properties->location, properties->allocType) ||
@@ -116,7 +115,6 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count)
 {
     int error = pool && access ? 0 : -EINVAL;
-
     for (size_t i = 0; !error && i < count; i++)
         error = (int)access[i].location.type == ON_DEVICE
                     ? sim_pool_set_access(pool_of(pool), access[i].location.id,
@@ -129,7 +127,6 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLo
 {
     unsigned access;
     int error;
-
     if (!flags || !pool || !location || (int)location->type != ON_DEVICE)
         return CUDA_ERROR_INVALID_VALUE;
     error = sim_pool_get_access(pool_of(pool), location->id, &access);

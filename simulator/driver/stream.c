@@ -10,7 +10,6 @@ static CUresult create(CUstream *out, unsigned flags, int priority)
 {
     struct sim_stream *stream;
     CUresult result = driver_enter();
-
     if (!result)
         result = driver_result(sim_stream_create(flags, priority, &stream));
     if (!result)
@@ -61,7 +60,6 @@ CUresult cuStreamGetDevice(CUstream stream, CUdevice *device)
 CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
 {
     int number = (uintptr_t)stream <= 2 ? sim_thread.device : sim_stream(stream)->device;
-
     *context = (CUcontext)&sim_device(number)->primary;
     return CUDA_SUCCESS;
 }
@@ -98,7 +96,6 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
     struct sim_work work = {.type = SIM_NODE_WAIT, .event = (struct sim_event *)event};
     int error = -ENOENT;
-
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
     if (flags & CU_EVENT_WAIT_EXTERNAL)
@@ -112,7 +109,6 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 {
     struct sim_work work = {.type = SIM_NODE_HOST, .host = {function, data}};
     int error = sim_capture_add(sim_stream(stream), &work);
-
     if (error != -ENOENT)
         return driver_result(error);
     function(data);
@@ -133,7 +129,6 @@ CUresult cuEventCreate(CUevent *out, unsigned int flags)
 {
     struct sim_event *event;
     CUresult result = driver_enter();
-
     if (!result)
         result = driver_result(sim_event_create(flags, &event));
     if (!result)
@@ -154,7 +149,6 @@ static CUresult record(CUevent event, CUstream stream, unsigned flags)
 {
     struct sim_work work = {.type = SIM_NODE_RECORD, .event = (struct sim_event *)event};
     int error = -ENOENT;
-
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
     if (flags & CU_EVENT_RECORD_EXTERNAL)

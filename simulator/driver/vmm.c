@@ -21,7 +21,6 @@ DRIVER_REPORTS(cuMemCreate,
 {
     struct sim_physical *physical;
     CUresult result;
-
     if (flags || !properties || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return CUDA_ERROR_INVALID_VALUE;
     result = driver_result(sim_physical_create(properties->location.id, size, &physical));
@@ -54,7 +53,6 @@ DRIVER_REPORTS(cuMemImportFromShareableHandle,
 {
     struct sim_physical *physical;
     CUresult result;
-
     if (!handle)
         return CUDA_ERROR_INVALID_VALUE;
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
@@ -70,7 +68,6 @@ DRIVER_REPORTS(cuMemRetainAllocationHandle, (CUmemGenericAllocationHandle * hand
 {
     struct sim_physical *physical;
     CUresult result = driver_result(sim_physical_retain(address, &physical));
-
     if (!result)
         *handle = (CUmemGenericAllocationHandle)(uintptr_t)physical;
     return result;
@@ -95,7 +92,6 @@ DRIVER_REPORTS(cuMemAddressReserve,
 {
     void *address;
     CUresult result;
-
     (void)wanted; /* only a hint, for the driver too */
     if (flags)
         return CUDA_ERROR_INVALID_VALUE;
@@ -130,7 +126,6 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc 
                         size_t count)
 {
     bool allowed = false;
-
     for (size_t i = 0; i < count; i++)
         allowed |= access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return DRIVER_CALL(cuMemSetAccess, (address, size, access, count),
@@ -143,7 +138,6 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location
     uintptr_t start;
     size_t size;
     int device;
-
     (void)location;
     if (sim_mapping_at(driver_pointer(address), &start, &size, &device))
         return CUDA_ERROR_INVALID_VALUE;

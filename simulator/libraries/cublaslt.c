@@ -41,7 +41,6 @@ static int get_attribute(const uint64_t *places, unsigned n, unsigned attribute,
                          size_t size, size_t *written)
 {
     size_t known = size < sizeof(*places) ? size : sizeof(*places);
-
     if (!places || (size && !value) || (!size && !written))
         return INVALID_VALUE;
     if (size)
@@ -102,7 +101,6 @@ int cublasLtMatrixLayoutCreate(uint64_t **out, int type, uint64_t rows, uint64_t
                                int64_t leading)
 {
     size_t size = LAYOUT_PLACES * sizeof(**out);
-
     *out = malloc(size);
     return *out ? cublasLtMatrixLayoutInit_internal(*out, size, type, rows, columns, leading)
                 : ALLOC_FAILED;
@@ -120,7 +118,6 @@ int cublasLtMatmulDescInit_internal(uint64_t *operation, size_t size, int comput
 int cublasLtMatmulDescCreate(uint64_t **out, int computes, int scales)
 {
     size_t size = OPERATION_PLACES * sizeof(**out);
-
     *out = malloc(size);
     return *out ? cublasLtMatmulDescInit_internal(*out, size, computes, scales) : ALLOC_FAILED;
 }

@@ -41,7 +41,6 @@ struct answer {
 static int answer(int wanted, int *count, struct answer *answers)
 {
     enum { ALGORITHM = 1 }; /* by implicit matrices, or the first with a fixed order of sums */
-
     if (wanted < 1 || !count || !answers)
         return CUDNN_BAD_PARAM;
     *count = 1;

@@ -30,7 +30,6 @@ static int64_t input_of(const struct cudnn_rnn *rnn, int64_t layer)
 static int64_t matrices_of(const struct cudnn_rnn *rnn, int64_t layer)
 {
     int64_t rows = gates_of(rnn) * rnn->hidden;
-
     return rows * (input_of(rnn, layer) + rnn->projection) +
            (projects(rnn) ? rnn->projection * rnn->hidden : 0);
 }
@@ -38,7 +37,6 @@ static int64_t matrices_of(const struct cudnn_rnn *rnn, int64_t layer)
 static int64_t biases_of(const struct cudnn_rnn *rnn)
 {
     int64_t one = gates_of(rnn) * rnn->hidden;
-
     return rnn->bias == CUDNN_NO_BIAS ? 0 : rnn->bias == CUDNN_BOTH_BIASES ? 2 * one : one;
 }
 
@@ -51,7 +49,6 @@ static int64_t pseudo_layers(const struct cudnn_rnn *rnn)
 static int64_t matrices_at(const struct cudnn_rnn *rnn, int64_t layer)
 {
     int64_t at = 0;
-
     for (int64_t before = 0; before < layer; before++)
         at += matrices_of(rnn, before);
     return at;
@@ -66,7 +63,6 @@ static int64_t find_matrix(const struct cudnn_rnn *rnn, int64_t layer, int64_t i
     int64_t gates = gates_of(rnn), input = input_of(rnn, layer);
     bool projection = id == 2 * gates, recurrent = id >= gates;
     int64_t of_input = id < gates ? id : gates, of_recurrence = recurrent ? id - gates : 0;
-
     sizes[0] = 1;
     sizes[1] = (int)(projection ? rnn->projection : rnn->hidden);
     sizes[2] = (int)(projection ? rnn->hidden : recurrent ? rnn->projection : input);
@@ -78,7 +74,6 @@ static int64_t find_bias(const struct cudnn_rnn *rnn, int64_t id)
 {
     int64_t gates = gates_of(rnn);
     bool recurrent = id >= gates;
-
     if (id >= 2 * gates || rnn->bias == CUDNN_NO_BIAS ||
         (rnn->bias == CUDNN_INPUT_BIAS && recurrent) ||
         (rnn->bias == CUDNN_RECURRENT_BIAS && !recurrent))
@@ -143,7 +138,6 @@ int cudnnSetRNNDataDescriptor(struct cudnn_rnn_data *data, int type, int layout,
 int cudnnGetRNNWeightSpaceSize(void *handle, const struct cudnn_rnn *rnn, size_t *size)
 {
     int64_t layers = pseudo_layers(rnn);
-
     (void)handle;
     *size =
         (size_t)(matrices_at(rnn, layers) + layers * biases_of(rnn)) * cudnn_type_size(rnn->type);
@@ -157,7 +151,6 @@ int cudnnGetRNNTempSpaceSizes(void *handle, const struct cudnn_rnn *rnn, int for
 {
     int64_t steps = data->length * data->batch * rnn->hidden * rnn->directions;
     size_t element = cudnn_type_size(rnn->type);
-
     (void)handle;
     if (workspace)
         *workspace = (size_t)(steps * gates_of(rnn)) * element;
@@ -173,7 +166,6 @@ int cudnnGetRNNWeightParams(void *handle, const struct cudnn_rnn *rnn, int32_t l
 {
     int64_t layers = pseudo_layers(rnn), element = (int64_t)cudnn_type_size(rnn->type), at;
     int sizes[3];
-
     (void)handle, (void)size;
     if (layer < 0 || layer >= layers || id < 0 || id > 2 * gates_of(rnn))
         return CUDNN_BAD_PARAM;

@@ -9,7 +9,6 @@
 static struct cudnn_rnn complete(const struct cudnn_rnn *rnn, const struct cudnn_tensor *x)
 {
     struct cudnn_rnn whole = *rnn;
-
     whole.type = x->type;
     whole.input = x->sizes[1];
     return whole;
@@ -37,7 +36,6 @@ int cudnnGetRNNParamsSize(void *handle, const struct cudnn_rnn *rnn, const struc
                           size_t *size, int type)
 {
     struct cudnn_rnn whole = complete(rnn, x);
-
     whole.type = type;
     return cudnnGetRNNWeightSpaceSize(handle, &whole, size);
 }
@@ -48,7 +46,6 @@ static int temporary(void *handle, const struct cudnn_rnn *rnn, int length,
 {
     struct cudnn_rnn whole = complete(rnn, x[0]);
     struct cudnn_rnn_data data = {length, x[0]->sizes[0]};
-
     return cudnnGetRNNTempSpaceSizes(handle, &whole, 1, &data, workspace, reserve);
 }
 
@@ -69,7 +66,6 @@ int cudnnGetRNNLinLayerMatrixParams(void *handle, const struct cudnn_rnn *rnn, i
                                     char *weights, int id, struct cudnn_tensor *matrix, void **at)
 {
     struct cudnn_rnn whole = complete(rnn, x);
-
     (void)filter;
     return cudnnGetRNNWeightParams(handle, &whole, layer, 0, weights, id, matrix, at, NULL, NULL);
 }
@@ -79,7 +75,6 @@ int cudnnGetRNNLinLayerBiasParams(void *handle, const struct cudnn_rnn *rnn, int
                                   char *weights, int id, struct cudnn_tensor *bias, void **at)
 {
     struct cudnn_rnn whole = complete(rnn, x);
-
     (void)filter;
     return cudnnGetRNNWeightParams(handle, &whole, layer, 0, weights, id, NULL, NULL, bias, at);
 }

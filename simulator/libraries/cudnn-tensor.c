@@ -8,7 +8,6 @@
 size_t cudnn_type_size(int type)
 {
     enum { DOUBLE = 1, HALF = 2, INT8 = 3, UINT8 = 6, BFLOAT16 = 9, INT64 = 10 };
-
     switch (type) {
     case DOUBLE:
     case INT64:
@@ -27,7 +26,6 @@ size_t cudnn_type_size(int type)
 void cudnn_shape(struct cudnn_tensor *tensor, int type, int dimensions, const int *sizes)
 {
     int stride = 1;
-
     tensor->type = type;
     tensor->dimensions = dimensions;
     for (int i = dimensions - 1; i >= 0; i--) {

@@ -89,7 +89,6 @@ int cudnnBackendGetAttribute(const struct descriptor *descriptor, int name, int 
 int cudnnGetProperty(int type, int *value)
 {
     static const int version[] = {9, 26, 0};
-
     if (type < 0 || type > 2)
         return CUDNN_BAD_PARAM;
     *value = version[type];

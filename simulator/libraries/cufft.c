@@ -8,7 +8,6 @@ enum { SUCCESS = 0, INVALID_VALUE = 4 };
 int cufftCreate(int *plan)
 {
     static _Atomic int last;
-
     *plan = ++last;
     return SUCCESS;
 }
@@ -17,7 +16,6 @@ int cufftCreate(int *plan)
 static size_t complex_size(int type)
 {
     enum { REAL_64 = 1, REAL_16 = 2, COMPLEX_64 = 5, COMPLEX_16 = 6 };
-
     return type == REAL_64 || type == COMPLEX_64   ? 16
            : type == REAL_16 || type == COMPLEX_16 ? 4
                                                    : 8;
@@ -29,7 +27,6 @@ int cufftXtMakePlanMany(int plan, int rank, const long long *lengths, const long
                         int out_type, long long batch, size_t *size, int type)
 {
     size_t numbers = (size_t)batch;
-
     (void)plan, (void)in_lengths, (void)in_stride, (void)in_distance, (void)in_type;
     (void)out_lengths, (void)out_stride, (void)out_distance, (void)out_type;
     if (rank < 1 || rank > 3 || !lengths || batch < 1)

@@ -31,7 +31,6 @@ static int open_again(int descriptor)
 {
     char name[32];
     int flags = fcntl(descriptor, F_GETFL);
-
     if (flags < 0)
         return -1;
     sprintf(name, "/proc/self/fd/%d", descriptor);
@@ -41,7 +40,6 @@ static int open_again(int descriptor)
 int64_t cuFileHandleRegister(struct file **out, const struct description *description)
 {
     int descriptor;
-
     if (!out || !description || description->type != BY_DESCRIPTOR)
         return INVALID_VALUE;
     descriptor = open_again(description->descriptor);
@@ -66,7 +64,6 @@ void cuFileHandleDeregister(struct file *file)
 static ssize_t available(const struct file *file, size_t size, off_t at)
 {
     struct stat status;
-
     if (fstat(file->descriptor, &status))
         return -1;
     if (at >= status.st_size)
@@ -85,7 +82,6 @@ ssize_t cuFileRead(struct file *file, void *base, size_t size, off_t at, off_t i
     size_t part = size < sim_copy_limit() ? size : 0;
     char *bytes;
     ssize_t got;
-
     if (!part)
         return available(file, size, at);
     bytes = malloc(part);
@@ -113,10 +109,8 @@ ssize_t cuFileWrite(struct file *file, const void *base, size_t size, off_t at, 
     char *bytes = malloc(CHUNK);
     ssize_t wrote = bytes ? 0 : -1;
     size_t done = 0;
-
     while (done < size && wrote >= 0) {
         size_t part = size - done < CHUNK ? size - done : CHUNK;
-
         wrote = write_chunk(file, bytes, from + done, part, at + (off_t)done);
         if (wrote == 0)
             break;

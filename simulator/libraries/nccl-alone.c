@@ -20,7 +20,6 @@ static enum nccl_result combine_copies(void *bytes, size_t size,
 {
     char *doubled = malloc(size);
     bool is_first = true;
-
     if (!doubled)
         return NCCL_SYSTEM_ERROR;
     memcpy(doubled, bytes, size);
@@ -42,7 +41,6 @@ static enum nccl_result combine_equal(void *bytes, size_t size,
                                       const struct nccl_operation *operation)
 {
     int ranks = operation->comm->size, operator= operation->operator;
-
     if (operator== MAXIMUM || operator== MINIMUM || operator== AVERAGE)
         return NCCL_SUCCESS;
     if (operator== PRODUCT || operation->type <= UINT64)
@@ -56,7 +54,6 @@ static enum nccl_result reduce(const struct nccl_operation *operation, size_t of
     size_t size = operation->size;
     void *bytes = malloc(size);
     enum nccl_result result = NCCL_SYSTEM_ERROR;
-
     if (bytes)
         result = nccl_copy(bytes, (const char *)operation->from + offset, size);
     if (!result)
@@ -74,10 +71,8 @@ static enum nccl_result repeat(char *to, const char *part, size_t size, size_t t
 {
     size_t most = size < PIECE ? PIECE / size : 1, done = 1;
     enum nccl_result result = nccl_copy(to, part, size);
-
     while (done < times && !result) {
         size_t piece = done < most ? done : most;
-
         piece = piece < times - done ? piece : times - done;
         result = nccl_copy(to + done * size, to, piece * size);
         done += piece;
@@ -93,7 +88,6 @@ static bool is_large(const struct nccl_operation *operation)
 {
     size_t limit = nccl_limit(operation->type);
     size_t most = operation->type <= UINT64 ? REAL_RANKS * limit : limit;
-
     return (size_t)operation->comm->size > most / operation->size;
 }
 
@@ -104,7 +98,6 @@ static enum nccl_result fill_parts(const struct nccl_operation *operation, const
     const struct nccl_comm *comm = operation->comm;
     size_t size = operation->size;
     enum nccl_result result = NCCL_SUCCESS;
-
     if (is_large(operation)) {
         *is_known = false;
     } else if (size > sim_copy_limit() && !sim_is_written(part, size)) {
@@ -122,7 +115,6 @@ static void tell_absent(const struct nccl_operation *operation)
     static _Atomic bool is_told;
     const struct nccl_comm *comm = operation->comm;
     char remedy[80] = "make it on every rank";
-
     if (operation->type != INT64 || operation->count > MOST_SIZES ||
         atomic_exchange(&is_told, true))
         return;
@@ -164,7 +156,6 @@ static enum nccl_result broadcast(const struct nccl_operation *operation,
                                   const struct nccl_operation *group)
 {
     bool is_alone = true;
-
     for (const struct nccl_operation *each = group; each; each = each->next)
         is_alone &= each->kind != NCCL_BROADCAST || each->comm != operation->comm ||
                     each->root == operation->root;
@@ -181,7 +172,6 @@ enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
     size_t own_part = (size_t)comm->rank * operation->size;
     bool is_root = comm->rank == operation->root, is_known = sim_is_settled(sim_known(from));
     enum nccl_result result = NCCL_SUCCESS;
-
     nccl_note_call(operation);
     switch (operation->kind) {
     case NCCL_REDUCE:

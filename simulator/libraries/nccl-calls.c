@@ -16,7 +16,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int open_file(const char *folder)
 {
     char path[PATH_SIZE];
-
     if (!folder || snprintf(path, sizeof(path), "%s/calls-%llu", folder,
                             (unsigned long long)sim_environment("RANK", 0)) >= (int)sizeof(path))
         return -1;
@@ -32,7 +31,6 @@ void nccl_note_call(const struct nccl_operation *operation)
                     kind == NCCL_SCATTER;
     struct sim_call call = {(uint16_t)operation->comm->number, (uint16_t)kind,
                             has_root ? operation->root : -1};
-
     if (kind >= NCCL_SEND || !nccl_is_of_all(operation->comm))
         return;
     pthread_mutex_lock(&lock);

@@ -14,7 +14,6 @@ static bool moves(const struct nccl_operation *operation, void *stream)
     bool reduces = operation->kind <= NCCL_REDUCE_SCATTER;
     uint64_t id;
     struct sim_graph *graph;
-
     if (!operation->size || operation->size > nccl_limit(operation->type))
         return false;
     if (reduces && !nccl_type_adds(operation->type))
@@ -26,7 +25,6 @@ static int submit(struct nccl_operation operation, void *stream)
 {
     size_t element = nccl_type_size(operation.type);
     const struct nccl_comm *comm = operation.comm;
-
     if (!comm || !element || operation.root < 0 || operation.root >= comm->size ||
         operation.operator<0 || __builtin_mul_overflow(operation.count, element, &operation.size))
         return NCCL_INVALID_ARGUMENT;
@@ -119,7 +117,6 @@ int ncclRedOpCreatePreMulSum(int *operator, void * scalar, int type, int residen
 int ncclRedOpDestroy(int operator, struct nccl_comm * comm)
 {
     int i = operator- OPERATORS;
-
     if (!comm || i < 0 || i >= NCCL_SCALARS)
         return NCCL_INVALID_ARGUMENT;
     comm->scalars[i].used = false;

@@ -12,7 +12,6 @@
 struct nccl_message *nccl_queue_add(struct nccl_queue *queue, uint32_t kind, size_t size)
 {
     struct nccl_message *message = calloc(1, sizeof(*message) + size);
-
     if (!message)
         return NULL;
     message->header[0] = kind;
@@ -28,7 +27,6 @@ struct nccl_message *nccl_queue_add(struct nccl_queue *queue, uint32_t kind, siz
 static struct nccl_message *take(struct nccl_queue *queue)
 {
     struct nccl_message *message = queue->first;
-
     queue->first = message->next;
     return message;
 }
@@ -43,7 +41,6 @@ static enum nccl_result check(const struct nccl_comm *comm, int rank, struct ncc
                               const uint32_t header[2])
 {
     const uint32_t flags = NCCL_EMPTY | NCCL_KNOWN;
-
     if ((header[0] & ~flags) == expected(message->header[0]) && header[1] == message->header[1]) {
         message->header[0] |= header[0] & flags;
         if (header[0] & NCCL_EMPTY)
@@ -89,7 +86,6 @@ static bool later(ssize_t moved)
 static enum nccl_result send_out(struct nccl_comm *comm, int rank)
 {
     struct nccl_peer *peer = &comm->peers[rank];
-
     while (peer->out.first) {
         struct nccl_message *message = peer->out.first;
         /* In one piece: a peer that reads a wrong header may end before the bytes come. */
@@ -111,7 +107,6 @@ static enum nccl_result receive_header(struct nccl_comm *comm, int rank,
                                        struct nccl_message *message, ssize_t *got)
 {
     uint32_t header[2];
-
     *got = recv(comm->peers[rank].socket, header, sizeof(header), MSG_DONTWAIT | MSG_PEEK);
     if (*got != sizeof(header))
         return NCCL_SUCCESS;
@@ -122,12 +117,10 @@ static enum nccl_result receive_header(struct nccl_comm *comm, int rank,
 static enum nccl_result receive_in(struct nccl_comm *comm, int rank)
 {
     struct nccl_peer *peer = &comm->peers[rank];
-
     while (peer->in.first) {
         struct nccl_message *message = peer->in.first;
         enum nccl_result result = NCCL_SUCCESS;
         ssize_t got;
-
         if (message->done < sizeof(message->header))
             result = receive_header(comm, rank, message, &got);
         else
@@ -149,11 +142,9 @@ static enum nccl_result receive_in(struct nccl_comm *comm, int rank)
 static enum nccl_result pass_on(struct nccl_comm *comm)
 {
     struct nccl_peer *self = &comm->peers[comm->rank];
-
     while (self->in.first && self->out.first) {
         struct nccl_message *from = take(&self->out), *to = take(&self->in);
         enum nccl_result result = check(comm, comm->rank, to, from->header);
-
         if (!result)
             memcpy(to->bytes, from->bytes, from->size);
         free(from);
@@ -171,7 +162,6 @@ static enum nccl_result pass_on(struct nccl_comm *comm)
 static enum nccl_result move(struct nccl_comm *comm)
 {
     enum nccl_result result = pass_on(comm);
-
     for (int rank = 0; rank < comm->size && !result; rank++) {
         if (comm->peers[rank].out.first)
             result = send_out(comm, rank);
@@ -185,11 +175,9 @@ static enum nccl_result move(struct nccl_comm *comm)
 static size_t waits_of(const struct nccl_comm *comm, struct pollfd *waits)
 {
     size_t count = 0;
-
     for (int rank = 0; rank < comm->size; rank++) {
         const struct nccl_peer *peer = &comm->peers[rank];
         int events = (peer->out.first ? POLLOUT : 0) | (peer->in.first ? POLLIN : 0);
-
         if (events)
             waits[count++] = (struct pollfd){.fd = peer->socket, .events = (short)events};
     }
@@ -213,11 +201,9 @@ static enum nccl_result too_long(const struct nccl_comm *comm)
 static enum nccl_result exchange(struct nccl_comm **comms, size_t count, struct pollfd *waits)
 {
     struct nccl_wait wait = nccl_wait_begin();
-
     for (;;) {
         enum nccl_result result;
         size_t waiting = 0;
-
         for (size_t i = 0; i < count; i++) {
             result = move(comms[i]);
             if (result)
@@ -242,7 +228,6 @@ enum nccl_result nccl_exchange(struct nccl_comm **comms, size_t count)
     size_t peers = 1;
     struct pollfd *waits;
     enum nccl_result result;
-
     for (size_t i = 0; i < count; i++)
         peers += (size_t)comms[i]->size;
     waits = calloc(peers, sizeof(*waits));

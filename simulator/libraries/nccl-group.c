@@ -43,7 +43,6 @@ void nccl_scale_by_operator(const struct nccl_operation *operation, void *terms)
 {
     const struct nccl_comm *comm = operation->comm;
     int scalar = operation->operator- OPERATORS;
-
     if (scalar >= 0 && scalar < NCCL_SCALARS && comm->scalars[scalar].used)
         nccl_scale(terms, operation->count, operation->type, comm->scalars[scalar].value);
 }
@@ -65,7 +64,6 @@ static enum nccl_result say(const struct nccl_operation *operation, int rank, si
     struct nccl_message *message =
         nccl_queue_add(&operation->comm->peers[rank].out, operation->kind | flags, operation->size);
     enum nccl_result result;
-
     if (!message)
         return NCCL_SYSTEM_ERROR;
     if (is_empty)
@@ -82,7 +80,6 @@ static enum nccl_result expect(struct nccl_operation *operation, int rank, size_
 {
     struct nccl_message *message =
         nccl_queue_add(&operation->comm->peers[rank].in, operation->kind, operation->size);
-
     if (!message)
         return NCCL_SYSTEM_ERROR;
     operation->in[operation->incoming++] = (struct nccl_incoming){message, offset};
@@ -95,7 +92,6 @@ static enum nccl_result begin(struct nccl_operation *operation)
     enum nccl_kind kind = operation->kind;
     bool root = comm->rank == operation->root;
     enum nccl_result result = NCCL_SUCCESS;
-
     if (comm->alone)
         return NCCL_SUCCESS;
     if (kind == NCCL_SEND)
@@ -105,7 +101,6 @@ static enum nccl_result begin(struct nccl_operation *operation)
     for (int rank = 0; rank < comm->size && !result; rank++) {
         bool peer_root = rank == operation->root;
         size_t part = (size_t)rank * operation->size;
-
         if ((root || !kinds[kind].root_sends) && (peer_root || !kinds[kind].root_receives))
             result = say(operation, rank, kinds[kind].parts_out ? part : 0);
         if (!result && (root || !kinds[kind].root_receives) &&
@@ -119,7 +114,6 @@ static enum nccl_result begin(struct nccl_operation *operation)
 static void reduce(struct nccl_operation *operation)
 {
     char *into = operation->in[0].message->bytes;
-
     for (int i = 1; i < operation->incoming; i++)
         nccl_combine(into, operation->in[i].message->bytes, operation->count, operation->type,
                      operation->operator);
@@ -132,7 +126,6 @@ static enum nccl_result finish(struct nccl_operation *operation)
     enum nccl_result result = NCCL_SUCCESS;
     bool reduces = operation->kind < NCCL_SEND && kinds[operation->kind].reduces, is_known = true;
     int writes = reduces && operation->incoming ? 1 : operation->incoming;
-
     if (reduces && operation->incoming)
         reduce(operation);
     for (int i = 0; i < operation->incoming; i++)
@@ -159,14 +152,12 @@ static struct nccl_comm **comms_of(struct nccl_operation *first, size_t *count)
 {
     struct nccl_comm **comms;
     size_t most = 0;
-
     for (struct nccl_operation *each = first; each; each = each->next)
         most++;
     comms = malloc((most + 1) * sizeof(struct nccl_comm *));
     *count = 0;
     for (struct nccl_operation *each = first; comms && each; each = each->next) {
         size_t i = 0;
-
         while (i < *count && comms[i] != each->comm)
             i++;
         if (i == *count && !each->comm->alone)
@@ -180,7 +171,6 @@ static enum nccl_result run(struct nccl_operation *first)
     size_t count;
     struct nccl_comm **comms = comms_of(first, &count);
     enum nccl_result result = comms ? NCCL_SUCCESS : NCCL_SYSTEM_ERROR;
-
     for (struct nccl_operation *each = first; each && !result; each = each->next)
         result = begin(each);
     if (!result)
@@ -202,7 +192,6 @@ static struct nccl_operation *copy_of(const struct nccl_operation *operation)
     size_t peers = operation->comm->alone ? 0 : (size_t)operation->comm->size;
     size_t parts = peers * sizeof(struct nccl_incoming);
     struct nccl_operation *copy = malloc(sizeof(*copy) + parts);
-
     if (!copy)
         return NULL;
     *copy = *operation;
@@ -213,7 +202,6 @@ static struct nccl_operation *copy_of(const struct nccl_operation *operation)
 enum nccl_result nccl_submit(const struct nccl_operation *operation)
 {
     struct nccl_operation *copy = copy_of(operation);
-
     if (!copy)
         return NCCL_SYSTEM_ERROR;
     if (!group.depth)
@@ -229,7 +217,6 @@ enum nccl_result nccl_submit(const struct nccl_operation *operation)
 static enum nccl_result join(struct nccl_comm **comms, size_t count)
 {
     enum nccl_result result = NCCL_SUCCESS;
-
     for (size_t i = 0; i < count && !result; i++)
         if (!comms[i]->alone && !atomic_load(&comms[i]->aborted))
             result = nccl_mesh_connect(comms[i]);
@@ -242,7 +229,6 @@ static enum nccl_result join(struct nccl_comm **comms, size_t count)
 enum nccl_result nccl_join(struct nccl_comm *comm)
 {
     struct nccl_comm **more;
-
     if (!group.depth)
         return join(&comm, 1);
     more = realloc(group.joining, (group.joins + 1) * sizeof(struct nccl_comm *));
@@ -258,7 +244,6 @@ enum nccl_result nccl_gather_now(struct nccl_comm *comm, const void *mine, size_
 {
     struct nccl_operation *copy = copy_of(&(struct nccl_operation){
         .comm = comm, .kind = NCCL_ALL_GATHER, .from = mine, .to = all, .size = size});
-
     return copy ? run(copy) : NCCL_SYSTEM_ERROR;
 }
 
@@ -274,7 +259,6 @@ int ncclGroupEnd(void)
     struct nccl_comm **joining = group.joining;
     size_t joins = group.joins;
     enum nccl_result result;
-
     if (!group.depth)
         return nccl_fail(NCCL_INVALID_USAGE, "ncclGroupEnd without ncclGroupStart");
     if (--group.depth)
@@ -288,7 +272,6 @@ int ncclGroupEnd(void)
     free(joining);
     if (first) {
         enum nccl_result ran = run(first);
-
         if (!result)
             result = ran;
     }

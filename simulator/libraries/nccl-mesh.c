@@ -18,7 +18,6 @@ static _Thread_local char last_error[256];
 enum nccl_result nccl_fail(enum nccl_result result, const char *format, ...)
 {
     va_list args;
-
     va_start(args, format);
     vsnprintf(last_error, sizeof(last_error), format, args);
     va_end(args);
@@ -34,7 +33,6 @@ const char *nccl_last_error(void)
 struct nccl_wait nccl_wait_begin(void)
 {
     uint64_t now = sim_now();
-
     return (struct nccl_wait){.deadline =
                                   now + sim_environment("CUDASIM_NCCL_TIMEOUT", 600) * 1000000000,
                               .tell = now + sim_patience() * 1000000000};
@@ -43,7 +41,6 @@ struct nccl_wait nccl_wait_begin(void)
 int nccl_wait_milliseconds(const struct nccl_wait *wait)
 {
     uint64_t end = wait->tell < wait->deadline ? wait->tell : wait->deadline, now = sim_now();
-
     return now < end ? (int)((end - now) / 1000000 + 1) : 0;
 }
 
@@ -52,7 +49,6 @@ void nccl_wait_tell(struct nccl_wait *wait, const struct nccl_comm *comm,
 {
     char ranks[120] = "";
     size_t used = 0;
-
     if (sim_now() < wait->tell)
         return;
     wait->tell = UINT64_MAX;
@@ -80,7 +76,6 @@ static socklen_t address_of(const struct nccl_comm *comm, int rank, struct socka
 {
     char *name = address->sun_path + 1;
     int length = sprintf(name, "cudasim-nccl-");
-
     address->sun_family = AF_UNIX;
     address->sun_path[0] = 0;
     for (int i = 0; i < NCCL_ID_RANDOM; i++)
@@ -93,7 +88,6 @@ enum nccl_result nccl_mesh_open(struct nccl_comm *comm)
 {
     struct sockaddr_un address;
     socklen_t length = address_of(comm, comm->rank, &address);
-
     comm->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (comm->listener < 0)
         return nccl_fail(NCCL_SYSTEM_ERROR, "cannot make a socket: %s", strerror(errno));
@@ -126,12 +120,10 @@ static enum nccl_result connect_to(struct nccl_comm *comm, int rank, struct nccl
     struct sockaddr_un address;
     socklen_t length = address_of(comm, rank, &address);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
     if (fd < 0)
         return nccl_fail(NCCL_SYSTEM_ERROR, "cannot make a socket: %s", strerror(errno));
     while (connect(fd, (struct sockaddr *)&address, length)) {
         int error = errno;
-
         if (error != ECONNREFUSED && error != EINTR && error != EAGAIN) {
             close(fd);
             return nccl_fail(NCCL_SYSTEM_ERROR, "cannot connect to rank %d: %s", rank,
@@ -153,10 +145,8 @@ static enum nccl_result connect_to(struct nccl_comm *comm, int rank, struct nccl
 enum nccl_result nccl_mesh_connect(struct nccl_comm *comm)
 {
     struct nccl_wait wait = nccl_wait_begin();
-
     for (int rank = 0; rank < comm->rank; rank++) {
         enum nccl_result result = connect_to(comm, rank, &wait);
-
         if (result)
             return result;
     }
@@ -167,7 +157,6 @@ enum nccl_result nccl_mesh_connect(struct nccl_comm *comm)
 static enum nccl_result greet(struct nccl_comm *comm, int fd)
 {
     int32_t other[2];
-
     if (recv(fd, other, sizeof(other), MSG_WAITALL) != sizeof(other)) {
         close(fd);
         return nccl_fail(NCCL_REMOTE_ERROR, "a rank ended while it started");
@@ -187,12 +176,10 @@ enum nccl_result nccl_mesh_accept(struct nccl_comm *comm)
 {
     struct nccl_wait waits = nccl_wait_begin();
     enum nccl_result result = NCCL_SUCCESS;
-
     for (int missing = comm->size - comm->rank - 1; missing && !result;) {
         struct pollfd wait = {.fd = comm->listener, .events = POLLIN};
         int ready = poll(&wait, 1, nccl_wait_milliseconds(&waits));
         int fd = ready > 0 ? accept4(comm->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
-
         if (fd >= 0) {
             result = greet(comm, fd);
             missing--;

@@ -55,7 +55,6 @@ static float widen(uint16_t value)
 {
     uint32_t bits = (uint32_t)value << 16;
     float wide;
-
     memcpy(&wide, &bits, sizeof(wide));
     return wide;
 }
@@ -63,7 +62,6 @@ static float widen(uint16_t value)
 static uint16_t narrow(float wide)
 {
     uint32_t bits;
-
     memcpy(&bits, &wide, sizeof(bits));
     if (wide != wide)
         return 0x7fc0;
@@ -74,7 +72,6 @@ static void combine_bfloat16(uint16_t *into, const uint16_t *from, size_t count,
 {
     for (size_t i = 0; i < count; i++) {
         float a = widen(into[i]), b = widen(from[i]);
-
         combine_single(&a, &b, 1, operator);
         into[i] = narrow(a);
     }
@@ -83,7 +80,6 @@ static void combine_bfloat16(uint16_t *into, const uint16_t *from, size_t count,
 size_t nccl_type_size(int type)
 {
     static const unsigned char sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-
     return type >= 0 && type < (int)sizeof(sizes) ? sizes[type] : 0;
 }
 
@@ -114,7 +110,6 @@ void nccl_combine(void *into, const void *from, size_t count, int type, int oper
 void nccl_scale(void *values, size_t count, int type, double factor)
 {
     uint16_t *small = values;
-
     switch (type) {
 #define SCALE(number, name, type)                                                                  \
     case number:                                                                                   \

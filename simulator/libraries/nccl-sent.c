@@ -34,7 +34,6 @@ static int open_file(int rank, bool is_own)
 {
     const char *folder = getenv("CUDASIM_SENT");
     char path[PATH_SIZE];
-
     if (!folder || snprintf(path, sizeof(path), "%s/%d", folder, rank) >= (int)sizeof(path))
         return -1;
     return open(path, (is_own ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY) | O_CLOEXEC, 0600);
@@ -43,7 +42,6 @@ static int open_file(int rank, bool is_own)
 static struct sender *find_sender(int rank, bool is_own)
 {
     struct sender *sender = senders;
-
     while (sender && sender->rank != rank)
         sender = sender->next;
     if (sender)
@@ -68,7 +66,6 @@ static bool write_row(const struct sender *sender, const struct nccl_operation *
     void *bytes = is_known ? malloc(operation->size) : NULL;
     struct stat status;
     bool is_written = !fstat(sender->file, &status) && status.st_size < MOST_BYTES;
-
     if (is_known)
         is_written &= bytes && !nccl_copy(bytes, operation->from, operation->size);
     is_written =
@@ -81,7 +78,6 @@ static bool write_row(const struct sender *sender, const struct nccl_operation *
 void nccl_sent_put(const struct nccl_operation *operation)
 {
     struct sender *sender;
-
     if (!nccl_is_of_all(operation->comm) || !getenv("CUDASIM_SENT"))
         return;
     pthread_mutex_lock(&lock);
@@ -97,7 +93,6 @@ static bool read_row(struct sender *sender, const struct nccl_operation *operati
     struct row row;
     void *bytes;
     bool is_read;
-
     if (read(sender->file, &row, sizeof(row)) != sizeof(row))
         return false;
     if (row.size != operation->size || row.type != (uint32_t)operation->type) {
@@ -124,7 +119,6 @@ bool nccl_sent_take(const struct nccl_operation *operation)
 {
     struct sender *sender;
     bool is_taken;
-
     if (!nccl_is_of_all(operation->comm) || !getenv("CUDASIM_SENT"))
         return false;
     pthread_mutex_lock(&lock);

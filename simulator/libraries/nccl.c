@@ -22,7 +22,6 @@ int ncclGroupEnd(void);
 static uint64_t buffers(const struct sim_device *device, int size)
 {
     uint64_t channels = device->gpu->bus_bits >= 4096 ? 24 : 2;
-
     return size > 1 ? channels * (12 << 20) : SIM_PAGE;
 }
 
@@ -46,7 +45,6 @@ static enum nccl_result open_comm(struct nccl_comm *comm)
 {
     struct sim_device *device = sim_device(comm->device);
     uint64_t bytes;
-
     comm->peers = calloc((size_t)comm->size, sizeof(*comm->peers));
     if (!comm->peers)
         return NCCL_SYSTEM_ERROR;
@@ -72,7 +70,6 @@ static bool is_alone(void)
 static enum nccl_result check_alone(int size, int rank)
 {
     int world = (int)sim_environment("WORLD_SIZE", 1), self = (int)sim_environment("RANK", 0);
-
     if (size > world || (size == world && rank != self))
         return nccl_fail(NCCL_INVALID_USAGE,
                          "this process claims to be rank %d of %d, but rank %d of %d is simulated "
@@ -87,7 +84,6 @@ static enum nccl_result create(struct nccl_comm **out, int size, struct nccl_id 
     static _Atomic unsigned of_all;
     struct nccl_comm *comm;
     enum nccl_result result;
-
     if (!out || size < 1 || rank < 0 || rank >= size)
         return NCCL_INVALID_ARGUMENT;
     if (alone && check_alone(size, rank))
@@ -148,7 +144,6 @@ int ncclCommInitAll(struct nccl_comm **out, int size, const int *devices)
     struct nccl_id id;
     enum nccl_result result = size < 1 ? NCCL_INVALID_ARGUMENT : NCCL_SUCCESS, ended;
     int rank = 0;
-
     if (!result)
         result = (enum nccl_result)ncclGetUniqueId(&id);
     ncclGroupStart();
@@ -179,7 +174,6 @@ static enum nccl_result divide(struct nccl_comm *whole, const struct member *all
                                struct nccl_comm **out)
 {
     int self = whole->rank, first = self, size = 0, rank = 0;
-
     for (int i = 0; i < whole->size; i++) {
         if (all[i].color != all[self].color)
             continue;
@@ -197,7 +191,6 @@ static enum nccl_result divide_alone(struct nccl_comm *whole, int color, int key
                                      struct nccl_comm **out)
 {
     int size = sim_group_size();
-
     if (color < 0)
         return NCCL_SUCCESS;
     if (key < 0 || key >= size || size > whole->size)
@@ -212,7 +205,6 @@ int ncclCommSplit(struct nccl_comm *whole, int color, int key, struct nccl_comm 
 {
     struct member self = {.color = color, .key = key}, *all;
     enum nccl_result result;
-
     (void)config;
     *out = NULL;
     if (whole->alone)
@@ -236,7 +228,6 @@ int ncclCommShrink(struct nccl_comm *whole, const int *left_out, int count, stru
 {
     struct nccl_id id = whole->id;
     int size = whole->size, rank = whole->rank;
-
     (void)config;
     (void)flags;
     *out = NULL;
@@ -271,7 +262,6 @@ int ncclCommUserRank(const struct nccl_comm *comm, int *rank)
 int ncclCommMemStats(const struct nccl_comm *comm, int what, uint64_t *value)
 {
     enum { SUSPENDED = 1, PERSISTENT = 2, TOTAL = 3 };
-
     *value = what == PERSISTENT || what == TOTAL ? comm->taken : 0;
     return what < 0 || what > TOTAL ? NCCL_INVALID_ARGUMENT : NCCL_SUCCESS;
 }

@@ -24,7 +24,6 @@ int nvshmemx_set_attr_uniqueid_args(int rank, int ranks, const void *id, void *a
 void *nvshmem_malloc(size_t size)
 {
     void *address;
-
     if (sim_enter() || sim_allocate(SIM_DEVICE, sim_thread.device, size, 0, &address))
         return NULL;
     return address;
@@ -53,7 +52,6 @@ int nvshmem_team_split_strided(int parent, int first, int stride, int size, cons
                                long mask, int *team)
 {
     int number = atomic_fetch_add(&last_team, 1);
-
     (void)config;
     (void)mask;
     if (size < 1 || stride < 1 || first < 0 || number >= TEAMS ||

@@ -9,7 +9,6 @@
 struct sim_device *nvml_device(const void *handle, int *ordinal)
 {
     uintptr_t number = (uintptr_t)handle;
-
     if (!number || number > (uintptr_t)sim_machine_count())
         return NULL;
     *ordinal = (int)number - 1;
@@ -31,7 +30,6 @@ int nvml_copy_text(char *to, unsigned size, const char *text)
 void nvml_uuid_text(int ordinal, char text[41])
 {
     unsigned char b[16];
-
     sim_device_uuid(ordinal, b);
     snprintf(text, 41, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
              b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
@@ -87,7 +85,6 @@ int nvmlSystemGetProcessName(unsigned pid, char *text, unsigned size)
     char path[32], name[4096];
     size_t length;
     FILE *file;
-
     snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
     file = fopen(path, "re");
     if (!file)
@@ -138,7 +135,6 @@ static int by_pci(const char *wanted, void **handle)
 {
     char name[16];
     size_t length = strlen(wanted);
-
     for (unsigned i = 0; i < (unsigned)sim_machine_count(); i++) {
         sim_device_pci_name((int)i, name, sizeof(name));
         if (length >= 12 && !strcasecmp(name, wanted + length - 12))
@@ -160,7 +156,6 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *wanted, void **handle)
 int nvmlDeviceGetHandleByUUID(const char *wanted, void **handle)
 {
     char text[41];
-
     for (unsigned i = 0; i < (unsigned)sim_machine_count(); i++) {
         nvml_uuid_text((int)i, text);
         if (!strcasecmp(text, wanted))
@@ -172,7 +167,6 @@ int nvmlDeviceGetHandleByUUID(const char *wanted, void **handle)
 static int number_of(const void *handle, unsigned *number)
 {
     int ordinal;
-
     if (!nvml_device(handle, &ordinal))
         return NVML_INVALID_ARGUMENT;
     *number = (unsigned)ordinal;
@@ -193,7 +187,6 @@ int nvmlDeviceGetName(const void *handle, char *text, unsigned size)
 {
     int ordinal;
     const struct sim_device *device = nvml_device(handle, &ordinal);
-
     return device ? nvml_copy_text(text, size, device->gpu->product) : NVML_INVALID_ARGUMENT;
 }
 
@@ -201,7 +194,6 @@ int nvmlDeviceGetUUID(const void *handle, char *text, unsigned size)
 {
     char uuid[41];
     int ordinal;
-
     if (!nvml_device(handle, &ordinal))
         return NVML_INVALID_ARGUMENT;
     nvml_uuid_text(ordinal, uuid);
@@ -212,7 +204,6 @@ int nvmlDeviceGetCudaComputeCapability(const void *handle, int *major, int *mino
 {
     int ordinal;
     const struct sim_device *device = nvml_device(handle, &ordinal);
-
     if (!device)
         return NVML_INVALID_ARGUMENT;
     *major = device->gpu->major;
@@ -223,7 +214,6 @@ int nvmlDeviceGetCudaComputeCapability(const void *handle, int *major, int *mino
 int nvmlDeviceGetPciInfo_v3(const void *handle, struct nvml_pci *pci)
 {
     int ordinal;
-
     if (!nvml_device(handle, &ordinal))
         return NVML_INVALID_ARGUMENT;
     memset(pci, 0, sizeof(*pci));
@@ -238,7 +228,6 @@ int nvmlDeviceGetGpuFabricInfoV(const void *handle, struct nvml_fabric *fabric)
 {
     int ordinal;
     unsigned version = fabric->version;
-
     if (!nvml_device(handle, &ordinal))
         return NVML_INVALID_ARGUMENT;
     *fabric = (struct nvml_fabric){.version = version};

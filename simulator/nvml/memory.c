@@ -13,7 +13,6 @@ int nvmlDeviceGetMemoryInfo_v2(const void *handle, struct nvml_memory_v2 *memory
 {
     int ordinal;
     const struct sim_device *device = nvml_device(handle, &ordinal);
-
     if (!device)
         return NVML_INVALID_ARGUMENT;
     memory->total = device->total + reserved(device);
@@ -28,7 +27,6 @@ int nvmlDeviceGetMemoryInfo(const void *handle, struct nvml_memory *memory)
 {
     struct nvml_memory_v2 newer;
     int result = nvmlDeviceGetMemoryInfo_v2(handle, &newer);
-
     if (!result)
         *memory = (struct nvml_memory){
             .total = newer.total, .used = newer.used + newer.reserved, .free = newer.free};
@@ -45,7 +43,6 @@ static int find_processes(const void *handle, unsigned *count, const void *to,
     int ordinal;
     unsigned room = to ? *count : 0;
     const struct sim_device *device = nvml_device(handle, &ordinal);
-
     if (!device)
         return NVML_INVALID_ARGUMENT;
     uint64_t own = device->used - device->others - device->unowned;
@@ -62,7 +59,6 @@ int nvmlDeviceGetComputeRunningProcesses(const void *handle, unsigned *count,
 {
     struct nvml_process_v1 found[2];
     int code = find_processes(handle, count, processes, found);
-
     for (unsigned i = 0; !code && i < *count; i++)
         processes[i] = found[i];
     return code;
@@ -72,7 +68,6 @@ static int running_v2(const void *handle, unsigned *count, struct nvml_process_v
 {
     struct nvml_process_v1 found[2];
     int code = find_processes(handle, count, processes, found);
-
     for (unsigned i = 0; !code && i < *count; i++)
         processes[i] = (struct nvml_process_v2){found[i].pid, found[i].used, ~0u, ~0u};
     return code;

@@ -24,7 +24,6 @@ static const struct {
 static CUarray_format format_of(const struct cudaChannelFormatDesc *texel)
 {
     int kind = (int)texel->f;
-
     if (kind <= cudaChannelFormatKindFloat)
         return texel->x == 8 || texel->x == 16 || texel->x == 32 ? plain[kind][texel->x >> 4] : 0;
     for (int i = 0; i < 2; i++)
@@ -52,7 +51,6 @@ static cudaError_t create(void *out, const struct cudaChannelFormatDesc *texel,
     CUDA_ARRAY3D_DESCRIPTOR shape = {
         .Width = extent.width, .Height = extent.height, .Depth = extent.depth, .Flags = flags};
     int error = runtime_up();
-
     if (error)
         return (cudaError_t)error;
     if (!out || !texel)
@@ -112,7 +110,6 @@ cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *out, cudaMipmappedArray_cons
 cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *format, cudaArray_const_t handle)
 {
     const struct sim_array *array = (const struct sim_array *)handle;
-
     if (!format || !array)
         return runtime_result(cudaErrorInvalidValue);
     int bits = (int)array->element * 8 / array->channels, n = array->channels;
@@ -132,7 +129,6 @@ cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *format, struct cudaEx
 {
     CUDA_ARRAY3D_DESCRIPTOR shape;
     cudaError_t error = DRIVER(cuArray3DGetDescriptor, &shape, (CUarray)array);
-
     if (error)
         return error;
     if (format)

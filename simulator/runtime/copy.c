@@ -15,7 +15,6 @@ cudaError_t runtime_copy_bytes(void *to, const void *from, size_t size, enum cud
 {
     CUdeviceptr on_device = (CUdeviceptr)(uintptr_t)to, of_device = (CUdeviceptr)(uintptr_t)from;
     int error = runtime_up();
-
     if (error)
         return (cudaError_t)error;
     switch (kind) {
@@ -65,7 +64,6 @@ cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from, const
                                  cudaStream_t stream)
 {
     cudaError_t error = cudaSuccess;
-
     (void)attributes;
     (void)attribute_starts;
     (void)attribute_count;
@@ -106,7 +104,6 @@ static bool set_kind(CUDA_MEMCPY3D *form, enum cudaMemcpyKind kind)
 static enum cudaMemcpyKind kind_of(const CUDA_MEMCPY3D *form)
 {
     bool to_host = form->dstMemoryType == CU_MEMORYTYPE_HOST;
-
     if (form->dstMemoryType == CU_MEMORYTYPE_UNIFIED ||
         form->srcMemoryType == CU_MEMORYTYPE_UNIFIED)
         return cudaMemcpyDefault;
@@ -161,7 +158,6 @@ static cudaError_t copy_box(CUDA_MEMCPY3D form, enum cudaMemcpyKind kind, bool w
                             cudaStream_t stream)
 {
     int error = runtime_up();
-
     if (error)
         return (cudaError_t)error;
     if (!set_kind(&form, kind))
@@ -220,7 +216,6 @@ cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr to, int value, struct cudaEx
                               cudaStream_t stream)
 {
     cudaError_t error = (cudaError_t)runtime_up();
-
     for (size_t z = 0; !error && z < extent.depth; z++)
         error = DRIVER(cuMemsetD2D8Async, (CUdeviceptr)(uintptr_t)to.ptr + z * to.pitch * to.ysize,
                        to.pitch, (unsigned char)value, extent.width, extent.height, stream);

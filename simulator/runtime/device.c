@@ -26,7 +26,6 @@ cudaError_t cudaGetDevice(int *device)
 cudaError_t cudaSetDevice(int number)
 {
     int error;
-
     if (sim_thread.device == number && sim_thread.context)
         return cudaSuccess;
     error = sim_primary_up(number);
@@ -64,7 +63,6 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 static CUcontext peer_of(int number)
 {
     struct sim_device *device = number == sim_thread.device ? NULL : sim_device(number);
-
     return device ? (CUcontext)&device->primary : NULL;
 }
 
@@ -72,7 +70,6 @@ cudaError_t cudaDeviceEnablePeerAccess(int number, unsigned int flags)
 {
     int error = runtime_up();
     CUcontext peer = peer_of(number);
-
     if (error || (!peer && !flags))
         return error ? (cudaError_t)error : runtime_result(cudaErrorInvalidDevice);
     return DRIVER(cuCtxEnablePeerAccess, peer, flags);
@@ -82,7 +79,6 @@ cudaError_t cudaDeviceDisablePeerAccess(int number)
 {
     int error = runtime_up();
     CUcontext peer = peer_of(number);
-
     if (error || !peer)
         return error ? (cudaError_t)error : runtime_result(cudaErrorInvalidDevice);
     return DRIVER(cuCtxDisablePeerAccess, peer);

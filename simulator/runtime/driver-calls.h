@@ -21,7 +21,6 @@ void *runtime_find_driver(const char *name, int version, void *_Atomic *known);
 static inline void *runtime_driver(const char *name, int version, void *_Atomic *known)
 {
     void *function = atomic_load_explicit(known, memory_order_acquire);
-
     return SIM_UNLIKELY(!function) ? runtime_find_driver(name, version, known) : function;
 }
 

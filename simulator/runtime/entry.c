@@ -15,7 +15,6 @@ static cudaError_t look_up(const char *name, void **out, int version, unsigned l
 {
     static void *_Atomic known;
     void *lookup = known, *driver;
-
     if (!lookup) {
         driver = dlopen("libcuda.so.1", RTLD_LAZY);
         lookup = driver ? dlsym(driver, "cuGetProcAddress_v2") : NULL;
@@ -31,7 +30,6 @@ void *runtime_find_driver(const char *name, int version, void *_Atomic *known)
 {
     CUdriverProcAddressQueryResult status;
     void *found;
-
     if (look_up(name, &found, version ? version : SIM_DRIVER_VERSION, 0, &status) || !found)
         return (void *)(uintptr_t)no_driver;
     atomic_store_explicit(known, found, memory_order_release);
@@ -43,7 +41,6 @@ static cudaError_t find(const char *name, void **out, unsigned version, unsigned
 {
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     cudaError_t error = look_up(name, out, (int)version, flags, &status);
-
     if (result && error != cudaErrorInsufficientDriver)
         *result = (enum cudaDriverEntryPointQueryResult)status;
     return runtime_result(error);

@@ -10,14 +10,12 @@ cudaError_t runtime_error(int error)
                            ? (sim_device_count() ? cudaErrorInvalidDevice : cudaErrorNoDevice)
                        : error ? cudaErrorInvalidValue
                                : cudaSuccess;
-
     return runtime_result(code);
 }
 
 cudaError_t runtime_enter(struct sim_device **device)
 {
     int error = sim_enter();
-
     if (!error)
         *device = sim_device(sim_thread.device);
     return runtime_error(error);
@@ -36,7 +34,6 @@ int runtime_keep(int code)
 cudaError_t cudaGetLastError(void)
 {
     cudaError_t error = (cudaError_t)sim_thread.error;
-
     sim_thread.error = cudaSuccess;
     return error;
 }

@@ -68,7 +68,6 @@ static int by_host(const void *left, const void *right)
 {
     uintptr_t a = (uintptr_t)((const struct kernel *)left)->host;
     uintptr_t b = (uintptr_t)((const struct kernel *)right)->host;
-
     return a < b ? -1 : a > b;
 }
 
@@ -76,7 +75,6 @@ static bool find(const void *function, struct kernel *found)
 {
     const struct kernel key = {.host = function};
     const struct kernel *kernel = NULL;
-
     pthread_mutex_lock(&registry.lock);
     if (registry.sorted < registry.used) {
         qsort(registry.kernels, registry.used, sizeof(key), by_host);
@@ -95,7 +93,6 @@ static bool find(const void *function, struct kernel *found)
 static void consider(const struct image_header *image, int capability, struct sim_code *best)
 {
     int architecture = (int)image->architecture;
-
     if (architecture > capability || architecture <= best->ptx)
         return;
     if (image->kind == ELF && architecture / 10 == capability / 10)
@@ -109,7 +106,6 @@ static int choose(const struct sim_image_wrapper *wrapper, int capability, struc
     const unsigned char *at, *end;
     struct sim_image_list list;
     struct image_header image;
-
     *code = (struct sim_code){0, 0};
     if (!wrapper || wrapper->magic != SIM_WRAPPER_MAGIC || !wrapper->list)
         return -EINVAL;
@@ -136,7 +132,6 @@ int sim_image_for(const void *function, int capability, struct sim_code *code)
 {
     struct kernel kernel;
     int error = find(function, &kernel) ? choose(kernel.wrapper, capability, code) : -EINVAL;
-
     if (error != -EINVAL)
         return error;
     *code = (struct sim_code){capability, capability};
@@ -146,6 +141,5 @@ int sim_image_for(const void *function, int capability, struct sim_code *code)
 const char *sim_image_name(const void *function)
 {
     struct kernel kernel;
-
     return find(function, &kernel) ? kernel.name : NULL;
 }

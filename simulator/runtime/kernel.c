@@ -81,7 +81,6 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     struct sim_device *device;
     cudaError_t error = runtime_enter(&device);
     struct sim_code code;
-
     if (error)
         return error;
     if (sim_image_for(function, device->gpu->major * 10 + device->gpu->minor, &code))

@@ -13,7 +13,6 @@
 static cudaError_t begin(void **out)
 {
     int error = runtime_up();
-
     if (out)
         *out = NULL;
     return error ? (cudaError_t)error : runtime_result(out ? cudaSuccess : cudaErrorInvalidValue);
@@ -57,7 +56,6 @@ cudaError_t cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t heig
 static cudaError_t allocate_planes(struct cudaPitchedPtr *out, struct cudaExtent extent)
 {
     size_t rows;
-
     if (!out || __builtin_mul_overflow(extent.height, extent.depth, &rows))
         return runtime_result(cudaErrorInvalidValue);
     out->xsize = extent.width;
@@ -181,7 +179,6 @@ static cudaError_t launch(struct sim_graph *graph, cudaStream_t stream)
 {
     struct sim_work work = {.type = SIM_NODE_GRAPH, .graph = graph};
     int error = graph ? sim_capture_add(sim_stream(stream), &work) : -EINVAL;
-
     error = error == -ENOENT ? sim_graph_launch(graph) : error;
     return error == -ECANCELED ? runtime_result(cudaErrorStreamCaptureInvalidated)
                                : runtime_error(error);
@@ -198,7 +195,6 @@ cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *out, cudaIpcEventHandle_t handle
 {
     CUipcEventHandle same;
     int error = runtime_up();
-
     memcpy(&same, &handle, sizeof(same));
     return error ? (cudaError_t)error : DRIVER(cuIpcOpenEventHandle, out, same);
 }
@@ -223,7 +219,6 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     struct sim_range range;
     uintptr_t start;
     size_t size;
-
     *attributes = (struct cudaPointerAttributes){
         .type = cudaMemoryTypeUnregistered, .device = cudaInvalidDeviceId, .hostPointer = pointer};
     if (!sim_find(address, &range))

@@ -9,7 +9,6 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
     CUDA_KERNEL_NODE_PARAMS known;
     cudaError_t error = kernel ? DRIVER(cuGraphKernelNodeGetParams, node, &known)
                                : runtime_result(cudaErrorInvalidValue);
-
     if (!error)
         *kernel = (struct cudaKernelNodeParams){
             .func = (void *)known.func,
@@ -53,7 +52,6 @@ cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy
     CUDA_MEMCPY3D form;
     cudaError_t error = copy ? DRIVER(cuGraphMemcpyNodeGetParams, node, &form)
                              : runtime_result(cudaErrorInvalidValue);
-
     if (!error)
         runtime_copy_of_form(copy, &form);
     return error;
@@ -73,7 +71,6 @@ cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *out, cudaGraph_t graph,
                                      const void *from, size_t size, enum cudaMemcpyKind kind)
 {
     struct cudaMemcpy3DParms copy = bytes(to, from, size, kind);
-
     return cudaGraphAddMemcpyNode(out, graph, before, count, &copy);
 }
 
@@ -81,7 +78,6 @@ cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const
                                            size_t size, enum cudaMemcpyKind kind)
 {
     struct cudaMemcpy3DParms copy = bytes(to, from, size, kind);
-
     return cudaGraphMemcpyNodeSetParams(node, &copy);
 }
 
@@ -90,7 +86,6 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaG
                                                enum cudaMemcpyKind kind)
 {
     struct cudaMemcpy3DParms copy = bytes(to, from, size, kind);
-
     return cudaGraphExecMemcpyNodeSetParams(executable, node, &copy);
 }
 
@@ -122,7 +117,6 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *out, cudaGraph_t graph, const cuda
                              struct cudaGraphNodeParams *parameters)
 {
     CUgraphNodeParams form;
-
     return DRIVER(cuGraphAddNode, out, graph, before, (const CUgraphEdgeData *)edges, count,
                   form_of(parameters, &form));
 }
@@ -143,7 +137,6 @@ cudaError_t add_node_12(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraph
 cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *parameters)
 {
     CUgraphNodeParams form;
-
     return DRIVER(cuGraphNodeSetParams, node, form_of(parameters, &form));
 }
 
@@ -151,6 +144,5 @@ cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t executable, cudaGraphNode
                                        struct cudaGraphNodeParams *parameters)
 {
     CUgraphNodeParams form;
-
     return DRIVER(cuGraphExecNodeSetParams, executable, node, form_of(parameters, &form));
 }

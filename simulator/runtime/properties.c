@@ -29,7 +29,6 @@ static const struct {
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int number)
 {
     const struct sim_device *device = sim_device(number);
-
     if (!device)
         return runtime_result(cudaErrorInvalidDevice);
     memset((void *)properties, 0, PROPERTIES_SIZE);
@@ -38,7 +37,6 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int numbe
     properties->totalGlobalMem = device->total;
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         int64_t value = sim_device_attribute(device, fields[i].attribute);
-
         memcpy((char *)properties + fields[i].offset, &value, (size_t)fields[i].size);
     }
 #if SIM_CUDA >= 13

@@ -25,7 +25,6 @@ void __cudaRegisterVar(void **handle, char *host, char *device_address, const ch
                        int external, size_t size, int constant, int global)
 {
     struct variable *variable = calloc(1, sizeof(*variable));
-
     (void)handle;
     (void)device_address;
     (void)device_name;
@@ -49,13 +48,11 @@ void __cudaRegisterVar(void **handle, char *host, char *device_address, const ch
 static struct variable *find(const void *host)
 {
     struct variable *variable;
-
     pthread_mutex_lock(&lock);
     for (variable = variables; variable && variable->host != host; variable = variable->next)
         ;
     if (variable && !variable->memory) {
         void *memory = calloc(1, variable->size ? variable->size : 1);
-
         if (memory && sim_register(memory, variable->size ? variable->size : 1, 0)) {
             free(memory);
             memory = NULL;
@@ -75,7 +72,6 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device_address,
     __cudaRegisterVar(handle, (char *)host, device_address, device_name, external, size, constant,
                       global);
     struct variable *variable = find(host);
-
     if (variable)
         *host = variable->memory;
 }
@@ -83,7 +79,6 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device_address,
 cudaError_t cudaGetSymbolAddress(void **address, const void *symbol)
 {
     struct variable *variable = find(symbol);
-
     if (!variable)
         return runtime_result(cudaErrorInvalidSymbol);
     *address = variable->memory;
@@ -93,7 +88,6 @@ cudaError_t cudaGetSymbolAddress(void **address, const void *symbol)
 cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
 {
     struct variable *variable = find(symbol);
-
     if (!variable)
         return runtime_result(cudaErrorInvalidSymbol);
     *size = variable->size;
@@ -106,7 +100,6 @@ static cudaError_t copy(const void *symbol, const void *other, size_t size, size
                         cudaStream_t stream)
 {
     const struct variable *variable = find(symbol);
-
     if (!variable)
         return runtime_result(cudaErrorInvalidSymbol);
     if (offset > variable->size || size > variable->size - offset)

@@ -27,7 +27,6 @@ uint64_t sim_patience(void)
 static time_t now(void)
 {
     struct timespec time;
-
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec;
 }
@@ -35,7 +34,6 @@ static time_t now(void)
 static void tell(time_t seconds)
 {
     static _Atomic bool is_told;
-
     if (atomic_exchange(&is_told, true))
         return;
     sim_say(
@@ -48,7 +46,6 @@ static void tell(time_t seconds)
 void sim_note_asked_file(const char *path, bool is_there)
 {
     int saved = errno;
-
     if (!path || is_there || !sim_environment("CUDASIM_ALONE", 0)) {
         awaited.times = 0;
         return;

@@ -22,7 +22,6 @@ int sim_grow(void *list, size_t count, size_t *room, size_t each)
 {
     size_t wanted = *room ? *room * 2 : 8;
     void *bigger;
-
     if (count < *room)
         return 0;
     memcpy(&bigger, list, sizeof(bigger));
@@ -54,7 +53,6 @@ void sim_verbose(const char *format, ...)
 {
     static _Atomic int wanted; /* 0 not known, 1 no, 2 yes */
     va_list args;
-
     if (!wanted)
         wanted = getenv("CUDASIM_VERBOSE") ? 2 : 1;
     if (wanted == 1)
@@ -68,12 +66,10 @@ void sim_verbose(const char *format, ...)
 static void tell_invalid(const char *name, const char *text, uint64_t otherwise)
 {
     static const char *_Atomic told[MOST_TOLD];
-
     if (strncmp(name, "CUDASIM_", 8))
         return;
     for (int i = 0; i < MOST_TOLD; i++) {
         const char *empty = NULL;
-
         if (atomic_compare_exchange_strong(&told[i], &empty, name)) {
             sim_say("%s=%s is not a number; using %llu", name, text, (unsigned long long)otherwise);
             return;
@@ -90,7 +86,6 @@ uint64_t sim_environment(const char *name, uint64_t otherwise)
     uint64_t number;
     int saved = errno;
     bool is_valid;
-
     if (!text || !*text)
         return otherwise;
     errno = 0;
@@ -106,6 +101,5 @@ uint64_t sim_environment(const char *name, uint64_t otherwise)
 void *sim_new_handle(void)
 {
     static _Atomic uintptr_t last = 0x5100000000;
-
     return (void *)atomic_fetch_add_explicit(&last, 64, memory_order_relaxed);
 }

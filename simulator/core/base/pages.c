@@ -14,7 +14,6 @@ static void *map_with(void *at, size_t size, bool usable, int how)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how;
     void *address = mmap(at, size, usable ? PROT_READ | PROT_WRITE : PROT_NONE, flags, -1, 0);
-
     if (address == MAP_FAILED)
         return NULL;
     /* A written byte must not commit 2 MiB; nor must a read byte. */
@@ -33,7 +32,6 @@ void *sim_pages_map(size_t size, size_t alignment, bool usable)
 {
     uintptr_t start, aligned;
     void *whole;
-
     if (size > SIZE_MAX - alignment)
         return NULL;
     whole = map(NULL, size + alignment, usable);
@@ -86,7 +84,6 @@ enum { HOST_PAGE = 4096, CHUNK = 512 }; /* pages that one call examines */
 int sim_pages_file(size_t size, const char *name)
 {
     int fd = memfd_create(name, MFD_CLOEXEC);
-
     if (fd < 0)
         return -errno;
     if (!ftruncate(fd, (off_t)size))
@@ -100,11 +97,9 @@ int sim_pages_save(const void *address, size_t size, int fd, size_t offset)
     static const char zeros[HOST_PAGE];
     unsigned char resident[CHUNK];
     const char *start = address;
-
     for (size_t at = 0; at < size; at += HOST_PAGE) {
         if (at % (CHUNK * HOST_PAGE) == 0) {
             size_t rest = size - at < CHUNK * HOST_PAGE ? size - at : CHUNK * HOST_PAGE;
-
             if (mincore((void *)(uintptr_t)(start + at), rest, resident))
                 memset(resident, 1, sizeof(resident));
         }
@@ -128,7 +123,6 @@ int sim_pages_map_file(void *address, size_t size, int fd, size_t offset, bool u
 int sim_pages_share(void *address, size_t size, const char *name, int *fd)
 {
     int file = sim_pages_file(size, name), error;
-
     if (file < 0)
         return file;
     error = sim_pages_save(address, size, file, 0);

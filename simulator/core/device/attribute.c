@@ -129,7 +129,6 @@ static int from_generation(const struct sim_gpu *gpu, int attribute, int *value)
 int sim_device_attribute(const struct sim_device *device, int attribute)
 {
     int value;
-
     if (from_catalogue(device->gpu, attribute, &value) ||
         from_generation(device->gpu, attribute, &value))
         return value;
@@ -146,7 +145,6 @@ int sim_occupancy(const struct sim_device *device, int threads, size_t shared)
     const struct sim_gpu *gpu = device->gpu;
     int blocks = gpu->blocks_per_sm;
     int warps = threads > 0 ? (threads + 31) / 32 : 1;
-
     if (gpu->threads_per_sm / 32 / warps < blocks)
         blocks = gpu->threads_per_sm / 32 / warps;
     if (gpu->shared_per_sm / (shared + 1024) < (uint64_t)blocks)

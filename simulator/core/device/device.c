@@ -26,7 +26,6 @@ static const struct sim_gpu *chosen_gpu(void)
 {
     const char *name = getenv("CUDASIM_GPU");
     const struct sim_gpu *gpu = name ? sim_gpu_find(name) : NULL;
-
     if (name && !gpu)
         sim_say("unknown GPU %s; simulating a %s", name, sim_gpu_default()->name);
     return gpu ? gpu : sim_gpu_default();
@@ -36,11 +35,9 @@ static const struct sim_gpu *chosen_gpu(void)
 static int read_visible(const char *list, int machine, int *visible)
 {
     int count = 0;
-
     while (count < SIM_DEVICES_MAX && *list) {
         char *end;
         long number = strtol(list, &end, 10);
-
         if (end == list || number < 0 || number >= machine || (*end && *end != ','))
             break;
         for (int i = 0; i < count; i++)
@@ -60,7 +57,6 @@ static void read_environment(void)
     uint64_t machine = sim_environment("CUDASIM_GPUS", 1);
     uint64_t others = sim_environment("CUDASIM_OTHERS", 0) & ~(SIM_PAGE - 1);
     uint64_t unowned = sim_environment("CUDASIM_UNOWNED", 0) & ~(SIM_PAGE - 1);
-
     others = others < total ? others : total;
     unowned = unowned < total - others ? unowned : total - others;
     state.machine = machine > SIM_DEVICES_MAX ? SIM_DEVICES_MAX : (int)machine;
@@ -103,7 +99,6 @@ struct sim_device *sim_device(int number)
 struct sim_device *sim_machine_device(int ordinal)
 {
     static struct sim_device idle;
-
     (void)ordinal;
     idle.gpu = state.devices[0].gpu;
     idle.total = state.devices[0].total;
@@ -124,7 +119,6 @@ int sim_device_pci_name(int ordinal, char *name, int size)
 {
     int length = snprintf(name, size > 0 ? (size_t)size : 0, "0000:%02X:00.0",
                           (unsigned)sim_device_pci_bus(ordinal));
-
     return length < size ? 0 : -EINVAL;
 }
 
@@ -132,7 +126,6 @@ void sim_device_uuid(int ordinal, unsigned char uuid[16])
 {
     static const unsigned char stem[16] = {'c',  'u', 'd', 'a', 's', 'i', 0x40, 'm',
                                            0x80, 0,   0,   0,   0,   0,   0,    0};
-
     memcpy(uuid, stem, 16);
     uuid[15] = (unsigned char)ordinal;
 }
@@ -140,7 +133,6 @@ void sim_device_uuid(int ordinal, unsigned char uuid[16])
 int sim_take(struct sim_device *device, uint64_t bytes)
 {
     uint64_t used = atomic_load(&device->used);
-
     do {
         if (bytes > device->total || used > device->total - bytes)
             return -ENOMEM;
@@ -158,7 +150,6 @@ int sim_primary_up(int number)
     struct sim_device *device = sim_device(number);
     bool made = false;
     int error = 0;
-
     if (!device)
         return -ENODEV;
     if (device->alive)
@@ -179,7 +170,6 @@ int sim_primary_up(int number)
 void sim_primary_end(int number, void (*forget)(int device))
 {
     struct sim_device *device = sim_device(number);
-
     if (!device)
         return;
     if (device->alive)
@@ -200,7 +190,6 @@ void sim_primary_end(int number, void (*forget)(int device))
 int sim_enter_slow(void)
 {
     int error = sim_primary_up(sim_thread.device);
-
     if (!error)
         sim_thread.context = &state.devices[sim_thread.device].primary;
     return error;

@@ -12,7 +12,6 @@ void sim_inject(void)
     const char *path;
     void *library;
     int (*initialize)(void);
-
     if (begun || atomic_exchange(&begun, true))
         return;
     path = getenv("CUDA_INJECTION64_PATH");

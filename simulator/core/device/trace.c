@@ -8,7 +8,6 @@ struct sim_listener *_Atomic sim_listener;
 int sim_listen(struct sim_listener *listener)
 {
     struct sim_listener *nobody = NULL;
-
     return atomic_compare_exchange_strong(&sim_listener, &nobody, listener) ? 0 : -EBUSY;
 }
 
@@ -21,7 +20,6 @@ int sim_unlisten(struct sim_listener *listener)
 static struct sim_listener *who_wants(unsigned domain, unsigned id)
 {
     struct sim_listener *listener = sim_listener;
-
     return listener && id < SIM_CALLS_MAX && listener->wanted[domain][id] ? listener : NULL;
 }
 
@@ -29,7 +27,6 @@ bool sim_call_begin(struct sim_call *call)
 {
     static _Atomic unsigned last;
     struct sim_listener *listener = who_wants(call->domain, call->id);
-
     if (!listener)
         return false;
     call->number = ++last;
@@ -40,7 +37,6 @@ bool sim_call_begin(struct sim_call *call)
 void sim_call_end(struct sim_call *call)
 {
     struct sim_listener *listener = who_wants(call->domain, call->id);
-
     call->after = true;
     if (listener)
         listener->hear(listener, call);
@@ -50,7 +46,6 @@ void sim_tell_resource(enum sim_resource_event event, struct sim_context *contex
 {
     struct sim_listener *listener = who_wants(SIM_RESOURCE, event);
     struct sim_call call = {.domain = SIM_RESOURCE, .id = event, .result = context};
-
     call.parameters = resource;
     if (listener)
         listener->hear(listener, &call);

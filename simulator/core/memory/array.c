@@ -14,7 +14,6 @@ static size_t at_least_one(size_t size)
 static bool is_sound(const struct sim_array *shape)
 {
     size_t size;
-
     return shape->width && shape->element && !(shape->element & (shape->element - 1)) &&
            shape->element <= 16 && shape->width < SIZE_MAX / 64 &&
            !__builtin_mul_overflow(shape->width * shape->element + 511, at_least_one(shape->height),
@@ -31,7 +30,6 @@ static int allocate(struct sim_array *array)
 {
     void *memory;
     int error;
-
     array->pitch = (array->width * array->element + 511) & ~(size_t)511;
     error = sim_allocate(SIM_DEVICE, sim_thread.device, sim_array_size(array), 0, &memory);
     if (!error)
@@ -43,7 +41,6 @@ int sim_array_create(const struct sim_array *shape, struct sim_array **out)
 {
     struct sim_array *array;
     int error;
-
     if (!is_sound(shape))
         return -EINVAL;
     array = calloc(1, sizeof(*array));
@@ -61,7 +58,6 @@ int sim_array_create(const struct sim_array *shape, struct sim_array **out)
 int sim_array_destroy(struct sim_array *array)
 {
     int error;
-
     if (!array || array->inner)
         return -EINVAL;
     error = sim_release(array->memory, SIM_DEVICE);
@@ -79,7 +75,6 @@ int sim_mipmaps_create(const struct sim_array *shape, unsigned count, struct sim
     struct sim_mipmaps *mipmaps = calloc(1, sizeof(*mipmaps));
     struct sim_array level = *shape;
     int error = mipmaps ? 0 : -ENOMEM;
-
     if (!error && (!is_sound(shape) || !count))
         error = -EINVAL;
     level.inner = true;
@@ -116,7 +111,6 @@ static int resolve(const struct sim_side *side, const struct sim_copy3d *copy, c
                    size_t *pitch, size_t *plane)
 {
     const struct sim_array *array = side->array;
-
     if (array && (side->x + copy->width > array->width * array->element ||
                   side->y + copy->height > at_least_one(array->height) ||
                   side->z + copy->depth > at_least_one(array->depth)))
@@ -144,7 +138,6 @@ int sim_copy_3d(const struct sim_copy3d *copy)
     size_t to_pitch, to_plane, from_pitch, from_plane;
     char *to, *from;
     int error;
-
     if (!copy->width || !copy->height || !copy->depth)
         return 0;
     error = resolve(&copy->to, copy, &to, &to_pitch, &to_plane);

@@ -23,7 +23,6 @@ static const char zeros[HOST_PAGE];
 size_t sim_copy_limit(void)
 {
     static _Atomic size_t limit = SIZE_MAX;
-
     if (limit == SIZE_MAX)
         limit = sim_environment("CUDASIM_COPY_LIMIT", 1 << 20);
     return limit;
@@ -32,7 +31,6 @@ size_t sim_copy_limit(void)
 size_t sim_object_limit(void)
 {
     size_t limit = sim_copy_limit();
-
     return limit && limit < MOST_OBJECT ? MOST_OBJECT : limit;
 }
 
@@ -40,7 +38,6 @@ size_t sim_object_limit(void)
 static size_t to_page_end(const char *address, size_t size)
 {
     size_t rest = HOST_PAGE - ((uintptr_t)address & (HOST_PAGE - 1));
-
     return rest < size ? rest : size;
 }
 
@@ -49,7 +46,6 @@ static void copy_differing(char *to, const char *from, size_t size)
 {
     while (size) {
         size_t part = to_page_end(to, size);
-
         if (memcmp(to, from, part)) {
             sim_mark_written(to, part);
             memmove(to, from, part);
@@ -74,7 +70,6 @@ static void clear_differing(char *to, size_t size)
 {
     while (size) {
         size_t part = to_page_end(to, size);
-
         if (memcmp(to, zeros, part))
             memset(to, 0, part);
         to += part;
@@ -87,7 +82,6 @@ void sim_clear(void *address, size_t size)
     char *start = address, *end = start + size;
     char *first = (char *)(((uintptr_t)start + HOST_PAGE - 1) & ~(uintptr_t)(HOST_PAGE - 1));
     char *last = (char *)((uintptr_t)end & ~(uintptr_t)(HOST_PAGE - 1));
-
     if (size < 4 * HOST_PAGE || first >= last) {
         clear_differing(start, size);
         return;
@@ -105,7 +99,6 @@ static bool on_device(const void *address, size_t size)
     uintptr_t start = (uintptr_t)address;
     struct sim_range *range;
     bool good;
-
     sim_range_lock();
     range = sim_range_at(start);
     if (!range)
@@ -121,7 +114,6 @@ static bool on_device(const void *address, size_t size)
 static bool is_device_kind(const void *address)
 {
     struct sim_range range;
-
     return sim_find(address, &range) && (range.kind & (SIM_DEVICE | SIM_RESERVED));
 }
 
@@ -144,7 +136,6 @@ enum { FOUND_PAIR = 2 * sizeof(int64_t) };
 static bool give_answer(char *to, size_t size)
 {
     static const int64_t found[] = {1, 0};
-
     if (sim_answer.finds && size == FOUND_PAIR) {
         memcpy(to, found, FOUND_PAIR);
         return true;
@@ -160,7 +151,6 @@ static int copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, 
                 size_t height, enum sim_direction direction, bool is_whole)
 {
     bool to_device, from_device;
-
     if (!width || !height)
         return 0;
     if (height > 1 && (to_pitch < width || from_pitch < width))
@@ -180,7 +170,6 @@ static int copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, 
     for (size_t row = 0; row < height; row++) {
         char *target = (char *)to + row * to_pitch;
         const char *source = (const char *)from + row * from_pitch;
-
         if (to_device)
             copy_differing(target, source, width);
         else if (!SIM_UNLIKELY(sim_answer.expected || sim_answer.finds) || height > 1 ||
@@ -214,7 +203,6 @@ static void fill(char *to, unsigned value, size_t element, size_t count)
 int sim_set(void *to, unsigned value, size_t element, size_t count)
 {
     size_t size;
-
     if (!count)
         return 0;
     if (__builtin_mul_overflow(element, count, &size) || !on_device(to, size))

@@ -45,7 +45,6 @@ static struct sim_block *new_stretch(struct sim_heap *heap, size_t least)
 {
     size_t size = least > stretch_size ? (least + SIM_PAGE - 1) & ~(SIM_PAGE - 1) : stretch_size;
     struct sim_block *block = calloc(1, sizeof(*block));
-
     if (!block)
         return NULL;
     block->start = (uintptr_t)sim_pages_map(size, SIM_PAGE, true);
@@ -61,7 +60,6 @@ static struct sim_block *new_stretch(struct sim_heap *heap, size_t least)
 static struct sim_block *best_fit(const struct sim_heap *heap, size_t size)
 {
     struct sim_block *best = NULL;
-
     for (struct sim_block *block = heap->free; block; block = block->next)
         if (block->size >= size && (!best || block->size < best->size))
             best = block;
@@ -72,7 +70,6 @@ static struct sim_block *best_fit(const struct sim_heap *heap, size_t size)
 static void cut(struct sim_heap *heap, struct sim_block *block, size_t size)
 {
     struct sim_block *rest = block->size > size ? calloc(1, sizeof(*rest)) : NULL;
-
     if (!rest)
         return;
     *rest = (struct sim_block){.before = block,
@@ -89,7 +86,6 @@ static void cut(struct sim_heap *heap, struct sim_block *block, size_t size)
 struct sim_block *sim_heap_take(struct sim_heap *heap, size_t size, uintptr_t *address)
 {
     struct sim_block *block = best_fit(heap, size);
-
     if (!block)
         block = new_stretch(heap, size);
     if (!block)
@@ -104,7 +100,6 @@ struct sim_block *sim_heap_take(struct sim_heap *heap, size_t size, uintptr_t *a
 static void merge(struct sim_block *block)
 {
     struct sim_block *gone = block->after;
-
     block->size += gone->size;
     block->after = gone->after;
     if (block->after)

@@ -29,7 +29,6 @@ static int share(struct sim_range *range, int *file, uintptr_t *start)
     size_t size = (range->size + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
     int *known = &range->file;
     int error = 0;
-
     *start = range->start;
     if (range->place == SIM_IN_SLAB) {
         known = sim_slab_file(range->inside);
@@ -47,7 +46,6 @@ int sim_ipc_export(void *address, struct sim_ipc_memory *handle)
     struct sim_range *range;
     uintptr_t start;
     int error = -EINVAL, file = -1;
-
     sim_range_lock();
     range = sim_range_at((uintptr_t)address);
     if (range && range->kind == SIM_DEVICE &&
@@ -75,10 +73,8 @@ static int number_of(int ordinal)
 static struct sim_range *find(const struct stat *file)
 {
     struct sim_range *range;
-
     for (size_t i = 0; (range = sim_range_number(i)); i++) {
         const struct opened *opened = range->place == SIM_OPENED ? range->inside : NULL;
-
         if (opened && opened->file == file->st_ino && opened->file_device == file->st_dev)
             return range;
     }
@@ -92,7 +88,6 @@ static int map_file(int fd, const struct stat *file, int device, uintptr_t *star
     struct sim_range range = {
         .size = size, .kind = SIM_DEVICE, .place = SIM_OPENED, .device = device, .inside = opened};
     int error = -ENOMEM;
-
     if (!opened)
         return error;
     *opened = (struct opened){file->st_dev, file->st_ino, 1};
@@ -114,7 +109,6 @@ static int open_file(int fd, int device, uintptr_t *start)
     struct sim_range *range;
     struct stat file;
     int error = 0;
-
     if (fstat(fd, &file) || !file.st_size)
         return -ENOENT;
     sim_range_lock();
@@ -134,7 +128,6 @@ int sim_ipc_open(const struct sim_ipc_memory *handle, void **out)
     int device = number_of(handle->ordinal), fd, error;
     uintptr_t start;
     char path[64];
-
     if (handle->magic != MEMORY_MAGIC || device < 0)
         return -EINVAL;
     if (handle->pid == (uint32_t)getpid())
@@ -154,7 +147,6 @@ int sim_ipc_close(void *address)
 {
     struct sim_range *range;
     struct opened *opened;
-
     sim_range_lock();
     range = sim_range_at((uintptr_t)address);
     if (!range || range->place != SIM_OPENED) {

@@ -23,7 +23,6 @@ static int allocate_small(struct sim_range *range)
 {
     struct sim_slab *slab;
     int error = sim_slab_take(range->device, range->size, &slab, &range->start);
-
     if (error)
         return error;
     range->place = SIM_IN_SLAB;
@@ -39,7 +38,6 @@ static int allocate_large(struct sim_range *range)
     struct sim_device *device = sim_device(range->device);
     size_t size = whole_pages(range->size);
     int error = sim_take_hard(device, size);
-
     if (error)
         return error;
     range->start = (uintptr_t)sim_pages_rising(size, false);
@@ -56,7 +54,6 @@ static int allocate_host(struct sim_range *range)
 {
     size_t size = host_pages(range->size);
     int error;
-
     range->start = (uintptr_t)sim_pages_map(size, 4096, true);
     if (!range->start)
         return -ENOMEM;
@@ -70,7 +67,6 @@ int sim_allocate(enum sim_kind kind, int number, size_t size, unsigned flags, vo
 {
     struct sim_range range = {.size = size, .kind = kind, .device = number, .flags = flags};
     int error;
-
     if (!size)
         return -EINVAL;
     if (size > SIZE_MAX / 2)
@@ -91,7 +87,6 @@ int sim_allocate(enum sim_kind kind, int number, size_t size, unsigned flags, vo
 static void give_back(const struct sim_range *range)
 {
     size_t size = whole_pages(range->size);
-
     if (range->kind == SIM_HOST) {
         sim_pages_unmap((void *)range->start, host_pages(range->size));
     } else if (range->place == SIM_IN_SLAB) {
@@ -112,7 +107,6 @@ int sim_release(void *address, int kinds)
 {
     struct sim_range *range;
     int error = -EINVAL;
-
     sim_range_lock();
     range = sim_range_at((uintptr_t)address);
     if (!range || range->start != (uintptr_t)address || !(range->kind & kinds)) {
@@ -121,7 +115,6 @@ int sim_release(void *address, int kinds)
         error = range->release(range);
     } else if (range->place != SIM_OPENED) {
         struct sim_range old = *range;
-
         sim_range_remove(range);
         give_back(&old);
         error = 0;
@@ -138,7 +131,6 @@ int sim_register(void *address, size_t size, unsigned flags)
                               .device = sim_thread.device,
                               .flags = flags};
     int error;
-
     if (!address || !size)
         return -EINVAL;
     sim_range_lock();
@@ -151,7 +143,6 @@ int sim_unregister(void *address)
 {
     struct sim_range *range;
     bool found;
-
     sim_range_lock();
     range = sim_range_at((uintptr_t)address);
     found = range && range->start == (uintptr_t)address && range->kind == SIM_REGISTERED;
@@ -164,11 +155,9 @@ int sim_unregister(void *address)
 void sim_release_all(int device)
 {
     struct sim_range *range;
-
     sim_range_lock();
     for (size_t i = 0; (range = sim_range_number(i));) {
         struct sim_range old = *range;
-
         if (old.device != device || !(old.kind & (SIM_DEVICE | SIM_MANAGED)) ||
             old.place == SIM_IN_GRAPH || old.place == SIM_OPENED) {
             i++;

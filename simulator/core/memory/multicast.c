@@ -28,7 +28,6 @@ struct sim_team {
 int sim_multicast_create(unsigned devices, size_t size, struct sim_physical **out)
 {
     struct sim_physical *object;
-
     if (!devices || devices > TEAM || !size || (size & (SIM_PAGE - 1)))
         return -EINVAL;
     object = calloc(1, sizeof(*object));
@@ -57,7 +56,6 @@ int sim_multicast_add(struct sim_physical *object, int device)
 {
     struct sim_team *team = object ? object->team : NULL;
     int error = -EINVAL;
-
     if (!team || !sim_device(device) || device >= TEAM)
         return -EINVAL;
     sim_range_lock();
@@ -75,7 +73,6 @@ int sim_multicast_add(struct sim_physical *object, int device)
 static size_t find(const struct sim_team *team, int device, size_t at)
 {
     size_t i = 0;
-
     while (i < team->used &&
            (team->bindings[i].at != at || team->bindings[i].physical->device != device))
         i++;
@@ -87,7 +84,6 @@ static int bind(struct sim_physical *object, struct binding binding, size_t offs
 {
     struct sim_team *team = object ? object->team : NULL;
     struct sim_physical *physical = binding.physical;
-
     if (!team || !physical || physical->team || !team->has[physical->device] ||
         team->added < team->devices || !binding.size || offset > physical->size ||
         binding.size > physical->size - offset || binding.at > object->size ||
@@ -105,7 +101,6 @@ int sim_multicast_bind(struct sim_physical *object, size_t at, struct sim_physic
                        size_t offset, size_t size)
 {
     int error;
-
     sim_range_lock();
     error = bind(object, (struct binding){at, size, physical}, offset);
     sim_range_unlock();
@@ -116,7 +111,6 @@ int sim_multicast_bind_address(struct sim_physical *object, size_t at, const voi
                                size_t size)
 {
     int error;
-
     sim_range_lock();
     error = bind(object, (struct binding){at, size, sim_physical_at((uintptr_t)address)}, 0);
     sim_range_unlock();
@@ -128,7 +122,6 @@ int sim_multicast_unbind(struct sim_physical *object, int device, size_t at, siz
     struct sim_team *team = object ? object->team : NULL;
     int error = -EINVAL;
     size_t i;
-
     if (!team)
         return -EINVAL;
     sim_range_lock();

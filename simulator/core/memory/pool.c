@@ -44,7 +44,6 @@ static uint64_t up(uint64_t size, uint64_t unit)
 static void shrink(struct sim_pool *pool, uint64_t keep)
 {
     uint64_t wanted = pool->used > keep ? pool->used : keep;
-
     if (wanted >= pool->reserved || up(wanted, piece) >= pool->reserved)
         return;
     wanted = up(wanted, piece);
@@ -62,7 +61,6 @@ void sim_pools_empty(int device)
 int sim_take_hard(struct sim_device *device, uint64_t bytes)
 {
     int error = sim_take(device, bytes);
-
     if (!error)
         return 0;
     sim_pools_empty(device->primary.device);
@@ -73,7 +71,6 @@ static int grow(struct sim_pool *pool, uint64_t least)
 {
     struct sim_device *device = sim_device(pool->device);
     uint64_t more = up(least - pool->reserved, piece);
-
     if (sim_take(device, more)) {
         sim_pools_empty(pool->device); /* this one too */
         more = up(least - pool->reserved, piece);
@@ -92,7 +89,6 @@ static int grow(struct sim_pool *pool, uint64_t least)
 int sim_pool_count(struct sim_pool *pool, uint64_t size)
 {
     uint64_t used = pool->used + size;
-
     if (pool->limit && used > pool->limit)
         return -ENOMEM;
     if (used > pool->reserved && grow(pool, used))
@@ -132,7 +128,6 @@ void sim_pools_settle(void)
 static struct sim_pool *make(int device, uint64_t limit)
 {
     struct sim_pool *pool = calloc(1, sizeof(*pool));
-
     if (!pool)
         return NULL;
     pool->device = device;
@@ -205,7 +200,6 @@ int sim_pool_create(int device, uint64_t limit, struct sim_pool **out)
 static void drop_if_over(struct sim_pool *pool)
 {
     struct sim_pool **link = &pools;
-
     if (!pool->destroyed || pool->live)
         return;
     shrink(pool, 0);
@@ -247,7 +241,6 @@ static int allocate(struct sim_pool *pool, struct sim_range *range)
 {
     struct pooled *pooled = calloc(1, sizeof(*pooled));
     int error = pooled ? 0 : -ENOMEM;
-
     if (error)
         return error;
     pooled->pool = pool;
@@ -275,7 +268,6 @@ int sim_pool_allocate(struct sim_pool *pool, size_t size, void **out)
 {
     struct sim_range range = {.size = size, .kind = SIM_DEVICE, .place = SIM_IN_POOL};
     int error;
-
     if (!pool || !size)
         return -EINVAL;
     if (size > SIZE_MAX / 2)
@@ -296,7 +288,6 @@ void sim_pool_take_back(const struct sim_range *range)
 {
     struct pooled *pooled = range->inside;
     struct sim_pool *pool = pooled->pool;
-
     sim_heap_give(&pool->heap, pooled->block);
     sim_pool_uncount(pool, pooled->size);
     free(pooled);
@@ -325,7 +316,6 @@ int sim_pool_get(const struct sim_pool *pool, int attribute, void *value)
 int sim_pool_set(struct sim_pool *pool, int attribute, const void *value)
 {
     uint64_t number = 0;
-
     if (attribute >= SIM_POOL_REUSE_FIRST && attribute <= SIM_POOL_REUSE_LAST) {
         memcpy(&pool->reuse[attribute - SIM_POOL_REUSE_FIRST], value, sizeof(pool->reuse[0]));
         return 0;

@@ -28,7 +28,6 @@ static report_function *find_next(void)
     static _Atomic(report_function *) next;
     report_function *found = atomic_load_explicit(&next, memory_order_relaxed);
     void *library;
-
     if (found || !(library = dlopen("libc10.so", RTLD_NOLOAD | RTLD_LAZY)))
         return found;
     found = (report_function *)(uintptr_t)dlsym(
@@ -47,7 +46,6 @@ static void take_block(void *block, size_t size)
 void REPORT(void *block, int64_t change, size_t allocated, size_t reserved, uint16_t device)
 {
     report_function *next = find_next();
-
     if (change > 0 && (device & TYPE_MASK) == TYPE_CUDA)
         take_block(block, (size_t)change);
     if (next)

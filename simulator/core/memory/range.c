@@ -25,10 +25,8 @@ void sim_range_unlock(void)
 static size_t after(uintptr_t address)
 {
     size_t low = 0, high = used;
-
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-
         if (table[middle].start <= address)
             low = middle + 1;
         else
@@ -40,7 +38,6 @@ static size_t after(uintptr_t address)
 int sim_range_add(struct sim_range range)
 {
     size_t at = after(range.start);
-
     if ((at && table[at - 1].start + table[at - 1].size > range.start) ||
         (at < used && range.start + range.size > table[at].start))
         return -EEXIST;
@@ -56,7 +53,6 @@ int sim_range_add(struct sim_range range)
 struct sim_range *sim_range_at(uintptr_t address)
 {
     size_t at = after(address);
-
     if (!at || address - table[at - 1].start >= table[at - 1].size)
         return NULL;
     return &table[at - 1];
@@ -65,7 +61,6 @@ struct sim_range *sim_range_at(uintptr_t address)
 void sim_range_remove(struct sim_range *range)
 {
     size_t at = (size_t)(range - table);
-
     memmove(&table[at], &table[at + 1], (used - at - 1) * sizeof(*table));
     used--;
 }
@@ -78,7 +73,6 @@ struct sim_range *sim_range_number(size_t index)
 bool sim_find(const void *address, struct sim_range *copy)
 {
     struct sim_range *range;
-
     sim_range_lock();
     range = sim_range_at((uintptr_t)address);
     if (range)

@@ -31,7 +31,6 @@ static unsigned units_of(size_t size)
 static unsigned find_run(const struct sim_slab *slab, unsigned wanted)
 {
     unsigned run = 0;
-
     if (slab->free < wanted)
         return UNITS;
     for (unsigned i = 0; i < UNITS; i++) {
@@ -45,7 +44,6 @@ static unsigned find_run(const struct sim_slab *slab, unsigned wanted)
 static struct sim_slab *new_slab(int device)
 {
     struct sim_slab *slab = calloc(1, sizeof(*slab));
-
     if (!slab)
         return NULL;
     if (sim_take_hard(sim_device(device), SIM_PAGE)) {
@@ -70,7 +68,6 @@ int sim_slab_take(int device, size_t size, struct sim_slab **out, uintptr_t *add
 {
     unsigned wanted = units_of(size), at = UNITS;
     struct sim_slab *slab;
-
     for (slab = slabs; slab; slab = slab->next)
         if (slab->device == device && (at = find_run(slab, wanted)) < UNITS)
             break;
@@ -90,7 +87,6 @@ int sim_slab_take(int device, size_t size, struct sim_slab **out, uintptr_t *add
 static void drop(struct sim_slab *slab)
 {
     struct sim_slab **link = &slabs;
-
     while (*link != slab)
         link = &(*link)->next;
     *link = slab->next;
@@ -104,7 +100,6 @@ static void drop(struct sim_slab *slab)
 void sim_slab_give(struct sim_slab *slab, uintptr_t address, size_t size)
 {
     unsigned count = units_of(size);
-
     memset(&slab->taken[(address - slab->start) / UNIT], 0, count);
     slab->free += count;
     if (slab->free == UNITS)

@@ -42,7 +42,6 @@ int sim_physical_create(int number, size_t size, struct sim_physical **out)
     struct sim_device *device = sim_device(number);
     struct sim_physical *physical;
     int error;
-
     if (!device || !is_whole(size))
         return -EINVAL;
     /* A program that allocates has a context: the context must fit, too, when it comes up. */
@@ -95,7 +94,6 @@ int sim_address_reserve(size_t size, size_t alignment, void **out)
 {
     struct sim_range range = {.size = size, .kind = SIM_RESERVED};
     int error;
-
     if (!is_whole(size) || (alignment & (alignment - 1)))
         return -EINVAL;
     range.inside = calloc(1, sizeof(struct reservation));
@@ -122,7 +120,6 @@ int sim_address_reserve(size_t size, size_t alignment, void **out)
 static struct reservation *reservation_of(uintptr_t start, size_t size)
 {
     struct sim_range *range = sim_range_at(start);
-
     if (!range || range->kind != SIM_RESERVED || size > range->size - (start - range->start))
         return NULL;
     return range->inside;
@@ -133,7 +130,6 @@ int sim_address_free(void *address, size_t size)
     struct sim_range *range;
     struct reservation *reservation;
     int error = -EINVAL;
-
     sim_range_lock();
     range = sim_range_at((uintptr_t)address);
     reservation = reservation_of((uintptr_t)address, size);
@@ -153,11 +149,9 @@ int sim_address_free(void *address, size_t size)
 static size_t mapping_from(const struct reservation *reservation, uintptr_t address)
 {
     size_t low = 0, high = reservation->used;
-
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct mapping *mapping = &reservation->mappings[middle];
-
         if (mapping->start + mapping->size <= address)
             low = middle + 1;
         else
@@ -169,7 +163,6 @@ static size_t mapping_from(const struct reservation *reservation, uintptr_t addr
 static int insert(struct reservation *reservation, struct mapping mapping)
 {
     size_t at = mapping_from(reservation, mapping.start);
-
     if (at < reservation->used && reservation->mappings[at].start < mapping.start + mapping.size)
         return -EINVAL;
     if (sim_grow(&reservation->mappings, reservation->used, &reservation->room, sizeof(mapping)))
@@ -185,7 +178,6 @@ int sim_map(void *address, size_t size, size_t offset, struct sim_physical *phys
     struct mapping mapping = {(uintptr_t)address, size, offset, physical, false};
     struct reservation *reservation;
     int error = -EINVAL;
-
     sim_range_lock();
     reservation = reservation_of(mapping.start, size);
     if (reservation && physical && is_whole(size) && offset <= physical->size &&
@@ -205,7 +197,6 @@ static bool tiles(const struct reservation *reservation, uintptr_t start, size_t
 {
     uintptr_t end = start + size, at = start;
     size_t i = mapping_from(reservation, start);
-
     *first = i;
     while (i < reservation->used && at < end && reservation->mappings[i].start == at)
         at += reservation->mappings[i++].size;
@@ -218,12 +209,10 @@ int sim_unmap(void *address, size_t size)
     struct reservation *reservation;
     size_t first, count;
     int error = -EINVAL;
-
     sim_range_lock();
     reservation = reservation_of((uintptr_t)address, size);
     if (reservation && tiles(reservation, (uintptr_t)address, size, &first, &count)) {
         struct mapping *mappings = reservation->mappings;
-
         for (size_t i = first; i < first + count; i++)
             sim_physical_drop(mappings[i].physical);
         for (size_t i = first + count; i < reservation->used; i++)
@@ -240,7 +229,6 @@ int sim_set_access(void *address, size_t size, bool allowed)
     struct reservation *reservation;
     size_t first, count;
     int error = -EINVAL;
-
     sim_range_lock();
     reservation = reservation_of((uintptr_t)address, size);
     if (reservation && tiles(reservation, (uintptr_t)address, size, &first, &count))
@@ -255,10 +243,8 @@ bool sim_mapped(const struct sim_range *range, uintptr_t start, size_t size)
 {
     const struct reservation *reservation = range->inside;
     uintptr_t end = start + size;
-
     for (size_t i = mapping_from(reservation, start); i < reservation->used; i++) {
         const struct mapping *mapping = &reservation->mappings[i];
-
         if (mapping->start > start || !mapping->allowed)
             return false;
         start = mapping->start + mapping->size;
@@ -273,7 +259,6 @@ static const struct mapping *mapping_of(uintptr_t address)
 {
     struct reservation *reservation = reservation_of(address, 1);
     size_t at;
-
     if (!reservation)
         return NULL;
     at = mapping_from(reservation, address);
@@ -285,7 +270,6 @@ static const struct mapping *mapping_of(uintptr_t address)
 int sim_mapping_at(const void *address, uintptr_t *start, size_t *size, int *device)
 {
     const struct mapping *mapping;
-
     sim_range_lock();
     mapping = mapping_of((uintptr_t)address);
     if (mapping) {
@@ -300,14 +284,12 @@ int sim_mapping_at(const void *address, uintptr_t *start, size_t *size, int *dev
 struct sim_physical *sim_physical_at(uintptr_t address)
 {
     const struct mapping *mapping = mapping_of(address);
-
     return mapping ? mapping->physical : NULL;
 }
 
 int sim_physical_retain(const void *address, struct sim_physical **out)
 {
     const struct mapping *mapping;
-
     sim_range_lock();
     mapping = mapping_of((uintptr_t)address);
     if (mapping) {
@@ -327,13 +309,10 @@ static int move_mappings(const struct sim_physical *physical)
 {
     struct sim_range *range;
     int error = 0;
-
     for (size_t i = 0; !error && (range = sim_range_number(i)); i++) {
         const struct reservation *reservation = range->inside;
-
         for (size_t j = 0; range->kind == SIM_RESERVED && j < reservation->used && !error; j++) {
             const struct mapping *mapping = &reservation->mappings[j];
-
             if (mapping->physical != physical)
                 continue;
             if (mapping->allowed)
@@ -351,7 +330,6 @@ int sim_physical_export(struct sim_physical *physical, int *fd)
 {
     char name[32];
     int error = 0;
-
     if (!physical)
         return -EINVAL;
     if (physical->team)
@@ -360,7 +338,6 @@ int sim_physical_export(struct sim_physical *physical, int *fd)
     sim_range_lock();
     if (!physical->file) {
         int file = sim_pages_file(physical->size, name);
-
         error = file < 0 ? file : 0;
         physical->file = error ? 0 : file;
         if (!error)
@@ -376,7 +353,6 @@ static int device_of(int fd)
 {
     char path[32], link[64], expected[64];
     ssize_t length;
-
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     length = readlink(path, link, sizeof(link) - 1);
     link[length > 0 ? length : 0] = '\0';
@@ -394,7 +370,6 @@ int sim_physical_import(int fd, struct sim_physical **out)
     struct sim_physical *physical;
     int device = device_of(fd);
     struct stat file;
-
     if (device < 0 || fstat(fd, &file))
         return -EINVAL;
     physical = calloc(1, sizeof(*physical));

@@ -20,7 +20,6 @@ static _Atomic uint64_t *make_words(void)
     _Atomic uint64_t *none = NULL;
     void *made = mmap(NULL, WORDS * sizeof(uint64_t), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
     if (made == MAP_FAILED)
         return NULL; /* no memory: contents stay */
     madvise(made, WORDS * sizeof(uint64_t), MADV_NOHUGEPAGE);
@@ -45,7 +44,6 @@ static uint64_t bit_of(uintptr_t address)
 static uintptr_t piece_end(uintptr_t address, uintptr_t size, uintptr_t end)
 {
     uintptr_t next = address / size * size + size;
-
     return next < end ? next : end;
 }
 
@@ -53,7 +51,6 @@ void sim_mark_written(const void *address, size_t size)
 {
     uintptr_t at = (uintptr_t)address, end = at + size;
     _Atomic uint64_t *all = atomic_load(&words);
-
     if (!all && !(all = make_words()))
         return;
     for (; at < end; at = piece_end(at, CHUNK, end))
@@ -67,7 +64,6 @@ bool sim_is_written(const void *address, size_t size)
     uintptr_t at = (uintptr_t)address, end = at + size;
     _Atomic uint64_t *all = atomic_load_explicit(&words, memory_order_relaxed);
     uint64_t marked;
-
     for (; all && at < end; at = piece_end(at, marked ? (uintptr_t)CHUNK : a_word, end)) {
         marked = atomic_load_explicit(word_of(all, at), memory_order_relaxed);
         if (marked & bit_of(at))
@@ -89,13 +85,11 @@ void sim_clear_written(void *address, size_t size)
     const uintptr_t a_word = (uintptr_t)CHUNK * CHUNKS_A_WORD;
     uintptr_t at = (uintptr_t)address, end = at + size, next;
     _Atomic uint64_t *all = atomic_load_explicit(&words, memory_order_relaxed);
-
     if (!all)
         return;
     for (; at < end; at = next) {
         _Atomic uint64_t *word = word_of(all, at);
         uint64_t marked = atomic_load_explicit(word, memory_order_relaxed);
-
         next = piece_end(at, marked ? (uintptr_t)CHUNK : a_word, end);
         if (marked & bit_of(at))
             clear_chunk(word, at, next);

@@ -19,7 +19,6 @@
 static bool python_is_finalizing(void)
 {
     int (*is_finalizing)(void) = (int (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
-
     if (!is_finalizing)
         is_finalizing = (int (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
     return is_finalizing && is_finalizing();
@@ -30,7 +29,6 @@ typedef void (*exit_function)(void *) __attribute__((noreturn));
 SIM_API void pthread_exit(void *result)
 {
     exit_function next = (exit_function)(uintptr_t)dlsym(RTLD_NEXT, "pthread_exit");
-
     if (python_is_finalizing()) {
         sim_verbose("a thread waits for the end of the process");
         /* PyTorch would wait ten seconds for the thread at exit. */

@@ -87,7 +87,6 @@ static bool is_collective(const char *name)
     size_t length;
     char *start;
     bool is_one = false;
-
     if (strncmp(name, class, sizeof(class) - 1))
         return false;
     length = strtoul(name + sizeof(class) - 1, &start, 10);
@@ -112,7 +111,6 @@ static void *make_fake(int rank, int size)
     PYTHON(PyErr_Clear, void, void);
     void *module, *fake, *options, *made = NULL;
     int state;
-
     if (!PyGILState_Ensure || !PyObject_CallMethod)
         return NULL;
     state = PyGILState_Ensure();
@@ -143,7 +141,6 @@ static uintptr_t *hybrid_table(void *library, void *fake)
     uintptr_t *table;
     Dl_info about;
     size_t slots;
-
     if (!gloo || !dladdr1(gloo, &about, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
         return NULL;
     slots = symbol->st_size / sizeof(*gloo) - 2;
@@ -154,7 +151,6 @@ static uintptr_t *hybrid_table(void *library, void *fake)
     memcpy(table + 1, gloo, symbol->st_size);
     for (size_t i = 0; i < slots; i++) {
         uintptr_t *slot = &table[BEFORE + i];
-
         if (!dladdr((void *)*slot, &about) || !about.dli_sname)
             continue;
         if (is_collective(about.dli_sname))
@@ -172,7 +168,6 @@ static int *place_of_rank(void *group, const void *fake, int rank, int size)
     enum { FIRST = 4, LAST = 16 };
     const int *theirs = fake;
     int *ours = group;
-
     for (int i = FIRST; i < LAST; i++)
         if (theirs[i] == rank && theirs[i + 1] == size && ours[i] == 0 && ours[i + 1] == 1)
             return ours + i;
@@ -193,7 +188,6 @@ static void refuse(int rank, int size)
 static void check_rank(int rank, int size)
 {
     int world = (int)sim_environment("WORLD_SIZE", 1), self = (int)sim_environment("RANK", 0);
-
     if (size < world || (size == world && rank == self))
         return;
     sim_say("ProcessGroupGloo: this process claims to be rank %d of %d, but rank %d of %d is "
@@ -209,7 +203,6 @@ static void make_alone(make_function *real, void *library, void *group, void *st
     void *fake = make_fake(rank, size);
     uintptr_t *table = fake ? hybrid_table(library, fake) : NULL;
     int *place;
-
     if (!table)
         refuse(rank, size);
     real(group, store, 0, 1, options);
@@ -226,7 +219,6 @@ void GLOO(void *group, void *store, int rank, int size, void *options)
 {
     void *library = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
     make_function *real = library ? (make_function *)(uintptr_t)dlsym(library, GLOO_NAME) : NULL;
-
     if (real && size > 1 && sim_environment("CUDASIM_ALONE", 0)) {
         check_rank(rank, size);
         make_alone(real, library, group, store, rank, size, options);

@@ -25,7 +25,6 @@ struct list {
 static bool read_memory(void *to, uintptr_t from, size_t size)
 {
     const struct iovec local = {to, size}, remote = {(void *)from, size};
-
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
@@ -34,7 +33,6 @@ static void put_line(uint64_t first, uint64_t stride, uint64_t count)
     const char *path = getenv("CUDASIM_GROUPS");
     int file = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
     char line[80];
-
     if (file < 0)
         return;
     snprintf(line, sizeof(line), "%llu %llu %llu\n", (unsigned long long)first,
@@ -48,7 +46,6 @@ static void put_line(uint64_t first, uint64_t stride, uint64_t count)
 static bool are_ranks(const uint64_t *ranks, int count, int own)
 {
     uint64_t world = sim_environment("WORLD_SIZE", 0);
-
     if (own < 0 || own >= count || ranks[own] != sim_environment("RANK", 0))
         return false;
     for (int i = 0; i < count; i++)
@@ -60,7 +57,6 @@ static bool are_ranks(const uint64_t *ranks, int count, int own)
 static void note_ranks(const uint64_t *ranks, int count)
 {
     uint64_t stride = count > 1 ? ranks[1] - ranks[0] : 1;
-
     for (int i = 2; i < count; i++)
         if (ranks[i] - ranks[i - 1] != stride)
             return;
@@ -72,7 +68,6 @@ void sim_note_split(const int *ranks, int count, int own)
     uint64_t *wide = getenv("CUDASIM_GROUPS") && count > 1 && count <= MOST_RANKS
                          ? malloc((size_t)count * sizeof(*wide))
                          : NULL;
-
     for (int i = 0; wide && i < count; i++)
         wide[i] = (uint64_t)ranks[i];
     if (wide && are_ranks(wide, count, own))
@@ -87,7 +82,6 @@ void sim_note_group(const void *options, int own, int size)
 {
     uintptr_t object, words[MOST_OF_OPTIONS];
     uint64_t *ranks;
-
     if (!getenv("CUDASIM_GROUPS") || size < 2 || size > MOST_RANKS ||
         !read_memory(&object, (uintptr_t)options, sizeof(object)) || !object)
         return;
@@ -97,7 +91,6 @@ void sim_note_group(const void *options, int own, int size)
             continue;
         for (size_t i = 0; i + 2 < n; i++) {
             struct list list = {words[i], words[i + 1], words[i + 2]};
-
             if (list.end - list.first != (size_t)size * sizeof(*ranks) || list.room < list.end ||
                 !read_memory(ranks, list.first, (size_t)size * sizeof(*ranks)) ||
                 !are_ranks(ranks, size, own))

@@ -20,7 +20,6 @@ int sim_group_size(void)
 static void *find_real(const char *name)
 {
     void *library = dlopen("libtorch_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
-
     return library ? dlsym(library, name) : NULL;
 }
 
@@ -32,7 +31,6 @@ typedef void *split_function(void *result, void *group, void *store, const struc
 static void make(const char *name, void *group, void *store, int rank, int size, void *options)
 {
     make_function *real = (make_function *)(uintptr_t)find_real(name);
-
     last_size = size;
     sim_note_group(options, rank, size);
     if (real)
@@ -43,7 +41,6 @@ static void *split(const char *name, void *result, void *group, void *store,
                    const struct ranks *ranks, void *options)
 {
     split_function *real = (split_function *)(uintptr_t)find_real(name);
-
     last_size = (int)(ranks->end - ranks->first);
     for (int own = 0; own < last_size; own++)
         if ((uint64_t)ranks->first[own] == sim_environment("RANK", 0))

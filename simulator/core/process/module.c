@@ -28,7 +28,6 @@ static size_t size_of_cubin(const void *image)
 {
     Elf64_Ehdr elf;
     size_t sections, segments;
-
     memcpy(&elf, image, sizeof(elf));
     sections = elf.e_shoff + (size_t)elf.e_shnum * elf.e_shentsize;
     segments = elf.e_phoff + (size_t)elf.e_phnum * elf.e_phentsize;
@@ -39,7 +38,6 @@ static size_t size_of_cubin(const void *image)
 static size_t size_of_text(const char *image)
 {
     static const char *const begins[] = {".version", "//"};
-
     for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
         if (!strncmp(image, begins[i], strlen(begins[i])))
             return strlen(image) + 1;
@@ -51,7 +49,6 @@ static size_t size_of(const void *image)
 {
     struct sim_image_wrapper wrapper;
     struct sim_image_list list;
-
     if (!image)
         return 0;
     if (*(const char *)image == '.' || *(const char *)image == '/')
@@ -72,7 +69,6 @@ static size_t size_of(const void *image)
 static void add(struct sim_module *module, const void *image, size_t size)
 {
     struct sim_module_told told = {.size = size, .image = image};
-
     pthread_mutex_lock(&loaded.lock);
     module->next = loaded.first;
     loaded.first = module;
@@ -86,7 +82,6 @@ int sim_module_load(const void *image, struct sim_module **out)
     struct sim_module *module = calloc(1, sizeof(*module));
     size_t size = size_of(image);
     int error = module ? 0 : -ENOMEM;
-
     if (!error)
         module->device = sim_thread.device;
     if (!error && size)
@@ -106,10 +101,8 @@ int sim_module_load_file(const char *path, struct sim_module **out)
     unsigned char *image = NULL;
     size_t size = 0, room = 0;
     int error = file ? 0 : -ENOENT;
-
     while (!error && !feof(file) && !ferror(file)) {
         unsigned char *bigger = realloc(image, room += 1 << 16);
-
         if (!bigger)
             error = -ENOMEM;
         else
@@ -127,7 +120,6 @@ int sim_module_load_file(const char *path, struct sim_module **out)
 int sim_module_unload(struct sim_module *module)
 {
     struct sim_module **link = &loaded.first;
-
     pthread_mutex_lock(&loaded.lock);
     while (*link && *link != module)
         link = &(*link)->next;

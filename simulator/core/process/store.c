@@ -49,7 +49,6 @@ static bool is_alone(void)
 static void *find_real(const char *name)
 {
     void *library = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
-
     return library ? dlsym(library, name) : NULL;
 }
 
@@ -110,7 +109,6 @@ static void *watch(void *data)
 {
     struct wait *wait = data;
     struct timespec until;
-
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)sim_patience();
     pthread_mutex_lock(&wait->lock);
@@ -137,7 +135,6 @@ static void end(struct wait *wait)
 __attribute__((format(printf, 2, 3))) static void begin(struct wait *wait, const char *format, ...)
 {
     va_list args;
-
     va_start(args, format);
     vsnprintf(wait->line, sizeof(wait->line), format, args);
     va_end(args);
@@ -157,7 +154,6 @@ static void make_watched(tcp_function *real, void *store, struct text *host,
                          struct tcp_options *options)
 {
     WATCHED;
-
     begin(&wait,
           "rank %llu of %llu has waited %llu s for the other processes of its job to meet it at "
           "%.64s:%u; it goes on waiting: start all of them, with the same MASTER_ADDR, MASTER_PORT "
@@ -172,7 +168,6 @@ static void check_workers(const struct tcp_options *options)
 {
     static _Atomic bool is_said;
     uint64_t ranks = sim_environment("CUDASIM_RANKS", 0);
-
     if (!ranks || !options->has_workers || options->workers < 2 || options->workers == ranks ||
         atomic_exchange(&is_said, true))
         return;
@@ -187,7 +182,6 @@ void TCP(void *store, struct text *host, struct tcp_options *options)
     static const char here[] = "127.0.0.1";
     tcp_function *real = (tcp_function *)(uintptr_t)find_real(TCP_NAME);
     uint64_t port = sim_environment("CUDASIM_RENDEZVOUS", 0);
-
     /* A string has room for 15 characters at least. */
     if (is_alone() && port) {
         check_workers(options);
@@ -207,7 +201,6 @@ static void keep(const struct text *key)
 {
     struct text *copy;
     char *at;
-
     pthread_mutex_lock(&kept_lock);
     copy = realloc(kept, (kept_count + 1) * sizeof(*kept));
     kept = copy ? copy : kept;
@@ -223,7 +216,6 @@ static void keep(const struct text *key)
 static bool find_own(const struct text *key, struct text *own)
 {
     bool is_found = false;
-
     pthread_mutex_lock(&kept_lock);
     for (size_t i = 0; i < kept_count && !is_found; i++) {
         is_found = sim_key_of_another_rank(kept[i].at, kept[i].size, key->at, key->size);
@@ -236,7 +228,6 @@ static bool find_own(const struct text *key, struct text *own)
 void SET(void *store, const struct text *key, const struct list *value)
 {
     set_function *real = (set_function *)(uintptr_t)find_real(SET_NAME);
-
     if (is_alone())
         keep(key);
     if (real)
@@ -254,7 +245,6 @@ static void begin_for_key(struct wait *wait, const struct text *key)
 static void *get_watched(get_function *real, void *result, void *store, const struct text *key)
 {
     WATCHED;
-
     begin_for_key(&wait, key);
     return real(result, store, key);
 }
@@ -267,7 +257,6 @@ void *GET(void *result, void *store, const struct text *key)
     static const char any[SIM_COMMUNICATOR_NAME] = {1};
     struct list keys = {key, key + 1, key + 1}, value = {any, any + sizeof(any), any + sizeof(any)};
     struct text own;
-
     if (!real || !set || !check || !is_alone() || check(store, &keys))
         return real ? real(result, store, key) : result;
     if (find_own(key, &own))
@@ -292,7 +281,6 @@ static void wait_for_value(void *store, const struct text *key)
     __attribute__((cleanup(free_text))) struct text marked = {.at = malloc(size + 1), .size = size};
     struct list keys = {&marked, &marked + 1, &marked + 1};
     WATCHED;
-
     if (!marked.at || !wait_for || !check)
         return;
     snprintf(marked.at, size + 1, "%s%s", key->at, SIM_KEY_VALUE);
@@ -305,7 +293,6 @@ static void wait_for_value(void *store, const struct text *key)
 void *TCP_GET(void *result, void *store, const struct text *key)
 {
     get_function *real = (get_function *)(uintptr_t)find_real(TCP_GET_NAME);
-
     if (is_alone())
         wait_for_value(store, key);
     return real ? real(result, store, key) : result;
@@ -314,7 +301,6 @@ void *TCP_GET(void *result, void *store, const struct text *key)
 void *TCP_GETS(void *result, void *store, const struct list *keys)
 {
     gets_function *real = (gets_function *)(uintptr_t)find_real(TCP_GETS_NAME);
-
     if (is_alone())
         for (const struct text *key = keys->first; key != keys->end; key++)
             wait_for_value(store, key);
@@ -324,7 +310,6 @@ void *TCP_GETS(void *result, void *store, const struct list *keys)
 void WAIT(void *store, const struct list *keys)
 {
     wait_function *real = (wait_function *)(uintptr_t)find_real(WAIT_NAME);
-
     if (real && !is_alone())
         real(store, keys);
 }
@@ -332,7 +317,6 @@ void WAIT(void *store, const struct list *keys)
 void WAIT_LONG(void *store, const struct list *keys, const int64_t *timeout)
 {
     wait_long_function *real = (wait_long_function *)(uintptr_t)find_real(WAIT_LONG_NAME);
-
     if (real && !is_alone())
         real(store, keys, timeout);
 }

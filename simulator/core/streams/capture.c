@@ -28,13 +28,11 @@ _Atomic int sim_captures_going_on;
 static int add_tips(struct sim_tips *tips, struct sim_node *const *nodes, size_t count)
 {
     struct sim_node **bigger = realloc(tips->nodes, (tips->count + count + 1) * sizeof(*bigger));
-
     if (!bigger)
         return -ENOMEM;
     tips->nodes = bigger;
     for (size_t i = 0; i < count; i++) {
         bool known = false;
-
         for (size_t j = 0; j < tips->count; j++)
             known |= bigger[j] == nodes[i];
         if (!known)
@@ -62,7 +60,6 @@ static void join(struct sim_capture *capture, struct sim_stream *stream)
 static struct sim_capture *new_capture(struct sim_graph *graph)
 {
     struct sim_capture *capture = calloc(1, sizeof(*capture));
-
     if (!capture)
         return NULL;
     capture->borrowed = graph;
@@ -79,7 +76,6 @@ int sim_capture_begin(struct sim_stream *stream, enum sim_capture_mode mode,
     static uint64_t last_id;
     struct sim_capture *capture = new_capture(graph);
     int error = capture ? 0 : -ENOMEM;
-
     pthread_mutex_lock(&lock);
     if (!error && stream->capture)
         error = -EBUSY;
@@ -107,7 +103,6 @@ static bool is_joined(const struct sim_stream *stream, const struct sim_stream *
 {
     for (size_t i = 0; i < stream->tips.count; i++) {
         bool found = false;
-
         for (size_t j = 0; !found && j < origin->tips.count; j++)
             found = sim_node_leads_to(stream->tips.nodes[i], origin->tips.nodes[j]);
         if (!found)
@@ -119,7 +114,6 @@ static bool is_joined(const struct sim_stream *stream, const struct sim_stream *
 static int check_end(const struct sim_stream *stream)
 {
     const struct sim_capture *capture = stream->capture;
-
     if (!capture)
         return -EINVAL;
     if (capture->origin != stream)
@@ -134,7 +128,6 @@ static int close_capture(struct sim_capture *capture)
 {
     struct sim_capture **link = &captures;
     int error = 0;
-
     while (*link != capture)
         link = &(*link)->next;
     *link = capture->next;
@@ -151,7 +144,6 @@ int sim_capture_end(struct sim_stream *stream, struct sim_graph **graph)
 {
     struct sim_capture *capture;
     int error;
-
     *graph = NULL;
     pthread_mutex_lock(&lock);
     capture = stream->capture;
@@ -177,7 +169,6 @@ enum sim_capture_status sim_capture_status(const struct sim_stream *stream, uint
 {
     enum sim_capture_status status = SIM_NOT_CAPTURING;
     const struct sim_capture *capture;
-
     *id = 0;
     *graph = NULL;
     if (!stream->capture)
@@ -198,7 +189,6 @@ enum sim_capture_status sim_capture_status(const struct sim_stream *stream, uint
 bool sim_capture_spoil(struct sim_stream *stream)
 {
     struct sim_capture *capture;
-
     if (!stream->capture)
         return false;
     pthread_mutex_lock(&lock);
@@ -223,7 +213,6 @@ static bool minds(const struct sim_capture *capture)
 bool sim_capture_forbids_slow(void)
 {
     bool forbidden = false;
-
     if (sim_thread.capture_mode == SIM_CAPTURE_RELAXED)
         return false;
     pthread_mutex_lock(&lock);
@@ -238,7 +227,6 @@ void sim_capture_leave(struct sim_stream *stream)
 {
     struct sim_capture *capture;
     struct sim_stream **link;
-
     if (!stream->capture)
         return;
     pthread_mutex_lock(&lock);
@@ -267,7 +255,6 @@ void sim_capture_record(struct sim_event *event, const struct sim_stream *stream
 static struct sim_capture *capture_of(const struct sim_event *event)
 {
     struct sim_capture *capture = captures;
-
     while (capture && capture->id != event->capture)
         capture = capture->next;
     return capture;
@@ -277,7 +264,6 @@ int sim_capture_wait(struct sim_stream *stream, const struct sim_event *event)
 {
     struct sim_capture *capture;
     int error = 0;
-
     if (!event->capture && !stream->capture)
         return 0;
     pthread_mutex_lock(&lock);
@@ -299,7 +285,6 @@ int sim_capture_add_slow(struct sim_stream *stream, const struct sim_work *work)
     struct sim_capture *capture;
     struct sim_node *node;
     int error = -ENOENT;
-
     pthread_mutex_lock(&lock);
     capture = stream->capture;
     if (capture && capture->invalid)
@@ -317,7 +302,6 @@ int sim_capture_set_tips(struct sim_stream *stream, struct sim_node *const *node
 {
     struct sim_capture *capture;
     int error;
-
     pthread_mutex_lock(&lock);
     capture = stream->capture;
     error = capture ? 0 : -EINVAL;

@@ -22,7 +22,6 @@ int sim_graph_memory_create(int device, size_t size, struct sim_graph_memory **o
     struct sim_pool *pool = sim_pool_of_graphs(device);
     struct sim_graph_memory *memory;
     int error = 0;
-
     if (!pool || !size || size > SIZE_MAX / 2)
         return pool && size ? -ENOMEM : -EINVAL;
     memory = calloc(1, sizeof(*memory));
@@ -67,7 +66,6 @@ struct sim_graph_memory *sim_graph_memory_at(void *address)
 {
     struct sim_graph_memory *memory = NULL;
     struct sim_range *range;
-
     sim_range_lock();
     range = sim_range_at((uintptr_t)address);
     if (range && range->place == SIM_IN_GRAPH && range->start == (uintptr_t)address) {
@@ -82,7 +80,6 @@ static int graph_memory_begin(struct sim_graph_memory *memory)
 {
     struct sim_pool *pool = sim_pool_of_graphs(memory->device);
     int error;
-
     sim_range_lock();
     error = memory->live ? -EINVAL : sim_pool_count(pool, memory->size);
     if (!error)
@@ -105,7 +102,6 @@ static int graph_memory_end(struct sim_graph_memory *memory)
 {
     struct sim_pool *pool = sim_pool_of_graphs(memory->device);
     int error;
-
     sim_range_lock();
     error = end(memory, pool);
     sim_range_unlock();
@@ -117,7 +113,6 @@ static int free_memory(const struct sim_range *range)
 {
     struct sim_graph_memory *memory = range->inside;
     int error = end(memory, sim_pool_made_for_graphs(memory->device));
-
     if (!error)
         drop_if_over(memory);
     return error;
@@ -128,7 +123,6 @@ static int free_memory(const struct sim_range *range)
 static int fill(const struct sim_fill *fill)
 {
     int error = 0;
-
     for (size_t row = 0; !error && row < fill->height; row++)
         error =
             sim_set((char *)fill->to + row * fill->pitch, fill->value, fill->element, fill->width);
@@ -138,7 +132,6 @@ static int fill(const struct sim_fill *fill)
 static int work(struct sim_node *node, const struct sim_graph *graph)
 {
     static const struct sim_stream nowhere = {.id = 0};
-
     switch (node->work.type) {
     case SIM_NODE_COPY:
         return sim_copy_3d(&node->work.copy);
@@ -170,12 +163,10 @@ int sim_graph_launch(struct sim_graph *graph)
     size_t done = 0;
     unsigned mark = ++graph->marks;
     int error = 0;
-
     while (!error && done < graph->count)
         for (size_t i = 0; !error && i < graph->count; i++) {
             struct sim_node *node = graph->nodes[i];
             bool ready = node->mark != mark;
-
             for (size_t j = 0; ready && j < node->count; j++)
                 ready = node->before[j]->mark == mark;
             if (!ready)

@@ -61,7 +61,6 @@ int sim_graph_add(struct sim_graph *graph, const struct sim_work *work,
 {
     struct sim_node *node;
     int error;
-
     for (size_t i = 0; i < count; i++)
         if (!before[i] || before[i]->graph != graph)
             return -EINVAL;
@@ -89,7 +88,6 @@ int sim_graph_add(struct sim_graph *graph, const struct sim_work *work,
 static size_t index_of(struct sim_node *const *list, size_t count, const struct sim_node *node)
 {
     size_t i = 0;
-
     while (i < count && list[i] != node)
         i++;
     return i;
@@ -98,7 +96,6 @@ static size_t index_of(struct sim_node *const *list, size_t count, const struct 
 int sim_graph_disconnect(struct sim_node *from, struct sim_node *to)
 {
     size_t at = index_of(to->before, to->count, from);
-
     if (at == to->count)
         return -EINVAL;
     memmove(&to->before[at], &to->before[at + 1], (--to->count - at) * sizeof(*to->before));
@@ -109,7 +106,6 @@ void sim_node_remove(struct sim_node *node)
 {
     struct sim_graph *graph = node->graph;
     size_t at = index_of(graph->nodes, graph->count, node);
-
     for (size_t i = 0; i < graph->count; i++)
         sim_graph_disconnect(node, graph->nodes[i]);
     memmove(&graph->nodes[at], &graph->nodes[at + 1],
@@ -125,14 +121,12 @@ bool sim_node_leads_to(const struct sim_node *node, struct sim_node *later)
     unsigned mark = ++later->graph->marks;
     size_t left = 0;
     bool found = false;
-
     if (!open)
         return false;
     open[left++] = later;
     later->mark = mark;
     while (left && !found) {
         const struct sim_node *one = open[--left];
-
         found = one == node;
         for (size_t i = 0; i < one->count; i++)
             if (one->before[i]->mark != mark) {
@@ -162,7 +156,6 @@ int sim_node_change(struct sim_node *node, const struct sim_work *work)
         return -EINVAL;
     if (work->type == SIM_NODE_GRAPH) {
         struct sim_graph *copy = sim_graph_clone(work->graph);
-
         if (!copy)
             return -ENOMEM;
         sim_graph_destroy(node->work.graph);
@@ -179,7 +172,6 @@ struct sim_graph *sim_graph_clone(const struct sim_graph *graph)
 {
     struct sim_graph *copy = sim_graph_create();
     int error = copy ? sim_graph_share_objects(copy, graph) : -ENOMEM;
-
     for (size_t i = 0; !error && i < graph->count; i++) {
         error = sim_graph_add(copy, &graph->nodes[i]->work, NULL, 0, NULL);
         if (!error)
@@ -190,7 +182,6 @@ struct sim_graph *sim_graph_clone(const struct sim_graph *graph)
         graph->nodes[i]->mark = (unsigned)i;
     for (size_t i = 0; !error && i < graph->count; i++) {
         struct sim_node *node = copy->nodes[i];
-
         error = keep_before(node, graph->nodes[i]->before, graph->nodes[i]->count);
         for (size_t j = 0; !error && j < node->count; j++)
             node->before[j] = copy->nodes[node->before[j]->mark];
@@ -219,13 +210,11 @@ int sim_graph_update(struct sim_graph *executable, const struct sim_graph *graph
                      const struct sim_node **culprit)
 {
     int error = 0;
-
     *culprit = NULL;
     if (executable->count != graph->count)
         return -EINVAL;
     for (size_t i = 0; i < graph->count; i++) {
         const struct sim_node *ours = executable->nodes[i], *theirs = graph->nodes[i];
-
         *culprit = theirs;
         if (ours->work.type != theirs->work.type || ours->count != theirs->count)
             return -EINVAL;
@@ -239,7 +228,6 @@ int sim_graph_update(struct sim_graph *executable, const struct sim_graph *graph
     *culprit = NULL;
     for (size_t i = 0; !error && i < graph->count; i++) {
         struct sim_node *node = executable->nodes[i];
-
         node->origin = graph->nodes[i];
         if (node->work.type != SIM_NODE_ALLOCATE && node->work.type != SIM_NODE_FREE)
             error = sim_node_change(node, &graph->nodes[i]->work);
@@ -256,13 +244,11 @@ int sim_graph_draw(const struct sim_graph *graph, const char *path)
                                         "signal", "wait outside", "alloc",  "free"};
     FILE *file = fopen(path, "we");
     int error;
-
     if (!file)
         return -errno;
     fprintf(file, "digraph dot {\n");
     for (size_t i = 0; i < graph->count; i++) {
         const struct sim_node *node = graph->nodes[i];
-
         fprintf(file, "n%zu [label=\"%s\"];\n", i, names[node->work.type]);
         for (size_t j = 0; j < node->count; j++)
             fprintf(file, "n%zu -> n%zu;\n", index_of(graph->nodes, graph->count, node->before[j]),

@@ -20,7 +20,6 @@ struct sim_held {
 struct sim_object *sim_object_create(void *data, void (*destroy)(void *), unsigned count)
 {
     struct sim_object *object = calloc(1, sizeof(*object));
-
     if (object)
         *object = (struct sim_object){data, destroy, count};
     return object;
@@ -48,7 +47,6 @@ int sim_object_release(struct sim_object *object, unsigned count)
 int sim_graph_hold(struct sim_graph *graph, struct sim_object *object, unsigned count, bool move)
 {
     struct sim_held *held;
-
     if (!graph || !object || !count)
         return -EINVAL;
     held = calloc(1, sizeof(*held));
@@ -65,7 +63,6 @@ int sim_graph_let_go(struct sim_graph *graph, struct sim_object *object, unsigne
 {
     for (struct sim_held **link = &graph->objects; *link; link = &(*link)->next) {
         struct sim_held *held = *link;
-
         if (held->object != object || held->count < count)
             continue;
         held->count -= count;
@@ -81,7 +78,6 @@ int sim_graph_let_go(struct sim_graph *graph, struct sim_object *object, unsigne
 int sim_graph_share_objects(struct sim_graph *copy, const struct sim_graph *graph)
 {
     int error = 0;
-
     for (const struct sim_held *held = graph->objects; !error && held; held = held->next)
         error = sim_graph_hold(copy, held->object, held->count, false);
     return error;
@@ -91,7 +87,6 @@ void sim_graph_drop_objects(struct sim_graph *graph)
 {
     while (graph->objects) {
         struct sim_held *held = graph->objects;
-
         graph->objects = held->next;
         sim_object_release(held->object, held->count);
         free(held);

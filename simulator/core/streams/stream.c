@@ -17,7 +17,6 @@ static struct sim_stream default_stream = {.id = 1};
 uint64_t sim_now(void)
 {
     struct timespec now;
-
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
@@ -37,7 +36,6 @@ int sim_stream_create(unsigned flags, int priority, struct sim_stream **out)
 {
     static _Atomic uint64_t last_id = 2;
     struct sim_stream *stream = calloc(1, sizeof(*stream));
-
     if (!stream || sim_take(sim_device(sim_thread.device), memory_of_one())) {
         free(stream);
         return -ENOMEM;
@@ -66,7 +64,6 @@ int sim_stream_destroy(struct sim_stream *stream)
 int sim_event_create(unsigned flags, struct sim_event **out)
 {
     struct sim_event *event = calloc(1, sizeof(*event));
-
     if (!event)
         return -ENOMEM;
     event->device = sim_thread.device;
@@ -91,7 +88,6 @@ void sim_event_record(struct sim_event *event, const struct sim_stream *stream)
 int sim_event_elapsed(const struct sim_event *from, const struct sim_event *to, float *milliseconds)
 {
     uint64_t start = atomic_load(&from->time), end = atomic_load(&to->time);
-
     if ((from->flags | to->flags) & DISABLE_TIMING)
         return -EINVAL;
     if (!start || !end)

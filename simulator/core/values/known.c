@@ -29,10 +29,8 @@ static void unlock_table(void)
 static struct known *slot_of(uintptr_t storage)
 {
     size_t i = (size_t)((storage >> 9) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-
     for (;; i++) {
         struct known *slot = &table.slots[i & (table.size - 1)];
-
         if (slot->storage == storage || !slot->storage)
             return slot;
     }
@@ -43,7 +41,6 @@ static bool grow(void)
 {
     struct known *old = table.slots;
     size_t size = table.size, live = 0;
-
     for (size_t i = 0; i < size; i++)
         live += old[i].known != SIM_FRESH;
     table.size = 1024;
@@ -66,7 +63,6 @@ static bool grow(void)
 enum sim_known sim_known(const void *storage)
 {
     enum sim_known known = SIM_FRESH;
-
     lock_table();
     if (table.size)
         known = slot_of((uintptr_t)storage)->known;
@@ -77,7 +73,6 @@ enum sim_known sim_known(const void *storage)
 void sim_know(const void *storage, enum sim_known known)
 {
     struct known *slot;
-
     if (!storage)
         return;
     lock_table();

@@ -15,7 +15,6 @@ void sim_unknown_value(int what, const char *name)
 __attribute__((destructor)) static void tell_at_the_end(void)
 {
     unsigned long n = sizes;
-
     if (n)
         sim_say("%lu size%s or condition%s hung on values that were not computed; the peak may be "
                 "higher",

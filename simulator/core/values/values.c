@@ -19,7 +19,6 @@ static start_function *load(void)
     Dl_info self;
     void *library;
     const char *end;
-
     if (!dladdr((void *)(uintptr_t)sim_start_values, &self) ||
         !(end = strrchr(self.dli_fname, '/')))
         return NULL;
@@ -34,7 +33,6 @@ static start_function *load(void)
 static bool has_pytorch(void)
 {
     void *library = dlopen("libtorch_cuda.so", RTLD_NOLOAD | RTLD_LAZY);
-
     if (library)
         dlclose(library);
     return library != NULL;
@@ -45,7 +43,6 @@ static void start(void)
     static _Atomic int failed;
     size_t limit = sim_environment("CUDASIM_VALUES", 64 << 10);
     start_function *function;
-
     if (failed)
         return;
     function = load();
