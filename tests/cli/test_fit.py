@@ -201,6 +201,20 @@ def test_a_server_without_room():
         check(card["fits"] == {"size": fits} and card["fails"]["size"] in (1510, 3000), f"{values}: {card}")
 
 
+def test_a_server_that_takes_all():
+    """Nothing follows from what it took where there was room for anything: that run is ended, and it says itself what fits."""
+    result = found("-s", "t4", "--vary", "size=1000..70000+8", PROGRAM, "{size}", "fills")
+    card, most = result["cards"][0], 15095 * 9 // 10
+    fits = most // 8 * 8
+    check(card["fits"] == {"size": fits} and card["fails"] == {"size": fits + 8}, f"{card}")
+    ran = [(run["card"], run["values"]["size"], run["takes_all"], run["ended"]) for run in result["runs"]]
+    check({run for run in ran if run[0]} == {("t4", 70000, False, "out of memory"), ("t4", fits, False, "fits"),
+                                             ("t4", fits + 8, False, "out of memory")}, f"{ran}")
+    check({run[2:] for run in ran if not run[0]} == {(True, "fits")}, f"{ran}")
+    card = found("-s", "t4", "--vary", "size=100000..200000", PROGRAM, "{size}", "fills", code=1)["cards"][0]
+    check(card["verdict"] == "never" and card["fails"] == {"size": 100000}, f"{card}")
+
+
 def test_refused():
     done = fit("-s", "t4", "--vary", "size=1..9,", "true", "{size}")
     check(done.returncode == 2 and "is not a range" in done.stderr, done.stderr)

@@ -3,7 +3,8 @@
  * to-fit MIB [HOW]: takes so much memory of the card. HOW: even (it takes even numbers only), falls
  * (the larger the number, the less), returns (beyond 60000 it takes 1 MiB), catches (half of it
  * will do), swallows (exit code 0 whatever happens), hangs, leaves (a process that goes on), none
- * (no memory), dies, prints, serves (takes a tenth, which may be too small).
+ * (no memory), dies, prints, serves (takes a tenth, which may be too small), fills (takes nine
+ * tenths, and says what is large enough).
  */
 #include <cuda_runtime_api.h>
 #include <signal.h>
@@ -30,17 +31,25 @@ static int take(size_t mib)
 }
 
 /* As vLLM does: its other processes print behind the reason. */
-static int serve(size_t mib)
+static int serve(size_t mib, size_t tenths)
 {
-    size_t available, total;
-    if (cudaMemGetInfo(&available, &total) != cudaSuccess || take((total / 10) >> 20))
+    size_t available, total, most;
+    if (cudaMemGetInfo(&available, &total) != cudaSuccess)
         return 2;
-    if (mib <= (total / 10) >> 20)
+    most = (total / 10 * tenths) >> 20;
+    if (take(most))
+        return 2;
+    if (tenths > 1 && total >> 40)
+        sleep(1000); /* it makes a list of all that there is */
+    if (mib <= most)
         return 0;
     fprintf(stderr,
             "ValueError: To serve at least one request (%zu MiB KV cache is needed, which "
-            "is larger than the available KV cache memory (%zu MiB).\n",
-            mib, (total / 10) >> 20);
+            "is larger than the available KV cache memory (%zu MiB).",
+            mib, most);
+    if (tenths > 1)
+        fprintf(stderr, " Based on it, the estimated maximum model length is %zu.", most);
+    fprintf(stderr, "\n");
     for (int i = 0; i < 20; i++)
         fprintf(stderr, "RuntimeError: Engine core initialization failed.\n");
     return 1;
@@ -59,7 +68,9 @@ int main(int argc, char **argv)
     if (!strcmp(how, "none"))
         return 0;
     if (!strcmp(how, "serves"))
-        return serve(mib);
+        return serve(mib, 1);
+    if (!strcmp(how, "fills"))
+        return serve(mib, 9);
     if (!strcmp(how, "leaves"))
         leave_child();
     if (!strcmp(how, "hangs"))

@@ -68,6 +68,26 @@ def takes_environment():
     equal("the values", values, ["expandable_segments:True", "backend:cudaMallocAsync"])
 
 
+def takes_made_up_values():
+    """What the first expert gets, by scores that are not computed; and a box for each that is found."""
+    words = ["--vary", "size=100,1000", "--", PYTHON, "-c",
+             "import torch; chosen = torch.empty(4096, 64, device='cuda').topk(2).indices; "
+             "first = torch.bincount(chosen.flatten(), minlength=64).tolist()[0]; "
+             "torch.empty(first * {size} << 16, dtype=torch.uint8, device='cuda')"]
+    equal("even experts", card_of(*words)["fails"], None)
+    result = fit("--skew", "zipf:1", *words)
+    equal("the first loaded more", result["cards"][0]["fails"], {"size": 1000})
+    check(all(" --skew zipf:1 " in run["command"] for run in result["runs"]), f"to repeat a run: {result['runs']}")
+    words = ["--allow-unknown", "--seed", "3", "--vary", "size=5", "--", PYTHON, "-c",
+             "import torch; found = (torch.empty(5000, 200, device='cuda') > 0.5).nonzero(); "
+             "torch.empty(len(found) * {size} << 20, dtype=torch.uint8, device='cuda')"]
+    equal("no box", card_of(*words)["verdict"], "always")
+    equal("4,000 boxes", card_of("--boxes", "4000", *words, ends=1)["verdict"], "never")
+    for option, value in ("skew", "zipf:x"), ("seed", "-1"), ("boxes", "many"), ("values", "q"):
+        done = run([MEMTAP, "fit", "-s", "t4", f"--{option}={value}", "--", "true"])
+        check(done.returncode == 2 and f"--{option} " in done.stderr and done.stderr.count("\n") == 1, f"{option}: {done.stderr}")
+
+
 def counts_all_ranks():
     """Rank 1 has twice of what rank 0 has, which then waits for it."""
     card = card_of("--nproc", "2", "--vary", "size=1000,8000", "--", PYTHON, "-c",
@@ -86,5 +106,6 @@ waits_for_the_end_of_a_warm_up()
 sees_what_is_caught()
 takes_environment()
 takes_layouts()
+takes_made_up_values()
 counts_all_ranks()
 finish()

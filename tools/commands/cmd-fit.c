@@ -23,7 +23,11 @@ enum { NOTHING_FITS = 1 };
  * changes the environment. 0, or an exit code after a message. */
 static int try_simulation(const struct mt_command *command, const struct mt_job *job)
 {
-    const struct mt_simulation simulation = {.gpu = job->card[0].gpu->name};
+    const struct mt_simulation simulation = {.gpu = job->card[0].gpu->name,
+                                             .values = job->values,
+                                             .skew = job->skew,
+                                             .seed = job->seed,
+                                             .boxes = job->boxes};
     int status;
     pid_t pid = fork();
     if (!pid)

@@ -111,13 +111,6 @@ static int note_timeout(const struct mt_typed *typed)
     return mt_read_time(typed->command, "timeout", typed->value, 0.001, 1e9, typed->place);
 }
 
-static int note_values(const struct mt_typed *typed)
-{
-    uint64_t bytes;
-    int rc = mt_read_size(typed->command, "values", typed->value, &bytes);
-    return rc ? rc : mt_note_text(typed);
-}
-
 static int note_vary(const struct mt_typed *typed)
 {
     struct mt_job *job = typed->place;
@@ -170,7 +163,10 @@ const struct mt_option mt_fit_options[] = {
      PLACE(job.count[MT_JOB_RANK])},
     {'n', "gpus", "N", "simulate N cards for a run; may be {NAME}", TEXT(job.count[MT_JOB_CARDS])},
     MT_MEMORY_OPTION(PLACE(simulation), "give the cards this memory instead of their own"),
-    {0, "values", "SIZE", "compute tensors up to this size (64K); 0: none", NULL, note_values, PLACE(job.values)},
+    {0, "values", "SIZE", "compute tensors up to this size (64K); 0: none", TEXT(job.values)},
+    {0, "skew", "HOW", "load experts: even, zipf:S, or a file with their loads", TEXT(job.skew)},
+    {0, "seed", "N", "make up other values of what is not computed", TEXT(job.seed)},
+    {0, "boxes", "N", "find N boxes by scores that are not computed (0)", TEXT(job.boxes)},
     {0, "allow-unknown", NULL, "show what fits though sizes hang on values that were\nnot computed", NULL, mt_note_flag,
      PLACE(job.allows_unknown)},
     MT_FORMAT_OPTION(mt_fit_arguments, format, "text (the default) or json", "text json"),

@@ -100,6 +100,8 @@ struct mt_outcome {
     int exit_code, signal;        /* of the program, where that says why */
     bool was_caught;              /* memory ran out, and the program continued */
     bool was_stopped;             /* its peak was known before its end */
+    bool takes_all;               /* of a card that has room for anything it takes a good part */
+    uint64_t advice;              /* the largest value that fits, as a server says; 0: nothing */
     uint32_t iterations;          /* of training, that were complete */
     uint64_t used;                /* the most that was taken of the card, by anybody */
     uint64_t floor;               /* what of this PyTorch's cache is not */
@@ -129,10 +131,10 @@ struct mt_job {
     size_t n_cards;
     bool is_smaller; /* the job may not have all of each card */
     double fraction;
-    const char *count[MT_JOB_COUNT_LIMIT]; /* NULL: not given */
-    bool finds_ranks;                      /* of --world-size, one of each kind is run */
-    bool is_for_ranks;                     /* nothing else is to be found */
-    const char *values;    /* tensors up to this size are computed; NULL: the default */
+    const char *count[MT_JOB_COUNT_LIMIT];    /* NULL: not given */
+    bool finds_ranks;                         /* of --world-size, one of each kind is run */
+    bool is_for_ranks;                        /* nothing else is to be found */
+    const char *values, *skew, *seed, *boxes; /* of `memtap run`; NULL: not given */
     bool allows_unknown;   /* borders are shown though sizes hang on unknown values */
     uint32_t steps;        /* a run ends after so many; 0: when they repeat */
     double timeout_s;      /* of a run */

@@ -220,6 +220,8 @@ static bool poll_once(struct kept *kept)
     size_t n_known = state->n_known - before->n_known;
     outcome->was_stopped = !kept->full_ns && n_known && n_known == state->traces - before->traces &&
                            n_known >= kept->processes;
+    outcome->takes_all = kept->attempt->is_huge && state->cuda >= MT_TAKES_ALL;
+    outcome->was_stopped |= outcome->takes_all && !kept->full_ns;
     if (is_over || !has_more(kept))
         return false;
     if (kept->job->timeout_s > 0 && since_s(kept->turn_ns) > kept->job->timeout_s)
@@ -268,6 +270,7 @@ static void conclude(struct kept *kept)
     outcome->exit_code = kept->code < 128 ? kept->code : 0;
     outcome->signal = kept->code > 128 ? kept->code - 128 : 0;
     outcome->end = judge(kept);
+    outcome->advice = outcome->end == MT_FIT_FULL ? mt_output_advice(kept->printed) : 0;
     outcome->was_stopped &= outcome->end == MT_FIT_FITS;
     outcome->was_caught =
         kept->state.went_on || (outcome->end == MT_FIT_FULL && !kept->running && !kept->code);

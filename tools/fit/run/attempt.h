@@ -28,6 +28,8 @@ struct mt_attempt {
 };
 
 #define MT_HUGE_CARD ((uint64_t)16 << 40)
+/* A program that takes so much of it does so because it is there, as servers' caches do. */
+#define MT_TAKES_ALL (MT_HUGE_CARD / 8)
 
 /* Return one of an attempt's ranks. */
 static inline unsigned mt_attempt_rank(const struct mt_attempt *attempt, unsigned turn)

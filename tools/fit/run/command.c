@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define OPTIONS 24u /* words of `memtap run` before the command */
+#define OPTIONS 32u /* words of `memtap run` before the command */
 
 /* --- the environment -------------------------------------------------------------------------- */
 
@@ -121,8 +121,13 @@ static void add_run(struct line *line, const struct mt_attempt *attempt, const s
         add(line, "--world-size", line->ranks);
     if (count[MT_JOB_RANKS] && (attempt->n_ranks || job->count[MT_JOB_RANK]))
         add(line, "--rank", line->rank);
-    if (job->values)
-        add(line, "--values", job->values);
+    const char *const made_up[][2] = {{"--values", job->values},
+                                      {"--skew", job->skew},
+                                      {"--seed", job->seed},
+                                      {"--boxes", job->boxes}};
+    for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
+        if (made_up[i][1])
+            add(line, made_up[i][0], made_up[i][1]);
     add(line, "--", NULL);
 }
 

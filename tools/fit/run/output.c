@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -88,6 +89,15 @@ bool mt_output_is_of_memory(int fd)
         if (memmem(text, n, words[i], strlen(words[i])))
             return true;
     return false;
+}
+
+uint64_t mt_output_advice(int fd)
+{
+    static const char words[] = "the estimated maximum model length is "; /* vLLM's */
+    static char text[MOST_SEARCHED];
+    size_t n = read_end(fd, text, sizeof text);
+    const char *said = memmem(text, n, words, sizeof words - 1);
+    return said ? strtoull(said + sizeof words - 1, NULL, 10) : 0;
 }
 
 void mt_output_print_last(const char *last, FILE *out, const struct mt_style *style)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "analyzer/support/text.h"
@@ -22,6 +23,9 @@ void mt_output_last(int fd, char *out, size_t size);
 /* Return whether its end says that a card's memory ran out, in the words of CUDA, cuBLAS, PyTorch
  * or a server. */
 bool mt_output_is_of_memory(int fd);
+
+/* Return the largest value that fits, where a server's last words name one; 0: none does. */
+uint64_t mt_output_advice(int fd);
 
 /* Print the last lines, each behind four blanks. */
 void mt_output_print_last(const char *last, FILE *out, const struct mt_style *style);

@@ -186,6 +186,8 @@ int mt_run_watch_poll(struct mt_run_watch *watch, struct mt_run_state *state, ch
         state->n_known += followed->is_known;
         state->is_full |= followed->is_full;
         state->went_on |= followed->went_on;
+        for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+            raise_to(&state->cuda, followed->taken[slot].cuda);
         state->found_none |=
             followed->follow && mt_follow_replay(followed->follow)->survey.is_cuda_out_of_memory;
     }

@@ -20,6 +20,7 @@ struct mt_run_state {
     bool is_full;    /* memory ran out */
     bool went_on;    /* and the program after that */
     bool found_none; /* the last call that wanted memory of CUDA got none */
+    uint64_t cuda;   /* the most bytes that CUDA handed out of a device */
 };
 
 /* Watch the traces that are, or will be, in a folder. steps: after so many iterations nothing more

@@ -151,6 +151,10 @@ static void learn_shared(struct mt_fit *fit, const struct mt_attempt *attempt)
     line->n_over++;
     if (attempt->outcome->end != MT_FIT_FITS)
         line->refusal = (size_t)(attempt - fit->attempt);
+    if (attempt->outcome->takes_all) {
+        line->takes_all = true;
+        line->n_shared = line->n_started;
+    }
     if (attempt->outcome->end == MT_FIT_REFUSED && at < mt_job_positions(fit->job) / 2)
         ask_further(fit, attempt->choice.line, at);
     if (line->n_over == line->n_shared)
@@ -294,6 +298,8 @@ static void learn_own(struct mt_fit *fit, const struct mt_attempt *attempt)
 {
     struct mt_fit_line *line = &fit->line[attempt->choice.line];
     struct mt_card_search *search = mt_fit_search(fit, attempt->choice.line, attempt->card);
+    if (attempt->outcome->advice)
+        search->advice = attempt->outcome->advice;
     mt_search_learn(search, attempt->choice.at, attempt->outcome->end);
     if (attempt->outcome->end == MT_FIT_FULL && !attempt->choice.at &&
         !mt_fit_outcome(fit, attempt->choice.line, MT_ANY_ROOM, 0))
@@ -327,7 +333,9 @@ static int add_figures(struct mt_fit *fit, struct mt_attempt *attempt)
  * computed, so that a border could be too high. */
 static int learn(struct mt_fit *fit, struct mt_attempt *attempt)
 {
-    int rc = fit->job->searched < 0 || attempt->is_trial ? 0 : add_figures(fit, attempt);
+    bool says_more = fit->job->searched >= 0 && !attempt->is_trial &&
+                     !attempt->outcome->takes_all && !fit->line[attempt->choice.line].takes_all;
+    int rc = says_more ? add_figures(fit, attempt) : 0;
     if (rc)
         return rc;
     if (*attempt->outcome->unknown && !fit->job->allows_unknown)

@@ -189,6 +189,20 @@ static size_t choose(struct mt_card_search *search, size_t low, size_t high)
     return within(step < fails - low ? fails - step : low, low, high);
 }
 
+/* Choose one of the positions from low to high where a program takes what a card has: the last
+ * value, whose failure may say what fits, then around that, then halves. */
+static size_t choose_by_advice(const struct mt_card_search *search, size_t low, size_t high)
+{
+    size_t advised = mt_position_below(search->job, (double)search->advice + 0.5);
+    if (search->fits == MT_NONE && search->fails == MT_NONE)
+        return high;
+    if (search->advice && advised >= low && advised <= high)
+        return advised;
+    if (search->advice && (advised == search->fits || advised == search->fails))
+        return advised == search->fits ? low : high;
+    return low + (high - low) / 2;
+}
+
 bool mt_search_next(struct mt_card_search *search, size_t *position)
 {
     size_t low = search->fits == MT_NONE ? search->first : search->fits + 1;
@@ -196,7 +210,9 @@ bool mt_search_next(struct mt_card_search *search, size_t *position)
     search->is_over |= low >= end;
     if (search->is_over)
         return false;
-    if (!choose_predicted(search, low, end - 1, position))
+    if (search->line->takes_all)
+        *position = choose_by_advice(search, low, end - 1);
+    else if (!choose_predicted(search, low, end - 1, position))
         *position = choose(search, low, end - 1);
     return true;
 }

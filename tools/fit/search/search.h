@@ -96,6 +96,7 @@ struct mt_fit_line {
     struct mt_line_ranks ranks;    /* where they are to be found */
     size_t shared[MT_SHARED_RUNS]; /* positions of runs on a card that has room for anything */
     unsigned n_shared, n_started, n_over;
+    bool takes_all;  /* the program takes what a card has: nothing follows from what it took */
     bool is_begun;   /* runs were made */
     bool is_refused; /* the program took no value: refusal has why */
     size_t refusal;  /* the number of a run, from 0 */
@@ -112,6 +113,7 @@ struct mt_card_search {
     size_t top;          /* MT_NONE, or the last position: it fits though others below do not */
     size_t stopped_at;   /* the position of a run that showed neither; MT_NONE */
     size_t hole;         /* MT_NONE, or a position that does not fit though larger ones do */
+    uint64_t advice;     /* the largest value that fits, as the program said; 0: nothing */
     size_t ruled_by;     /* MT_NONE, or the line that rules this one out: no run is made */
     unsigned runs;       /* on this card */
     unsigned steps;      /* beyond what was guessed, in one direction */

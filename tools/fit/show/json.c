@@ -57,16 +57,17 @@ static json_t *json_run(const struct mt_fit *fit, const struct mt_attempt *attem
     const char *card = attempt->is_huge ? NULL : fit->job->card[attempt->card].gpu->name;
     char *line = mt_attempt_line(attempt, fit->job);
     json_t *run = json_pack(
-        "{s:s?, s:o, s:o, s:s, s:o, s:o, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}",
+        "{s:s?, s:o, s:o, s:s, s:o, s:o, s:b, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:f, s:o, "
+        "s:o}",
         "card", card, "ranks", json_ranks_of(attempt), "values",
         json_choice(fit->job, attempt->choice.line, attempt->choice.at), "ended",
         mt_fit_end_name(outcome->end), "exit_code", number_or_null(outcome->exit_code), "signal",
         number_or_null(outcome->signal), "caught", outcome->was_caught, "stopped",
-        outcome->was_stopped, "iterations", (int)outcome->iterations, "peak_used",
-        mt_json_number(outcome->used), "peak_reserved", mt_json_number(outcome->reserved),
-        "peak_allocated", mt_json_number(outcome->allocated), "cache_flushes",
-        mt_json_number(outcome->flushes), "host_memory", mt_json_number(outcome->host), "seconds",
-        (double)outcome->wall_ns / 1e9, "last_lines",
+        outcome->was_stopped, "takes_all", outcome->takes_all, "iterations",
+        (int)outcome->iterations, "peak_used", mt_json_number(outcome->used), "peak_reserved",
+        mt_json_number(outcome->reserved), "peak_allocated", mt_json_number(outcome->allocated),
+        "cache_flushes", mt_json_number(outcome->flushes), "host_memory",
+        mt_json_number(outcome->host), "seconds", (double)outcome->wall_ns / 1e9, "last_lines",
         outcome->end == MT_FIT_FITS ? json_null() : mt_json_text(outcome->last), "command",
         line ? mt_json_text(line) : json_null());
     free(line);

@@ -108,7 +108,9 @@ void mt_fit_show_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
     mt_choice_text(fit->job, attempt->choice, MT_CHOICE_ALL, values, sizeof values);
     mt_size_text(used, outcome->used);
     mt_size_text(memory, card->memory);
-    if (outcome->end == MT_FIT_FITS && attempt->is_huge)
+    if (outcome->end == MT_FIT_FITS && outcome->takes_all)
+        snprintf(how, sizeof how, "takes what there is");
+    else if (outcome->end == MT_FIT_FITS && attempt->is_huge)
         snprintf(how, sizeof how, "takes %s", used);
     else if (outcome->end == MT_FIT_FITS)
         snprintf(how, sizeof how, "fits: %s of %s", used, memory);
@@ -117,7 +119,7 @@ void mt_fit_show_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
                  outcome->was_caught ? "; the program caught it" : "");
     else
         snprintf(how, sizeof how, "%s", mt_fit_obstacle_text(obstacle, fit, outcome));
-    if (outcome->was_stopped)
+    if (outcome->was_stopped && !outcome->takes_all)
         snprintf(iterations, sizeof iterations, ", ended after %u iterations", outcome->iterations);
     if (attempt->is_trial)
         snprintf(rank, sizeof rank, ", rank %u", attempt->trial);

@@ -127,7 +127,7 @@ static void put_figures(struct table *table, const struct mt_fit *fit, size_t ro
     uint64_t used = peak ? peak->used : 0;
     if (!peak && mt_fit_verdict(fit, line, card) == MT_VERDICT_NONE)
         peak = mt_fit_outcome(fit, line, MT_ANY_ROOM, mt_fit_search(fit, line, card)->first);
-    if (peak && peak->end == MT_FIT_FITS) {
+    if (peak && peak->end == MT_FIT_FITS && !peak->takes_all) {
         if (!used)
             used = peak->used - job->card[mt_job_largest_card(job)].gpu->context +
                    job->card[card].gpu->context;
