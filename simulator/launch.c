@@ -76,7 +76,6 @@ static char *read_loads(FILE *file, const char *path, char *why, size_t why_size
 static char *read_skew(const char *text, char *why, size_t why_size)
 {
     FILE *file;
-    char *loads;
     if (!strcmp(text, "even"))
         return strdup(text);
     if (!strncmp(text, "zipf:", strlen("zipf:")))
@@ -85,7 +84,7 @@ static char *read_skew(const char *text, char *why, size_t why_size)
     if (!file)
         return FAIL("--skew %s: %s; give even, zipf:S or a file with a load for each expert", text,
                     strerror(errno));
-    loads = read_loads(file, text, why, why_size);
+    char *loads = read_loads(file, text, why, why_size);
     fclose(file);
     return loads;
 }
@@ -171,10 +170,9 @@ static char *preload_list(const char *libdir)
     const char *old = getenv("LD_PRELOAD");
     size_t room = (old ? strlen(old) : 0) + COUNT(libraries) * (strlen(libdir) + NAME_MAX) + 2;
     char *list = malloc(room);
-    size_t used;
     if (!list)
         return NULL;
-    used = (size_t)snprintf(list, room, "%s", old ? old : "");
+    size_t used = (size_t)snprintf(list, room, "%s", old ? old : "");
     for (size_t i = 0; i < COUNT(libraries); i++) {
         char path[PATH_MAX];
         snprintf(path, sizeof(path), "%s/%s", libdir, libraries[i]);
@@ -188,14 +186,13 @@ static int set_library_path(const char *libdir)
 {
     const char *old = getenv("LD_LIBRARY_PATH");
     char *list;
-    int error;
     if (!old || !*old)
         return setenv("LD_LIBRARY_PATH", libdir, 1);
     if (list_has(old, libdir))
         return 0;
     if (asprintf(&list, "%s:%s", libdir, old) < 0)
         return -1;
-    error = setenv("LD_LIBRARY_PATH", list, 1);
+    int error = setenv("LD_LIBRARY_PATH", list, 1);
     free(list);
     return error;
 }
@@ -283,13 +280,13 @@ static int set_environment(const char *libdir, const struct sim_gpu *gpu,
                            const struct sim_launch *launch)
 {
     char *list = preload_list(libdir);
-    int error;
     if (!list)
         return -ENOMEM;
-    error = setenv("LD_PRELOAD", list, 1) || set_library_path(libdir) || set_memory(launch) ||
-            setenv("CUDASIM_GPU", gpu->name, 1) || set_number("CUDASIM_GPUS", gpus_of(launch)) ||
-            (launch->copy_limit && set_number("CUDASIM_COPY_LIMIT", *launch->copy_limit)) ||
-            (launch->values && set_number("CUDASIM_VALUES", *launch->values));
+    int error = setenv("LD_PRELOAD", list, 1) || set_library_path(libdir) || set_memory(launch) ||
+                setenv("CUDASIM_GPU", gpu->name, 1) ||
+                set_number("CUDASIM_GPUS", gpus_of(launch)) ||
+                (launch->copy_limit && set_number("CUDASIM_COPY_LIMIT", *launch->copy_limit)) ||
+                (launch->values && set_number("CUDASIM_VALUES", *launch->values));
     free(list);
     return error ? -ENOMEM : 0;
 }
@@ -299,10 +296,9 @@ int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_si
     const struct sim_gpu *gpu = launch->gpu ? launch->gpu : sim_launch_default_gpu();
     char *libdir = realpath(launch->libdir, NULL);
     uint16_t port = 0;
-    int error;
     if (!libdir)
         return fail(-ENOENT, why, why_size, "%s: %s", launch->libdir, strerror(errno));
-    error = check_libraries(libdir, why, why_size);
+    int error = check_libraries(libdir, why, why_size);
     if (!error)
         error = check_device(gpu, launch, why, why_size);
     if (!error)

@@ -25,9 +25,8 @@ bool sim_gpu_is_file(const char *name)
 
 static char *trim(char *text)
 {
-    size_t length;
     text += strspn(text, " \t");
-    length = strlen(text);
+    size_t length = strlen(text);
     while (length && isspace((unsigned char)text[length - 1]))
         text[--length] = '\0';
     return text;

@@ -219,7 +219,6 @@ static size_t serve_one(struct reading *in, struct sim_bytes *out)
     struct sim_bytes *words = NULL;
     size_t count = 0, size;
     int64_t number = 0, groups = 1;
-    enum request request;
     in->is_bad |= one && (unsigned char)*one >= REQUEST_COUNT;
     if (!one || in->is_bad)
         return 0;
@@ -237,7 +236,7 @@ static size_t serve_one(struct reading *in, struct sim_bytes *out)
             words = sim_need(realloc(words, (count + 1) * sizeof(*words)));
             words[count++] = (struct sim_bytes){(char *)(uintptr_t)read_raw(in, size), size};
         }
-    request = (enum request)(unsigned char)*one;
+    enum request request = (enum request)(unsigned char)*one;
     if (!in->is_short && !in->is_bad) {
         in->is_waiting = has_to_wait(request, words, count);
         if (!in->is_waiting)
@@ -274,11 +273,10 @@ static bool answer_all(struct client *client)
     struct reading in = {.at = client->in.at, .left = client->in.size};
     struct sim_bytes out = {0};
     size_t done = 0, size;
-    bool is_well;
     while ((size = serve_one(&in, &out)) && !in.is_waiting)
         done += size;
     client->waiting = size;
-    is_well = !in.is_bad && send_all(client->socket, out);
+    bool is_well = !in.is_bad && send_all(client->socket, out);
     free(out.at);
     drop(client, done);
     return is_well;
@@ -373,11 +371,10 @@ static int listen_somewhere(uint16_t *port)
 int sim_rendezvous_start(uint16_t *port)
 {
     int listener = listen_somewhere(port), program, error = 0;
-    pid_t pid;
     if (listener < 0)
         return listener;
     program = (int)syscall(SYS_pidfd_open, getpid(), 0);
-    pid = program < 0 ? -1 : fork();
+    pid_t pid = program < 0 ? -1 : fork();
     if (pid == 0) {
         /* Not the program's child, which it would wait for; nor the terminal's to interrupt. */
         if (setsid() < 0 || fork())

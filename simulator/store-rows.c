@@ -42,9 +42,8 @@ struct sim_row *sim_row_find(struct sim_bytes key)
 
 struct sim_row *sim_row_add(struct sim_bytes key, struct sim_bytes value)
 {
-    struct sim_row *row;
     rows = sim_need(realloc(rows, (row_count + 1) * sizeof(*rows)));
-    row = &rows[row_count++];
+    struct sim_row *row = &rows[row_count++];
     *row = (struct sim_row){0};
     sim_bytes_put(&row->key, key.at, key.size);
     sim_bytes_put(&row->value, value.at, value.size);

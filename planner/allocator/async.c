@@ -47,14 +47,14 @@ bool mt_async_allocate(struct mt_allocator *allocator, const struct mt_request *
 {
     struct mt_allocator_state *now = &allocator->now;
     uint64_t size = up(request->size, MT_MIN_BLOCK);
-    struct mt_alloc_block *block;
     if (size < request->size || size > allocator->total ||
         (allocator->has_limit && now->requested + request->size > allocator->limit) ||
         !grow(allocator, now->allocated + size)) {
         mt_note_oom(allocator, request, size);
         return false;
     }
-    block = mt_block_new(allocator, &allocator->pool[0]->large, request->stream, 0, size);
+    struct mt_alloc_block *block =
+        mt_block_new(allocator, &allocator->pool[0]->large, request->stream, 0, size);
     if (!block || !mt_set_number(allocator, request->block, block))
         return true;
     block->state = MT_BLOCK_LIVE;

@@ -31,10 +31,9 @@ static bool add_slab(struct mt_allocator *allocator)
 struct mt_alloc_block *mt_block_new(struct mt_allocator *allocator, struct mt_alloc_side *side,
                                     uint16_t stream, uint64_t address, uint64_t size)
 {
-    struct mt_alloc_block *block;
     if (!allocator->unused && !add_slab(allocator))
         return NULL;
-    block = allocator->unused;
+    struct mt_alloc_block *block = allocator->unused;
     allocator->unused = block->after;
     *block = (struct mt_alloc_block){
         .address = address, .size = size, .side = side, .stream = stream, .number = UINT32_MAX};
@@ -116,7 +115,6 @@ void mt_block_take(struct mt_alloc_block *block)
 uint64_t mt_block_join(struct mt_allocator *allocator, struct mt_alloc_block *block,
                        struct mt_alloc_block *other)
 {
-    uint64_t size;
     if (!other || other->state != block->state)
         return 0;
     mt_block_take(other);
@@ -130,7 +128,7 @@ uint64_t mt_block_join(struct mt_allocator *allocator, struct mt_alloc_block *bl
         if (block->after)
             block->after->before = block;
     }
-    size = other->size;
+    uint64_t size = other->size;
     block->size += size;
     mt_block_drop(allocator, other);
     return size;
@@ -139,13 +137,12 @@ uint64_t mt_block_join(struct mt_allocator *allocator, struct mt_alloc_block *bl
 void mt_block_free(struct mt_allocator *allocator, struct mt_alloc_block *block)
 {
     struct mt_allocator_state *now = &allocator->now;
-    uint64_t joined;
     now->active -= block->size;
     now->requested -= block->requested;
     if (block->number < allocator->n_blocks && allocator->block[block->number] == block)
         allocator->block[block->number] = NULL;
     block->state = MT_BLOCK_FREE;
-    joined = mt_block_join(allocator, block, block->before);
+    uint64_t joined = mt_block_join(allocator, block, block->before);
     joined += mt_block_join(allocator, block, block->after);
     mt_block_put(allocator, block);
     if (block->segment)

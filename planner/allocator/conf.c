@@ -115,12 +115,11 @@ static int read_number(struct words *words, const char *what, uint64_t *number)
 
 static int read_fraction(struct words *words, const char *what, double *number)
 {
-    const char *word;
     char *end;
     int error = separator(words, ":");
     if (error)
         return error;
-    word = next(words);
+    const char *word = next(words);
     *number = word ? strtod(word, &end) : 0;
     return word && end != word
                ? 0
@@ -129,11 +128,10 @@ static int read_fraction(struct words *words, const char *what, double *number)
 
 static int read_bool(struct words *words, const char *what, bool *value)
 {
-    const char *word;
     int error = separator(words, ":");
     if (error)
         return error;
-    word = next(words);
+    const char *word = next(words);
     if (!word || (strcmp(word, "True") && strcmp(word, "False")))
         return refuse(words, "%s takes True or False, not \"%s\"", what, word ? word : "");
     *value = word[0] == 'T';
@@ -221,11 +219,10 @@ static int read_throw(struct words *words, struct mt_alloc_conf *conf)
 
 static int read_backend(struct words *words, struct mt_alloc_conf *conf)
 {
-    const char *word;
     int error = separator(words, ":");
     if (error)
         return error;
-    word = next(words);
+    const char *word = next(words);
     if (!word || (strcmp(word, "native") && strcmp(word, "cudaMallocAsync")))
         return refuse(words, "backend is native or cudaMallocAsync, not \"%s\"", word ? word : "");
     conf->async = word[0] == 'c';
@@ -235,15 +232,13 @@ static int read_backend(struct words *words, struct mt_alloc_conf *conf)
 /* Read a fraction of the card, or GiB: "0.5", "40G". PyTorch ignores others; we say so. */
 static int read_reserve(struct words *words, struct mt_alloc_conf *conf)
 {
-    const char *word;
     char *end;
-    double value;
     int error = separator(words, ":");
 
     if (error)
         return error;
-    word = next(words);
-    value = word ? strtod(word, &end) : 0;
+    const char *word = next(words);
+    double value = word ? strtod(word, &end) : 0;
     if (!(value > 0 && isfinite(value)) || (*end && strcmp(end, "G") && strcmp(end, "g")))
         return refuse(words, "expandable_segments_reserve takes 0.5 or 40G, not \"%s\"",
                       word ? word : "");
@@ -389,13 +384,12 @@ static int read_all(struct words *words, struct mt_alloc_conf *conf)
     while (words->at < words->count) {
         const char *name = next(words);
         const struct key *key = key_of(name);
-        int error;
         if (!key)
             return refuse(words, "\"%s\" is no setting of PyTorch's allocator", name);
         if (key->since >= 0 && !mt_torch_has(words->release, (enum mt_torch_change)key->since))
             return refuse(words, "PyTorch %u.%u has no setting \"%s\"", words->release.major,
                           words->release.minor, name);
-        error = key->read(words, conf);
+        int error = key->read(words, conf);
         if (!error && words->at < words->count)
             error = separator(words, ",");
         if (error)
@@ -420,7 +414,6 @@ int mt_alloc_conf_read(struct mt_alloc_conf *conf, struct mt_torch_release relea
 {
     struct mt_alloc_conf wanted = *conf;
     struct words *words = calloc(1, sizeof(*words));
-    int result;
     if (!words) {
         snprintf(error->text, sizeof(error->text), "no memory");
         return -ENOMEM;
@@ -428,7 +421,7 @@ int mt_alloc_conf_read(struct mt_alloc_conf *conf, struct mt_torch_release relea
     words->release = release;
     words->error = error;
     words->strict = !mt_torch_has(release, MT_HAS_ALLOC_CONF);
-    result = cut(words, text);
+    int result = cut(words, text);
     if (!result)
         result = read_large_segment_first(words, &wanted);
     if (wanted.large_segment_size != conf->large_segment_size)

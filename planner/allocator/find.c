@@ -27,10 +27,9 @@ static uint64_t to_division(uint64_t size, uint64_t divisions)
 
 uint64_t mt_round_size(const struct mt_allocator *allocator, uint64_t size)
 {
-    uint64_t divisions;
     if (size < MT_MIN_BLOCK)
         return MT_MIN_BLOCK;
-    divisions = divisions_of(allocator, size);
+    uint64_t divisions = divisions_of(allocator, size);
     if (divisions > 1 && size > MT_MIN_BLOCK * divisions)
         return to_division(size, divisions);
     if (divisions == 1 && allocator->keeps_odd && size > MT_MIN_BLOCK)
@@ -59,9 +58,8 @@ static struct mt_alloc_block *best_expandable(const struct mt_free_set *set, str
 {
     struct mt_alloc_block *block = mt_free_set_block(set, at);
     while (block->segment) {
-        struct mt_alloc_block *next;
         at = mt_free_set_next(set, at);
-        next = mt_free_set_block(set, at);
+        struct mt_alloc_block *next = mt_free_set_block(set, at);
         if (!next || expandable_size(next) >= expandable_size(block))
             break;
         block = next;
@@ -84,15 +82,12 @@ bool mt_find_free(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
     const struct mt_alloc_conf *conf = &allocator->conf;
     struct mt_alloc_side *side = wanted->side;
-    struct mt_alloc_block *block;
-    struct mt_free_set *set;
-    struct mt_free_at at;
     side->searches += allocator->has_limit && conf->garbage_collection_threshold > 0;
     if (wanted->stream >= side->n_streams)
         return false;
-    set = &side->stream[wanted->stream].free;
-    at = mt_free_set_from(set, (struct mt_free_key){wanted->size, 0});
-    block = mt_free_set_block(set, at);
+    struct mt_free_set *set = &side->stream[wanted->stream].free;
+    struct mt_free_at at = mt_free_set_from(set, (struct mt_free_key){wanted->size, 0});
+    struct mt_alloc_block *block = mt_free_set_block(set, at);
     if (block && block->segment)
         block = wanted->expandable ? best_expandable(set, at) : not_expandable(set, at);
     if (!block)

@@ -79,15 +79,13 @@ bool mt_free_set_back(const struct mt_free_set *set, struct mt_free_at *at)
 static bool make_room(struct mt_free_set *set)
 {
     unsigned room = set->room ? set->room * 2 : 4;
-    struct mt_free_chunk **chunk;
-    struct mt_free_key *last;
     if (set->count < set->room)
         return true;
-    chunk = realloc(set->chunk, room * sizeof(struct mt_free_chunk *));
+    struct mt_free_chunk **chunk = realloc(set->chunk, room * sizeof(struct mt_free_chunk *));
     if (!chunk)
         return false;
     set->chunk = chunk;
-    last = realloc(set->last, room * sizeof(*last));
+    struct mt_free_key *last = realloc(set->last, room * sizeof(*last));
     if (!last)
         return false;
     set->last = last;
@@ -142,7 +140,6 @@ static bool halve(struct mt_free_set *set, unsigned at)
 bool mt_free_set_put(struct mt_free_set *set, struct mt_free_key key, struct mt_alloc_block *block)
 {
     unsigned at = chunk_of(set, &key), i;
-    struct mt_free_chunk *chunk;
     if (at == set->count && at)
         at--; /* behind all others */
     if (!set->count && !add_chunk(set, 0))
@@ -152,7 +149,7 @@ bool mt_free_set_put(struct mt_free_set *set, struct mt_free_key key, struct mt_
             return false;
         at += is_below(&set->last[at], &key);
     }
-    chunk = set->chunk[at];
+    struct mt_free_chunk *chunk = set->chunk[at];
     i = entry_of(chunk, &key);
     memmove(&chunk->entry[i + 1], &chunk->entry[i], (chunk->count - i) * sizeof(struct entry));
     chunk->entry[i] = (struct entry){key, block};

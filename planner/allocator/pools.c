@@ -24,10 +24,9 @@ static bool grow(struct mt_allocator *allocator, unsigned number)
 
 struct mt_alloc_pool *mt_pool(struct mt_allocator *allocator, unsigned number)
 {
-    struct mt_alloc_pool *pool;
     if (number >= allocator->n_pools && !grow(allocator, number))
         return NULL;
-    pool = allocator->pool[number];
+    struct mt_alloc_pool *pool = allocator->pool[number];
     if (pool)
         return pool;
     pool = calloc(1, sizeof(*pool));

@@ -152,10 +152,9 @@ static bool release_largest(struct mt_allocator *allocator, struct mt_free_set *
     uint64_t released = 0;
     while (released < size) {
         struct mt_free_at at = mt_free_set_from(set, key);
-        struct mt_alloc_block *block;
         if (!mt_free_set_back(set, &at))
             break;
-        block = mt_free_set_block(set, at);
+        struct mt_alloc_block *block = mt_free_set_block(set, at);
         if (block->size < allocator->conf.max_split_size)
             break;
         key = (struct mt_free_key){block->size, block->address};
@@ -171,12 +170,11 @@ bool mt_release_oversize(struct mt_allocator *allocator, const struct mt_wanted 
 {
     uint64_t most = allocator->conf.max_split_size;
     uint64_t size = wanted->size < most ? most : wanted->size;
-    struct mt_free_set *set;
-    struct mt_alloc_block *block;
     if (most == UINT64_MAX || wanted->stream >= wanted->side->n_streams)
         return false;
-    set = &wanted->side->stream[wanted->stream].free;
-    block = mt_free_set_block(set, mt_free_set_from(set, (struct mt_free_key){size, 0}));
+    struct mt_free_set *set = &wanted->side->stream[wanted->stream].free;
+    struct mt_alloc_block *block =
+        mt_free_set_block(set, mt_free_set_from(set, (struct mt_free_key){size, 0}));
     if (!block || block->segment)
         return release_largest(allocator, set, size);
     release(allocator, block);

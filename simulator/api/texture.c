@@ -41,10 +41,9 @@ struct object {
 static api_result create(unsigned long long *out, const api_resource *resource,
                          const api_texture *texture, const api_view *view)
 {
-    struct object *object;
     if (!out || !resource)
         return api_code(INVALID_VALUE);
-    object = calloc(1, sizeof(*object));
+    struct object *object = calloc(1, sizeof(*object));
     if (!object)
         return api_code(OUT_OF_MEMORY);
     object->resource = *resource;

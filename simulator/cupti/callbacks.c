@@ -57,10 +57,9 @@ static void hear(const struct sim_listener *listener, struct sim_call *call)
 static CUptiResult subscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
                              void *data)
 {
-    struct sim_listener *listener;
     if (!handle || !callback)
         return CUPTI_ERROR_INVALID_PARAMETER;
-    listener = calloc(1, sizeof(*listener));
+    struct sim_listener *listener = calloc(1, sizeof(*listener));
     if (!listener)
         return CUPTI_ERROR_OUT_OF_MEMORY;
     listener->hear = hear;

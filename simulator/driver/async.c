@@ -43,7 +43,6 @@ static CUresult release(CUdeviceptr pointer, CUstream stream)
     void *address = (void *)(uintptr_t)pointer;
     struct sim_work work = {.type = SIM_NODE_FREE};
     CUresult result = driver_enter();
-    int error;
     if (result || !address)
         return result;
     if (!sim_captures(stream))
@@ -51,7 +50,7 @@ static CUresult release(CUdeviceptr pointer, CUstream stream)
     work.memory = sim_graph_memory_at(address);
     if (!work.memory)
         return CUDA_ERROR_INVALID_VALUE;
-    error = sim_capture_add(sim_stream(stream), &work);
+    int error = sim_capture_add(sim_stream(stream), &work);
     sim_graph_memory_release(work.memory);
     return driver_result(error);
 }

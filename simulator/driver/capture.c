@@ -20,11 +20,10 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 static CUresult begin(CUstream stream, CUgraph graph, const CUgraphNode *before, size_t count,
                       CUstreamCaptureMode mode)
 {
-    int error;
     if ((uintptr_t)stream <= 2)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    error = sim_capture_begin(sim_stream(stream), (enum sim_capture_mode)mode, graph_of(graph),
-                              nodes_of(before), count);
+    int error = sim_capture_begin(sim_stream(stream), (enum sim_capture_mode)mode, graph_of(graph),
+                                  nodes_of(before), count);
     return error == -EBUSY ? CUDA_ERROR_ILLEGAL_STATE : driver_result(error);
 }
 
@@ -100,11 +99,10 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes,
                                            const CUgraphEdgeData *edges, size_t count,
                                            unsigned int flags)
 {
-    int error;
     (void)edges;
     if (count && !nodes)
         return CUDA_ERROR_INVALID_VALUE;
-    error = sim_capture_set_tips(sim_stream(stream), nodes_of(nodes), count, !(flags & 1));
+    int error = sim_capture_set_tips(sim_stream(stream), nodes_of(nodes), count, !(flags & 1));
     return error == -EINVAL && !sim_stream(stream)->capture ? CUDA_ERROR_ILLEGAL_STATE
                                                             : driver_result(error);
 }

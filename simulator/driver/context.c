@@ -104,10 +104,9 @@ CUresult cuCtxPopCurrent(CUcontext *context)
 static CUresult create(CUcontext *out, CUdevice number)
 {
     struct sim_device *device = sim_device(number);
-    struct sim_context *context;
     if (!device)
         return CUDA_ERROR_INVALID_DEVICE;
-    context = calloc(1, sizeof(*context));
+    struct sim_context *context = calloc(1, sizeof(*context));
     if (!context || sim_take(device, device->gpu->context & ~(SIM_PAGE - 1))) {
         free(context);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -143,10 +142,9 @@ CUresult cuCtxCreate_v3(CUcontext *out, void *affinity, int count, unsigned int 
 DRIVER_REPORTS(cuCtxDestroy, (CUcontext handle), (handle))
 {
     struct sim_context *context = (struct sim_context *)handle;
-    struct sim_device *device;
     if (!context || context->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
-    device = sim_device(context->device);
+    struct sim_device *device = sim_device(context->device);
     sim_tell_resource(SIM_CONTEXT_DESTROYED, context, NULL);
     if (sim_thread.context == context)
         bind(stack.depth ? stack.below[--stack.depth] : NULL);

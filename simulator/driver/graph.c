@@ -11,10 +11,9 @@
 
 CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
 {
-    struct sim_graph *graph;
     if (!out || flags)
         return CUDA_ERROR_INVALID_VALUE;
-    graph = sim_graph_create();
+    struct sim_graph *graph = sim_graph_create();
     *out = (CUgraph)graph;
     return driver_result(graph ? 0 : -ENOMEM);
 }
@@ -29,10 +28,9 @@ CUresult cuGraphDestroy(CUgraph graph)
 
 CUresult cuGraphClone(CUgraph *out, CUgraph original)
 {
-    struct sim_graph *graph;
     if (!out || !original)
         return CUDA_ERROR_INVALID_VALUE;
-    graph = sim_graph_clone(graph_of(original));
+    struct sim_graph *graph = sim_graph_clone(graph_of(original));
     *out = (CUgraph)graph;
     return driver_result(graph ? 0 : -ENOMEM);
 }
@@ -174,10 +172,9 @@ CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const
 
 static CUresult instantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags)
 {
-    struct sim_graph *executable;
     if (!out || !graph)
         return CUDA_ERROR_INVALID_VALUE;
-    executable = sim_graph_clone(graph_of(graph));
+    struct sim_graph *executable = sim_graph_clone(graph_of(graph));
     if (executable)
         executable->flags = flags;
     *out = (CUgraphExec)executable;
@@ -223,19 +220,17 @@ CUresult cuGraphUpload(CUgraphExec executable, CUstream stream)
 DRIVER_REPORTS(cuGraphLaunch, (CUgraphExec executable, CUstream stream), (executable, stream))
 {
     struct sim_work work = {.type = SIM_NODE_GRAPH, .graph = executable_of(executable)};
-    int error;
     if (!executable)
         return CUDA_ERROR_INVALID_VALUE;
-    error = sim_capture_add(sim_stream(stream), &work);
+    int error = sim_capture_add(sim_stream(stream), &work);
     return driver_result(error == -ENOENT ? sim_graph_launch(work.graph) : error);
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec executable, CUgraphNode node, unsigned int enabled)
 {
-    struct sim_node *copy;
     if (!executable || !node)
         return CUDA_ERROR_INVALID_VALUE;
-    copy = sim_graph_copy_of(executable_of(executable), node_of(node));
+    struct sim_node *copy = sim_graph_copy_of(executable_of(executable), node_of(node));
     if (!copy || copy->work.type > SIM_NODE_FILL) /* kernels, copies and fills only */
         return CUDA_ERROR_INVALID_VALUE;
     copy->disabled = !enabled;
@@ -244,10 +239,9 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec executable, CUgraphNode node, unsigne
 
 CUresult cuGraphNodeGetEnabled(CUgraphExec executable, CUgraphNode node, unsigned int *enabled)
 {
-    const struct sim_node *copy;
     if (!executable || !node || !enabled)
         return CUDA_ERROR_INVALID_VALUE;
-    copy = sim_graph_copy_of(executable_of(executable), node_of(node));
+    const struct sim_node *copy = sim_graph_copy_of(executable_of(executable), node_of(node));
     if (!copy)
         return CUDA_ERROR_INVALID_VALUE;
     *enabled = !copy->disabled;
@@ -258,10 +252,9 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec executable, CUgraphNode node, unsigne
 CUresult cuGraphExecUpdate(CUgraphExec executable, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
     const struct sim_node *culprit;
-    int error;
     if (!executable || !graph || !info)
         return CUDA_ERROR_INVALID_VALUE;
-    error = sim_graph_update(executable_of(executable), graph_of(graph), &culprit);
+    int error = sim_graph_update(executable_of(executable), graph_of(graph), &culprit);
     memset(info, 0, sizeof(*info));
     info->errorNode = (CUgraphNode)(uintptr_t)culprit;
     info->result =

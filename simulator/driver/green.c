@@ -47,14 +47,12 @@ DRIVER_REPORTS(cuGreenCtxCreate,
                (CUgreenCtx * out, CUdevResourceDesc resources, CUdevice number, unsigned int flags),
                (out, resources, number, flags))
 {
-    struct sim_context *context;
-    int error;
     if (!sim_device(number))
         return CUDA_ERROR_INVALID_DEVICE;
     if (!out || !resources || flags != CU_GREEN_CTX_DEFAULT_STREAM)
         return CUDA_ERROR_INVALID_VALUE;
-    error = sim_primary_up(number);
-    context = error ? NULL : calloc(1, sizeof(*context));
+    int error = sim_primary_up(number);
+    struct sim_context *context = error ? NULL : calloc(1, sizeof(*context));
     if (!context)
         return driver_result(error ? error : -ENOMEM);
     context->device = number;

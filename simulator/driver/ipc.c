@@ -24,12 +24,11 @@ DRIVER_REPORTS(cuIpcOpenMemHandle, (CUdeviceptr * out, CUipcMemHandle raw, unsig
     struct sim_ipc_memory handle;
     CUresult result = driver_enter();
     void *address;
-    int error;
     (void)flags;
     if (result || !out)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
     memcpy(&handle, &raw, sizeof(handle));
-    error = sim_ipc_open(&handle, &address);
+    int error = sim_ipc_open(&handle, &address);
     if (error == -EDEADLK)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (error == -ENOENT)
@@ -48,10 +47,9 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address)
 CUresult cuIpcGetEventHandle(CUipcEventHandle *out, CUevent event)
 {
     struct sim_ipc_event handle;
-    int error;
     if (!out || !event)
         return event ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-    error = sim_ipc_export_event((struct sim_event *)event, &handle);
+    int error = sim_ipc_export_event((struct sim_event *)event, &handle);
     if (!error)
         memcpy(out, &handle, sizeof(handle));
     return error ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
@@ -62,11 +60,10 @@ CUresult cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle raw)
     struct sim_ipc_event handle;
     struct sim_event *event;
     CUresult result = driver_enter();
-    int error;
     if (result || !out)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
     memcpy(&handle, &raw, sizeof(handle));
-    error = sim_ipc_open_event(&handle, &event);
+    int error = sim_ipc_open_event(&handle, &event);
     if (!error)
         *out = (CUevent)event;
     return error == -EINVAL ? CUDA_ERROR_INVALID_HANDLE : driver_result(error);

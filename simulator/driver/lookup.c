@@ -41,11 +41,10 @@ static size_t first_of(const char *name)
 CUresult driver_find(const char *name, void **out, int version,
                      CUdriverProcAddressQueryResult *status)
 {
-    size_t row;
     *out = NULL;
     if (version > SIM_DRIVER_VERSION)
         return CUDA_ERROR_INVALID_VALUE;
-    row = first_of(name);
+    size_t row = first_of(name);
     *status = row < table_size ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                                : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     for (; row < table_size && !strcmp(table[row].name, name); row++)

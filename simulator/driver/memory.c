@@ -117,11 +117,10 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *host)
 
 CUresult cuMemGetInfo(size_t *available, size_t *total)
 {
-    const struct sim_device *device;
     CUresult result = driver_enter();
     if (result)
         return result;
-    device = sim_device(sim_thread.device);
+    const struct sim_device *device = sim_device(sim_thread.device);
     *total = device->total;
     *available = device->total - device->used;
     return CUDA_SUCCESS;

@@ -17,10 +17,9 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph graph, const CUgraphNo
 {
     struct sim_work work = {.type = SIM_NODE_ALLOCATE};
     CUresult result;
-    int error;
     if (!allocation)
         return CUDA_ERROR_INVALID_VALUE;
-    error = new_node_memory(&allocation->poolProps, allocation->bytesize, &work.memory);
+    int error = new_node_memory(&allocation->poolProps, allocation->bytesize, &work.memory);
     if (error)
         return driver_result(error);
     result = add_node(out, graph, before, count, &work);

@@ -9,10 +9,9 @@ CUresult add_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, si
                   const struct sim_work *work)
 {
     struct sim_node *node;
-    int error;
     if (!out || !graph || (count && !before))
         return CUDA_ERROR_INVALID_VALUE;
-    error = sim_graph_add(graph_of(graph), work, nodes_of(before), count, &node);
+    int error = sim_graph_add(graph_of(graph), work, nodes_of(before), count, &node);
     if (!error)
         *out = (CUgraphNode)node;
     return driver_result(error);
@@ -103,10 +102,9 @@ NODES(Kernel, CUDA_KERNEL_NODE_PARAMS, KERNEL_WORK)
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *kernel)
 {
     const struct sim_work *work = work_of_node(node, SIM_NODE_KERNEL);
-    const struct sim_kernel *known;
     if (!work || !kernel)
         return CUDA_ERROR_INVALID_VALUE;
-    known = &work->kernel;
+    const struct sim_kernel *known = &work->kernel;
     memset(kernel, 0, sizeof(*kernel));
     kernel->func = (CUfunction)known->function;
     kernel->gridDimX = known->grid[0];

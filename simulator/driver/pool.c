@@ -71,7 +71,6 @@ DRIVER_REPORTS(cuMemPoolCreate, (CUmemoryPool * out, const CUmemPoolProps *prope
 {
     static _Atomic int told;
     struct sim_pool *pool;
-    int error;
     if (!out || !properties)
         return CUDA_ERROR_INVALID_VALUE;
     if (!is_device_memory(&properties->location, properties->allocType) ||
@@ -79,7 +78,7 @@ DRIVER_REPORTS(cuMemPoolCreate, (CUmemoryPool * out, const CUmemPoolProps *prope
         sim_note_refusal("a memory pool of the host or for other processes", &told);
         return CUDA_ERROR_NOT_SUPPORTED;
     }
-    error = sim_pool_create(properties->location.id, properties->maxSize, &pool);
+    int error = sim_pool_create(properties->location.id, properties->maxSize, &pool);
     if (!error)
         *out = (CUmemoryPool)pool;
     return driver_result(error);
@@ -126,10 +125,9 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, si
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLocation *location)
 {
     unsigned access;
-    int error;
     if (!flags || !pool || !location || (int)location->type != ON_DEVICE)
         return CUDA_ERROR_INVALID_VALUE;
-    error = sim_pool_get_access(pool_of(pool), location->id, &access);
+    int error = sim_pool_get_access(pool_of(pool), location->id, &access);
     if (!error)
         *flags = (CUmemAccess_flags)access;
     return driver_result(error);

@@ -39,10 +39,9 @@ static int open_again(int descriptor)
 
 int64_t cuFileHandleRegister(struct file **out, const struct description *description)
 {
-    int descriptor;
     if (!out || !description || description->type != BY_DESCRIPTOR)
         return INVALID_VALUE;
-    descriptor = open_again(description->descriptor);
+    int descriptor = open_again(description->descriptor);
     if (descriptor < 0)
         return INVALID_VALUE;
     *out = malloc(sizeof(**out));
@@ -80,14 +79,12 @@ static ssize_t invalid(void)
 ssize_t cuFileRead(struct file *file, void *base, size_t size, off_t at, off_t in_device)
 {
     size_t part = size < sim_copy_limit() ? size : 0;
-    char *bytes;
-    ssize_t got;
     if (!part)
         return available(file, size, at);
-    bytes = malloc(part);
+    char *bytes = malloc(part);
     if (!bytes)
         return -1;
-    got = pread(file->descriptor, bytes, part, at);
+    ssize_t got = pread(file->descriptor, bytes, part, at);
     if (got > 0 && sim_copy((char *)base + in_device, (size_t)got, bytes, (size_t)got, (size_t)got,
                             1, SIM_HOST_TO_DEVICE))
         got = invalid();

@@ -226,12 +226,10 @@ static enum nccl_result exchange(struct nccl_comm **comms, size_t count, struct 
 enum nccl_result nccl_exchange(struct nccl_comm **comms, size_t count)
 {
     size_t peers = 1;
-    struct pollfd *waits;
-    enum nccl_result result;
     for (size_t i = 0; i < count; i++)
         peers += (size_t)comms[i]->size;
-    waits = calloc(peers, sizeof(*waits));
-    result = waits ? exchange(comms, count, waits) : NCCL_SYSTEM_ERROR;
+    struct pollfd *waits = calloc(peers, sizeof(*waits));
+    enum nccl_result result = waits ? exchange(comms, count, waits) : NCCL_SYSTEM_ERROR;
     free(waits);
     return result;
 }

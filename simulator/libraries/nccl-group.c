@@ -63,12 +63,11 @@ static enum nccl_result say(const struct nccl_operation *operation, int rank, si
         (is_empty ? NCCL_EMPTY : 0) | (sim_is_settled(sim_known(operation->from)) ? NCCL_KNOWN : 0);
     struct nccl_message *message =
         nccl_queue_add(&operation->comm->peers[rank].out, operation->kind | flags, operation->size);
-    enum nccl_result result;
     if (!message)
         return NCCL_SYSTEM_ERROR;
     if (is_empty)
         return NCCL_SUCCESS;
-    result = nccl_copy(message->bytes, from, operation->size);
+    enum nccl_result result = nccl_copy(message->bytes, from, operation->size);
     if (result)
         return result;
     if (operation->kind < NCCL_SEND && kinds[operation->kind].reduces)
@@ -150,11 +149,10 @@ static void destroy(struct nccl_operation *operation)
  * memory. */
 static struct nccl_comm **comms_of(struct nccl_operation *first, size_t *count)
 {
-    struct nccl_comm **comms;
     size_t most = 0;
     for (struct nccl_operation *each = first; each; each = each->next)
         most++;
-    comms = malloc((most + 1) * sizeof(struct nccl_comm *));
+    struct nccl_comm **comms = malloc((most + 1) * sizeof(struct nccl_comm *));
     *count = 0;
     for (struct nccl_operation *each = first; comms && each; each = each->next) {
         size_t i = 0;
@@ -228,10 +226,10 @@ static enum nccl_result join(struct nccl_comm **comms, size_t count)
 
 enum nccl_result nccl_join(struct nccl_comm *comm)
 {
-    struct nccl_comm **more;
     if (!group.depth)
         return join(&comm, 1);
-    more = realloc(group.joining, (group.joins + 1) * sizeof(struct nccl_comm *));
+    struct nccl_comm **more =
+        realloc(group.joining, (group.joins + 1) * sizeof(struct nccl_comm *));
     if (!more)
         return NCCL_SYSTEM_ERROR;
     nccl_retain(comm);
@@ -258,7 +256,6 @@ int ncclGroupEnd(void)
     struct nccl_operation *first = group.first;
     struct nccl_comm **joining = group.joining;
     size_t joins = group.joins;
-    enum nccl_result result;
     if (!group.depth)
         return nccl_fail(NCCL_INVALID_USAGE, "ncclGroupEnd without ncclGroupStart");
     if (--group.depth)
@@ -266,7 +263,7 @@ int ncclGroupEnd(void)
     group.first = NULL;
     group.joining = NULL;
     group.joins = 0;
-    result = join(joining, joins);
+    enum nccl_result result = join(joining, joins);
     for (size_t i = 0; i < joins; i++)
         nccl_release(joining[i]);
     free(joining);

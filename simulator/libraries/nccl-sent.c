@@ -77,11 +77,10 @@ static bool write_row(const struct sender *sender, const struct nccl_operation *
 
 void nccl_sent_put(const struct nccl_operation *operation)
 {
-    struct sender *sender;
     if (!nccl_is_of_all(operation->comm) || !getenv("CUDASIM_SENT"))
         return;
     pthread_mutex_lock(&lock);
-    sender = find_sender(operation->root, true);
+    struct sender *sender = find_sender(operation->root, true);
     if (sender && !sender->is_over)
         sender->is_over = !write_row(sender, operation);
     pthread_mutex_unlock(&lock);
@@ -92,7 +91,6 @@ static bool read_row(struct sender *sender, const struct nccl_operation *operati
 {
     struct row row;
     void *bytes;
-    bool is_read;
     if (read(sender->file, &row, sizeof(row)) != sizeof(row))
         return false;
     if (row.size != operation->size || row.type != (uint32_t)operation->type) {
@@ -107,8 +105,8 @@ static bool read_row(struct sender *sender, const struct nccl_operation *operati
         return true;
     }
     bytes = malloc(row.size);
-    is_read = bytes && read(sender->file, bytes, row.size) == (ssize_t)row.size &&
-              !nccl_copy(operation->to, bytes, row.size);
+    bool is_read = bytes && read(sender->file, bytes, row.size) == (ssize_t)row.size &&
+                   !nccl_copy(operation->to, bytes, row.size);
     free(bytes);
     if (is_read)
         sim_know(operation->to, SIM_KNOWN);
@@ -117,13 +115,11 @@ static bool read_row(struct sender *sender, const struct nccl_operation *operati
 
 bool nccl_sent_take(const struct nccl_operation *operation)
 {
-    struct sender *sender;
-    bool is_taken;
     if (!nccl_is_of_all(operation->comm) || !getenv("CUDASIM_SENT"))
         return false;
     pthread_mutex_lock(&lock);
-    sender = find_sender(operation->root, false);
-    is_taken = sender && !sender->is_over && read_row(sender, operation);
+    struct sender *sender = find_sender(operation->root, false);
+    bool is_taken = sender && !sender->is_over && read_row(sender, operation);
     if (sender)
         sender->is_over = !is_taken;
     pthread_mutex_unlock(&lock);

@@ -44,7 +44,6 @@ void nccl_release(struct nccl_comm *comm)
 static enum nccl_result open_comm(struct nccl_comm *comm)
 {
     struct sim_device *device = sim_device(comm->device);
-    uint64_t bytes;
     comm->peers = calloc((size_t)comm->size, sizeof(*comm->peers));
     if (!comm->peers)
         return NCCL_SYSTEM_ERROR;
@@ -52,7 +51,7 @@ static enum nccl_result open_comm(struct nccl_comm *comm)
         comm->peers[rank].socket = -1;
     if (!device || sim_primary_up(comm->device))
         return NCCL_CUDA_ERROR;
-    bytes = buffers(device, comm->size);
+    uint64_t bytes = buffers(device, comm->size);
     if (sim_take(device, bytes))
         return nccl_fail(NCCL_CUDA_ERROR, "out of memory: device %d has no %llu MiB left",
                          comm->device, (unsigned long long)bytes >> 20);
@@ -82,13 +81,11 @@ static enum nccl_result create(struct nccl_comm **out, int size, struct nccl_id 
                                int device, bool alone)
 {
     static _Atomic unsigned of_all;
-    struct nccl_comm *comm;
-    enum nccl_result result;
     if (!out || size < 1 || rank < 0 || rank >= size)
         return NCCL_INVALID_ARGUMENT;
     if (alone && check_alone(size, rank))
         return NCCL_INVALID_USAGE;
-    comm = calloc(1, sizeof(*comm));
+    struct nccl_comm *comm = calloc(1, sizeof(*comm));
     if (!comm)
         return NCCL_SYSTEM_ERROR;
     comm->alone = alone;
@@ -99,7 +96,7 @@ static enum nccl_result create(struct nccl_comm **out, int size, struct nccl_id 
     comm->listener = -1;
     comm->references = 1;
     comm->number = alone && nccl_is_of_all(comm) ? atomic_fetch_add(&of_all, 1) : 0;
-    result = open_comm(comm);
+    enum nccl_result result = open_comm(comm);
     if (!result) {
         *out = comm;
         result = nccl_join(comm);
@@ -204,7 +201,6 @@ static enum nccl_result divide_alone(struct nccl_comm *whole, int color, int key
 int ncclCommSplit(struct nccl_comm *whole, int color, int key, struct nccl_comm **out, void *config)
 {
     struct member self = {.color = color, .key = key}, *all;
-    enum nccl_result result;
     (void)config;
     *out = NULL;
     if (whole->alone)
@@ -214,7 +210,7 @@ int ncclCommSplit(struct nccl_comm *whole, int color, int key, struct nccl_comm 
         free(all);
         return NCCL_SYSTEM_ERROR;
     }
-    result = nccl_gather_now(whole, &self, sizeof(self), all);
+    enum nccl_result result = nccl_gather_now(whole, &self, sizeof(self), all);
     if (!result && color >= 0)
         result = divide(whole, all, out);
     free(all);

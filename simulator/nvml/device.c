@@ -83,13 +83,12 @@ int nvmlSystemGetNVMLVersion(char *text, unsigned size)
 int nvmlSystemGetProcessName(unsigned pid, char *text, unsigned size)
 {
     char path[32], name[4096];
-    size_t length;
     FILE *file;
     snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
     file = fopen(path, "re");
     if (!file)
         return NVML_NOT_FOUND;
-    length = fread(name, 1, sizeof(name) - 1, file);
+    size_t length = fread(name, 1, sizeof(name) - 1, file);
     fclose(file);
     name[length] = 0;
     return nvml_copy_text(text, size, name);

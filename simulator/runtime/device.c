@@ -25,10 +25,9 @@ cudaError_t cudaGetDevice(int *device)
 
 cudaError_t cudaSetDevice(int number)
 {
-    int error;
     if (sim_thread.device == number && sim_thread.context)
         return cudaSuccess;
-    error = sim_primary_up(number);
+    int error = sim_primary_up(number);
     if (error)
         return runtime_error(error);
     sim_thread.device = number;

@@ -83,14 +83,12 @@ uint64_t sim_environment(const char *name, uint64_t otherwise)
 {
     const char *text = getenv(name);
     char *end;
-    uint64_t number;
     int saved = errno;
-    bool is_valid;
     if (!text || !*text)
         return otherwise;
     errno = 0;
-    number = strtoull(text, &end, 10);
-    is_valid = *text >= '0' && *text <= '9' && !*end && !errno;
+    uint64_t number = strtoull(text, &end, 10);
+    bool is_valid = *text >= '0' && *text <= '9' && !*end && !errno;
     errno = saved;
     if (is_valid)
         return number;

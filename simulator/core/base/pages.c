@@ -31,10 +31,9 @@ static void *map(void *at, size_t size, bool usable)
 void *sim_pages_map(size_t size, size_t alignment, bool usable)
 {
     uintptr_t start, aligned;
-    void *whole;
     if (size > SIZE_MAX - alignment)
         return NULL;
-    whole = map(NULL, size + alignment, usable);
+    void *whole = map(NULL, size + alignment, usable);
     if (!whole)
         return NULL;
     start = (uintptr_t)whole;

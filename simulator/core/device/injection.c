@@ -9,12 +9,11 @@
 void sim_inject(void)
 {
     static _Atomic bool begun;
-    const char *path;
     void *library;
     int (*initialize)(void);
     if (begun || atomic_exchange(&begun, true))
         return;
-    path = getenv("CUDA_INJECTION64_PATH");
+    const char *path = getenv("CUDA_INJECTION64_PATH");
     if (path && *path) {
         library = dlopen(path, RTLD_NOW);
         initialize =

@@ -29,9 +29,8 @@ size_t sim_array_size(const struct sim_array *array)
 static int allocate(struct sim_array *array)
 {
     void *memory;
-    int error;
     array->pitch = (array->width * array->element + 511) & ~(size_t)511;
-    error = sim_allocate(SIM_DEVICE, sim_thread.device, sim_array_size(array), 0, &memory);
+    int error = sim_allocate(SIM_DEVICE, sim_thread.device, sim_array_size(array), 0, &memory);
     if (!error)
         array->memory = memory;
     return error;
@@ -39,15 +38,13 @@ static int allocate(struct sim_array *array)
 
 int sim_array_create(const struct sim_array *shape, struct sim_array **out)
 {
-    struct sim_array *array;
-    int error;
     if (!is_sound(shape))
         return -EINVAL;
-    array = calloc(1, sizeof(*array));
+    struct sim_array *array = calloc(1, sizeof(*array));
     if (!array)
         return -ENOMEM;
     *array = *shape;
-    error = allocate(array);
+    int error = allocate(array);
     if (error)
         free(array);
     else
@@ -57,10 +54,9 @@ int sim_array_create(const struct sim_array *shape, struct sim_array **out)
 
 int sim_array_destroy(struct sim_array *array)
 {
-    int error;
     if (!array || array->inner)
         return -EINVAL;
-    error = sim_release(array->memory, SIM_DEVICE);
+    int error = sim_release(array->memory, SIM_DEVICE);
     free(array);
     return error;
 }
@@ -137,10 +133,9 @@ int sim_copy_3d(const struct sim_copy3d *copy)
 {
     size_t to_pitch, to_plane, from_pitch, from_plane;
     char *to, *from;
-    int error;
     if (!copy->width || !copy->height || !copy->depth)
         return 0;
-    error = resolve(&copy->to, copy, &to, &to_pitch, &to_plane);
+    int error = resolve(&copy->to, copy, &to, &to_pitch, &to_plane);
     if (!error)
         error = resolve(&copy->from, copy, &from, &from_pitch, &from_plane);
     for (size_t z = 0; !error && z < copy->depth; z++)

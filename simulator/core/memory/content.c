@@ -97,10 +97,9 @@ void sim_clear(void *address, size_t size)
 static bool on_device(const void *address, size_t size)
 {
     uintptr_t start = (uintptr_t)address;
-    struct sim_range *range;
     bool good;
     sim_range_lock();
-    range = sim_range_at(start);
+    struct sim_range *range = sim_range_at(start);
     if (!range)
         good = false;
     else if (range->kind == SIM_RESERVED)

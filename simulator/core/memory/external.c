@@ -18,11 +18,10 @@ struct sim_external {
 
 int sim_external_import(int fd, size_t size, struct sim_external **out)
 {
-    struct sim_external *external;
     struct stat file;
     if (!size || fstat(fd, &file))
         return -EINVAL;
-    external = calloc(1, sizeof(*external));
+    struct sim_external *external = calloc(1, sizeof(*external));
     if (!external)
         return -ENOMEM;
     *external = (struct sim_external){.fd = fd,
@@ -37,13 +36,12 @@ static int map_pages(const struct sim_external *external, size_t offset, struct 
 {
     size_t size = (range->size + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
     size_t whole = (range->size + 4095) & ~(size_t)4095; /* of the file: as much as there is */
-    int error;
     range->start = (uintptr_t)sim_pages_map(size, SIM_PAGE, true);
     if (!range->start)
         return -ENOMEM;
-    error = external->has_contents && offset % 4096 == 0
-                ? sim_pages_map_file((void *)range->start, whole, external->fd, offset, true)
-                : 0;
+    int error = external->has_contents && offset % 4096 == 0
+                    ? sim_pages_map_file((void *)range->start, whole, external->fd, offset, true)
+                    : 0;
     if (!error)
         error = sim_range_add(*range);
     if (error)
@@ -55,11 +53,10 @@ int sim_external_map(const struct sim_external *external, size_t offset, size_t 
 {
     struct sim_range range = {
         .size = size, .kind = SIM_DEVICE, .place = SIM_EXTERNAL, .device = sim_thread.device};
-    int error;
     if (!size || offset > external->size || size > external->size - offset)
         return -EINVAL;
     sim_range_lock();
-    error = map_pages(external, offset, &range);
+    int error = map_pages(external, offset, &range);
     sim_range_unlock();
     if (!error)
         *out = (void *)range.start;

@@ -43,11 +43,10 @@ static int share(struct sim_range *range, int *file, uintptr_t *start)
 
 int sim_ipc_export(void *address, struct sim_ipc_memory *handle)
 {
-    struct sim_range *range;
     uintptr_t start;
     int error = -EINVAL, file = -1;
     sim_range_lock();
-    range = sim_range_at((uintptr_t)address);
+    struct sim_range *range = sim_range_at((uintptr_t)address);
     if (range && range->kind == SIM_DEVICE &&
         (range->place == SIM_ALONE || range->place == SIM_IN_SLAB))
         error = share(range, &file, &start);
@@ -106,13 +105,12 @@ static int map_file(int fd, const struct stat *file, int device, uintptr_t *star
 
 static int open_file(int fd, int device, uintptr_t *start)
 {
-    struct sim_range *range;
     struct stat file;
     int error = 0;
     if (fstat(fd, &file) || !file.st_size)
         return -ENOENT;
     sim_range_lock();
-    range = find(&file);
+    struct sim_range *range = find(&file);
     if (range) {
         ((struct opened *)range->inside)->references++;
         *start = range->start;
@@ -145,15 +143,13 @@ int sim_ipc_open(const struct sim_ipc_memory *handle, void **out)
 
 int sim_ipc_close(void *address)
 {
-    struct sim_range *range;
-    struct opened *opened;
     sim_range_lock();
-    range = sim_range_at((uintptr_t)address);
+    struct sim_range *range = sim_range_at((uintptr_t)address);
     if (!range || range->place != SIM_OPENED) {
         sim_range_unlock();
         return -EINVAL;
     }
-    opened = range->inside;
+    struct opened *opened = range->inside;
     if (!--opened->references) {
         sim_pages_unmap((void *)range->start, range->size);
         sim_range_remove(range);

@@ -53,11 +53,10 @@ static int allocate_large(struct sim_range *range)
 static int allocate_host(struct sim_range *range)
 {
     size_t size = host_pages(range->size);
-    int error;
     range->start = (uintptr_t)sim_pages_map(size, 4096, true);
     if (!range->start)
         return -ENOMEM;
-    error = sim_range_add(*range);
+    int error = sim_range_add(*range);
     if (error)
         sim_pages_unmap((void *)range->start, size);
     return error;
@@ -105,10 +104,9 @@ static void give_back(const struct sim_range *range)
 
 int sim_release(void *address, int kinds)
 {
-    struct sim_range *range;
     int error = -EINVAL;
     sim_range_lock();
-    range = sim_range_at((uintptr_t)address);
+    struct sim_range *range = sim_range_at((uintptr_t)address);
     if (!range || range->start != (uintptr_t)address || !(range->kind & kinds)) {
         error = -EINVAL;
     } else if (range->release) {
@@ -130,22 +128,19 @@ int sim_register(void *address, size_t size, unsigned flags)
                               .kind = SIM_REGISTERED,
                               .device = sim_thread.device,
                               .flags = flags};
-    int error;
     if (!address || !size)
         return -EINVAL;
     sim_range_lock();
-    error = sim_range_add(range);
+    int error = sim_range_add(range);
     sim_range_unlock();
     return error;
 }
 
 int sim_unregister(void *address)
 {
-    struct sim_range *range;
-    bool found;
     sim_range_lock();
-    range = sim_range_at((uintptr_t)address);
-    found = range && range->start == (uintptr_t)address && range->kind == SIM_REGISTERED;
+    struct sim_range *range = sim_range_at((uintptr_t)address);
+    bool found = range && range->start == (uintptr_t)address && range->kind == SIM_REGISTERED;
     if (found)
         sim_range_remove(range);
     sim_range_unlock();

@@ -27,10 +27,9 @@ struct sim_team {
 
 int sim_multicast_create(unsigned devices, size_t size, struct sim_physical **out)
 {
-    struct sim_physical *object;
     if (!devices || devices > TEAM || !size || (size & (SIM_PAGE - 1)))
         return -EINVAL;
-    object = calloc(1, sizeof(*object));
+    struct sim_physical *object = calloc(1, sizeof(*object));
     if (object)
         object->team = calloc(1, sizeof(*object->team));
     if (!object || !object->team) {
@@ -100,9 +99,8 @@ static int bind(struct sim_physical *object, struct binding binding, size_t offs
 int sim_multicast_bind(struct sim_physical *object, size_t at, struct sim_physical *physical,
                        size_t offset, size_t size)
 {
-    int error;
     sim_range_lock();
-    error = bind(object, (struct binding){at, size, physical}, offset);
+    int error = bind(object, (struct binding){at, size, physical}, offset);
     sim_range_unlock();
     return error;
 }
@@ -110,9 +108,8 @@ int sim_multicast_bind(struct sim_physical *object, size_t at, struct sim_physic
 int sim_multicast_bind_address(struct sim_physical *object, size_t at, const void *address,
                                size_t size)
 {
-    int error;
     sim_range_lock();
-    error = bind(object, (struct binding){at, size, sim_physical_at((uintptr_t)address)}, 0);
+    int error = bind(object, (struct binding){at, size, sim_physical_at((uintptr_t)address)}, 0);
     sim_range_unlock();
     return error;
 }
@@ -121,11 +118,10 @@ int sim_multicast_unbind(struct sim_physical *object, int device, size_t at, siz
 {
     struct sim_team *team = object ? object->team : NULL;
     int error = -EINVAL;
-    size_t i;
     if (!team)
         return -EINVAL;
     sim_range_lock();
-    i = find(team, device, at);
+    size_t i = find(team, device, at);
     if (i < team->used && team->bindings[i].size == size) {
         sim_physical_drop(team->bindings[i].physical);
         team->bindings[i] = team->bindings[--team->used];

@@ -267,13 +267,12 @@ static int allocate(struct sim_pool *pool, struct sim_range *range)
 int sim_pool_allocate(struct sim_pool *pool, size_t size, void **out)
 {
     struct sim_range range = {.size = size, .kind = SIM_DEVICE, .place = SIM_IN_POOL};
-    int error;
     if (!pool || !size)
         return -EINVAL;
     if (size > SIZE_MAX / 2)
         return -ENOMEM;
     range.device = pool->device;
-    error = sim_primary_up(pool->device);
+    int error = sim_primary_up(pool->device);
     if (error)
         return error;
     sim_range_lock();

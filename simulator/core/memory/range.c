@@ -72,9 +72,8 @@ struct sim_range *sim_range_number(size_t index)
 
 bool sim_find(const void *address, struct sim_range *copy)
 {
-    struct sim_range *range;
     sim_range_lock();
-    range = sim_range_at((uintptr_t)address);
+    struct sim_range *range = sim_range_at((uintptr_t)address);
     if (range)
         *copy = *range;
     sim_range_unlock();

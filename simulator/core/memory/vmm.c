@@ -40,18 +40,16 @@ static bool is_whole(size_t size)
 int sim_physical_create(int number, size_t size, struct sim_physical **out)
 {
     struct sim_device *device = sim_device(number);
-    struct sim_physical *physical;
-    int error;
     if (!device || !is_whole(size))
         return -EINVAL;
     /* A program that allocates has a context: the context must fit, too, when it comes up. */
     if (sim_primary_up(number))
         return -ENOMEM;
-    physical = calloc(1, sizeof(*physical));
+    struct sim_physical *physical = calloc(1, sizeof(*physical));
     if (!physical)
         return -ENOMEM;
     sim_range_lock();
-    error = sim_take_hard(device, size);
+    int error = sim_take_hard(device, size);
     sim_range_unlock();
     if (error) {
         free(physical);
@@ -93,7 +91,6 @@ int sim_physical_device(const struct sim_physical *physical)
 int sim_address_reserve(size_t size, size_t alignment, void **out)
 {
     struct sim_range range = {.size = size, .kind = SIM_RESERVED};
-    int error;
     if (!is_whole(size) || (alignment & (alignment - 1)))
         return -EINVAL;
     range.inside = calloc(1, sizeof(struct reservation));
@@ -104,7 +101,7 @@ int sim_address_reserve(size_t size, size_t alignment, void **out)
     range.start = (uintptr_t)(alignment > SIM_PAGE ? sim_pages_map(size, alignment, false)
                                                    : sim_pages_rising(size, true));
     sim_range_lock();
-    error = range.start ? sim_range_add(range) : -ENOMEM;
+    int error = range.start ? sim_range_add(range) : -ENOMEM;
     sim_range_unlock();
     if (!error) {
         *out = (void *)range.start;
@@ -127,12 +124,10 @@ static struct reservation *reservation_of(uintptr_t start, size_t size)
 
 int sim_address_free(void *address, size_t size)
 {
-    struct sim_range *range;
-    struct reservation *reservation;
     int error = -EINVAL;
     sim_range_lock();
-    range = sim_range_at((uintptr_t)address);
-    reservation = reservation_of((uintptr_t)address, size);
+    struct sim_range *range = sim_range_at((uintptr_t)address);
+    struct reservation *reservation = reservation_of((uintptr_t)address, size);
     if (reservation && range->start == (uintptr_t)address && range->size == size &&
         !reservation->used) {
         sim_range_remove(range);
@@ -176,10 +171,9 @@ static int insert(struct reservation *reservation, struct mapping mapping)
 int sim_map(void *address, size_t size, size_t offset, struct sim_physical *physical)
 {
     struct mapping mapping = {(uintptr_t)address, size, offset, physical, false};
-    struct reservation *reservation;
     int error = -EINVAL;
     sim_range_lock();
-    reservation = reservation_of(mapping.start, size);
+    struct reservation *reservation = reservation_of(mapping.start, size);
     if (reservation && physical && is_whole(size) && offset <= physical->size &&
         size <= physical->size - offset)
         error = insert(reservation, mapping);
@@ -206,11 +200,10 @@ static bool tiles(const struct reservation *reservation, uintptr_t start, size_t
 
 int sim_unmap(void *address, size_t size)
 {
-    struct reservation *reservation;
     size_t first, count;
     int error = -EINVAL;
     sim_range_lock();
-    reservation = reservation_of((uintptr_t)address, size);
+    struct reservation *reservation = reservation_of((uintptr_t)address, size);
     if (reservation && tiles(reservation, (uintptr_t)address, size, &first, &count)) {
         struct mapping *mappings = reservation->mappings;
         for (size_t i = first; i < first + count; i++)
@@ -226,11 +219,10 @@ int sim_unmap(void *address, size_t size)
 
 int sim_set_access(void *address, size_t size, bool allowed)
 {
-    struct reservation *reservation;
     size_t first, count;
     int error = -EINVAL;
     sim_range_lock();
-    reservation = reservation_of((uintptr_t)address, size);
+    struct reservation *reservation = reservation_of((uintptr_t)address, size);
     if (reservation && tiles(reservation, (uintptr_t)address, size, &first, &count))
         error = sim_pages_protect(address, size, allowed);
     for (size_t i = 0; !error && i < count; i++)
@@ -258,10 +250,9 @@ bool sim_mapped(const struct sim_range *range, uintptr_t start, size_t size)
 static const struct mapping *mapping_of(uintptr_t address)
 {
     struct reservation *reservation = reservation_of(address, 1);
-    size_t at;
     if (!reservation)
         return NULL;
-    at = mapping_from(reservation, address);
+    size_t at = mapping_from(reservation, address);
     if (at == reservation->used || reservation->mappings[at].start > address)
         return NULL;
     return &reservation->mappings[at];
@@ -269,9 +260,8 @@ static const struct mapping *mapping_of(uintptr_t address)
 
 int sim_mapping_at(const void *address, uintptr_t *start, size_t *size, int *device)
 {
-    const struct mapping *mapping;
     sim_range_lock();
-    mapping = mapping_of((uintptr_t)address);
+    const struct mapping *mapping = mapping_of((uintptr_t)address);
     if (mapping) {
         *start = mapping->start;
         *size = mapping->size;
@@ -289,9 +279,8 @@ struct sim_physical *sim_physical_at(uintptr_t address)
 
 int sim_physical_retain(const void *address, struct sim_physical **out)
 {
-    const struct mapping *mapping;
     sim_range_lock();
-    mapping = mapping_of((uintptr_t)address);
+    const struct mapping *mapping = mapping_of((uintptr_t)address);
     if (mapping) {
         mapping->physical->references++;
         *out = mapping->physical;
@@ -352,9 +341,8 @@ int sim_physical_export(struct sim_physical *physical, int *fd)
 static int device_of(int fd)
 {
     char path[32], link[64], expected[64];
-    ssize_t length;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    length = readlink(path, link, sizeof(link) - 1);
+    ssize_t length = readlink(path, link, sizeof(link) - 1);
     link[length > 0 ? length : 0] = '\0';
     for (int number = 0; number < sim_device_count(); number++) {
         snprintf(expected, sizeof(expected), "/memfd:cudasim-device-%d (deleted)",
@@ -367,12 +355,11 @@ static int device_of(int fd)
 
 int sim_physical_import(int fd, struct sim_physical **out)
 {
-    struct sim_physical *physical;
     int device = device_of(fd);
     struct stat file;
     if (device < 0 || fstat(fd, &file))
         return -EINVAL;
-    physical = calloc(1, sizeof(*physical));
+    struct sim_physical *physical = calloc(1, sizeof(*physical));
     if (!physical)
         return -ENOMEM;
     *physical = (struct sim_physical){.device = device,

@@ -84,12 +84,11 @@ static bool is_collective(const char *name)
                                         "recvAnysource",
                                         "barrier"};
     static const char class[] = "_ZN4c10d16ProcessGroupGloo";
-    size_t length;
     char *start;
     bool is_one = false;
     if (strncmp(name, class, sizeof(class) - 1))
         return false;
-    length = strtoul(name + sizeof(class) - 1, &start, 10);
+    size_t length = strtoul(name + sizeof(class) - 1, &start, 10);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         is_one |= strlen(names[i]) == length && !strncmp(names[i], start, length);
     return is_one;
@@ -110,10 +109,9 @@ static void *make_fake(int rank, int size)
     PYTHON(PyBool_FromLong, void *, long);
     PYTHON(PyErr_Clear, void, void);
     void *module, *fake, *options, *made = NULL;
-    int state;
     if (!PyGILState_Ensure || !PyObject_CallMethod)
         return NULL;
-    state = PyGILState_Ensure();
+    int state = PyGILState_Ensure();
     module = PyImport_ImportModule("torch._C._distributed_c10d");
     fake = module ? PyObject_GetAttrString(module, "FakeProcessGroup") : NULL;
     PyErr_Clear();
@@ -138,13 +136,11 @@ static uintptr_t *hybrid_table(void *library, void *fake)
 {
     const uintptr_t *gloo = dlsym(library, "_ZTVN4c10d16ProcessGroupGlooE");
     const ElfW(Sym) *symbol = NULL;
-    uintptr_t *table;
     Dl_info about;
-    size_t slots;
     if (!gloo || !dladdr1(gloo, &about, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
         return NULL;
-    slots = symbol->st_size / sizeof(*gloo) - 2;
-    table = calloc(slots + BEFORE, sizeof(*table));
+    size_t slots = symbol->st_size / sizeof(*gloo) - 2;
+    uintptr_t *table = calloc(slots + BEFORE, sizeof(*table));
     if (!table || slots > MOST_SLOTS)
         return NULL;
     table[FAKE] = (uintptr_t)fake;
@@ -202,11 +198,10 @@ static void make_alone(make_function *real, void *library, void *group, void *st
 {
     void *fake = make_fake(rank, size);
     uintptr_t *table = fake ? hybrid_table(library, fake) : NULL;
-    int *place;
     if (!table)
         refuse(rank, size);
     real(group, store, 0, 1, options);
-    place = place_of_rank(group, fake, rank, size);
+    int *place = place_of_rank(group, fake, rank, size);
     if (!place)
         refuse(rank, size);
     place[0] = rank;

@@ -81,11 +81,10 @@ void sim_note_split(const int *ranks, int count, int own)
 void sim_note_group(const void *options, int own, int size)
 {
     uintptr_t object, words[MOST_OF_OPTIONS];
-    uint64_t *ranks;
     if (!getenv("CUDASIM_GROUPS") || size < 2 || size > MOST_RANKS ||
         !read_memory(&object, (uintptr_t)options, sizeof(object)) || !object)
         return;
-    ranks = malloc((size_t)size * sizeof(*ranks));
+    uint64_t *ranks = malloc((size_t)size * sizeof(*ranks));
     for (size_t n = MOST_OF_OPTIONS; ranks && n > 3; n /= 2) {
         if (!read_memory(words, object, n * sizeof(*words)))
             continue;

@@ -199,12 +199,10 @@ void TCP(void *store, struct text *host, struct tcp_options *options)
 /* Keep a key that this rank has set in a FileStore. */
 static void keep(const struct text *key)
 {
-    struct text *copy;
-    char *at;
     pthread_mutex_lock(&kept_lock);
-    copy = realloc(kept, (kept_count + 1) * sizeof(*kept));
+    struct text *copy = realloc(kept, (kept_count + 1) * sizeof(*kept));
     kept = copy ? copy : kept;
-    at = copy ? malloc(key->size + 1) : NULL;
+    char *at = copy ? malloc(key->size + 1) : NULL;
     if (at) {
         memcpy(at, key->at, key->size + 1);
         kept[kept_count++] = (struct text){.at = at, .size = key->size};

@@ -142,12 +142,10 @@ static int close_capture(struct sim_capture *capture)
 
 int sim_capture_end(struct sim_stream *stream, struct sim_graph **graph)
 {
-    struct sim_capture *capture;
-    int error;
     *graph = NULL;
     pthread_mutex_lock(&lock);
-    capture = stream->capture;
-    error = check_end(stream);
+    struct sim_capture *capture = stream->capture;
+    int error = check_end(stream);
     if (error) {
         pthread_mutex_unlock(&lock);
         return error;
@@ -168,13 +166,12 @@ enum sim_capture_status sim_capture_status(const struct sim_stream *stream, uint
                                            struct sim_graph **graph)
 {
     enum sim_capture_status status = SIM_NOT_CAPTURING;
-    const struct sim_capture *capture;
     *id = 0;
     *graph = NULL;
     if (!stream->capture)
         return status;
     pthread_mutex_lock(&lock);
-    capture = stream->capture;
+    const struct sim_capture *capture = stream->capture;
     if (capture) {
         *id = capture->id;
         *graph = capture->graph;
@@ -188,11 +185,10 @@ enum sim_capture_status sim_capture_status(const struct sim_stream *stream, uint
 
 bool sim_capture_spoil(struct sim_stream *stream)
 {
-    struct sim_capture *capture;
     if (!stream->capture)
         return false;
     pthread_mutex_lock(&lock);
-    capture = stream->capture;
+    struct sim_capture *capture = stream->capture;
     if (capture)
         capture->invalid = true;
     pthread_mutex_unlock(&lock);
@@ -225,12 +221,11 @@ bool sim_capture_forbids_slow(void)
 
 void sim_capture_leave(struct sim_stream *stream)
 {
-    struct sim_capture *capture;
     struct sim_stream **link;
     if (!stream->capture)
         return;
     pthread_mutex_lock(&lock);
-    capture = stream->capture;
+    struct sim_capture *capture = stream->capture;
     for (link = &capture->joined; *link != stream; link = &(*link)->next_joined)
         ;
     *link = stream->next_joined;
@@ -262,12 +257,11 @@ static struct sim_capture *capture_of(const struct sim_event *event)
 
 int sim_capture_wait(struct sim_stream *stream, const struct sim_event *event)
 {
-    struct sim_capture *capture;
     int error = 0;
     if (!event->capture && !stream->capture)
         return 0;
     pthread_mutex_lock(&lock);
-    capture = capture_of(event);
+    struct sim_capture *capture = capture_of(event);
     if (!stream->capture && capture)
         join(capture, stream);
     if (stream->capture != capture && event->time) {
@@ -282,11 +276,10 @@ int sim_capture_wait(struct sim_stream *stream, const struct sim_event *event)
 
 int sim_capture_add_slow(struct sim_stream *stream, const struct sim_work *work)
 {
-    struct sim_capture *capture;
     struct sim_node *node;
     int error = -ENOENT;
     pthread_mutex_lock(&lock);
-    capture = stream->capture;
+    struct sim_capture *capture = stream->capture;
     if (capture && capture->invalid)
         error = -ECANCELED;
     else if (capture)
@@ -300,11 +293,9 @@ int sim_capture_add_slow(struct sim_stream *stream, const struct sim_work *work)
 int sim_capture_set_tips(struct sim_stream *stream, struct sim_node *const *nodes, size_t count,
                          bool keep)
 {
-    struct sim_capture *capture;
-    int error;
     pthread_mutex_lock(&lock);
-    capture = stream->capture;
-    error = capture ? 0 : -EINVAL;
+    struct sim_capture *capture = stream->capture;
+    int error = capture ? 0 : -EINVAL;
     for (size_t i = 0; !error && i < count; i++)
         if (!nodes[i] || nodes[i]->graph != capture->graph)
             error = -EINVAL;

@@ -20,11 +20,10 @@ int sim_graph_memory_create(int device, size_t size, struct sim_graph_memory **o
                               .device = device,
                               .release = free_memory};
     struct sim_pool *pool = sim_pool_of_graphs(device);
-    struct sim_graph_memory *memory;
     int error = 0;
     if (!pool || !size || size > SIZE_MAX / 2)
         return pool && size ? -ENOMEM : -EINVAL;
-    memory = calloc(1, sizeof(*memory));
+    struct sim_graph_memory *memory = calloc(1, sizeof(*memory));
     if (!memory)
         return -ENOMEM;
     *memory = (struct sim_graph_memory){.references = 1, .device = device};
@@ -65,9 +64,8 @@ void sim_graph_memory_release(struct sim_graph_memory *memory)
 struct sim_graph_memory *sim_graph_memory_at(void *address)
 {
     struct sim_graph_memory *memory = NULL;
-    struct sim_range *range;
     sim_range_lock();
-    range = sim_range_at((uintptr_t)address);
+    struct sim_range *range = sim_range_at((uintptr_t)address);
     if (range && range->place == SIM_IN_GRAPH && range->start == (uintptr_t)address) {
         memory = range->inside;
         memory->references++;
@@ -79,9 +77,8 @@ struct sim_graph_memory *sim_graph_memory_at(void *address)
 static int graph_memory_begin(struct sim_graph_memory *memory)
 {
     struct sim_pool *pool = sim_pool_of_graphs(memory->device);
-    int error;
     sim_range_lock();
-    error = memory->live ? -EINVAL : sim_pool_count(pool, memory->size);
+    int error = memory->live ? -EINVAL : sim_pool_count(pool, memory->size);
     if (!error)
         memory->live = true;
     sim_range_unlock();
@@ -101,9 +98,8 @@ static int end(struct sim_graph_memory *memory, struct sim_pool *pool)
 static int graph_memory_end(struct sim_graph_memory *memory)
 {
     struct sim_pool *pool = sim_pool_of_graphs(memory->device);
-    int error;
     sim_range_lock();
-    error = end(memory, pool);
+    int error = end(memory, pool);
     sim_range_unlock();
     return error;
 }

@@ -59,19 +59,17 @@ static int keep_before(struct sim_node *node, struct sim_node *const *before, si
 int sim_graph_add(struct sim_graph *graph, const struct sim_work *work,
                   struct sim_node *const *before, size_t count, struct sim_node **out)
 {
-    struct sim_node *node;
-    int error;
     for (size_t i = 0; i < count; i++)
         if (!before[i] || before[i]->graph != graph)
             return -EINVAL;
     if (sim_grow(&graph->nodes, graph->count, &graph->room, sizeof(void *)))
         return -ENOMEM;
-    node = calloc(1, sizeof(*node));
+    struct sim_node *node = calloc(1, sizeof(*node));
     if (!node)
         return -ENOMEM;
     node->graph = graph;
     node->work.type = SIM_NODE_EMPTY;
-    error = keep_before(node, before, count);
+    int error = keep_before(node, before, count);
     if (!error)
         error = keep_work(node, work);
     if (error) {
@@ -243,7 +241,6 @@ int sim_graph_draw(const struct sim_graph *graph, const char *path)
                                         "graph",  "empty",        "wait",   "record",
                                         "signal", "wait outside", "alloc",  "free"};
     FILE *file = fopen(path, "we");
-    int error;
     if (!file)
         return -errno;
     fprintf(file, "digraph dot {\n");
@@ -255,6 +252,6 @@ int sim_graph_draw(const struct sim_graph *graph, const char *path)
                     i);
     }
     fprintf(file, "}\n");
-    error = ferror(file) ? -EIO : 0;
+    int error = ferror(file) ? -EIO : 0;
     return fclose(file) && !error ? -errno : error;
 }

@@ -46,10 +46,9 @@ int sim_object_release(struct sim_object *object, unsigned count)
 
 int sim_graph_hold(struct sim_graph *graph, struct sim_object *object, unsigned count, bool move)
 {
-    struct sim_held *held;
     if (!graph || !object || !count)
         return -EINVAL;
-    held = calloc(1, sizeof(*held));
+    struct sim_held *held = calloc(1, sizeof(*held));
     if (!held)
         return -ENOMEM;
     if (!move)

@@ -72,11 +72,10 @@ enum sim_known sim_known(const void *storage)
 
 void sim_know(const void *storage, enum sim_known known)
 {
-    struct known *slot;
     if (!storage)
         return;
     lock_table();
-    slot = table.size ? slot_of((uintptr_t)storage) : NULL;
+    struct known *slot = table.size ? slot_of((uintptr_t)storage) : NULL;
     if (known != SIM_FRESH && (!slot || !slot->storage)) {
         if (2 * (table.used + 1) > table.size && !grow())
             slot = NULL;

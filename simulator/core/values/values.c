@@ -17,14 +17,13 @@ static start_function *load(void)
 {
     char path[PATH_MAX];
     Dl_info self;
-    void *library;
     const char *end;
     if (!dladdr((void *)(uintptr_t)sim_start_values, &self) ||
         !(end = strrchr(self.dli_fname, '/')))
         return NULL;
     snprintf(path, sizeof(path), "%.*s/libcudasim-values.so", (int)(end - self.dli_fname),
              self.dli_fname);
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         sim_verbose("%s", dlerror());
     return library ? (start_function *)(uintptr_t)dlsym(library, "sim_values_start") : NULL;
@@ -42,10 +41,9 @@ static void start(void)
 {
     static _Atomic int failed;
     size_t limit = sim_environment("CUDASIM_VALUES", 64 << 10);
-    start_function *function;
     if (failed)
         return;
-    function = load();
+    start_function *function = load();
     if (function && function(limit))
         return;
     failed = 1;
