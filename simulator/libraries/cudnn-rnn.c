@@ -119,12 +119,6 @@ int cudnnCreateRNNDataDescriptor(struct cudnn_rnn_data **out)
     return *out ? CUDNN_SUCCESS : CUDNN_ALLOC_FAILED;
 }
 
-int cudnnDestroyRNNDataDescriptor(struct cudnn_rnn_data *data)
-{
-    free(data);
-    return CUDNN_SUCCESS;
-}
-
 int cudnnSetRNNDataDescriptor(struct cudnn_rnn_data *data, int type, int layout, int length,
                               int batch, int vector, const int *lengths, void *padding)
 {

@@ -71,16 +71,6 @@ int cudnnGetTensorNdDescriptor(const struct cudnn_tensor *tensor, int wanted, in
     return CUDNN_SUCCESS;
 }
 
-int cudnnCreateFilterDescriptor(struct cudnn_tensor **out)
-{
-    return cudnnCreateTensorDescriptor(out);
-}
-
-int cudnnDestroyFilterDescriptor(struct cudnn_tensor *filter)
-{
-    return cudnnDestroyTensorDescriptor(filter);
-}
-
 int cudnnSetFilterNdDescriptor(struct cudnn_tensor *filter, int type, int format, int dimensions,
                                const int *sizes)
 {

@@ -45,7 +45,6 @@ int cudnnSetRNNDescriptor_v8(struct cudnn_rnn *rnn, int algorithm, int mode, int
                              int32_t input, int32_t hidden, int32_t projection, int32_t layers,
                              void *dropout, uint32_t flags);
 int cudnnCreateRNNDataDescriptor(struct cudnn_rnn_data **out);
-int cudnnDestroyRNNDataDescriptor(struct cudnn_rnn_data *data);
 int cudnnSetRNNDataDescriptor(struct cudnn_rnn_data *data, int type, int layout, int length,
                               int batch, int vector, const int *lengths, void *padding);
 int cudnnGetRNNWeightSpaceSize(void *handle, const struct cudnn_rnn *rnn, size_t *size);

@@ -36,22 +36,6 @@ void nvml_uuid_text(int ordinal, char text[41])
              b[14], b[15]);
 }
 
-int nvmlInit(void)
-{
-    return NVML_SUCCESS;
-}
-
-int nvmlInit_v2(void)
-{
-    return NVML_SUCCESS;
-}
-
-int nvmlInitWithFlags(unsigned flags)
-{
-    (void)flags;
-    return NVML_SUCCESS;
-}
-
 const char *nvmlErrorString(int code)
 {
     switch (code) {
@@ -94,23 +78,13 @@ int nvmlSystemGetProcessName(unsigned pid, char *text, unsigned size)
     return nvml_copy_text(text, size, name);
 }
 
-static int count_devices(unsigned *count)
+int nvmlDeviceGetCount(unsigned *count)
 {
     *count = (unsigned)sim_machine_count();
     return NVML_SUCCESS;
 }
 
-int nvmlDeviceGetCount(unsigned *count)
-{
-    return count_devices(count);
-}
-
-int nvmlDeviceGetCount_v2(unsigned *count)
-{
-    return count_devices(count);
-}
-
-static int by_index(unsigned index, void **handle)
+int nvmlDeviceGetHandleByIndex(unsigned index, void **handle)
 {
     if (index >= (unsigned)sim_machine_count())
         return NVML_INVALID_ARGUMENT;
@@ -118,38 +92,18 @@ static int by_index(unsigned index, void **handle)
     return NVML_SUCCESS;
 }
 
-int nvmlDeviceGetHandleByIndex(unsigned index, void **handle)
-{
-    return by_index(index, handle);
-}
-
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
-{
-    return by_index(index, handle);
-}
-
 /* Find a device by its PCI name. NVML writes the domain with eight digits, CUDA with four; both are
  * accepted. */
-static int by_pci(const char *wanted, void **handle)
+int nvmlDeviceGetHandleByPciBusId(const char *wanted, void **handle)
 {
     char name[16];
     size_t length = strlen(wanted);
     for (unsigned i = 0; i < (unsigned)sim_machine_count(); i++) {
         sim_device_pci_name((int)i, name, sizeof(name));
         if (length >= 12 && !strcasecmp(name, wanted + length - 12))
-            return by_index(i, handle);
+            return nvmlDeviceGetHandleByIndex(i, handle);
     }
     return NVML_NOT_FOUND;
-}
-
-int nvmlDeviceGetHandleByPciBusId(const char *wanted, void **handle)
-{
-    return by_pci(wanted, handle);
-}
-
-int nvmlDeviceGetHandleByPciBusId_v2(const char *wanted, void **handle)
-{
-    return by_pci(wanted, handle);
 }
 
 int nvmlDeviceGetHandleByUUID(const char *wanted, void **handle)
@@ -158,28 +112,18 @@ int nvmlDeviceGetHandleByUUID(const char *wanted, void **handle)
     for (unsigned i = 0; i < (unsigned)sim_machine_count(); i++) {
         nvml_uuid_text((int)i, text);
         if (!strcasecmp(text, wanted))
-            return by_index(i, handle);
+            return nvmlDeviceGetHandleByIndex(i, handle);
     }
     return NVML_NOT_FOUND;
 }
 
-static int number_of(const void *handle, unsigned *number)
+int nvmlDeviceGetIndex(const void *handle, unsigned *number)
 {
     int ordinal;
     if (!nvml_device(handle, &ordinal))
         return NVML_INVALID_ARGUMENT;
     *number = (unsigned)ordinal;
     return NVML_SUCCESS;
-}
-
-int nvmlDeviceGetIndex(const void *handle, unsigned *index)
-{
-    return number_of(handle, index);
-}
-
-int nvmlDeviceGetMinorNumber(const void *handle, unsigned *number)
-{
-    return number_of(handle, number);
 }
 
 int nvmlDeviceGetName(const void *handle, char *text, unsigned size)

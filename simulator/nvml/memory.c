@@ -64,23 +64,12 @@ int nvmlDeviceGetComputeRunningProcesses(const void *handle, unsigned *count,
     return code;
 }
 
-static int running_v2(const void *handle, unsigned *count, struct nvml_process_v2 *processes)
+int nvmlDeviceGetComputeRunningProcesses_v2(const void *handle, unsigned *count,
+                                            struct nvml_process_v2 *processes)
 {
     struct nvml_process_v1 found[2];
     int code = find_processes(handle, count, processes, found);
     for (unsigned i = 0; !code && i < *count; i++)
         processes[i] = (struct nvml_process_v2){found[i].pid, found[i].used, ~0u, ~0u};
     return code;
-}
-
-int nvmlDeviceGetComputeRunningProcesses_v2(const void *handle, unsigned *count,
-                                            struct nvml_process_v2 *processes)
-{
-    return running_v2(handle, count, processes);
-}
-
-int nvmlDeviceGetComputeRunningProcesses_v3(const void *handle, unsigned *count,
-                                            struct nvml_process_v2 *processes)
-{
-    return running_v2(handle, count, processes);
 }
