@@ -113,6 +113,12 @@ RULE(is_flat_state, !context->saw_steps && is_flat(context, block))
 RULE(is_made_in_own_step, !context->saw_steps && made_outside(block) && is_unlabelled(block) &&
                               block->birth->when.after == MT_PHASE_BACKWARD &&
                               mt_block_ended(block)->backwards > block->birth->when.backwards + 2)
+/* Its own state is made before the first backward, perhaps in other sizes than the parameters'. */
+RULE(is_of_own_stepper,
+     !context->saw_steps && made_outside(block) && is_unlabelled(block) &&
+         !block->birth->when.backwards && mt_block_ended(block)->backwards > 2 &&
+         context->tracker &&
+         mt_steppers_made(&context->tracker->steppers, context->definitions, block->stack))
 /* A rank's part of a gradient, after a sum over the ranks (reduce-scatter). */
 RULE(is_scattered_gradient,
      is_unlabelled(block) && born(block, MT_PHASE_BACKWARD) && !died_in_phase(block) &&
@@ -285,6 +291,8 @@ const struct mt_rule mt_rules[] = {
     {"made after forward, live in backward", MT_CATEGORY_ACTIVATIONS, MT_GUESS, went_to_backward},
     {"made after backward, live in several iterations", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS,
      is_made_in_own_step},
+    {"made by what works after each backward", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS,
+     is_of_own_stepper},
     {"made outside modules, live in forward", MT_CATEGORY_INPUTS, MT_GUESS, is_input},
     {"no evidence", MT_CATEGORY_OTHER, MT_GUESS, always},
 };

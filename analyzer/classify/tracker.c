@@ -21,6 +21,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
     mt_storages_clear(&tracker->storages);
     mt_parts_clear(&tracker->parts);
     mt_rooms_clear(&tracker->rooms);
+    mt_steppers_clear(&tracker->steppers);
     memset(tracker, 0, sizeof *tracker);
 }
 
@@ -95,10 +96,14 @@ struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct
         return NULL;
     if (!thread->at.is_known)
         thread->at.is_autograds = is_autograd_thread(tracker->definitions, event->thread);
-    if ((!thread->at.is_known || thread->at.stack != event->stack) &&
-        set_stack(tracker, &thread->at, event))
+    bool is_new = !thread->at.is_known || thread->at.stack != event->stack;
+    if (is_new && set_stack(tracker, &thread->at, event))
         return NULL;
     mt_phases_update(&tracker->phases, &thread->at);
+    if (is_new && thread->at.python && !tracker->phases.steps_begun &&
+        mt_steppers_note(&tracker->steppers, tracker->definitions, thread->at.python,
+                         &tracker->phases.now, (enum mt_phase)thread->at.phase))
+        return NULL;
     if (thread->at.n_nodes && thread->at.python)
         thread->at.nodes[thread->at.n_nodes - 1].had_hook = true;
     if (event->thread >= MT_THREAD_LIMIT)
@@ -450,8 +455,11 @@ bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_
 {
     bool changed = mt_phases_differ(&seen->phases, &tracker->phases) ||
                    seen->saw_parameters != tracker->saw_parameters ||
-                   seen->saw_stepped != tracker->saw_stepped || seen->loops != tracker->loops.used;
+                   seen->saw_stepped != tracker->saw_stepped ||
+                   seen->loops != tracker->loops.used ||
+                   seen->steppers != tracker->steppers.changes;
     seen->loops = tracker->loops.used;
+    seen->steppers = tracker->steppers.changes;
     seen->phases = tracker->phases;
     seen->saw_parameters = tracker->saw_parameters;
     seen->saw_stepped = tracker->saw_stepped;

@@ -17,6 +17,7 @@
 #include "analyzer/trace/definitions.h"
 #include "parts.h"
 #include "rooms.h"
+#include "steppers.h"
 #include "trace-format/meaning/follow-phases.h"
 #include "trace-format/meaning/marks.h"
 
@@ -41,6 +42,7 @@ struct mt_tracker {
     struct mt_storages storages;
     struct mt_parts parts; /* this process's parts of parameters */
     struct mt_rooms rooms; /* of caches of keys and values */
+    struct mt_steppers steppers;
     struct {
         uint32_t name; /* string id */
         bool is_accumulator;
@@ -194,7 +196,7 @@ struct mt_tracker_seen {
     struct mt_phases phases;
     int saw_parameters, saw_stepped;
     size_t lines, loops;
-    uint64_t storages, parts;
+    uint64_t storages, parts, steppers;
 };
 
 /* Return whether the state changed since, other than of a block. */

@@ -36,6 +36,8 @@ PROGRAMS = {
     "assigned": (OWN / "assigned.py", [], []),
     "kept": (OWN / "kept.py", [], []),
     "own-calls": (OWN / "own_calls.py", [], []),
+    "stepper-groups": (OWN / "own_stepper.py", ["groups"], []),
+    "stepper-checks": (OWN / "own_stepper.py", ["checks"], []),
 }
 # More of these kinds, which the suite does not wait for: accuracy.py --all runs them, too.
 MORE = {
@@ -160,6 +162,8 @@ MORE = {
         "spheres": "geoopt", "free": "schedulefree", "masks": "pytorch_tabnet", "curvature": "backpack", "lora": "peft", "ia3": "peft", "prompt": "peft"}.items()},
     **{f"by-hand-{way}": (OWN / "by_hand.py", [way], []) for way in (
         "dict", "lazy", "flat", "hooks", "lamb", "factors", "matrices", "muon", "bytes", "lists")},
+    **{f"stepper-{way}": (OWN / "own_stepper.py", [way], []) for way in (
+        "flat", "factors", "matrices", "bytes", "derived", "loader")},
     "loaded": (OWN / "loaded.py", [], ["transformers"]),
     "sharpness": (OWN / "sharpness.py", [], []),
 }
@@ -183,7 +187,7 @@ VARIANTS = {
 }
 # What makes these hard is what only labels tell: buffers, state, flat parameters, masters and inputs that are made as
 # others make something else. Without, they count in what has to be right over all programs only.
-NEED_LABELS = {"kept", "quantized", "quantized-state", "state-offload", "flat-main", "flat-both", "replay",
+NEED_LABELS = {"kept", "quantized", "quantized-state", "state-offload", "flat-main", "flat-both", "replay", "stepper-checks",
                "tables-constructed-infer", "tables-given-infer", "public-deepspeed", "public-megatron",
                "fsdp1-micro-8-full", "fsdp2-micro-8-full", "gan", "gan-plugged", "generate", "kv-cache",
                "own-calls", "loaded", "public-augmented", "public-gaussian", "more-private", "more-curvature", "more-inference", "more-spikes",

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "steppers.h"
+#include "analyzer/support/grow.h"
+#include "analyzer/support/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_FRAMES 64u /* the innermost ones of a stack are asked */
+#define LEAST_TIMES 2u  /* what works once is no optimizer */
+#define MOST_TIMES 8u   /* what worked as often is one */
+
+void mt_steppers_clear(struct mt_steppers *steppers)
+{
+    mt_address_map_clear(&steppers->by_name);
+    mt_address_map_clear(&steppers->by_frame);
+    mt_address_map_clear(&steppers->noted);
+    free(steppers->stepper);
+    free(steppers->code);
+    *steppers = (struct mt_steppers){0};
+}
+
+/* Return the length of the name of the class, or of the function around, that a function belongs
+ * to: Adam.step to Adam, make.<locals>.step to make. 0: it stands alone. */
+static size_t owner_length(const char *function)
+{
+    static const char locals[] = ".<locals>";
+    const size_t n = sizeof locals - 1;
+    const char *dot = strrchr(function, '.');
+    size_t length = dot ? (size_t)(dot - function) : 0;
+    return length > n && !memcmp(function + length - n, locals, n) ? length - n : length;
+}
+
+static struct mt_own_code read_code(const struct mt_frame *frame)
+{
+    if (frame->is_native || frame->marks & MT_MARK_FRAMEWORK)
+        return (struct mt_own_code){0};
+    size_t length = owner_length(frame->function), whole = strlen(frame->function);
+    uint64_t file = mt_hash_text(MT_HASH_SEED, frame->file);
+    return (struct mt_own_code){.name = mt_hash(file, frame->function, whole),
+                                .owner = length ? mt_hash(file, frame->function, length) : 0,
+                                .is_constructor = whole == length + 9 &&
+                                                  !strcmp(frame->function + length, ".__init__")};
+}
+
+/* Return what is known of a frame's code; NULL: no memory. */
+static const struct mt_own_code *code_of(struct mt_steppers *steppers,
+                                         const struct mt_definitions *definitions, uint32_t stack)
+{
+    uint32_t frame = mt_stack(definitions, stack)->frame;
+    uint32_t place = mt_address_map_get(&steppers->by_frame, frame);
+    if (!place) {
+        if (MT_GROW(steppers->code, steppers->codes_capacity, steppers->n_codes) ||
+            mt_address_map_put(&steppers->by_frame, frame, (uint32_t)steppers->n_codes + 1))
+            return NULL;
+        place = (uint32_t)++steppers->n_codes;
+        steppers->code[place - 1] = read_code(mt_stack_frame(definitions, stack));
+    }
+    return &steppers->code[place - 1];
+}
+
+static struct mt_stepper *get(struct mt_steppers *steppers, uint64_t name)
+{
+    uint32_t place = mt_address_map_get(&steppers->by_name, name);
+    if (!place) {
+        if (MT_GROW(steppers->stepper, steppers->capacity, steppers->n) ||
+            mt_address_map_put(&steppers->by_name, name, (uint32_t)steppers->n + 1))
+            return NULL;
+        place = (uint32_t)++steppers->n;
+        steppers->stepper[place - 1] = (struct mt_stepper){0};
+    }
+    return &steppers->stepper[place - 1];
+}
+
+/* Note that it works. Return whether more is to be learned of it. */
+static bool note_one(struct mt_steppers *steppers, struct mt_stepper *stepper,
+                     const struct mt_when *now, bool is_after)
+{
+    bool is_same = stepper->times && stepper->backwards == now->backwards;
+    if (stepper->is_other || (is_after && is_same && stepper->calls == now->calls))
+        return !stepper->is_other && stepper->times < MOST_TIMES;
+    steppers->changes++;
+    if (!is_after || is_same) /* a forward in between, and no backward: evaluation */
+        stepper->is_other = true;
+    else
+        stepper->times++;
+    stepper->backwards = now->backwards;
+    stepper->calls = now->calls;
+    return !stepper->is_other && stepper->times < MOST_TIMES;
+}
+
+/* Return whether the function around the code is one of its callers: it has not given it back. */
+static bool is_within(const struct mt_own_code *codes, size_t n, uint64_t owner)
+{
+    for (size_t i = 0; i < n; i++)
+        if (codes[i].name == owner)
+            return true;
+    return false;
+}
+
+int mt_steppers_note(struct mt_steppers *steppers, const struct mt_definitions *definitions,
+                     uint32_t stack, const struct mt_when *now, enum mt_phase phase)
+{
+    struct mt_own_code codes[MOST_FRAMES];
+    size_t n = 0, first = 0;
+    bool is_after = now->backwards && phase == MT_PHASE_OUTSIDE, more = false;
+    if (phase == MT_PHASE_BACKWARD || mt_address_map_get(&steppers->noted, stack))
+        return 0;
+    for (uint32_t at = stack; at && n < MOST_FRAMES; at = mt_stack(definitions, at)->parent) {
+        const struct mt_own_code *code = code_of(steppers, definitions, at);
+        if (!code)
+            return -ENOMEM;
+        codes[n++] = *code;
+        first = code->is_constructor ? n : first; /* what it calls only makes */
+    }
+    for (size_t i = first; i < n; i++) {
+        if (!codes[i].owner || is_within(codes + i + 1, n - i - 1, codes[i].owner))
+            continue;
+        struct mt_stepper *stepper = get(steppers, codes[i].owner);
+        if (!stepper)
+            return -ENOMEM;
+        more |= note_one(steppers, stepper, now, is_after);
+    }
+    return more ? 0 : mt_address_map_put(&steppers->noted, stack, 1);
+}
+
+static bool is_stepper(const struct mt_steppers *steppers, uint64_t name)
+{
+    uint32_t place = name ? mt_address_map_get(&steppers->by_name, name) : 0;
+    return place && !steppers->stepper[place - 1].is_other &&
+           steppers->stepper[place - 1].times >= LEAST_TIMES;
+}
+
+bool mt_steppers_made(const struct mt_steppers *steppers, const struct mt_definitions *definitions,
+                      uint32_t stack)
+{
+    for (uint32_t n = 0; stack && n < MOST_FRAMES; n++) {
+        uint32_t place =
+            mt_address_map_get(&steppers->by_frame, mt_stack(definitions, stack)->frame);
+        const struct mt_own_code *code = place ? &steppers->code[place - 1] : NULL;
+        if (code && (is_stepper(steppers, code->owner) || is_stepper(steppers, code->name)))
+            return true;
+        stack = mt_stack(definitions, stack)->parent;
+    }
+    return false;
+}
