@@ -158,30 +158,71 @@ static int read_rank(const struct mt_command *command, const char *ranks, unsign
     return rc;
 }
 
-/* Check for a program that starts every rank, and takes no notice of ours. */
-static int check_starter(char *const *words)
+/* Programs that start every rank and take no notice of ours, and by which option as many as this
+ * machine has cards; NULL: by none. */
+static const struct starter {
+    const char *name, *option;
+} starters[] = {
+    {"torchrun", "--nproc-per-node"},
+    {"torch.distributed.run", "--nproc-per-node"},
+    {"torch.distributed.launch", "--nproc-per-node"},
+    {"accelerate", "--num-processes"},
+    {"accelerate.commands.launch", "--num-processes"},
+    {"deepspeed", "--num-gpus"},
+    {"mpirun", NULL},
+    {"mpiexec", NULL},
+    {"srun", NULL},
+    {"horovodrun", NULL},
+};
+
+static const struct starter *find_starter(char *const *words)
 {
-    static const char *const names[] = {"torchrun",
-                                        "mpirun",
-                                        "mpiexec",
-                                        "srun",
-                                        "deepspeed",
-                                        "accelerate",
-                                        "horovodrun",
-                                        "torch.distributed.run",
-                                        "torch.distributed.launch",
-                                        "accelerate.commands.launch"};
     const char *name = strrchr(words[0], '/');
     name = name ? name + 1 : words[0];
     if (words[1] && words[2] && !strcmp(words[1], "-m"))
         name = words[2];
-    bool is_one = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        is_one |= !strcmp(name, names[i]);
-    return is_one ? mt_fail("%s starts ranks itself, and --world-size simulates one of them alone; "
-                            "give the program that it starts",
-                            name)
-                  : 0;
+    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
+        if (!strcmp(name, starters[i].name))
+            return &starters[i];
+    return NULL;
+}
+
+static int check_starter(char *const *words)
+{
+    const struct starter *starter = find_starter(words);
+    return starter ? mt_fail("%s starts ranks itself, and --world-size simulates one of them "
+                             "alone; give the program that it starts",
+                             starter->name)
+                   : 0;
+}
+
+/* Return the value of an option in which - may be _, "" if it has none; NULL: the word is another
+ * one. */
+static const char *value_of(const char *option, char *const *at)
+{
+    size_t length = strlen(option);
+    for (size_t i = 0; i < length; i++)
+        if ((*at)[i] != option[i] && !(i > 1 && option[i] == '-' && (*at)[i] == '_'))
+            return NULL;
+    return (*at)[length] == '=' ? *at + length + 1 : (*at)[length] ? NULL : at[1] ? at[1] : "";
+}
+
+/* Give each rank that a program starts a card. Words such as "gpu" ask how many there are. */
+static int count_cards(char *const *words, struct sim_launch *launch)
+{
+    const struct starter *starter = find_starter(words);
+    const char *value = NULL;
+    for (char *const *at = words; starter && starter->option && *at && !value; at++)
+        value = value_of(starter->option, at);
+    unsigned long long number = value && *value && strspn(value, "0123456789") == strlen(value)
+                                    ? strtoull(value, NULL, 10)
+                                    : 0;
+    if (number > SIM_MAX_GPUS)
+        return mt_fail("%s %s %s: a simulated machine has up to %d cards; simulate one rank: "
+                       "--world-size %s, and the program that it starts",
+                       starter->name, starter->option, value, SIM_MAX_GPUS, value);
+    launch->gpus = (unsigned)number;
+    return 0;
 }
 
 int mt_simulation_card(const struct mt_command *command, const struct mt_simulation *simulation,
@@ -234,7 +275,11 @@ static int read_launch(const struct mt_command *command, const struct mt_simulat
     if (!rc && simulation->rank && !launch->world_size)
         rc = mt_fail_usage(command, "--rank %s: of how many? Give --world-size too",
                            simulation->rank);
-    return !rc && launch->world_size ? check_starter(program) : rc;
+    if (!rc && launch->world_size)
+        rc = check_starter(program);
+    else if (!rc && !simulation->gpus)
+        rc = count_cards(program, launch);
+    return rc;
 }
 
 /* Fill in the launch of a turn; *folder: where the simulated device is. */
