@@ -60,12 +60,6 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
     return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiGetErrorMessage(CUptiResult result, const char **text)
-{
-    *text = text_of(result);
-    return CUPTI_SUCCESS;
-}
-
 /* Profilers push marks of the host's work, and pop the same ones. */
 enum { MARKS = 64 };
 static _Thread_local struct {

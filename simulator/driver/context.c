@@ -178,12 +178,6 @@ CUresult cuCtxSynchronize(void)
     return driver_enter();
 }
 
-CUresult cuCtxSynchronize_v2(CUcontext context)
-{
-    (void)context;
-    return CUDA_SUCCESS;
-}
-
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
     if (least)

@@ -206,11 +206,6 @@ CUresult cuGraphExecGetFlags(CUgraphExec executable, cuuint64_t *flags)
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphExecDestroy(CUgraphExec executable)
-{
-    return cuGraphDestroy((CUgraph)executable);
-}
-
 CUresult cuGraphUpload(CUgraphExec executable, CUstream stream)
 {
     (void)stream;

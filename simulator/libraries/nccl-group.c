@@ -274,9 +274,3 @@ int ncclGroupEnd(void)
     }
     return (int)result;
 }
-
-int ncclGroupSimulateEnd(void *info)
-{
-    (void)info;
-    return ncclGroupEnd();
-}

@@ -121,13 +121,6 @@ int ncclCommInitRank(struct nccl_comm **out, int size, struct nccl_id id, int ra
     return (int)create(out, size, id, rank, sim_thread.device, is_alone());
 }
 
-int ncclCommInitRankConfig(struct nccl_comm **out, int size, struct nccl_id id, int rank,
-                           void *config)
-{
-    (void)config;
-    return (int)create(out, size, id, rank, sim_thread.device, is_alone());
-}
-
 int ncclCommInitRankScalable(struct nccl_comm **out, int size, int rank, int ids,
                              struct nccl_id *id, void *config)
 {

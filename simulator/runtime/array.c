@@ -100,13 +100,6 @@ cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t mipmaps)
                         DRIVER(cuMipmappedArrayDestroy, (CUmipmappedArray)mipmaps));
 }
 
-cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *out, cudaMipmappedArray_const_t mipmaps,
-                                       unsigned int level)
-{
-    return DRIVER(cuMipmappedArrayGetLevel, (CUarray *)out, (CUmipmappedArray)(uintptr_t)mipmaps,
-                  level);
-}
-
 cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *format, cudaArray_const_t handle)
 {
     const struct sim_array *array = (const struct sim_array *)handle;
@@ -138,11 +131,4 @@ cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *format, struct cudaEx
     if (flags)
         *flags = shape.Flags;
     return cudaSuccess;
-}
-
-cudaError_t cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *requirements,
-                                           cudaArray_t array, int device)
-{
-    return DRIVER(cuArrayGetMemoryRequirements,
-                  (CUDA_ARRAY_MEMORY_REQUIREMENTS *)(void *)requirements, (CUarray)array, device);
 }
