@@ -90,8 +90,13 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
     if (rc || !device->span)
         return rc;
     device->next = mt_spans_highest(device->spans, device->span->phase);
-    return mt_growth_find(&device->growth, device->spans, device->span->iteration,
-                          device->context.definitions, device->verdicts, device->n_verdicts);
+    rc = mt_growth_find(&device->growth, device->spans, device->span->iteration,
+                        device->context.definitions, device->verdicts, device->n_verdicts);
+    if (rc || replay->question.moment.kind != MT_AT_OOM || device->span->phase != MT_PHASE_FORWARD)
+        return rc;
+    return mt_growth_find_forwards(&device->of_forwards, device->span->run,
+                                   device->context.definitions, device->verdicts,
+                                   device->n_verdicts);
 }
 
 const char *const mt_part_names[] = {
@@ -223,6 +228,7 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         mt_idle_clear(&analysis->devices[i].idle);
         mt_segments_clear(&analysis->devices[i].segments);
         mt_growth_clear(&analysis->devices[i].growth);
+        mt_growth_clear(&analysis->devices[i].of_forwards);
         mt_equal_sets_clear(&analysis->devices[i].context.copies);
     }
     free(analysis->devices);

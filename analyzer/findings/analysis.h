@@ -110,6 +110,12 @@ struct mt_growth {
 int mt_growth_find(struct mt_growth *growth, const struct mt_spans *spans, uint32_t iteration,
                    const struct mt_definitions *definitions, const struct mt_verdict *verdicts,
                    size_t n);
+
+/* Find likewise what forwards left behind for those after them, with no backward in between: among
+ * the blocks at a moment of that run (mt_when.run). Iterations are forwards then. */
+int mt_growth_find_forwards(struct mt_growth *growth, uint32_t run,
+                            const struct mt_definitions *definitions,
+                            const struct mt_verdict *verdicts, size_t n);
 void mt_growth_clear(struct mt_growth *growth);
 
 /*
@@ -147,7 +153,8 @@ struct mt_device {
     const struct mt_span *span;   /* the moment's */
     const struct mt_span *next;   /* the highest in another phase than that */
     struct mt_growth growth;
-    struct mt_segments segments; /* PyTorch's; none if of_cuda */
+    struct mt_growth of_forwards; /* where memory ran out in forward */
+    struct mt_segments segments;  /* PyTorch's; none if of_cuda */
     struct mt_balance balance;
     struct mt_private_pools private_pools; /* none if of_cuda */
     struct mt_serving_budget serving;

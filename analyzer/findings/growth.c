@@ -8,7 +8,7 @@
 
 #define LEAST_ITERATIONS 3u
 struct remnant {
-    uint32_t place, line, iteration; /* place: mt_stack_place of line */
+    uint32_t place, line, iteration; /* place: mt_stack_place of line; or the forward call */
     const struct mt_verdict *verdict;
 };
 
@@ -57,26 +57,72 @@ static int add_site(struct mt_growth *growth, size_t *capacity, const struct rem
     return MT_APPEND(growth->site, *capacity, growth->n, site);
 }
 
+/* Add the lines of sorted remnants, the largest first. */
+static int add_sites(struct mt_growth *growth, const struct remnant *remnants, size_t n)
+{
+    size_t capacity = 0;
+    int rc = 0;
+    for (size_t i = 0, end; i < n && !rc; i = end) {
+        for (end = i + 1; end < n && !by_place(&remnants[i], &remnants[end]);)
+            end++;
+        rc = add_site(growth, &capacity, remnants + i, remnants + end);
+    }
+    if (growth->n)
+        qsort(growth->site, growth->n, sizeof *growth->site, by_bytes);
+    return rc;
+}
+
 int mt_growth_find(struct mt_growth *growth, const struct mt_spans *spans, uint32_t iteration,
                    const struct mt_definitions *definitions, const struct mt_verdict *verdicts,
                    size_t n)
 {
-    size_t capacity = 0, found = 0;
-    int rc = 0;
     *growth = (struct mt_growth){.per_iteration = mt_spans_growth(spans)};
     if (!growth->per_iteration)
         return 0;
     struct remnant *remnants = calloc(n + 1, sizeof *remnants);
     if (!remnants)
         return -ENOMEM;
-    found = collect(remnants, spans, iteration, definitions, verdicts, n);
-    for (size_t i = 0, end; i < found && !rc; i = end) {
-        for (end = i + 1; end < found && !by_place(&remnants[i], &remnants[end]);)
-            end++;
-        rc = add_site(growth, &capacity, remnants + i, remnants + end);
+    size_t found = collect(remnants, spans, iteration, definitions, verdicts, n);
+    int rc = add_sites(growth, remnants, found);
+    free(remnants);
+    return rc;
+}
+
+/* Return whether a block may be what a forward leaves behind: not of the model. */
+static bool may_pass(const struct mt_verdict *verdict)
+{
+    enum mt_category category = verdict->rule->category;
+    return category == MT_CATEGORY_ACTIVATIONS || category == MT_CATEGORY_INPUTS ||
+           category == MT_CATEGORY_TEMPORARIES || category == MT_CATEGORY_OTHER;
+}
+
+int mt_growth_find_forwards(struct mt_growth *growth, uint32_t run,
+                            const struct mt_definitions *definitions,
+                            const struct mt_verdict *verdicts, size_t n)
+{
+    *growth = (struct mt_growth){0};
+    struct remnant *remnants = calloc(n + 1, sizeof *remnants);
+    if (!remnants)
+        return -ENOMEM;
+    uint32_t newest = 0;
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_when *when = &verdicts[i].block->birth->when;
+        if (when->run == run && when->calls > newest)
+            newest = when->calls;
     }
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_when *when = &verdicts[i].block->birth->when;
+        if (when->run != run || when->calls == newest || !may_pass(&verdicts[i]))
+            continue;
+        uint32_t line = mt_line_stack(definitions, verdicts[i].block);
+        remnants[found++] =
+            (struct remnant){mt_stack_place(definitions, line), line, when->calls, &verdicts[i]};
+    }
+    qsort(remnants, found, sizeof *remnants, by_place_and_iteration);
+    int rc = add_sites(growth, remnants, found);
     if (growth->n)
-        qsort(growth->site, growth->n, sizeof *growth->site, by_bytes);
+        growth->per_iteration = growth->site[0].bytes / growth->site[0].iterations;
     free(remnants);
     return rc;
 }

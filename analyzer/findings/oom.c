@@ -65,6 +65,15 @@ static uint64_t left_behind(const struct mt_growth *growth)
     return bytes > growth->per_iteration ? bytes : growth->per_iteration;
 }
 
+static void find_left(struct mt_oom_story *story)
+{
+    uint64_t of_forwards = left_behind(&story->device->of_forwards);
+    story->left = left_behind(&story->device->growth);
+    story->of_forwards = of_forwards > story->left;
+    story->left = story->of_forwards ? of_forwards : story->left;
+    story->kept = story->of_forwards ? &story->device->of_forwards : &story->device->growth;
+}
+
 /* Return the optimizer state with 4 bytes an element, without master weights: these stay. */
 static uint64_t wide_state(const struct mt_oom_story *story)
 {
@@ -90,7 +99,9 @@ static void find_advice(struct mt_oom_story *story)
     if (phase == MT_PHASE_FORWARD)
         advise(story, "zero-grad", "free gradients after the step: zero_grad(set_to_none=True)",
                bytes_of(story, MT_CATEGORY_GRADIENTS));
-    advise_always(story, "keep-nothing", "keep nothing from one iteration to the next",
+    advise_always(story, "keep-nothing",
+                  story->of_forwards ? "keep nothing from one forward to the next"
+                                     : "keep nothing from one iteration to the next",
                   story->left);
     advise(story, "batch:1/2", "halve the batch", passing / 2);
     if (bytes_of(story, MT_CATEGORY_ACTIVATIONS) > passing / 2)
@@ -176,7 +187,7 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
     find_fitting(story);
     find_verdict(story);
     compare_iterations(story);
-    story->left = left_behind(&story->device->growth);
+    find_left(story);
     find_advice(story);
     return mt_pins_find(&story->pins, &story->device->segments, 1u << story->pool,
                         story->device->verdicts, replay->definitions);

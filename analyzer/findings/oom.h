@@ -80,7 +80,9 @@ struct mt_oom_story {
     bool would_fit_expandable;    /* a replay with expandable segments served the request */
     bool is_in_pieces;            /* all usable bytes would do, if they were one piece */
     struct mt_oom_rest rest;
-    uint64_t left;    /* bytes that earlier iterations left behind */
+    const struct mt_growth *kept; /* by earlier iterations, or of_forwards: by earlier forwards */
+    bool of_forwards;
+    uint64_t left;    /* bytes of that */
     uint64_t more;    /* bytes more of the card that serve it, by replay; 0: unknown */
     int knows_pieces; /* the segments are in the trace */
     uint64_t fitting; /* bytes in large enough pieces: of other streams or pools */

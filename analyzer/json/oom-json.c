@@ -111,7 +111,10 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "iteration",
                         json_integer(story->span ? story->span->iteration : 0));
     json_object_set_new(object, "growth", mt_json_growth(d, &story->device->growth));
-    json_object_set_new(object, "left_behind", mt_json_number(story->left));
+    json_object_set_new(object, "left_behind",
+                        json_pack("{s:o, s:s, s:o}", "bytes", mt_json_number(story->left), "each",
+                                  story->of_forwards ? "forward" : "iteration", "sites",
+                                  mt_json_growth_sites(d, story->kept)));
     json_object_set_new(object, "call_sites",
                         mt_json_call_sites(d, story->device, &analysis->replay.question.filter));
     json_object_set_new(object, "pinned_by", mt_json_pins(&story->pins, d));

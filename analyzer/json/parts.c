@@ -144,7 +144,8 @@ json_t *mt_json_marks(const struct mt_definitions *definitions, const struct mt_
     return array;
 }
 
-json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt_growth *growth)
+json_t *mt_json_growth_sites(const struct mt_definitions *definitions,
+                             const struct mt_growth *growth)
 {
     json_t *sites = json_array();
     for (size_t i = 0; i < growth->n; i++) {
@@ -156,8 +157,13 @@ json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt
                                                mt_certainty_name(site->certainty), "line",
                                                mt_json_frame(definitions, site->line)));
     }
+    return sites;
+}
+
+json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt_growth *growth)
+{
     return json_pack("{s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration), "sites",
-                     sites);
+                     mt_json_growth_sites(definitions, growth));
 }
 
 json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struct mt_device *device,

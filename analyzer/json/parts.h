@@ -14,6 +14,8 @@ json_t *mt_json_balance(const struct mt_balance *balance);
 json_t *mt_json_private_pools(const struct mt_private_pools *pools);
 json_t *mt_json_pool(const struct mt_pool_state *pool);
 json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *definitions);
+json_t *mt_json_growth_sites(const struct mt_definitions *definitions,
+                             const struct mt_growth *growth);
 json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt_growth *growth);
 
 /* Return the largest first, those that pass the filter. */

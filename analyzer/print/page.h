@@ -69,6 +69,9 @@ void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const st
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device);
 void mt_page_movement(const struct mt_page *page, const struct mt_device *device);
 void mt_page_growth(const struct mt_page *page, const struct mt_device *device);
+/* Print a row of it; each: "iteration", "step", "forward". */
+void mt_page_growth_site(const struct mt_page *page, const struct mt_growth_site *site,
+                         const char *each);
 void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *device);
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device);

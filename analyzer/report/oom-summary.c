@@ -37,9 +37,7 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
     snprintf(out + used, size - used, " by %s", where);
 }
 
-/* Return whether the run grew until nothing was left: what its earlier iterations left behind is
- * more than the request, and a good part of all. */
-static bool is_grown(const struct mt_oom_story *story)
+bool mt_oom_is_grown(const struct mt_oom_story *story)
 {
     return story->left > story->segment && story->left > story->oom->allocated / GROWN_PART;
 }
@@ -49,19 +47,22 @@ static void grown_text(const struct mt_oom_story *story, const struct mt_analysi
 {
     static const struct mt_style plain = {0};
     const struct mt_page page = mt_page_of(analysis, NULL, &plain);
-    const struct mt_growth *growth = &story->device->growth;
-    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], where[200];
+    const struct mt_growth *kept = story->kept;
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], where[200], who[80] = "earlier iterations";
+    if (story->of_forwards)
+        snprintf(who, sizeof who, "%u forwards without a backward", kept->site[0].iterations);
+    else if (story->device->spans->serves)
+        snprintf(who, sizeof who, "earlier steps");
     size_t used =
-        (size_t)snprintf(out, size, "earlier %ss left behind %s of the %s that is allocated",
-                         story->device->spans->serves ? "step" : "iteration",
+        (size_t)snprintf(out, size, "%s left behind %s of the %s that is allocated", who,
                          mt_size_text(a, story->left), mt_size_text(b, story->oom->allocated));
-    if (!growth->n || used >= size)
+    if (!kept->n || used >= size)
         return;
-    mt_page_place(&page, growth->site[0].line, where, sizeof where, sizeof where - 1);
+    mt_page_place(&page, kept->site[0].line, where, sizeof where, sizeof where - 1);
     snprintf(out + used, size - used, "%s %s",
-             growth->n == 1                            ? ", by"
-             : growth->site[0].bytes > story->left / 2 ? ", most of it by"
-                                                       : ", the largest share by",
+             kept->n == 1                            ? ", by"
+             : kept->site[0].bytes > story->left / 2 ? ", most of it by"
+                                                     : ", the largest share by",
              where);
 }
 
@@ -72,7 +73,7 @@ void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *an
 {
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
     const struct mt_oom *oom = story->oom;
-    if (is_grown(story))
+    if (mt_oom_is_grown(story))
         grown_text(story, analysis, out, size);
     else if (oom->of_cuda)
         snprintf(out, size, "CUDA has no %s in one piece for the program's own call",
@@ -105,14 +106,14 @@ static bool is_remedy(const struct mt_oom_story *story, const struct mt_advice *
            (story->rest.known <= MT_REACH_REQUEST || advice->reach > MT_REACH_REQUEST);
 }
 
-/* Return whether a remedy comes before another one: in a first forward or backward whose rest is
- * not known, what lets less be live, as much is still to come; then what was replayed to serve the
- * request, then what is modelled to come further, then the order in which it stands, which is that
- * of its cost. */
+/* Return whether a remedy comes before another one: where the run grew, or in a first forward or
+ * backward whose rest is not known, what lets less be live, as much is still to come; then what was
+ * replayed to serve the request, then what is modelled to come further, then the order in which it
+ * stands, which is that of its cost. */
 static bool is_better(const struct mt_oom_story *story, const struct mt_advice *one,
                       const struct mt_advice *other)
 {
-    if (story->rest.is_first && !one->set != !other->set)
+    if ((story->rest.is_first || mt_oom_is_grown(story)) && !one->set != !other->set)
         return !one->set;
     if (one->is_replayed != other->is_replayed)
         return one->is_replayed;

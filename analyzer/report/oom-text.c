@@ -213,6 +213,17 @@ static void print_iterations(const struct mt_page *page, const struct mt_oom_sto
                 mt_size_text(b, story->last_most));
 }
 
+/* Print what forwards left behind for those after them. */
+static void print_forwards(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    const struct mt_growth *kept = story->kept;
+    if (!story->of_forwards)
+        return;
+    fputs("\nKept: forwards without a backward left this behind.\n", page->out);
+    for (size_t i = 0; i < kept->n && i < SITES_SHOWN; i++)
+        mt_page_growth_site(page, &kept->site[i], "forward");
+}
+
 #define BEFORE_LESS 24u /* columns that "(at most 100.00 GiB less)" leaves an advice */
 
 static void print_advice(const struct mt_page *page, const struct mt_oom_story *story)
@@ -295,6 +306,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     mt_page_host(&page);
     print_iterations(&page, story);
     mt_page_growth(&page, story->device);
+    print_forwards(&page, story);
     print_advice(&page, story);
     print_others(&page);
     mt_page_notes(&page);

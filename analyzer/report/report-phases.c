@@ -71,9 +71,19 @@ void mt_page_movement(const struct mt_page *page, const struct mt_device *device
                 mt_categories[category].label, mt_size_text(less, distance));
 }
 
-void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
+void mt_page_growth_site(const struct mt_page *page, const struct mt_growth_site *site,
+                         const char *each)
 {
     char size[MT_SIZE_TEXT], place[160];
+    mt_page_place(page, site->line, place, sizeof place, 38);
+    fprintf(page->out, "%11s in %u %ss %c%-15s %s\n", mt_size_text(size, site->bytes),
+            site->iterations, each, mt_certainty_mark(site->certainty),
+            mt_categories[site->category].label, place);
+}
+
+void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
+{
+    char size[MT_SIZE_TEXT];
     const struct mt_growth *growth = &device->growth;
     if (!growth->per_iteration)
         return;
@@ -85,11 +95,7 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device)
     size_t rows = mt_filter_rows(mt_page_filter(page), growth->n, GROWTH_SHOWN);
     for (size_t i = 0; i < rows; i++) {
         const struct mt_growth_site *site = &growth->site[i];
-        if (!mt_filter_has(mt_page_filter(page), site->category))
-            continue;
-        mt_page_place(page, site->line, place, sizeof place, 38);
-        fprintf(page->out, "%11s in %u %ss %c%-15s %s\n", mt_size_text(size, site->bytes),
-                site->iterations, word, mt_certainty_mark(site->certainty),
-                mt_categories[site->category].label, place);
+        if (mt_filter_has(mt_page_filter(page), site->category))
+            mt_page_growth_site(page, site, word);
     }
 }

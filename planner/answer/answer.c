@@ -22,6 +22,10 @@
 /* What is left of the card is told as more where it is more by this part of it. */
 #define MORE_ROOM 0.01
 
+/* A run grew until nothing was left where what it kept is this part of the peak, as memtap oom
+ * says. */
+#define GROWN_PART 8
+
 /* What the ways have in common while they are sought. */
 struct search {
     struct mt_plan_answer *answer;
@@ -32,6 +36,7 @@ struct search {
     const struct mt_plan_setting *setting; /* the best other one; NULL: there is none */
     struct mt_alloc_conf conf;             /* of it */
     uint64_t least;                        /* live bytes of the nearest so far */
+    bool grows;                            /* memory ran out, and would again a little later */
 };
 
 static uint64_t free_of(const struct mt_plan *plan, uint64_t used)
@@ -124,6 +129,8 @@ static int try_settings(struct search *search)
         if (!setting->fits || !is_new(answer, setting) || !has_room)
             continue;
         rc = judge_setting(search, setting, &judgement);
+        if (search->grows && judgement.served == MT_SERVED_YES)
+            judgement.served = MT_SERVED_UNKNOWN;
         struct mt_way way = way_of(search, "", setting, &judgement);
         way.retries = setting->retries;
         if (!rc && judgement.served != MT_SERVED_NO)
@@ -361,6 +368,16 @@ static int judge_recorded(struct search *search)
     return rc;
 }
 
+/* Return whether memory ran out since the program keeps what it need not. */
+static bool does_grow(const struct mt_modelled_changes *changes)
+{
+    size_t i = 0;
+    while (i < changes->n && strcmp(changes->change[i].name, "keep-nothing"))
+        i++;
+    return i < changes->n && !changes->change[i].why_not &&
+           changes->change[i].saves > (int64_t)(changes->peak / GROWN_PART);
+}
+
 static int begin(struct search *search, const struct mt_cut_run *cut,
                  const struct mt_recording *recording)
 {
@@ -380,6 +397,7 @@ static int begin(struct search *search, const struct mt_cut_run *cut,
         search->answer->forward += recording->block[i].phase == MT_PHASE_FORWARD;
     if (!cut)
         return 0;
+    search->grows = search->changes && does_grow(search->changes);
     search->has_failed = calloc(cut->asked.n + 1, sizeof *search->has_failed);
     if (!search->has_failed)
         return -ENOMEM;

@@ -59,6 +59,16 @@ bool mt_call_evaluates(const struct mt_call_lines *lines, const struct mt_record
     return stack && !has(lines, stack);
 }
 
+bool mt_newest_call_evaluates(const struct mt_call_lines *lines,
+                              const struct mt_recording *recording,
+                              const struct mt_module_calls *calls)
+{
+    uint32_t stack = 0;
+    for (size_t i = calls->n; i && !stack && !calls->call[i - 1].backward; i--)
+        stack = caller_of(recording, &calls->call[i - 1]);
+    return stack && lines->n && !has(lines, stack);
+}
+
 void mt_call_lines_clear(struct mt_call_lines *lines)
 {
     free(lines->stack);

@@ -111,6 +111,62 @@ bool *mt_held_by_program(const struct mt_recording *recording)
     return is_held_one;
 }
 
+/* Return where the forwards begin that no backward and no step has followed; n_turns: there are
+ * none. */
+static size_t last_forwards(const struct mt_recording *recording)
+{
+    size_t i = recording->n_turns;
+    while (i && recording->turn[i - 1].phase != MT_PHASE_BACKWARD &&
+           recording->turn[i - 1].phase != MT_PHASE_STEP)
+        i--;
+    return i;
+}
+
+/* Return the turn that ends the forward that is running, or runs next. */
+static size_t after_forward(const struct mt_recording *recording, size_t i)
+{
+    while (i < recording->n_turns && recording->turn[i].phase != MT_PHASE_FORWARD)
+        i++;
+    while (i < recording->n_turns && recording->turn[i].phase == MT_PHASE_FORWARD)
+        i++;
+    return i;
+}
+
+/* Free with each forward of the evaluation in which the recording ends what the one before it made,
+ * or what was made between them. What the first one makes is left alone. */
+static void keep_nothing_of_forwards(struct mt_edits *edits)
+{
+    const struct mt_recording *recording = edits->recording;
+    size_t first = after_forward(recording, last_forwards(recording));
+    for (size_t i = 0; first < recording->n_turns && i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (block->begin < recording->turn[first].event || mt_is_of_model(block))
+            continue;
+        size_t at = MT_LEADING(k, recording->n_turns, recording->turn[k].event <= block->begin);
+        size_t own = after_forward(recording, at ? at - 1 : 0),
+               next = after_forward(recording, own);
+        if (next < recording->n_turns && recording->turn[next].event < block->end)
+            edits->block[i].end = mt_moment_of(recording->turn[next].event);
+    }
+}
+
+/* Return whether the recording ends in an evaluation. */
+static bool ends_in_evaluation(const struct mt_recording *recording)
+{
+    struct mt_shard_groups groups = {0};
+    struct mt_module_calls calls = {0};
+    struct mt_call_lines lines = {0};
+    bool does = last_forwards(recording) < recording->n_turns &&
+                !mt_shard_groups_find(&groups, recording) &&
+                !mt_module_calls_find(&calls, recording, &groups.of_frame) &&
+                !mt_call_lines_find(&lines, &calls, recording) &&
+                mt_newest_call_evaluates(&lines, recording, &calls);
+    mt_call_lines_clear(&lines);
+    free(calls.call);
+    mt_shard_groups_clear(&groups);
+    return does;
+}
+
 /* Free everything with the iteration. A block may outlive its own iteration's step: the program
  * prints the loss, or its variable still has the data. It ends with the next step. What the first
  * iteration makes is left alone. */
@@ -118,7 +174,10 @@ int mt_change_keep_nothing(struct mt_edits *edits, const char *argument, struct 
 {
     const struct mt_recording *recording = edits->recording;
     (void)argument;
-    if (recording->n_steps < 2) {
+    bool evaluates = ends_in_evaluation(recording);
+    if (evaluates)
+        keep_nothing_of_forwards(edits);
+    if (recording->n_steps < 2 && !evaluates) {
         change->why_not = "fewer than two steps of an optimizer were recorded";
         return -ENOENT;
     }
@@ -126,7 +185,7 @@ int mt_change_keep_nothing(struct mt_edits *edits, const char *argument, struct 
         const struct mt_recorded_block *block = &recording->block[i];
         const struct mt_recorded_step *own = step_after(recording, block->begin);
         const struct mt_recorded_step *next = own ? step_after(recording, own->end) : NULL;
-        if (block->begin > recording->step[0].end && next && next->end < block->end &&
+        if (next && block->begin > recording->step[0].end && next->end < block->end &&
             !mt_is_of_model(block))
             edits->block[i].end = mt_moment_of(next->end);
     }

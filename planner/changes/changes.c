@@ -9,7 +9,7 @@
 
 /* clang-format off */
 const struct mt_change_kind mt_change_kinds[] = {
-    {"keep-nothing", NULL, NULL, "no activation, input or other tensor of an iteration outlives the next one's step",
+    {"keep-nothing", NULL, NULL, "no activation, input or other tensor of an iteration outlives the next one's step; none of an evaluation's forward the next one",
      50, MT_REBUILDS_LEFT_BEHIND, mt_change_keep_nothing},
     {"batch", "PART", "1/2", "all that is neither the model's nor the optimizer's is for the batch", 20,
      MT_REBUILDS_SHAPE, mt_change_batch},

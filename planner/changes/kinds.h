@@ -112,6 +112,11 @@ int mt_call_lines_find(struct mt_call_lines *lines, const struct mt_module_calls
 /* Return whether the line of the call is none of them, and there are any. */
 bool mt_call_evaluates(const struct mt_call_lines *lines, const struct mt_recording *recording,
                        const struct mt_module_call *call);
+
+/* Return whether that holds of the newest call, since the last backward, whose line is known. */
+bool mt_newest_call_evaluates(const struct mt_call_lines *lines,
+                              const struct mt_recording *recording,
+                              const struct mt_module_calls *calls);
 void mt_call_lines_clear(struct mt_call_lines *lines);
 
 /* Return the place of the first node, or block, that was made at the event or after it. */

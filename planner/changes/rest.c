@@ -307,8 +307,7 @@ static int find_evaluation(struct mt_resting *resting)
     struct mt_call_lines lines;
     int rc = mt_call_lines_find(&lines, &resting->calls, resting->recording);
     resting->rest->evaluates =
-        !rc && resting->calls.n &&
-        mt_call_evaluates(&lines, resting->recording, &resting->calls.call[resting->calls.n - 1]);
+        !rc && mt_newest_call_evaluates(&lines, resting->recording, &resting->calls);
     mt_call_lines_clear(&lines);
     return rc;
 }

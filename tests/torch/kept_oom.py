@@ -1,14 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the output of each iteration until memory runs out: in pieces, so that fragmentation looks like the cause."""
+"""kept_oom.py train|evaluate: keeps the output of each iteration, or of each batch that it evaluates, until memory runs out: in
+pieces, so that fragmentation looks like the cause."""
+import sys
+
 import torch
 from torch import nn
 
 net = nn.Sequential(nn.Linear(1000, 4000), nn.GELU(), nn.Linear(4000, 9000)).to("cuda")
 optimizer = torch.optim.SGD(net.parameters(), 0.1)
 history = []
-while True:
-    out = net(torch.ones(9000, 1000, device="cuda"))  # the line that is kept
+
+
+def train():
+    out = net(torch.ones(9000, 1000, device="cuda"))  # the line that is kept in train
     nn.functional.softmax(out, -1).mean().backward()
     optimizer.step()
     optimizer.zero_grad()
-    history.append(out)
+    return out
+
+
+def evaluate():
+    return net(torch.ones(9000, 1000, device="cuda"))  # the line that is kept in evaluate
+
+
+for _ in range(4):
+    train()
+while True:
+    history.append(train() if sys.argv[1] == "train" else evaluate())

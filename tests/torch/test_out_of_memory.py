@@ -75,22 +75,29 @@ def test_in_backward():
 
 
 def test_kept():
-    """The cause of a run that grew until nothing was left is what it kept, though what was free then was in pieces."""
+    """The cause of a run that grew until nothing was left is what it kept, though what was free then was in pieces; and the first
+    remedy of both commands is to keep nothing."""
     program = pathlib.Path(__file__).with_name("kept_oom.py")
-    line = program.read_text().split("# the line")[0].count("\n") + 1
-    with harness.folder() as work:
-        path = pathlib.Path(work) / "t.mtap"
-        ended = subprocess.run([MEMTAP, "run", "--simulate", "rtx3060", "-o", path, "--", harness.PYTHON, program],
-                               stderr=subprocess.PIPE, text=True, check=False).stderr
-        told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
-        text = harness.must_run([MEMTAP, "oom", path]).stdout
-    kept = told["iteration"] - 1
-    equal("kept: what is left behind", told["left_behind"], kept * 324_000_256)  # 4 x 9,000 x 9,000 rounded up to 512
-    equal("kept: of how many iterations, and its line", [(site["iterations"], site["line"]["line"]) for site in told["growth"]["sites"]],
-          [(kept, line)])
-    equal("kept: the largest", told["call_sites"][0]["line"]["line"], line)
-    cause = f" that is allocated, by kept_oom.py:{line} <module>"
-    check(cause in " ".join(text.split("\nDo: ")[0].split()) and cause in ended, f"kept: the cause in {text[:400]} and {ended[-400:]}")
+    out = 324_000_256  # bytes: 4 x 9,000 x 9,000, rounded up to 512
+    for mode, each, remedy in (("train", "iteration", "keep nothing from one iteration"), ("evaluate", "forward", "keep nothing from one forward")):
+        line = program.read_text().split(f"kept in {mode}")[0].count("\n") + 1
+        with harness.folder() as work:
+            path = pathlib.Path(work) / "t.mtap"
+            ended = subprocess.run([MEMTAP, "run", "--simulate", "rtx3060", "-o", path, "--", harness.PYTHON, program, mode],
+                                   stderr=subprocess.PIPE, text=True, check=False).stderr
+            told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
+            text = harness.must_run([MEMTAP, "oom", path]).stdout
+            plan = json.loads(harness.run([MEMTAP, "plan", "--format", "json", path]).stdout)
+        left = told["left_behind"]
+        site = left["sites"][0]
+        equal(f"{mode}: who left it", (left["each"], site["line"]["line"], told["call_sites"][0]["line"]["line"]), (each, line, line))
+        check(site["iterations"] > 15 and site["bytes"] >= site["iterations"] * out, f"{mode}: {site}")
+        head, first = " ".join(text.split()).split(" Do: ")
+        cause = f"by kept_oom.py:{line} {mode}"
+        check(" left behind " in head and cause in head, f"{mode}: the cause in {head}")
+        check(" left behind " in ended and cause in ended, f"{mode}: the cause in {ended[-400:]}")
+        check(first.startswith(remedy), f"{mode}: the remedy in {first[:80]}")
+        equal(f"{mode}: the first of plan", plan["answer"]["ways"][0]["changes"], ["keep-nothing"])
 
 
 def test_optimizer_advice():
