@@ -94,7 +94,7 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
                         device->context.definitions, device->verdicts, device->n_verdicts);
     if (rc || replay->question.moment.kind != MT_AT_OOM || device->span->phase != MT_PHASE_FORWARD)
         return rc;
-    return mt_growth_find_forwards(&device->of_forwards, device->span->run,
+    return mt_growth_find_forwards(&device->of_forwards, device->spans, device->span->run,
                                    device->context.definitions, device->verdicts,
                                    device->n_verdicts);
 }

@@ -112,8 +112,10 @@ int mt_growth_find(struct mt_growth *growth, const struct mt_spans *spans, uint3
                    size_t n);
 
 /* Find likewise what forwards left behind for those after them, with no backward in between: among
- * the blocks at a moment of that run (mt_when.run). Iterations are forwards then. */
-int mt_growth_find_forwards(struct mt_growth *growth, uint32_t run,
+ * the blocks at a moment of that run (mt_when.run). Iterations are forwards then. Nothing, unless
+ * they are many more than ever were before a backward: pipelines and recurrent networks train so.
+ */
+int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_spans *spans, uint32_t run,
                             const struct mt_definitions *definitions,
                             const struct mt_verdict *verdicts, size_t n);
 void mt_growth_clear(struct mt_growth *growth);

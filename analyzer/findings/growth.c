@@ -96,21 +96,23 @@ static bool may_pass(const struct mt_verdict *verdict)
            category == MT_CATEGORY_TEMPORARIES || category == MT_CATEGORY_OTHER;
 }
 
-int mt_growth_find_forwards(struct mt_growth *growth, uint32_t run,
+int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_spans *spans, uint32_t run,
                             const struct mt_definitions *definitions,
                             const struct mt_verdict *verdicts, size_t n)
 {
     *growth = (struct mt_growth){0};
-    struct remnant *remnants = calloc(n + 1, sizeof *remnants);
-    if (!remnants)
-        return -ENOMEM;
-    uint32_t newest = 0;
+    uint32_t usual = mt_spans_calls_before_backward(spans), newest = 0;
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
         const struct mt_when *when = &verdicts[i].block->birth->when;
         if (when->run == run && when->calls > newest)
             newest = when->calls;
     }
+    if (!usual || newest - mt_spans_at(spans, run)->calls < 2 * usual)
+        return 0;
+    struct remnant *remnants = calloc(n + 1, sizeof *remnants);
+    if (!remnants)
+        return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         const struct mt_when *when = &verdicts[i].block->birth->when;
         if (when->run != run || when->calls == newest || !may_pass(&verdicts[i]))

@@ -84,6 +84,7 @@ int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t eve
         fold(spans);
     if (MT_APPEND(spans->span, spans->capacity, spans->n,
                   (struct mt_span){.run = now->run,
+                                   .calls = now->calls,
                                    .phase = now->after,
                                    .has_called = now->has_called,
                                    .is_evaluation = now->is_evaluation,
@@ -244,6 +245,18 @@ void mt_spans_number(struct mt_spans *spans, bool is_broken_off)
                             : number_by(spans, has_backward ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
     if (has_backward && spans->iterations > 1 && !is_broken_off)
         take_back_last(spans);
+}
+
+uint32_t mt_spans_calls_before_backward(const struct mt_spans *spans)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i + 1 < spans->n; i++) {
+        const struct mt_span *span = &spans->span[i], *next = span + 1;
+        if (span->phase == MT_PHASE_FORWARD && next->phase == MT_PHASE_BACKWARD &&
+            next->calls - span->calls >= most)
+            most = next->calls - span->calls + 1;
+    }
+    return most;
 }
 
 const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run)

@@ -15,6 +15,7 @@
 struct mt_span {
     uint32_t run;            /* mt_when.run */
     uint32_t iteration;      /* from 1; 0: start-up. After mt_spans_number */
+    uint32_t calls;          /* as in mt_when, at its first event */
     uint8_t phase;           /* enum mt_phase; OUTSIDE: start-up */
     uint8_t has_called;      /* a module was called before, or here */
     uint8_t is_evaluation;   /* between iterations: `iteration` is the one before */
@@ -101,6 +102,9 @@ static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *no
  * first one (Megatron warms compiled functions up), if it makes no step there: that is start-up. Of
  * a server that trains nothing, each step for requests is one. */
 void mt_spans_number(struct mt_spans *spans, bool is_broken_off);
+
+/* Return the most calls of forward that a backward has followed in one go; 0: none has. */
+uint32_t mt_spans_calls_before_backward(const struct mt_spans *spans);
 
 /* Return the span of a run, or of the last one before; NULL: none. */
 const struct mt_span *mt_spans_at(const struct mt_spans *spans, uint32_t run);

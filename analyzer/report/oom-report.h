@@ -15,8 +15,8 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
 void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
                     const struct mt_style *style);
 
-/* Return whether the run grew until nothing was left: what it kept is more than the request, and a
- * good part of all. */
+/* Return whether the run grew until nothing was left: what it kept is more than the request, and
+ * than what is free, and a good part of all. */
 bool mt_oom_is_grown(const struct mt_oom_story *story);
 
 /* Write what ran out and where, and why: each a sentence without its end, with foreign text. */

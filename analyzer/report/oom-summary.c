@@ -39,7 +39,8 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
 
 bool mt_oom_is_grown(const struct mt_oom_story *story)
 {
-    return story->left > story->segment && story->left > story->oom->allocated / GROWN_PART;
+    return story->left > story->segment && story->left > story->oom->allocated / GROWN_PART &&
+           story->left > story->usable + story->on_card;
 }
 
 static void grown_text(const struct mt_oom_story *story, const struct mt_analysis *analysis,

@@ -369,13 +369,17 @@ static int judge_recorded(struct search *search)
 }
 
 /* Return whether memory ran out since the program keeps what it need not. */
-static bool does_grow(const struct mt_modelled_changes *changes)
+static bool does_grow(const struct search *search)
 {
+    const struct mt_modelled_changes *changes = search->changes;
     size_t i = 0;
-    while (i < changes->n && strcmp(changes->change[i].name, "keep-nothing"))
+    while (changes && i < changes->n && strcmp(changes->change[i].name, "keep-nothing"))
         i++;
-    return i < changes->n && !changes->change[i].why_not &&
-           changes->change[i].saves > (int64_t)(changes->peak / GROWN_PART);
+    if (!search->answer->rest || !changes || i == changes->n || changes->change[i].saves <= 0)
+        return false;
+    uint64_t kept = (uint64_t)changes->change[i].saves;
+    return !changes->change[i].why_not && kept > changes->peak / GROWN_PART &&
+           kept > search->judge.unused;
 }
 
 static int begin(struct search *search, const struct mt_cut_run *cut,
@@ -397,7 +401,6 @@ static int begin(struct search *search, const struct mt_cut_run *cut,
         search->answer->forward += recording->block[i].phase == MT_PHASE_FORWARD;
     if (!cut)
         return 0;
-    search->grows = search->changes && does_grow(search->changes);
     search->has_failed = calloc(cut->asked.n + 1, sizeof *search->has_failed);
     if (!search->has_failed)
         return -ENOMEM;
@@ -418,6 +421,7 @@ int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
     int rc = begin(&search, cut, recording);
     if (!rc)
         rc = judge_recorded(&search);
+    search.grows = does_grow(&search);
     if (!rc)
         rc = try_settings(&search);
     if (!rc && answer->fits != MT_SERVED_YES && changes) {

@@ -313,6 +313,44 @@ START_TEST(what_is_left_over_is_growth)
 }
 END_TEST
 
+/* So many forwards before each backward, then 8 of which each leaves something over, and memory
+ * runs out: return how many of them did. */
+static uint32_t forwards_that_left(unsigned usual)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        for (unsigned k = 0; k < usual; k++) {
+            forward(1000);
+            outside(BASE + (2ull << 40), 512); /* between two calls */
+            mt_build_free(builder, BASE + (2ull << 40));
+        }
+        backward(1000);
+        step(1000);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        forward(1000);
+        outside(BASE + i * 4096, 512);
+    }
+    mt_build_event(builder, MT_OOM, 1 << 20, 4096, 0);
+    question.moment.kind = MT_AT_OOM;
+    const struct mt_growth *left = &analyze()->of_forwards;
+    ck_assert_uint_le(left->n, 1);
+    ck_assert_uint_eq(left->n ? left->site[0].bytes : 0, left->n ? 7 * 512 : 0);
+    return left->n ? left->site[0].iterations : 0;
+}
+
+START_TEST(an_evaluation_leaves_over_what_its_forwards_do)
+{
+    ck_assert_uint_eq(forwards_that_left(1), 7); /* before the newest */
+}
+END_TEST
+
+/* A pipeline and a recurrent network train so. */
+START_TEST(as_many_forwards_as_before_a_backward_leave_nothing_over)
+{
+    ck_assert_uint_eq(forwards_that_left(8), 0);
+}
+END_TEST
+
 /* So many iterations, of which each leaves something over; one of them twice as much. */
 static uint64_t growth_of(unsigned iterations, unsigned odd)
 {
@@ -665,6 +703,8 @@ int main(void)
     tcase_add_test(story, without_backward_each_forward_is_one);
     tcase_add_test(story, before_the_first_forward_is_startup);
     tcase_add_test(story, what_is_left_over_is_growth);
+    tcase_add_test(story, an_evaluation_leaves_over_what_its_forwards_do);
+    tcase_add_test(story, as_many_forwards_as_before_a_backward_leave_nothing_over);
     tcase_add_test(story, five_iterations_tell_of_growth);
     tcase_add_test(story, four_iterations_are_too_few);
     tcase_add_test(story, of_a_few_iterations_growth_is_steady);
