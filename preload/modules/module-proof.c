@@ -49,7 +49,7 @@ int mt_module_children(const struct mt_python_layout *layout, uint64_t object, b
                        struct mt_py_dict *children, uint64_t *dict, struct mt_py_proof *proof)
 {
     return find_children(layout, object, is_alive, dict, proof) ||
-                   mt_py_dict_open(layout, *dict, children)
+                   (is_alive ? mt_py_dict_open_alive : mt_py_dict_open)(layout, *dict, children)
                ? -ENOENT
                : 0;
 }

@@ -261,8 +261,8 @@ static uint32_t *tries(uint64_t object, uint32_t caller_id)
     return &modules.missed[at].tries;
 }
 
-/* Search the owners' children. The proof is the way from the caller, if the caller has the
- * module. */
+/* Search the owners' children, but for those of the module itself, whose methods may be its
+ * callers (to, _apply). The proof is the way from the caller, if the caller has the module. */
 static uint32_t search_owners(uint64_t object, struct mt_module_caller caller,
                               const struct mt_module_caller *owners, unsigned n,
                               struct mt_py_proof *proof)
@@ -271,7 +271,9 @@ static uint32_t search_owners(uint64_t object, struct mt_module_caller caller,
     bool is_tired = *missed == MOST_TRIES;
     for (unsigned i = 0; i < (is_tired && n ? 1 : n); i++) {
         uint32_t id =
-            search(object, &owners[i], is_tired ? OPENED_WHEN_TIRED : MT_MODULE_MOST, proof);
+            owners[i].object == object
+                ? 0
+                : search(object, &owners[i], is_tired ? OPENED_WHEN_TIRED : MT_MODULE_MOST, proof);
         if (!id)
             continue;
         *missed = 0;

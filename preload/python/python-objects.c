@@ -102,6 +102,15 @@ int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object, stru
     return open_dict(layout, object, 0, dict);
 }
 
+int mt_py_dict_open_alive(const struct mt_python_layout *layout, uint64_t object,
+                          struct mt_py_dict *dict)
+{
+    uint64_t type = object ? mt_py_word(object, MT_OBJECT_TYPE) : 0;
+    bool is_dict = type && (type == (uint64_t)(uintptr_t)mt_py_types.dict ||
+                            type == (uint64_t)(uintptr_t)mt_py_types.ordered_dict);
+    return open_dict(layout, object, is_dict, dict);
+}
+
 static int fill(struct mt_py_dict *dict, unsigned first)
 {
     unsigned n = dict->n - first < MT_PY_CHUNK ? dict->n - first : MT_PY_CHUNK;

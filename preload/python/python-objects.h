@@ -43,6 +43,10 @@ struct mt_py_dict {
 int mt_py_dict_open(const struct mt_python_layout *layout, uint64_t object,
                     struct mt_py_dict *dict);
 
+/* Open a dict that a live object keeps alive (mt_py_attributes_alive). */
+int mt_py_dict_open_alive(const struct mt_python_layout *layout, uint64_t object,
+                          struct mt_py_dict *dict);
+
 struct mt_py_entry {
     uint64_t key, value; /* objects; value 0: there is no entry here */
     uint64_t slot;       /* address of the value */
