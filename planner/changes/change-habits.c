@@ -137,15 +137,16 @@ static size_t after_forward(const struct mt_recording *recording, size_t i)
 static void keep_nothing_of_forwards(struct mt_edits *edits)
 {
     const struct mt_recording *recording = edits->recording;
-    size_t first = after_forward(recording, last_forwards(recording));
-    for (size_t i = 0; first < recording->n_turns && i < recording->n; i++) {
+    size_t n = recording->n_turns, own = after_forward(recording, last_forwards(recording)),
+           next = after_forward(recording, own);
+    size_t i = own < n ? mt_first_made(recording, recording->turn[own].event) : recording->n;
+    for (; i < recording->n; i++) {
         const struct mt_recorded_block *block = &recording->block[i];
-        if (block->begin < recording->turn[first].event || mt_is_of_model(block))
-            continue;
-        size_t at = MT_LEADING(k, recording->n_turns, recording->turn[k].event <= block->begin);
-        size_t own = after_forward(recording, at ? at - 1 : 0),
-               next = after_forward(recording, own);
-        if (next < recording->n_turns && recording->turn[next].event < block->end)
+        while (own < n && recording->turn[own].event <= block->begin) {
+            own = next;
+            next = after_forward(recording, next);
+        }
+        if (next < n && recording->turn[next].event < block->end && !mt_is_of_model(block))
             edits->block[i].end = mt_moment_of(recording->turn[next].event);
     }
 }
