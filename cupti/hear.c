@@ -136,7 +136,6 @@ static void begin(const struct mt_cupti_moment *moment, const struct mt_form *fo
         return;
     if (form->kind == OBJECT)
         self.code = 0;
-    moment->recorder->change_begins();
     form->begin(moment);
     if (form->kind == CALL)
         moment->recorder->tell(subscription);
@@ -150,7 +149,6 @@ static void end(const struct mt_cupti_moment *moment, const struct mt_form *form
     if (form->kind == CALL)
         moment->recorder->tell(0);
     form->end(moment);
-    moment->recorder->change_ended();
 }
 
 static void hear_call(const struct mt_cupti_hearer *hearer, const struct row *row,
@@ -208,7 +206,6 @@ static void hear_code(const struct mt_cupti_resource *told)
 static void hear_resource(const struct mt_cupti_hearer *hearer, uint32_t number,
                           const struct mt_cupti_resource *told)
 {
-    hearer->recorder->change_begins();
     switch (number) {
     case MT_CUPTI_CONTEXT_CREATED:
     case MT_CUPTI_CONTEXT_DESTROYED:
@@ -221,7 +218,6 @@ static void hear_resource(const struct mt_cupti_hearer *hearer, uint32_t number,
     case MT_CUPTI_MODULE_LOADED:
         hear_code(told);
     }
-    hearer->recorder->change_ended();
 }
 
 void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *told)

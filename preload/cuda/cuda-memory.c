@@ -50,22 +50,6 @@ _Thread_local struct mt_inside mt_cuda_calls __attribute__((tls_model("initial-e
 _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
 _Atomic unsigned mt_cuda_subscription;
 
-static _Thread_local bool has_given __attribute__((tls_model("initial-exec")));
-
-void mt_cuda_change_begins(void)
-{
-    mt_watch_call_begins();
-}
-
-void mt_cuda_change_ended(void)
-{
-    mt_watch_call_ended();
-    if (!has_given)
-        return;
-    has_given = false;
-    mt_watch_hint(); /* now: within the call the device is not asked */
-}
-
 /* Return the thread's call around this; NULL: none. Calls that were left by a jump are lost. */
 static __attribute__((noinline, cold)) struct mt_call *find_call(void)
 {
@@ -122,8 +106,8 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
                                     const uint64_t arguments[static MT_EVENT_ARGS])
 {
     int device;
-    has_given = true;
     mt_start();
+    mt_watch_hint(); /* before the event's time: device-watch.c relies on it */
     struct mt_thread *self = mt_is_recording() ? enter(call, &device) : NULL;
     if (!self)
         return;

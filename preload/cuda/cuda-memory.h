@@ -59,19 +59,6 @@ static inline void mt_cuda_leave(const struct mt_call_mark *mark)
     __attribute__((cleanup(mt_cuda_leave))) struct mt_call_mark mt_cuda_mark;                      \
     mt_inside_begin(&mt_cuda_calls, &mt_cuda_mark)
 
-/* Call around a call that gives or takes a device's memory, and around its event: meanwhile the
- * device is not asked what it holds (device-watch.h). */
-void mt_cuda_change_begins(void);
-void mt_cuda_change_ended(void);
-static inline void mt_cuda_leave_change(const char *unused)
-{
-    (void)unused;
-    mt_cuda_change_ended();
-}
-#define MT_CUDA_CHANGES()                                                                          \
-    __attribute__((cleanup(mt_cuda_leave_change))) char mt_cuda_change = 0;                        \
-    mt_cuda_change_begins()
-
 /* Return whether a call failed with this result because the program can use no device, and nothing
  * was recorded before: then there is nothing to record. The functions below ask this themselves. */
 int mt_cuda_failed(const char *function, unsigned result);

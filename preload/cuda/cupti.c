@@ -95,8 +95,6 @@ static const struct mt_cupti_recorder recorder = {
     .unbinding = mt_cuda_unbinding,
     .object_made = mt_cuda_object_made,
     .object_ending = mt_cuda_object_ending,
-    .change_begins = mt_cuda_change_begins,
-    .change_ended = mt_cuda_change_ended,
     .is_hooked = is_hooked,
     .tell = tell,
 };

@@ -32,8 +32,6 @@ struct mt_cupti_recorder {
     void (*object_made)(struct mt_cuda_call call, unsigned result, const void *handle,
                         uint64_t size);
     void (*object_ending)(struct mt_cuda_call call, uint64_t handle);
-    void (*change_begins)(void);
-    void (*change_ended)(void);
     /* Whether this thread is in a hook. */
     bool (*is_hooked)(void);
     /* Note that this thread is in a call reported under this subscription; 0: no longer. */

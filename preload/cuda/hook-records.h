@@ -18,49 +18,42 @@
 #define CALL_ON(api_, device) ((struct mt_cuda_call){.api = MT_API_##api_, .told = (device) + 1})
 
 /* Memory. address: points to it, or to its handle. */
-#define BEFORE_ALLOCATED(api, address, size) MT_CUDA_CHANGES()
+#define BEFORE_ALLOCATED(api, address, size)
 #define AFTER_ALLOCATED(api, address, size) mt_cuda_allocated(CALL(api), result, address, size)
-#define BEFORE_ALLOCATED_ON(api, device, address, size) MT_CUDA_CHANGES()
+#define BEFORE_ALLOCATED_ON(api, device, address, size)
 #define AFTER_ALLOCATED_ON(api, device, address, size)                                             \
     mt_cuda_allocated(CALL_ON(api, device), result, address, size)
-#define BEFORE_ALLOCATED_ASYNC(api, address, size, stream) MT_CUDA_CHANGES()
+#define BEFORE_ALLOCATED_ASYNC(api, address, size, stream)
 #define AFTER_ALLOCATED_ASYNC(api, address, size, stream)                                          \
     mt_cuda_allocated_async(CALL(api), result, address, size, stream)
 #define BEFORE_FREED(api, address)                                                                 \
-    MT_CUDA_CHANGES();                                                                             \
     struct mt_cuda_free free = mt_cuda_freeing(CALL(api), NUMBER(address))
 #define AFTER_FREED(api, address) mt_cuda_freed(&free, result)
 #define BEFORE_FREED_ASYNC(api, address, stream)                                                   \
-    MT_CUDA_CHANGES();                                                                             \
     struct mt_cuda_free free = mt_cuda_freeing_async(CALL(api), NUMBER(address), stream)
 #define AFTER_FREED_ASYNC(api, address, stream) mt_cuda_freed(&free, result)
 
 /* Mappings of memory, and bindings to multicast objects. */
-#define BEFORE_MAPPED(api, address, size, handle) MT_CUDA_CHANGES()
+#define BEFORE_MAPPED(api, address, size, handle)
 #define AFTER_MAPPED(api, address, size, handle)                                                   \
     mt_cuda_mapped(CALL(api), result, address, size, handle)
-#define BEFORE_UNMAPPED(api, address, size)                                                        \
-    MT_CUDA_CHANGES();                                                                             \
-    mt_cuda_unmapping(CALL(api), address, size)
+#define BEFORE_UNMAPPED(api, address, size) mt_cuda_unmapping(CALL(api), address, size)
 #define AFTER_UNMAPPED(api, address, size)
-#define BEFORE_BOUND(api, device, place, size, memory) MT_CUDA_CHANGES()
+#define BEFORE_BOUND(api, device, place, size, memory)
 #define AFTER_BOUND(api, device, place, size, memory)                                              \
     mt_cuda_bound(CALL_ON(api, device), result, place, size, memory)
 #define BEFORE_UNBOUND(api, device, place, size)                                                   \
-    MT_CUDA_CHANGES();                                                                             \
     mt_cuda_unbinding(CALL_ON(api, device), place, size)
 #define AFTER_UNBOUND(api, device, place, size)
 
 /* Contexts, CUDA modules, streams. bytes: of code, evaluated after a successful call. */
-#define BEFORE_MADE(api, object, bytes) MT_CUDA_CHANGES()
+#define BEFORE_MADE(api, object, bytes)
 #define AFTER_MADE(api, object, bytes)                                                             \
     mt_cuda_object_made(CALL(api), result, object, result ? 0 : bytes)
-#define BEFORE_MADE_ON(api, device, object) MT_CUDA_CHANGES()
+#define BEFORE_MADE_ON(api, device, object)
 #define AFTER_MADE_ON(api, device, object)                                                         \
     mt_cuda_object_made(CALL_ON(api, device), result, object, 0)
-#define BEFORE_ENDED(api, handle)                                                                  \
-    MT_CUDA_CHANGES();                                                                             \
-    mt_cuda_object_ending(CALL(api), NUMBER(handle))
+#define BEFORE_ENDED(api, handle) mt_cuda_object_ending(CALL(api), NUMBER(handle))
 #define AFTER_ENDED(api, handle)
 
 /* Copies and sets. */

@@ -44,7 +44,6 @@ MT_CUDART_MEMORY(HOOKS, HOOK, )
 unsigned mt_hook_cuda_malloc(void **address, size_t size)
 {
     const struct mt_cudart *runtime = RUNTIME();
-    MT_CUDA_CHANGES();
     unsigned result = MT_CUDART_ASK(runtime, cuda_malloc, address, size);
     mt_cuda_allocated(CALL(CUDA_MALLOC), result, address, size);
     mt_pool_took(result, address, __builtin_return_address(0));

@@ -60,7 +60,6 @@ unsigned mt_hook_cu_mem_create(uint64_t *handle, size_t size,
                                unsigned long long flags)
 {
     struct mt_cuda_call call = CALL(CU_MEM_CREATE);
-    MT_CUDA_CHANGES();
     if (wanted && wanted->location_type == MT_LOCATION_DEVICE)
         call.told = wanted->location + 1; /* it needs no context */
     unsigned result = MT_DRIVER_ASK(cu_mem_create, handle, size, wanted, flags);

@@ -21,7 +21,6 @@
 #define FOR_EVER UINT64_MAX
 #define TRIES 8u
 #define PAUSES_FOR_A_SAMPLE 20u /* a pause is at least so many times as long as the asking */
-#define MOST_REFUSED 64u        /* questions in a row without a right answer; see has_quiet */
 
 static struct {
     uint64_t seen; /* devices, by bit; for the writer */
@@ -32,7 +31,6 @@ static struct {
     pthread_mutex_t lock;
     uint64_t wanted, known; /* devices, by bit: to ask now; asked so far */
     bool is_asking, is_over;
-    bool is_last; /* there will be no other answer */
     struct mt_device_memory last[MOST_DEVICES];
     struct mt_event sample[MOST_SAMPLES];
     unsigned first, n;
@@ -68,70 +66,40 @@ static void keep(int device, const struct mt_device_memory *memory, uint64_t tim
 
 _Atomic uint32_t mt_watch_state;
 
-struct mt_watched_calls mt_watched_calls;
-
-/* Of the thread that asks. */
-static struct {
-    uint64_t begun, ended; /* calls, as it counted them last */
-    uint64_t left;         /* calls that will not end */
-    unsigned refused;      /* questions in a row */
-} quiet;
-
-/* Return whether no call is under way: its memory may be in the answer and not yet in the trace, or
- * the other way round. Calls that neither begin nor end for so many questions were left by a jump.
- */
-static bool has_quiet(void)
-{
-    uint64_t ended = atomic_load(&mt_watched_calls.ended); /* first: no call is missed */
-    uint64_t begun = atomic_load(&mt_watched_calls.begun), under_way = begun - ended;
-    bool stands = begun == quiet.begun && ended == quiet.ended;
-    if (under_way < quiet.left || (stands && quiet.refused >= MOST_REFUSED))
-        quiet.left = under_way;
-    quiet.begun = begun;
-    quiet.ended = ended;
-    return under_way == quiet.left;
-}
-
-/* Ask the device, and again where a call began before the answer had its time. Return whether the
- * last answer is without such, and no call was under way. *time_ns: of an answer; 0: there is none.
- */
-static bool ask_device(int device, struct mt_device_memory *memory, uint64_t *time_ns)
+/* Ask the device, and again where CUDA gave memory between the answer and its time: that would
+ * stand before the sample in the trace, and not be in it. Return whether the last answer is without
+ * such. */
+static bool ask_device(int device, struct mt_device_memory *memory, uint64_t *time_ns,
+                       bool *is_noted)
 {
     for (unsigned i = 0; i < TRIES; i++) {
-        bool is_right = has_quiet();
+        *is_noted |= atomic_exchange(&mt_watch_state, MT_WATCH_ASKS) == MT_WATCH_NOTED;
         *time_ns = 0;
         if (mt_device_memory(device, memory))
-            return true;
+            return false;
         *time_ns = mt_now();
-        if (!is_right)
-            return false; /* it may last */
-        if (atomic_load(&mt_watched_calls.begun) == quiet.begun)
+        if (atomic_load(&mt_watch_state) == MT_WATCH_ASKS)
             return true;
     }
     return false;
 }
 
-/* Sample, and ask again later where there is no right answer. A device's first one may be wrong if
- * there is no other. */
+/* Sample; also a device's first answer that is not without such. */
 static void sample(uint64_t devices)
 {
     struct mt_device_memory memory;
     uint64_t time_ns;
-    bool is_refused = false;
+    bool is_noted = false;
     for (int device = 0; devices; device++, devices >>= 1) {
-        bool is_right = !(devices & 1) || ask_device(device, &memory, &time_ns);
-        is_refused |= !is_right;
+        bool is_right = devices & 1 && ask_device(device, &memory, &time_ns, &is_noted);
         if (!(devices & 1) || !time_ns)
             continue;
         pthread_mutex_lock(&watch.lock);
-        bool is_needed =
-            !watch.last[device].total && (watch.is_last || quiet.refused >= MOST_REFUSED);
-        if (is_right || is_needed)
+        if (is_right || !watch.last[device].total)
             keep(device, &memory, time_ns);
         pthread_mutex_unlock(&watch.lock);
     }
-    quiet.refused = is_refused ? quiet.refused + 1 : 0;
-    if (is_refused)
+    if (is_noted)
         atomic_store(&mt_watch_state, MT_WATCH_NOTED);
 }
 
@@ -228,13 +196,12 @@ void mt_watch_start(void)
     watch.has_thread = !mt_own_thread(run);
 }
 
-static void ask(bool is_last)
+static void ask(void)
 {
     uint32_t off = MT_WATCH_OFF;
     if (!watch.has_thread)
         return;
     pthread_mutex_lock(&watch.lock);
-    watch.is_last = is_last;
     watch.wanted = watch.seen; /* first: a hook may wake the thread as soon as it waits */
     pthread_mutex_unlock(&watch.lock);
     atomic_compare_exchange_strong(&mt_watch_state, &off, MT_WATCH_WAITS);
@@ -244,7 +211,7 @@ static void ask(bool is_last)
 void mt_watch_ask(void)
 {
     if (watch.has_changed && watch.seen)
-        ask(false);
+        ask();
     watch.has_changed = false;
 }
 
@@ -291,7 +258,7 @@ void mt_watch_finish(void)
     if (!watch.has_thread)
         return;
     if (watch.seen) {
-        ask(true);
+        ask();
         wait_for_answer(mt_now() + LAST_WAIT_NS);
     }
     pthread_mutex_lock(&watch.lock);
@@ -309,8 +276,6 @@ bool mt_watch_has_thread(void)
 void mt_watch_reset(void)
 {
     memset(&watch, 0, sizeof watch);
-    memset(&quiet, 0, sizeof quiet);
-    memset(&mt_watched_calls, 0, sizeof mt_watched_calls);
     atomic_store(&mt_watch_state, MT_WATCH_OFF);
     pthread_mutex_init(&watch.lock, NULL);
     mt_device_memory_reset();

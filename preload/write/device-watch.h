@@ -30,27 +30,6 @@ static inline void mt_watch_hint(void)
         mt_watch_note_slowly();
 }
 
-/* Calls in which CUDA gives or takes memory, begun and ended. Until a call has ended, the trace and
- * the device may differ by its memory. */
-struct mt_watched_calls {
-    MT_BEGIN_LINE _Atomic uint64_t begun;
-    _Atomic uint64_t ended;
-};
-extern struct mt_watched_calls mt_watched_calls;
-
-/* Count a call: its begin before it and before the event of a free, its end after it and after the
- * event of an allocation. Any thread, under any lock of the host. A call that a jump leaves never
- * ends. */
-static inline void mt_watch_call_begins(void)
-{
-    atomic_fetch_add(&mt_watched_calls.begun, 1);
-}
-
-static inline void mt_watch_call_ended(void)
-{
-    atomic_fetch_add(&mt_watched_calls.ended, 1);
-}
-
 /* Make the thread, which waits. Call with the signals blocked that it must not take, and not in the
  * writer: a thread that makes another one allocates from the C library (own-malloc.h). */
 void mt_watch_start(void);

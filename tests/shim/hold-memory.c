@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hold-memory [long|more|objects|sample|within|fork]: takes device memory by four routes (runtime,
- * stream order, driver, physical memory with addresses) and ends with all of it taken but the first
- * 48 MiB. With `long` it waits before that until memtap has asked NVML what the device holds, and
- * once more at the end; so it does with the others, and in between with `more` has 16 MiB more for
- * a while, with `objects` a module of 6 MiB and two streams as well, with `sample` frees these 48
- * MiB, and has 6 MiB less at the end, with `within` takes 24 MiB by a call that is held up
- * (held-malloc.c), and with `fork` has a child take 8 MiB more.
+ * hold-memory [long|more|objects|sample|fork]: takes device memory by four routes (runtime, stream
+ * order, driver, physical memory with addresses) and ends with all of it taken but the first 48
+ * MiB. With `long` it waits before that until memtap has asked NVML what the device holds, and once
+ * more at the end; so it does with the others, and in between with `more` has 16 MiB more for a
+ * while, with `objects` a module of 6 MiB and two streams as well, with `sample` frees these 48
+ * MiB, and has 6 MiB less at the end, and with `fork` has a child take 8 MiB more.
  */
 #include "our-thread.h"
 #include "preload/include/memtap.h"
@@ -97,11 +96,6 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "sample")) {
         cudaFree(first);
         first = second;
-        want_sample();
-    }
-    if (!strcmp(argv[1], "within")) {
-        if (cudaMalloc(&second, 24 * MIB))
-            return 6;
         want_sample();
     }
     if (!strcmp(argv[1], "fork")) {

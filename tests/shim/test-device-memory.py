@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-device-memory.py MEMTAP PROGRAM HELD: what a trace says of the whole device is exactly what the
+"""test-device-memory.py MEMTAP PROGRAM: what a trace says of the whole device is exactly what the
 program's calls took of it, and the context."""
 import glob
 import json
@@ -12,7 +12,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 from checks import equal, finish
 
-memtap, program, held = sys.argv[1:]
+memtap, program = sys.argv[1:]
 MIB = 1 << 20
 CONTEXT, POOL = 300 * MIB, 32 * MIB  # a pool takes pieces of 32 MiB
 HELD = (6 + 20 + 4) * MIB + POOL
@@ -36,8 +36,7 @@ def record(mode, look=read):
         subprocess.run([memtap, "run", "--simulate", "t4", "--output", directory + "/%p.mtap", "--",
                         program, *([mode] if mode else [])], check=True,
                        env={**os.environ, "CUDASIM_CONTEXT": str(CONTEXT),
-                            "CUDASIM_STREAM": str(STREAM), "CUDASIM_OTHERS": str(OTHERS), "CUDASIM_UNOWNED": str(UNOWNED),
-                            **({"LD_PRELOAD": held} if mode == "within" else {})})
+                            "CUDASIM_STREAM": str(STREAM), "CUDASIM_OTHERS": str(OTHERS), "CUDASIM_UNOWNED": str(UNOWNED)})
         return sorted(map(look, glob.glob(directory + "/*.mtap")), key=len)
 
 
@@ -81,11 +80,6 @@ check("short", short(), [CONTEXT + HELD])
 check("long", *record("long"), [FIRST, CONTEXT + HELD])
 check("more", *record("more"), [FIRST, FIRST + 16 * MIB, CONTEXT + HELD])
 check("sample", *record("sample"), [FIRST, CONTEXT + HELD, CONTEXT + HELD - 6 * MIB])
-(events,) = record("within")
-check("within a call", events, [FIRST, FIRST + 24 * MIB, CONTEXT + HELD + 24 * MIB])
-marks = [event.get("own") or "given" for event in events
-         if event["record"] == "device_memory" or event.get("size") == 24 * MIB]
-equal("in this order", marks, [FIRST, "given", FIRST + 24 * MIB, CONTEXT + HELD + 24 * MIB])
 child, parent = record("fork")
 check("child", child, [FIRST + 8 * MIB])
 check("its parent", parent, [FIRST, CONTEXT + HELD])
