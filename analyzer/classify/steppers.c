@@ -3,6 +3,7 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ void mt_steppers_clear(struct mt_steppers *steppers)
 {
     mt_address_map_clear(&steppers->by_name);
     mt_address_map_clear(&steppers->by_frame);
-    mt_address_map_clear(&steppers->noted);
+    free(steppers->noted);
     free(steppers->stepper);
     free(steppers->code);
     *steppers = (struct mt_steppers){0};
@@ -98,13 +99,33 @@ static bool is_within(const struct mt_own_code *codes, size_t n, uint64_t owner)
     return false;
 }
 
+static bool is_noted(const struct mt_steppers *steppers, uint32_t stack)
+{
+    return stack / 64 < steppers->noted_room && steppers->noted[stack / 64] >> stack % 64 & 1;
+}
+
+static int set_noted(struct mt_steppers *steppers, uint32_t stack)
+{
+    size_t word = stack / 64, room = 2 * (word + 1);
+    if (word >= steppers->noted_room) {
+        uint64_t *noted = realloc(steppers->noted, room * sizeof *noted);
+        if (!noted)
+            return -ENOMEM;
+        memset(noted + steppers->noted_room, 0, (room - steppers->noted_room) * sizeof *noted);
+        steppers->noted = noted;
+        steppers->noted_room = room;
+    }
+    steppers->noted[word] |= UINT64_C(1) << stack % 64;
+    return 0;
+}
+
 int mt_steppers_note(struct mt_steppers *steppers, const struct mt_definitions *definitions,
                      uint32_t stack, const struct mt_when *now, enum mt_phase phase)
 {
     struct mt_own_code codes[MOST_FRAMES];
     size_t n = 0, first = 0;
     bool is_after = now->backwards && phase == MT_PHASE_OUTSIDE, more = false;
-    if (phase == MT_PHASE_BACKWARD || mt_address_map_get(&steppers->noted, stack))
+    if (phase == MT_PHASE_BACKWARD || is_noted(steppers, stack))
         return 0;
     for (uint32_t at = stack; at && n < MOST_FRAMES; at = mt_stack(definitions, at)->parent) {
         const struct mt_own_code *code = code_of(steppers, definitions, at);
@@ -121,7 +142,7 @@ int mt_steppers_note(struct mt_steppers *steppers, const struct mt_definitions *
             return -ENOMEM;
         more |= note_one(steppers, stepper, now, is_after);
     }
-    return more ? 0 : mt_address_map_put(&steppers->noted, stack, 1);
+    return more ? 0 : set_noted(steppers, stack);
 }
 
 static bool is_stepper(const struct mt_steppers *steppers, uint64_t name)

@@ -28,8 +28,9 @@ struct mt_steppers {
         bool is_constructor;
     } *code;
     size_t n_codes, codes_capacity;
-    struct mt_address_map noted; /* stacks with which nothing more is to be learned -> 1 */
-    uint64_t changes;            /* number of changes */
+    uint64_t *noted;   /* bits of the stacks with which nothing more is to be learned */
+    size_t noted_room; /* words */
+    uint64_t changes;  /* number of changes */
 };
 
 /* Clear a table; one of zeros is empty. */
