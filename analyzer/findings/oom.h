@@ -10,6 +10,10 @@
 #define MT_ADVICE_KEPT 10u
 #define MT_ADVICE_MODULES 112u
 
+/* A run grew until nothing was left where what it kept is more than this part of what is allocated,
+ * and more than what is free. */
+#define MT_GROWN_PART 8u
+
 /* Return the stack that begins with the user's line: of the failed request, or else of the running
  * backward node's forward call; 0: neither is known. */
 uint32_t mt_oom_line(const struct mt_definitions *definitions, const struct mt_oom *oom);

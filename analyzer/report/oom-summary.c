@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define WIDTH 80u
-#define GROWN_PART 8u /* of what is allocated */
 
 void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis *analysis,
                      char *out, size_t size)
@@ -39,7 +38,7 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
 
 bool mt_oom_is_grown(const struct mt_oom_story *story)
 {
-    return story->left > story->segment && story->left > story->oom->allocated / GROWN_PART &&
+    return story->left > story->segment && story->left > story->oom->allocated / MT_GROWN_PART &&
            story->left > story->usable + story->on_card;
 }
 

@@ -22,10 +22,6 @@
 /* What is left of the card is told as more where it is more by this part of it. */
 #define MORE_ROOM 0.01
 
-/* A run grew until nothing was left where what it kept is this part of the peak, as memtap oom
- * says. */
-#define GROWN_PART 8
-
 /* What the ways have in common while they are sought. */
 struct search {
     struct mt_plan_answer *answer;
@@ -368,7 +364,8 @@ static int judge_recorded(struct search *search)
     return rc;
 }
 
-/* Return whether memory ran out since the program keeps what it need not. */
+/* Return whether memory ran out since the program keeps what it need not, as memtap oom judges it
+ * (mt_oom_is_grown). */
 static bool does_grow(const struct search *search)
 {
     const struct mt_modelled_changes *changes = search->changes;
@@ -378,7 +375,7 @@ static bool does_grow(const struct search *search)
     if (!search->answer->rest || !changes || i == changes->n || changes->change[i].saves <= 0)
         return false;
     uint64_t kept = (uint64_t)changes->change[i].saves;
-    return !changes->change[i].why_not && kept > changes->peak / GROWN_PART &&
+    return !changes->change[i].why_not && kept > changes->peak / MT_GROWN_PART &&
            kept > search->judge.unused;
 }
 
