@@ -25,7 +25,7 @@ struct sim_event {
     unsigned flags;
     uint64_t capture;      /* the capture that it was recorded in, 0: none */
     struct sim_tips tips;  /* the stream's, at that time */
-    _Atomic uint64_t time; /* ns of CLOCK_MONOTONIC, 0: never recorded */
+    _Atomic uint64_t time; /* ms: which record it was, 0: never recorded */
 };
 
 /* Return the stream behind a handle: 0, 1 (legacy) and 2 (per thread) are the default stream. */
