@@ -56,8 +56,10 @@ static char *read_loads(FILE *file, const char *path, char *why, size_t why_size
             free(loads);
             return count == SIM_MAX_EXPERTS
                        ? FAIL("--skew %s: more than %d experts", path, SIM_MAX_EXPERTS)
-                       : FAIL("--skew %s: load %d is '%s'; give a number from 0 up for each expert",
-                              path, count + 1, word);
+                       : FAIL(
+                             "--skew %s: load %d is '%s'; give a number from 0 up for each expert, "
+                             "blanks between",
+                             path, count + 1, word);
         }
         all += load;
         used += (size_t)snprintf(loads + used, WORD, "%s%s", count++ ? "," : "", word);
@@ -65,7 +67,8 @@ static char *read_loads(FILE *file, const char *path, char *why, size_t why_size
     if (!loads || all > 0)
         return loads;
     free(loads);
-    return FAIL("--skew %s: no load above 0; give a number for each expert", path);
+    return ferror(file) ? FAIL("--skew %s: %s", path, strerror(errno))
+                        : FAIL("--skew %s: no load above 0; give a number for each expert", path);
 }
 
 /*

@@ -145,7 +145,7 @@ static int read_rank(const struct mt_command *command, const char *ranks, unsign
         char word[16];
         size_t length = strcspn(at, ",");
         snprintf(word, sizeof word, "%.*s", (int)length, at);
-        rc = length < sizeof word
+        rc = length && length < sizeof word
                  ? mt_read_number(command, "rank", word, 0, launch->world_size - 1, &rank)
                  : mt_fail_usage(command, "--rank %s: not numbers with commas between", ranks);
         if (!rc && has_rank(ranks, at, rank))
@@ -222,6 +222,9 @@ static int count_cards(char *const *words, struct sim_launch *launch)
                        "--world-size %s, and the program that it starts",
                        starter->name, starter->option, value, SIM_MAX_GPUS, value);
     launch->gpus = (unsigned)number;
+    /* deepspeed's -1 is "as many as there are". */
+    if (value && strspn(value, "-0123456789") == strlen(value) && atoi(value) != -1 && !number)
+        return mt_fail("%s %s %s: give it 1 rank or more", starter->name, starter->option, value);
     return 0;
 }
 
