@@ -8,6 +8,9 @@
 #define MT_LIKELY(condition) __builtin_expect((condition) != 0, 1)
 #define MT_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
 
+/* Arguments passed between functions lie in memory, which costs the processor time. */
+#define MT_ALWAYS_INLINE inline __attribute__((always_inline))
+
 /*
  * Keep together what each event needs, in memory (MT_HOT, for variables) and in code (MT_HOT_CODE).
  * Between two events a program like PyTorch fills the processor's caches, and each line and page of

@@ -25,7 +25,6 @@ struct way {
     struct mt_registers at;
     uintptr_t top;             /* of the stack */
     struct mt_seen_walk *seen; /* where the walk is kept; NULL: nowhere */
-    unsigned frame;            /* the number of the frame to leave, from 1 on, while it is left */
     bool has_own_bp;           /* the frame pointer is the one at the walk's begin */
     struct mt_stack_bounds *bounds;
 };
@@ -46,14 +45,7 @@ static bool reaches(struct way *way, uintptr_t cfa)
 static inline uintptr_t take(const struct way *way, uintptr_t address)
 {
     if (way->seen)
-        mt_seen_read(way->seen, address, 0);
-    return word_at(address);
-}
-
-static inline uintptr_t take_back(const struct way *way, uintptr_t address)
-{
-    if (way->seen)
-        mt_seen_read(way->seen, address, way->frame + 1);
+        mt_seen_read(way->seen, address);
     return word_at(address);
 }
 
@@ -105,7 +97,7 @@ static int leave_rarely(struct way *way, struct mt_frame_rule rule)
     uintptr_t cfa = take(way, place);
     if (cfa <= at->sp || cfa % WORD || !reaches(way, cfa) || !leave_bp(way, cfa, rule))
         return 0;
-    at->back = take_back(way, cfa - WORD);
+    at->back = take(way, cfa - WORD);
     at->sp = cfa;
     return 1;
 }
@@ -160,7 +152,7 @@ static int leave(struct way *way, struct mt_frame_rule rule)
         return 0;
     if (!leave_bp(way, cfa, rule))
         return 0;
-    at->back = take_back(way, cfa - WORD);
+    at->back = take(way, cfa - WORD);
     at->sp = cfa;
     return 1;
 }
@@ -209,7 +201,7 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
             at.sp = foresee(foresight, at.sp, cfa);
             at.back = word_at(at.sp - WORD);
             if (is_kept)
-                mt_seen_read(way->seen, at.sp - WORD, (unsigned)(out - walk->back) + 1);
+                mt_seen_read(way->seen, at.sp - WORD);
         } else {
             way->at = at;
             if (bp_at) {
@@ -217,7 +209,6 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
                 way->has_own_bp = false;
             }
             bp_at = 0;
-            way->frame = (unsigned)(out - walk->back);
             if (!leave(way, mt_frame_rule_unpack(rule)))
                 break;
             at = way->at;
@@ -230,82 +221,23 @@ static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct
     walk->sum = sum;
 }
 
-/* Return whether a walk that comes to one of these addresses goes on as from the other. Code
- * without a known rule may get one. */
-static bool go_alike(uintptr_t a, uintptr_t b, bool until_python, bool *is_end)
-{
-    const void *sets = atomic_load_explicit(&mt_frame_rules, memory_order_relaxed);
-    struct mt_kept_rule x = mt_frame_rule(sets, a), y = mt_frame_rule(sets, b);
-    *is_end = until_python && (x.how & MT_RULE_IS_PYTHON) && (y.how & MT_RULE_IS_PYTHON);
-    uint8_t from = (uint8_t)(x.how & ~(uint32_t)MT_RULE_IS_PYTHON);
-    return *is_end || (x.how == y.how && x.cfa == y.cfa &&
-                       (from == MT_CFA_SP || from == MT_CFA_BP || from == MT_CFA_AT_BP));
-}
-
-static mt_walk_sum part_of(uintptr_t back, unsigned frame)
-{
-    uint64_t factor = 1;
-    for (unsigned i = 0; i < frame; i++)
-        factor *= MT_WALK_MIX;
-    return mt_walk_part(back * MT_WALK_MIX, factor);
-}
-
-/* Note the return addresses that stand in place of a kept walk's. Return false if something else
- * differs, too. */
-static bool learn(struct mt_seen_walks *walks, const struct mt_seen_walk *seen)
-{
-    const struct mt_seen_walk *now = &walks->now;
-    bool is_all = true;
-    for (unsigned i = 0; i < now->n; i++) {
-        uintptr_t old = seen->word[i], new = now->word[i];
-        bool is_end;
-        uint64_t place;
-        if (old == new)
-            continue;
-        if (!now->frame[i] || !go_alike(old, new, now->start.until_python, &is_end)) {
-            is_all = false;
-            continue;
-        }
-        struct mt_other_word *other = mt_seen_other(walks, seen, i, new, &place);
-        mt_walk_sum more = part_of(new, now->frame[i]) - part_of(old, now->frame[i]);
-        *other = (struct mt_other_word){new, place, is_end ? 0 : more};
-    }
-    return is_all;
-}
-
-/* Keep what was learned by a walk. */
-static void keep(struct mt_seen_walks *walks, struct mt_seen_set *set,
-                 const struct mt_walk_start *start, mt_walk_sum sum)
-{
-    struct mt_seen_walk *now = &walks->now;
-    if (now->n > MT_SEEN_WORDS)
-        return;
-    now->start = *start;
-    now->sum = sum;
-    const struct mt_seen_walk *seen = mt_seen_alike(set, now);
-    if (!seen || !learn(walks, seen))
-        mt_seen_keep(walks, set);
-}
-
 void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_foresight *foresight,
                struct mt_registers at, unsigned how)
 {
     int until_python = (how & MT_UNTIL_PYTHON) != 0;
-    struct way way = {at, mt_stack_top(bounds, at.sp), NULL, 0, 1, bounds};
+    struct way way = {at, mt_stack_top(bounds, at.sp), NULL, 1, bounds};
+    struct mt_seen_set *set = mt_seen_set(&foresight->seen, at.sp);
     forget(foresight);
     walk->n = 0;
     walk->sum = 0;
+    walk->may_keep = false;
     if (!way.top)
         return;
-    struct mt_walk_start start = {at.back, at.sp, way.top, foresight->forgotten, until_python};
-    struct mt_seen_set *set = mt_seen_set(&foresight->seen, at.sp);
-    if (!(how & MT_EVERY_FRAME) && mt_seen_is_worth_it(set)) {
-        if (mt_seen_find(&foresight->seen, set, &start, at.bp, &walk->sum))
-            return;
+    if (mt_seen_is_worth_it(set))
         way.seen = mt_seen_begin(&foresight->seen, at.sp, at.bp);
-    }
-    bool is_noted = way.seen != NULL;
+    set->skipped++;
+    struct mt_walk_start start = {at.back, at.sp, way.top, foresight->forgotten, until_python};
     walk_on(walk, foresight, &way, until_python);
-    if (is_noted && way.seen)
-        keep(&foresight->seen, set, &start, walk->sum);
+    walk->may_keep = way.seen && way.seen->n <= MT_SEEN_WORDS;
+    foresight->seen.now.start = start;
 }

@@ -8,6 +8,8 @@
 
 #include "preload/host/stack-bounds.h"
 #include "preload/record/walks.h"
+#include "rules.h"
+#include "trace-format/likely.h"
 
 /* The registers needed to leave a frame. back: the address after its current instruction. */
 struct mt_registers {
@@ -16,12 +18,34 @@ struct mt_registers {
 
 /* Stop at the frame that interprets Python, not at the outermost one. */
 #define MT_UNTIL_PYTHON 1u
-/* Return the frames, not just a key that tells stacks apart. */
-#define MT_EVERY_FRAME 2u
 
-/* Walk from `at` up. how: the bits above. */
+/* Walk from `at` up. how: 0, or the bit above. */
 void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_foresight *foresight,
                struct mt_registers at, unsigned how);
+
+/* Return the id that was kept for the stack that mt_unwind would find; 0: none. */
+static MT_ALWAYS_INLINE uint32_t mt_unwind_foresee(struct mt_stack_bounds *bounds,
+                                                   struct mt_foresight *foresight,
+                                                   struct mt_registers at, unsigned how,
+                                                   uint32_t parent)
+{
+    struct mt_walk_start start = {
+        at.back, at.sp, mt_stack_top(bounds, at.sp),
+        atomic_load_explicit(&mt_frame_rules_forgotten, memory_order_acquire),
+        (how & MT_UNTIL_PYTHON) != 0};
+    struct mt_seen_set *set = mt_seen_set(&foresight->seen, at.sp);
+    return MT_LIKELY(start.top && mt_seen_is_worth_it(set))
+               ? mt_seen_find(&foresight->seen, set, &start, at.bp, parent)
+               : 0;
+}
+
+/* Keep an id for the stack that mt_unwind has just found, on this parent. */
+static inline void mt_unwind_keep(const struct mt_walk *walk, struct mt_foresight *foresight,
+                                  uint32_t parent, uint32_t id)
+{
+    if (walk->may_keep)
+        mt_seen_keep(&foresight->seen, parent, id);
+}
 
 /* The calling function's own registers. */
 #define MT_OWN_REGISTERS()                                                                         \

@@ -113,8 +113,7 @@ struct mt_thread {
     struct mt_walk walk;  /* not on the thread's stack, which may have 16 KiB */
     uint64_t code_deaths; /* at its last event (code-deaths.h) */
     uint32_t last_stack;  /* last one looked up (cache.h) */
-    uint32_t last_native; /* the same, with native frames, */
-    uint32_t last_node;   /* and of a node's type */
+    uint32_t last_node;   /* the same of a node's type */
     union {
         struct {
             uint32_t n_steps; /* nested */
@@ -150,9 +149,6 @@ enum mt_state {
     MT_RECORDING, /* */
     MT_OVER       /* ended, or could not start */
 };
-
-/* Arguments passed between functions lie in memory, which costs the processor time. */
-#define MT_ALWAYS_INLINE inline __attribute__((always_inline))
 
 extern _Atomic int mt_state;
 extern _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Walks that a thread made before. The words of the stack that a walk reads follow from its begin
- * and from the words themselves: if all are unchanged, so are its frames. If another return address
- * has the rule (rules.h) of the one that was there, the walk goes on as it did: so each address
- * that was met at a place once serves in all walks of this layout, also in ways that never came
- * together. The words lie in one piece here, while rules take a cache line for each frame. Walks
- * are found by the stack pointer.
+ * and from the words themselves: if all are unchanged, so are its frames. So a kept walk is a
+ * layout, the places that it read, found by the stack pointer; and the sum of the words there leads
+ * to the stack's id in one look-up, also where a layout has many stacks. No branch depends on what
+ * is found, but for whether it is: a wrong guess of the processor's costs more than all the rest.
  */
 #ifndef MT_PRELOAD_SEEN_WALKS_H
 #define MT_PRELOAD_SEEN_WALKS_H
+
+#include "cache.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,13 +17,13 @@
 #include <string.h>
 
 #define MT_SEEN_WORDS 60u /* longer walks are not kept */
-#define MT_SEEN_STRIDE 4u /* words are compared in so many at a time */
+#define MT_SEEN_STRIDE 4u /* words are summed up in so many at a time */
 #define MT_SEEN_WAYS 4u
 #define MT_SEEN_SETS 128u
-#define MT_OTHER_BITS 10
+#define MT_SEEN_ID_BITS 14
 /* After so many new walks in a row, only one in MT_SEEN_PAUSE is kept or looked up: a program may
  * reach one depth of its stack in any number of ways. */
-#define MT_SEEN_FAILURES 8u
+#define MT_SEEN_FAILURES 256u
 #define MT_SEEN_PAUSE 64u
 
 /* Words at the places of another layout, which may lie between a frame's variables now. */
@@ -51,11 +52,8 @@ struct mt_seen_walk {
     uintptr_t bp;
     uint16_t needs_bp; /* another frame pointer would change the walk */
     uint16_t n;
-    uint32_t number; /* among the thread's kept walks */
-    mt_walk_sum sum;
-    uint16_t at[MT_SEEN_WORDS];    /* places that it read, in words above the stack pointer, */
-    uintptr_t word[MT_SEEN_WORDS]; /* and their values */
-    uint16_t frame[MT_SEEN_WORDS]; /* a return address: its frame's number; else 0 */
+    uint32_t number;            /* among the thread's kept walks */
+    uint16_t at[MT_SEEN_WORDS]; /* places that it read, in words above the stack pointer */
 };
 
 struct mt_seen_set {
@@ -63,19 +61,20 @@ struct mt_seen_set {
     uint32_t turn, failures, skipped;
 };
 
-/* A return address that may stand in place of a kept walk's. */
-struct mt_other_word {
-    uintptr_t word;
-    uint64_t place; /* the walk's number and the word's; 0: none */
-    mt_walk_sum more;
+/* The stack that a layout's words lead to, by their sum. */
+struct mt_seen_id {
+    mt_walk_sum words;
+    uint32_t id;   /* 0: empty */
+    uint32_t next; /* the place found after this one */
 };
 
 /* A thread's walks. Zeros at first. */
 struct mt_seen_walks {
     struct mt_seen_set set[MT_SEEN_SETS];
-    struct mt_other_word other[1u << MT_OTHER_BITS];
-    struct mt_seen_walk now; /* that is being made */
-    uint32_t n_kept;
+    struct mt_seen_id id[1u << MT_SEEN_ID_BITS]; /* at a place by the words, or the one beside it */
+    struct mt_seen_walk now;                     /* that is being made */
+    uint64_t key[MT_SEEN_WORDS];                 /* added to words before they are multiplied */
+    uint32_t n_kept, last;                       /* last: the place found last */
 };
 
 static inline struct mt_seen_set *mt_seen_set(struct mt_seen_walks *walks, uintptr_t sp)
@@ -83,9 +82,9 @@ static inline struct mt_seen_set *mt_seen_set(struct mt_seen_walks *walks, uintp
     return &walks->set[(sp >> 4 ^ sp >> 11) % MT_SEEN_SETS];
 }
 
-static inline bool mt_seen_is_worth_it(struct mt_seen_set *set)
+static inline bool mt_seen_is_worth_it(const struct mt_seen_set *set)
 {
-    return set->failures < MT_SEEN_FAILURES || ++set->skipped % MT_SEEN_PAUSE == 0;
+    return set->failures < MT_SEEN_FAILURES || set->skipped % MT_SEEN_PAUSE == 0;
 }
 
 static inline int mt_begins_so(const struct mt_seen_walk *seen, const struct mt_walk_start *start,
@@ -96,67 +95,51 @@ static inline int mt_begins_so(const struct mt_seen_walk *seen, const struct mt_
            seen->start.until_python == start->until_python && (!seen->needs_bp || seen->bp == bp);
 }
 
-static inline struct mt_other_word *mt_seen_other(struct mt_seen_walks *walks,
-                                                  const struct mt_seen_walk *seen, unsigned i,
-                                                  uintptr_t word, uint64_t *place)
-{
-    *place = (uint64_t)seen->number * MT_SEEN_WORDS + i;
-    return &walks->other[(word ^ *place << 40) * MT_WALK_MIX >> (64 - MT_OTHER_BITS)];
-}
-
-/* Add what the changed words change. Return false if one of them is not
- * known. */
-MT_READS_ANY_WORD static inline bool mt_seen_exchange(struct mt_seen_walks *walks,
-                                                      const struct mt_seen_walk *seen,
-                                                      uint64_t changed, mt_walk_sum *sum)
+/* Return the sum that stands for the words at a layout's places, and the stack that the walk ends
+ * on. Two by two: two sets of words have one sum once in 2^64 times. */
+MT_READS_ANY_WORD static inline mt_walk_sum
+mt_seen_words(const struct mt_seen_walks *walks, const struct mt_seen_walk *seen, uint32_t parent)
 {
     const uintptr_t *stack = (const uintptr_t *)seen->start.sp;
-    for (; changed; changed &= changed - 1) {
-        unsigned i = seen->n - 1u - (unsigned)__builtin_ctzll(changed);
-        uint64_t place;
-        uintptr_t word = stack[seen->at[i]];
-        const struct mt_other_word *other = mt_seen_other(walks, seen, i, word, &place);
-        if (other->word != word || other->place != place)
-            return false;
-        *sum += other->more;
-    }
-    return true;
-}
-
-/* Return which words have changed, a bit each, the last one lowest. Without a branch for each: any
- * may have. */
-MT_READS_ANY_WORD static inline uint64_t mt_seen_changed(const struct mt_seen_walk *seen)
-{
-    const uintptr_t *stack = (const uintptr_t *)seen->start.sp, *word = seen->word;
     const uint16_t *at = seen->at, *end = at + seen->n;
-    uint64_t changed = 0;
-    _Static_assert(MT_SEEN_WORDS <= 64 && MT_SEEN_WORDS % MT_SEEN_STRIDE == 0, "with the surplus");
-    for (; at < end; at += MT_SEEN_STRIDE, word += MT_SEEN_STRIDE) {
-        changed = 2 * changed + (stack[at[0]] != word[0]);
-        changed = 2 * changed + (stack[at[1]] != word[1]);
-        changed = 2 * changed + (stack[at[2]] != word[2]);
-        changed = 2 * changed + (stack[at[3]] != word[3]);
+    const uint64_t *key = walks->key;
+    mt_walk_sum sum = (mt_walk_sum)(seen->number + parent * MT_WALK_MIX) << 64;
+    _Static_assert(MT_SEEN_WORDS % MT_SEEN_STRIDE == 0, "with the surplus");
+    for (; at < end; at += MT_SEEN_STRIDE, key += MT_SEEN_STRIDE) {
+        sum += (mt_walk_sum)(stack[at[0]] + key[0]) * (stack[at[1]] + key[1]);
+        sum += (mt_walk_sum)(stack[at[2]] + key[2]) * (stack[at[3]] + key[3]);
     }
-    return changed >> (at - end);
+    return sum;
 }
 
-/* Return whether this walk would repeat a kept one, or one that follows from those, with its sum.
- */
-static inline bool mt_seen_find(struct mt_seen_walks *walks, struct mt_seen_set *set,
-                                const struct mt_walk_start *start, uintptr_t bp, mt_walk_sum *sum)
+static inline uint32_t mt_seen_place(mt_walk_sum words)
+{
+    uint64_t mixed = ((uint64_t)words ^ (uint64_t)(words >> 64)) * MT_WALK_MIX;
+    return (uint32_t)(mixed >> (64 - MT_SEEN_ID_BITS));
+}
+
+/* Return the id of the stack that an earlier walk with these words led to, on this parent; 0:
+ * none. */
+static inline uint32_t mt_seen_find(struct mt_seen_walks *walks, struct mt_seen_set *set,
+                                    const struct mt_walk_start *start, uintptr_t bp,
+                                    uint32_t parent)
 {
     for (const struct mt_seen_walk *seen = set->way; seen < set->way + MT_SEEN_WAYS; seen++) {
         if (!mt_begins_so(seen, start, bp))
             continue;
-        uint64_t changed = mt_seen_changed(seen);
-        *sum = seen->sum;
-        if (changed && !mt_seen_exchange(walks, seen, changed, sum))
+        mt_walk_sum words = mt_seen_words(walks, seen, parent);
+        uint32_t place = mt_seen_place(words);
+        place ^= walks->id[place].words != words;
+        if (walks->id[place].words != words)
             continue;
+        walks->id[walks->last].next = place;
+        walks->last = place;
+        __builtin_prefetch(&walks->id[walks->id[place].next]);
         set->failures = 0;
-        return true;
+        return walks->id[place].id;
     }
     set->failures++;
-    return false;
+    return 0;
 }
 
 /* Begin a new walk. */
@@ -170,18 +153,14 @@ static inline struct mt_seen_walk *mt_seen_begin(struct mt_seen_walks *walks, ui
     return seen;
 }
 
-/* Note a word that the walk reads. frame: the number of the frame that it returns to; 0: of none.
- */
-static inline void mt_seen_read(struct mt_seen_walk *seen, uintptr_t address, unsigned frame)
+/* Note a word that the walk reads. */
+static inline void mt_seen_read(struct mt_seen_walk *seen, uintptr_t address)
 {
     uintptr_t at = (address - seen->start.sp) / sizeof(uintptr_t);
-    if (seen->n < MT_SEEN_WORDS && at <= UINT16_MAX) {
-        seen->at[seen->n] = (uint16_t)at;
-        seen->frame[seen->n] = (uint16_t)frame;
-        seen->word[seen->n++] = *(const uintptr_t *)address;
-    } else {
+    if (seen->n < MT_SEEN_WORDS && at <= UINT16_MAX)
+        seen->at[seen->n++] = (uint16_t)at;
+    else
         seen->n = MT_SEEN_WORDS + 1; /* too long, for good */
-    }
 }
 
 /* Return a kept walk with the begin and the places of this one; NULL: none. */
@@ -190,24 +169,36 @@ static inline const struct mt_seen_walk *mt_seen_alike(const struct mt_seen_set 
 {
     for (const struct mt_seen_walk *seen = set->way; seen < set->way + MT_SEEN_WAYS; seen++)
         if (mt_begins_so(seen, &now->start, now->bp) && seen->n == now->n &&
-            seen->needs_bp == now->needs_bp &&
-            !memcmp(seen->at, now->at, now->n * sizeof *now->at) &&
-            !memcmp(seen->frame, now->frame, now->n * sizeof *now->frame))
+            seen->needs_bp == now->needs_bp && !memcmp(seen->at, now->at, now->n * sizeof *now->at))
             return seen;
     return NULL;
 }
 
-/* Keep the walk that was made, in place of an older one. */
-static inline void mt_seen_keep(struct mt_seen_walks *walks, struct mt_seen_set *set)
+/* Keep the layout of the walk that was made, in place of an older one. */
+static inline const struct mt_seen_walk *mt_seen_keep_layout(struct mt_seen_walks *walks,
+                                                             struct mt_seen_set *set)
 {
     struct mt_seen_walk *place = &set->way[set->turn++ % MT_SEEN_WAYS];
     struct mt_seen_walk *now = &walks->now;
+    for (unsigned i = 0; !walks->n_kept && i < MT_SEEN_WORDS; i++)
+        walks->key[i] = mt_mix(mt_mix(0, i), MT_WALK_MIX);
     now->number = ++walks->n_kept;
-    for (unsigned i = now->n; i % MT_SEEN_STRIDE; i++) { /* the last one again */
-        now->at[i] = now->at[i - 1];
-        now->word[i] = now->word[i - 1];
-    }
+    for (unsigned i = now->n; i % MT_SEEN_STRIDE; i++)
+        now->at[i] = now->at[i - 1]; /* the last one again */
     *place = *now;
+    return place;
+}
+
+/* Keep what the walk that was made last led to. */
+static inline void mt_seen_keep(struct mt_seen_walks *walks, uint32_t parent, uint32_t id)
+{
+    struct mt_seen_set *set = mt_seen_set(walks, walks->now.start.sp);
+    const struct mt_seen_walk *seen = mt_seen_alike(set, &walks->now);
+    mt_walk_sum words = mt_seen_words(walks, seen ? seen : mt_seen_keep_layout(walks, set), parent);
+    uint32_t place = mt_seen_place(words);
+    if (walks->id[place].id)
+        walks->id[place ^ 1] = walks->id[place];
+    walks->id[place] = (struct mt_seen_id){words, id, 0};
 }
 
 #endif

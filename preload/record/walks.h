@@ -9,7 +9,8 @@
 #define MT_WALK_DEPTH 264   /* with those of libmemtap.so itself */
 
 struct mt_walk {
-    unsigned n;      /* 0: no frame; or a repeated walk whose frames were not wanted */
+    unsigned n;
+    bool may_keep;   /* the words that it read are noted (seen-walks.h) */
     mt_walk_sum sum; /* of the addresses: two stacks with one sum are one stack */
     /* The return addresses, innermost first; where a signal came in, its instruction's address +
      * 1. */

@@ -99,21 +99,31 @@ static uint32_t intern(const struct mt_walk *walk, const struct mt_key *key, uin
     return id;
 }
 
+/* Walk, find or intern the stack, and keep its id. */
+static __attribute__((noinline)) uint32_t walk_natively(struct mt_thread *self, uint32_t parent,
+                                                        struct mt_registers here, unsigned how)
+{
+    struct mt_walk *walk = &self->walk;
+    mt_unwind(walk, &self->bounds, &self->foresight, here, how);
+    uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
+    struct mt_key key = {(uint64_t)walk->sum, (uint64_t)(walk->sum >> 64), stamp, parent};
+    uint32_t id = mt_cache_find(&native.stacks, &key);
+    if (!id)
+        id = intern(walk, &key, stamp);
+    if (id)
+        mt_unwind_keep(walk, &self->foresight, parent, id);
+    return id;
+}
+
 /* Return the native stack, on top of the Python stack `parent` if there is one. Not inlined, so
  * that its registers are not saved if there are no native stacks. */
 static MT_HOT_CODE __attribute__((noinline)) uint32_t native_stack(struct mt_thread *self,
                                                                    uint32_t parent)
 {
-    struct mt_walk *walk = &self->walk;
     struct mt_registers here = MT_OWN_REGISTERS();
     unsigned how = parent ? MT_UNTIL_PYTHON : 0;
-    mt_unwind(walk, &self->bounds, &self->foresight, here, how);
-    uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
-    struct mt_key key = {(uint64_t)walk->sum, (uint64_t)(walk->sum >> 64), stamp, parent};
-    uint32_t id = mt_cache_follow(&native.stacks, &key, &self->last_native);
-    if (!id && !walk->n)
-        mt_unwind(walk, &self->bounds, &self->foresight, here, how | MT_EVERY_FRAME);
-    return id ? id : intern(walk, &key, stamp);
+    uint32_t id = mt_unwind_foresee(&self->bounds, &self->foresight, here, how, parent);
+    return MT_LIKELY(id) ? id : walk_natively(self, parent, here, how);
 }
 
 MT_HOT_CODE uint32_t mt_thread_stack(struct mt_thread *self)
