@@ -359,6 +359,10 @@ fill_venv() {
 }
 
 install_test_tools() {
+    local site
+    site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    cp tests/support/quick_imports.py "$site"
+    echo 'import quick_imports' >"$site/quick_imports.pth"
     [ "$(cat .venv/ready-tests 2>/dev/null)" != "${TEST_TOOLS[*]}" ] || return 0
     say "Installing what tests ask: ${TEST_TOOLS[*]}"
     fetch pip-tests "${pip_install[@]}" "${TEST_TOOLS[@]}"

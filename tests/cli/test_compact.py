@@ -26,7 +26,7 @@ C_RUNS = 30, 100, 400, 1000, 3000, 10_000, 30_000
 PART = 0.02
 EVERY = 1  # one of so many traces and of so many questions, and others of the next trace
 if "ASAN_OPTIONS" in os.environ:  # takes ten times as long, and sizes are the same
-    LONG, SHORTER, LONG_C, C_RUNS, PART, EVERY = 300_000, 30_000, 100_000, C_RUNS[:5], 1, 3
+    LONG, SHORTER, LONG_C, C_RUNS, PART, EVERY = 300_000, 30_000, 100_000, C_RUNS[:5], 1, 6
 turn = itertools.count()
 
 
