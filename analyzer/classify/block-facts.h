@@ -141,6 +141,16 @@ static inline int is_from(const struct mt_rule_context *context, const struct mt
     return (mt_stack_frame(context->definitions, python_stack(context, block))->marks & mark) != 0;
 }
 
+/* Return whether the innermost Python frame that is not PyTorch's has a mark. */
+static inline bool is_from_caller(const struct mt_rule_context *context,
+                                  const struct mt_block *block, uint32_t mark)
+{
+    uint32_t stack = python_stack(context, block);
+    while (mt_stack_frame(context->definitions, stack)->marks & MT_MARK_FRAMEWORK)
+        stack = mt_stack(context->definitions, stack)->parent;
+    return (mt_stack_frame(context->definitions, stack)->marks & mark) != 0;
+}
+
 /* Return the line of Module._apply that called the function that made the block; 0: it did not. */
 static inline uint32_t apply_line(const struct mt_rule_context *context,
                                   const struct mt_block *block)

@@ -71,6 +71,11 @@ RULE(is_kept_by_cache,
 RULE(is_pool_of_cache, made_under(context, block, MT_MARK_CACHE) && !died_in_phase(block))
 RULE(is_kept_by_server, made_outside(block) && is_unlabelled(block) && !died_in_phase(block) &&
                             made_under(context, block, MT_MARK_SERVER))
+/* What a sampler makes lives beside the model: what it keeps are logits, in more precision or less
+ * likely ones taken out, and the tokens that it chose. */
+RULE(is_of_sampler, made_outside(block) && is_unlabelled(block) &&
+                        is_from_caller(context, block, MT_MARK_SAMPLING))
+RULE(is_passing_in_sampler, is_of_sampler(context, block) && died_in_phase(block))
 /* Backward, or a hook of it, puts it at a module or a parameter, until the next one replaces it: a
  * gradient per sample, its norm, a curvature of the loss. What stays longer is a table or an
  * average. */
@@ -181,6 +186,10 @@ RULE(went_to_backward, made_outside(block) && !context->saw_parameters &&
                            block->birth->when.after == MT_PHASE_FORWARD &&
                            mt_block_ended(block)->backwards > block->birth->when.backwards)
 RULE(is_input, made_outside(block) && saw_forward_begin(block))
+/* A program's own sampling, and what else it does with results. Training has batches and losses
+ * there. */
+RULE(passed_after_forward, made_outside(block) && is_unlabelled(block) && died_in_phase(block) &&
+                               block->birth->when.calls && !has_trained(context))
 RULE(always, 1)
 
 const struct mt_rule mt_rules[] = {
@@ -235,6 +244,9 @@ const struct mt_rule mt_rules[] = {
     {"made for keys and values by vLLM", MT_CATEGORY_KV_CACHE, MT_LIKELY, is_pool_of_cache},
     {"made by vLLM's runner, to fill for each step", MT_CATEGORY_BUFFERS, MT_LIKELY,
      is_kept_by_server},
+    {"made and freed where tokens are chosen", MT_CATEGORY_TEMPORARIES, MT_LIKELY,
+     is_passing_in_sampler},
+    {"made where tokens are chosen", MT_CATEGORY_ACTIVATIONS, MT_LIKELY, is_of_sampler},
     {"made in an optimizer step, outlived it", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      survived_step},
     {"made and freed in an optimizer step", MT_CATEGORY_TEMPORARIES, MT_LIKELY, died_in_step},
@@ -294,6 +306,7 @@ const struct mt_rule mt_rules[] = {
     {"made by what works after each backward", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS,
      is_of_own_stepper},
     {"made outside modules, live in forward", MT_CATEGORY_INPUTS, MT_GUESS, is_input},
+    {"made and freed after a forward", MT_CATEGORY_TEMPORARIES, MT_GUESS, passed_after_forward},
     {"no evidence", MT_CATEGORY_OTHER, MT_GUESS, always},
 };
 

@@ -56,13 +56,18 @@ def of_transformers(kind):
                          num_key_value_heads=HEADS, vocab_size=1000)
     with torch.device("cuda"):
         model = Qwen2ForCausalLM(config).eval()
-    cache = {"dynamic": lambda: DynamicCache(config=config), "mine": Mine,
+    cache = {"dynamic": lambda: DynamicCache(config=config), "mine": Mine, "scores": Mine,
              "static": lambda: StaticCache(config=config, max_cache_len=TEXT + TOKENS)}[kind]()
     tokens = torch.randint(0, 1000, (8, TEXT), device="cuda")
-    for _ in range(TOKENS):
+    kept = {}
+    if kind == "scores":  # of which generate() keeps what chose each token
+        made = model.generate(tokens, past_key_values=cache, max_new_tokens=TOKENS, min_new_tokens=TOKENS, do_sample=True, top_p=0.9,
+                              output_scores=True, return_dict_in_generate=True)
+        kept["activations"] = [made.sequences, *made.scores]
+    for _ in range(TOKENS * (kind != "scores")):
         logits = model(input_ids=tokens, past_key_values=cache, use_cache=True, logits_to_keep=1).logits
         tokens = logits[:, -1].argmax(-1, keepdim=True)
-    return {"kv_cache": [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]}, model
+    return {"kv_cache": [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)], **kept}, model
 
 
 BLOCKS, BLOCK, LONGEST = 103, 16, 300

@@ -71,7 +71,14 @@ static const struct {
     {"vllm/v1/worker/gpu/sample/sampler.py", "__call__", MT_MARK_MODULE_CALL}, /* no nn.Module */
     {"vllm/v1/worker/gpu/spec_decode/rejection_sampler.py", "__call__", MT_MARK_MODULE_CALL},
     {"vllm/", "_allocate_kv_cache*", MT_MARK_CACHE},
-    {"vllm/", "allocate_kv_cache*", MT_MARK_CACHE},           /* 0.33 */
+    {"vllm/", "allocate_kv_cache*", MT_MARK_CACHE}, /* 0.33 */
+    {"transformers/generation/logits_process.py", "*", MT_MARK_SAMPLING},
+    {"transformers/generation/candidate_generator.py", "*", MT_MARK_SAMPLING},
+    {"transformers/generation/utils.py", "_sample", MT_MARK_SAMPLING},
+    {"transformers/generation/utils.py", "_beam_search", MT_MARK_SAMPLING},
+    {"transformers/generation/utils.py", "_get_top_k_continuations", MT_MARK_SAMPLING},
+    {"transformers/generation/utils.py", "_assisted_decoding", MT_MARK_SAMPLING},
+    {"transformers/generation/utils.py", "_speculative_sampling", MT_MARK_SAMPLING},
     {"/loops/evaluation_loop.py", "run", MT_MARK_EVALUATION}, /* Lightning */
     {"transformers/trainer.py", "evaluation_loop", MT_MARK_EVALUATION},
     {"transformers/trainer.py", "prediction_loop", MT_MARK_EVALUATION},

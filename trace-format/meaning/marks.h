@@ -37,7 +37,8 @@
     M(SCRATCH)           /* makes memory that is used again and again for results in between */    \
     M(CACHE)             /* makes a pool of keys and values */                                    \
     M(SERVER)            /* vLLM's runner makes what it keeps, and fills for each step */         \
-    M(EVALUATION)        /* a framework's loop of evaluation, also within training */
+    M(EVALUATION)        /* a framework's loop of evaluation, also within training */             \
+    M(SAMPLING)          /* a library chooses tokens by a model's logits */
 /* clang-format on */
 
 enum mt_mark_bit {
