@@ -66,10 +66,10 @@ static void *copy_of(const void *tensor, bool zero)
 
 /* --- the operator --------------------------------------------------------------------------- */
 
-static bool is_computed(const void *tensor)
+static bool is_computed(const void *tensor, size_t limit)
 {
     return sim_element(tensor) && sim_storage(tensor) && !sim_is_wide(0, tensor) &&
-           sim_bytes(tensor) <= sim_size_limit() && sim_is_settled(sim_known(sim_storage(tensor)));
+           sim_bytes(tensor) <= limit && sim_is_settled(sim_known(sim_storage(tensor)));
 }
 
 /* Give the result its elements, if their number is as was answered. */
@@ -105,7 +105,7 @@ static void settle_result(void *result, const void *values, const struct sim_val
     void *its_indices = sim_torch_indices(result), *its_values = sim_torch_values(result);
 
     settle(its_indices, unique->begin[0].object);
-    if (is_computed(values))
+    if (is_computed(values, sim_size_limit()))
         settle_values(its_values, values, unique->begin[1].object);
     else
         sim_know(sim_storage(its_values), SIM_UNKNOWN);
@@ -145,7 +145,8 @@ static void replacement(void *functor, const struct sim_handle *handle, uint64_t
                                                         .values = sim_torch_values(self)};
     struct sim_pause paused = sim_torch_pause();
     bool counts = sim_dimensions(run.indices) == 2 && sim_sizes(run.indices)[1] > 1;
-    bool known = counts && is_computed(run.indices) && find_unique(run.indices, &run.unique);
+    bool known = counts && is_computed(run.indices, sim_integer_limit()) &&
+                 find_unique(run.indices, &run.unique);
 
     sim_torch_resume(paused);
     if (counts && !known)

@@ -35,6 +35,7 @@ enum sim_rule {
     SIM_LEASTS = 16777216, /* the least of values that are not known is well above 0 */
     SIM_ROUTES = 33554432, /* makes counts of a router's choices: also of large tensors, if known */
     SIM_LARGE = 67108864,  /* it does so now */
+    SIM_INTEGERS = 134217728, /* it computes more of them than of other values now */
 };
 
 enum { SIM_MOST_DIMENSIONS = 8 };

@@ -6,9 +6,10 @@
 #include "rules.h"
 
 enum {
-    MOST_SPAN = 16 << 20,  /* bytes between a view's first element and its last */
-    MOST_LARGE = 64 << 20, /* the same, and of a tensor, where choices are counted */
-    MOST_TOGETHER = 8,     /* tensors of the largest size that an operator may have in all */
+    MOST_SPAN = 16 << 20,    /* bytes between a view's first element and its last */
+    MOST_LARGE = 64 << 20,   /* the same, and of a tensor, where choices are counted */
+    MOST_INTEGERS = 1 << 20, /* of a tensor, where all are integers that are known */
+    MOST_TOGETHER = 8,       /* tensors of the largest size that an operator may have in all */
 };
 
 static size_t size_limit;
@@ -21,6 +22,11 @@ void sim_set_size_limit(size_t bytes)
 size_t sim_size_limit(void)
 {
     return size_limit;
+}
+
+size_t sim_integer_limit(void)
+{
+    return size_limit && size_limit < MOST_INTEGERS ? MOST_INTEGERS : size_limit;
 }
 
 /* Return whether Python may have pickled an object into it. */
@@ -43,6 +49,8 @@ static size_t limit_of(unsigned rules, const void *tensor)
         return sim_object_limit();
     if (rules & SIM_LARGE)
         return MOST_LARGE;
+    if (rules & SIM_INTEGERS)
+        return sim_integer_limit();
     return rules & SIM_FILLS ? sim_copy_limit() : size_limit;
 }
 
@@ -126,6 +134,59 @@ static bool changes(const struct sim_value *to, const struct sim_value *from)
             sim_span(from->object) != sim_bytes(to->object));
 }
 
+/* Return whether an operator's large tensor is known, or it only writes to all of its storage: of a
+ * large one nobody notes that a kernel wrote to it which does not run. */
+static bool is_sure(const struct sim_replaced *operator, const void * tensor, bool written)
+{
+    return (written && operator->rules & SIM_OVERWRITES && sim_covers_storage(tensor)) ||
+           sim_is_settled(sim_find_known(tensor));
+}
+
+static bool is_whole(unsigned type)
+{
+    return type <= SIM_TYPE_LONG || type == SIM_TYPE_BOOL;
+}
+
+/* Return whether all tensors are integers or truth values that an operator can go by. */
+static bool are_whole(const struct sim_replaced *operator, const struct sim_value * begin,
+                      const struct sim_value *end, uint64_t writes)
+{
+    for (const struct sim_value *value = begin; value != end; value++, writes >>= 1)
+        if (value->tag == sim_layout.tag_list) {
+            if (!are_whole(operator, sim_list(value)->begin, sim_list(value)->end,
+                           writes & 1 ? UINT64_MAX : 0))
+                return false;
+        } else if (value->tag == SIM_TAG_TENSOR && value->object != sim_layout.undefined &&
+                   (!is_whole(sim_dtype(value->object)) ||
+                    !is_sure(operator, value->object, writes & 1))) {
+            return false;
+        }
+    return true;
+}
+
+bool sim_are_integers(const struct sim_value *begin, const struct sim_value *end)
+{
+    size_t together = 0;
+
+    for (const struct sim_value *value = begin; value != end; value++)
+        if (value->tag != SIM_TAG_TENSOR || value->object == sim_layout.undefined ||
+            !is_whole(sim_dtype(value->object)))
+            return false;
+    return size_limit && sim_are_small(SIM_INTEGERS, begin, end, &together);
+}
+
+bool sim_is_of_integers(const struct sim_replaced *operator, const struct sim_value * arguments)
+{
+    size_t together = 0, copies = operator->rules & SIM_COPIES ? 1 : 0; /* to any type */
+
+    return size_limit &&
+           sim_are_small(operator->rules | SIM_INTEGERS, arguments, arguments + operator->arguments,
+                         &together) &&
+           are_whole(operator, arguments + copies,
+                     arguments + operator->arguments, operator->writes>> copies) &&
+           (!copies || is_sure(operator, arguments[0].object, true));
+}
+
 bool sim_is_route(const struct sim_replaced *operator, const struct sim_value * arguments)
 {
     size_t together = 0;
@@ -136,13 +197,8 @@ bool sim_is_route(const struct sim_replaced *operator, const struct sim_value * 
                        &together))
         return false;
     for (size_t i = 0; i < operator->arguments; i++)
-        if (arguments[i].tag == SIM_TAG_TENSOR && arguments[i].object != sim_layout.undefined) {
-            /* Of a large storage nobody notes that a kernel wrote to it which does not run. */
-            bool fresh = operator->writes>> i & 1 && operator->rules & SIM_OVERWRITES &&
-                                                     sim_covers_storage(arguments[i].object);
-
-            if (!fresh && !sim_is_settled(sim_find_known(arguments[i].object)))
-                return false;
-        }
+        if (arguments[i].tag == SIM_TAG_TENSOR && arguments[i].object != sim_layout.undefined &&
+            !is_sure(operator, arguments[i].object, operator->writes>> i & 1))
+            return false;
     return true;
 }

@@ -10,6 +10,8 @@
 /* Set and return the limit for one tensor, in bytes; 0: nothing is computed. */
 void sim_set_size_limit(size_t bytes);
 size_t sim_size_limit(void);
+/* Return the limit for a tensor of known integers, where an operator has no others. */
+size_t sim_integer_limit(void);
 
 static inline bool sim_is_device(const void *tensor)
 {
@@ -26,6 +28,10 @@ static inline size_t sim_bytes(const void *tensor)
 bool sim_are_small(unsigned rules, const struct sim_value *begin, const struct sim_value *end,
                    size_t *together);
 /* Return whether an operator makes counts of what is known, in tensors that are not too large. */
+/* Return whether an operator reads and writes known integers only, and not too many. */
+bool sim_is_of_integers(const struct sim_replaced *operator, const struct sim_value * arguments);
+/* Return whether the results are integers, and not too many. */
+bool sim_are_integers(const struct sim_value *begin, const struct sim_value *end);
 bool sim_is_route(const struct sim_replaced *operator, const struct sim_value * arguments);
 /* Return what is known of a tensor's content. */
 enum sim_known sim_find_known(const void *tensor);

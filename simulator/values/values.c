@@ -256,9 +256,12 @@ static void prepare(struct run *run, const struct sim_value *arguments)
                                atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed))
         return;
     if (!sim_are_small(operator->rules, arguments, arguments + operator->arguments, &together)) {
-        if (!sim_is_route(operator, arguments))
+        if (sim_is_route(operator, arguments))
+            run->rules |= SIM_LARGE;
+        else if (sim_is_of_integers(operator, arguments))
+            run->rules |= SIM_INTEGERS;
+        else
             return;
-        run->rules |= SIM_LARGE;
     } else if (sim_is_long(together) && operator->rules & SIM_CARRIES && !sim_have_contents(
                                             arguments, arguments + operator->arguments)) {
         return;
@@ -463,8 +466,13 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
     arguments = stack->end - operator->results; /* the results have replaced them */
     if (run.computes && !(operator->rules & SIM_COUNTS)) {
         size_t together = 0;
+        bool small = sim_are_small(run.rules, arguments, stack->end, &together);
 
-        if (sim_are_small(run.rules, arguments, stack->end, &together))
+        if (!small && run.known && sim_are_integers(arguments, stack->end)) {
+            run.rules |= SIM_INTEGERS;
+            small = true;
+        }
+        if (small)
             compute(&run, handle, keys);
         else
             run.computes = false;
