@@ -77,6 +77,7 @@ static int set_stack(struct mt_tracker *tracker, struct mt_thread_phase *thread,
     thread->python = python;
     thread->marks = s->marks;
     thread->phase_marks = s->phase;
+    thread->caller = s->caller;
     thread->serving = (uint8_t)s->serving;
     if (s->serving == MT_SERVING_STEP)
         thread->serving = (uint8_t)refine(tracker, event->thread);

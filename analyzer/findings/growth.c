@@ -96,26 +96,34 @@ static bool may_pass(const struct mt_verdict *verdict)
            category == MT_CATEGORY_TEMPORARIES || category == MT_CATEGORY_OTHER;
 }
 
+static bool is_between(const struct mt_when *when, uint32_t first, uint32_t last)
+{
+    return when->run >= first && when->run <= last;
+}
+
 int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_spans *spans, uint32_t run,
                             const struct mt_definitions *definitions,
                             const struct mt_verdict *verdicts, size_t n)
 {
     *growth = (struct mt_growth){0};
     uint32_t usual = mt_spans_calls_before_backward(spans), newest = 0;
+    const struct mt_span *first = mt_spans_at(spans, run);
+    while (first > spans->span && first[-1].phase == MT_PHASE_FORWARD)
+        first--;
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
         const struct mt_when *when = &verdicts[i].block->birth->when;
-        if (when->run == run && when->calls > newest)
+        if (is_between(when, first->run, run) && when->calls > newest)
             newest = when->calls;
     }
-    if (!usual || newest - mt_spans_at(spans, run)->calls < 2 * usual)
+    if (!usual || newest - first->calls < 2 * usual)
         return 0;
     struct remnant *remnants = calloc(n + 1, sizeof *remnants);
     if (!remnants)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         const struct mt_when *when = &verdicts[i].block->birth->when;
-        if (when->run != run || when->calls == newest || !may_pass(&verdicts[i]))
+        if (!is_between(when, first->run, run) || when->calls == newest || !may_pass(&verdicts[i]))
             continue;
         uint32_t line = mt_line_stack(definitions, verdicts[i].block);
         remnants[found++] =

@@ -85,6 +85,8 @@ int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t eve
     if (MT_APPEND(spans->span, spans->capacity, spans->n,
                   (struct mt_span){.run = now->run,
                                    .calls = now->calls,
+                                   .called = now->called,
+                                   .caller = now->caller,
                                    .phase = now->after,
                                    .has_called = now->has_called,
                                    .is_evaluation = now->is_evaluation,
@@ -218,43 +220,31 @@ static uint32_t number_by_requests(struct mt_spans *spans)
     return iteration;
 }
 
-/* Take back the forwards after the last backward, which are a validation. */
-static void take_back_last(struct mt_spans *spans)
-{
-    size_t first = spans->n;
-    while (first && spans->span[first - 1].iteration == spans->iterations) {
-        if (spans->span[first - 1].phase != MT_PHASE_FORWARD)
-            return;
-        first--;
-    }
-    spans->iterations--;
-    for (size_t i = first; i < spans->n; i++)
-        spans->span[i].iteration--;
-}
-
 void mt_spans_number(struct mt_spans *spans, bool is_broken_off)
 {
     count_warm_up_as_start(spans);
     spans->only_evaluates = only_evaluates(spans);
     bool has_steps = has_phase(spans, MT_PHASE_STEP),
          has_backward = has_phase(spans, MT_PHASE_BACKWARD);
+    mt_spans_part_forwards(spans, has_backward, is_broken_off);
     spans->serves = !has_steps && !has_backward && serves(spans);
     spans->iterations = spans->serves ? number_by_requests(spans)
                         : has_steps
                             ? number_by_steps(spans)
                             : number_by(spans, has_backward ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
-    if (has_backward && spans->iterations > 1 && !is_broken_off)
-        take_back_last(spans);
 }
 
 uint32_t mt_spans_calls_before_backward(const struct mt_spans *spans)
 {
-    uint32_t most = 0;
+    uint32_t most = 0, first = 0;
     for (size_t i = 0; i + 1 < spans->n; i++) {
         const struct mt_span *span = &spans->span[i], *next = span + 1;
-        if (span->phase == MT_PHASE_FORWARD && next->phase == MT_PHASE_BACKWARD &&
-            next->calls - span->calls >= most)
-            most = next->calls - span->calls + 1;
+        if (span->phase != MT_PHASE_FORWARD || span->is_apart)
+            first = 0;
+        else if (!first)
+            first = span->calls;
+        if (first && next->phase == MT_PHASE_BACKWARD && next->calls - first >= most)
+            most = next->calls - first + 1;
     }
     return most;
 }

@@ -13,12 +13,15 @@
 #include <stddef.h>
 
 struct mt_span {
-    uint32_t run;            /* mt_when.run */
-    uint32_t iteration;      /* from 1; 0: start-up. After mt_spans_number */
-    uint32_t calls;          /* as in mt_when, at its first event */
-    uint8_t phase;           /* enum mt_phase; OUTSIDE: start-up */
-    uint8_t has_called;      /* a module was called before, or here */
-    uint8_t is_evaluation;   /* between iterations: `iteration` is the one before */
+    uint32_t run;           /* mt_when.run */
+    uint32_t iteration;     /* from 1; 0: start-up. After mt_spans_number */
+    uint32_t calls, called; /* as in mt_when, at its first event */
+    uint32_t caller;        /* likewise */
+    uint8_t phase;          /* enum mt_phase; OUTSIDE: start-up */
+    uint8_t has_called;     /* a module was called before, or here */
+    uint8_t
+        is_evaluation; /* a framework's loop, between iterations: `iteration` is the one before */
+    uint8_t is_apart;  /* a program's own, likewise. After mt_spans_number */
     uint8_t serving, turn;   /* as in mt_when */
     uint64_t time_ns, event; /* the first event's */
     uint64_t before;         /* the device's last event before it; 0: none */
@@ -54,10 +57,16 @@ struct mt_spans {
     bool serves;         /* likewise: iterations are a server's steps */
 };
 
+/* Return whether a span is an evaluation, a framework's or the program's own. */
+static inline bool mt_span_evaluates(const struct mt_span *span)
+{
+    return span->is_evaluation || span->is_apart;
+}
+
 /* Return whether a span is an evaluation beside the training. */
 static inline bool mt_span_is_beside(const struct mt_spans *spans, const struct mt_span *span)
 {
-    return span->is_evaluation && !spans->only_evaluates;
+    return span->is_apart || (span->is_evaluation && !spans->only_evaluates);
 }
 
 /* Clear a list; one of zeros is empty. Whether it is folded remains. */
@@ -97,11 +106,15 @@ static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *no
 
 /* Number the iterations. One ends with the optimizer step (or several in a row); without steps when
  * forward follows backward; without backward each forward is one. Forwards after the last backward
- * are a validation, not an iteration, unless the program was interrupted there. A framework's
- * evaluation is not an iteration either, nor what a program that calls modules does before the
+ * are a validation, not an iteration, unless the program was interrupted there. Another evaluation
+ * is not an iteration either, nor what a program that calls modules does before the
  * first one (Megatron warms compiled functions up), if it makes no step there: that is start-up. Of
  * a server that trains nothing, each step for requests is one. */
 void mt_spans_number(struct mt_spans *spans, bool is_broken_off);
+
+/* Mark the forwards that are no part of an iteration: of a program that evaluates in its own loop.
+ * A part of mt_spans_number. */
+void mt_spans_part_forwards(struct mt_spans *spans, bool has_backward, bool is_broken_off);
 
 /* Return the most calls of forward that a backward has followed in one go; 0: none has. */
 uint32_t mt_spans_calls_before_backward(const struct mt_spans *spans);

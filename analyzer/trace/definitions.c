@@ -256,10 +256,8 @@ static int add_stack(struct mt_definitions *d, const struct mt_definition *defin
     if (rc)
         return rc;
     struct mt_stack *stack = &d->stacks[definition->id];
-    if (stack->depth)
-        return -EINVAL;
     const struct mt_stack *parent = mt_stack(d, definition->stack.parent);
-    if (parent->depth == DEPTH_LIMIT)
+    if (stack->depth || parent->depth == DEPTH_LIMIT)
         return -EINVAL;
     const struct mt_frame *frame = mt_frame(d, definition->stack.frame);
     stack->parent = parent->depth ? definition->stack.parent : 0;
@@ -267,6 +265,8 @@ static int add_stack(struct mt_definitions *d, const struct mt_definition *defin
     inherit(stack, parent, frame);
     stack->user = user_of(d, definition->id, frame, parent);
     stack->call = frame->path ? definition->stack.frame : parent->call;
+    stack->caller =
+        parent->caller || !(frame->marks & MT_MARK_MODULE_CALL) ? parent->caller : stack->parent;
     stack->python = frame->is_native ? parent->python : definition->id;
     bool is_custom = mt_frame(d, parent->frame)->marks & MT_MARK_CUSTOM_BACKWARD && parent->depth;
     stack->custom = is_custom && is_backward_of_class(frame) ? frame->name : parent->custom;

@@ -51,6 +51,7 @@ struct mt_stack {
     uint32_t user;   /* the stack of the innermost frame outside framework code, a Python frame
                       * before a native one; 0: none */
     uint32_t python; /* the stack of the innermost Python frame; 0: none */
+    uint32_t caller; /* the stack that called the outermost module whose forward runs; 0: none */
     uint32_t call;   /* the frame of the innermost call of a torch.nn module; 0: none */
     uint32_t custom; /* string id of "Class.backward": of the innermost torch.autograd.Function
                       * whose backward runs; 0: none */

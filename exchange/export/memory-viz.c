@@ -174,7 +174,7 @@ static void put_annotations(struct mt_viz *viz)
             char name[64] = "start-up";
             if (span->iteration)
                 snprintf(name, sizeof name, "iteration %u %s", span->iteration,
-                         span->is_evaluation ? "evaluation" : mt_phase_names[span->phase].name);
+                         mt_span_evaluates(span) ? "evaluation" : mt_phase_names[span->phase].name);
             put_annotation(viz, &list, "START", name, slot, span->time_ns);
             put_annotation(viz, &list, "END", name, slot,
                            is_last ? replay->time_ns : span[1].time_ns);

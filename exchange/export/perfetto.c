@@ -50,9 +50,9 @@ static void make_device(struct mt_perfetto_process *process, unsigned slot)
 
 static const char *span_name(const struct mt_span *span)
 {
-    return !span->iteration      ? "start-up"
-           : span->is_evaluation ? "evaluation"
-                                 : mt_phase_names[span->phase].name;
+    return !span->iteration          ? "start-up"
+           : mt_span_evaluates(span) ? "evaluation"
+                                     : mt_phase_names[span->phase].name;
 }
 
 static void put_slice(struct mt_perfetto *to, uint64_t track, const char *name, uint64_t from,

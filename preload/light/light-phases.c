@@ -66,6 +66,8 @@ static int define_stack(struct mt_light_phases *phases, const struct mt_definiti
     if (parent < phases->stacks)
         *stack = phases->stack[parent];
     stack->marks |= marks;
+    if (!stack->caller && marks & MT_MARK_MODULE_CALL)
+        stack->caller = parent;
     if (marks & MT_PHASE_MARKS)
         stack->phase = marks & MT_PHASE_MARKS;
     return 0;
@@ -115,6 +117,7 @@ void mt_light_phases_follow(struct mt_light_phases *phases, struct mt_thread_pha
         thread->python = stack.marks & PYTHON ? event->stack : 0;
         thread->marks = stack.marks;
         thread->phase_marks = stack.phase;
+        thread->caller = stack.caller;
         mt_phases_update(&phases->program, thread);
     }
     mt_phases_follow(&phases->program, thread, event);

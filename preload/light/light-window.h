@@ -19,6 +19,7 @@ struct mt_light_thread {
 
 struct mt_light_stack {
     uint32_t marks, phase; /* of its Python frames, and of the innermost that begins a phase */
+    uint32_t caller;       /* the stack that called the outermost module; 0: none */
 };
 
 struct mt_light_phases {

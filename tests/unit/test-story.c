@@ -175,6 +175,91 @@ START_TEST(an_evaluation_is_beside_the_training)
 }
 END_TEST
 
+/* The stack of a module's forward that this line calls. */
+static uint32_t calling(const char *caller)
+{
+    return mt_build_stack(builder, caller, TORCH "nn/modules/module.py:1 Module._call_impl", NULL);
+}
+
+/* A forward, which is over when its block goes. */
+static void call(uint32_t stack, uint64_t bytes)
+{
+    mt_build_on(builder, 0, 1, stack);
+    mt_build_alloc(builder, BASE + (1ull << 40), bytes);
+    mt_build_on(builder, 0, 1,
+                line ? line : (line = mt_build_stack(builder, "/u/t.py:7 main", NULL)));
+    mt_build_free(builder, BASE + (1ull << 40));
+}
+
+/* The line of the evaluation is called before some backwards only. A teacher's is called before
+ * each; so is that of microbatches, as often. */
+START_TEST(forwards_without_a_backward_are_an_evaluation)
+{
+    uint32_t teach = calling("/u/t.py:5 teach"), train = calling("/u/t.py:6 train"),
+             evaluate_by = calling("/u/t.py:9 evaluate");
+    for (unsigned i = 0; i < 6; i++) {
+        call(teach, 3000);
+        call(train, 1000);
+        call(train, 1000);
+        backward(1500);
+        step(1200);
+        for (unsigned j = 0; i % 3 == 1 && j < 5; j++)
+            call(evaluate_by, 4000 + j);
+    }
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->spans->iterations, 6);
+    ck_assert_uint_eq(device->at.allocated, 4004);
+    ck_assert_uint_eq(device->span->iteration, 2);
+    ck_assert_int_eq(mt_device_part(device), MT_PART_EVALUATION);
+    ck_assert_uint_eq(mt_spans_of_iteration(device->spans, 3)->most, 3000);
+    ck_assert_uint_eq(mt_spans_calls_before_backward(device->spans), 3);
+}
+END_TEST
+
+/* One line trains and evaluates: what it is called more often than before most backwards. */
+START_TEST(forwards_beyond_the_usual_are_an_evaluation)
+{
+    uint32_t run = calling("/u/t.py:6 run");
+    for (unsigned i = 0; i < 6; i++) {
+        for (unsigned j = 0; i % 3 == 2 && j < 5; j++)
+            call(run, 4000 + j);
+        call(run, 1000);
+        backward(1500);
+        step(1200);
+    }
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->at.allocated, 4004);
+    ck_assert_uint_eq(device->span->iteration, 2);
+    ck_assert_int_eq(mt_device_part(device), MT_PART_EVALUATION);
+    ck_assert_uint_eq(mt_spans_of_iteration(device->spans, 3)->most, 1500);
+}
+END_TEST
+
+/* Sequences differ in length; a generator trains once in five times. */
+START_TEST(forwards_that_differ_are_training)
+{
+    static const unsigned lengths[] = {5, 9, 3, 12, 7, 4, 8, 11};
+    uint32_t fakes = calling("/u/t.py:3 fakes"), cell = calling("/u/t.py:6 cell"),
+             generator = calling("/u/t.py:8 generator");
+    for (unsigned i = 0; i < 8; i++) {
+        call(fakes, 5000);
+        for (unsigned j = 0; j < lengths[i]; j++)
+            call(cell, 1000);
+        backward(1500);
+        step(1200);
+        if (i % 5 == 4) {
+            call(generator, 1000);
+            backward(1500);
+            step(1200);
+        }
+    }
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->spans->iterations, 9);
+    for (size_t i = 0; i < device->spans->n; i++)
+        ck_assert(!mt_span_evaluates(&device->spans->span[i]));
+}
+END_TEST
+
 START_TEST(an_evaluation_alone_has_iterations)
 {
     for (unsigned i = 0; i < 6; i++) {
@@ -696,6 +781,9 @@ int main(void)
     tcase_add_test(story, a_second_backward_begins_no_iteration);
     tcase_add_test(story, validation_is_no_iteration);
     tcase_add_test(story, an_evaluation_is_beside_the_training);
+    tcase_add_test(story, forwards_without_a_backward_are_an_evaluation);
+    tcase_add_test(story, forwards_beyond_the_usual_are_an_evaluation);
+    tcase_add_test(story, forwards_that_differ_are_training);
     tcase_add_test(story, an_evaluation_alone_has_iterations);
     tcase_add_test(story, after_a_step_the_programs_own_code_runs);
     tcase_add_test(story, a_custom_functions_backward_has_its_class);

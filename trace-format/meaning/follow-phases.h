@@ -28,6 +28,7 @@ struct mt_thread_phase {
     uint32_t python;      /* from its innermost frame of Python on; 0: it has none */
     uint32_t marks;       /* of that (marks.h), */
     uint32_t phase_marks; /* and those of the innermost frame that begins a phase */
+    uint32_t caller;      /* the stack that called the outermost module; 0: none */
     uint32_t step;        /* 0: in none */
     uint32_t step_depth;  /* nodes that ran when the step began */
     uint32_t n_nodes, n_stacked,
@@ -40,7 +41,15 @@ struct mt_phases {
     uint32_t leader; /* the thread of the training loop: the last in forward or a step */
     uint32_t server; /* the last thread that did a server's work */
     uint32_t steps_begun, steps_ended;
+    struct {
+        uint32_t calls, runs; /* of modules since the forward began, and runs that they began */
+        uint32_t least;       /* the fewest calls that a backward has followed; 0: none yet */
+        uint32_t trains;      /* the caller of the last one */
+    } forward;
 };
+
+/* So many runs of one forward are told apart by their callers. */
+#define MT_FORWARD_RUNS 1024u
 
 /* Return whether the thread's stack or nodes are others than at its last event. */
 static inline bool mt_phases_is_new(const struct mt_thread_phase *thread,
@@ -63,6 +72,39 @@ static inline void mt_phases_serve(struct mt_phases *phases, const struct mt_thr
         mt_when_serve(&phases->now, (enum mt_serving)thread->serving);
 }
 
+/* Note that a forward begins; caller: of a module, or 0. Until the first backward each one is a run
+ * of its own. Later a forward may be no part of an iteration, such as a program's own evaluation:
+ * one that other code calls, and each one beyond those that a backward has followed. */
+static inline void mt_phases_call(struct mt_phases *phases, uint32_t caller)
+{
+    struct mt_when *now = &phases->now;
+    bool goes_on = now->after == MT_PHASE_FORWARD;
+    if (!goes_on)
+        phases->forward.calls = phases->forward.runs = 0;
+    bool is_other = caller && caller != now->caller,
+         may_begin = phases->forward.runs < MT_FORWARD_RUNS
+                         ? is_other || (caller && phases->forward.calls >= phases->forward.least)
+                         : is_other && caller == phases->forward.trains,
+         begins = goes_on && (!now->backwards || may_begin);
+    now->run += begins;
+    phases->forward.runs += begins;
+    if (begins || !goes_on)
+        now->caller = caller;
+    now->called += caller != 0;
+    phases->forward.calls += caller != 0;
+}
+
+/* Note that backward follows a forward. */
+static inline void mt_phases_go_back(struct mt_phases *phases)
+{
+    uint32_t calls = phases->forward.calls;
+    if (phases->now.after != MT_PHASE_FORWARD || !calls)
+        return;
+    if (!phases->forward.least || calls < phases->forward.least)
+        phases->forward.least = calls;
+    phases->forward.trains = phases->now.caller;
+}
+
 /* Follow an event of an updated thread. A node made outside modules means forward too. Threads
  * other than the training thread (data loaders) do not change the program's phase by working
  * outside. */
@@ -83,6 +125,10 @@ static inline void mt_phases_follow(struct mt_phases *phases, const struct mt_th
         return;
     if (thread->python)
         mt_when_evaluate(&phases->now, (thread->marks & MT_MARK_EVALUATION) != 0);
+    if (phase == MT_PHASE_FORWARD && phases->now.phase != phase)
+        mt_phases_call(phases, thread->phase == phase ? thread->caller : 0);
+    else if (phase == MT_PHASE_BACKWARD && phases->now.phase != phase)
+        mt_phases_go_back(phases);
     mt_when_enter(&phases->now, phase);
 }
 

@@ -46,11 +46,13 @@ enum mt_phase mt_phase_find(const char *name, size_t size);
 /* Counts of begun phases, to compare two moments. */
 struct mt_when {
     uint32_t epoch; /* changes of phase so far */
-    uint32_t run;   /* changes of `after`; before the first backward also entries into forward */
+    uint32_t run;   /* changes of `after`; also some entries into forward (mt_phases_call) */
     uint32_t forwards, backwards, steps;
-    uint32_t calls; /* entries into forward, also two in a row */
-    uint8_t phase;  /* enum mt_phase */
-    uint8_t after;  /* the last phase that was not OUTSIDE; OUTSIDE: none yet */
+    uint32_t calls;  /* entries into forward, also two in a row */
+    uint32_t called; /* those of them that a module's call begins, */
+    uint32_t caller; /* and the stack that called the module at the begin of the run; 0: unknown */
+    uint8_t phase;   /* enum mt_phase */
+    uint8_t after;   /* the last phase that was not OUTSIDE; OUTSIDE: none yet */
     uint8_t is_evaluation;
     uint8_t has_called; /* a module's forward has begun */
     uint8_t trained;    /* `after` when evaluation began */
@@ -99,7 +101,7 @@ static inline void mt_when_enter(struct mt_when *now, enum mt_phase phase)
     if (phase == MT_PHASE_OUTSIDE)
         return;
     now->calls += phase == MT_PHASE_FORWARD;
-    now->run += now->after != phase || (phase == MT_PHASE_FORWARD && !now->backwards);
+    now->run += now->after != phase;
     if (now->after == phase)
         return;
     now->after = (uint8_t)phase;

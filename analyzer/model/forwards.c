@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Forwards that are no part of an iteration: a program's own evaluation, which no framework's loop
+ * runs. The code that calls a model for the last time before a backward trains. What else is called
+ * as often before each of its backwards is part of the iteration, too: a teacher, a discriminator's
+ * fakes, microbatches. What is called only before some of them, more often than before most, or
+ * after the last one is an evaluation.
+ */
+#include "spans.h"
+
+#include <string.h>
+
+#define PAIRS_MOST 256u    /* a program has few; what has more is not told apart */
+#define BACKWARDS_LEAST 2u /* in a run that is broken off a caller may train that has not yet */
+#define ALL UINT32_MAX
+
+/* Calls by one caller before the backwards that follow another one's, or its own. */
+struct pair {
+    uint32_t trains, caller;
+    uint32_t first, last;     /* backwards that it was called before, from 1 */
+    uint32_t without;         /* backwards between these that it was not called before */
+    uint32_t least, at_least; /* the fewest calls before one, and how many had so few */
+    uint32_t now, rest;       /* calls before the present one, and those of an evaluation */
+    uint32_t backwards;       /* of its own: so many, */
+    uint32_t before;          /* and it stands for this caller, before which it is called */
+};
+
+struct pairs {
+    struct pair of[PAIRS_MOST];
+    size_t n;
+};
+
+static bool is_forward(const struct mt_span *span)
+{
+    return span->phase == MT_PHASE_FORWARD && !span->is_evaluation;
+}
+
+/* Return the pair, which is made if it is new; NULL: there are too many. */
+static struct pair *pair_of(struct pairs *pairs, uint32_t trains, uint32_t caller)
+{
+    size_t i = 0;
+    while (i < pairs->n && (pairs->of[i].trains != trains || pairs->of[i].caller != caller))
+        i++;
+    if (i == PAIRS_MOST)
+        return NULL;
+    if (i == pairs->n)
+        pairs->of[pairs->n++] = (struct pair){.trains = trains, .caller = caller};
+    return &pairs->of[i];
+}
+
+static bool trains(const struct pairs *pairs, uint32_t caller)
+{
+    for (size_t i = 0; i < pairs->n; i++)
+        if (pairs->of[i].trains == caller)
+            return true;
+    return false;
+}
+
+/* Return how many calls of modules began in a span. */
+static uint32_t calls_in(const struct mt_spans *spans, size_t i)
+{
+    const struct mt_span *span = &spans->span[i];
+    if (i + 1 == spans->n)
+        return 1;
+    bool is_next = is_forward(span + 1) && span[1].caller;
+    return span[1].called - span->called + !is_next;
+}
+
+/* Return the caller of the last module in some forwards; 0: unknown. */
+static uint32_t last_caller(const struct mt_spans *spans, size_t first, size_t end)
+{
+    while (end > first && !(is_forward(&spans->span[end - 1]) && spans->span[end - 1].caller))
+        end--;
+    return end > first ? spans->span[end - 1].caller : 0;
+}
+
+/* Return whose backward it is that follows some forwards: of the caller of their last module. */
+static uint32_t whose(struct pairs *pairs, const struct mt_spans *spans, size_t first, size_t end)
+{
+    uint32_t by = last_caller(spans, first, end);
+    const struct pair *own = by ? pair_of(pairs, by, by) : NULL;
+    return own && own->before ? own->before : by;
+}
+
+static void count_calls(struct pairs *pairs, const struct mt_spans *spans, size_t first, size_t end,
+                        uint32_t by)
+{
+    for (size_t i = first; i < end; i++) {
+        const struct mt_span *span = &spans->span[i];
+        struct pair *pair =
+            is_forward(span) && span->caller ? pair_of(pairs, by, span->caller) : NULL;
+        if (pair)
+            pair->now += calls_in(spans, i);
+    }
+}
+
+/* Note the calls before a backward, of the n-th that follows this caller's. */
+static void note_backward(struct pairs *pairs, uint32_t by, uint32_t n)
+{
+    for (size_t i = 0; i < pairs->n; i++) {
+        struct pair *pair = &pairs->of[i];
+        if (pair->trains != by || !pair->now)
+            continue;
+        pair->without += pair->first ? n - pair->last - 1 : 0;
+        pair->first = pair->first ? pair->first : n;
+        pair->last = n;
+        if (!pair->at_least || pair->now < pair->least) {
+            pair->least = pair->now;
+            pair->at_least = 0;
+        }
+        pair->at_least += pair->least == pair->now;
+        pair->now = 0;
+    }
+}
+
+/* Return how many of the calls before a backward are part of the iteration. They are known if most
+ * backwards have so many: sequences differ in length. */
+static uint32_t usual(struct pairs *pairs, const struct pair *pair)
+{
+    uint32_t n = pair_of(pairs, pair->trains, pair->trains)->backwards,
+             of = pair->last - pair->first + 1;
+    if (pair->trains == pair->caller)
+        return 2 * pair->at_least < of - pair->without ? ALL : pair->least;
+    if (of == 1)
+        return n > 2 ? 0 : ALL;
+    uint32_t at = pair->without ? pair->without : pair->at_least;
+    return 2 * at < of ? ALL : pair->without ? 0 : pair->least;
+}
+
+/* Mark the earliest of the forwards before a backward that are too many. */
+static void mark(struct pairs *pairs, struct mt_spans *spans, size_t first, size_t end, uint32_t by)
+{
+    count_calls(pairs, spans, first, end, by);
+    for (size_t i = 0; i < pairs->n; i++) {
+        struct pair *pair = &pairs->of[i];
+        uint32_t of_iteration = pair->trains == by && pair->now ? usual(pairs, pair) : ALL;
+        pair->rest = pair->now > of_iteration ? pair->now - of_iteration : 0;
+        pair->now = 0;
+    }
+    bool is_apart = false;
+    for (size_t i = first; i < end; i++) {
+        struct mt_span *span = &spans->span[i];
+        struct pair *pair =
+            is_forward(span) && span->caller ? pair_of(pairs, by, span->caller) : NULL;
+        uint32_t calls = pair ? calls_in(spans, i) : 0;
+        if (pair) {
+            is_apart = calls <= pair->rest;
+            pair->rest -= is_apart ? calls : pair->rest;
+        }
+        span->is_apart = is_apart && is_forward(span);
+    }
+}
+
+/* Return whether a caller is an evaluation that follows the last backward. */
+static bool evaluates(struct pairs *pairs, uint32_t caller)
+{
+    bool is_known = false;
+    if (!caller || trains(pairs, caller))
+        return false;
+    for (size_t i = 0; i < pairs->n; i++) {
+        const struct pair *pair = &pairs->of[i];
+        if (pair->caller == caller && usual(pairs, pair))
+            return false;
+        is_known |= pair->trains == pair->caller && pair->backwards >= BACKWARDS_LEAST;
+    }
+    return is_known;
+}
+
+/* Note what is called after the last backward, but not before the first: it evaluates after each.
+ */
+static void note_last(struct pairs *pairs, const struct mt_spans *spans, size_t first)
+{
+    for (size_t i = first; i < spans->n; i++) {
+        uint32_t caller = is_forward(&spans->span[i]) ? spans->span[i].caller : 0;
+        for (size_t j = 0; caller && !trains(pairs, caller) && j < pairs->n; j++)
+            if (pairs->of[j].caller == caller && pairs->of[j].first > 1)
+                pairs->of[j].without = pairs->of[j].last;
+    }
+}
+
+static void mark_last(struct pairs *pairs, struct mt_spans *spans, size_t first, bool is_broken_off)
+{
+    uint32_t caller = last_caller(spans, first, spans->n);
+    if (is_broken_off && trains(pairs, caller))
+        mark(pairs, spans, first, spans->n, whose(pairs, spans, first, spans->n));
+    for (size_t i = first; i < spans->n; i++)
+        if (is_forward(&spans->span[i]))
+            spans->span[i].is_apart |= !is_broken_off || evaluates(pairs, spans->span[i].caller);
+}
+
+/* Do something with the forwards before each backward: count them, or mark them. Return where those
+ * after the last backward or step begin. */
+static size_t follow(struct pairs *pairs, struct mt_spans *spans, bool marks)
+{
+    size_t first = 0;
+    for (size_t i = 0; i < spans->n; i++) {
+        const struct mt_span *span = &spans->span[i];
+        if (span->is_evaluation || is_forward(span))
+            continue;
+        uint32_t by = span->phase == MT_PHASE_BACKWARD ? whose(pairs, spans, first, i) : 0;
+        struct pair *own = by ? pair_of(pairs, by, by) : NULL;
+        if (own && marks) {
+            mark(pairs, spans, first, i, by);
+        } else if (own) {
+            count_calls(pairs, spans, first, i, by);
+            note_backward(pairs, by, ++own->backwards);
+        }
+        first = i + 1;
+    }
+    return first;
+}
+
+/* Let the backwards of a caller that is called before another one, too, be that one's. A loss is a
+ * call of its own only where something has happened since the model's. Forget the counts. */
+static void unite(struct pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->n; i++) {
+        const struct pair *pair = &pairs->of[i], *by = pair_of(pairs, pair->trains, pair->trains);
+        if (by == pair || !trains(pairs, pair->caller))
+            continue;
+        struct pair *own = pair_of(pairs, pair->caller, pair->caller);
+        if (own->backwards < by->backwards)
+            own->before = by->caller;
+    }
+    for (size_t i = 0; i < pairs->n; i++)
+        pairs->of[i] = (struct pair){.trains = pairs->of[i].trains,
+                                     .caller = pairs->of[i].caller,
+                                     .before = pairs->of[i].before};
+}
+
+void mt_spans_part_forwards(struct mt_spans *spans, bool has_backward, bool is_broken_off)
+{
+    struct pairs pairs = {.n = 0};
+    for (size_t i = 0; i < spans->n; i++)
+        spans->span[i].is_apart = false;
+    if (!has_backward)
+        return;
+    follow(&pairs, spans, false);
+    unite(&pairs);
+    size_t last = follow(&pairs, spans, false);
+    if (!is_broken_off)
+        note_last(&pairs, spans, last);
+    follow(&pairs, spans, true);
+    mark_last(&pairs, spans, last, is_broken_off);
+}
