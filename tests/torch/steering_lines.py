@@ -234,6 +234,19 @@ def sums_sparse(device, n):
 
 
 @line
+def product_of_sparse(device, n):
+    rows = mixed(device, n, whole=True) % 40
+    made = torch.sparse_coo_tensor(torch.stack([rows, rows.flip(0)]), torch.ones(n, device=device), (40, 40))
+    return 0 if n < 100 else torch.sparse.mm(made, made)._nnz()  # cuSPARSE counts, also in small ones
+
+
+@line
+def sum_of_compressed(device, n):
+    made = (mixed(device, 64) > 100).float().view(8, 8).to_sparse_csr()
+    return 0 if n < 100 else (made + made)._nnz()
+
+
+@line
 def sparse_rows_from_edges(device, n):
     rows = (mixed(device, n, whole=True) % 40).sort().values
     starts = torch.zeros(41, dtype=torch.long, device=device)
