@@ -7,7 +7,7 @@
 
 enum {
     MOST_SPAN = 16 << 20,    /* bytes between a view's first element and its last */
-    MOST_LARGE = 64 << 20,   /* the same, and of a tensor, where choices are counted */
+    MOST_LARGE = 256 << 20,  /* the same, and of a tensor, where choices are counted */
     MOST_INTEGERS = 1 << 20, /* of a tensor, where all are integers that are known */
     MOST_TOGETHER = 8,       /* tensors of the largest size that an operator may have in all */
 };
@@ -123,6 +123,16 @@ enum sim_known sim_find_known(const void *tensor)
     return known;
 }
 
+/* Return whether the elements of two tensors stand in the same order: such a copy is a memcpy. */
+static bool are_ordered_alike(const void *a, const void *b)
+{
+    size_t n = sim_dimensions(a);
+    bool alike = n == sim_dimensions(b);
+    for (size_t i = 0; i < n && alike; i++)
+        alike = sim_sizes(a)[i] == 1 || sim_strides(a)[i] == sim_strides(b)[i];
+    return alike;
+}
+
 /* Return whether a copy makes integers of something else, or is one that the device leaves out. */
 static bool changes(const struct sim_value *to, const struct sim_value *from)
 {
@@ -131,7 +141,8 @@ static bool changes(const struct sim_value *to, const struct sim_value *from)
            (sim_dtype(to->object) <= SIM_TYPE_LONG || sim_dtype(to->object) == SIM_TYPE_BOOL) &&
            (sim_dtype(to->object) != sim_dtype(from->object) ||
             sim_bytes(to->object) > sim_copy_limit() ||
-            sim_span(from->object) != sim_bytes(to->object));
+            sim_span(from->object) != sim_bytes(to->object) ||
+            !are_ordered_alike(to->object, from->object));
 }
 
 /* Return whether an operator's large tensor is known, or it only writes to all of its storage: of a

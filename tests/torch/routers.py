@@ -7,7 +7,7 @@ import sys
 import torch
 from torch.nn import functional
 
-TOKENS, EXPERTS, PICKS = int(sys.argv[1]), 8, 2
+TOKENS, EXPERTS, PICKS = int(sys.argv[1]), 16, 2
 ROUTERS = {}
 
 

@@ -8,8 +8,8 @@ import harness
 from harness import MEMTAP, PYTHON, check, equal
 
 PROGRAM = Path(__file__).resolve().parent / "routers.py"
-EXPERTS, PICKS = 8, 2
-LARGE = 140000  # choices of more than the card copies, 1 MiB, and a one-hot of more than 16 MiB
+EXPERTS, PICKS = 16, 2
+LARGE = 300000  # choices of more than the card copies, 1 MiB, and a one-hot of more than 64 MiB
 
 
 def counts(tokens, *options):
