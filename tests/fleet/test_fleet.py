@@ -26,13 +26,13 @@ def run(*command, code=0, python_of=python, **more):
     return done
 
 
-def make_job(recordings, top):
+def make_job(recordings, top, odd_ranks=(BIG,)):
     lines = []
     for night in range(NIGHTS):
         folder = top / f"night-{night}"
         folder.mkdir(parents=True)
         for rank in range(RANKS):
-            odd = "mixed" if night and rank == BIG else "training"
+            odd = "mixed" if night and rank in odd_ranks else "training"
             infos = [f"rank={rank}", f"world_size={RANKS}", f"host=node{rank}", "command=python train.py",
                      f"start_realtime_ns={10 ** 18 + night * 10 ** 14 + rank}"]
             lines.append("\t".join([str(recordings / f"{odd}.mtap"), str(folder / f"{rank}.mtap"), *infos]))
@@ -82,6 +82,14 @@ def check_text(top):
     legend = next(line for line in run(memtap, "report", top / "night-1" / f"{BIG}.mtap").stdout.splitlines() if "~ likely" in line)
     assert re.search(r"[+-][\d.]+ \w+ [~?][a-z]", text) and text.splitlines()[-1] == legend, text
     assert f"rank {BIG} (node{BIG})" in text and "Other jobs" in text and "night-1/cut.mtap" in text, text
+
+
+def check_alike(recordings, work):
+    make_job(recordings, work / "two-odd", (3, BIG))
+    text = run(memtap, "fleet", work / "two-odd").stdout
+    for title in "Outliers, each", "Ranks that grew":
+        of_ranks = text.partition(title)[2].partition("\n\n")[0]
+        assert "rank 3 (node3) and 1 like it" in of_ranks and f"rank {BIG}" not in of_ranks, text
 
 
 def check_one_process(recordings, work):
@@ -242,6 +250,7 @@ def main():
         check_report(top, found)
         check_text(top)
         check_one_process(work / "recordings", work)
+        check_alike(work / "recordings", work)
         run(python, "-c", READ, top / "night-1" / f"{BIG}.mtap", PYTHONPATH=str(source), MEMTAP=memtap)
         answers = check_dataset(work, top, left_out)
         check_moved(work, answers)

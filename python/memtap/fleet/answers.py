@@ -16,6 +16,16 @@ WIDTH = 80
 MOST_RANKS = 12  # outliers shown
 MOST_THINGS = 3  # of each
 MOST_ROWS = 10
+COMPARED = (
+    "role",
+    "kind",
+    "category",
+    "function",
+    "file",
+    "line",
+    "module",
+    "bytes",
+)  # of an outlier; equal ones have one text
 MOST_RUNS = 4  # beside each other
 MARKS = {"likely": "~", "guess": "?"}  # before a category, as in memtap report
 LEGEND = "~ likely, by place or use; ? a guess, by lifetime or size"
@@ -174,19 +184,32 @@ def _outliers(answers: Answers) -> list[str]:
     if not of_rank:
         few = all(row["ranks"] < 3 for row in answers.of_run("stages"))
         return [*lines, "  no role has three ranks to compare" if few else "  none"]
-    for rows in list(of_rank.values())[:MOST_RANKS]:
-        lines += _outlier(rows)
-    return [*lines, *_left_out(len(of_rank) - MOST_RANKS, "ranks")]
+    alike = _alike(list(of_rank.values()), lambda rows: [[row[key] for key in COMPARED] for row in rows])
+    for several in alike[:MOST_RANKS]:
+        lines += _outlier(several[0], _and_more(len(several)))
+    return [*lines, *_left_out(sum(map(len, alike[MOST_RANKS:])), "ranks")]
 
 
-def _outlier(rows: list[Row]) -> Iterator[str]:
+def _alike(items: list[Any], key: Callable[[Any], Any]) -> list[list[Any]]:
+    """The items whose keys are equal together, as the first ones come."""
+    found: dict[str, list[Any]] = {}
+    for item in items:
+        found.setdefault(json.dumps(key(item)), []).append(item)
+    return list(found.values())
+
+
+def _and_more(ranks: int) -> str:
+    return f" and {count(ranks - 1)} like it" if ranks > 1 else ""
+
+
+def _outlier(rows: list[Row], more: str) -> Iterator[str]:
     first = rows[0]
     peak = next((row for row in rows if row["kind"] == "peak"), None)
     if peak:
         said = f"peak {size_text(peak['bytes'])}; the median of {count(peak['ranks'])} is {size_text(peak['median'])}"
     else:
-        said = f"its peak is like that of the others ({count(first['ranks'])} ranks)"
-    yield from wrapped(f"{rank(first)}, {safe(first['role'])}: {said}", 2, 4)
+        said = f"its peak is no outlier among {count(first['ranks'])} ranks"
+    yield from wrapped(f"{rank(first)}{more}, {safe(first['role'])}: {said}", 2, 4)
     if peak:  # what explains it
         rows = [row for row in rows if (row["above"] > 0) == (peak["above"] > 0)]
     things = [row for row in rows if row["kind"] == "line"] or [
@@ -304,22 +327,23 @@ def _nights(answers: Answers) -> list[str]:
     ]
 
 
-def _since(answers: Answers, question: str, title: str, text: Callable[[Row], str]) -> list[str]:
+def _since(answers: Answers, question: str, title: str, text: Callable[[Row, int], str]) -> list[str]:
     rows = answers.of_run(question)
     lines = ["", title] if rows else []
-    for row in rows[:MOST_ROWS]:
-        lines += wrapped(text(row), 2, 4)
-    return [*lines, *_left_out(len(rows) - MOST_ROWS)]
+    alike = _alike(rows, lambda row: [row[key] for key in row if key not in ("rank", "host", "trace", "device")])
+    for several in alike[:MOST_ROWS]:
+        lines += wrapped(text(several[0], len(several)), 2, 4)
+    return [*lines, *_left_out(sum(map(len, alike[MOST_ROWS:])))]
 
 
-def _changed(row: Row) -> str:
+def _changed(row: Row, _: int) -> str:
     return f"{change(row['change'])} {marked(row)} at {place(row)}: now {size_text(row['bytes'])}, {safe(row['role'])}"
 
 
-def _grew(row: Row) -> str:
+def _grew(row: Row, ranks: int) -> str:
     usual: Optional[int] = row["usual"]
     return (
-        f"{rank(row)}: {change(row['change'])}, now {size_text(row['peak'])}"
+        f"{rank(row)}{_and_more(ranks)}: {change(row['change'])}, now {size_text(row['peak'])}"
         f"{'' if usual is None else f'; its role {change(usual)}'}"
     )
 
