@@ -61,11 +61,12 @@ static void print_line(const struct mt_job_rank *rank, long stands_for, bool has
  * ranks. */
 static bool print_count(const struct mt_job_rank *ranks, size_t n, FILE *out)
 {
-    uint64_t stands_for = 0;
-    char count[MT_SIZE_TEXT];
+    uint64_t stands_for = 0, all = strtoull(ranks[0].world_size, NULL, 10);
+    char count[MT_SIZE_TEXT], whole[MT_SIZE_TEXT];
     for (size_t i = 0; i < n; i++) {
         if (ranks[i].stands_for <= 0) {
-            fprintf(out, "%s processes of one job", mt_count_text(count, n));
+            fprintf(out, all > n ? "%s of the %s processes of one job" : "%s processes of one job",
+                    mt_count_text(count, n), mt_count_text(whole, all));
             return false;
         }
         stands_for += (uint64_t)ranks[i].stands_for;

@@ -176,6 +176,8 @@ def main():
             told = err.count("waits for a broadcast from rank 0, which is absent: an object that only")
             harness.equal("lines about an absent rank's object", told, 1)
         done = harness.must_run([MEMTAP, "report", "-f", "json", "3.mtap", "999.mtap"], cwd=work)
+        told = harness.must_run([MEMTAP, "report", "3.mtap", "999.mtap"], cwd=work).stdout
+        check("2 of the 1,000 processes of one job" in told, told)
         check_bad_jobs(work)
         check_sent(work)
         both = harness.must_run([MEMTAP, "simulate", "--gpu", "h100", "--world-size", 4, "--rank", "all-different", "--",
