@@ -20,7 +20,8 @@
 #define MT_SEEN_STRIDE 4u /* words are summed up in so many at a time */
 #define MT_SEEN_WAYS 4u
 #define MT_SEEN_SETS 128u
-#define MT_SEEN_ID_BITS 14
+#define MT_SEEN_IDS 4096u /* stacks that a thread remembers; the oldest ones go */
+#define MT_SEEN_INDEX_BITS 13
 /* After so many new walks in a row, only one in MT_SEEN_PAUSE is kept or looked up: a program may
  * reach one depth of its stack in any number of ways. */
 #define MT_SEEN_FAILURES 256u
@@ -65,16 +66,17 @@ struct mt_seen_set {
 struct mt_seen_id {
     mt_walk_sum words;
     uint32_t id;   /* 0: empty */
-    uint32_t next; /* the place found after this one */
+    uint32_t next; /* the one found after this */
 };
 
 /* A thread's walks. Zeros at first. */
 struct mt_seen_walks {
     struct mt_seen_set set[MT_SEEN_SETS];
-    struct mt_seen_id id[1u << MT_SEEN_ID_BITS]; /* at a place by the words, or the one beside it */
-    struct mt_seen_walk now;                     /* that is being made */
-    uint64_t key[MT_SEEN_WORDS];                 /* added to words before they are multiplied */
-    uint32_t n_kept, last;                       /* last: the place found last */
+    struct mt_seen_id id[MT_SEEN_IDS];        /* from 1 on, in the order in which they came */
+    uint16_t index[1u << MT_SEEN_INDEX_BITS]; /* of id, at a place by the words, or beside it */
+    struct mt_seen_walk now;                  /* that is being made */
+    uint64_t key[MT_SEEN_WORDS];              /* added to words before they are multiplied */
+    uint32_t n_kept, n_ids, last;             /* last: the one found last */
 };
 
 static inline struct mt_seen_set *mt_seen_set(struct mt_seen_walks *walks, uintptr_t sp)
@@ -115,7 +117,23 @@ mt_seen_words(const struct mt_seen_walks *walks, const struct mt_seen_walk *seen
 static inline uint32_t mt_seen_place(mt_walk_sum words)
 {
     uint64_t mixed = ((uint64_t)words ^ (uint64_t)(words >> 64)) * MT_WALK_MIX;
-    return (uint32_t)(mixed >> (64 - MT_SEEN_ID_BITS));
+    return (uint32_t)(mixed >> (64 - MT_SEEN_INDEX_BITS));
+}
+
+/* Return which stack these words led to; 0: none. Most often it is the one that came next the last
+ * time. Of the two that the words may be at, choose without a branch. */
+static inline uint32_t mt_seen_words_led_to(struct mt_seen_walks *walks, mt_walk_sum words)
+{
+    uint32_t i = walks->id[walks->last].next;
+    if (walks->id[i].words == words)
+        return i;
+    uint32_t place = mt_seen_place(words);
+    place ^= walks->id[walks->index[place]].words != words;
+    i = walks->index[place];
+    if (walks->id[i].words != words)
+        return 0;
+    walks->id[walks->last].next = i;
+    return i;
 }
 
 /* Return the id of the stack that an earlier walk with these words led to, on this parent; 0:
@@ -127,16 +145,13 @@ static inline uint32_t mt_seen_find(struct mt_seen_walks *walks, struct mt_seen_
     for (const struct mt_seen_walk *seen = set->way; seen < set->way + MT_SEEN_WAYS; seen++) {
         if (!mt_begins_so(seen, start, bp))
             continue;
-        mt_walk_sum words = mt_seen_words(walks, seen, parent);
-        uint32_t place = mt_seen_place(words);
-        place ^= walks->id[place].words != words;
-        if (walks->id[place].words != words)
+        uint32_t i = mt_seen_words_led_to(walks, mt_seen_words(walks, seen, parent));
+        if (!i)
             continue;
-        walks->id[walks->last].next = place;
-        walks->last = place;
-        __builtin_prefetch(&walks->id[walks->id[place].next]);
+        walks->last = i;
+        __builtin_prefetch(&walks->id[walks->id[i].next]);
         set->failures = 0;
-        return walks->id[place].id;
+        return walks->id[i].id;
     }
     set->failures++;
     return 0;
@@ -195,10 +210,11 @@ static inline void mt_seen_keep(struct mt_seen_walks *walks, uint32_t parent, ui
     struct mt_seen_set *set = mt_seen_set(walks, walks->now.start.sp);
     const struct mt_seen_walk *seen = mt_seen_alike(set, &walks->now);
     mt_walk_sum words = mt_seen_words(walks, seen ? seen : mt_seen_keep_layout(walks, set), parent);
-    uint32_t place = mt_seen_place(words);
-    if (walks->id[place].id)
-        walks->id[place ^ 1] = walks->id[place];
-    walks->id[place] = (struct mt_seen_id){words, id, 0};
+    uint32_t place = mt_seen_place(words), i = 1 + walks->n_ids++ % (MT_SEEN_IDS - 1);
+    walks->id[i] = (struct mt_seen_id){words, id, 0};
+    if (walks->index[place])
+        walks->index[place ^ 1] = walks->index[place];
+    walks->index[place] = (uint16_t)i;
 }
 
 #endif
