@@ -42,7 +42,6 @@ LOOPS = {  # stacks, program, arguments before the number, numbers of two runs, 
     "driver, native stack": ("native", "driver-loop", [], (10000, 40000), 1),
     "runtime, native stack": ("native", "native-loop", [], (10000, 40000), 1),
 }
-PAIRS_OF = {"a pair": "allocation or free", "a pair, native stack": "runtime, native stack"}
 STEP = Path(__file__).with_name("counted_step.py")
 STEPS = 4
 KINDS_OF_STEPS = {"python": ["--stacks", "python"], "both": ["--stacks", "both"], "light": ["--light"]}
@@ -140,10 +139,10 @@ def system_calls():
     return making - {"clock_gettime"}
 
 
-def lines_of_a_pair(options, folder, loop):
+def lines_of_a_pair(options, folder):
     """Lines of code and of data between two turns of the loop; medians."""
     log = Path(folder, "accesses")
-    run(options, folder, loop, 2 * PAIRS, "--tool=lackey", "--trace-mem=yes", f"--log-file={log}")
+    run(options, folder, "allocation or free", 2 * PAIRS, "--tool=lackey", "--trace-mem=yes", f"--log-file={log}")
     accesses = [line for line in log.read_text().splitlines() if line[2:3] == " "]  # "I  04889d49,4" or " L 04889d49,4"
     often = Counter(line for line in accesses if line[0] == "I")
     mark = next(line for line in accesses if often[line] == PAIRS)
@@ -212,9 +211,8 @@ def measure(options):
             profiles = [profile_of(options, folder, loop, number) for number in (few, many)]
             yield loop, "instructions", round((total(profiles[1]) - total(profiles[0])) / (many - few) / events, 1)
             yield loop, "locked", locked_in(options.shim, functions_of_every_event(profiles[1], many * events))
-        for of, loop in PAIRS_OF.items():
-            for kind, lines in lines_of_a_pair(options, folder, loop).items():
-                yield of, f"{kind} lines", lines
+        for kind, lines in lines_of_a_pair(options, folder).items():
+            yield "a pair", f"{kind} lines", lines
         yield "libmemtap.so", "live bytes", live_bytes(options, folder)
     yield "libmemtap.so", "written bytes", written_bytes(options.shim)
 
