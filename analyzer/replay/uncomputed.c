@@ -67,7 +67,8 @@ static void put_where(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *
     if (lines > 1)
         mt_text_append(out, MT_UNCOMPUTED_TEXT, " at %zu lines, %s of them", lines,
                        mt_count_text(part, most));
-    mt_text_append(out, MT_UNCOMPUTED_TEXT, "%s at %s", read, stack ? place : "an unknown line");
+    mt_text_append(out, MT_UNCOMPUTED_TEXT, "%s at %s%s", read, stack ? place : "an unknown line",
+                   lines > 1 ? "," : "");
 }
 
 const char *mt_uncomputed_text(char out[MT_UNCOMPUTED_TEXT], const struct mt_uncomputed *unknown,
