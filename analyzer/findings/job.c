@@ -86,6 +86,9 @@ int mt_job_rank_take(struct mt_job_rank *rank, const struct mt_analysis *analysi
         rank->device = device->device;
         rank->allocated = device->at.allocated;
         rank->time_ns = device->at.time_ns;
+        rank->of_cuda = device->of_cuda;
+        rank->has_every_level =
+            device->is_peak && !mt_compact_of(definitions) && !analysis->replay.survey.short_lived;
         if (device->span)
             rank->phase = mt_phase_names[device->span->phase].label;
         for (unsigned i = 0; i < mt_n_categories; i++) {
@@ -156,7 +159,11 @@ bool mt_share_card(const struct mt_job_rank *a, const struct mt_job_rank *b)
 bool mt_card_share_find(struct mt_card_share *share, const struct mt_job_rank *ranks, size_t n,
                         size_t first)
 {
-    *share = (struct mt_card_share){.first = first, .n = 1, .peaks = ranks[first].allocated};
+    *share = (struct mt_card_share){.first = first,
+                                    .n = 1,
+                                    .peaks = ranks[first].allocated,
+                                    .most = ranks[first].card_most,
+                                    .ns = ranks[first].card_ns};
     for (size_t i = 0; i < n; i++) {
         if (i == first || !mt_share_card(&ranks[first], &ranks[i]))
             continue;

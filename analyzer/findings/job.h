@@ -24,6 +24,10 @@ struct mt_job_rank {
     uint64_t category[MT_CATEGORY_ROOM];           /* bytes */
     enum mt_certainty certainty[MT_CATEGORY_ROOM]; /* mt_sites_certainty */
     struct mt_ended ended;
+    const char *path;                      /* the caller's; only mt_job_follow_cards asks for it */
+    bool of_cuda;                          /* `allocated` is CUDA's, not PyTorch's */
+    bool has_every_level;                  /* the trace has all that changed it, up to its peak */
+    uint64_t together, card_most, card_ns; /* mt_job_follow_cards */
 };
 
 /* Return a process's rank; -1 if the trace does not give it. */
@@ -53,6 +57,8 @@ struct mt_card_share {
     size_t first; /* index of the first of them */
     size_t n;
     uint64_t peaks; /* the sum of their peaks, in bytes */
+    uint64_t most;  /* that they had at one time; 0: not known (mt_job_follow_cards) */
+    uint64_t ns;    /* when, as clock_gettime(CLOCK_REALTIME) counts */
 };
 
 /* Return whether two processes used the same card while both ran. */
@@ -62,6 +68,12 @@ bool mt_share_card(const struct mt_job_rank *a, const struct mt_job_rank *b);
  * is among them. */
 bool mt_card_share_find(struct mt_card_share *share, const struct mt_job_rank *ranks, size_t n,
                         size_t first);
+
+/* Replay the traces of processes that shared a card, side by side, and find the most that each card
+ * had at one time: card_most and card_ns of the first of its processes, and what each had then,
+ * `together`. Where it cannot be known (a compact copy, a light recording, no memory, more than 64
+ * processes), card_most stays 0. */
+void mt_job_follow_cards(struct mt_job_rank *ranks, size_t n);
 
 /* Return the index of the process with the highest peak; n is not 0. */
 size_t mt_job_highest(const struct mt_job_rank *ranks, size_t n);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MOST_ROWS 16 /* ranks that have a row each, or kinds of them */
+#define MOST_NAMED 8 /* processes of one card */
 
 /* Return whether titles say more than hosts: there is one host, and a process has a title. A line
  * has no room for both. */
@@ -168,25 +169,62 @@ static void print_kinds(const struct mt_job_rank *ranks, size_t n, enum mt_certa
     free(sorted);
 }
 
-/* Print which processes shared a card: their peaks add up there, at most. */
+/* Name a process in a sentence. */
+static const char *name_of(char out[64], const struct mt_job_rank *rank,
+                           const struct mt_style *style)
+{
+    if (rank->rank >= 0)
+        snprintf(out, 64, "rank %ld", rank->rank);
+    else if (*rank->title)
+        mt_safe_text(out, 64, rank->title, 24, MT_CUT_BEGIN, style);
+    else
+        snprintf(out, 64, "process %.20s", rank->pid);
+    return out;
+}
+
+/* Append what each of the processes had when the card had the most. */
+static void append_each(char *text, size_t size, const struct mt_card_share *share,
+                        const struct mt_job_rank *ranks, size_t n, const struct mt_style *style)
+{
+    char name[64], bytes[MT_SIZE_TEXT];
+    const char *before = " (";
+    for (size_t i = share->first; i < n; i++)
+        if (i == share->first || mt_share_card(&ranks[share->first], &ranks[i])) {
+            mt_text_append(text, size, "%s%s %s", before, name_of(name, &ranks[i], style),
+                           mt_size_text(bytes, ranks[i].together));
+            before = ", ";
+        }
+    mt_text_append(text, size, ")");
+}
+
+/* Print which processes shared a card, and the most that they had there at one time. */
 static void print_shared(const struct mt_job_rank *ranks, size_t n, FILE *out,
                          const struct mt_style *style)
 {
-    char text[512], host[64], together[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    char text[1024], host[64], together[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
     struct mt_card_share share;
     for (size_t i = 0; i < n; i++) {
         if (!mt_card_share_find(&share, ranks, n, i))
             continue;
         mt_safe_text(host, sizeof host, ranks[i].host, 40, MT_CUT_END, style);
-        snprintf(
-            text, sizeof text,
-            "%s processes shared device %d of %s. Their peaks, maybe not at one time, are %s "
-            "together.%s",
-            mt_count_text(count, share.n), ranks[i].device, host,
-            mt_size_text(together, share.peaks),
-            ranks[i].is_simulated
-                ? " Each ran on a simulated card of its own: what one took was free for the others."
-                : "");
+        snprintf(text, sizeof text, "%s processes shared device %d of %s. ",
+                 mt_count_text(count, share.n), ranks[i].device, host);
+        if (share.most) {
+            mt_text_append(text, sizeof text, "At one time they had at most %s together",
+                           mt_size_text(together, share.most));
+            if (share.n <= MOST_NAMED)
+                append_each(text, sizeof text, &share, ranks, n, style);
+            mt_text_append(text, sizeof text, "; their peaks add up to %s.",
+                           mt_size_text(together, share.peaks));
+        } else {
+            mt_text_append(text, sizeof text,
+                           "Their peaks, maybe not at one time, are %s together.",
+                           mt_size_text(together, share.peaks));
+        }
+        if (ranks[i].is_simulated)
+            mt_text_append(text, sizeof text,
+                           " Each ran on a simulated card of its own: what one took was free for "
+                           "the others.");
         putc('\n', out);
         mt_put_wrapped(out, text, 80, style);
     }

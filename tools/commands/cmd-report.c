@@ -63,6 +63,7 @@ static int keep(struct job *job, struct mt_analysis *analysis)
 {
     size_t at = job->n++;
     int rc = mt_job_rank_take(&job->ranks[at], analysis, at);
+    job->ranks[at].path = job->arguments->paths[at];
     struct mt_analysis *unused = analysis;
     if (!rc && job->spool.file)
         rc = job->spool_error = mt_job_spool_add(&job->spool, &job->ranks[at], analysis);
@@ -100,6 +101,7 @@ static int print(struct job *job)
 {
     struct mt_style style = mt_terminal_style();
     mt_job_sort(job->ranks, job->n);
+    mt_job_follow_cards(job->ranks, job->n);
     if (job->spool.file)
         return mt_job_json(job->ranks, job->n, &job->spool, stdout);
     mt_job_text(job->ranks, job->n, job->highest, stdout, &style);
