@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "steppers.h"
-#include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
 
 #include <errno.h>
@@ -48,29 +47,12 @@ static struct mt_own_code read_code(const struct mt_frame *frame)
 static const struct mt_own_code *code_of(struct mt_steppers *steppers,
                                          const struct mt_definitions *definitions, uint32_t stack)
 {
-    uint32_t frame = mt_stack(definitions, stack)->frame;
-    uint32_t place = mt_address_map_get(&steppers->by_frame, frame);
-    if (!place) {
-        if (MT_GROW(steppers->code, steppers->codes_capacity, steppers->n_codes) ||
-            mt_address_map_put(&steppers->by_frame, frame, (uint32_t)steppers->n_codes + 1))
-            return NULL;
-        place = (uint32_t)++steppers->n_codes;
+    size_t known = steppers->n_codes;
+    uint32_t place = MT_PLACE_OF(&steppers->by_frame, mt_stack(definitions, stack)->frame,
+                                 steppers->code, steppers->codes_capacity, steppers->n_codes);
+    if (place > known)
         steppers->code[place - 1] = read_code(mt_stack_frame(definitions, stack));
-    }
-    return &steppers->code[place - 1];
-}
-
-static struct mt_stepper *get(struct mt_steppers *steppers, uint64_t name)
-{
-    uint32_t place = mt_address_map_get(&steppers->by_name, name);
-    if (!place) {
-        if (MT_GROW(steppers->stepper, steppers->capacity, steppers->n) ||
-            mt_address_map_put(&steppers->by_name, name, (uint32_t)steppers->n + 1))
-            return NULL;
-        place = (uint32_t)++steppers->n;
-        steppers->stepper[place - 1] = (struct mt_stepper){0};
-    }
-    return &steppers->stepper[place - 1];
+    return place ? &steppers->code[place - 1] : NULL;
 }
 
 /* Note that it works. Return whether more is to be learned of it. */
@@ -137,10 +119,11 @@ int mt_steppers_note(struct mt_steppers *steppers, const struct mt_definitions *
     for (size_t i = first; i < n; i++) {
         if (!codes[i].owner || is_within(codes + i + 1, n - i - 1, codes[i].owner))
             continue;
-        struct mt_stepper *stepper = get(steppers, codes[i].owner);
-        if (!stepper)
+        uint32_t place = MT_PLACE_OF(&steppers->by_name, codes[i].owner, steppers->stepper,
+                                     steppers->capacity, steppers->n);
+        if (!place)
             return -ENOMEM;
-        more |= note_one(steppers, stepper, now, is_after);
+        more |= note_one(steppers, &steppers->stepper[place - 1], now, is_after);
     }
     return more ? 0 : set_noted(steppers, stack);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda-level.h"
-#include "analyzer/support/grow.h"
 #include "trace-format/cuda-apis.h"
 
 #include <errno.h>
@@ -175,13 +174,10 @@ static struct mt_block *ended_by_free(const struct mt_cuda_level *level, uint64_
 
 static int remember(struct mt_cuda_level *level, const struct mt_block *block)
 {
-    uint32_t place = mt_address_map_get(&level->freed, block->address);
-    if (!place) {
-        if (MT_GROW(level->gone, level->gone_capacity, level->n_gone) ||
-            mt_address_map_put(&level->freed, block->address, (uint32_t)level->n_gone + 1))
-            return -ENOMEM;
-        place = (uint32_t)++level->n_gone;
-    }
+    uint32_t place = MT_PLACE_OF(&level->freed, block->address, level->gone, level->gone_capacity,
+                                 level->n_gone);
+    if (!place)
+        return -ENOMEM;
     level->gone[place - 1] = (struct mt_gone){.bytes = block->size, .stack = block->stack};
     return 0;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "equal-sets.h"
-#include "analyzer/support/grow.h"
 #include "trace-format/dtypes.h"
 
 /* A set has almost nothing else, and a block for most of the parameters: a few blocks may have
@@ -76,18 +75,12 @@ static int match(struct mt_equal_sets *copies, uint32_t index, uint64_t size_fou
 int mt_equal_sets_add(struct mt_equal_sets *copies, const struct mt_block *block,
                       uint32_t site_stack)
 {
-    uint64_t place = site_key(block, site_stack);
-    uint32_t index = mt_address_map_get(&copies->sites, place);
     if (!site_stack)
         return 0;
-    if (!index) {
-        if (MT_GROW(copies->site, copies->capacity, copies->n_sites))
-            return -ENOMEM;
-        index = (uint32_t)++copies->n_sites;
-        copies->site[index - 1] = (struct mt_copy_site){0};
-        if (mt_address_map_put(&copies->sites, place, index))
-            return -ENOMEM;
-    }
+    uint32_t index = MT_PLACE_OF(&copies->sites, site_key(block, site_stack), copies->site,
+                                 copies->capacity, copies->n_sites);
+    if (!index)
+        return -ENOMEM;
     struct mt_copy_site *site = &copies->site[index - 1];
     uint64_t same = find_size(&copies->sizes, block->size),
              wider = find_size(&copies->narrow, block->size / 2);

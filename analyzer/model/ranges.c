@@ -128,19 +128,17 @@ static int note_mark(struct mt_ranges *ranges, const struct mt_event *event)
     uint32_t name = string_id(event->RANGE_MARK.name);
     uint32_t domain = string_id(event->RANGE_MARK.domain);
     uint64_t key = key_of(0, name, domain);
-    uint32_t place = mt_address_map_get(&ranges->marks_by_key, key);
-    if (!place && ranges->n_marks == PATH_LIMIT)
+    if (ranges->n_marks == PATH_LIMIT && !mt_address_map_get(&ranges->marks_by_key, key))
         return 0;
-    if (!place) {
-        place = (uint32_t)ranges->n_marks + 1;
-        if (mt_grow(&ranges->mark, &ranges->marks_capacity, place, sizeof *ranges->mark) ||
-            mt_address_map_put(&ranges->marks_by_key, key, place))
-            return -ENOMEM;
-        ranges->mark[ranges->n_marks++] =
-            (struct mt_range_mark){.name = name, .domain = domain, .first_ns = event->time_ns};
-    }
-    ranges->mark[place - 1].times++;
-    ranges->mark[place - 1].last_ns = event->time_ns;
+    uint32_t place = MT_PLACE_OF(&ranges->marks_by_key, key, ranges->mark, ranges->marks_capacity,
+                                 ranges->n_marks);
+    if (!place)
+        return -ENOMEM;
+    struct mt_range_mark *mark = &ranges->mark[place - 1];
+    if (!mark->times++)
+        *mark = (struct mt_range_mark){
+            .name = name, .domain = domain, .times = 1, .first_ns = event->time_ns};
+    mark->last_ns = event->time_ns;
     return 0;
 }
 

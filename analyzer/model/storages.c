@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storages.h"
-#include "analyzer/support/grow.h"
 
 /* Evidence on a tensor itself, not on one of its blocks. */
 #define LASTING                                                                                    \
@@ -15,20 +14,6 @@ void mt_storages_clear(struct mt_storages *storages)
     *storages = (struct mt_storages){0};
 }
 
-static int add(struct mt_storages *storages, uint64_t storage, struct mt_kept_evidence **kept)
-{
-    uint32_t place = mt_address_map_get(&storages->by_address, storage);
-    if (!place) {
-        if (MT_GROW(storages->kept, storages->capacity, storages->n) ||
-            mt_address_map_put(&storages->by_address, storage, (uint32_t)storages->n + 1))
-            return -ENOMEM;
-        place = (uint32_t)++storages->n;
-        storages->kept[place - 1] = (struct mt_kept_evidence){0};
-    }
-    *kept = &storages->kept[place - 1];
-    return 0;
-}
-
 /* Return whether the storage had this size. PyTorch's allocator leaves a rest of less than 1 MiB in
  * a block, and can be set to round to powers of two. */
 static bool had_that_size(const struct mt_kept_evidence *kept, uint64_t size)
@@ -39,12 +24,14 @@ static bool had_that_size(const struct mt_kept_evidence *kept, uint64_t size)
 /* Empty a storage; another one, of another size, may be at the address now. */
 int mt_storages_empty(struct mt_storages *storages, uint64_t storage, const struct mt_block *block)
 {
-    struct mt_kept_evidence *kept;
     uint32_t evidence = block->evidence & LASTING;
     if (!evidence && !mt_address_map_get(&storages->by_address, storage))
         return 0;
-    if (add(storages, storage, &kept))
+    uint32_t place = MT_PLACE_OF(&storages->by_address, storage, storages->kept, storages->capacity,
+                                 storages->n);
+    if (!place)
         return -ENOMEM;
+    struct mt_kept_evidence *kept = &storages->kept[place - 1];
     if (kept->evidence == evidence && had_that_size(kept, block->size))
         return 0;
     *kept = (struct mt_kept_evidence){.size = block->size,

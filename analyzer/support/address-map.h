@@ -6,11 +6,8 @@
 #ifndef MT_ADDRESS_MAP_H
 #define MT_ADDRESS_MAP_H
 
+#include "grow.h"
 #include "trace-format/likely.h"
-
-#include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct mt_address_map {
     struct mt_address_slot {
@@ -100,5 +97,20 @@ static inline uint32_t mt_address_map_take(struct mt_address_map *map, uint64_t 
         slot->value = 0;
     return value;
 }
+
+/* Return the place, from 1 on, that a key has in an array of n elements (grow.h); a new key gets
+ * the next one, which is zeros. 0: no memory. */
+static inline uint32_t mt_place_of(struct mt_address_map *map, uint64_t key, void *array,
+                                   size_t *capacity, size_t *n, size_t size)
+{
+    uint32_t place = mt_address_map_get(map, key);
+    if (place)
+        return place;
+    return mt_grow(array, capacity, *n + 1, size) || mt_address_map_put(map, key, (uint32_t)*n + 1)
+               ? 0
+               : (uint32_t)++ * n;
+}
+#define MT_PLACE_OF(map, key, array, capacity, n)                                                  \
+    mt_place_of(map, key, &(array), &(capacity), &(n), sizeof *(array))
 
 #endif

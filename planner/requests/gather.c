@@ -52,14 +52,8 @@ int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
 
 static struct mt_gather_thread *thread_of(struct mt_gathering *g, uint32_t thread)
 {
-    uint32_t index = mt_address_map_get(&g->threads, thread);
-    if (index)
-        return &g->thread[index - 1];
-    if (MT_GROW(g->thread, g->threads_capacity, g->n_threads) ||
-        mt_address_map_put(&g->threads, thread, (uint32_t)g->n_threads + 1))
-        return NULL;
-    g->thread[g->n_threads] = (struct mt_gather_thread){0};
-    return &g->thread[g->n_threads++];
+    uint32_t place = MT_PLACE_OF(&g->threads, thread, g->thread, g->threads_capacity, g->n_threads);
+    return place ? &g->thread[place - 1] : NULL;
 }
 
 /* Return the number of a stream's handle, from 1 on, in the order in which they come; the last one
