@@ -24,9 +24,9 @@ def memtap(*words):
                           env={**os.environ, "TMPDIR": WORK.name, "LC_ALL": "C.UTF-8"}, timeout=240)
 
 
-def run(script, world, folder):
+def run(script, world, folder, *words):
     return memtap("run", "--simulate", "t4", "--world-size", world, "--rank", "all-different", "-o", f"{folder}/%r.mtap",
-                  "--", "sh", "-c", GROUPS + script)
+                  *words, "--", "sh", "-c", GROUPS + script)
 
 
 def test_kinds():
@@ -59,6 +59,13 @@ def test_out_of_memory():
     done = run(f"exec {PROGRAM} $((RANK < 8 ? 99999 : 100))", 16, "full")
     check("  rank 0 stands for 8 (" in done.stderr and "out of memory" in done.stderr, done.stderr)
     check(sorted(path.name for path in (HERE / "full").glob("*.mtap")) == ["0.mtap", "8.mtap"], "both kinds")
+
+
+def test_made_up():
+    """The ranks that are tried have what is made up as those that are recorded."""
+    done = run(f'[ "$CUDASIM_SKEW$CUDASIM_SEED$CUDASIM_BOXES" = zipf:173 ] || exit 9; exec {PROGRAM} 100', 2, "made-up",
+               "--skew", "zipf:1", "--seed", 7, "--boxes", 3)
+    check(done.returncode == 0, f"exit code {done.returncode}: {done.stderr}")
 
 
 def test_command_line():
@@ -116,6 +123,7 @@ test_fit()
 test_guide()
 test_failing_rank()
 test_out_of_memory()
+test_made_up()
 test_command_line()
 LEFT = [path.name for path in HERE.iterdir() if path.name.startswith("memtap-")]
 check(not LEFT, f"nothing is left: {LEFT}")

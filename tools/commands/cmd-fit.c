@@ -4,7 +4,6 @@
 #include "tools/fit/job/arguments.h"
 #include "tools/fit/show/show.h"
 #include "tools/launch/roster.h"
-#include "tools/launch/simulation.h"
 #include "tools/terminal/command.h"
 
 #include <errno.h>
@@ -23,12 +22,10 @@ enum { NOTHING_FITS = 1 };
  * changes the environment. 0, or an exit code after a message. */
 static int try_simulation(const struct mt_command *command, const struct mt_job *job)
 {
-    const struct mt_simulation simulation = {.gpu = job->card[0].gpu->name,
-                                             .values = job->values,
-                                             .skew = job->skew,
-                                             .seed = job->seed,
-                                             .boxes = job->boxes};
+    struct mt_simulation simulation = job->simulation;
     int status;
+    simulation.gpu = job->card[0].gpu->name;
+    simulation.memory = NULL;
     pid_t pid = fork();
     if (!pid)
         _exit(mt_simulation_prepare(command, &simulation, job->words, 0));

@@ -30,7 +30,7 @@ int mt_note_memory(const struct mt_typed *typed);
 #define MT_MEMORY_OPTION(place, help) {'m', "memory", "SIZE", help, NULL, mt_note_memory, place}
 #define MT_GPUS_OPTION(place)                                                                      \
     {'n', "gpus", "N", "simulate N cards; 1 by default", NULL, MT_SIMULATION_TEXT(place, gpus)}
-#define MT_SIMULATED_OPTIONS(place)                                                                \
+#define MT_MADE_UP_OPTIONS(place)                                                                  \
     {0, "values", "SIZE", "compute tensors up to this size (64K); 0: none", NULL,                  \
      MT_SIMULATION_TEXT(place, values)},                                                           \
     {0, "skew", "HOW", "load experts: even, zipf:S, or a file with their loads", NULL,             \
@@ -38,7 +38,9 @@ int mt_note_memory(const struct mt_typed *typed);
     {0, "seed", "N", "make up other values of what is not computed", NULL,                         \
      MT_SIMULATION_TEXT(place, seed)},                                                             \
     {0, "boxes", "N", "find N boxes by scores that are not computed (0)", NULL,                    \
-     MT_SIMULATION_TEXT(place, boxes)},                                                            \
+     MT_SIMULATION_TEXT(place, boxes)}
+#define MT_SIMULATED_OPTIONS(place)                                                                \
+    MT_MADE_UP_OPTIONS(place),                                                                     \
     {0, "world-size", "N", "the program is one rank of N; the others are absent", NULL,            \
      MT_SIMULATION_TEXT(place, world_size)},                                                       \
     {0, "rank", "R[,R...]", "this rank (0); several run in turn; all-different", NULL,             \

@@ -117,7 +117,7 @@ static int fill_job(const struct mt_command *command, const struct mt_simulation
     job->fraction = 1;
     job->timeout_s = TIMEOUT_S;
     job->count[MT_JOB_CARDS] = simulation->gpus;
-    job->values = simulation->values;
+    job->simulation = *simulation;
     job->count[MT_JOB_RANKS] = simulation->world_size;
     job->finds_ranks = job->is_for_ranks = job->allows_unknown = true;
     return 0;

@@ -4,7 +4,6 @@
 #include "tools/launch/program.h"
 #include "tools/launch/pytorch-check.h"
 #include "tools/launch/setting-options.h"
-#include "tools/launch/simulation.h"
 #include "tools/terminal/values.h"
 
 #include <ctype.h>
@@ -66,7 +65,7 @@ static int add_named_cards(struct mt_job *job, const struct mt_command *command,
 static int read_cards(struct mt_fit_arguments *arguments, const struct mt_command *command)
 {
     struct mt_job *job = &arguments->job;
-    const char *cards = arguments->simulation.gpu, *memory = arguments->simulation.memory;
+    const char *cards = job->simulation.gpu, *memory = job->simulation.memory;
     uint64_t bytes = 0;
     int code = 0;
     if (!cards && !memory)
@@ -143,7 +142,7 @@ static int note_environment(const struct mt_typed *typed)
 #define TEXT(member) NULL, mt_note_text, PLACE(member)
 const struct mt_option mt_fit_options[] = {
     {'s', "simulate", "CARDS", "the cards, with commas between; all: every one; list: print\nthem",
-     "list all " MT_CARDS, mt_note_text, PLACE(simulation.gpu)},
+     "list all " MT_CARDS, mt_note_text, PLACE(job.simulation.gpu)},
     {'V', "vary", "NAME=VALUES", "the values of {NAME} in the command: a range (1..512, of\n"
      "which the largest that fits is searched; 8..512+8) or a list\n"
      "(0,1); may be repeated", NULL, note_vary, PLACE(job)},
@@ -162,11 +161,8 @@ const struct mt_option mt_fit_options[] = {
     {0, "rank", "R", "be this rank of --world-size (0); all-different: one of each\nkind", MT_ALL_DIFFERENT, mt_note_text,
      PLACE(job.count[MT_JOB_RANK])},
     {'n', "gpus", "N", "simulate N cards for a run; may be {NAME}", TEXT(job.count[MT_JOB_CARDS])},
-    MT_MEMORY_OPTION(PLACE(simulation), "give the cards this memory instead of their own"),
-    {0, "values", "SIZE", "compute tensors up to this size (64K); 0: none", TEXT(job.values)},
-    {0, "skew", "HOW", "load experts: even, zipf:S, or a file with their loads", TEXT(job.skew)},
-    {0, "seed", "N", "make up other values of what is not computed", TEXT(job.seed)},
-    {0, "boxes", "N", "find N boxes by scores that are not computed (0)", TEXT(job.boxes)},
+    MT_MEMORY_OPTION(PLACE(job.simulation), "give the cards this memory instead of their own"),
+    MT_MADE_UP_OPTIONS(PLACE(job.simulation)),
     {0, "allow-unknown", NULL, "show what fits though sizes hang on values that were\nnot computed", NULL, mt_note_flag,
      PLACE(job.allows_unknown)},
     MT_FORMAT_OPTION(mt_fit_arguments, format, "text (the default) or json", "text json"),
@@ -304,7 +300,7 @@ static int finish(struct mt_fit_arguments *arguments, const struct mt_command *c
 {
     int code = 0, rc;
     struct mt_job *job = &arguments->job;
-    arguments->program = mt_program_meant(arguments->simulation.module, operands, &code);
+    arguments->program = mt_program_meant(job->simulation.module, operands, &code);
     if (code)
         return code;
     job->words = arguments->program;
@@ -336,10 +332,10 @@ int mt_fit_arguments_read(struct mt_fit_arguments *arguments, const struct mt_co
     int operand = mt_options_read(command, argc, argv, arguments);
     if (operand < 0)
         return MT_EXIT_BAD;
-    arguments->is_list = mt_simulation_is_list(&arguments->simulation);
+    arguments->is_list = mt_simulation_is_list(&arguments->job.simulation);
     if (arguments->is_list)
         return 0;
-    if (operand == argc && !arguments->simulation.module)
+    if (operand == argc && !arguments->job.simulation.module)
         return mt_fail_usage(command, "no command to run given");
     int code = read_cards(arguments, command);
     return code ? code : finish(arguments, command, argv + operand);

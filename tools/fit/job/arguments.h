@@ -4,14 +4,12 @@
 #define MT_FIT_ARGUMENTS_H
 
 #include "job.h"
-#include "tools/launch/simulation.h"
 #include "tools/terminal/values.h"
 
 #include <stdbool.h>
 
 struct mt_fit_arguments {
     struct mt_job job;
-    struct mt_simulation simulation;            /* as typed: gpu has the cards, and memory theirs */
     const char *environment[MT_MOST_VARIABLES]; /* --env */
     size_t n_environment;
     char **program; /* the command's words, of which the job has the array; to be freed */

@@ -7,6 +7,7 @@
 
 #include "simulator/catalogue.h"
 #include "simulator/launch.h"
+#include "tools/launch/simulation.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -131,10 +132,10 @@ struct mt_job {
     size_t n_cards;
     bool is_smaller; /* the job may not have all of each card */
     double fraction;
-    const char *count[MT_JOB_COUNT_LIMIT];    /* NULL: not given */
-    bool finds_ranks;                         /* of --world-size, one of each kind is run */
-    bool is_for_ranks;                        /* nothing else is to be found */
-    const char *values, *skew, *seed, *boxes; /* of `memtap run`; NULL: not given */
+    const char *count[MT_JOB_COUNT_LIMIT]; /* NULL: not given */
+    bool finds_ranks;                      /* of --world-size, one of each kind is run */
+    bool is_for_ranks;                     /* nothing else is to be found */
+    struct mt_simulation simulation;       /* as typed: gpu has the cards, and memory theirs */
     bool allows_unknown;   /* borders are shown though sizes hang on unknown values */
     uint32_t steps;        /* a run ends after so many; 0: when they repeat */
     double timeout_s;      /* of a run */

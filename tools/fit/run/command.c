@@ -121,10 +121,10 @@ static void add_run(struct line *line, const struct mt_attempt *attempt, const s
         add(line, "--world-size", line->ranks);
     if (count[MT_JOB_RANKS] && (attempt->n_ranks || job->count[MT_JOB_RANK]))
         add(line, "--rank", line->rank);
-    const char *const made_up[][2] = {{"--values", job->values},
-                                      {"--skew", job->skew},
-                                      {"--seed", job->seed},
-                                      {"--boxes", job->boxes}};
+    const char *const made_up[][2] = {{"--values", job->simulation.values},
+                                      {"--skew", job->simulation.skew},
+                                      {"--seed", job->simulation.seed},
+                                      {"--boxes", job->simulation.boxes}};
     for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
         if (made_up[i][1])
             add(line, made_up[i][0], made_up[i][1]);
