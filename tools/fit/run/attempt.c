@@ -3,6 +3,7 @@
 #include "analyzer/support/progress.h"
 #include "output.h"
 #include "requests.h"
+#include "signals.h"
 #include "tools/input/descendants.h"
 #include "watch.h"
 
@@ -95,14 +96,6 @@ static void processes_end(const pid_t *spared, size_t n_spared, double grace_s)
             continue;
         waited_s = (double)(mt_now_ns() - begin_ns) / 1e9;
     }
-}
-
-static volatile sig_atomic_t is_asked_to_end;
-
-static void ask_to_end(int number)
-{
-    (void)number;
-    is_asked_to_end = 1;
 }
 
 /* A run, as its keeper sees it. */
@@ -234,7 +227,7 @@ static void follow(struct kept *kept)
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     do
         nanosleep(&pause, NULL);
-    while (poll_once(kept) && !is_asked_to_end);
+    while (poll_once(kept) && !mt_signals_caught());
 }
 
 /* --- what it showed ----------------------------------------------------------------------------
@@ -286,15 +279,12 @@ static void conclude(struct kept *kept)
  * own. */
 static void prepare(pid_t parent)
 {
-    const struct sigaction action = {.sa_handler = ask_to_end};
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaction(numbers[i], &action, NULL);
+    mt_signals_catch(true);
     setsid();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     if (getppid() != parent)
-        is_asked_to_end = 1;
+        raise(SIGTERM);
 }
 
 static int begin(struct kept *kept)
@@ -317,7 +307,7 @@ static void end(struct kept *kept)
 {
     char why[64];
     processes_end(kept->pid, kept->processes, GRACE_S);
-    if (kept->watch && !is_asked_to_end)
+    if (kept->watch && !mt_signals_caught())
         mt_run_watch_poll(kept->watch, &kept->state, why, sizeof why);
 }
 
@@ -336,7 +326,7 @@ static int run(struct kept *kept)
         if (!rc)
             follow(kept);
         end(kept);
-        if (is_asked_to_end || kept->full_ns || kept->code || outcome->end != MT_FIT_FITS)
+        if (mt_signals_caught() || kept->full_ns || kept->code || outcome->end != MT_FIT_FITS)
             break;
     }
     return rc;

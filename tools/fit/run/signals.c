@@ -14,12 +14,12 @@ static void note_signal(int number)
     caught = number;
 }
 
-void mt_signals_catch(void)
+void mt_signals_catch(bool all)
 {
     const struct sigaction action = {.sa_handler = note_signal};
     for (size_t i = 0; i < N_NUMBERS; i++) {
         struct sigaction old;
-        if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
+        if (all || (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN))
             sigaction(numbers[i], &action, NULL);
     }
 }

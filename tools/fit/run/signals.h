@@ -3,8 +3,11 @@
 #ifndef MT_FIT_SIGNALS_H
 #define MT_FIT_SIGNALS_H
 
-/* Catch the signals that end a command: it ends its runs first. One that is ignored stays so. */
-void mt_signals_catch(void);
+#include <stdbool.h>
+
+/* Catch the signals that end a command: it ends its runs first. One that is ignored stays so,
+ * unless all are asked for: a run's keeper ends by them. */
+void mt_signals_catch(bool all);
 
 /* Return the last one that was caught; 0: none. */
 int mt_signals_caught(void);

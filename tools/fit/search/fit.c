@@ -438,7 +438,7 @@ static int begin(struct mt_fit *fit)
         return -ENOMEM;
     for (size_t i = 0; i < job->n_lines && !rc; i++)
         rc = begin_line(fit, i);
-    mt_signals_catch();
+    mt_signals_catch(false);
     return rc;
 }
 
