@@ -4,7 +4,6 @@
 #include "tools/fit/run/output.h"
 #include "tools/terminal/command.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,27 +15,25 @@ struct notes {
     const struct mt_style *style;
     unsigned width;
     char text[4000]; /* a paragraph that grows */
-    size_t used;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct notes *notes, const char *format, ...)
+#define say(notes, ...) mt_text_append((notes)->text, sizeof(notes)->text, __VA_ARGS__)
+
+/* Take the last byte away: a ';' at a list's end. */
+static void cut_last(struct notes *notes)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    if (notes->used < sizeof notes->text)
-        notes->used += (size_t)vsnprintf(notes->text + notes->used,
-                                         sizeof notes->text - notes->used, format, arguments);
-    va_end(arguments);
+    notes->text[strlen(notes->text) - 1] = '\0';
 }
 
 /* Print the paragraph. In a list the last ';' becomes the end. */
 static void print(struct notes *notes)
 {
-    if (notes->used && notes->used < sizeof notes->text && notes->text[notes->used - 1] == ';')
-        notes->text[notes->used - 1] = '.';
-    if (notes->used)
+    size_t n = strlen(notes->text);
+    if (n && notes->text[n - 1] == ';')
+        notes->text[n - 1] = '.';
+    if (n)
         mt_put_wrapped(stdout, notes->text, notes->width, notes->style);
-    notes->used = 0;
+    *notes->text = '\0';
 }
 
 /* Write "h100, batch=64, ckpt=0" */
@@ -116,7 +113,7 @@ static void note_flushes(struct notes *notes)
             if (!best || !best->flushes)
                 continue;
             say(notes,
-                notes->used ? " " : "To fit, PyTorch gave its cache back, which takes time: ");
+                *notes->text ? " " : "To fit, PyTorch gave its cache back, which takes time: ");
             say_where(notes, card, line, mt_search_largest(mt_fit_search(fit, line, card)),
                       MT_CHOICE_ALL);
             say(notes, best->flushes == 1 ? " once;" : " %llu times;",
@@ -189,7 +186,7 @@ static void note_change(struct notes *notes, size_t card)
         struct mt_choice largest = {line, mt_search_largest(mt_fit_search(fit, line, card))};
         if (largest.at == MT_NONE)
             continue;
-        if (!notes->used)
+        if (!*notes->text)
             say(notes, "%s: it fits with", fit->job->card[card].gpu->name);
         say(notes, " %s", mt_choice_text(fit->job, largest, MT_CHOICE_LINE, values, sizeof values));
         if (fit->job->searched >= 0)
@@ -257,7 +254,7 @@ static void note_ruled(struct notes *notes, size_t card)
         for (size_t line = 0; line < fit->job->n_lines; line++) {
             if (mt_fit_search(fit, line, card)->ruled_by != by)
                 continue;
-            if (!notes->used) {
+            if (!*notes->text) {
                 say(notes, "%s: memory falls with more ", fit->job->card[card].gpu->name);
                 say_axes(notes);
                 say(notes, ". So these were ruled out, not run:");
@@ -266,7 +263,7 @@ static void note_ruled(struct notes *notes, size_t card)
             is_first = false;
         }
         if (!is_first) {
-            notes->used--;
+            cut_last(notes);
             say_line(notes, " (as ", by, " does not fit);");
         }
     }
@@ -284,7 +281,7 @@ static void note_ranks(struct notes *notes)
         const struct mt_rank_kinds *kinds = &ranks->kinds;
         if (!ranks->is_found)
             continue;
-        say_line(notes, notes->used ? " " : "Ranks, by runs of some: ", line,
+        say_line(notes, *notes->text ? " " : "Ranks, by runs of some: ", line,
                  fit->job->n_lines > 1 ? ": " : "");
         say(notes, "%s of %u kind%s by %u runs, rank %u takes most",
             mt_count_text(world, kinds->world), kinds->n_kinds, kinds->n_kinds == 1 ? "" : "s",
@@ -311,15 +308,15 @@ static void note_range(struct notes *notes)
         for (size_t line = 0; line < fit->job->n_lines; line++) {
             if (mt_fit_verdict(fit, line, card) != MT_VERDICT_ALL)
                 continue;
-            if (!notes->used)
+            if (!*notes->text)
                 say(notes, "%s=%s, the end of the range, still fits", searched_name(fit),
                     searched(fit, mt_job_positions(fit->job) - 1, room));
             say(notes, " ");
             say_where(notes, card, line, 0, MT_CHOICE_LINE);
             say(notes, ";");
         }
-    if (notes->used) {
-        notes->used--;
+    if (*notes->text) {
+        cut_last(notes);
         say(notes, ". A larger range shows the border.");
     }
     print(notes);
