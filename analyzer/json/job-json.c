@@ -53,7 +53,7 @@ static json_t *shared_json(const struct mt_job_rank *ranks, size_t n)
 int mt_job_spool_add(struct mt_job_spool *spool, const struct mt_job_rank *rank,
                      const struct mt_analysis *analysis)
 {
-    json_t *number = rank->rank < 0 ? json_null() : json_integer(rank->rank);
+    json_t *number = mt_json_index(rank->rank);
     json_t *report = json_pack("{s:o, s:o}", "rank", number, "report", mt_report_object(analysis));
     if (report && rank->stands_for > 0)
         json_object_set_new(report, "stands_for", json_integer(rank->stands_for));

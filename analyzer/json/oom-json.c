@@ -9,16 +9,18 @@ static json_t *operator_of(const struct mt_definitions *definitions, const struc
     return mt_json_type_name(definitions, oom->node_name);
 }
 
+json_t *mt_json_served(enum mt_served served)
+{
+    return served == MT_SERVED_UNKNOWN ? json_null() : json_boolean(served == MT_SERVED_YES);
+}
+
 static json_t *suggestion(const struct mt_advice *advice)
 {
-    json_t *fits = advice->served == MT_SERVED_UNKNOWN
-                       ? json_null()
-                       : json_boolean(advice->served == MT_SERVED_YES);
-    json_t *modules = *advice->modules ? mt_json_text(advice->modules) : json_null();
+    json_t *modules = mt_json_text_or_null(advice->modules);
     return json_pack("{s:s, s:o, s:s, s:s?, s:o, s:s, s:o, s:o}", "what", advice->what, "bytes",
                      mt_json_number(advice->bytes), "change", advice->change, "set", advice->set,
-                     "fits", fits, "how", advice->is_replayed ? "replayed" : "modelled", "modules",
-                     modules, "through",
+                     "fits", mt_json_served(advice->served), "how",
+                     advice->is_replayed ? "replayed" : "modelled", "modules", modules, "through",
                      advice->served == MT_SERVED_YES && advice->reach
                          ? json_string(mt_reach_names[advice->reach])
                          : json_null());
@@ -33,7 +35,7 @@ static json_t *rest_json(const struct mt_oom_rest *rest)
                      (json_int_t)rest->layers, "layers_seen", (json_int_t)rest->seen, "state",
                      mt_json_number(rest->state), "passing", mt_json_number(rest->passing),
                      "supposes_adam", (int)rest->supposes_adam, "evaluates", (int)rest->evaluates,
-                     "more_needed", rest->more ? mt_json_number(rest->more) : json_null());
+                     "more_needed", mt_json_number_or_null(rest->more));
 }
 
 static json_t *suggestions(const struct mt_oom_story *story)
@@ -52,7 +54,7 @@ static json_t *all(const struct mt_analysis *analysis)
         const struct mt_oom *oom = &replay->ooms.kept[i % MT_OOMS_KEPT];
         json_array_append_new(
             array, json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "device",
-                             mt_json_device(oom->device), "time_ns", mt_json_number(oom->time_ns),
+                             mt_json_index(oom->device), "time_ns", mt_json_number(oom->time_ns),
                              "requested", mt_json_number(oom->wanted), "went_on", oom->went_on,
                              "stack", mt_json_frames(replay->definitions, oom->stack), "operator",
                              operator_of(replay->definitions, oom), "forward_stack",
@@ -68,7 +70,7 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     const struct mt_pool_state *pool = &story->device->segments.pool[story->pool];
     json_t *object = json_pack(
         "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "schema",
-        "memtap.oom/1", "device", mt_json_device(oom->device), "time_ns",
+        "memtap.oom/1", "device", mt_json_index(oom->device), "time_ns",
         mt_json_number(oom->time_ns), "requested", mt_json_number(oom->wanted), "segment",
         mt_json_number(story->segment), "allocated", mt_json_number(oom->allocated), "reserved",
         mt_json_number(oom->reserved), "cached", mt_json_number(story->cached), "largest_free",
@@ -81,11 +83,8 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "operator", operator_of(d, oom));
     json_object_set_new(object, "forward_stack", mt_json_frames(d, oom->forward_stack));
     json_object_set_new(object, "free_on_card", mt_json_number(story->on_card));
-    json_object_set_new(object, "limit", story->limit ? mt_json_number(story->limit) : json_null());
-    json_object_set_new(object, "fits_without_limit",
-                        story->without_limit == MT_SERVED_UNKNOWN
-                            ? json_null()
-                            : json_boolean(story->without_limit == MT_SERVED_YES));
+    json_object_set_new(object, "limit", mt_json_number_or_null(story->limit));
+    json_object_set_new(object, "fits_without_limit", mt_json_served(story->without_limit));
     struct mt_ended ended = mt_analysis_ended(analysis);
     json_object_set_new(object, "ended", mt_json_ended(&ended));
     json_object_set_new(object, "rules", mt_rules_json(story->device));
@@ -118,8 +117,7 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     json_object_set_new(object, "call_sites",
                         mt_json_call_sites(d, story->device, &analysis->replay.question.filter));
     json_object_set_new(object, "pinned_by", mt_json_pins(&story->pins, d));
-    json_object_set_new(object, "more_needed",
-                        story->more ? mt_json_number(story->more) : json_null());
+    json_object_set_new(object, "more_needed", mt_json_number_or_null(story->more));
     json_object_set_new(object, "rest", rest_json(&story->rest));
     json_object_set_new(object, "suggestions", suggestions(story));
     json_object_set_new(object, "host", mt_json_host(analysis));

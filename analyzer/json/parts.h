@@ -5,6 +5,7 @@
 
 #include "analyzer/findings/analysis.h"
 #include "analyzer/findings/balance.h"
+#include "analyzer/findings/oom.h"
 #include "analyzer/findings/pins.h"
 #include "analyzer/findings/precision.h"
 #include "analyzer/findings/private-pools.h"
@@ -28,5 +29,8 @@ json_t *mt_json_precision(const struct mt_precision *precision);
 /* Return every path of ranges that used the slot's device. */
 json_t *mt_json_ranges(const struct mt_rule_context *context, unsigned slot);
 json_t *mt_json_marks(const struct mt_definitions *definitions, const struct mt_ranges *ranges);
+
+/* Make whether a request is served; null: unknown. */
+json_t *mt_json_served(enum mt_served served);
 
 #endif

@@ -35,7 +35,7 @@ static json_t *peak(const struct mt_device *device)
     if (!device)
         return json_null();
     json_t *object =
-        json_pack("{s:o, s:o, s:o, s:o}", "device", mt_json_device(device->device), "time_ns",
+        json_pack("{s:o, s:o, s:o, s:o}", "device", mt_json_index(device->device), "time_ns",
                   mt_json_number(device->at.time_ns), "event", mt_json_number(device->at.event),
                   "allocated", mt_json_number(device->at.allocated));
     if (!device->of_cuda) {
@@ -167,7 +167,7 @@ static json_t *devices(const struct mt_analysis *analysis)
     for (size_t i = 0; i < analysis->n_devices; i++) {
         const struct mt_device *device = &analysis->devices[i];
         json_t *object = json_pack(
-            "{s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o}", "device", mt_json_device(device->device),
+            "{s:o, s:s, s:o, s:i, s:o, s:o, s:o, s:o}", "device", mt_json_index(device->device),
             "level", device->of_cuda ? "cuda" : "pytorch", "peak", peak(device), "iterations",
             device->spans ? (int)device->spans->iterations : 0, "next_highest", span(device->next),
             "growth", mt_json_growth(analysis->replay.definitions, &device->growth),
@@ -209,7 +209,7 @@ static json_t *out_of_memory(const struct mt_replay *replay)
         const struct mt_oom *oom = &replay->ooms.kept[i % MT_OOMS_KEPT];
         json_array_append_new(
             array,
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "device", mt_json_device(oom->device),
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "device", mt_json_index(oom->device),
                       "time_ns", mt_json_number(oom->time_ns), "requested",
                       mt_json_number(oom->wanted), "allocated", mt_json_number(oom->allocated),
                       "reserved", mt_json_number(oom->reserved), "line",

@@ -26,6 +26,16 @@ json_t *mt_json_number(uint64_t number)
     return json_integer(number > INT64_MAX ? INT64_MAX : (json_int_t)number);
 }
 
+json_t *mt_json_number_or_null(uint64_t number)
+{
+    return number ? mt_json_number(number) : json_null();
+}
+
+json_t *mt_json_text_or_null(const char *text)
+{
+    return *text ? mt_json_text(text) : json_null();
+}
+
 json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack)
 {
     if (!mt_stack(definitions, stack)->depth)
@@ -35,9 +45,9 @@ json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack)
                      mt_json_text(frame->file), "line", (json_int_t)frame->line);
 }
 
-json_t *mt_json_device(int device)
+json_t *mt_json_index(json_int_t number)
 {
-    return device == MT_NO_DEVICE ? json_null() : json_integer(device);
+    return number < 0 ? json_null() : json_integer(number);
 }
 
 json_t *mt_json_frames(const struct mt_definitions *definitions, uint32_t stack)

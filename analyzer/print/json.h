@@ -22,6 +22,10 @@ json_t *mt_json_text(const char *text);
 /* Return a number, at most 2^63 - 1, the greatest that JSON readers reliably read. */
 json_t *mt_json_number(uint64_t number);
 
+/* Return the same, null for 0, and for an empty text. */
+json_t *mt_json_number_or_null(uint64_t number);
+json_t *mt_json_text_or_null(const char *text);
+
 /* Make {"function": ..., "file": ..., "line": ...}, null if the stack is unknown. */
 json_t *mt_json_frame(const struct mt_definitions *definitions, uint32_t stack);
 
@@ -35,8 +39,8 @@ int mt_json_put_frames(FILE *out, struct mt_kept_texts *texts,
 /* Make {"bytes", "blocks", "sites": [{"bytes", "blocks", "line", "callers"}]} */
 json_t *mt_json_sums(const struct mt_definitions *definitions, const struct mt_sums *sums);
 
-/* Make a device's number, null if unknown. */
-json_t *mt_json_device(int device);
+/* Make the number of a device or a rank, null if unknown: below 0. */
+json_t *mt_json_index(json_int_t number);
 
 /* Make the short name of a backward node's type, null for 0. */
 json_t *mt_json_type_name(const struct mt_definitions *definitions, uint32_t node_name);

@@ -78,11 +78,6 @@ static int print_stacks(const struct mt_definitions *d, const unsigned char *is_
     return rc ? rc : ferror(out) ? -EIO : 0;
 }
 
-static json_t *number_or_null(uint32_t id)
-{
-    return id ? json_integer(id) : json_null();
-}
-
 static void put_text(json_t *object, const char *key, const struct mt_naming *naming,
                      enum mt_property property, const struct mt_verdict *verdict)
 {
@@ -103,8 +98,8 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
     put_text(object, "rule", &naming, MT_BY_RULE, verdict);
     json_object_set_new(object, "time_ns", mt_json_number(mt_block_time(block)));
     json_object_set_new(object, "age_ns", mt_json_number(mt_block_age(device, block)));
-    json_object_set_new(object, "stack", number_or_null(block->stack));
-    json_object_set_new(object, "forward_stack", number_or_null(block->forward_stack));
+    json_object_set_new(object, "stack", mt_json_number_or_null(block->stack));
+    json_object_set_new(object, "forward_stack", mt_json_number_or_null(block->forward_stack));
     put_text(object, "operator", &naming, MT_BY_OPERATOR, verdict);
     put_text(object, "certainty", &naming, MT_BY_CERTAINTY, verdict);
     put_text(object, "dtype", &naming, MT_BY_DTYPE, verdict);
@@ -126,7 +121,7 @@ static int print_device(const struct mt_analysis *analysis, const struct mt_devi
                         unsigned char *is_used, FILE *out)
 {
     const struct mt_definitions *d = analysis->replay.definitions;
-    int rc = mt_json_piece(out, "{\"device\":", mt_json_device(device->device));
+    int rc = mt_json_piece(out, "{\"device\":", mt_json_index(device->device));
     fprintf(out, ",\"level\":\"%s\"", device->of_cuda ? "cuda" : "pytorch");
     const struct {
         const char *before;

@@ -258,7 +258,7 @@ static int print_device(const struct mt_analysis *analysis, const struct mt_devi
     if (!rc && !texts)
         rc = -ENOMEM;
     if (!rc)
-        rc = mt_json_piece(out, "{\"device\":", mt_json_device(device->device));
+        rc = mt_json_piece(out, "{\"device\":", mt_json_index(device->device));
     if (!rc)
         rc = mt_json_piece(out, ",\"time_ns\":", mt_json_number(device->at.time_ns));
     if (!rc)

@@ -30,10 +30,9 @@ static json_t *blame_json(const struct mt_blame *blame)
                      mt_categories[site->category].name, "certainty",
                      mt_certainty_name(blame->certainty), "function", mt_json_text(site->function),
                      "file", mt_json_text(site->file), "line", (json_int_t)site->line, "operator",
-                     *site->operator_name ? mt_json_text(site->operator_name) : json_null(),
-                     "module", *blame->module ? mt_json_text(blame->module) : json_null(), "bytes",
-                     mt_json_number(blame->bytes), "is_growth", blame->is_growth, "stack",
-                     mt_json_text(site->stack));
+                     mt_json_text_or_null(site->operator_name), "module",
+                     mt_json_text_or_null(blame->module), "bytes", mt_json_number(blame->bytes),
+                     "is_growth", blame->is_growth, "stack", mt_json_text(site->stack));
 }
 
 /* Make an amount. Fragmentation is a fraction (0 to 1). */
@@ -47,18 +46,17 @@ static json_t *finding_json(const struct mt_finding *f)
 {
     char text[MT_FINDING_TEXT], next[MT_FINDING_TEXT];
     bool has_base = f->n_baselines != 0, has_amount = f->limit->subject != MT_OF_ENDED;
-    return json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}",
-                     "limit", mt_json_text(f->name), "holds", !f->is_broken, "known",
-                     !f->is_unknown, "trace", mt_json_text(f->run->path), "rank",
-                     f->run->rank < 0 ? json_null() : json_integer(f->run->rank), "device",
-                     has_amount ? mt_json_device(f->device->device) : json_null(), "value",
-                     has_amount ? amount_json(f, f->value) : json_null(), "most",
-                     has_amount ? amount_json(f, f->most) : json_null(), "baseline",
-                     has_base ? amount_json(f, f->base) : json_null(), "spread",
-                     has_base ? amount_json(f, f->spread) : json_null(), "baselines",
-                     (json_int_t)f->n_baselines, "allowed", allowance_json(f->allowance), "blame",
-                     blame_json(&f->blame), "text", mt_json_text(mt_finding_text(text, f)), "next",
-                     mt_json_text(mt_finding_next(next, f)));
+    return json_pack(
+        "{s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "limit",
+        mt_json_text(f->name), "holds", !f->is_broken, "known", !f->is_unknown, "trace",
+        mt_json_text(f->run->path), "rank", mt_json_index(f->run->rank), "device",
+        has_amount ? mt_json_index(f->device->device) : json_null(), "value",
+        has_amount ? amount_json(f, f->value) : json_null(), "most",
+        has_amount ? amount_json(f, f->most) : json_null(), "baseline",
+        has_base ? amount_json(f, f->base) : json_null(), "spread",
+        has_base ? amount_json(f, f->spread) : json_null(), "baselines", (json_int_t)f->n_baselines,
+        "allowed", allowance_json(f->allowance), "blame", blame_json(&f->blame), "text",
+        mt_json_text(mt_finding_text(text, f)), "next", mt_json_text(mt_finding_next(next, f)));
 }
 
 static json_t *expired_json(const struct mt_budget *budget)
@@ -94,8 +92,7 @@ int mt_check_json(const struct mt_check *check, FILE *out)
     }
     json_t *value = json_pack(
         "{s:s, s:o, s:o, s:b, s:I, s:o, s:o}", "schema", "memtap.check/1", "runs", runs_json(check),
-        "budget", *check->budget->path ? mt_json_text(check->budget->path) : json_null(), "holds",
-        !check->broken, "broken", (json_int_t)check->broken, "limits", list, "expired",
-        expired_json(check->budget));
+        "budget", mt_json_text_or_null(check->budget->path), "holds", !check->broken, "broken",
+        (json_int_t)check->broken, "limits", list, "expired", expired_json(check->budget));
     return mt_json_print(out, value, 0) == -ENOMEM ? -ENOMEM : 0;
 }

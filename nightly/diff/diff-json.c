@@ -5,21 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *number_or_null(long number)
-{
-    return number < 0 ? json_null() : json_integer(number);
-}
-
 static json_t *change_object(const struct mt_change *change)
 {
     return json_pack("{s:o, s:o, s:I, s:o, s:b}", "old", mt_json_number(change->old), "new",
                      mt_json_number(change->now), "change", (json_int_t)mt_change_of(change),
                      "spread", mt_json_number(change->spread), "noise", change->is_noise);
-}
-
-static json_t *text_or_null(const char *text)
-{
-    return *text ? mt_json_text(text) : json_null();
 }
 
 static json_t *runs(const struct mt_digest *digests, size_t n)
@@ -28,13 +18,14 @@ static json_t *runs(const struct mt_digest *digests, size_t n)
     for (size_t i = 0; i < n; i++) {
         const struct mt_digest *run = &digests[i];
         json_array_append_new(
-            array, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "path",
-                             mt_json_text(run->path), "ended", mt_json_ended(&run->ended),
-                             "program", text_or_null(run->program), "host", text_or_null(run->host),
-                             "torch", text_or_null(run->torch), "rank", number_or_null(run->rank),
-                             "world_size", number_or_null(run->world_size), "events",
-                             mt_json_number(run->events), "lost", mt_json_number(run->lost),
-                             "complete", run->complete, "fault", text_or_null(run->fault)));
+            array,
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "path",
+                      mt_json_text(run->path), "ended", mt_json_ended(&run->ended), "program",
+                      mt_json_text_or_null(run->program), "host", mt_json_text_or_null(run->host),
+                      "torch", mt_json_text_or_null(run->torch), "rank", mt_json_index(run->rank),
+                      "world_size", mt_json_index(run->world_size), "events",
+                      mt_json_number(run->events), "lost", mt_json_number(run->lost), "complete",
+                      run->complete, "fault", mt_json_text_or_null(run->fault)));
     }
     return array;
 }
@@ -73,10 +64,10 @@ static json_t *site_object(const struct mt_diff_site *site)
         mt_categories[site->category].name, "kind", mt_diff_kind_names[site->kind], "function",
         mt_json_text(line->function), "file", mt_json_text(line->file), "line",
         (json_int_t)line->line, "old_line", old_line(site), "renamed_from", renamed(site),
-        "operator", text_or_null(site->operator_name), "module", text_or_null(site->module),
-        "blame", (json_int_t)mt_to_int64(site->blame), "bytes", change_object(&site->bytes),
-        "blocks", change_object(&site->blocks), "allocations", change_object(&site->allocations),
-        "stack", mt_json_text(site->stack));
+        "operator", mt_json_text_or_null(site->operator_name), "module",
+        mt_json_text_or_null(site->module), "blame", (json_int_t)mt_to_int64(site->blame), "bytes",
+        change_object(&site->bytes), "blocks", change_object(&site->blocks), "allocations",
+        change_object(&site->allocations), "stack", mt_json_text(site->stack));
     json_object_set_new(object, "certainty", json_string(mt_certainty_name(site->certainty)));
     json_object_set_new(object, "guess", site->guess ? json_string(site->guess) : json_null());
     json_object_set_new(object, "most", change_object(&site->most));
@@ -142,8 +133,8 @@ static json_t *device_object(const struct mt_diff_device *device)
                   {"cached", &device->cached},       {"unseen", &device->unseen},
                   {"at_end", &device->at_end},       {"growth", &device->growth}};
     json_t *object =
-        json_pack("{s:o, s:o, s:b, s:b, s:o, s:o}", "rank", number_or_null(device->rank), "device",
-                  mt_json_device(device->device), "same", mt_diff_is_same(device), "peak_moved",
+        json_pack("{s:o, s:o, s:b, s:b, s:o, s:o}", "rank", mt_json_index(device->rank), "device",
+                  mt_json_index(device->device), "same", mt_diff_is_same(device), "peak_moved",
                   device->peak_moved, "old_peak", peak(device->old), "new_peak", peak(device->now));
     for (size_t i = 0; i < sizeof totals / sizeof *totals; i++)
         json_object_set_new(object, totals[i].name, change_object(totals[i].change));

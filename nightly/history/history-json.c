@@ -43,12 +43,11 @@ static json_t *run_object(const struct mt_run *run)
     json_object_set_new(phases, "startup", mt_json_number(run->most_in_phase[MT_PHASE_OUTSIDE]));
     json_t *object = json_pack(
         "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
-        (json_int_t)run->id, "ended", *run->ended ? mt_json_text(run->ended) : json_null(),
-        "ended_text", *run->ended ? mt_json_text(run->ended_text) : json_null(), "started_unix_ns",
+        (json_int_t)run->id, "ended", mt_json_text_or_null(run->ended), "ended_text",
+        *run->ended ? mt_json_text(run->ended_text) : json_null(), "started_unix_ns",
         mt_json_number(run->started_unix_ns), "length_ns", mt_json_number(run->length_ns), "events",
         mt_json_number(run->events), "lost", mt_json_number(run->lost), "complete", run->complete,
-        "tags", mt_json_text(run->tags), "world_size",
-        run->world_size < 0 ? json_null() : json_integer(run->world_size), "traces",
+        "tags", mt_json_text(run->tags), "world_size", mt_json_index(run->world_size), "traces",
         mt_json_number(run->n_traces), "peak", mt_json_number(run->bytes[MT_SERIES_PEAK]),
         "reserved", mt_json_number(run->bytes[MT_SERIES_RESERVED]), "growth",
         mt_json_number(run->growth), "categories", categories, "phases", phases);

@@ -10,7 +10,7 @@
 static json_t *run_object(const struct mt_run *run)
 {
     return json_pack("{s:I, s:o, s:o, s:o}", "run", (json_int_t)run->id, "ended",
-                     *run->ended ? mt_json_text(run->ended) : json_null(), "started_unix_ns",
+                     mt_json_text_or_null(run->ended), "started_unix_ns",
                      mt_json_number(run->started_unix_ns), "commit",
                      mt_json_text(run->text[MT_RUN_COMMIT]));
 }

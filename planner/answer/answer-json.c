@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/print/json.h"
+#include "analyzer/json/parts.h"
 #include "answer.h"
 #include "remedies.h"
 
@@ -22,11 +22,6 @@ static json_t *actions_json(const struct mt_way_words *words)
     return all;
 }
 
-static json_t *served_json(enum mt_served served)
-{
-    return served == MT_SERVED_UNKNOWN ? json_null() : json_boolean(served == MT_SERVED_YES);
-}
-
 static json_t *way_json(const struct mt_plan_answer *answer, const struct mt_way *way)
 {
     struct mt_way_words words;
@@ -34,7 +29,7 @@ static json_t *way_json(const struct mt_plan_answer *answer, const struct mt_way
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:s}", "do", actions_json(&words),
         "conf", way->has_conf ? mt_json_text(way->conf) : json_null(), "changes",
-        changes_json(way->change), "fits", served_json(way->served), "how",
+        changes_json(way->change), "fits", mt_json_served(way->served), "how",
         way->is_replayed ? "replayed" : "modelled", "error_per_thousand",
         !way->is_replayed && (answer->rest || !way->error) ? json_null()
                                                            : json_integer((json_int_t)way->error),
@@ -62,10 +57,10 @@ json_t *mt_answer_json(const struct mt_plan_answer *answer)
     for (size_t i = 0; ways && i < answer->n; i++)
         json_array_append_new(ways, way_json(answer, &answer->way[i]));
     return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:b}", "fits",
-                     is_known ? served_json(answer->fits) : json_null(), "found",
+                     is_known ? mt_json_served(answer->fits) : json_null(), "found",
                      is_known ? json_boolean(mt_answer_is_found(answer)) : json_null(), "free",
                      is_known ? mt_json_number(answer->free) : json_null(), "how",
                      answer->plan->is_exact ? "replayed" : "modelled", "ways", ways, "missing",
-                     answer->missing ? mt_json_number(answer->missing) : json_null(), "nearest",
-                     nearest_json(answer), "cut", answer->is_cut);
+                     mt_json_number_or_null(answer->missing), "nearest", nearest_json(answer),
+                     "cut", answer->is_cut);
 }

@@ -200,7 +200,7 @@ static json_t *change_json(const struct mt_modelled_changes *changes,
     for (size_t i = 0; i < MT_CHANGE_PARTS && change->kind[i]; i++)
         mt_text_append(assumes, sizeof assumes, "%s%s", i ? "; " : "", change->kind[i]->assumes);
     bool has_bound = !changes->rest && !change->other_peak && !change->is_untried;
-    json_t *other = change->other_peak ? mt_json_number(change->other_peak) : json_null();
+    json_t *other = mt_json_number_or_null(change->other_peak);
     return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:o, s:s?, s:o}", "change", name,
                      "how", "modelled", "saves", (json_int_t)change->saves, "new_peak",
                      mt_json_number(change->peak), "peak_event", mt_json_number(change->moment),

@@ -33,8 +33,8 @@ static json_t *where(const struct mt_plan *plan, const struct mt_plan_setting *s
         "{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "event", mt_json_number(setting->oom_at->event),
         "requested", mt_json_number(setting->oom.requested), "wanted",
         mt_json_number(setting->oom.wanted), "free_on_card", mt_json_number(setting->oom.card_free),
-        "limit", setting->oom.limit ? mt_json_number(setting->oom.limit) : json_null(), "phase",
-        mt_json_text(phase), "line", mt_json_frame(analysis->replay.definitions, line));
+        "limit", mt_json_number_or_null(setting->oom.limit), "phase", mt_json_text(phase), "line",
+        mt_json_frame(analysis->replay.definitions, line));
 }
 
 static json_t *setting_json(const struct mt_plan *plan, const struct mt_plan_setting *setting,
@@ -66,11 +66,6 @@ static json_t *check_json(const struct mt_plan *plan)
                      mt_json_number(asked->from_before), "exact", plan->is_exact);
 }
 
-static json_t *number_or_null(uint64_t number)
-{
-    return number ? mt_json_number(number) : json_null();
-}
-
 static json_t *plan_json(const struct mt_plan *plan, const struct mt_analysis *analysis)
 {
     json_t *settings = json_array();
@@ -84,12 +79,12 @@ static json_t *plan_json(const struct mt_plan *plan, const struct mt_analysis *a
                   by_program, "peak_allocated", mt_json_number(plan->asked->peak_allocated),
                   "peak_reserved", mt_json_number(plan->asked->peak_reserved));
     json_t *floor = json_pack("{s:o,s:o}", "live", mt_json_number(plan->floor.live), "packing",
-                              number_or_null(plan->floor.packing));
+                              mt_json_number_or_null(plan->floor.packing));
     json_t *card = json_pack(
         "{s:o,s:o,s:o}", "name", plan->card.name ? mt_json_text(plan->card.name) : json_null(),
-        "total", number_or_null(plan->card.total), "others",
+        "total", mt_json_number_or_null(plan->card.total), "others",
         plan->asked->knows_others ? mt_json_number(plan->asked->most_others) : json_null());
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:s}", "device", mt_json_device(plan->asked->device),
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:s}", "device", mt_json_index(plan->asked->device),
                      "recorded", recorded, "floor", floor, "settings", settings, "card", card,
                      "check", check_json(plan), "variable", mt_plan_variable(plan));
 }

@@ -18,12 +18,6 @@ static json_t *json_choice(const struct mt_job *job, size_t line, size_t positio
     return object;
 }
 
-/* Make a number, null for 0. */
-static json_t *number_or_null(int number)
-{
-    return number ? json_integer(number) : json_null();
-}
-
 /* Return the ranks that a run had, each alone; null: the job's. */
 static json_t *json_ranks_of(const struct mt_attempt *attempt)
 {
@@ -61,8 +55,9 @@ static json_t *json_run(const struct mt_fit *fit, const struct mt_attempt *attem
         "s:o}",
         "card", card, "ranks", json_ranks_of(attempt), "values",
         json_choice(fit->job, attempt->choice.line, attempt->choice.at), "ended",
-        mt_fit_end_name(outcome->end), "exit_code", number_or_null(outcome->exit_code), "signal",
-        number_or_null(outcome->signal), "caught", outcome->was_caught, "stopped",
+        mt_fit_end_name(outcome->end), "exit_code",
+        mt_json_number_or_null((uint64_t)outcome->exit_code), "signal",
+        mt_json_number_or_null((uint64_t)outcome->signal), "caught", outcome->was_caught, "stopped",
         outcome->was_stopped, "takes_all", outcome->takes_all, "iterations",
         (int)outcome->iterations, "peak_used", mt_json_number(outcome->used), "peak_reserved",
         mt_json_number(outcome->reserved), "peak_allocated", mt_json_number(outcome->allocated),
