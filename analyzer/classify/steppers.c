@@ -88,16 +88,9 @@ static bool is_noted(const struct mt_steppers *steppers, uint32_t stack)
 
 static int set_noted(struct mt_steppers *steppers, uint32_t stack)
 {
-    size_t word = stack / 64, room = 2 * (word + 1);
-    if (word >= steppers->noted_room) {
-        uint64_t *noted = realloc(steppers->noted, room * sizeof *noted);
-        if (!noted)
-            return -ENOMEM;
-        memset(noted + steppers->noted_room, 0, (room - steppers->noted_room) * sizeof *noted);
-        steppers->noted = noted;
-        steppers->noted_room = room;
-    }
-    steppers->noted[word] |= UINT64_C(1) << stack % 64;
+    if (MT_GROW(steppers->noted, steppers->noted_room, stack / 64))
+        return -ENOMEM;
+    steppers->noted[stack / 64] |= UINT64_C(1) << stack % 64;
     return 0;
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sums.h"
+#include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
-
-#include <errno.h>
-#include <stdlib.h>
 
 #define FEWEST 1024u
 
@@ -55,12 +53,7 @@ static int make_room(struct mt_sums *sums)
     if (sums->capacity && sums->n <= sums->capacity / 2)
         return 0;
     size_t more = sums->capacity ? sums->capacity * 2 : FEWEST;
-    struct mt_sum *sum = reallocarray(sums->sum, more, sizeof *sum);
-    if (!sum)
-        return -ENOMEM;
-    sums->sum = sum;
-    sums->capacity = more;
-    return 0;
+    return mt_grow(&sums->sum, &sums->capacity, more, sizeof *sums->sum);
 }
 
 int mt_sums_add(struct mt_sums *sums, uint64_t bytes, const struct mt_sum *block)

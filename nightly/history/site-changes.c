@@ -116,16 +116,12 @@ static struct mt_digest_device *add_device(struct mt_store *store, struct side *
             (struct mt_digest){.rank = (long)sqlite3_column_int64(row, 1), .world_size = -1};
     *last = sqlite3_column_int64(row, 0);
     struct mt_digest *digest = &side->digest[side->n - 1];
-    size_t n = digest->n_devices;
-    struct mt_digest_device *more = realloc(digest->devices, (n + 1) * sizeof *more);
-    if (!more) {
+    size_t room = digest->n_devices;
+    if (MT_GROW(digest->devices, room, digest->n_devices)) {
         mt_store_no_memory(store);
         return NULL;
     }
-    digest->devices = more;
-    digest->n_devices++;
-    memset(&more[n], 0, sizeof more[n]);
-    return &more[n];
+    return &digest->devices[digest->n_devices++];
 }
 
 static void read_run(struct mt_store *store, int64_t run, struct side *side)

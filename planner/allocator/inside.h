@@ -82,7 +82,7 @@ struct mt_allocator {
     bool had_oom;
     uint64_t fed;
     struct mt_alloc_pool **pool; /* by number; NULL: never used */
-    unsigned n_pools;
+    size_t n_pools;
     unsigned begun, capturing; /* begins without their ends: all, and of captures */
     struct mt_block_list waiting, deferred;
     size_t n_complete;             /* of `waiting` and `deferred` */

@@ -1,35 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Private pools: of CUDA graphs, and torch.cuda.MemPool. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "analyzer/support/grow.h"
 #include "inside.h"
-
-static bool grow(struct mt_allocator *allocator, unsigned number)
-{
-    unsigned count = number + 1;
-    struct mt_alloc_pool **bigger =
-        realloc(allocator->pool, count * sizeof(struct mt_alloc_pool *));
-    if (!bigger) {
-        allocator->no_memory = true;
-        return false;
-    }
-    memset(&bigger[allocator->n_pools], 0,
-           (count - allocator->n_pools) * sizeof(struct mt_alloc_pool *));
-    allocator->pool = bigger;
-    allocator->n_pools = count;
-    return true;
-}
 
 struct mt_alloc_pool *mt_pool(struct mt_allocator *allocator, unsigned number)
 {
-    if (number >= allocator->n_pools && !grow(allocator, number))
-        return NULL;
-    struct mt_alloc_pool *pool = allocator->pool[number];
+    bool has_room = !MT_GROW(allocator->pool, allocator->n_pools, number);
+    struct mt_alloc_pool *pool = has_room ? allocator->pool[number] : NULL;
     if (pool)
         return pool;
-    pool = calloc(1, sizeof(*pool));
+    pool = has_room ? calloc(1, sizeof(*pool)) : NULL;
     if (!pool) {
         allocator->no_memory = true;
         return NULL;

@@ -47,14 +47,8 @@ static void take_device(struct mt_device_figures *device, const struct mt_replay
 /* Return a new device, of zeros; NULL: no memory. */
 static struct mt_device_figures *add_device(struct mt_figures *figures)
 {
-    struct mt_device_figures *devices =
-        realloc(figures->devices, (figures->n_devices + 1) * sizeof *devices);
-    if (!devices)
-        return NULL;
-    figures->devices = devices;
-    devices += figures->n_devices++;
-    *devices = (struct mt_device_figures){0};
-    return devices;
+    size_t room = figures->n_devices;
+    return MT_GROW(figures->devices, room, room) ? NULL : &figures->devices[figures->n_devices++];
 }
 
 void mt_figures_clear(struct mt_figures *figures)
