@@ -34,24 +34,26 @@ static const struct {
 #include "errors.def"
 };
 
-CUresult cuGetErrorName(CUresult error, const char **name)
+static CUresult find_texts(CUresult error, const char **name, const char **text)
 {
+    *name = *text = NULL;
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
         if (errors[i].code == (int)error) {
             *name = errors[i].name;
+            *text = errors[i].text;
             return CUDA_SUCCESS;
         }
-    *name = NULL;
     return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    const char *text;
+    return find_texts(error, name, &text);
 }
 
 CUresult cuGetErrorString(CUresult error, const char **text)
 {
-    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
-        if (errors[i].code == (int)error) {
-            *text = errors[i].text;
-            return CUDA_SUCCESS;
-        }
-    *text = NULL;
-    return CUDA_ERROR_INVALID_VALUE;
+    const char *name;
+    return find_texts(error, &name, text);
 }

@@ -98,49 +98,44 @@ CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
     return list_nodes(graph, nodes, count, true);
 }
 
-/* Put the edges of a graph; of one node only when `from` or `to` is given. */
-static void put_edges(struct answer *answer, const struct sim_graph *graph,
-                      const struct sim_node *from, const struct sim_node *to)
+/* List the edges of a graph; of one node only when `from` or `to` is given. */
+static CUresult list_edges(struct answer answer, const struct sim_graph *graph,
+                           const struct sim_node *from, const struct sim_node *to, size_t *count)
 {
+    answer.room = answer.from || answer.to ? *count : 0;
     for (size_t i = 0; i < graph->count; i++) {
         struct sim_node *later = graph->nodes[i];
         for (size_t j = 0; j < later->count && (!to || later == to); j++)
             if (!from || later->before[j] == from)
-                put(answer, later->before[j], later);
+                put(&answer, later->before[j], later);
     }
+    return finish(&answer, count);
 }
 
 CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *edges,
                          size_t *count)
 {
-    struct answer answer = {from, to, edges, 0, 0};
     if (!graph || !count || !from != !to)
         return CUDA_ERROR_INVALID_VALUE;
-    answer.room = from ? *count : 0;
-    put_edges(&answer, graph_of(graph), NULL, NULL);
-    return finish(&answer, count);
+    return list_edges((struct answer){from, to, edges, 0, 0}, graph_of(graph), NULL, NULL, count);
 }
 
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *edges,
                                     size_t *count)
 {
-    struct answer answer = {.from = nodes, .edges = edges};
     if (!node || !count)
         return CUDA_ERROR_INVALID_VALUE;
-    answer.room = nodes ? *count : 0;
-    put_edges(&answer, node_of(node)->graph, NULL, node_of(node));
-    return finish(&answer, count);
+    return list_edges((struct answer){.from = nodes, .edges = edges}, node_of(node)->graph, NULL,
+                      node_of(node), count);
 }
 
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *edges,
                                       size_t *count)
 {
-    struct answer answer = {.to = nodes, .edges = edges};
     if (!node || !count)
         return CUDA_ERROR_INVALID_VALUE;
-    answer.room = nodes ? *count : 0;
-    put_edges(&answer, node_of(node)->graph, node_of(node), NULL);
-    return finish(&answer, count);
+    return list_edges((struct answer){.to = nodes, .edges = edges}, node_of(node)->graph,
+                      node_of(node), NULL, count);
 }
 
 static CUresult change_edges(const CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
