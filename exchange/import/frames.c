@@ -11,14 +11,6 @@
 #define WORKSPACE (UINT32_MAX - 1)
 #define MOST_FRAMES 4096u /* of a stack */
 
-static const char *text_of(const struct mt_records *records, mt_cell cell)
-{
-    uint64_t index = (uint64_t)mt_cell_value(cell);
-    return mt_cell_tag(cell) == MT_CELL_TEXT && index < records->graph.texts.n
-               ? records->graph.texts.text[index]
-               : "";
-}
-
 /* Return whether a file is Python's: they end so, or are none: "<string>". A native frame has a
  * library, and an address for a line. */
 static bool is_python(const char *file)
@@ -75,7 +67,8 @@ int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_
         MT_GROW(records->frame_node, records->frame_nodes_capacity, records->n_frames) ||
         mt_address_map_put(&records->frame_of, key, (uint32_t)records->n_frames + 1))
         return -ENOMEM;
-    const char *function = text_of(records, name), *path = text_of(records, file);
+    const char *function = mt_graph_text(&records->graph, name),
+               *path = mt_graph_text(&records->graph, file);
     bool python = is_python(path);
     uint32_t frame = 0;
     if (python)
@@ -84,7 +77,8 @@ int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_
             mt_script_string(records->script, (uint32_t)mt_cell_value(name), function),
             mt_script_string(records->script, (uint32_t)mt_cell_value(file), path), (uint32_t)at);
     records->frame[records->n_frames] = frame;
-    records->frame_node[records->n_frames] = python ? 0 : node_of(records, text_of(records, name));
+    records->frame_node[records->n_frames] =
+        python ? 0 : node_of(records, mt_graph_text(&records->graph, name));
     *number = records->n_frames++;
     return records->script->rc;
 }
@@ -160,7 +154,7 @@ static uint32_t forward_stack(struct mt_records *records, mt_cell cell)
             continue;
         uint32_t frame = mt_address_map_get(&records->forward_of, key);
         if (!frame) {
-            frame = parse_forward(records, text_of(records, line));
+            frame = parse_forward(records, mt_graph_text(&records->graph, line));
             if (frame && mt_address_map_put(&records->forward_of, key, frame))
                 return 0;
             /* they may have moved */

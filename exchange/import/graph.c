@@ -111,6 +111,13 @@ static struct mt_object *object_of(struct mt_graph *graph, mt_cell cell, enum mt
     return &graph->object[index];
 }
 
+const char *mt_graph_text(const struct mt_graph *graph, mt_cell cell)
+{
+    uint64_t index = (uint64_t)mt_cell_value(cell);
+    return mt_cell_tag(cell) == MT_CELL_TEXT && index < graph->texts.n ? graph->texts.text[index]
+                                                                       : "";
+}
+
 struct mt_object *mt_graph_list(struct mt_graph *graph, mt_cell cell)
 {
     return object_of(graph, cell, MT_CELL_LIST);

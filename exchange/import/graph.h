@@ -119,6 +119,9 @@ int mt_graph_get(struct mt_graph *graph, size_t place);
 /* Return what a cell is now: what its place in the memo has, if it is shared. */
 mt_cell mt_graph_follow(const struct mt_graph *graph, mt_cell cell);
 
+/* Return a cell's text; "": it is none. */
+const char *mt_graph_text(const struct mt_graph *graph, mt_cell cell);
+
 /* Return the object of a list; NULL: the cell is none. */
 struct mt_object *mt_graph_list(struct mt_graph *graph, mt_cell cell);
 

@@ -71,17 +71,9 @@ static uint64_t size_of(const struct dict *dict, enum key key)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-static const char *text_at(const struct mt_records *records, mt_cell cell)
-{
-    uint64_t index = (uint64_t)mt_cell_value(cell);
-    return mt_cell_tag(cell) == MT_CELL_TEXT && index < records->graph.texts.n
-               ? records->graph.texts.text[index]
-               : "";
-}
-
 static const char *text(const struct mt_records *records, const struct dict *dict, enum key key)
 {
-    return text_at(records, has(dict, key) ? dict->value[key] : 0);
+    return mt_graph_text(&records->graph, has(dict, key) ? dict->value[key] : 0);
 }
 
 static enum mt_action action_of(const char *text)
@@ -310,7 +302,7 @@ static int take_span(struct mt_records *records, const struct dict *dict)
 {
     static const char node[] = "autograd::engine::evaluate_function: ";
     const char *category = text(records, dict, KEY_CAT), *name = text(records, dict, KEY_NAME);
-    const char *from = strrchr(text_at(records, records->call_from), ':');
+    const char *from = strrchr(mt_graph_text(&records->graph, records->call_from), ':');
     int64_t begin = thousandths(dict, KEY_TS), most = thousandths(dict, KEY_DURATION);
     struct mt_ran span = {.begin = begin,
                           .end = begin + (most > 0 ? most : 0),
