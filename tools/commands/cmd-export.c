@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define KEPT_FILES "1440" /* a day of minutes */
+
 struct arguments {
     const struct mt_export_format *format;
     const char *output; /* NULL: stdout */
@@ -102,7 +104,7 @@ const struct mt_option mt_export_options[] = {
     {0, "with", "FILE", "perfetto: join what torch.profiler or Nsight Systems\nrecorded of the same run", NULL,
      note_with, PLACE(export.with)},
     {0, "every", "SECONDS", "pprof: write what is live in a running program so often,\neach time a file in the folder -o, until it ends", NULL, note_every},
-    {0, "keep", "N", "with --every: keep the newest N files (1440)", NULL, mt_note_number, PLACE(keep), 1, 1000000},
+    {0, "keep", "N", "with --every: keep the newest N files (" KEPT_FILES ")", NULL, mt_note_number, PLACE(keep), 1, 1000000},
     MT_DEVICE_OPTION(arguments, export.question, "only CUDA's device N"),
     {0, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's\nlabels", NULL, mt_note_flag,
      PLACE(export.question.no_labels)},
@@ -155,6 +157,8 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     int operand = mt_options_read(command, argc, argv, arguments);
     if (operand < 0 || check(command, arguments))
         return MT_EXIT_BAD;
+    if (!arguments->keep)
+        arguments->keep = strtoull(KEPT_FILES, NULL, 10);
     arguments->export.question.rules = arguments->rules;
     arguments->operands = argv + operand;
     arguments->n_operands = argc - operand;
@@ -225,7 +229,7 @@ static int write_profiles(struct arguments *arguments)
     arguments->export.question.folds_spans = true;
     return mt_profiles_write(&(struct mt_profiles){.folder = arguments->output,
                                                    .every_s = arguments->every_s,
-                                                   .keep = arguments->keep ? arguments->keep : 1440,
+                                                   .keep = arguments->keep,
                                                    .traces = &arguments->traces,
                                                    .question = &arguments->export.question});
 }
