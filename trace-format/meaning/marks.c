@@ -12,76 +12,79 @@
  * PyTorch wraps the step of every subclass of Optimizer, the user's own ones too, in a function
  * `wrapper` of torch/optim/optimizer.py: that frame is what makes a step, not names of classes.
  */
-static const struct {
+#define ROW(file, function, marks) {file, function, sizeof(file) - 1, sizeof(function) - 1, marks}
+static const struct row {
     const char *file, *function;
+    uint8_t file_size, function_size; /* bytes */
     uint32_t marks;
 } table[] = {
-    {"torch/optim/optimizer.py", "wrapper", MT_MARK_OPTIMIZER},
-    {"torch/optim/optimizer.py", "_use_grad", MT_MARK_OPTIMIZER},
-    {"torch/optim/", "step", MT_MARK_OPTIMIZER},
-    {"torch/optim/", "_init_group", MT_MARK_OPTIMIZER | MT_MARK_OPTIMIZER_INIT},
-    {"torch/optim/", "__init__", MT_MARK_OPTIMIZER_INIT},
-    {"torch/optim/", "_single_tensor_*", MT_MARK_OPTIMIZER},
-    {"torch/optim/", "_multi_tensor_*", MT_MARK_OPTIMIZER},
-    {"torch/optim/", "_fused_*", MT_MARK_OPTIMIZER},
-    {"torch/nn/modules/module.py", "_call_impl", MT_MARK_MODULE_CALL},
-    {"torch/nn/modules/module.py", "inner", MT_MARK_MODULE_CALL}, /* with hooks */
-    {"torch/utils/checkpoint.py", "recompute_fn", MT_MARK_MODULE_CALL},
-    {"torch/utils/checkpoint.py", "backward", MT_MARK_MODULE_CALL},
-    {"tensor_parallel/random.py", "backward", MT_MARK_MODULE_CALL}, /* Megatron */
-    {"tensor_parallel/random.py", "_recompute", MT_MARK_MODULE_CALL},
-    {"activation_checkpointing/checkpointing.py", "backward", MT_MARK_MODULE_CALL}, /* DeepSpeed */
-    {"checkpoint/checkpoint_activations.py", "backward", MT_MARK_MODULE_CALL},      /* FairScale */
-    {"torch/nn/modules/module.py", "_apply", MT_MARK_MODULE_APPLY},
-    {"torch/nn/modules/", "__init__", MT_MARK_MODULE_INIT},
-    {"torch/nn/parameter.py", "__new__", MT_MARK_PARAMETER_NEW},
-    {"torch/nn/parameter.py", "__deepcopy__", MT_MARK_MODULE_INIT},
-    {"torch/autograd/__init__.py", "backward", MT_MARK_BACKWARD},
-    {"torch/autograd/__init__.py", "grad", MT_MARK_BACKWARD},
-    {"torch/autograd/function.py", "apply", MT_MARK_CUSTOM_BACKWARD},
-    {"torch/autograd/function.py", "apply_boxed", MT_MARK_CUSTOM_BACKWARD},
-    {"torch/autograd/__init__.py", "_make_grads", MT_MARK_FIRST_GRADIENT},
-    {"/copy.py", "_reconstruct", MT_MARK_COPY_OBJECT},
-    {"/copy.py", "_deepcopy_dict", MT_MARK_COPY_DICT},
-    {"torch/_tensor.py", "__deepcopy__", MT_MARK_COPY_TENSOR},
-    {"torch/distributed/fsdp/", "__init__", MT_MARK_MODULE_INIT},
-    {"torch/distributed/fsdp/", "_init_*", MT_MARK_MODULE_INIT},
-    {"torch/distributed/fsdp/", "alloc_*", MT_MARK_GATHER},
-    {"torch/distributed/fsdp/", "init_all_gather_outputs", MT_MARK_GATHER},
-    {"torch/distributed/fsdp/", "_alloc_padded_unsharded_flat_param", MT_MARK_GATHER},
-    {"torch/distributed/fsdp/", "_use_low_precision_shard", MT_MARK_GATHER},
-    {"deepspeed/runtime/zero/stage_1_and_2.py", "__init__", MT_MARK_ZERO_PARAMETERS},
-    {"deepspeed/runtime/zero/stage_1_and_2.py", "step", MT_MARK_ZERO_GRADIENTS},
-    {"deepspeed/runtime/zero/stage3.py", "_create_*", MT_MARK_ZERO_PARAMETERS},
-    {"deepspeed/runtime/zero/stage3.py", "_setup_for_real_optimizer", MT_MARK_ZERO_GRADIENTS},
-    {"deepspeed/runtime/zero/stage3.py", "_prepare_fp32_grad_for_sub_group",
-     MT_MARK_ZERO_GRADIENTS},
-    {"torch/nn/parallel/distributed.py", "*", MT_MARK_COMMUNICATION | MT_MARK_BUCKETS},
-    {"torch/distributed/", "*", MT_MARK_COMMUNICATION},
-    {"pytorch_optimizer/", "init_group", MT_MARK_OPTIMIZER_INIT},
-    {"accelerate/utils/operations.py", "*", MT_MARK_FRAMEWORK}, /* around a model's forward */
-    {"megatron/core/utils.py", "get_tensor", MT_MARK_SCRATCH},
-    {"vllm/v1/worker/workspace.py", "*", MT_MARK_SCRATCH},
-    {"vllm/v1/attention/backends/", "_get_workspace_buffer", MT_MARK_SCRATCH},
-    {"vllm/v1/attention/backends/", "_get_trtllm_workspace_buffer", MT_MARK_SCRATCH},
-    {"vllm/v1/sample/ops/topk_topp_triton.py", "_apply_topp_split", MT_MARK_SCRATCH},
-    {"vllm/v1/sample/ops/topk_topp_triton.py", "apply_top_k_top_p_triton", MT_MARK_SCRATCH},
-    {"vllm/v1/worker/", "__init__", MT_MARK_SERVER},
-    {"vllm/v1/worker/", "initialize_kv_cache", MT_MARK_SERVER}, /* and its tables of blocks */
-    {"vllm/v1/worker/gpu/sample/sampler.py", "__call__", MT_MARK_MODULE_CALL}, /* no nn.Module */
-    {"vllm/v1/worker/gpu/spec_decode/rejection_sampler.py", "__call__", MT_MARK_MODULE_CALL},
-    {"vllm/", "_allocate_kv_cache*", MT_MARK_CACHE},
-    {"vllm/", "allocate_kv_cache*", MT_MARK_CACHE}, /* 0.33 */
-    {"transformers/generation/logits_process.py", "*", MT_MARK_SAMPLING},
-    {"transformers/generation/candidate_generator.py", "*", MT_MARK_SAMPLING},
-    {"transformers/generation/utils.py", "_sample", MT_MARK_SAMPLING},
-    {"transformers/generation/utils.py", "_beam_search", MT_MARK_SAMPLING},
-    {"transformers/generation/utils.py", "_get_top_k_continuations", MT_MARK_SAMPLING},
-    {"transformers/generation/utils.py", "_assisted_decoding", MT_MARK_SAMPLING},
-    {"transformers/generation/utils.py", "_speculative_sampling", MT_MARK_SAMPLING},
-    {"/loops/evaluation_loop.py", "run", MT_MARK_EVALUATION}, /* Lightning */
-    {"transformers/trainer.py", "evaluation_loop", MT_MARK_EVALUATION},
-    {"transformers/trainer.py", "prediction_loop", MT_MARK_EVALUATION},
+    ROW("torch/optim/optimizer.py", "wrapper", MT_MARK_OPTIMIZER),
+    ROW("torch/optim/optimizer.py", "_use_grad", MT_MARK_OPTIMIZER),
+    ROW("torch/optim/", "step", MT_MARK_OPTIMIZER),
+    ROW("torch/optim/", "_init_group", MT_MARK_OPTIMIZER | MT_MARK_OPTIMIZER_INIT),
+    ROW("torch/optim/", "__init__", MT_MARK_OPTIMIZER_INIT),
+    ROW("torch/optim/", "_single_tensor_*", MT_MARK_OPTIMIZER),
+    ROW("torch/optim/", "_multi_tensor_*", MT_MARK_OPTIMIZER),
+    ROW("torch/optim/", "_fused_*", MT_MARK_OPTIMIZER),
+    ROW("torch/nn/modules/module.py", "_call_impl", MT_MARK_MODULE_CALL),
+    ROW("torch/nn/modules/module.py", "inner", MT_MARK_MODULE_CALL), /* with hooks */
+    ROW("torch/utils/checkpoint.py", "recompute_fn", MT_MARK_MODULE_CALL),
+    ROW("torch/utils/checkpoint.py", "backward", MT_MARK_MODULE_CALL),
+    ROW("tensor_parallel/random.py", "backward", MT_MARK_MODULE_CALL), /* Megatron */
+    ROW("tensor_parallel/random.py", "_recompute", MT_MARK_MODULE_CALL),
+    ROW("activation_checkpointing/checkpointing.py", "backward",
+        MT_MARK_MODULE_CALL),                                                     /* DeepSpeed */
+    ROW("checkpoint/checkpoint_activations.py", "backward", MT_MARK_MODULE_CALL), /* FairScale */
+    ROW("torch/nn/modules/module.py", "_apply", MT_MARK_MODULE_APPLY),
+    ROW("torch/nn/modules/", "__init__", MT_MARK_MODULE_INIT),
+    ROW("torch/nn/parameter.py", "__new__", MT_MARK_PARAMETER_NEW),
+    ROW("torch/nn/parameter.py", "__deepcopy__", MT_MARK_MODULE_INIT),
+    ROW("torch/autograd/__init__.py", "backward", MT_MARK_BACKWARD),
+    ROW("torch/autograd/__init__.py", "grad", MT_MARK_BACKWARD),
+    ROW("torch/autograd/function.py", "apply", MT_MARK_CUSTOM_BACKWARD),
+    ROW("torch/autograd/function.py", "apply_boxed", MT_MARK_CUSTOM_BACKWARD),
+    ROW("torch/autograd/__init__.py", "_make_grads", MT_MARK_FIRST_GRADIENT),
+    ROW("/copy.py", "_reconstruct", MT_MARK_COPY_OBJECT),
+    ROW("/copy.py", "_deepcopy_dict", MT_MARK_COPY_DICT),
+    ROW("torch/_tensor.py", "__deepcopy__", MT_MARK_COPY_TENSOR),
+    ROW("torch/distributed/fsdp/", "__init__", MT_MARK_MODULE_INIT),
+    ROW("torch/distributed/fsdp/", "_init_*", MT_MARK_MODULE_INIT),
+    ROW("torch/distributed/fsdp/", "alloc_*", MT_MARK_GATHER),
+    ROW("torch/distributed/fsdp/", "init_all_gather_outputs", MT_MARK_GATHER),
+    ROW("torch/distributed/fsdp/", "_alloc_padded_unsharded_flat_param", MT_MARK_GATHER),
+    ROW("torch/distributed/fsdp/", "_use_low_precision_shard", MT_MARK_GATHER),
+    ROW("deepspeed/runtime/zero/stage_1_and_2.py", "__init__", MT_MARK_ZERO_PARAMETERS),
+    ROW("deepspeed/runtime/zero/stage_1_and_2.py", "step", MT_MARK_ZERO_GRADIENTS),
+    ROW("deepspeed/runtime/zero/stage3.py", "_create_*", MT_MARK_ZERO_PARAMETERS),
+    ROW("deepspeed/runtime/zero/stage3.py", "_setup_for_real_optimizer", MT_MARK_ZERO_GRADIENTS),
+    ROW("deepspeed/runtime/zero/stage3.py", "_prepare_fp32_grad_for_sub_group",
+        MT_MARK_ZERO_GRADIENTS),
+    ROW("torch/nn/parallel/distributed.py", "*", MT_MARK_COMMUNICATION | MT_MARK_BUCKETS),
+    ROW("torch/distributed/", "*", MT_MARK_COMMUNICATION),
+    ROW("pytorch_optimizer/", "init_group", MT_MARK_OPTIMIZER_INIT),
+    ROW("accelerate/utils/operations.py", "*", MT_MARK_FRAMEWORK), /* around a model's forward */
+    ROW("megatron/core/utils.py", "get_tensor", MT_MARK_SCRATCH),
+    ROW("vllm/v1/worker/workspace.py", "*", MT_MARK_SCRATCH),
+    ROW("vllm/v1/attention/backends/", "_get_workspace_buffer", MT_MARK_SCRATCH),
+    ROW("vllm/v1/attention/backends/", "_get_trtllm_workspace_buffer", MT_MARK_SCRATCH),
+    ROW("vllm/v1/sample/ops/topk_topp_triton.py", "_apply_topp_split", MT_MARK_SCRATCH),
+    ROW("vllm/v1/sample/ops/topk_topp_triton.py", "apply_top_k_top_p_triton", MT_MARK_SCRATCH),
+    ROW("vllm/v1/worker/", "__init__", MT_MARK_SERVER),
+    ROW("vllm/v1/worker/", "initialize_kv_cache", MT_MARK_SERVER), /* and its tables of blocks */
+    ROW("vllm/v1/worker/gpu/sample/sampler.py", "__call__", MT_MARK_MODULE_CALL), /* no nn.Module */
+    ROW("vllm/v1/worker/gpu/spec_decode/rejection_sampler.py", "__call__", MT_MARK_MODULE_CALL),
+    ROW("vllm/", "_allocate_kv_cache*", MT_MARK_CACHE),
+    ROW("vllm/", "allocate_kv_cache*", MT_MARK_CACHE), /* 0.33 */
+    ROW("transformers/generation/logits_process.py", "*", MT_MARK_SAMPLING),
+    ROW("transformers/generation/candidate_generator.py", "*", MT_MARK_SAMPLING),
+    ROW("transformers/generation/utils.py", "_sample", MT_MARK_SAMPLING),
+    ROW("transformers/generation/utils.py", "_beam_search", MT_MARK_SAMPLING),
+    ROW("transformers/generation/utils.py", "_get_top_k_continuations", MT_MARK_SAMPLING),
+    ROW("transformers/generation/utils.py", "_assisted_decoding", MT_MARK_SAMPLING),
+    ROW("transformers/generation/utils.py", "_speculative_sampling", MT_MARK_SAMPLING),
+    ROW("/loops/evaluation_loop.py", "run", MT_MARK_EVALUATION), /* Lightning */
+    ROW("transformers/trainer.py", "evaluation_loop", MT_MARK_EVALUATION),
+    ROW("transformers/trainer.py", "prediction_loop", MT_MARK_EVALUATION),
 };
 
 /* Files under torch/optim/ without optimizers. */
@@ -93,31 +96,30 @@ static const char *last_part(const char *function)
     return dot ? dot + 1 : function;
 }
 
-static int ends_with(const char *text, const char *end)
+static bool ends_with(const char *text, size_t size, const char *end, size_t end_size)
 {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && !memcmp(text + n - m, end, m);
+    return size >= end_size && !memcmp(text + size - end_size, end, end_size);
 }
 
-static int file_matches(const char *file, const char *pattern)
+static bool file_matches(const char *file, size_t size, const struct row *row)
 {
-    size_t n = strlen(pattern);
-    return pattern[n - 1] == '/' ? strstr(file, pattern) != NULL : ends_with(file, pattern);
+    return row->file[row->file_size - 1] == '/' ? strstr(file, row->file) != NULL
+                                                : ends_with(file, size, row->file, row->file_size);
 }
 
-/* Compare: most differ in their first letter, which is compared without a call. */
-static int function_matches(const char *function, const char *pattern)
+/* Compare: most differ in their first letter or their length. */
+static bool function_matches(const char *function, size_t size, const struct row *row)
 {
-    if (*function != *pattern && *pattern != '*')
-        return 0;
-    size_t n = strlen(pattern);
-    return pattern[n - 1] == '*' ? !strncmp(function, pattern, n - 1) : !strcmp(function, pattern);
+    size_t n = row->function_size - 1u;
+    if (row->function[n] == '*')
+        return size >= n && !memcmp(function, row->function, n);
+    return *function == *row->function && size == n + 1 && !memcmp(function, row->function, size);
 }
 
-static bool is_no_optimizer(const char *file)
+static bool is_no_optimizer(const char *file, size_t size)
 {
     for (size_t i = 0; i < sizeof not_optimizers / sizeof *not_optimizers; i++)
-        if (ends_with(file, not_optimizers[i]))
+        if (ends_with(file, size, not_optimizers[i], strlen(not_optimizers[i])))
             return true;
     return false;
 }
@@ -203,12 +205,14 @@ uint32_t mt_frame_marks(const char *function, const char *file)
 {
     uint32_t marks = is_generated(function, file) ? MT_MARK_FRAMEWORK : owner(file);
     const char *name = last_part(function);
+    size_t name_size = strlen(name), file_size = strlen(file);
     if (!strcmp(name, "__torch_function__") || !strcmp(name, "__torch_dispatch__"))
         marks |= MT_MARK_DISPATCH;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (function_matches(name, table[i].function) && file_matches(file, table[i].file))
+        if (function_matches(name, name_size, &table[i]) &&
+            file_matches(file, file_size, &table[i]))
             marks |= table[i].marks;
-    if (marks & (MT_MARK_OPTIMIZER | MT_MARK_OPTIMIZER_INIT) && is_no_optimizer(file))
+    if (marks & (MT_MARK_OPTIMIZER | MT_MARK_OPTIMIZER_INIT) && is_no_optimizer(file, file_size))
         marks &= ~(uint32_t)(MT_MARK_OPTIMIZER | MT_MARK_OPTIMIZER_INIT);
     if (marks & MT_MARK_PARAMETER_NEW && !strcmp(function, "Buffer.__new__"))
         marks = (marks & ~(uint32_t)MT_MARK_PARAMETER_NEW) | MT_MARK_BUFFER_NEW;
