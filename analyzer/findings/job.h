@@ -64,6 +64,13 @@ struct mt_card_share {
 /* Return whether two processes used the same card while both ran. */
 bool mt_share_card(const struct mt_job_rank *a, const struct mt_job_rank *b);
 
+/* Return whether a process is one of them. */
+static inline bool mt_card_share_has(const struct mt_card_share *share,
+                                     const struct mt_job_rank *ranks, size_t i)
+{
+    return i == share->first || mt_share_card(&ranks[share->first], &ranks[i]);
+}
+
 /* Find the processes that shared the card of ranks[first]. False: none did, or a process before it
  * is among them. */
 bool mt_card_share_find(struct mt_card_share *share, const struct mt_job_rank *ranks, size_t n,

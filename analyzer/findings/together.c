@@ -113,7 +113,7 @@ void mt_job_follow_cards(struct mt_job_rank *ranks, size_t n)
         if (!mt_card_share_find(&share, ranks, n, first) || share.n > MOST_PROCESSES)
             continue;
         for (size_t i = first; i < n; i++)
-            if (i == first || mt_share_card(&ranks[first], &ranks[i]))
+            if (mt_card_share_has(&share, ranks, i))
                 processes[of_card++] = (struct process){.rank = &ranks[i]};
         if (follow(processes, of_card))
             ranks[first].card_most = 0;

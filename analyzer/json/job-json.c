@@ -30,18 +30,16 @@ static json_t *shared_json(const struct mt_job_rank *ranks, size_t n)
     for (size_t first = 0; first < n; first++) {
         if (!mt_card_share_find(&share, ranks, n, first))
             continue;
-        json_t *of = json_array(), *each = json_array();
+        json_t *of = json_array(), *each = json_array(), *together = json_null();
         for (size_t i = first; i < n; i++)
-            if (i == first || mt_share_card(&ranks[first], &ranks[i])) {
+            if (mt_card_share_has(&share, ranks, i)) {
                 json_array_append_new(of, json_integer((json_int_t)i));
                 json_array_append_new(each, mt_json_number(ranks[i].together));
             }
-        json_t *together = share.most
-                               ? json_pack("{s:o, s:o, s:o}", "most", mt_json_number(share.most),
-                                           "unix_ns", mt_json_number(share.ns), "each", each)
-                               : json_null();
-        if (!share.most)
-            json_decref(each);
+        if (share.most)
+            together = json_pack("{s:o, s:o, s:O}", "most", mt_json_number(share.most), "unix_ns",
+                                 mt_json_number(share.ns), "each", each);
+        json_decref(each);
         json_array_append_new(cards,
                               json_pack("{s:s, s:i, s:o, s:o, s:o}", "host", ranks[first].host,
                                         "device", ranks[first].device, "ranks", of, "peaks",

@@ -189,7 +189,7 @@ static void append_each(char *text, size_t size, const struct mt_card_share *sha
     char name[64], bytes[MT_SIZE_TEXT];
     const char *before = " (";
     for (size_t i = share->first; i < n; i++)
-        if (i == share->first || mt_share_card(&ranks[share->first], &ranks[i])) {
+        if (mt_card_share_has(share, ranks, i)) {
             mt_text_append(text, size, "%s%s %s", before, name_of(name, &ranks[i], style),
                            mt_size_text(bytes, ranks[i].together));
             before = ", ";

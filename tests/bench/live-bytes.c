@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* live-bytes: 10,000 pairs of cudaMalloc and cudaFree, by 1,024 ways of 10 frames; prints how many
  * bytes of memory that is no file's the process has written to and still has. */
+#include "ways.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -11,23 +13,12 @@
 unsigned cudaMalloc(void **address, size_t size);
 unsigned cudaFree(void *address);
 
-/* For two calls, that the compiler must not make one, or a loop. */
-static volatile unsigned odd, even;
-
-static __attribute__((noinline)) void choose(unsigned way, unsigned bits)
+static inline __attribute__((always_inline)) void allocate(void)
 {
     void *address = NULL;
-    if (!bits) {
-        cudaMalloc(&address, 512);
-        cudaFree(address);
-        odd++;
-    } else if (way & 1) {
-        choose(way >> 1, bits - 1);
-        odd++;
-    } else {
-        choose(way >> 1, bits - 1);
-        even++;
-    }
+    cudaMalloc(&address, 512);
+    cudaFree(address);
+    odd++;
 }
 
 static unsigned long written_bytes(void)

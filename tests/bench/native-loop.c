@@ -2,6 +2,8 @@
 /* native-loop EVENTS: cudaMalloc and cudaFree (with DRIVER: cuMemAlloc and cuMemFree) from 15
  * frames deep, by 512 different ways, with 4,096 blocks live; prints the processor's ns
  * an event. */
+#include "ways.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +26,6 @@ unsigned FREE(void *address);
 
 static void *live[LIVE];
 static unsigned long turn;
-static volatile unsigned odd,
-    even; /* for two calls, that the compiler must not make one, or a loop */
 
 static __attribute__((noinline)) void allocate(void)
 {
@@ -34,19 +34,6 @@ static __attribute__((noinline)) void allocate(void)
         FREE(*slot);
     ALLOCATE(slot, 512);
     odd++;
-}
-
-static __attribute__((noinline)) void choose(unsigned way, unsigned bits)
-{
-    if (!bits) {
-        allocate();
-    } else if (way & 1) {
-        choose(way >> 1, bits - 1);
-        odd++;
-    } else {
-        choose(way >> 1, bits - 1);
-        even++;
-    }
 }
 
 static __attribute__((noinline)) void descend(unsigned way, unsigned depth)
