@@ -360,6 +360,7 @@ fill_venv() {
 
 install_test_tools() {
     local site
+    # PyTorch is imported some hundred times: tests/support/quick_imports.py makes that shorter.
     site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     cp tests/support/quick_imports.py "$site"
     echo 'import quick_imports' >"$site/quick_imports.pth"
