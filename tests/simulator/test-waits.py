@@ -2,6 +2,7 @@
 """test-waits.py CUDASIM LIBDIR RANK-WAITS: whoever waits for others for long says for whom, once, and goes on waiting."""
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -62,8 +63,65 @@ def test_file(folder):
     check(rest == "ended\n" and not waiting.wait(), f"one line is enough: {rest!r}")
 
 
+# How a rank may wait for another in a socket of its own; another thread's wait is nobody's concern.
+LISTENS = """
+import socket, threading
+aside = socket.create_server(("127.0.0.1", 0))
+threading.Thread(target=aside.accept, daemon=True).start()
+at = socket.create_server(("127.0.0.1", 0))
+print(at.getsockname()[1], flush=True)
+"""
+ASKS = """
+import socket, sys, time
+while True:
+    try:
+        print(socket.create_connection(("127.0.0.1", int(sys.argv[1]))).recv(9))
+        break
+    except ConnectionRefusedError:
+        time.sleep(0.05)
+"""
+
+
+def alone(program, *arguments):
+    return start(sys.executable, "-c", program, *map(str, arguments), options=["--world-size", "4", "--rank", "3"],
+                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def check_wait(waiting, wanted):
+    said = waiting.stderr.readline()
+    check(said.startswith("cudasim: rank 3 of 4 is simulated alone, and has waited ") and
+          f" s for {wanted}, as another rank may; it goes on waiting" in said, f"{said!r}, not {wanted!r}")
+
+
+def check_end(waiting, peer):
+    """It goes on waiting, says nothing more, and gets what comes."""
+    peer.sendall(b"come")
+    out, rest = waiting.communicate()
+    check(out == "b'come'\n" and not rest and not waiting.returncode, f"it goes on: {out!r}, {rest!r}")
+    peer.close()
+
+
+def test_sockets():
+    accepts, receives = alone(LISTENS + "print(at.accept()[0].recv(9))"), alone(LISTENS + "input(); one = at.accept()[0]; print(one.recv(9))")
+    ports = [int(waiting.stdout.readline()) for waiting in (accepts, receives)]
+    silent = socket.create_connection(("127.0.0.1", ports[1]))
+    print(file=receives.stdin, flush=True)
+    closed = socket.socket()
+    closed.bind(("127.0.0.1", 0))
+    asks = alone(ASKS, closed.getsockname()[1])
+    check_wait(accepts, f"a process to connect to 127.0.0.1:{ports[0]}")
+    check_wait(receives, f"127.0.0.1:{silent.getsockname()[1]} to send something")
+    check_wait(asks, f"a process to listen at 127.0.0.1:{closed.getsockname()[1]}")
+    closed.listen()
+    check_end(accepts, socket.create_connection(("127.0.0.1", ports[0])))
+    check_end(receives, silent)
+    check_end(asks, closed.accept()[0])
+    closed.close()
+
+
 test_start()
 test_call()
+test_sockets()
 with tempfile.TemporaryDirectory(prefix="memtap-test-") as WORK:
     test_file(WORK)
 finish()
