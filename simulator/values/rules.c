@@ -9,10 +9,6 @@
 #include "core/memory/written.h"
 #include "small.h"
 
-/* A block of CUDA's seeks in a row of so many elements; in a longer one thrust does, which
- * allocates by what it counts. */
-enum { ONE_BLOCK = 2048 };
-
 static const double most_guard = 1e-3;
 
 /* By the name without overload; a name that ends in '*' is a beginning. */
@@ -36,11 +32,11 @@ static const struct {
     {"aten::_local_scalar_dense", SIM_READS | SIM_NOT_COMPUTED},
     {"aten::equal", SIM_DECIDES},
     {"aten::nonzero", SIM_COUNTS | SIM_FINDS | SIM_ROUTES},
-    {"aten::unique_dim", SIM_COUNTS | SIM_ALONG},
-    {"aten::unique_consecutive", SIM_COUNTS},
-    {"aten::unique_dim_consecutive", SIM_COUNTS | SIM_ALONG},
-    {"aten::_unique", SIM_COUNTS},
-    {"aten::_unique2", SIM_COUNTS},
+    {"aten::unique_dim", SIM_COUNTS | SIM_ALONG | SIM_TALLIES},
+    {"aten::unique_consecutive", SIM_COUNTS | SIM_IN_ORDER},
+    {"aten::unique_dim_consecutive", SIM_COUNTS | SIM_ALONG | SIM_IN_ORDER},
+    {"aten::_unique", SIM_COUNTS | SIM_TALLIES},
+    {"aten::_unique2", SIM_COUNTS | SIM_TALLIES | SIM_ROUTES},
     {"aten::copy_", SIM_EVERYWHERE | SIM_COPIES | SIM_CARRIES | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::cat", SIM_CARRIES | SIM_OVERWRITES},
     {"aten::fill_", SIM_FILLS | SIM_OVERWRITES},
@@ -71,7 +67,7 @@ static const struct {
     {"aten::min", SIM_CHOOSES | SIM_LEASTS | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::amin", SIM_LEASTS | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::topk", SIM_CHOOSES | SIM_OVERWRITES},
-    {"aten::histc", SIM_AS_REALS | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::histc", SIM_AS_REALS | SIM_TALLIES | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::log", SIM_DIVIDES | SIM_OVERWRITES},
     {"aten::log_", SIM_DIVIDES},
     {"aten::log2*", SIM_DIVIDES},
@@ -85,30 +81,37 @@ static const struct {
     {"aten::_foreach_div*", SIM_DIVIDES},
     {"aten::_foreach_reciprocal*", SIM_DIVIDES},
     {"aten::isnan", SIM_COMPARES},
-    {"aten::eq", SIM_COMPARES | SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::ne", SIM_COMPARES | SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::lt", SIM_BOUNDS | SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::gt", SIM_BOUNDS | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::eq", SIM_COMPARES | SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::ne", SIM_COMPARES | SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::lt", SIM_BOUNDS | SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::gt", SIM_BOUNDS | SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::all", SIM_HOLDS | SIM_OVERWRITES},
     {"aten::any", SIM_JOINS | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::bitwise_or", SIM_JOINS | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::logical_or", SIM_JOINS | SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::le", SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::ge", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::le", SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::ge", SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::bitwise_and", SIM_ROUTES | SIM_OVERWRITES},
     {"aten::bitwise_not", SIM_ROUTES | SIM_OVERWRITES},
     {"aten::logical_and", SIM_ROUTES | SIM_OVERWRITES},
     {"aten::logical_not", SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::scatter", SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::scatter_", SIM_ROUTES},
-    {"aten::scatter_add", SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::scatter_add_", SIM_ROUTES},
+    {"aten::scatter", SIM_TALLIES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::scatter_", SIM_TALLIES | SIM_ROUTES},
+    {"aten::scatter_add", SIM_TALLIES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::scatter_add_", SIM_TALLIES | SIM_ROUTES},
     {"aten::sum", SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::bincount", SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::sort", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::bincount", SIM_TALLIES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::sort", SIM_TALLIES | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::amax", SIM_ROUTES | SIM_OVERWRITES},
     {"aten::aminmax", SIM_ROUTES | SIM_OVERWRITES},
     {"aten::_aminmax", SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::isin", SIM_TALLIES | SIM_OVERWRITES},
+    {"aten::searchsorted", SIM_TALLIES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::bucketize", SIM_TALLIES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::count_nonzero", SIM_TALLIES | SIM_OVERWRITES},
+    {"aten::index_put_", SIM_TALLIES | SIM_ROUTES},
+    {"aten::_index_put_impl_", SIM_TALLIES | SIM_ROUTES},
+    {"aten::index_add_", SIM_TALLIES},
 };
 
 static bool is_name(const char *name, const char *pattern)
@@ -130,22 +133,13 @@ unsigned sim_rules_of(const char *entry)
     return name[strlen(name) - 1] == '_' ? 0 : SIM_OVERWRITES;
 }
 
-static bool is_device(const struct sim_value *value)
-{
-    return value->tag == SIM_TAG_TENSOR && value->object != sim_layout.undefined &&
-           sim_device_type(value->object) == SIM_DEVICE_CUDA;
-}
-
-/* --- what is asked -------------------------------------------------------------------------- */
-
-/* Count the number of things among which an operator chooses: the size of its dimension. */
-static int64_t choices_of(const struct sim_replaced *operator, const struct sim_value * arguments)
+int64_t sim_rule_choices(const struct sim_replaced *operator, const struct sim_value * arguments)
 {
     const char *name = sim_operator_name(operator->entry);
     size_t at = strcmp(name, "aten::topk") ? 1 : 2, n;
     int64_t dimension;
 
-    if (!is_device(&arguments[0]))
+    if (!sim_is_on_device(&arguments[0]))
         return 0;
     n = sim_dimensions(arguments[0].object);
     if (operator->results == 1 &&(!strcmp(name, "aten::max") || !strcmp(name, "aten::min")))
@@ -165,30 +159,6 @@ static int64_t choices_of(const struct sim_replaced *operator, const struct sim_
     return dimension >= 0 && dimension < (int64_t)n ? sim_sizes(arguments[0].object)[dimension] : 0;
 }
 
-enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
-                               const struct sim_value * arguments, bool within)
-{
-    unsigned type;
-
-    if (operator->rules & SIM_COUNTS)
-        return SIM_ASKS_SIZE;
-    if (operator->rules & SIM_DECIDES)
-        return SIM_ASKS_CONDITION;
-    if (operator->rules & SIM_SEEKS)
-        return choices_of(operator, arguments) > ONE_BLOCK ? SIM_ASKS_SIZE : SIM_ASKS_NOTHING;
-    if (operator->rules & SIM_READS)
-        type = sim_dtype(arguments[0].object);
-    else if (operator->rules & SIM_COPIES && !is_device(&arguments[0]) && is_device(&arguments[1]))
-        type = sim_dtype(arguments[1].object) <= SIM_TYPE_LONG ? SIM_TYPE_LONG : SIM_TYPE_LONG + 1;
-    else
-        return SIM_ASKS_NOTHING;
-    if (type == SIM_TYPE_BOOL)
-        return SIM_ASKS_CONDITION;
-    if (type > SIM_TYPE_LONG)
-        return SIM_ASKS_REAL;
-    return within ? SIM_ASKS_SIZE : SIM_ASKS_NUMBER;
-}
-
 /* --- results that are settled though the arguments are not known ------------------------------ */
 
 static bool is_infinite(const struct sim_value *value)
@@ -198,7 +168,8 @@ static bool is_infinite(const struct sim_value *value)
 
 static bool is_same(const struct sim_value *a, const struct sim_value *b)
 {
-    return is_device(a) && is_device(b) && sim_elements(a->object) == sim_elements(b->object) &&
+    return sim_is_on_device(a) && sim_is_on_device(b) &&
+           sim_elements(a->object) == sim_elements(b->object) &&
            sim_numel(a->object) == sim_numel(b->object);
 }
 
@@ -213,10 +184,10 @@ static _Thread_local struct {
 static void note_drawn(const struct sim_replaced *operator, const struct sim_value * arguments)
 {
     for (size_t i = 0; drawn.storage && i < operator->arguments; i++)
-        if (operator->writes>> i & 1 && is_device(&arguments[i]) &&
+        if (operator->writes>> i & 1 && sim_is_on_device(&arguments[i]) &&
             sim_storage(arguments[i].object) == drawn.storage)
             drawn.storage = NULL;
-    if (!(operator->rules & SIM_DRAWS) || !is_device(&arguments[0]) ||
+    if (!(operator->rules & SIM_DRAWS) || !sim_is_on_device(&arguments[0]) ||
         arguments[1].tag != SIM_TAG_DOUBLE || arguments[2].tag != SIM_TAG_DOUBLE)
         return;
     drawn.storage = sim_storage(arguments[0].object);
@@ -229,20 +200,20 @@ static void note_drawn(const struct sim_replaced *operator, const struct sim_val
 /* The last least value that this thread took of many that are not known. */
 static _Thread_local struct {
     const void *storage, *elements;
-} least;
+} lowest;
 
 static void note_least(const struct sim_replaced *operator, const struct sim_value * results,
                        bool known)
 {
     for (size_t i = 0; i < operator->results; i++)
-        if (is_device(&results[i]) && sim_storage(results[i].object) == least.storage)
-            least.storage = NULL;
+        if (sim_is_on_device(&results[i]) && sim_storage(results[i].object) == lowest.storage)
+            lowest.storage = NULL;
     if (!(operator->rules & SIM_LEASTS) ||
-        known || operator->results != 1 || !is_device(&results[0]) ||
+        known || operator->results != 1 || !sim_is_on_device(&results[0]) ||
         sim_numel(results[0].object) != 1)
         return;
-    least.storage = sim_storage(results[0].object);
-    least.elements = sim_elements(results[0].object);
+    lowest.storage = sim_storage(results[0].object);
+    lowest.elements = sim_elements(results[0].object);
 }
 
 /* Answer whether the least is below a number next to 0, or above it: programs guard a quotient so.
@@ -250,8 +221,8 @@ static void note_least(const struct sim_replaced *operator, const struct sim_val
 static void guard(const struct sim_replaced *operator, const struct sim_value * arguments,
                   struct sim_rule_state *rule)
 {
-    if (!least.storage || !is_device(&arguments[0]) ||
-        sim_elements(arguments[0].object) != least.elements ||
+    if (!lowest.storage || !sim_is_on_device(&arguments[0]) ||
+        sim_elements(arguments[0].object) != lowest.elements ||
         sim_numel(arguments[0].object) != 1 || arguments[1].tag != SIM_TAG_DOUBLE ||
         !(arguments[1].real > 0 && arguments[1].real <= most_guard))
         return;
@@ -267,7 +238,7 @@ static void bound(const struct sim_replaced *operator, const struct sim_value * 
     bool is_integer = arguments[1].tag == SIM_TAG_INT;
     double number = is_integer ? (double)arguments[1].integer : arguments[1].real;
 
-    if (!is_device(&arguments[0]) || !drawn.storage ||
+    if (!sim_is_on_device(&arguments[0]) || !drawn.storage ||
         (!is_integer && arguments[1].tag != SIM_TAG_DOUBLE) ||
         sim_elements(arguments[0].object) != drawn.elements ||
         sim_numel(arguments[0].object) != drawn.n)
@@ -279,7 +250,7 @@ static void bound(const struct sim_replaced *operator, const struct sim_value * 
 /* Return whether a mask is known to be the same everywhere. */
 static bool is_all(const struct sim_value *value, bool answer)
 {
-    size_t size = is_device(value) ? (size_t)sim_numel(value->object) : 0;
+    size_t size = sim_is_on_device(value) ? (size_t)sim_numel(value->object) : 0;
     const char *elements = size ? sim_elements(value->object) : NULL;
 
     return size && sim_dtype(value->object) == SIM_TYPE_BOOL && sim_span(value->object) == size &&
@@ -316,6 +287,29 @@ static int64_t picks_of(const struct sim_replaced *operator, const struct sim_va
                        .integer> 0
                ? arguments[1].integer
                : 1;
+}
+
+enum sim_known sim_rule_gives(const struct sim_replaced *operator,
+                              const struct sim_value * arguments, enum sim_known least)
+{
+    const struct sim_value *a = &arguments[0], *b = &arguments[1];
+    bool pair = operator->arguments> 1 && sim_is_on_device(a) && sim_is_on_device(b) &&
+                sim_numel(a->object) == sim_numel(b->object) && sim_numel(a->object) > 1;
+    bool both =
+        pair && sim_find_known(a->object) == SIM_EVEN && sim_find_known(b->object) == SIM_EVEN;
+
+    if (least != SIM_EVEN)
+        return least;
+    /* Of two choices nobody knows whether they are the same; neighbours of one list never are. */
+    if (both && (operator->rules & SIM_MATCHES ||(
+                    sim_storage(a->object) == sim_storage(b->object) && !is_same(a, b))))
+        return SIM_CHOSEN;
+    if (operator->rules & SIM_TALLIES ||(operator->rules & SIM_MATCHES && !pair))
+        return SIM_KNOWN;
+    if (!strcmp(sim_operator_name(operator->entry), "aten::sum") && sim_is_on_device(a) &&
+        sim_dtype(a->object) == SIM_TYPE_BOOL)
+        return SIM_KNOWN; /* counts a mask */
+    return SIM_EVEN;
 }
 
 int64_t sim_rule_finds(const void *tensor, struct sim_rule_state *rule)
@@ -357,19 +351,18 @@ void sim_rule_before(const struct sim_replaced *operator, const struct sim_value
         rule->settled = are_all(operator, arguments, false);
     if (operator->rules & SIM_HOLDS) {
         rule->settled = rule->answer = are_all(operator, arguments, true);
-        rule->holds = is_device(&arguments[0]) && !rule->settled &&
+        rule->holds = sim_is_on_device(&arguments[0]) && !rule->settled &&
                       (within || sim_numel(arguments[0].object) >
                                      SIM_MANY_CHOICES); /* fewer: a loop's flags */
     }
-    if (operator->rules & SIM_COPIES && is_device(&arguments[0]) &&
+    if (operator->rules & SIM_COPIES && sim_is_on_device(&arguments[0]) &&
         arguments[1].tag == SIM_TAG_TENSOR && arguments[1].object != sim_layout.undefined)
-        rule->content = !is_device(&arguments[1]) ||
-                        sim_is_settled(sim_known(sim_storage(arguments[1].object)));
-    if (operator->rules & SIM_KEEPS && is_device(&arguments[0]))
+        rule->content = sim_copies_bytes(arguments[0].object, arguments[1].object);
+    if (operator->rules & SIM_KEEPS && sim_is_on_device(&arguments[0]))
         rule->kept = sim_known(sim_storage(arguments[0].object));
     rule->zero = operator->rules & SIM_CLEARS;
     if (operator->rules & SIM_CHOOSES)
-        rule->choices = choices_of(operator, arguments);
+        rule->choices = sim_rule_choices(operator, arguments);
     rule->picks = picks_of(operator, arguments);
 }
 
@@ -384,7 +377,7 @@ static void choose(void *tensor, const struct sim_rule_state *rule)
     sim_mark_written(sim_elements(tensor), n * 8);
     sim_choose((int64_t *)(void *)sim_elements(tensor), n / picks, picks, (size_t)rule->choices);
     /* Experts are balanced; a place in a sequence may be any. */
-    sim_know(sim_storage(tensor), rule->choices < SIM_MANY_CHOICES ? SIM_KNOWN : SIM_CHOSEN);
+    sim_know(sim_storage(tensor), rule->choices < SIM_MANY_CHOICES ? SIM_EVEN : SIM_CHOSEN);
 }
 
 /* Find elements that lie evenly among all. */
@@ -432,13 +425,13 @@ static void let_hold(void *tensor)
 }
 
 /* Note known content. Large copies and fills are made by the device itself, up to a size. */
-static void know_content(void *tensor, bool zero)
+static void know_content(void *tensor, const struct sim_rule_state *rule)
 {
     size_t size = (size_t)sim_numel(tensor) * sim_element(tensor);
 
     if (sim_known(sim_storage(tensor)) == SIM_FRESH && size == sim_span(tensor) &&
-        (zero || size <= sim_copy_limit()) && size >= sim_storage_size(tensor))
-        sim_know(sim_storage(tensor), SIM_KNOWN);
+        (rule->zero || size <= sim_copy_limit()) && size >= sim_storage_size(tensor))
+        sim_know(sim_storage(tensor), rule->zero ? SIM_KNOWN : rule->content);
 }
 
 void sim_rule_after(const struct sim_replaced *operator, struct sim_value * results,
@@ -447,17 +440,18 @@ void sim_rule_after(const struct sim_replaced *operator, struct sim_value * resu
     const struct sim_value *index = results + operator->results - 1;
 
     note_least(operator, results, known);
-    if (rule->choices > 0 && !known && is_device(index) &&
+    if (rule->choices > 0 && !known && sim_is_on_device(index) &&
         sim_dtype(index->object) == SIM_TYPE_LONG)
         choose(index->object, rule);
-    if (operator->rules & SIM_KEEPS && is_device(&results[0]))
+    if (operator->rules & SIM_KEEPS && sim_is_on_device(&results[0]))
         sim_know(sim_storage(results[0].object), rule->kept);
-    if (rule->found && is_device(&results[0]))
+    if (rule->found && sim_is_on_device(&results[0]))
         find_some(results[0].object, rule);
-    if (rule->settled && (!known || rule->guards) && is_device(&results[0]))
+    if (rule->settled && (!known || rule->guards) && sim_is_on_device(&results[0]))
         know_answer(results[0].object, rule->answer);
-    if (rule->holds && !known && is_device(&results[0]))
+    if (rule->holds && !known && sim_is_on_device(&results[0]))
         let_hold(results[0].object);
-    if (!known && operator->results && is_device(&results[0]) && (rule->content || rule->zero))
-        know_content(results[0].object, rule->zero);
+    if (!known && operator->results && sim_is_on_device(&results[0]) &&
+        (sim_is_settled(rule->content) || rule->zero))
+        know_content(results[0].object, rule);
 }

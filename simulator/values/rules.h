@@ -35,29 +35,33 @@ enum sim_rule {
     SIM_LEASTS = 16777216, /* the least of values that are not known is well above 0 */
     SIM_ROUTES = 33554432, /* makes counts of a router's choices: also of large tensors, if known */
     SIM_LARGE = 67108864,  /* it does so now */
-    SIM_INTEGERS = 134217728, /* it computes more of them than of other values now */
+    SIM_INTEGERS = 134217728,  /* it computes more of them than of other values now */
+    SIM_TALLIES = 268435456,   /* its results hang on how many chose what, not on which */
+    SIM_MATCHES = 536870912,   /* compares elements */
+    SIM_IN_ORDER = 1073741824, /* how many it counts hangs on their order */
 };
 
 enum { SIM_MOST_DIMENSIONS = 8 };
 
 struct sim_rule_state {
-    bool settled;        /* the results are known though the arguments are not: */
-    bool answer;         /* all of them this */
-    bool guards;         /* also where they were computed, of zeros */
-    bool holds;          /* SIM_HOLDS: so many are what is checked, or an operator checks them */
-    bool zero;           /* SIM_CLEARS */
-    bool content;        /* of a large copy: what it brings is known */
-    enum sim_known kept; /* SIM_KEEPS */
-    int64_t choices;     /* SIM_CHOOSES: the number of things to choose from; else 0 */
-    int64_t picks;       /* of them for each row */
+    bool settled;           /* the results are known though the arguments are not: */
+    bool answer;            /* all of them this */
+    bool guards;            /* also where they were computed, of zeros */
+    bool holds;             /* SIM_HOLDS: so many are what is checked, or an operator checks them */
+    bool zero;              /* SIM_CLEARS */
+    enum sim_known content; /* of a large copy: what it brings, if that is known */
+    enum sim_known kept;    /* SIM_KEEPS */
+    int64_t choices;        /* SIM_CHOOSES: the number of things to choose from; else 0 */
+    int64_t picks;          /* of them for each row */
     int64_t found, among, sizes[SIM_MOST_DIMENSIONS]; /* nonzero of a tensor of these sizes */
 };
 
 unsigned sim_rules_of(const char *entry);
-/* Return what the operator asks for, if its argument is not known. within: another operator calls
- * it. */
-enum sim_unknown sim_rule_asks(const struct sim_replaced *operator,
-                               const struct sim_value * arguments, bool within);
+/* Count the number of things among which an operator chooses: the size of its dimension. */
+int64_t sim_rule_choices(const struct sim_replaced *operator, const struct sim_value * arguments);
+/* Return how sure the results are, if the least sure argument is `least`. */
+enum sim_known sim_rule_gives(const struct sim_replaced *operator,
+                              const struct sim_value * arguments, enum sim_known least);
 /* Return the dimension along which an operator counts. */
 int64_t sim_rule_along(const struct sim_replaced *operator, const struct sim_value * arguments);
 void sim_rule_before(const struct sim_replaced *operator, const struct sim_value * arguments,

@@ -133,12 +133,29 @@ static bool are_ordered_alike(const void *a, const void *b)
     return alike;
 }
 
-/* Return whether a copy makes integers of something else, or is one that the device leaves out. */
+enum sim_known sim_copies_bytes(const void *to, const void *from)
+{
+    if (!sim_is_device(from))
+        return SIM_KNOWN; /* the host makes it what it is to be */
+    return sim_dtype(to) == sim_dtype(from) && sim_span(from) == sim_bytes(to) &&
+                   are_ordered_alike(to, from)
+               ? sim_known(sim_storage(from))
+               : SIM_FRESH;
+}
+
+static bool is_whole(unsigned type)
+{
+    return type <= SIM_TYPE_LONG || type == SIM_TYPE_BOOL;
+}
+
+/* Return whether a copy makes integers of something else, or numbers of choices, or is one that the
+ * device leaves out. */
 static bool changes(const struct sim_value *to, const struct sim_value *from)
 {
     return from->tag == SIM_TAG_TENSOR && sim_is_device(to->object) &&
            sim_is_device(from->object) &&
-           (sim_dtype(to->object) <= SIM_TYPE_LONG || sim_dtype(to->object) == SIM_TYPE_BOOL) &&
+           (is_whole(sim_dtype(to->object)) ||
+            (sim_dtype(from->object) <= SIM_TYPE_LONG && sim_element(from->object) > 1)) &&
            (sim_dtype(to->object) != sim_dtype(from->object) ||
             sim_bytes(to->object) > sim_copy_limit() ||
             sim_span(from->object) != sim_bytes(to->object) ||
@@ -153,22 +170,18 @@ static bool is_sure(const struct sim_replaced *operator, const void * tensor, bo
            sim_is_settled(sim_find_known(tensor));
 }
 
-static bool is_whole(unsigned type)
-{
-    return type <= SIM_TYPE_LONG || type == SIM_TYPE_BOOL;
-}
-
-/* Return whether all tensors are integers or truth values that an operator can go by. */
-static bool are_whole(const struct sim_replaced *operator, const struct sim_value * begin,
-                      const struct sim_value *end, uint64_t writes)
+/* Return whether an operator can go by all tensors, and, if asked for, whether these are integers
+ * or truth values. */
+static bool are_sure(const struct sim_replaced *operator, const struct sim_value * begin,
+                     const struct sim_value *end, uint64_t writes, bool whole)
 {
     for (const struct sim_value *value = begin; value != end; value++, writes >>= 1)
         if (value->tag == sim_layout.tag_list) {
-            if (!are_whole(operator, sim_list(value)->begin, sim_list(value)->end,
-                           writes & 1 ? UINT64_MAX : 0))
+            if (!are_sure(operator, sim_list(value)->begin, sim_list(value)->end,
+                          writes & 1 ? UINT64_MAX : 0, whole))
                 return false;
         } else if (value->tag == SIM_TAG_TENSOR && value->object != sim_layout.undefined &&
-                   (!is_whole(sim_dtype(value->object)) ||
+                   ((whole && !is_whole(sim_dtype(value->object))) ||
                     !is_sure(operator, value->object, writes & 1))) {
             return false;
         }
@@ -193,8 +206,8 @@ bool sim_is_of_integers(const struct sim_replaced *operator, const struct sim_va
     return size_limit &&
            sim_are_small(operator->rules | SIM_INTEGERS, arguments, arguments + operator->arguments,
                          &together) &&
-           are_whole(operator, arguments + copies,
-                     arguments + operator->arguments, operator->writes>> copies) &&
+           are_sure(operator, arguments + copies,
+                    arguments + operator->arguments, operator->writes>> copies, true) &&
            (!copies || is_sure(operator, arguments[0].object, true));
 }
 
@@ -207,9 +220,5 @@ bool sim_is_route(const struct sim_replaced *operator, const struct sim_value * 
         !sim_are_small(operator->rules | SIM_LARGE, arguments, arguments + operator->arguments,
                        &together))
         return false;
-    for (size_t i = 0; i < operator->arguments; i++)
-        if (arguments[i].tag == SIM_TAG_TENSOR && arguments[i].object != sim_layout.undefined &&
-            !is_sure(operator, arguments[i].object, operator->writes>> i & 1))
-            return false;
-    return true;
+    return are_sure(operator, arguments, arguments + operator->arguments, operator->writes, false);
 }

@@ -18,6 +18,11 @@ static inline bool sim_is_device(const void *tensor)
     return tensor != sim_layout.undefined && sim_device_type(tensor) == SIM_DEVICE_CUDA;
 }
 
+static inline bool sim_is_on_device(const struct sim_value *value)
+{
+    return value->tag == SIM_TAG_TENSOR && sim_is_device(value->object);
+}
+
 static inline size_t sim_bytes(const void *tensor)
 {
     return (size_t)sim_numel(tensor) * sim_element(tensor);
@@ -36,6 +41,9 @@ bool sim_is_route(const struct sim_replaced *operator, const struct sim_value * 
 /* Return what is known of a tensor's content. */
 enum sim_known sim_find_known(const void *tensor);
 bool sim_covers_storage(const void *tensor);
+/* Return what is known of a copy which moves bytes as they are: what is known of its source.
+ * SIM_FRESH: a kernel would make it. */
+enum sim_known sim_copies_bytes(const void *to, const void *from);
 /* Return whether so many bytes are computed only because they may be an object. */
 bool sim_is_long(size_t together);
 /* Return whether its first and its last element lie too far apart. */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "asks.h"
 #include "core/memory/written.h"
 #include "core/streams/capture.h"
 #include "core/values/known.h"
@@ -33,7 +34,7 @@ struct run {
     size_t n_written;
     unsigned rules;       /* the operator's, and whether it computes with large tensors */
     bool computes, known; /* known: its results depend on known values alone */
-    bool chosen;          /* and on such that were chosen */
+    enum sim_known least; /* how sure the least sure of them is */
     bool stays_finite;    /* its results are: no argument is infinite, and not all are known */
     bool expects;         /* its kernel copies a number that is answered */
     bool asks;            /* what it copies from the device is its own affair */
@@ -174,8 +175,9 @@ static void *stand_in(struct run *run, void *tensor, bool written)
     if (written && (!sim_is_device(tensor) || run->n_written == MOST_WRITTEN))
         return NULL;
     run->known = run->known && is_known(run, tensor, written);
-    run->chosen = run->chosen || (!(written && run->operator->rules & SIM_OVERWRITES) &&
-                                  sim_find_known(tensor) == SIM_CHOSEN);
+    if (!(written && run->operator->rules & SIM_OVERWRITES) &&
+        sim_is_settled(sim_find_known(tensor)) && sim_find_known(tensor) > run->least)
+        run->least = sim_find_known(tensor);
     if (!run->known && in_backward())
         return NULL;
     if (sim_is_device(tensor) && !written)
@@ -273,6 +275,7 @@ static void prepare(struct run *run, const struct sim_value *arguments)
             return;
     run->stays_finite = !run->known && operator->rules & SIM_DIVIDES &&
                                        sim_are_finite(run->host.begin, run->host.end);
+    run->least = sim_rule_gives(operator, arguments, run->least);
     run->computes = true;
 }
 
@@ -317,7 +320,7 @@ static void settle(const struct run *run, void *device, void *host)
             sim_drop(seen);
         }
     }
-    sim_know(sim_storage(device), !run->known ? SIM_UNKNOWN : run->chosen ? SIM_CHOSEN : SIM_KNOWN);
+    sim_know(sim_storage(device), run->known ? run->least : SIM_UNKNOWN);
 }
 
 static void settle_value(const struct run *run, struct sim_value *device, struct sim_value *host)
@@ -399,35 +402,11 @@ static void expect_count(struct run *run)
     sim_answer.expected = run->expects = true;
 }
 
-/* Return whether the program can go by the value. A text does not end by a chosen one. */
-static bool is_answer(enum sim_unknown what, enum sim_known known)
-{
-    return known == SIM_KNOWN || (known == SIM_CHOSEN && what == SIM_ASKS_CONDITION);
-}
-
-/* Say that a size or a condition is not known: its arguments are not, or they are too many to be
- * counted. */
-static void report(const struct run *run, const struct sim_value *arguments)
-{
-    enum sim_unknown what = sim_rule_asks(run->operator, arguments, inside > 1);
-    bool counted = !run->asks || run->computes;
-
-    if (what == SIM_ASKS_NOTHING || quiet)
-        return;
-    for (size_t i = 0; i < run->operator->arguments; i++)
-        if (arguments[i].tag == SIM_TAG_TENSOR && !(run->operator->writes>> i & 1) &&
-            !(is_answer(what, sim_find_known(arguments[i].object)) &&
-              (counted || !sim_numel(arguments[i].object)))) {
-            sim_unknown_value((int)what, sim_operator_name(run->operator->entry));
-            return;
-        }
-}
-
 void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t keys,
                      struct sim_values *stack)
 {
-    struct run run __attribute__((cleanup(end_run))) = {.operator= sim_find_replaced(handle->entry),
-                                                        .known = true};
+    struct run run __attribute__((cleanup(end_run))) = {
+        .operator= sim_find_replaced(handle->entry), .known = true, .least = SIM_KNOWN};
     struct sim_replaced *operator= run.operator;
     struct sim_value *arguments = stack->end - operator->arguments;
     struct sim_rule_state rule;
@@ -438,7 +417,9 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
     sim_rule_before(operator, arguments, &rule, inside > 1);
     if (!(operator->rules & SIM_NOT_COMPUTED))
         prepare(&run, arguments);
-    report(&run, arguments);
+    run.asks = run.asks || (run.computes && run.known && operator->rules & SIM_TALLIES);
+    if (!quiet)
+        sim_tell_asked(operator, arguments, !run.asks || run.computes, inside > 1);
     quiet += run.asks;
     if (!run.computes)
         for (size_t i = 0; i < operator->arguments; i++)

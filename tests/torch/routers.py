@@ -29,6 +29,11 @@ def in_bins(scores, chosen):
 
 
 @router
+def in_bins_of_reals(scores, chosen):
+    return torch.histc(chosen.flatten().float(), bins=EXPERTS, min=0, max=EXPERTS - 1)
+
+
+@router
 def of_integers(scores, chosen):
     return torch.bincount(chosen.flatten(), minlength=EXPERTS)
 
@@ -60,6 +65,17 @@ def by_places(scores, chosen):
 def of_gates(scores, chosen):
     """As GraniteMoE's."""
     return torch.zeros_like(scores).scatter(1, chosen, 1).long().sum(0)
+
+
+@router
+def sought_in_sorted(scores, chosen):
+    ordered = chosen.flatten().sort().values
+    return torch.searchsorted(ordered, torch.arange(EXPERTS + 1, device="cuda")).diff()
+
+
+@router
+def of_distinct(scores, chosen):
+    return torch.unique(chosen, return_counts=True)[1]
 
 
 @router

@@ -3,6 +3,7 @@
 and with many, which it does not. Prints as JSON which gave on the device what they give on the host."""
 import json
 
+import choosing_lines  # noqa: F401: its lines join the others
 import torch
 from steering_lines import LINES, line, mixed
 from torch import nn

@@ -12,6 +12,8 @@
 enum sim_known {
     SIM_FRESH,   /* nobody that is known wrote to it */
     SIM_KNOWN,   /* as on a card */
+    SIM_EVEN,    /* choices among few things by values that are not known: how many chose what is
+                  * plausible, which one chose what is not */
     SIM_CHOSEN,  /* depends on a choice among many values that are not known: real, but any */
     SIM_UNKNOWN, /* a kernel that did not run would have written it */
 };
@@ -20,7 +22,7 @@ SIM_API enum sim_known sim_known(const void *storage);
 /* Return whether its values can be computed with. */
 static inline bool sim_is_settled(enum sim_known known)
 {
-    return known == SIM_KNOWN || known == SIM_CHOSEN;
+    return known >= SIM_KNOWN && known <= SIM_CHOSEN;
 }
 
 SIM_API void sim_know(const void *storage, enum sim_known known);

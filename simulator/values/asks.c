@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "asks.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/values/values.h"
+#include "rules.h"
+#include "small.h"
+
+/* A block of CUDA's seeks in a row of so many elements; in a longer one thrust does, which
+ * allocates by what it counts. */
+enum { ONE_BLOCK = 2048, MOST_FRAMES = 64 };
+
+/* Return whether a function is one of PyTorch's operators: at::_ops::NAME::call. */
+static bool is_operator(const char *function, const char **name, size_t *length)
+{
+    static const char beginning[] = "_ZN2at4_ops";
+    size_t digits;
+
+    if (!function || strncmp(function, beginning, strlen(beginning)))
+        return false;
+    *name = function + strlen(beginning);
+    digits = strspn(*name, "0123456789");
+    *length = strtoul(*name, NULL, 10);
+    *name += digits;
+    return digits && strlen(*name) > *length;
+}
+
+/* Return whether what is read goes to the program as it is. */
+static bool is_plain_read(const char *name, size_t length)
+{
+    static const char *const reads[] = {"item",
+                                        "_local_scalar_dense",
+                                        "is_nonzero",
+                                        "copy_",
+                                        "to_dtype_layout",
+                                        "to_device",
+                                        "to_dtype",
+                                        "to_other",
+                                        "_to_copy",
+                                        "contiguous",
+                                        "clone",
+                                        "cpu"};
+
+    for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++)
+        if (strlen(reads[i]) == length && !strncmp(reads[i], name, length))
+            return true;
+    return false;
+}
+
+/* Return whether an operator reads the value for itself: of those between this call and Python the
+ * outermost is another than a read. Kernels that we do not stand in for call operators, too: those
+ * of sparse tensors, and those that are the same for all devices. */
+static bool is_within_operator(void)
+{
+    void *frames[MOST_FRAMES];
+    int n = backtrace(frames, MOST_FRAMES);
+    bool within = false;
+
+    for (int i = 0; i < n; i++) {
+        const char *name;
+        size_t length;
+        Dl_info info;
+
+        if (!dladdr(frames[i], &info))
+            continue;
+        if (strstr(info.dli_fname, "libtorch_python"))
+            break;
+        if (is_operator(info.dli_sname, &name, &length))
+            within = !is_plain_read(name, length);
+    }
+    return within;
+}
+
+static enum sim_unknown asks(const struct sim_replaced *operator,
+                             const struct sim_value * arguments, bool within)
+{
+    unsigned type;
+
+    if (operator->rules & SIM_COUNTS)
+        return SIM_ASKS_SIZE;
+    if (operator->rules & SIM_DECIDES)
+        return SIM_ASKS_CONDITION;
+    if (operator->rules & SIM_SEEKS)
+        return sim_rule_choices(operator, arguments) > ONE_BLOCK ? SIM_ASKS_SIZE : SIM_ASKS_NOTHING;
+    if (operator->rules & SIM_READS)
+        type = sim_dtype(arguments[0].object);
+    else if (operator->rules & SIM_COPIES && !sim_is_on_device(&arguments[0]) &&
+             sim_is_on_device(&arguments[1]))
+        type = sim_dtype(arguments[1].object) <= SIM_TYPE_LONG ? SIM_TYPE_LONG : SIM_TYPE_LONG + 1;
+    else
+        return SIM_ASKS_NOTHING;
+    if (type == SIM_TYPE_BOOL)
+        return SIM_ASKS_CONDITION;
+    if (type > SIM_TYPE_LONG)
+        return SIM_ASKS_REAL;
+    return within ? SIM_ASKS_SIZE : SIM_ASKS_NUMBER;
+}
+
+/* Return whether the program can go by a value. A text does not end by a chosen one. */
+static bool is_answer(const struct sim_replaced *operator, enum sim_unknown what,
+                      const void *tensor)
+{
+    enum sim_known known = sim_find_known(tensor);
+
+    if (known == SIM_EVEN && what == SIM_ASKS_SIZE) /* as many as there are of each */
+        return operator->rules & SIM_COUNTS && !(operator->rules & SIM_IN_ORDER) &&
+               (!(operator->rules & SIM_FINDS) || sim_dtype(tensor) != SIM_TYPE_BOOL);
+    return known == SIM_KNOWN || (sim_is_settled(known) && what == SIM_ASKS_CONDITION);
+}
+
+void sim_tell_asked(const struct sim_replaced *operator, const struct sim_value * arguments,
+                    bool counted, bool within)
+{
+    enum sim_unknown what = asks(operator, arguments, within);
+
+    if (what == SIM_ASKS_NOTHING)
+        return;
+    for (size_t i = 0; i < operator->arguments; i++)
+        if (arguments[i].tag == SIM_TAG_TENSOR && !(operator->writes>> i & 1) &&
+            !(is_answer(operator, what, arguments[i].object) &&
+              (counted || !sim_numel(arguments[i].object)))) {
+            if (what == SIM_ASKS_NUMBER && is_within_operator())
+                what = SIM_ASKS_SIZE;
+            sim_unknown_value((int)what, sim_operator_name(operator->entry));
+            return;
+        }
+}
