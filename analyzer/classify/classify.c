@@ -35,6 +35,9 @@ RULE(is_modules_buffer, saw(block, MT_SAW_MODULES_BUFFER))
 RULE(made_like_buffer, made_like(context, block, MT_SAW_MODULES_BUFFER))
 RULE(made_like_state, made_like(context, block, MT_SAW_STATE))
 RULE(made_like_gradient, made_like(context, block, MT_SAW_GRADIENT))
+RULE(made_like_parameter, mt_block_stands_in(context->definitions, block) &&
+                              (!saw(block, MT_SAW_GRAPH_OUTPUT) || saw(block, MT_SAW_LEAF)) &&
+                              made_like(context, block, MT_SAW_MODULES_PARAMETER))
 /* DeepSpeed makes a graph of its copies while it begins, and never again. */
 RULE(is_copy_of_zero, context->trains_copies &&saw(block, MT_SAW_STEPPED) &&
                           !saw(block, MT_SAW_MODULES_PARAMETER) &&
@@ -216,6 +219,8 @@ const struct mt_rule mt_rules[] = {
     {"became a tensor's data", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_data},
     {"leaf of several graphs", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf_again},
     {"leaf", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf},
+    {"made like a module's parameter before", MT_CATEGORY_PARAMETERS, MT_LIKELY,
+     made_like_parameter},
     {"leaf that is not a parameter", MT_CATEGORY_INPUTS, MT_LIKELY, is_leaf_input},
     {"made in an optimizer's constructor", MT_CATEGORY_OPTIMIZER_STATE, MT_LIKELY,
      made_by_optimizer},
@@ -413,7 +418,9 @@ int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts
         const struct mt_block *block = verdicts[i].block;
         if (is_parameter_block(&verdicts[i]) && (is_trained(block) || !some_trained) &&
             !may_be_wrapped_copy(context, block))
-            rc = mt_equal_sets_add_parameter(&context->copies, block);
+            rc = mt_equal_sets_add_parameter(
+                &context->copies, block,
+                mt_block_stands_in(context->definitions, block) ? block->birth->when.backwards : 0);
     }
     for (size_t i = 0; i < n && !rc; i++)
         if (made_outside(verdicts[i].block) && may_be_copy(context, &verdicts[i]))

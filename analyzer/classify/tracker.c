@@ -319,7 +319,8 @@ static int saw_member(struct mt_tracker *tracker, struct mt_block *block, uint64
         return saw_line(tracker, block, MT_SAW_MODULES_BUFFER);
     case MT_MEMBER_PARAMETER:
         block->evidence |= MT_SAW_MODULES_PARAMETER;
-        return block->evidence & MT_SAW_GRAPH_OUTPUT
+        return block->evidence & MT_SAW_GRAPH_OUTPUT ||
+                       mt_block_stands_in(tracker->definitions, block)
                    ? saw_line(tracker, block, MT_SAW_MODULES_PARAMETER)
                    : 0;
     case MT_MEMBER_OF_CACHE:

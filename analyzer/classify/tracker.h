@@ -73,6 +73,18 @@ static inline bool mt_block_is_backwards(const struct mt_definitions *definition
            !(mt_stack(definitions, block->stack)->phase & MT_MARK_MODULE_CALL);
 }
 
+/* Return whether the program's own code made the block after a backward, for no new module. If a
+ * module has it as a parameter, it stands in for the module's own: a function of the parameters is
+ * trained (torch.func), and a step makes new ones. */
+static inline bool mt_block_stands_in(const struct mt_definitions *definitions,
+                                      const struct mt_block *block)
+{
+    return block->birth->when.phase == MT_PHASE_OUTSIDE && !block->birth->step &&
+           block->birth->when.after == MT_PHASE_BACKWARD &&
+           !(mt_stack(definitions, block->stack)->phase &
+             (MT_MARK_MODULE_INIT | MT_MARK_MODULE_APPLY));
+}
+
 /* Return a key of an outermost module, by mt_stack_root. */
 static inline uint64_t mt_root_key(const char *root)
 {

@@ -15,6 +15,7 @@ void mt_equal_sets_clear(struct mt_equal_sets *copies)
 {
     mt_address_map_clear(&copies->sizes);
     mt_address_map_clear(&copies->narrow);
+    mt_address_map_clear(&copies->together);
     mt_address_map_clear(&copies->sites);
     mt_address_map_clear(&copies->made);
     free(copies->site);
@@ -45,12 +46,24 @@ static int count(struct mt_address_map *map, uint64_t key)
     return mt_address_map_put(map, key, mt_address_map_get(map, key) + 1);
 }
 
-int mt_equal_sets_add_parameter(struct mt_equal_sets *copies, const struct mt_block *block)
+/* Return the key of a table's blocks of one size and of what makes them: a generation, a site. */
+static uint64_t key_of(uint64_t size, uint32_t maker)
 {
-    copies->parameters++;
-    if (mt_dtype_bits(block->dtype) < 32 && count(&copies->narrow, size_key(block->size)))
+    return size ^ maker * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+int mt_equal_sets_add_parameter(struct mt_equal_sets *copies, const struct mt_block *block,
+                                uint32_t generation)
+{
+    uint64_t size = size_key(block->size), key = key_of(size, generation);
+    if (count(&copies->together, key))
         return -ENOMEM;
-    return count(&copies->sizes, size_key(block->size));
+    if (mt_address_map_get(&copies->together, key) <= mt_address_map_get(&copies->sizes, size))
+        return 0;
+    copies->parameters++;
+    if (mt_dtype_bits(block->dtype) < 32 && count(&copies->narrow, size))
+        return -ENOMEM;
+    return count(&copies->sizes, size);
 }
 
 bool mt_equal_sets_has_size(const struct mt_equal_sets *copies, uint64_t size)
@@ -66,7 +79,7 @@ static uint64_t site_key(const struct mt_block *block, uint32_t stack)
 /* Count a block of a parameter's size: each parameter needs one. 0 or -ENOMEM. */
 static int match(struct mt_equal_sets *copies, uint32_t index, uint64_t size_found)
 {
-    uint64_t key = size_found ^ index * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t key = key_of(size_found, index);
     uint32_t made = mt_address_map_get(&copies->made, key);
     copies->site[index - 1].parameters += made < mt_address_map_get(&copies->sizes, size_found);
     return mt_address_map_put(&copies->made, key, made + 1);

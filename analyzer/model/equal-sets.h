@@ -12,8 +12,9 @@
 #include "heap.h"
 
 struct mt_equal_sets {
-    struct mt_address_map sizes;  /* parameters' -> how many */
-    struct mt_address_map narrow; /* likewise, without those of 32 bits and more */
+    struct mt_address_map sizes;    /* parameters' -> how many */
+    struct mt_address_map narrow;   /* likewise, without those of 32 bits and more */
+    struct mt_address_map together; /* likewise, of one generation */
     size_t parameters;
     struct mt_address_map sites; /* stack and backward -> index of its counts, from 1 */
     struct mt_address_map made;  /* a site's blocks of one size -> how many */
@@ -29,8 +30,10 @@ struct mt_equal_sets {
 void mt_equal_sets_clear(struct mt_equal_sets *sets);
 
 /* Add first every parameter, then every block that may be a copy; site: the stack of its Python
- * line, 0: none. A line that makes one block an iteration makes no set. 0 or -ENOMEM. */
-int mt_equal_sets_add_parameter(struct mt_equal_sets *sets, const struct mt_block *block);
+ * line, 0: none. A line that makes one block an iteration makes no set. Of parameters that a step
+ * makes anew, several generations may live: they count once. 0 or -ENOMEM. */
+int mt_equal_sets_add_parameter(struct mt_equal_sets *sets, const struct mt_block *block,
+                                uint32_t generation);
 int mt_equal_sets_add(struct mt_equal_sets *sets, const struct mt_block *block, uint32_t site);
 
 /* Return whether a parameter has this size. */

@@ -125,7 +125,7 @@ static void watch(struct mt_replay *replay, const struct mt_block *block)
 static void note_gradient(struct mt_replay *replay, const struct mt_block *block)
 {
     if (mt_is_kept_by_backward(block))
-        mt_equal_sets_add_parameter(&replay->gradients, block);
+        mt_equal_sets_add_parameter(&replay->gradients, block, 0);
 }
 
 static __attribute__((cold)) void report_life(struct mt_replay *replay,

@@ -58,14 +58,102 @@ static enum verdict agrees_with_libtorch(const void *impl, struct mt_tensor_data
     return is_inside ? YES : NO;
 }
 
+/* torch.func's transforms wrap a tensor in another one, a TensorImpl without storage. What it wraps
+ * stands behind that, so far after the type of the elements. */
+#define MOST_WRAPPERS 8u /* one in the other */
+#define VALUE_AFTER_DTYPE 16
+
+enum wrapper { OF_GRADIENT, OF_BATCH, NO_WRAPPER }; /* grad, vjp and jvp; vmap */
+
+static struct {
+    _Atomic uint64_t table[NO_WRAPPER]; /* of their functions; 0: this PyTorch has none */
+    _Atomic int offset;                 /* of what is wrapped; 0: not known yet, -1: elsewhere */
+} wrappers;
+
+/* Learn the classes of wrappers, which asks the loader. */
+static void learn_wrappers(void)
+{
+    static const char *const name[NO_WRAPPER] = {"_ZTVN2at9functorch13TensorWrapperE",
+                                                 "_ZTVN2at9functorch17BatchedTensorImplE"};
+    for (size_t i = 0; i < NO_WRAPPER; i++) {
+        void *const *table = mt_find_real(name[i], "libtorch_cpu.so");
+        wrappers.table[i] = table ? (uint64_t)(uintptr_t)(table + 2) : 0;
+    }
+}
+
+typedef int read_bytes(uint64_t address, void *out, size_t size);
+
+static int read_directly(uint64_t address, void *out, size_t size)
+{
+    memcpy(out, (const void *)(uintptr_t)address, size);
+    return 0;
+}
+
+static enum wrapper wrapper_of(uint64_t impl, read_bytes *read)
+{
+    uint64_t table;
+    unsigned i = 0;
+    if (read(impl, &table, sizeof table) || !table)
+        return NO_WRAPPER;
+    while (i < NO_WRAPPER && table != wrappers.table[i])
+        i++;
+    return (enum wrapper)i;
+}
+
+/* Return where a wrapper has its value, whose elements are of the same type; 0: not known. One that
+ * is over has none and decides nothing. */
+static int value_offset(uint64_t impl)
+{
+    uint64_t dtype = mt_dtype_offset > 0 ? (uint64_t)mt_dtype_offset : 0, value;
+    uint16_t of_wrapper, of_value;
+    if (wrappers.offset || !dtype)
+        return wrappers.offset > 0 ? wrappers.offset : 0;
+    if (mt_look_read(impl + dtype + VALUE_AFTER_DTYPE, &value, sizeof value) ||
+        mt_look_read(impl + dtype, &of_wrapper, sizeof of_wrapper) ||
+        mt_look_read(value + dtype, &of_value, sizeof of_value))
+        wrappers.offset = -1;
+    else if (of_value == of_wrapper)
+        wrappers.offset = (int)dtype + VALUE_AFTER_DTYPE;
+    return wrappers.offset > 0 ? wrappers.offset : 0;
+}
+
+/* Return the storage of what is wrapped; 0: none, or it is not known where. */
+static uint64_t wrapped_storage(uint64_t impl, int head, read_bytes *read)
+{
+    uint64_t storage = 0;
+    unsigned gradients = 0;
+    for (unsigned i = 0; i < MOST_WRAPPERS && !storage; i++) {
+        enum wrapper wrapper = wrapper_of(impl, read);
+        unsigned offset = wrapper == NO_WRAPPER ? 0 : (unsigned)value_offset(impl);
+        gradients += wrapper == OF_GRADIENT;
+        if (!offset || gradients > 1 || read(impl + offset, &impl, sizeof impl) || !impl ||
+            read(impl + (unsigned)head, &storage, sizeof storage))
+            return 0;
+    }
+    return storage;
+}
+
+struct mt_tensor_data mt_wrapped_place(const void *impl, int head)
+{
+    struct mt_tensor_data place = {0};
+    uint64_t storage = wrapped_storage((uintptr_t)impl, head, read_directly);
+    if (storage)
+        place = mt_storage_place((const char *)(uintptr_t)storage, head);
+    place.is_wrapped = true;
+    return place;
+}
+
 /* Read like mt_impl_place, from any address. */
 static struct mt_tensor_data read_carefully(const void *impl, int head)
 {
-    const char *storage;
+    uint64_t storage;
     char object[MT_HEAD_OLD + MT_STORAGE_DEVICE + 2];
-    if (!impl || mt_look_read((uintptr_t)impl + (unsigned)head, &storage, sizeof storage) ||
-        !storage || mt_look_read((uintptr_t)storage, object, sizeof object))
-        return (struct mt_tensor_data){0, 0};
+    if (!impl || mt_look_read((uintptr_t)impl + (unsigned)head, &storage, sizeof storage))
+        return (struct mt_tensor_data){0};
+    if (!storage)
+        storage = wrapped_storage((uintptr_t)impl, head, mt_look_read);
+    if (!storage || mt_look_read(storage, object, sizeof object))
+        return (struct mt_tensor_data){0};
     return mt_storage_place(object, head);
 }
 
@@ -73,7 +161,7 @@ struct mt_tensor_data mt_impl_place_carefully(const void *impl, uint64_t *elemen
 {
     int head = mt_tensor_head, at = mt_dtype_offset - (int)sizeof *elements;
     struct mt_tensor_data place =
-        head > 0 ? read_carefully(impl, head) : (struct mt_tensor_data){0, 0};
+        head > 0 ? read_carefully(impl, head) : (struct mt_tensor_data){0};
     *elements = 0;
     if (place.address && at > 0 &&
         mt_look_read((uintptr_t)impl + (unsigned)at, elements, sizeof *elements))
@@ -122,6 +210,7 @@ unsigned mt_impl_dtype_carefully(const void *impl)
 static void settle(int head)
 {
     int unknown = MT_HEAD_UNKNOWN;
+    learn_wrappers();
     if (atomic_compare_exchange_strong(&mt_tensor_head, &unknown, head) && head == MT_HEAD_WRONG)
         mt_message("this PyTorch lays out tensors in a way that memtap does not know; "
                    "recording without autograd labels");
@@ -131,7 +220,7 @@ static void settle(int head)
 struct mt_tensor_data mt_tensor_place_unchecked(const void *impl)
 {
     static const int heads[] = {MT_HEAD_NEW, MT_HEAD_OLD};
-    struct mt_tensor_data place = {0, 0};
+    struct mt_tensor_data place = {0};
     for (unsigned i = 0; i < 2 && mt_tensor_head != MT_HEAD_WRONG; i++) {
         place = read_carefully(impl, heads[i]);
         if (!place.address)
@@ -139,9 +228,9 @@ struct mt_tensor_data mt_tensor_place_unchecked(const void *impl)
         enum verdict verdict = agrees_with_libtorch(impl, place);
         if (verdict != UNDECIDED)
             settle(verdict == YES ? heads[i] : MT_HEAD_WRONG);
-        return verdict == YES ? place : (struct mt_tensor_data){0, 0};
+        return verdict == YES ? place : (struct mt_tensor_data){0};
     }
-    return (struct mt_tensor_data){0, 0};
+    return (struct mt_tensor_data){0};
 }
 
 void mt_learn_leaf(const void *node, const void *impl)

@@ -16,6 +16,8 @@
 struct mt_tensor_data {
     uint64_t address; /* of the tensor's storage on the device; 0: none, or not on a CUDA device */
     int device;       /* CUDA device index */
+    bool is_wrapped; /* it has no storage of its own: torch.func wraps one that has, or it is sparse
+                      */
 };
 
 /*
@@ -35,7 +37,7 @@ struct mt_tensor_data mt_tensor_place_unchecked(const void *impl);
 
 static inline struct mt_tensor_data mt_storage_place(const char *storage, int head)
 {
-    struct mt_tensor_data place = {0, 0};
+    struct mt_tensor_data place = {0};
     uint8_t device[2];
     memcpy(device, storage + head + MT_STORAGE_DEVICE, sizeof device);
     if (device[0] != MT_DEVICE_TYPE_CUDA)
@@ -45,6 +47,11 @@ static inline struct mt_tensor_data mt_storage_place(const char *storage, int he
     return place;
 }
 
+/* Find the place of what one of torch.func's transforms wraps, unless that is for a gradient of
+ * another gradient: there a result of one is what the other begins with. impl: a TensorImpl without
+ * storage; head: as above. */
+struct mt_tensor_data mt_wrapped_place(const void *impl, int head);
+
 /* Find the place. impl: a TensorImpl, or NULL. */
 static inline struct mt_tensor_data mt_impl_place(const void *impl)
 {
@@ -53,20 +60,9 @@ static inline struct mt_tensor_data mt_impl_place(const void *impl)
     if (MT_UNLIKELY(head <= 0))
         return mt_tensor_place_unchecked(impl);
     if (!impl)
-        return (struct mt_tensor_data){0, 0};
+        return (struct mt_tensor_data){0};
     memcpy(&storage, (const char *)impl + head, sizeof storage);
-    return storage ? mt_storage_place(storage, head) : (struct mt_tensor_data){0, 0};
-}
-
-/* Return whether a tensor has no storage at all: it wraps another one, or is sparse. */
-static inline bool mt_impl_lacks_storage(const void *impl)
-{
-    const char *storage;
-    int head = mt_tensor_head;
-    if (head <= 0 || !impl)
-        return false;
-    memcpy(&storage, (const char *)impl + head, sizeof storage);
-    return !storage;
+    return MT_LIKELY(storage) ? mt_storage_place(storage, head) : mt_wrapped_place(impl, head);
 }
 
 /* Return the TensorImpl. tensor: an at::Tensor, which is one pointer to it. */

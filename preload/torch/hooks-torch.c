@@ -81,6 +81,13 @@ void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved,
     MT_REAL(report_oom)(size, allocated, reserved, device);
 }
 
+/* Return whether backward made what torch.func wraps, by its own thread without Python: it keeps a
+ * graph of each gradient, whether or not somebody asks for a gradient of that. */
+static bool is_wrapped_in_backward(struct mt_thread *self, struct mt_tensor_data place)
+{
+    return MT_UNLIKELY(place.is_wrapped) && !mt_python_stack(self);
+}
+
 /* Record a label on the tensor's storage, if that is on a device: its address, the kind's own
  * value, where it has one, the type, and where the kind has that, how many elements. */
 static MT_HOT_CODE void label(unsigned kind, const void *impl, const uint64_t *value)
@@ -89,7 +96,7 @@ static MT_HOT_CODE void label(unsigned kind, const void *impl, const uint64_t *v
     if (!self)
         return;
     struct mt_tensor_data place = mt_impl_place(impl);
-    if (place.address) {
+    if (place.address && !is_wrapped_in_backward(self, place)) {
         uint64_t dtype = mt_impl_dtype(impl);
         uint64_t elements = mt_impl_elements(impl);
         uint32_t stack = mt_python_stack(self);
@@ -182,13 +189,12 @@ MT_HOT_CODE void mt_hook_node_new(void *tensor, void *edge)
     if (self) {
         struct mt_tensor_data place = mt_impl_place(mt_tensor_impl(tensor));
         const void *node = mt_tensor_impl(edge); /* an Edge begins with a pointer to its node */
-        /* What torch.func wraps has no storage: its node has a line all the same. */
-        bool is_wrapped =
-            MT_UNLIKELY(!place.address) && mt_impl_lacks_storage(mt_tensor_impl(tensor));
-        if ((place.address || is_wrapped) && node) {
+        if (is_wrapped_in_backward(self, place))
+            place.address = 0; /* the node has a line all the same */
+        if ((place.address || place.is_wrapped) && node) {
             uint32_t stack = mt_python_stack(self);
             mt_ask(self);
-            mt_record(self, MT_NODE_NEW, is_wrapped ? MT_NO_DEVICE : place.device, stack,
+            mt_record(self, MT_NODE_NEW, place.address ? place.device : MT_NO_DEVICE, stack,
                       MT_ARGS((uint64_t)(uintptr_t)node, place.address));
         }
         mt_leave(self);

@@ -24,3 +24,10 @@ SAYS(aoti_torch_get_storage_offset, int64_t, offset)
 SAYS(aoti_torch_get_storage_size, int64_t, size)
 SAYS(aoti_torch_get_device_type, int32_t, type)
 SAYS(aoti_torch_get_device_index, int32_t, index)
+
+/* What objects of torch.func's classes begin with points behind the first two words of these. */
+extern void *const grad_wrapper[4] __asm__("_ZTVN2at9functorch13TensorWrapperE");
+extern void *const batch_wrapper[4] __asm__("_ZTVN2at9functorch17BatchedTensorImplE");
+
+void *const grad_wrapper[4];
+void *const batch_wrapper[4];

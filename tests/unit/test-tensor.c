@@ -164,6 +164,54 @@ START_TEST(layout_is_wrong)
 }
 END_TEST
 
+/* Objects as torch.func has them: of a class, with an element type, and what they wrap behind it.
+ */
+enum { DTYPE_AT = 160, VALUE_AT = DTYPE_AT + 16 };
+
+static const void *wrap(struct made *wrapper, const char *class, const void *value)
+{
+    const uint16_t dtype = 6;
+    memset(wrapper, 0, sizeof *wrapper);
+    char *const *table = dlsym(dlopen(FAKE_AOTI, RTLD_NOW | RTLD_LOCAL), class);
+    ck_assert_ptr_nonnull(table);
+    table += 2;
+    memcpy(wrapper->impl, &table, sizeof table);
+    memcpy(wrapper->impl + DTYPE_AT, &dtype, sizeof dtype);
+    memcpy(wrapper->impl + VALUE_AT, &value, sizeof value);
+    return wrapper->impl;
+}
+
+START_TEST(what_is_wrapped_is_found)
+{
+    static const char grad[] = "_ZTVN2at9functorch13TensorWrapperE",
+                      batch[] = "_ZTVN2at9functorch17BatchedTensorImplE";
+    int head = heads[_i];
+    const uint16_t dtype = 6;
+    uint64_t elements;
+    struct made made = make(head, MT_DEVICE_TYPE_CUDA), of_batch, of_grad, again, over, another;
+    const void *impl = link_storage(&made, head);
+    memcpy(made.impl + DTYPE_AT, &dtype, sizeof dtype);
+    load_pytorch(right);
+    ck_assert(!mt_impl_place(impl).is_wrapped);
+    const void *inner = wrap(&of_batch, batch, impl), *outer = wrap(&of_grad, grad, inner);
+    ck_assert_uint_eq(mt_impl_place(outer).address, 0); /* it is not known where types are */
+    mt_dtype_offset = DTYPE_AT;
+    struct made undefined = {{0}, {0}};
+    ck_assert_uint_eq(mt_impl_place(wrap(&over, grad, undefined.impl)).address, 0);
+    struct mt_tensor_data place = mt_impl_place(outer);
+    ck_assert_uint_eq(place.address, DATA);
+    ck_assert_int_eq(place.device, DEVICE);
+    ck_assert(place.is_wrapped);
+    ck_assert_uint_eq(mt_impl_place_carefully(outer, &elements).address, DATA);
+    /* A gradient of a gradient. */
+    ck_assert_uint_eq(mt_impl_place(wrap(&again, grad, outer)).address, 0);
+    ck_assert_uint_eq(mt_impl_place_carefully(again.impl, &elements).address, 0);
+    ck_assert_uint_eq(mt_impl_place(wrap(&another, "fake_aoti", impl)).address, 0);
+    wrap(&another, batch, another.impl); /* one that wraps itself */
+    ck_assert_uint_eq(mt_impl_place(another.impl).address, 0);
+}
+END_TEST
+
 START_TEST(leaf_is_found_or_not)
 {
     load_pytorch(right);
@@ -184,6 +232,7 @@ int main(void)
     tcase_add_loop_test(tensor, view_is_inside, 0, 2);
     tcase_add_loop_test(tensor, view_without_elements_decides_nothing, 0, 2);
     tcase_add_loop_test(tensor, layout_is_wrong, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_loop_test(tensor, what_is_wrapped_is_found, 0, 2);
     tcase_add_test(tensor, leaf_is_found_or_not);
     tcase_add_test(tensor, any_number_of_words_is_read);
     return RUN_TESTS(tensor);
