@@ -19,12 +19,12 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
     if (analysis->n_devices > 1)
         snprintf(on, sizeof on, " on %s", mt_device_text(name, oom->device));
     const struct mt_spans *spans = story->device ? story->device->spans : NULL;
-    if (story->span && spans && spans->serves) {
+    if (story->span && spans &&
+        (spans->serves || story->span->iteration || mt_span_is_beside(spans, story->span))) {
         mt_span_text(where, sizeof where, spans, story->span);
-        snprintf(phase, sizeof phase, ", %.44s", where);
-    } else if (story->span && story->span->iteration)
-        snprintf(phase, sizeof phase, ", %s of iteration %u",
-                 mt_phase_names[story->span->phase].label, story->span->iteration);
+        bool has_article = !spans->serves && !strncmp(where, "the ", 4);
+        snprintf(phase, sizeof phase, ", %.44s", where + (has_article ? 4 : 0));
+    }
     size_t used = (size_t)snprintf(out, size, "Out of memory%s%s: %s", on, phase,
                                    mt_size_text(wanted, oom->wanted));
     if (!mt_stack(page.definitions, line)->depth || used >= size)

@@ -3,11 +3,13 @@
  * PyTorch's snapshot: {"device_traces": [[entry, ...], ...], "segments": [...], ...}. The entries
  * of each device are written as its events are read, and then what is left at the end.
  */
+#include "analyzer/print/page.h"
 #include "viz.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void clear_story(struct mt_viz *viz)
 {
@@ -160,7 +162,7 @@ static void put_annotation(struct mt_viz *viz, struct mt_pickle_list *list, cons
     mt_pickle_dict_end(pickle);
 }
 
-/* Put the run's phases: "iteration 3 forward". */
+/* Put the run's phases: "iteration 3 forward", "evaluation after iteration 3". */
 static void put_annotations(struct mt_viz *viz)
 {
     const struct mt_replay *replay = &viz->pass->replay;
@@ -171,8 +173,11 @@ static void put_annotations(struct mt_viz *viz)
         for (size_t i = 0; i < replay->spans[slot].n && is_asked(viz, slot); i++) {
             const struct mt_span *span = &replay->spans[slot].span[i];
             bool is_last = i + 1 == replay->spans[slot].n;
-            char name[64] = "start-up";
-            if (span->iteration)
+            char name[64] = "start-up", where[64];
+            mt_span_text(where, sizeof where, &replay->spans[slot], span);
+            if (mt_span_is_beside(&replay->spans[slot], span))
+                snprintf(name, sizeof name, "%s", where + strlen("the "));
+            else if (span->iteration)
                 snprintf(name, sizeof name, "iteration %u %s", span->iteration,
                          mt_span_evaluates(span) ? "evaluation" : mt_phase_names[span->phase].name);
             put_annotation(viz, &list, "START", name, slot, span->time_ns);

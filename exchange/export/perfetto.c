@@ -50,9 +50,9 @@ static void make_device(struct mt_perfetto_process *process, unsigned slot)
 
 static const char *span_name(const struct mt_span *span)
 {
-    return !span->iteration          ? "start-up"
-           : mt_span_evaluates(span) ? "evaluation"
-                                     : mt_phase_names[span->phase].name;
+    return mt_span_evaluates(span) ? "evaluation"
+           : !span->iteration      ? "start-up"
+                                   : mt_phase_names[span->phase].name;
 }
 
 static void put_slice(struct mt_perfetto *to, uint64_t track, const char *name, uint64_t from,
@@ -62,7 +62,7 @@ static void put_slice(struct mt_perfetto *to, uint64_t track, const char *name, 
     mt_perfetto_event(to, MT_PERFETTO_END, track, NULL, until);
 }
 
-/* Write the phases; an iteration is all of its spans. */
+/* Write the phases; an iteration is all of its spans, but no evaluation beside it. */
 static void perfetto_phases(struct mt_perfetto_process *process)
 {
     const struct mt_replay *replay = &process->pass->replay;
@@ -78,11 +78,12 @@ static void perfetto_phases(struct mt_perfetto_process *process)
             bool is_last = i + 1 == spans->n;
             uint64_t end = start + (is_last ? replay->time_ns : span[1].time_ns);
             put_slice(process->to, phases, span_name(span), start + span->time_ns, end);
-            if (!is_last && span[1].iteration == span->iteration)
+            if (!is_last && span[1].iteration == span->iteration &&
+                mt_span_is_beside(spans, span + 1) == mt_span_is_beside(spans, span))
                 continue;
             char name[32];
             snprintf(name, sizeof name, "iteration %u", span->iteration);
-            if (span->iteration)
+            if (span->iteration && !mt_span_is_beside(spans, span))
                 put_slice(process->to, iterations, name, start + spans->span[first].time_ns, end);
             first = i + 1;
         }

@@ -19,7 +19,11 @@ export interface Device {
   begin_ns: number; end_ns: number; peak: number; reserved: number;
   memory: number; // of the card; 0: unknown
 }
-export interface Span { moment: number; time_ns: number; phase: string; iteration: number; most: number; }
+export interface Span {
+  moment: number; time_ns: number; phase: string; iteration: number; most: number;
+  evaluates: boolean;
+  where: string; // in words: "the forward of iteration 3"
+}
 export interface Oom { slot: number; moment: number; time_ns: number; requested: number; went_on: boolean; }
 export interface Node {
   name: string; place: string; bytes: number; blocks: number; category: number; certainty: string; children: Node[];

@@ -10,8 +10,7 @@ export interface Summary {
   device: number | null;
   allocated: number; // bytes, at the peak
   reserved: number; // most, at any time
-  phase: string; // at the peak; "": the trace has no phases
-  iteration: number;
+  where: string; // the peak is, in words; "": the trace has no phases
   categories: number[]; // bytes at the peak
   names: Category[];
   certainties: string[]; // of the categories at the peak
@@ -30,7 +29,7 @@ export interface Summary {
 }
 
 interface Peak {
-  device: number; allocated: number; phase?: string; iteration?: number; categories: { [name: string]: number };
+  device: number; allocated: number; categories: { [name: string]: number };
 }
 
 /** Return the time at which a rank's chart begins: a little before the first iteration, unless the peak is earlier. */
@@ -70,7 +69,7 @@ export function summary(analyzer: Analyzer, trace: Trace, columns: number): Summ
     rank: trace.rank, process, names: trace.categories, fault: trace.fault,
     device: peak ? peak.device : null,
     allocated: peak?.allocated ?? 0, reserved: main?.reserved ?? 0,
-    phase: peak?.phase ?? "", iteration: peak?.iteration ?? 0,
+    where: main ? (trace.spans[main.slot] ?? []).filter((one) => one.moment <= main.peak).pop()?.where ?? "" : "",
     categories: trace.categories.map((one) => peak?.categories[one.name] ?? 0),
     certainties: main ? analyzer.certainties(main.slot, main.peak) : [],
     growth: growth?.per_iteration ?? 0,

@@ -2,6 +2,7 @@
 /*
  * The calls that the page makes for a trace. One trace is open at a time, in one thread.
  */
+#include "analyzer/print/page.h"
 #include "analyzer/findings/job.h"
 #include "analyzer/findings/private-pools.h"
 #include "analyzer/report/report.h"
@@ -187,7 +188,7 @@ EXPORT("devices") json_t *mt_web_devices(void)
     return array;
 }
 
-/* [{"moment", "time_ns", "phase", "iteration", "most"}] of a device. */
+/* [{"moment", "time_ns", "phase", "evaluates", "where", "iteration", "most"}] of a device. */
 EXPORT("spans") json_t *mt_web_spans(unsigned slot)
 {
     const struct mt_spans *spans = &page.analysis.replay.spans[slot];
@@ -195,11 +196,14 @@ EXPORT("spans") json_t *mt_web_spans(unsigned slot)
     for (size_t i = 0; i < spans->n; i++) {
         const struct mt_span *span = &spans->span[i];
         size_t moment = mt_moment_at_event(&page.lives.course[slot], span->event);
+        char where[64];
+        mt_span_text(where, sizeof where, spans, span);
         json_array_append_new(
-            array,
-            json_pack("{s:I, s:I, s:s, s:I, s:I}", "moment", (json_int_t)moment, "time_ns",
-                      (json_int_t)span->time_ns, "phase", mt_phase_names[span->phase].label,
-                      "iteration", (json_int_t)span->iteration, "most", (json_int_t)span->most));
+            array, json_pack("{s:I, s:I, s:s, s:b, s:s, s:I, s:I}", "moment", (json_int_t)moment,
+                             "time_ns", (json_int_t)span->time_ns, "phase",
+                             mt_phase_names[span->phase].label, "evaluates",
+                             mt_span_evaluates(span), "where", where, "iteration",
+                             (json_int_t)span->iteration, "most", (json_int_t)span->most));
     }
     return array;
 }

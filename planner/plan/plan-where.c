@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/model/user-line.h"
+#include "analyzer/print/page.h"
 #include "plan-report.h"
 
 const char *mt_plan_phase(char out[MT_PLAN_PHASE], const struct mt_analysis *analysis, int device,
@@ -8,16 +9,14 @@ const char *mt_plan_phase(char out[MT_PLAN_PHASE], const struct mt_analysis *ana
     const struct mt_device *found = mt_analysis_device(analysis, device);
     const struct mt_spans *spans = found ? found->spans : NULL;
     const struct mt_span *span = spans && event ? mt_spans_until(spans, event) : NULL;
+    char where[MT_PLAN_PHASE];
     out[0] = '\0';
     if (!span)
         return out;
-    if (mt_span_is_beside(spans, span))
-        snprintf(out, MT_PLAN_PHASE, "in the evaluation after iteration %u", span->iteration);
-    else if (span->iteration)
-        snprintf(out, MT_PLAN_PHASE, "in the %s of iteration %u of %u",
-                 mt_phase_names[span->phase].label, span->iteration, spans->iterations);
-    else
-        snprintf(out, MT_PLAN_PHASE, "in %s", mt_phase_names[span->phase].label);
+    mt_span_text(where, sizeof where, spans, span);
+    int used = snprintf(out, MT_PLAN_PHASE, "in %s", where);
+    if (span->iteration && used > 0 && (size_t)used < MT_PLAN_PHASE)
+        snprintf(out + used, MT_PLAN_PHASE - (size_t)used, " of %u", spans->iterations);
     return out;
 }
 

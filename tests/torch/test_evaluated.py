@@ -4,11 +4,18 @@ also where no backward follows it at once."""
 import csv
 import io
 import json
+import os
+import pickle
+import sys
 from pathlib import Path
 
 import harness
 from harness import MEMTAP, check, equal, must_run
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import wire
+
+PAGE = Path(__file__).resolve().parents[1] / "page" / "ask_analyzer.mjs"
 PROGRAM = Path(__file__).resolve().with_name("evaluated.py")
 # The iteration after which the peak's evaluation is, and how often the program evaluates; None: it does not.
 EVALUATE = {"epochs": (4, 3), "one_line": (3, 4), "functional": (6, 1), "each": (1, 12), "after": (12, 1), "before": (0, 1),
@@ -27,6 +34,55 @@ def told(command, trace, *options):
     return json.loads(must_run([MEMTAP, command, "--format", "json", *options, trace]).stdout)
 
 
+def exported(trace, form):
+    picture = trace.with_suffix(".out")
+    must_run([MEMTAP, "export", "-f", form, "-o", picture, trace])
+    data = picture.read_bytes()
+    picture.unlink()
+    return data
+
+
+def names_of_viz(trace):
+    noted = pickle.loads(exported(trace, "memory_viz"))["external_annotations"]
+    return [one["name"] for one in noted if one["stage"] == "START"]
+
+
+def slices_of(picture, track):
+    """The slices on a track of Perfetto's, none inside another: [(name, begin, end)]."""
+    events = [event for event in picture.events if event[1] in ("begin", "end") and picture.tracks[event[2]].endswith(f" / {track}")]
+    return [(begin[3], begin[0], end[0]) for begin, end in zip(events[::2], events[1::2])]
+
+
+def page_says(trace):
+    """The page's words for the peak, and its spans; None: this build has no page."""
+    tools, analyzer = os.environ.get("MEMTAP_PAGE_TOOLS", ""), os.environ.get("MEMTAP_ANALYZER", "")
+    if not tools or not Path(analyzer).exists():
+        return None
+    said = json.loads(must_run(["node", PAGE, tools, analyzer, trace]).stdout)
+    peak = said["devices"][0]["time_ns"]
+    return [span for span in said["spans"] if span["time_ns"] <= peak][-1], said["spans"]
+
+
+def others_agree(trace, way, where, found):
+    """Exports and the page: found are the phases of the table."""
+    evaluated = sum(part == "evaluation" for _, part in found)
+    words = where.removeprefix("the ").partition(" of ")[0]
+    names = names_of_viz(trace)
+    check(words in names, f"{way}: memory_viz has {words}: {sorted(set(names))}")
+    equal(f"{way}: evaluations of memory_viz", sum("evaluation" in name for name in names), evaluated)
+    picture = wire.Perfetto(exported(trace, "perfetto"))
+    phases, iterations = slices_of(picture, "phases"), slices_of(picture, "iterations")
+    equal(f"{way}: evaluations of Perfetto", sum(name == "evaluation" for name, _, _ in phases), evaluated)
+    inside = {name for name, begin, end in iterations for other, since, until in phases
+              if other == "evaluation" and begin <= since and until <= end}
+    equal(f"{way}: iterations of Perfetto that have an evaluation", inside, set())
+    page = page_says(trace)
+    if page:
+        at_peak, spans = page
+        equal(f"{way}: the page's words", at_peak["where"], where.partition(" of ")[0])
+        equal(f"{way}: evaluations of the page", sum(span["evaluates"] for span in spans), evaluated)
+
+
 def evaluates(trace, way):
     after, times = EVALUATE[way]
     iterations = OTHERS.get(way, 12)
@@ -37,6 +93,7 @@ def evaluates(trace, way):
     equal(f"{way}: in words", [line for line in report.splitlines() if line.startswith("  in ")][:1],
           [f"  in the evaluation {where}"])
     found = parts(trace)
+    others_agree(trace, way, f"the evaluation {where}", found)
     equal(f"{way}: iterations", max(iteration for iteration, _ in found), iterations)
     equal(f"{way}: evaluations", len({iteration for iteration, part in found if part == "evaluation"}), times)
 
@@ -47,8 +104,10 @@ def runs_out(forks, trace):
     equal("exit code without memory", code, 1)
     moment = told("report", trace, "--at", "oom")["devices"][0]["peak"]
     equal("where memory ran out", (moment["part"], moment["iteration"]), ("evaluation", 4))
-    said = " ".join(must_run([MEMTAP, "oom", trace]).stdout.split())
-    check("in the evaluation after iteration 4" in said, f"oom says where:\n{said}")
+    for command in "oom", "plan":
+        said = " ".join(must_run([MEMTAP, command, trace]).stdout.split())
+        check("in the evaluation after iteration 4" in said, f"{command} says where:\n{said}")
+    check(", evaluation after iteration 4: " in must_run([MEMTAP, "oom", trace]).stdout.splitlines()[0], "so does the first line of oom")
 
 
 def main():

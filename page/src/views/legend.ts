@@ -28,7 +28,7 @@ export class Legend {
       const span = spans.filter((one) => one.moment <= at).pop();
       moment.textContent = `${size(sum)} allocated` + (reserved ? `, ${size(reserved)} reserved` : "") +
         ` at ${time(where.time_ns)}, event ${count(where.event)}` +
-        (span ? `, ${span.phase}${span.iteration ? ` of iteration ${span.iteration}` : ""}` : "");
+        (span ? `, in ${span.where}` : "");
       this.list(bytes, sum, certainties, found);
       if (found && (store.state.tab === "map" || store.state.tab === "report")) { // the other views count their own rows
         const bytes_found = found.reduce((a, b) => a + b, 0);

@@ -191,7 +191,7 @@ export class RanksView {
         ? [make("canvas", { class: "spark", "aria-hidden": "true" })] : [make("span", { class: "none" },
           plain(row.why || "no device memory was allocated"))]) },
       { title: "peak", is_number: true, key: number((one) => one.allocated), text: (row) => (of(row) ? size(of(row)!.allocated) : ""),
-        hint: (row) => (of(row) ? `${of(row)!.allocated} bytes, in ${of(row)!.phase || "the run"}${of(row)!.iteration ? ` of iteration ${of(row)!.iteration}` : ""}` : ""),
+        hint: (row) => (of(row) ? `${of(row)!.allocated} bytes, in ${of(row)!.where || "the run"}` : ""),
         cell: (row) => (of(row) ? [size(of(row)!.allocated), ...this.above(of(row)!)] : []) },
       { title: "reserved", is_number: true, key: number((one) => one.reserved), text: (row) => (of(row) ? size(of(row)!.reserved) : "") },
       { title: "at the peak", key: number((one) => Math.max(...one.categories)), text: (row) => (of(row) ? mostly(of(row)!) : ""),

@@ -270,9 +270,10 @@ export class Timeline {
       if (to < LEFT || from > right) return;
       context.fillStyle = PHASES[span.phase] ?? "#80808022";
       context.fillRect(from, height + 4, Math.max(1, to - from), 12);
-      if (to - from > context.measureText(span.phase).width + 6) {
+      const name = span.evaluates ? "evaluation" : span.phase;
+      if (to - from > context.measureText(name).width + 6) {
         context.fillStyle = text;
-        context.fillText(span.phase, from + 3, height + 10);
+        context.fillText(name, from + 3, height + 10);
       }
       const isStart = !span.iteration && next !== undefined && this.x(next) - from < 46; // its label would hide the first iteration's
       if (span.iteration !== lastNumber && this.x(span) >= LEFT && from - lastLabel > 46 && !isStart) {
