@@ -17,10 +17,20 @@ from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
 from megatron.core.pipeline_parallel import get_forward_backward_func
 from megatron.core.transformer import TransformerConfig
 from megatron.core.transformer.moe import moe_utils
+from megatron.core.transformer.transformer_block import TransformerBlockSubmodules, get_num_layers_to_build
 from megatron.core.utils import get_model_config
 
 moe_utils.te_general_gemm = getattr(moe_utils, "te_general_gemm", None)  # 0.16 misses it where there is no TransformerEngine
 STEPS, MICROBATCHES, BATCH, LENGTH, VOCABULARY = 3, 4, 2, 128, 1024
+
+
+class Norm(torch.nn.LayerNorm):
+    """PyTorch's, for sequence parallelism too: Megatron adds up the gradients of weights that say so, and its own wrapper refuses."""
+
+    def __init__(self, config, hidden_size, eps=1e-5, **_):
+        super().__init__(hidden_size, eps)
+        for weight in self.parameters():
+            weight.sequence_parallel = config.sequence_parallel
 
 
 def options():
@@ -43,9 +53,11 @@ def chunks(asked):
         masked_softmax_fusion=False, bias_activation_fusion=False, bias_dropout_fusion=False, add_bias_linear=asked.ep == 1,
         **(experts if asked.ep > 1 else {}))
     config.finalize_model_grads_func = finalize_model_grads
-    spec = get_gpt_layer_local_spec(num_experts=config.num_moe_experts, moe_grouped_gemm=False)
+    layer = get_gpt_layer_local_spec(num_experts=config.num_moe_experts, moe_grouped_gemm=False)
+    layer.submodules.input_layernorm = layer.submodules.pre_mlp_layernorm = Norm
     made = []
     for part in range(asked.vpp):
+        spec = TransformerBlockSubmodules([layer] * get_num_layers_to_build(config, part if asked.vpp > 1 else None), Norm)
         where = {"ignore_virtual": False, "vp_stage": part} if asked.vpp > 1 else {}
         first, last = parallel_state.is_pipeline_first_stage(**where), parallel_state.is_pipeline_last_stage(**where)
         model = GPTModel(config, spec, VOCABULARY, LENGTH, pre_process=first, post_process=last,
