@@ -4,6 +4,7 @@ trace."""
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import harness
 from harness import MEMTAP, PYTHON, ROOT, check
@@ -93,41 +94,30 @@ for make in tcp, file:
 """
 
 
-# Two stages of two replicas; the mesh's groups say so.
-STAGES = """
-import os, torch, torch.distributed as dist
-from torch.distributed.device_mesh import init_device_mesh
-torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-dist.init_process_group("nccl")
-mesh = init_device_mesh("cuda", (2, dist.get_world_size() // 2), mesh_dim_names=("stage", "replica"))
-kept = torch.empty(1 + mesh.get_local_rank("stage") << 20, device="cuda")
-dist.all_reduce(kept[:1], group=mesh.get_group("replica"))
-dist.destroy_process_group()
-"""
-
-
-# A rank whose peers do not come; a program that starts a rank of its own.
-MEETS = """
-import torch.distributed as dist
-dist.TCPStore("127.0.0.1", 0, 2, True, wait_for_workers=True)
-"""
-STARTS = """
-import torch.distributed as dist
+# A rank whose peers are not absent, and do not come; a program that starts a rank of its own.
+BAD_JOBS = """
+import os, threading, torch.distributed as dist
+os.environ["CUDASIM_ALONE"] = "0"
+reads, writes = os.pipe()
+was = os.dup(2)
+os.dup2(writes, 2)
+waits = threading.Thread(target=dist.TCPStore, args=("127.0.0.1", 0, 2, True), daemon=True)
+waits.start()
+print(open(reads).readline(), waits.is_alive(), flush=True)
+os.dup2(was, 2)
+os.environ["CUDASIM_ALONE"] = "1"
 dist.TCPStore("127.0.0.1", 0, 3, wait_for_workers=False)
 dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29599", rank=1, world_size=2)
 """
 
 
 def check_bad_jobs(work):
-    env = {**os.environ, "CUDASIM_PATIENCE": "1", "WORLD_SIZE": "2", "RANK": "0"}
-    with subprocess.Popen([MEMTAP, "simulate", "--", PYTHON, "-c", MEETS], cwd=work, env=env, text=True,
-                          stderr=subprocess.PIPE) as waiting:
-        said = next((line for line in waiting.stderr if line.startswith("cudasim")), "")
-        check(said.startswith("cudasim: rank 0 of 2 has waited 1 s for the other processes of its job to meet it at "
-                              "127.0.0.1:0; it goes on waiting"), f"who is waited for: {said!r}")
-        check(waiting.poll() is None, "it goes on waiting")
-        waiting.kill()
-    done = harness.run([MEMTAP, "run", "--simulate", "h100", "--world-size", 2, "--rank", 0, "--", PYTHON, "-c", STARTS], cwd=work)
+    done = harness.run([MEMTAP, "run", "--simulate", "h100", "--world-size", 2, "--rank", 0, "--", PYTHON, "-c", BAD_JOBS], cwd=work,
+                       env={"CUDASIM_PATIENCE": "1"})
+    line, _, goes_on = done.stdout.partition("\n")
+    check(line.startswith("cudasim: rank 0 of 2 has waited 1 s for the other processes of its job to meet it at 127.0.0.1:0; it goes "
+                          "on waiting"), f"who is waited for: {line!r}")
+    harness.equal("it goes on waiting", goes_on.strip(), "True")
     check(done.returncode == 2 and "claims to be rank 1 of 2, but rank 0 of 2 is simulated alone: give a program that "
           "starts no ranks itself" in done.stderr, f"{done.returncode}, {done.stderr}")
     check("this process meets 3 ranks, but rank 0 of 2 is simulated alone" in done.stderr, f"ranks of its own: {done.stderr}")
@@ -151,13 +141,19 @@ def check_sent(work):
 
 
 def check_layouts(work, size, layouts):
+    groups = Path(work, f"groups-{size}")
+    groups.touch()
     done = harness.must_run([MEMTAP, "simulate", "--gpu", "h100", "--world-size", size, "--", PYTHON,
-                             ROOT / "tests/torch/ranks_alone.py", *layouts], cwd=work)
+                             ROOT / "tests/torch/ranks_alone.py", *layouts], cwd=work,
+                            env={"CUDASIM_GROUPS": str(groups)})
     wanted = [f"{layout} {rank}" for layout in layouts for rank in range(size)]
     lines = [line for line in done.stdout.splitlines() if line.split()[:1] and line.split()[0] in layouts]
     if not harness.equal("layouts", [" ".join(line.split()[:2]) for line in lines], wanted) or \
             not check(all(line.endswith(" equal") for line in lines), f"each of {size} ranks alone is as among others"):
         print(done.stdout, done.stderr)
+    if layouts == ("hsdp",):  # --rank all-different arranges ranks by such lines; each group's two ranks were run twice
+        harness.equal("groups of the mesh: first, distance, ranks", sorted(groups.read_text().splitlines()),
+                      [line for line in ("0 1 2", "0 2 2", "1 2 2", "2 1 2") for _ in range(4)])
 
 
 def main():
@@ -180,11 +176,6 @@ def main():
         check("2 of the 1,000 processes of one job" in told, told)
         check_bad_jobs(work)
         check_sent(work)
-        both = harness.must_run([MEMTAP, "simulate", "--gpu", "h100", "--world-size", 4, "--rank", "all-different", "--",
-                                 PYTHON, "-c", STAGES], cwd=work).stderr
-        check("by the groups of rank 0 2 x 2: 4 run" in both, f"the mesh is known: {both}")
-        for rank in 0, 2:
-            check(f"rank {rank} stands for 2 (2 runs" in both, f"a rank of each stage: {both}")
         harness.equal("the report's ranks", [rank["rank"] for rank in json.loads(done.stdout)["ranks"]], [3, 999])
     harness.finish()
 
