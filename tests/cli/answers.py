@@ -15,6 +15,7 @@ import sys
 import arrow
 import memtap
 import memtap.mcp as mcp
+from checks import until
 from memtap.report import size_text
 
 LABELS = r"parameters|buffers|gradients|optimizer state|activations|inputs|temporaries|workspace|communication|other|kv cache"
@@ -201,6 +202,24 @@ class Outputs:
 
     def own_frame(self, stack):
         return next(frame for frame in stack if "site-packages" not in frame["file"])
+
+    @once
+    def top(self, name):
+        """What memtap top shows of a program that runs, when it shows all that the program has. Its trace is whole afterwards."""
+        command = [self.command, "run", "--stacks", "both", "--simulate", "h100", "-o", self.path(name), "--", self.to_fit, "8", "holds"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            assert process.stdout.readline() == "held\n"
+            screen = ""
+
+            def shows_all():
+                nonlocal screen
+                screen = subprocess.run([self.command, "top", "--once", self.path(name)], capture_output=True, text=True).stdout
+                return re.search(r"^allocated +48\.00 MiB", screen, re.M)
+
+            until(shows_all)
+            process.stdin.close()
+        assert not process.returncode
+        return screen
 
     # --- two runs
 

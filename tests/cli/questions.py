@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forty-three questions, each asked of every output that can answer it: a row is a question with its askers, and all must say the same.
+"""Forty-six questions, each asked of every output that can answer it: a row is a question with its askers, and all must say the same.
 An asker takes the outputs (answers.py) and a trace's name, and returns the answer; Shown is one that a text rounds."""
 
 import json
 import re
 
-from answers import Shown, after, first, leaf, line_of, most, sums, table_rows
+from answers import LABELS, Shown, after, first, leaf, line_of, most, sums, table_rows
 
 TRAINING, NATIVE = ("training", "keeping", "layers", "mixed"), ("phases", "native")
 OOMS = "fragmented", "oom-at-once", "planned", "oom-backward"
-JOB, CHANGE, NIGHTS, STEP = ("job", "kinds"), ("training keeping",), ("nights",), ("06 07",)
+JOB, CHANGE, NIGHTS, STEP, LIVE = ("job", "kinds"), ("training keeping",), ("nights",), ("06 07",), ("live",)
 
 PHASES = {"start-up": "outside", "optimizer step": "optimizer"}  # the page's words
 
@@ -190,6 +190,7 @@ TO_BLAME = {
     "page": lambda o, t: blamed(o.page_diff(*pair(t))["devices"][0]["sites"][0]),
     "check": lambda o, t: blamed(o.limits(pair(t)[1], pair(t)[0])["peak"]["blame"]),
 }
+TOP_ROW = rf"^ +(\S+ \w+)(?: [+-]\S+ \w+)? +([\d,]+) [ ~?]({LABELS}) +(\S.*)$"  # bytes, change, blocks, category, line
 STEPS = {
     "trend": lambda o, t: o.trend()["nights"][0],
 }
@@ -244,6 +245,16 @@ QUESTIONS = [
         "history's text": lambda o, t: marked(o.shown_text(t).split("call site")[0], r"[\d.]+ \w+$"),
         "trend's text": lambda o, t: marked(o.trend_of_one(t), r"\S+ +[\d.]+ \w+$"),
     }),
+    ("size", "How much has a program that still runs?", LIVE, {
+        "top": lambda o, t: Shown(first(r"\nallocated +(\S+ \w+)", o.top(t))),
+        "top's peak": lambda o, t: Shown(first(r" peak (\S+ \w+) at", o.top(t))),
+        "top's lines": lambda o, t: Shown(re.search(TOP_ROW, o.top(t), re.M)[1]),
+        **PEAK,
+    }),
+    ("size", "How much of it is of each category?", LIVE, {
+        "top": lambda o, t: {label.replace(" ", "_"): Shown(size) for label, size in re.findall(rf"^ [ ~?]({LABELS}) +(\S+ \w+) +[\d.]+ %", o.top(t), re.M)},
+        **CATEGORIES,
+    }),
     # line
     ("line", "Which line and operator has how much?", (*TRAINING, "native"), {
         "report": report_lines,
@@ -272,6 +283,13 @@ QUESTIONS = [
         "package": lambda o, t: o.least_sure(o.table(t, "blocks", "peak")),
         "history": lambda o, t: o.least_sure(o.shown(t)["sites"]),
         "parquet": lambda o, t: o.least_sure(o.parquet(t, "sites")),
+    }),
+    ("line", "Which line of a program that still runs has how much, in how many blocks?", LIVE, {
+        "top": lambda o, t: {(category.replace(" ", "_"), line): (Shown(size), int(blocks.replace(",", "")))
+                             for size, blocks, category, line in re.findall(TOP_ROW, o.top(t), re.M)},
+        "report": lambda o, t: {(site["category"], leaf(site["line"])): (site["bytes"], site["blocks"]) for site in o.device(t, "--at", "end")["call_sites"]},
+        "csv": lambda o, t: (lambda of: {key: (size, sum((row["category"], line_of(row)) == key for row in o.csv(t)))
+                                         for key, size in of.items()})(lines(o.csv(t))),
     }),
     ("line", "Which lines leave blocks behind, and how many bytes?", ("training", "blamed", "keeping"), {
         "report": lambda o, t: [(site["category"], leaf(site["line"]), site["bytes"]) for site in o.device(t)["growth"]["sites"]],

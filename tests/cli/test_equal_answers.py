@@ -436,6 +436,7 @@ with tempfile.TemporaryDirectory() as folder:
     for name in "training", "native", "rank1":
         check_every_table(f"{name}.mtap")
     outputs = answers.Outputs(command, make_ranks, to_fit, ask_page)
+    outputs.top("live")  # first: the page is asked of all traces at once
     if analyzer:
         check_page([ask_page()[f"{name}.mtap"] for name in TRACES])
     check_ranks()

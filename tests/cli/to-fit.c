@@ -4,7 +4,8 @@
  * (the larger the number, the less), returns (beyond 60000 it takes 1 MiB), catches (half of it
  * will do), swallows (exit code 0 whatever happens), hangs, leaves (a process that goes on), none
  * (no memory), dies, prints, serves (takes a tenth, which may be too small), fills (takes nine
- * tenths, and says what is large enough).
+ * tenths, and says what is large enough), holds (twice and three times as much, too; it says so,
+ * and goes on until nobody writes to it any more).
  */
 #include <cuda_runtime_api.h>
 #include <signal.h>
@@ -24,7 +25,8 @@ static void leave_child(void)
     _exit(0);
 }
 
-static int take(size_t mib)
+/* Not inlined: it is one place of the code that allocates. */
+static __attribute__((noinline)) int take(size_t mib)
 {
     void *at;
     return cudaMalloc(&at, mib << 20) != cudaSuccess;
@@ -55,6 +57,17 @@ static int serve(size_t mib, size_t tenths)
     return 1;
 }
 
+static int hold(size_t mib)
+{
+    if (take(mib) || take(2 * mib) || take(3 * mib))
+        return 1;
+    puts("held");
+    fflush(stdout);
+    while (getchar() != EOF) {
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     size_t mib = strtoul(argv[1], NULL, 10);
@@ -71,6 +84,8 @@ int main(int argc, char **argv)
         return serve(mib, 1);
     if (!strcmp(how, "fills"))
         return serve(mib, 9);
+    if (!strcmp(how, "holds"))
+        return hold(mib);
     if (!strcmp(how, "leaves"))
         leave_child();
     if (!strcmp(how, "hangs"))
