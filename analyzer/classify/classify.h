@@ -123,18 +123,23 @@ static inline const char *mt_guess_of(const struct mt_verdict *verdict)
 int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n);
 
 /*
- * An allocation that is a library's own pool: XLA's and TensorFlow's take most of the card at their
- * start, and what lies in them makes no event. CUDA does not tell it from a large array.
+ * Allocations that are a library's own pool: XLA's and TensorFlow's take most of the card at their
+ * start, ONNX Runtime's grows by pieces, and what lies in them makes no event. CUDA does not tell
+ * them from large arrays.
  */
 
 struct mt_foreign_pool {
     uint64_t bytes;      /* 0: none */
+    size_t pieces;       /* allocations */
     const char *package; /* "jax" */
-    const char *setting; /* variables with their values that show what lies in it */
+    const char *setting; /* variables, or an option, with values that show what lies in it */
+    const char *place;   /* of the setting: "the environment" */
+    const char *effect;  /* "each block": what the library then asks CUDA for */
 };
 
 /* Find it among the verdicts on CUDA's allocations: one of a library that has a pool, with at least
- * half of the bytes, unless the recording says that the setting was made. */
+ * half of the bytes, unless the recording says that the setting was made; or all that a library has
+ * made whose pool doubles. */
 struct mt_foreign_pool mt_foreign_pool_find(const struct mt_definitions *definitions,
                                             const struct mt_verdict *verdicts, size_t n);
 

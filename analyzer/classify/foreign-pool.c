@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "classify.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define LEAST_POOL (1ull << 30)
+#define LEAST_PIECE (1ull << 20) /* of a pool that doubles */
 
 /* "platform", which was the way once, goes on with an arena in jax 0.10. */
 #define XLAS "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async XLA_PYTHON_CLIENT_PREALLOCATE=false"
 
+static const char environment[] = "the environment", each[] = "each block";
+
 /* folder: of the library's frames. Each setting was tried, on the simulated device. The first of
- * several variables shows the blocks. */
+ * several variables shows the blocks. doubles: it grows by powers of two, and its setting is not in
+ * the environment. */
 static const struct {
-    const char *folder, *package, *setting;
+    const char *folder, *package, *setting, *place, *effect;
+    bool doubles;
 } table[] = {
-    {"/jax/", "jax", XLAS},
-    {"/jaxlib/", "jax", XLAS},
-    {"/tensorflow/", "tensorflow", "TF_GPU_ALLOCATOR=cuda_malloc_async"},
+    {"/jax/", "jax", XLAS, environment, each, false},
+    {"/jaxlib/", "jax", XLAS, environment, each, false},
+    {"/tensorflow/", "tensorflow", "TF_GPU_ALLOCATOR=cuda_malloc_async", environment, each, false},
+    {"/onnxruntime/", "onnxruntime", "arena_extend_strategy=kSameAsRequested",
+     "the options of CUDAExecutionProvider", "each block that finds no room", true},
 };
 
 static bool is_set(const struct mt_definitions *definitions, size_t row)
@@ -40,6 +48,32 @@ static size_t row_of(const struct mt_definitions *definitions, uint32_t stack)
     return n;
 }
 
+static struct mt_foreign_pool pool_of(size_t row, uint64_t bytes, size_t pieces)
+{
+    return (struct mt_foreign_pool){
+        bytes, pieces, table[row].package, table[row].setting, table[row].place, table[row].effect};
+}
+
+/* Find a pool that doubles: all pieces are powers of two, not all of one size. What is asked for
+ * block by block has other sizes. */
+static struct mt_foreign_pool find_pieces(const struct mt_definitions *definitions,
+                                          const struct mt_verdict *verdicts, size_t n, size_t row)
+{
+    uint64_t bytes = 0, sizes = 0;
+    size_t pieces = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_block *block = verdicts[i].block;
+        if (row_of(definitions, block->stack) != row)
+            continue;
+        if (block->size < LEAST_PIECE || block->size & (block->size - 1))
+            return (struct mt_foreign_pool){0};
+        bytes += block->size;
+        sizes |= block->size;
+        pieces++;
+    }
+    return sizes & (sizes - 1) ? pool_of(row, bytes, pieces) : (struct mt_foreign_pool){0};
+}
+
 struct mt_foreign_pool mt_foreign_pool_find(const struct mt_definitions *definitions,
                                             const struct mt_verdict *verdicts, size_t n)
 {
@@ -50,10 +84,12 @@ struct mt_foreign_pool mt_foreign_pool_find(const struct mt_definitions *definit
         if (!largest || verdicts[i].block->size > largest->size)
             largest = verdicts[i].block;
     }
-    if (!largest || largest->size < LEAST_POOL || largest->size < sum / 2)
+    size_t row = largest ? row_of(definitions, largest->stack) : sizeof table / sizeof *table;
+    if (row == sizeof table / sizeof *table)
         return (struct mt_foreign_pool){0};
-    size_t row = row_of(definitions, largest->stack);
-    if (row == sizeof table / sizeof *table || is_set(definitions, row))
+    if (table[row].doubles)
+        return find_pieces(definitions, verdicts, n, row);
+    if (largest->size < LEAST_POOL || largest->size < sum / 2 || is_set(definitions, row))
         return (struct mt_foreign_pool){0};
-    return (struct mt_foreign_pool){largest->size, table[row].package, table[row].setting};
+    return pool_of(row, largest->size, 1);
 }

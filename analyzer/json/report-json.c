@@ -185,10 +185,12 @@ static json_t *devices(const struct mt_analysis *analysis)
         json_object_set_new(object, "balance", mt_json_balance(&device->balance));
         if (device->foreign_pool.bytes)
             json_object_set_new(object, "pool",
-                                json_pack("{s:o, s:s, s:s}", "bytes",
+                                json_pack("{s:o, s:s, s:s, s:s, s:o}", "bytes",
                                           mt_json_number(device->foreign_pool.bytes), "package",
                                           device->foreign_pool.package, "setting",
-                                          device->foreign_pool.setting));
+                                          device->foreign_pool.setting, "place",
+                                          device->foreign_pool.place, "pieces",
+                                          mt_json_number(device->foreign_pool.pieces)));
         json_object_set_new(object, "serving", serving(&device->serving));
         json_object_set_new(object, "cache_room", cache_room(&device->cache_room));
         json_object_set_new(object, "private_pools", mt_json_private_pools(&device->private_pools));

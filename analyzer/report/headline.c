@@ -99,11 +99,18 @@ static void say_pool(const struct mt_device *device, FILE *out)
 {
     const struct mt_foreign_pool *pool = &device->foreign_pool;
     char bytes[MT_SIZE_TEXT];
-    if (pool->bytes)
-        fprintf(out,
-                "One allocation of %s has %s; it is likely a pool, and memtap does not see what is "
-                "in it. With %s in the environment the library asks CUDA for each block.\n",
-                pool->package, mt_size_text(bytes, pool->bytes), pool->setting);
+    if (!pool->bytes)
+        return;
+    if (pool->pieces == 1)
+        fprintf(out, "One allocation of %s has %s; it is", pool->package,
+                mt_size_text(bytes, pool->bytes));
+    else
+        fprintf(out, "%zu allocations of %s have %s; they are", pool->pieces, pool->package,
+                mt_size_text(bytes, pool->bytes));
+    fprintf(out,
+            " likely a pool, and memtap does not see what is in it. With %s in %s the library asks "
+            "CUDA for %s.\n",
+            pool->setting, pool->place, pool->effect);
 }
 
 static void say_growth(const struct mt_analysis *analysis, const struct mt_device *device,

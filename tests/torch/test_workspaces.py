@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What PyTorch allocates for cuBLAS to work in is called so, whatever its size and whoever asked first,
-with every kind of stacks; a tensor that comes to its address later is none."""
+with every kind of stacks; a tensor that comes to its address later is none. So is the buffer by which autotuning clears the
+card's cache."""
 import json
 from pathlib import Path
 
@@ -18,6 +19,19 @@ keep = torch.zeros(7, device="cuda")
 torch._C._cuda_clearCublasWorkspaces()
 later = torch.zeros(SIZE // 4, device="cuda")
 """
+TUNED = "import torch; from {module} import {of}; a = torch.zeros(512, 512, device='cuda'); {of}{call}(lambda: a.add_(1))"
+TUNERS = [{"module": "triton.testing", "of": "do_bench", "call": ""},
+          {"module": "torch._inductor.runtime.benchmarking", "of": "benchmarker", "call": ".benchmark_gpu"}]
+
+
+def tunes(trace, tuner):
+    """Whether this release has it, and all of the peak but the one tensor is a workspace."""
+    done = harness.run([*harness.recorded(trace), PYTHON, "-c", TUNED.format(**tuner)])
+    if "ImportError" in done.stderr or "ModuleNotFoundError" in done.stderr:
+        return
+    equal(f"exit code of {tuner['module']}\n{done.stderr}", done.returncode, 0)
+    peak = json.loads(harness.must_run([MEMTAP, "report", "-f", "json", trace]).stdout)["devices"][0]["peak"]
+    equal(f"{tuner['module']}: workspaces", peak["categories"]["workspace"], peak["allocated"] - 512 * 512 * 4)
 
 
 def sizes(trace, moment):
@@ -44,6 +58,8 @@ def main():
             check(kinds.count("workspace") < kinds.count("alloc"), "each is told once while it lives")
             equal(f"{stacks} stacks: workspaces", sizes(trace, f"event:{told + 1}"), [SIZE])
             equal(f"{stacks} stacks: workspaces afterwards", sizes(trace, "end"), [])
+        for tuner in TUNERS:
+            tunes(Path(work) / f"{tuner['of']}.mtap", tuner)
     harness.finish()
 
 

@@ -209,6 +209,44 @@ START_TEST(a_librarys_own_pool_is_named)
 }
 END_TEST
 
+/* ONNX Runtime's arena: pieces that double. What it asks for block by block has any sizes. */
+static const struct mt_foreign_pool *pieces_of(const char *file, uint64_t third)
+{
+    const uint64_t sizes[] = {64 * MT_MIB, 64 * MT_MIB, third};
+    char text[128];
+    snprintf(text, sizeof text, "/v/site-packages/%s:395 run", file);
+    mt_build_on(builder, 0, ENGINE, mt_build_stack(builder, "/u/j.py:4 main", text, NULL));
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        mt_build_event(builder, MT_CUDA_MALLOC, BASE + (i << 32), sizes[i], 0);
+    return &analyze()->foreign_pool;
+}
+
+START_TEST(a_pool_that_doubles_is_named)
+{
+    const struct mt_foreign_pool *pool =
+        pieces_of("onnxruntime/capi/onnxruntime_inference_collection.py", 128 * MT_MIB);
+    ck_assert_uint_eq(pool->bytes, 256 * MT_MIB);
+    ck_assert_uint_eq(pool->pieces, 3);
+    ck_assert_str_eq(pool->package, "onnxruntime");
+    ck_assert_str_eq(pool->setting, "arena_extend_strategy=kSameAsRequested");
+}
+END_TEST
+
+START_TEST(other_pieces_are_no_pool)
+{
+    static const struct {
+        const char *file;
+        uint64_t third;
+    } cases[] = {
+        {"onnxruntime/capi/onnxruntime_inference_collection.py", 128 * MT_MIB + 256},
+        {"onnxruntime/capi/onnxruntime_inference_collection.py", 64 * MT_MIB},
+        {"onnxruntime/capi/onnxruntime_inference_collection.py", MT_MIB / 2},
+        {"own/arrays.py", 128 * MT_MIB},
+    };
+    ck_assert_uint_eq(pieces_of(cases[_i].file, cases[_i].third)->bytes, 0);
+}
+END_TEST
+
 START_TEST(other_allocations_are_no_pools)
 {
     static const struct {
@@ -289,6 +327,8 @@ int main(void)
     tcase_add_loop_test(tests, room_of_which_less_is_known, 0, 3);
     tcase_add_test(tests, no_cache_has_no_room);
     tcase_add_test(tests, a_librarys_own_pool_is_named);
+    tcase_add_test(tests, a_pool_that_doubles_is_named);
+    tcase_add_loop_test(tests, other_pieces_are_no_pool, 0, 4);
     tcase_add_loop_test(tests, other_allocations_are_no_pools, 0, 4);
     return RUN_TESTS(tests);
 }

@@ -69,6 +69,9 @@ static const struct row {
     ROW("vllm/v1/attention/backends/", "_get_trtllm_workspace_buffer", MT_MARK_SCRATCH),
     ROW("vllm/v1/sample/ops/topk_topp_triton.py", "_apply_topp_split", MT_MARK_SCRATCH),
     ROW("vllm/v1/sample/ops/topk_topp_triton.py", "apply_top_k_top_p_triton", MT_MARK_SCRATCH),
+    ROW("torch/_inductor/runtime/benchmarking.py", "*", MT_MARK_SCRATCH), /* to clear caches by */
+    ROW("triton/testing.py", "do_bench*", MT_MARK_SCRATCH),
+    ROW("triton/backends/nvidia/driver.py", "get_empty_cache_for_benchmark", MT_MARK_SCRATCH),
     ROW("vllm/v1/worker/", "__init__", MT_MARK_SERVER),
     ROW("vllm/v1/worker/", "initialize_kv_cache", MT_MARK_SERVER), /* and its tables of blocks */
     ROW("vllm/v1/worker/gpu/sample/sampler.py", "__call__", MT_MARK_MODULE_CALL), /* no nn.Module */
