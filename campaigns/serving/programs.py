@@ -3,10 +3,13 @@
 
     programs.py MEMTAP PYTHON [NAME]...
 
-PYTHON has PyTorch's CUDA build, transformers, TRL, torchvision, ultralytics, stable-baselines3 and torch-geometric. The rows go into
+PYTHON has PyTorch's CUDA build, transformers, TRL, torchvision, ultralytics, stable-baselines3 and torch-geometric; for CleanRL's own
+files gymnasium 0.29.1, mujoco 2.3, tensorboard and tyro, and CLEANRL is the folder of its repository. The rows go into
 results/programs.csv; ends with 1 if a program ended badly or the peaks differ."""
 import json
+import os
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -30,6 +33,11 @@ MOE = {"Mixtral": {"num_local_experts": 8, "num_experts_per_tok": 2},
                       "first_k_dense_replace": 1, "num_key_value_heads": 8, "q_lora_rank": 64, "kv_lora_rank": 64}}
 GRAPHS = ("GCNConv", "GATConv", "SAGEConv", "GINConv")
 DETECTORS = ("fasterrcnn_resnet50_fpn", "maskrcnn_resnet50_fpn")
+
+
+CLEANRL = {"ppo.py": 2048, "ppo_continuous_action.py": 4096, "rpo_continuous_action.py": 4096, "pqn.py": 2048,
+           **{name: (1500, 500) for name in ("dqn.py", "c51.py", "sac_continuous_action.py", "td3_continuous_action.py",
+                                             "ddpg_continuous_action.py")}}  # steps, and from which on it learns
 
 
 def generate(how):
@@ -176,6 +184,17 @@ def plays(kind):
     getattr(stable_baselines3, kind)("MlpPolicy", environment, device="cuda", **options).learn(512)
 
 
+def runs_cleanrls(name, steps):
+    folder = Path(os.environ["CLEANRL"])
+    steps, *learns = steps if isinstance(steps, tuple) else (steps,)
+    sys.path.insert(0, str(folder))
+    sys.argv = [name, "--total-timesteps", str(steps), *(["--learning-starts", str(*learns)] if learns else [])]
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        runpy.run_path(folder / "cleanrl" / name, run_name="__main__")
+        os.chdir("/")
+
+
 def detects(kind, trains):
     import torch
     import torchvision
@@ -214,6 +233,7 @@ def convolves(kind):
 
 PROGRAMS = {**{f"generate, {how}": (generate, how) for how in GENERATE}, **{kind: (experts, kind) for kind in MOE},
             **{kind: (plays, kind) for kind in ("PPO", "SAC", "DQN")}, **{kind: (convolves, kind) for kind in GRAPHS},
+            **{f"CleanRL's {name}": (runs_cleanrls, name, steps) for name, steps in CLEANRL.items()},
             "Switch": (switches,), "experts in a loop": (loops_over_experts,), "GRPO of TRL": (learns_by_groups,),
             "PPO in one file": (acts,), "YOLOv8, trains": (finds_by_yolo, True), "YOLOv8, predicts": (finds_by_yolo, False),
             **{f"{kind}, {'trains' if trains else 'evaluates'}": (detects, kind, trains)
@@ -229,8 +249,10 @@ def run(name):
 
 
 def record(memtap, python, name, trace):
+    # What is compiled is compiled anew: a first run tunes kernels, with a buffer as large as the card's cache, and a second finds them.
+    compiled = {"TORCHINDUCTOR_CACHE_DIR": f"{trace}.inductor", "TRITON_CACHE_DIR": f"{trace}.triton"}
     done = subprocess.run([memtap, "run", "--simulate", "h100", "-o", trace, "--", python, __file__, "--run", name],
-                          capture_output=True, text=True, check=False)
+                          capture_output=True, text=True, check=False, env={**os.environ, **compiled})
     counter = re.search(r"^counter (\d+)", done.stdout, re.MULTILINE)
     if done.returncode or not counter:
         print(done.stderr[-2000:])
@@ -243,7 +265,7 @@ def record(memtap, python, name, trace):
 
 def main(memtap, python, *names):
     rows = []
-    for name in names or PROGRAMS:
+    for name in names or (name for name in PROGRAMS if not name.startswith("CleanRL") or "CLEANRL" in os.environ):
         with tempfile.TemporaryDirectory() as folder:
             rows.append(record(memtap, python, name, Path(folder) / "run.mtap"))
         print(*rows[-1], sep="\t", flush=True)
