@@ -66,8 +66,9 @@ static void copy_written(char *to, const char *from, size_t size)
     }
 }
 
-static void clear_differing(char *to, size_t size)
+void sim_clear_in_place(void *address, size_t size)
 {
+    char *to = address;
     while (size) {
         size_t part = to_page_end(to, size);
         if (memcmp(to, zeros, part))
@@ -83,14 +84,14 @@ void sim_clear(void *address, size_t size)
     char *first = (char *)(((uintptr_t)start + HOST_PAGE - 1) & ~(uintptr_t)(HOST_PAGE - 1));
     char *last = (char *)((uintptr_t)end & ~(uintptr_t)(HOST_PAGE - 1));
     if (size < 4 * HOST_PAGE || first >= last) {
-        clear_differing(start, size);
+        sim_clear_in_place(start, size);
         return;
     }
-    clear_differing(start, (size_t)(first - start));
+    sim_clear_in_place(start, (size_t)(first - start));
     /* Drops the pages of a shared file; else our own. */
     if (madvise(first, (size_t)(last - first), MADV_REMOVE))
         madvise(first, (size_t)(last - first), MADV_DONTNEED);
-    clear_differing(last, (size_t)(end - last));
+    sim_clear_in_place(last, (size_t)(end - last));
 }
 
 /* Return whether a device may use all of it. */

@@ -30,5 +30,7 @@ SIM_API size_t sim_object_limit(void);
 SIM_API int sim_set(void *to, unsigned value, size_t element, size_t count);
 /* Clear our own memory: it reads as zero and nothing of it is committed. */
 void sim_clear(void *address, size_t size);
+/* Clear memory and keep its pages. */
+void sim_clear_in_place(void *address, size_t size);
 
 #endif

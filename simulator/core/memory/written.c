@@ -8,7 +8,11 @@
 
 #include "content.h"
 
-enum { CHUNK = 64 << 10, CHUNKS_A_WORD = 64 };
+enum {
+    CHUNK = 64 << 10,
+    CHUNKS_A_WORD = 64,
+    SMALL = 1 << 20, /* so much keeps its pages: it is soon written again, and a page costs more */
+};
 
 /* For the 47 bits of a program's addresses: 256 MiB, committed only where devices lie. */
 #define WORDS (((size_t)1 << 47) / CHUNK / CHUNKS_A_WORD)
@@ -72,12 +76,15 @@ bool sim_is_written(const void *address, size_t size)
     return false;
 }
 
-static void clear_chunk(_Atomic uint64_t *word, uintptr_t at, uintptr_t end)
+static void clear_chunk(_Atomic uint64_t *word, uintptr_t at, uintptr_t end, bool is_small)
 {
     /* A chunk that is only partly ours stays marked. */
     if (end - at == CHUNK)
         atomic_fetch_and(word, ~bit_of(at));
-    sim_clear((void *)at, end - at);
+    if (is_small)
+        sim_clear_in_place((void *)at, end - at);
+    else
+        sim_clear((void *)at, end - at);
 }
 
 void sim_clear_written(void *address, size_t size)
@@ -92,6 +99,6 @@ void sim_clear_written(void *address, size_t size)
         uint64_t marked = atomic_load_explicit(word, memory_order_relaxed);
         next = piece_end(at, marked ? (uintptr_t)CHUNK : a_word, end);
         if (marked & bit_of(at))
-            clear_chunk(word, at, next);
+            clear_chunk(word, at, next, size <= SMALL);
     }
 }
