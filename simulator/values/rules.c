@@ -11,6 +11,8 @@
 
 static const double most_guard = 1e-3;
 
+enum { MOST_ENDS = 64 }; /* tokens that end a text */
+
 /* By the name without overload; a name that ends in '*' is a beginning. */
 static const struct {
     const char *name;
@@ -247,14 +249,13 @@ static void bound(const struct sim_replaced *operator, const struct sim_value * 
     rule->answer = below == (number > drawn.high);
 }
 
-/* Return whether a mask is known to be the same everywhere. */
+/* Return whether a mask is the same everywhere. */
 static bool is_all(const struct sim_value *value, bool answer)
 {
     size_t size = sim_is_on_device(value) ? (size_t)sim_numel(value->object) : 0;
     const char *elements = size ? sim_elements(value->object) : NULL;
 
     return size && sim_dtype(value->object) == SIM_TYPE_BOOL && sim_span(value->object) == size &&
-           sim_known(sim_storage(value->object)) == SIM_KNOWN &&
            (sim_is_written(elements, size)
                 ? *elements == answer && !memcmp(elements, elements + 1, size - 1)
                 : !answer);
@@ -269,7 +270,7 @@ static bool are_all(const struct sim_replaced *operator, const struct sim_value 
 
     for (size_t i = 0; i < operator->arguments; i++)
         if (arguments[i].tag == SIM_TAG_TENSOR && !(operator->writes>> i & 1)) {
-            if (!is_all(&arguments[i], answer))
+            if (sim_find_known(arguments[i].object) != SIM_KNOWN || !is_all(&arguments[i], answer))
                 return false;
             masks++;
         }
@@ -287,6 +288,20 @@ static int64_t picks_of(const struct sim_replaced *operator, const struct sim_va
                        .integer> 0
                ? arguments[1].integer
                : 1;
+}
+
+/* Return whether an operator seeks one of a few known numbers, the end of a text, among choices. */
+static bool seeks_end(const struct sim_replaced *operator, const struct sim_value * arguments)
+{
+    const char *name = sim_operator_name(operator->entry);
+    const struct sim_value *end = &arguments[1];
+    bool of_one = !strcmp(name, "aten::eq") || !strcmp(name, "aten::ne");
+
+    return (of_one || !strcmp(name, "aten::isin")) && sim_is_on_device(&arguments[0]) &&
+           sim_find_known(arguments[0].object) == SIM_CHOSEN &&
+           (end->tag == SIM_TAG_INT ||
+            (sim_is_on_device(end) && sim_find_known(end->object) == SIM_KNOWN &&
+             sim_numel(end->object) <= (of_one ? 1 : MOST_ENDS)));
 }
 
 enum sim_known sim_rule_gives(const struct sim_replaced *operator,
@@ -364,6 +379,7 @@ void sim_rule_before(const struct sim_replaced *operator, const struct sim_value
     if (operator->rules & SIM_CHOOSES)
         rule->choices = sim_rule_choices(operator, arguments);
     rule->picks = picks_of(operator, arguments);
+    rule->ends = seeks_end(operator, arguments);
 }
 
 /* Choose. The last dimension of what topk and multinomial give is that of the choices of one row.
@@ -449,6 +465,10 @@ void sim_rule_after(const struct sim_replaced *operator, struct sim_value * resu
         find_some(results[0].object, rule);
     if (rule->settled && (!known || rule->guards) && sim_is_on_device(&results[0]))
         know_answer(results[0].object, rule->answer);
+    /* Choices are made so that no text ends. */
+    if (rule->ends && known &&
+        is_all(&results[0], !strcmp(sim_operator_name(operator->entry), "aten::ne")))
+        sim_know(sim_storage(results[0].object), SIM_KNOWN);
     if (rule->holds && !known && sim_is_on_device(&results[0]))
         let_hold(results[0].object);
     if (!known && operator->results && sim_is_on_device(&results[0]) &&

@@ -49,6 +49,7 @@ struct sim_rule_state {
     bool guards;            /* also where they were computed, of zeros */
     bool holds;             /* SIM_HOLDS: so many are what is checked, or an operator checks them */
     bool zero;              /* SIM_CLEARS */
+    bool ends;              /* it seeks the end of a text among choices */
     enum sim_known content; /* of a large copy: what it brings, if that is known */
     enum sim_known kept;    /* SIM_KEEPS */
     int64_t choices;        /* SIM_CHOOSES: the number of things to choose from; else 0 */

@@ -122,3 +122,12 @@ def masked_by_a_sparse(device, n):
 @line
 def sums_a_sparse(device, n):
     return torch.sparse.sum(matrix(device, n), 0)._nnz()
+
+
+@line
+def before_the_end(device, n):
+    """Tokens that are chosen among a vocabulary end no text."""
+    tokens = mixed(device, n).view(20 if n > 100 else 2, -1).argmax(1)
+    ends = torch.isin(tokens, torch.tensor([n - 1, n - 2], device=device)) | (tokens == n - 3)
+    place = torch.where(ends.any(), ends.int().argmax(), len(tokens))
+    return len(tokens[~ends]), len(tokens[tokens != n - 3]), int(place)
