@@ -278,7 +278,7 @@ const struct mt_rule mt_rules[] = {
     {"one for every parameter", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS, is_own_state},
     {"made by torch.distributed in backward, outlived it", MT_CATEGORY_GRADIENTS, MT_LIKELY,
      is_scattered_gradient},
-    {"made by torch.distributed", MT_CATEGORY_COMMUNICATION, MT_LIKELY, is_communication},
+    {"made to exchange with other ranks", MT_CATEGORY_COMMUNICATION, MT_LIKELY, is_communication},
     {"freed by the hook of a leaf's gradient", MT_CATEGORY_GRADIENTS, MT_LIKELY,
      is_hooked_gradient},
     {"made in backward, not kept", MT_CATEGORY_TEMPORARIES, MT_LIKELY, in_backward},

@@ -79,11 +79,12 @@ def named(module, name, **members):
 
 
 VLLM = {  # functions of its files, by the names that they have there
-    "worker/utils.py": "def allocate_kv_cache(size): return torch.zeros(size, dtype=torch.int8, device='cuda')",
-    "worker/gpu/states.py": "def __init__(self): self.tokens = torch.zeros(3000, device='cuda')",
-    "worker/gpu/model_runner.py": "def initialize_kv_cache(self): return torch.zeros(1000, device='cuda')",
-    "sample/ops/topk_topp_triton.py": "def apply_top_k_top_p_triton(logits): return logits.new_empty((4, 7000))",
-    "worker/gpu/sample/sampler.py": "def __call__(self, logits): return (logits + 1).argmax(-1)"}
+    "v1/worker/utils.py": "def allocate_kv_cache(size): return torch.zeros(size, dtype=torch.int8, device='cuda')",
+    "v1/worker/gpu/states.py": "def __init__(self): self.tokens = torch.zeros(3000, device='cuda')",
+    "v1/worker/gpu/model_runner.py": "def initialize_kv_cache(self): return torch.zeros(1000, device='cuda')",
+    "v1/sample/ops/topk_topp_triton.py": "def apply_top_k_top_p_triton(logits): return logits.new_empty((4, 7000))",
+    "distributed/device_communicators/custom_all_reduce.py": "def all_reduce(logits): return torch.empty_like(logits)",
+    "v1/worker/gpu/sample/sampler.py": "def __call__(self, logits): return (logits + 1).argmax(-1)"}
 
 
 def of_server(kind):
@@ -97,7 +98,7 @@ def of_server(kind):
         return {"kv_cache": [pool._create_buffers()]}, pool
     scope = {"torch": torch}
     for file, code in VLLM.items():
-        exec(compile(code, f"/site-packages/vllm/v1/{file}", "exec"), scope)
+        exec(compile(code, f"/site-packages/vllm/{file}", "exec"), scope)
 
     def initialize_kv_cache(self, config):
         self.kv_cache_config = config
@@ -116,7 +117,9 @@ def of_server(kind):
     scope["__init__"](runner)
     logits = torch.zeros(4, 7000, device="cuda")
     scratch, sampled = scope["apply_top_k_top_p_triton"](logits), scope["__call__"](runner, logits)
-    return {"kv_cache": [runner.cache], "buffers": [runner.table, runner.tokens], "workspace": [scratch], "activations": [sampled]}, runner
+    reduced = scope["all_reduce"](logits)
+    return {"kv_cache": [runner.cache], "buffers": [runner.table, runner.tokens], "workspace": [scratch], "activations": [sampled],
+            "communication": [reduced]}, runner
 
 
 kind = sys.argv[1]

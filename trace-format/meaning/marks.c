@@ -64,6 +64,8 @@ static const struct row {
     ROW("pytorch_optimizer/", "init_group", MT_MARK_OPTIMIZER_INIT),
     ROW("accelerate/utils/operations.py", "*", MT_MARK_FRAMEWORK), /* around a model's forward */
     ROW("megatron/core/utils.py", "get_tensor", MT_MARK_SCRATCH),
+    ROW("vllm/distributed/device_communicators/", "*", MT_MARK_COMMUNICATION),
+    ROW("vllm/distributed/parallel_state.py", "*", MT_MARK_COMMUNICATION),
     ROW("vllm/v1/worker/workspace.py", "*", MT_MARK_SCRATCH),
     ROW("vllm/v1/attention/backends/", "_get_workspace_buffer", MT_MARK_SCRATCH),
     ROW("vllm/v1/attention/backends/", "_get_trtllm_workspace_buffer", MT_MARK_SCRATCH),
