@@ -191,7 +191,7 @@ def runs_cleanrls(name, steps):
     sys.argv = [name, "--total-timesteps", str(steps), *(["--learning-starts", str(*learns)] if learns else [])]
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
-        runpy.run_path(folder / "cleanrl" / name, run_name="__main__")
+        runpy.run_path(str(folder / "cleanrl" / name), run_name="__main__")
         os.chdir("/")
 
 
