@@ -146,6 +146,7 @@ def measure(runs, name, folder, show, rules, everything):
     start, length = int(info["process"]["start_monotonic_ns"]), int(info["length_ns"])
     tables = {kind: Table() for kind in LEAST}
     misses = {}
+    moments = [line for line in moments if line["time_ns"] >= start]  # before, nothing is on the device
     for line in moments if everything else first_and_last(moments):
         for kind, table in tables.items():
             def tell(category, size, block, moment=line["moment"], kind=kind):

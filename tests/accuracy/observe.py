@@ -70,13 +70,25 @@ def was_made_for_this(tensor):
     """Name what one module has given back, and another is called with, an input from its beginning on."""
     line = outputs[id(tensor)][2]
     truth = line["truth"] if line else {}
-    for place in [p for p in truth.get("activations", []) if is_on_device(tensor) and p[0] == tensor.untyped_storage().data_ptr()]:
+    for place in [p for p in truth.get("activations", []) if is_on_device(tensor) and p[0] == storage_in(tensor).data_ptr()]:
         truth["activations"].remove(place)
         truth.setdefault("inputs", []).append(place)
 
 
+def unwrapped(tensor):
+    """What torch.func's transforms wrap."""
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def storage_in(tensor):
+    return unwrapped(tensor).untyped_storage()
+
+
 def parts(tensor):
     """The plain tensors that a tensor consists of: a sparse one, a rank's part, nested ones."""
+    tensor = unwrapped(tensor)
     if tensor.layout == torch.sparse_coo:
         return [tensor._indices(), tensor._values()]
     for name in ("_local_tensor", "_values"):
@@ -102,7 +114,7 @@ class Truth:
         """others: addresses that are left to later categories."""
         for whole in tensors:
             for tensor in parts(whole) if is_on_device(whole) else []:
-                storage = tensor.untyped_storage()
+                storage = storage_in(tensor)
                 address = storage.data_ptr()
                 if address and storage.nbytes() and address not in self.claimed and address not in others:
                     self.claimed.add(address)
@@ -185,7 +197,7 @@ class Data:
 
 def storage_of(tensor):
     """The number of a tensor's storage; 0: it has none to itself."""
-    return tensor.untyped_storage()._cdata if is_on_device(tensor) and tensor.layout == torch.strided else 0
+    return storage_in(tensor)._cdata if is_on_device(tensor) and tensor.layout == torch.strided else 0
 
 
 def note_data(truth, tensors, results):
@@ -195,9 +207,9 @@ def note_data(truth, tensors, results):
     of = {place[0]: place for place in truth.storages.get("inputs", ())}
     for tensor in tensors:
         number = storage_of(tensor)
-        place = number and of.get(tensor.untyped_storage().data_ptr())
+        place = number and of.get(storage_in(tensor).data_ptr())
         if place:
-            data.setdefault(number, Data(tensor.untyped_storage())).places.append((truth.storages, place))
+            data.setdefault(number, Data(storage_in(tensor))).places.append((truth.storages, place))
     for tensor in results:
         known = data.pop(storage_of(tensor), None)
         if known:
@@ -276,7 +288,7 @@ def find_tables(claimed, modules, caches):
         for tensor in tensors_in(things):
             if not is_on_device(tensor) or tensor.layout != torch.strided or tensor.requires_grad:
                 continue
-            storage = tensor.untyped_storage()
+            storage = storage_in(tensor)
             if storage.data_ptr() and storage.data_ptr() not in claimed:
                 key = storage._cdata
                 if key not in kept:
@@ -331,7 +343,7 @@ def find_truth(roots, more_variables, gradients):
     all_parameters = [o for o in objects if issubclass(type(o), torch.nn.Parameter)]
     # What is detached of one of these, is no input.
     all_results = [o for o in objects if issubclass(type(o), torch.Tensor) and is_result(o)]
-    results = {t.untyped_storage().data_ptr() for t in all_results}
+    results = {storage_in(t).data_ptr() for t in all_results}
     del objects
     stepped = [p for o in optimizers for group in o.param_groups for p in group["params"]]
     stepped += [p for o in optimizers for p in o.state if isinstance(p, torch.Tensor)]
@@ -367,9 +379,9 @@ def find_truth(roots, more_variables, gradients):
         truth.claim_place(category, address, size if address in live else 0)
     tables = list(find_tables(truth.claimed, modules, caches))
     mine = list(tensors_in(variables))
-    of_graph = {t.untyped_storage().data_ptr() for t in saved if is_on_device(t) and t.layout == torch.strided}
+    of_graph = {storage_in(t).data_ptr() for t in saved if is_on_device(t) and t.layout == torch.strided}
     of_objects = [t for t in data_in(variables) if is_on_device(t) and t.layout == torch.strided and
-                  (t.untyped_storage().data_ptr() in of_graph or id(t) in given)]
+                  (storage_in(t).data_ptr() in of_graph or id(t) in given)]
     given.update(map(id, of_objects))
     truth.claim("inputs", (t for t in mine + of_objects if t.grad_fn is None and not was_output(t) and
                            is_data(t)), results)
@@ -388,7 +400,7 @@ def find_rest(claimed):
     starts, seen_by_python = sorted(claimed), set()
     for o in gc.get_objects():
         if issubclass(type(o), torch.Tensor) and is_on_device(o):
-            seen_by_python.update(part.untyped_storage().data_ptr() for part in parts(o))
+            seen_by_python.update(storage_in(part).data_ptr() for part in parts(o))
     for address, size in active_blocks().items():
         at = bisect_left(starts, address)
         if at == len(starts) or starts[at] >= address + size:

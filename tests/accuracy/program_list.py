@@ -159,7 +159,7 @@ MORE = {
         "soap": "pytorch_optimizer", "sharpness": "pytorch_optimizer", "prodigy": "prodigyopt", "mini": "adam_mini", "lomo": "lomo_optim",
         "private": "opacus", "inference": "pyro", "rotary": "x_transformers", "spikes": "snntorch", "closure": "skorch", "engine": "ignite",
         "shards": "fairscale", "tasks": "higher", "paths": "torchdiffeq", "noises": "torchsde",
-        "spheres": "geoopt", "free": "schedulefree", "masks": "pytorch_tabnet", "curvature": "backpack", "lora": "peft", "ia3": "peft", "prompt": "peft"}.items()},
+        "spheres": "geoopt", "free": "schedulefree", "masks": "pytorch_tabnet", "curvature": "backpack", "memory": "titans_pytorch", "lora": "peft", "ia3": "peft", "prompt": "peft"}.items()},
     **{f"by-hand-{way}": (OWN / "by_hand.py", [way], []) for way in (
         "dict", "lazy", "flat", "hooks", "lamb", "factors", "matrices", "muon", "bytes", "lists")},
     **{f"stepper-{way}": (OWN / "own_stepper.py", [way], []) for way in (

@@ -3,7 +3,8 @@
 flow (zuko) | codebook (vector_quantize_pytorch) | lookahead | soap | sharpness (all three pytorch_optimizer's) | prodigy | mini (adam_mini) |
 lomo | private (opacus) | inference (pyro) | rotary (x_transformers) | spikes (snntorch) | closure (skorch) | engine (ignite) |
 shards (fairscale) | lora | ia3 | prompt (all three peft's) | tasks (higher's MAML) | paths (torchdiffeq, by its adjoint) |
-noises (torchsde, by its adjoint) | spheres (geoopt) | free (schedulefree) | masks (pytorch_tabnet) | curvature (backpack)."""
+noises (torchsde, by its adjoint) | spheres (geoopt) | free (schedulefree) | masks (pytorch_tabnet) | curvature (backpack) |
+memory (titans_pytorch, whose weights each forward adapts by torch.func)."""
 import sys
 import tempfile
 
@@ -348,6 +349,14 @@ def curvature():
         with backpack(BatchGrad(), DiagGGNMC(), SumGradSquared(), KFAC()):
             loss.backward()
         optimizer.step()
+
+
+def memory():
+    from titans_pytorch import MemoryAsContextTransformer
+    model = MemoryAsContextTransformer(num_tokens=2000, dim=64, depth=2, segment_len=32, num_persist_mem_tokens=4, num_longterm_mem_tokens=8,
+                                       heads=2, dim_head=32, neural_memory_layers=(1, 2),
+                                       neural_memory_kwargs={"dim_head": 32, "heads": 2}).cuda()
+    train(torch.optim.AdamW(model.parameters(), 1e-3), lambda: model(make_tokens(2, 129), return_loss=True))
 
 
 if __name__ == "__main__":
