@@ -14,10 +14,10 @@ PROGRAM = Path(__file__).resolve().with_name("growth_program.py")
 TURNS = int(os.environ.get("MEMTAP_BENCH_TURNS", "3"))
 CASES = ["alone:100", "alone:600", "alone:3000", "alone:20000", "alone:100000", "lora:600", "flat:100", "flat:3000",
          "flat:10000", "flat:100000",
-         "shuffled:3000", "tree:3000", "nested:150", "shared:1000", "containers:400", "anew:1500",
+         "shuffled:3000", "tree:3000", "nested:150", "shared:1000", "containers:400", "anew:1500", "models:1500",
          "growing:500", "growing:2000", "optimizers:500", "parameters:3000", "buffers:1000",
-         "stacks:20000", "code:3000", "code_anew:3000", "blocks:20000", "streams:300", "threads:500",
-         "functions:500", "processes:50"]
+         "stacks:20000", "code:3000", "code_anew:3000", "blocks:20000", "streams:300", "threads:500", "busy_threads:2000",
+         "contexts:5000", "functions:500", "processes:50"]
 
 COLUMNS = ["case", "first_alone_ms", "first_traced_ms", "ratio", "us_per_new_object", "later_alone_ms", "later_traced_ms",
            "us_per_object"]

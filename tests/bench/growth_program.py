@@ -115,6 +115,16 @@ def anew(n):
     return one_pass
 
 
+def models(n):
+    """Models of three layers that are made in each pass, moved and called."""
+    x = torch.empty(1, 4, device=DEVICE)
+
+    def one_pass():
+        for _ in range(n):
+            nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)).to(DEVICE)(x)
+    return one_pass
+
+
 def growing(n):
     """A container that gets another part before each call."""
     net = nn.Sequential()
@@ -213,14 +223,15 @@ def streams(n):
     return one_pass
 
 
-def threads(n):
+def threads(n, operators=1):
     """Their own processor's time is what counts."""
     from threading import Thread
     extra = []
 
     def work():
         begin = time.thread_time()
-        torch.empty(64, device=DEVICE)
+        for _ in range(operators):
+            torch.empty(64, device=DEVICE)
         extra.append(time.thread_time() - begin)
 
     def one_pass():
@@ -230,6 +241,29 @@ def threads(n):
             thread.start()
             thread.join()
         return sum(extra)
+    return one_pass
+
+
+def busy_threads(n):
+    return threads(n, 20)
+
+
+def contexts(n):
+    """Calls of an autograd function, each with a context of its own, and their backwards."""
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2
+    x = torch.empty(4, device=DEVICE, requires_grad=True)
+
+    def one_pass():
+        for _ in range(n):
+            Double.apply(x).backward(x)
     return one_pass
 
 
@@ -273,9 +307,9 @@ assert not cuda.cudaMalloc(ctypes.byref(at), ctypes.c_size_t(1 << 20))
     return one_pass
 
 
-CASES = {f.__name__: f for f in (alone, lora, flat, shuffled, tree, nested, shared, containers, anew, growing,
+CASES = {f.__name__: f for f in (alone, lora, flat, shuffled, tree, nested, shared, containers, anew, models, growing,
                                  optimizers, parameters, buffers, stacks, code, code_anew, blocks,
-                                 streams, threads, functions, processes)}
+                                 streams, threads, busy_threads, contexts, functions, processes)}
 
 
 def seconds(one_pass):
