@@ -7,7 +7,8 @@ void mt_ask_slow(struct mt_thread *self)
 {
     self->has_to_ask = false;
     if (self->called.object)
-        mt_module_members_look(self, self->called.object, self->called.is_new);
+        mt_module_members_look(self, self->called.object, self->called.is_new,
+                               self->called.is_moved);
     self->called.object = 0;
     if (self->n_ended)
         mt_optimizers_ask(self);

@@ -119,7 +119,8 @@ void mt_kv_cache_note_room(struct mt_thread *self, int device, uint64_t object, 
 {
     struct room room = {0};
     uint64_t keys;
-    bool has_begun = mt_look_begin();
+    static struct mt_look_pages last;
+    bool has_begun = mt_look_begin(&last);
     if ((keys = attribute(object, "keys"))) { /* of a layer of transformers */
         struct mt_py_tensor tensor = mt_py_tensor(keys);
         room = tensor.place.address ? room_of_shape(tensor.impl) : room;
@@ -130,7 +131,7 @@ void mt_kv_cache_note_room(struct mt_thread *self, int device, uint64_t object, 
     } else if (number(object, "page_size")) { /* SGLang's pool */
         room.tokens = number(object, "size");
     }
-    mt_look_end(has_begun);
+    mt_look_end(has_begun, &last);
     if (room.tokens)
         mt_record(self, MT_ROOM, device, 0, MT_ARGS(address, room.tokens, room.longest, room.each));
 }

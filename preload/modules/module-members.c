@@ -2,6 +2,7 @@
 #include "module-members.h"
 #include "kept-attributes.h"
 #include "preload/host/memory.h"
+#include "preload/python/python-code.h"
 #include "preload/python/python-objects.h"
 #include "preload/record/cache.h"
 #include "preload/record/look.h"
@@ -23,6 +24,7 @@
 #define PER_DICT 256u /* buffers, or parameters, of a module */
 #define PARTS 8u      /* of a tensor */
 #define FEW 4u        /* modules: read their class's pages with them */
+#define CLASSES 16u   /* whose looks' pages are kept */
 #define HINTS 3u      /* addresses that modules of one class share: the type, its keys */
 
 enum attribute { BUFFERS, PARAMETERS, MODULES, ATTRIBUTES };
@@ -34,7 +36,7 @@ static struct {
     struct mt_held held;
     struct root {
         uint64_t module, calls;
-        bool is_owed; /* a look that came too soon */
+        bool is_owed; /* a look that came too soon, or before the module moved */
     } *root;
     unsigned n_roots, size; /* a power of two */
     _Atomic int64_t left;   /* modules that may be looked at, not counting AT_FIRST */
@@ -238,19 +240,24 @@ static void scan_members(struct mt_thread *self, struct root *root)
     root->is_owed = is_broke;
     if (is_broke && root->calls > 1)
         return;
-    bool has_begun = mt_look_begin();
+    static struct mt_look_pages of_class[CLASSES];
+    uint64_t class = mt_py_word(root->module, MT_OBJECT_TYPE);
+    struct mt_look_pages *last = &of_class[mt_mix(0, class) % CLASSES];
+    bool has_begun = mt_look_begin(last);
     unsigned n = go_through(self, root->module, is_broke ? WHEN_BROKE : MOST);
-    mt_look_end(has_begun);
+    mt_look_end(has_begun, last);
     atomic_fetch_sub_explicit(&members.left, n, memory_order_relaxed);
 }
 
-void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_first)
+void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_first, bool is_moved)
 {
     if (!mt_hold(&members.held))
         return;
     earn_by_events(self);
     struct root *root = root_of(module, is_first);
-    if (root && is_due(root))
+    if (root && is_moved)
+        root->is_owed = true;
+    else if (root && is_due(root))
         scan_members(self, root);
     mt_let_go(&members.held);
 }

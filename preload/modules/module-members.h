@@ -18,8 +18,8 @@ void mt_module_members_start(const struct mt_python_layout *layout);
 
 /* Record the members of an outermost module, which is called for the first time or again, and of
  * all its children: at some of these calls, as far as new modules and events have earned the time.
- */
-void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_first);
+ * Of one that is being moved (`.to()`), the next call does so: its members will be others. */
+void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_first, bool is_moved);
 
 /* Earn a look at one module by a new one. */
 void mt_module_members_earn(void);

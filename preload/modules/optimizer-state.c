@@ -329,12 +329,13 @@ static void ask(struct mt_thread *self, uint64_t optimizer)
 {
     if (!mt_hold(&optimizers.held))
         return;
-    bool has_begun = mt_look_begin();
+    static struct mt_look_pages last;
+    bool has_begun = mt_look_begin(&last);
     int due = is_due(self, optimizer);
     mt_let_go(&optimizers.held);
     if (due)
         go_through(self, optimizer);
-    mt_look_end(has_begun);
+    mt_look_end(has_begun, &last);
 }
 
 void mt_optimizers_ask(struct mt_thread *self)

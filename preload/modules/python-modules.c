@@ -58,12 +58,13 @@ void mt_modules_start(const struct mt_python_layout *layout)
 /* Functions of torch.nn.Module, and a module's method that is called without them. */
 static const struct {
     const char *function, *file;
+    enum mt_module_work work;
 } callers[] = {
-    {"_wrapped_call_impl", "torch/nn/modules/module.py"},
-    {"_call_impl", "torch/nn/modules/module.py"},
-    {"_apply", "torch/nn/modules/module.py"}, /* .to(), .cuda(): not calls, but on a module */
-    {"forward", NULL},
-    {"__call__", NULL}, /* of a class that has its own, such as gpytorch's */
+    {"_wrapped_call_impl", "torch/nn/modules/module.py", MT_CALLS_MODULE},
+    {"_call_impl", "torch/nn/modules/module.py", MT_CALLS_MODULE},
+    {"_apply", "torch/nn/modules/module.py", MT_MOVES_MODULE}, /* .to(), .cuda() */
+    {"forward", NULL, MT_CALLS_MODULE},
+    {"__call__", NULL, MT_CALLS_MODULE}, /* of a class that has its own, such as gpytorch's */
 };
 
 static size_t read_str(uint64_t code, int offset, char *out, size_t size)
@@ -92,23 +93,25 @@ static bool is_sound(uint64_t object)
     return modules.status == SOUND;
 }
 
-bool mt_module_is_caller(uint64_t code, uint64_t object)
+enum mt_module_work mt_module_work(uint64_t code, uint64_t object)
 {
     static char function[256], file[4096]; /* a thread's stack may be small */
     if (modules.status > SOUND || !object)
-        return false;
+        return 0;
     read_str(code, modules.layout->code_name, function, sizeof function);
     const char *dot = strrchr(function, '.'), *last = dot ? dot + 1 : function;
     for (size_t i = 0; i < sizeof callers / sizeof *callers; i++) {
         if (strcmp(last, callers[i].function))
             continue;
         if (!callers[i].file)
-            return modules.status == SOUND && mt_module_is_sound(modules.layout, object);
+            return modules.status == SOUND && mt_module_is_sound(modules.layout, object)
+                       ? callers[i].work
+                       : 0;
         size_t size = read_str(code, modules.layout->code_filename, file, sizeof file);
         if (ends_with(file, size, callers[i].file))
-            return is_sound(object);
+            return is_sound(object) ? callers[i].work : 0;
     }
-    return false;
+    return 0;
 }
 
 static unsigned place(uint64_t object, struct mt_module_caller caller, unsigned probe)

@@ -6,8 +6,6 @@
 #ifndef MT_PRELOAD_PYTHON_MODULES_H
 #define MT_PRELOAD_PYTHON_MODULES_H
 
-#include <stdbool.h>
-
 #include "preload/python/python-code.h"
 #include "preload/python/python-versions.h"
 
@@ -17,10 +15,11 @@
 /* Read modules by this layout from now on. */
 void mt_modules_start(const struct mt_python_layout *layout);
 
-/* Return whether frames of this code work for a module, their first argument; object is such an
- * argument. The first one shows whether modules can be read at all. Call with the intern lock, like
- * all below but mt_module_find. */
-bool mt_module_is_caller(uint64_t code, uint64_t object);
+/* Return what frames of this code do with a module, their first argument; 0: nothing. object is
+ * such an argument. The first one shows whether modules can be read at all. Call with the intern
+ * lock, like all below but mt_module_find. */
+enum mt_module_work { MT_CALLS_MODULE = 1, MT_MOVES_MODULE };
+enum mt_module_work mt_module_work(uint64_t code, uint64_t object);
 
 /* The module from within which another is called; zeros: none. */
 struct mt_module_caller {

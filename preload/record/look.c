@@ -11,27 +11,57 @@
 
 #define PAGE 4096u
 #define PAGES 64u
+#define PLACES 256u
+#define MOST_AT_ONCE (MT_LOOK_AHEAD + MT_LOOK_LAST)
 
 static struct {
     struct mt_held held;
-    uint64_t address[PAGES]; /* of the page copied there; 0: none */
+    struct mt_look_pages *last; /* to copy with the first page; NULL: they are */
+    unsigned n;                 /* pages */
+    uint64_t address[PAGES];
+    bool is_used[PAGES];
+    _Atomic uint64_t reads, bytes;                     /* of looks */
+    struct iovec from[MOST_AT_ONCE], to[MOST_AT_ONCE]; /* a thread's stack may be small */
+    uint64_t list[MOST_AT_ONCE];
+    uint8_t place[PLACES]; /* by address: a page, from 1 up; 0: none */
     char copy[PAGES][PAGE];
 } look;
 
 static _Atomic uint64_t reads, bytes, calls;
 
-int mt_look_begin(void)
+/* Forget all copies. */
+static void forget(void)
+{
+    memset(look.place, 0, sizeof look.place);
+    look.n = 0;
+}
+
+int mt_look_begin(struct mt_look_pages *last)
 {
     if (!mt_hold(&look.held))
         return 0;
-    memset(look.address, 0, sizeof look.address);
+    look.last = last;
+    forget();
     return 1;
 }
 
-void mt_look_end(bool has_begun)
+/* Keep which pages were read, if any were. */
+static void keep(struct mt_look_pages *last)
 {
-    if (has_begun)
-        mt_let_go(&look.held);
+    unsigned n = 0;
+    for (unsigned i = 0; i < look.n && n < MT_LOOK_LAST; i++)
+        if (look.is_used[i])
+            last->page[n++] = look.address[i];
+    if (n)
+        memset(last->page + n, 0, (MT_LOOK_LAST - n) * sizeof *last->page);
+}
+
+void mt_look_end(bool has_begun, struct mt_look_pages *last)
+{
+    if (!has_begun)
+        return;
+    keep(last);
+    mt_let_go(&look.held);
 }
 
 static void count_call(void)
@@ -39,23 +69,75 @@ static void count_call(void)
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
 }
 
-static unsigned place_of(uint64_t page)
+/* Return a page's place, or an empty one for it: there are more places than pages. */
+static uint8_t *place_of(uint64_t page)
 {
-    return (unsigned)(page / PAGE ^ page / PAGE / PAGES) % PAGES;
+    unsigned i = (unsigned)(page / PAGE ^ page / PAGE / PLACES);
+    while (look.place[i % PLACES] && look.address[look.place[i % PLACES] - 1] != page)
+        i++;
+    return &look.place[i % PLACES];
+}
+
+/* Copy the n listed pages, which are not copied yet, in one system call, up to an unreadable one.
+ */
+static void copy_listed(unsigned n)
+{
+    if (look.n + n > PAGES)
+        forget();
+    for (unsigned i = 0; i < n; i++) {
+        look.from[i] = (struct iovec){(void *)(uintptr_t)look.list[i], PAGE};
+        look.to[i] = (struct iovec){look.copy[look.n + i], PAGE};
+    }
+    count_call();
+    size_t whole = mt_safe_read_many(look.from, look.to, n) / PAGE;
+    if (!whole) /* that call may not be allowed */
+        whole = !mt_safe_read((const void *)(uintptr_t)look.list[0], look.copy[look.n], PAGE);
+    for (size_t i = 0; i < whole; i++) {
+        uint8_t *place = place_of(look.list[i]);
+        look.address[look.n] = look.list[i];
+        look.is_used[look.n] = false;
+        *place = (uint8_t)++look.n;
+    }
+}
+
+static bool is_listed(unsigned n, uint64_t page)
+{
+    while (n && look.list[n - 1] != page)
+        n--;
+    return n;
+}
+
+/* List, behind n others, the pages of these addresses that are neither copied nor listed yet.
+ * Return how many are. */
+static unsigned list(unsigned n, const uint64_t *address, unsigned n_addresses)
+{
+    for (unsigned i = 0; i < n_addresses; i++) {
+        uint64_t page = address[i] - address[i] % PAGE;
+        if (page && !*place_of(page) && !is_listed(n, page))
+            look.list[n++] = page;
+    }
+    return n;
+}
+
+/* Copy listed pages, and with the first ones those of the last look. */
+static void copy_with_last(unsigned n)
+{
+    if (look.last)
+        n = list(n, look.last->page, MT_LOOK_LAST);
+    look.last = NULL;
+    copy_listed(n);
 }
 
 /* Return a copy of a page; NULL: unreadable. */
 static const char *copy_of(uint64_t page)
 {
-    unsigned i = place_of(page);
-    if (look.address[i] == page)
-        return look.copy[i];
-    look.address[i] = 0;
-    count_call();
-    if (mt_safe_read((const void *)(uintptr_t)page, look.copy[i], PAGE))
+    if (!*place_of(page))
+        copy_with_last(list(0, &page, 1));
+    unsigned at = *place_of(page);
+    if (!at)
         return NULL;
-    look.address[i] = page;
-    return look.copy[i];
+    look.is_used[at - 1] = true;
+    return look.copy[at - 1];
 }
 
 static int read_copies(uint64_t address, char *out, size_t size)
@@ -73,47 +155,38 @@ static int read_copies(uint64_t address, char *out, size_t size)
     return 0;
 }
 
-/* List the addresses' pages that are not copied yet, each with a place of its own. Return how
- * many. */
-static unsigned missing(const uint64_t *address, unsigned n, uint64_t *page)
-{
-    uint64_t taken = 0;
-    unsigned found = 0;
-    for (unsigned i = 0; i < n && found < MT_LOOK_AHEAD; i++) {
-        uint64_t at = address[i] - address[i] % PAGE, bit = 1ull << place_of(at);
-        if (!at || taken & bit || look.address[place_of(at)] == at)
-            continue;
-        taken |= bit;
-        page[found++] = at;
-    }
-    return found;
-}
-
 /* Expect pages. A single page is read when it is needed, and so are pages after an unreadable one.
  */
 void mt_look_expect(const uint64_t *address, unsigned n)
 {
-    struct iovec from[MT_LOOK_AHEAD], to[MT_LOOK_AHEAD];
-    uint64_t page[MT_LOOK_AHEAD];
-    unsigned found = mt_is_held_here(&look.held) ? missing(address, n, page) : 0;
-    if (found < 2)
+    if (!mt_is_held_here(&look.held))
         return;
-    for (unsigned i = 0; i < found; i++) {
-        from[i] = (struct iovec){(void *)(uintptr_t)page[i], PAGE};
-        to[i] = (struct iovec){look.copy[place_of(page[i])], PAGE};
-        look.address[place_of(page[i])] = 0;
+    n = list(0, address, n < MT_LOOK_AHEAD ? n : MT_LOOK_AHEAD);
+    if (n > 1)
+        copy_with_last(n);
+}
+
+/* Count a read. Only this thread counts while it has a look. */
+static void count_read(size_t size, bool is_alone)
+{
+    if (is_alone) {
+        atomic_store_explicit(&look.reads,
+                              atomic_load_explicit(&look.reads, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+        atomic_store_explicit(&look.bytes,
+                              atomic_load_explicit(&look.bytes, memory_order_relaxed) + size,
+                              memory_order_relaxed);
+    } else {
+        atomic_fetch_add_explicit(&reads, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&bytes, size, memory_order_relaxed);
     }
-    count_call();
-    size_t whole = mt_safe_read_many(from, to, found) / PAGE;
-    for (size_t i = 0; i < whole; i++)
-        look.address[place_of(page[i])] = page[i];
 }
 
 int mt_look_read(uint64_t address, void *out, size_t size)
 {
-    atomic_fetch_add_explicit(&reads, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&bytes, size, memory_order_relaxed);
-    if (mt_is_held_here(&look.held) && address >= PAGE && size <= UINT64_MAX - address)
+    bool is_alone = mt_is_held_here(&look.held);
+    count_read(size, is_alone);
+    if (is_alone && address >= PAGE && size <= UINT64_MAX - address)
         return read_copies(address, out, size);
     count_call();
     return mt_safe_read((const void *)(uintptr_t)address, out, size);
@@ -129,13 +202,15 @@ int mt_look_read_words(const uint64_t *address, uint64_t *out, unsigned n)
 
 struct mt_look_work mt_look_work(void)
 {
-    return (struct mt_look_work){atomic_load_explicit(&reads, memory_order_relaxed),
-                                 atomic_load_explicit(&bytes, memory_order_relaxed),
+    return (struct mt_look_work){atomic_load_explicit(&reads, memory_order_relaxed) +
+                                     atomic_load_explicit(&look.reads, memory_order_relaxed),
+                                 atomic_load_explicit(&bytes, memory_order_relaxed) +
+                                     atomic_load_explicit(&look.bytes, memory_order_relaxed),
                                  atomic_load_explicit(&calls, memory_order_relaxed)};
 }
 
 void mt_look_reset(void)
 {
-    reads = bytes = calls = 0;
+    reads = bytes = calls = look.reads = look.bytes = 0;
     look.held.by = 0;
 }

@@ -127,6 +127,7 @@ struct mt_thread {
     struct {
         uint64_t object; /* the called outermost module; 0: none */
         bool is_new;
+        bool is_moved; /* its tensors are about to change */
     } called;
     struct mt_running_step step[MT_STEPS];
     struct mt_gradient gradient[MT_GRADIENTS];

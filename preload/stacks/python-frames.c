@@ -21,6 +21,7 @@
 #define STEP (UINT32_MAX - 1)  /* the same, and the argument is an optimizer */
 #define CACHE (UINT32_MAX - 2) /* it is a cache of keys and values, */
 #define ROOM (UINT32_MAX - 3)  /* or makes one among other things */
+#define MOVED (UINT32_MAX - 4) /* it is a module whose tensors are about to change */
 
 static MT_HOT const struct mt_python_layout *layout;
 static MT_HOT struct mt_cache stacks = {.forgets = 1};
@@ -183,13 +184,14 @@ static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_mo
 }
 
 /* Return whether a frame works for its first argument, a module other than its caller's. */
-static int enters_module(const struct mt_thread *self, unsigned i, uint64_t code)
+static uint32_t enters_module(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     uint64_t frame = self->known[i].frame;
-    if (!has_argument(frame))
+    uint64_t object = has_argument(frame) ? argument_of(frame) : 0;
+    if (!object || object == caller_of(self, i).object)
         return 0;
-    uint64_t object = argument_of(frame);
-    return object && object != caller_of(self, i).object && mt_module_is_caller(code, object);
+    enum mt_module_work work = mt_module_work(code, object);
+    return work == MT_MOVES_MODULE ? MOVED : work ? BY_OBJECT : 0;
 }
 
 static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
@@ -205,14 +207,15 @@ static uint32_t enters_cache(const struct mt_thread *self, unsigned i, uint64_t 
     return work == MT_MAKES_CACHE ? CACHE : work ? ROOM : 0;
 }
 
-/* Return BY_OBJECT, STEP, CACHE, ROOM, or 0. */
+/* Return BY_OBJECT, MOVED, STEP, CACHE, ROOM, or 0. */
 static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code)
 {
-    bool has_begun = mt_look_begin();
-    uint32_t what = enters_module(self, i, code) ? BY_OBJECT
-                    : enters_step(self, i, code) ? STEP
-                                                 : enters_cache(self, i, code);
-    mt_look_end(has_begun);
+    static struct mt_look_pages last;
+    bool has_begun = mt_look_begin(&last);
+    uint32_t what = enters_module(self, i, code);
+    if (!what)
+        what = enters_step(self, i, code) ? STEP : enters_cache(self, i, code);
+    mt_look_end(has_begun, &last);
     return what;
 }
 
@@ -260,15 +263,17 @@ static uint32_t resolve(struct mt_thread *self, unsigned i, uint64_t object)
 }
 
 /* Note to read the members of a module that no other one calls. */
-static void note_call(struct mt_thread *self, uint64_t module, bool is_new)
+static void note_call(struct mt_thread *self, uint64_t module, bool is_new, bool is_moved)
 {
     self->called.object = module;
     self->called.is_new = is_new;
+    self->called.is_moved = is_moved;
     self->has_to_ask = true;
 }
 
 /* Find by the object, too: one line of one function is a different frame for each module. */
-static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_key key)
+static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_key key,
+                                              bool is_moved)
 {
     struct mt_known_frame *known = &self->known[i];
     uint64_t code = key.a, instruction = key.b;
@@ -276,12 +281,13 @@ static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i
     struct mt_module_caller caller = caller_of(self, i);
     uint32_t module = object ? mt_module_find(object, caller) : 0;
     bool is_new = object && !module;
-    bool has_begun = is_new ? mt_look_begin() : 0;
+    static struct mt_look_pages last;
+    bool has_begun = is_new ? mt_look_begin(&last) : 0;
     if (is_new)
         module = resolve(self, i, object);
-    mt_look_end(has_begun);
+    mt_look_end(has_begun, &last);
     if (object && !caller.object && !self->is_cut)
-        note_call(self, object, is_new);
+        note_call(self, object, is_new, is_moved);
     key.a = code | 1;
     key.b = instruction | (uint64_t)module << 48; /* addresses have 47 bits */
     uint32_t id = find(self, &key);
@@ -323,8 +329,8 @@ static MT_HOT_CODE uint32_t look_up(struct mt_thread *self, unsigned i)
     uint32_t id = find(self, &key);
     if (!id)
         id = intern(self, i, &key, code, key.b, 0);
-    if (id == BY_OBJECT)
-        return look_up_by_object(self, i, key);
+    if (id == BY_OBJECT || id == MOVED)
+        return look_up_by_object(self, i, key, id == MOVED);
     return id == STEP    ? look_up_step(self, i, key)
            : id == CACHE ? look_up_cache(self, i, key, MT_MAKES_CACHE)
            : id == ROOM  ? look_up_cache(self, i, key, MT_MAKES_ROOM)
