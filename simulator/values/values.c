@@ -413,13 +413,14 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
 
     inside++;
     run.rules = operator->rules;
-    run.asks = operator->rules &(SIM_COUNTS | SIM_DECIDES);
+    run.asks = operator->rules &(SIM_COUNTS | SIM_DECIDES | SIM_COPIES);
     sim_rule_before(operator, arguments, &rule, inside > 1);
     if (!(operator->rules & SIM_NOT_COMPUTED))
         prepare(&run, arguments);
     run.asks = run.asks || (run.computes && run.known && operator->rules & SIM_TALLIES);
     if (!quiet)
-        sim_tell_asked(operator, arguments, !run.asks || run.computes, inside > 1);
+        sim_tell_asked(operator, arguments,
+                       run.computes || !(operator->rules &(SIM_COUNTS | SIM_DECIDES)), inside > 1);
     quiet += run.asks;
     if (!run.computes)
         for (size_t i = 0; i < operator->arguments; i++)
