@@ -57,12 +57,9 @@ faults, figures = [], []
 
 
 def asked_of(number, bomb):
-    """All commands of a bomb that is named; of each command's several forms only every other one otherwise."""
-    forms = {}
-    for command in COMMANDS:
-        form = forms[command[0]] = forms.get(command[0], -1) + 1
-        is_single = sum(other[0] == command[0] for other in COMMANDS) == 1
-        if only or is_single or (form + number) % 2 == 0 or (bomb, " ".join(command)) in STOPS:
+    """All commands of a bomb that is named, else every third, and those that stop."""
+    for at, command in enumerate(COMMANDS):
+        if only or (at + number) % 3 == 0 or (bomb, " ".join(command)) in STOPS:
             yield command
 
 

@@ -21,7 +21,7 @@ REPORTS = ["report", "report --at end", "report --at oom", "report --at begin:1"
            *(f"report --by {what}" for what in ("dtype", "file", "function", "module", "name", "operator", "range",
                                                 "rule", "stack"))]
 DRAWN = 200  # events of a trace whose chart has no fewer points in a copy
-LONG, SHORTER, LONG_C = 8_000_000, 300_000, 2_000_000  # events
+LONG, SHORTER, LONG_C = 8_000_000, 100_000, 2_000_000  # events
 C_RUNS = 30, 100, 400, 1000, 3000, 10_000, 30_000
 PART = 0.02
 EVERY = 1  # one of so many traces and of so many questions, and others of the next trace

@@ -24,6 +24,8 @@ TEXTS = {
     "formula": f"=cmd|' /C calc'!A0\n@{READABLE}\",;`|<b>&amp;]]>\\".encode(),
 }
 TRACES = ["training", "layers", "oom", "c-program", "native", "fragmented", "phases", "balance", "idle"]
+if "ASAN_OPTIONS" in os.environ:  # each command takes ten times as long to start
+    TRACES = TRACES[:5]
 faults = []
 
 

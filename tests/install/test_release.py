@@ -107,4 +107,5 @@ with tempfile.TemporaryDirectory() as name:
     check_tests(work / "venv")
     check_faults(work / "one", wheel, work)
     check_downloads(work / "one")
+    assert wheel.stat().st_size < 5 << 20, wheel.stat().st_size
     print(f"{wheel.name}: {wheel.stat().st_size:,} bytes")

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tempfile
 
-BOMBS = ["chain", "keys", "live", "names", "pairs"]
+BOMBS = ["chain", "keys", "names"]
+if "ASAN_OPTIONS" not in os.environ:  # which takes half a minute for those with the most rows
+    BOMBS += ["live", "pairs"]
 read_tables, make_traces, make_bombs = map(os.path.abspath, sys.argv[1:])
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([make_traces, "."], cwd=folder, check=True)
