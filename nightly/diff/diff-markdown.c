@@ -106,7 +106,7 @@ static void put_device(FILE *out, const struct mt_diff *diff, const struct mt_di
         fprintf(out, "Rank %ld, device %d, which changed most of %zu:\n\n", device->rank,
                 device->device, diff->n_devices);
     if (device->peak_moved)
-        fprintf(out, "The peak moved from the %s to the %s.\n\n", old, now);
+        fprintf(out, "The peak moved from %s to %s.\n\n", old, now);
     mt_compared_text(old, sizeof old, device);
     if (*old)
         fprintf(out, "%s\n\n", old);

@@ -182,9 +182,9 @@ static void print_peak(const struct page *page, const struct mt_diff_device *dev
     mt_peak_text(old, sizeof old, device->old);
     mt_peak_text(now, sizeof now, device->now);
     if (device->peak_moved)
-        fprintf(page->out, "\nThe peak moved from the %s\n  to the %s.\n", old, now);
+        fprintf(page->out, "\nThe peak moved from %s\n  to %s.\n", old, now);
     else if (device->now->iterations)
-        fprintf(page->out, "\nThe peak is in the %s.\n", now);
+        fprintf(page->out, "\nThe peak is in %s.\n", now);
     mt_compared_text(old, sizeof old, device);
     if (*old)
         fprintf(page->out, "%s\n", old);

@@ -82,11 +82,8 @@ void mt_blame_text(char *out, size_t size, const struct mt_diff_site *site)
 
 void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device)
 {
-    if (!device->iteration)
-        snprintf(out, size, "%s", mt_phase_names[MT_PHASE_OUTSIDE].label);
-    else
-        snprintf(out, size, "%s of iteration %u", mt_phase_names[device->phase].label,
-                 device->iteration);
+    const char *where = *device->where ? device->where : mt_phase_names[MT_PHASE_OUTSIDE].label;
+    snprintf(out, size, "%s%s", strncmp(where, "the ", 4) ? "the " : "", where);
 }
 
 void mt_compared_text(char *out, size_t size, const struct mt_diff_device *device)

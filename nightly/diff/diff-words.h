@@ -33,7 +33,7 @@ void mt_diff_verdict(char *out, size_t size, const struct mt_diff *diff);
 /* Name the moments that are compared, in two lines of a sentence; "": the peaks. */
 void mt_compared_text(char *out, size_t size, const struct mt_diff_device *device);
 
-/* Write "backward of iteration 3". */
+/* Write "the backward of iteration 3". */
 void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device);
 
 /* List what makes a comparison doubtful (other programs, devices or sizes of jobs; damaged traces,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an analysis to a digest: the process and its devices. */
+#include "analyzer/print/page.h"
 #include "analyzer/support/text.h"
 #include "analyzer/trace/definitions.h"
 #include "names.h"
@@ -23,6 +24,7 @@ static void take_spans(struct mt_digest_device *to, const struct mt_device *devi
     if (device->span) {
         to->phase = (enum mt_phase)device->span->phase;
         to->iteration = device->span->iteration;
+        mt_span_text(to->where, sizeof to->where, device->spans, device->span);
     }
 }
 

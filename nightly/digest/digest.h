@@ -58,7 +58,8 @@ struct mt_digest_device {
     uint64_t memory;                               /* of the device; 0: not known */
     enum mt_phase phase;                           /* of the peak */
     uint32_t iteration, iterations;                /* of the peak, from 1; how many there were */
-    uint64_t most_in_phase[MT_PHASE_COUNT];        /* the most allocated in each phase of the run */
+    char where[64]; /* the peak, in report's words; "": not known, or it is in no iteration */
+    uint64_t most_in_phase[MT_PHASE_COUNT]; /* the most allocated in each phase of the run */
     uint64_t
         most_event[MT_PHASE_COUNT]; /* the event after which it was; 0: there is no such phase */
     const struct mt_digest_device *in_phase[MT_PHASE_COUNT]; /* at that event; NULL: not read */

@@ -92,6 +92,8 @@ def evaluates(trace, way):
     report = must_run([MEMTAP, "report", trace]).stdout
     equal(f"{way}: in words", [line for line in report.splitlines() if line.startswith("  in ")][:1],
           [f"  in the evaluation {where}"])
+    said, peak = must_run([MEMTAP, "diff", trace, trace]).stdout, where.partition(" of ")[0]
+    check(f"The peak is in the evaluation {peak}." in said, f"{way}: diff says where:\n{said[:400]}")
     found = parts(trace)
     others_agree(trace, way, f"the evaluation {where}", found)
     equal(f"{way}: iterations", max(iteration for iteration, _ in found), iterations)
