@@ -61,8 +61,8 @@ bool nccl_is_of_all(const struct nccl_comm *comm)
 
 static bool write_row(const struct sender *sender, const struct nccl_operation *operation)
 {
-    bool is_known =
-        sim_known(operation->from) == SIM_KNOWN || sim_known(operation->from) == SIM_EVEN;
+    enum sim_known known = sim_known(operation->from);
+    bool is_known = known == SIM_KNOWN || known == SIM_EVEN;
     struct row row = {operation->size, (uint32_t)operation->type, is_known};
     void *bytes = is_known ? malloc(operation->size) : NULL;
     struct stat status;

@@ -248,17 +248,19 @@ def busy_threads(n):
     return threads(n, 20)
 
 
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
 def contexts(n):
     """Calls of an autograd function, each with a context of its own, and their backwards."""
-    class Double(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient * 2
     x = torch.empty(4, device=DEVICE, requires_grad=True)
 
     def one_pass():
@@ -269,16 +271,7 @@ def contexts(n):
 
 def functions(n):
     """Classes of autograd's functions."""
-    class Base(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient
-    classes = [type(f"Function{i}", (Base,), {}) for i in range(n)]
+    classes = [type(f"Function{i}", (Double,), {}) for i in range(n)]
     x = torch.empty(4, device=DEVICE, requires_grad=True)
 
     def one_pass():

@@ -15,7 +15,7 @@ enum { NAME_SIZE = 256, ASKED_OFTEN = 3 };
 
 static _Thread_local struct {
     char path[NAME_SIZE];
-    time_t since;
+    int64_t since;
     unsigned times;
 } awaited;
 
@@ -24,23 +24,27 @@ uint64_t sim_patience(void)
     return sim_environment("CUDASIM_PATIENCE", 30);
 }
 
-static time_t now(void)
+int64_t sim_seconds(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec;
 }
 
-static void tell(time_t seconds)
+void sim_tell_wait(int64_t seconds, const char *what, const char *why)
+{
+    sim_say("rank %llu of %llu is simulated alone, and has waited %lld s for %s, %s",
+            (unsigned long long)sim_environment("RANK", 0),
+            (unsigned long long)sim_environment("WORLD_SIZE", 1), (long long)seconds, what, why);
+}
+
+static void tell(int64_t seconds)
 {
     static _Atomic bool is_told;
-    if (atomic_exchange(&is_told, true))
-        return;
-    sim_say(
-        "rank %llu of %llu is simulated alone, and has waited %lld s for %s, which another rank "
-        "may write; it goes on waiting: run that rank before, in the same folder, or make it",
-        (unsigned long long)sim_environment("RANK", 0),
-        (unsigned long long)sim_environment("WORLD_SIZE", 1), (long long)seconds, awaited.path);
+    if (!atomic_exchange(&is_told, true))
+        sim_tell_wait(seconds, awaited.path,
+                      "which another rank may write; it goes on waiting: run that rank before, in "
+                      "the same folder, or make it");
 }
 
 void sim_note_asked_file(const char *path, bool is_there)
@@ -52,10 +56,10 @@ void sim_note_asked_file(const char *path, bool is_there)
     }
     if (!awaited.times || strncmp(awaited.path, path, NAME_SIZE - 1)) {
         snprintf(awaited.path, NAME_SIZE, "%s", path);
-        awaited.since = now();
+        awaited.since = sim_seconds();
         awaited.times = 0;
     }
-    if (++awaited.times >= ASKED_OFTEN && now() - awaited.since >= (time_t)sim_patience())
-        tell(now() - awaited.since);
+    if (++awaited.times >= ASKED_OFTEN && sim_seconds() - awaited.since >= (int64_t)sim_patience())
+        tell(sim_seconds() - awaited.since);
     errno = saved;
 }

@@ -26,7 +26,7 @@ enum { NAME_SIZE = INET6_ADDRSTRLEN + 8 };
  * thread beside it ends when nothing is waited for, or when it has spoken. */
 static struct {
     pthread_mutex_t lock;
-    time_t since;
+    int64_t since;
     char what[NAME_SIZE + 64];
     bool is_watched, is_told;
     _Atomic bool is_waiting;
@@ -35,7 +35,7 @@ static struct {
 /* The address that refuses the main thread. */
 static struct {
     char name[NAME_SIZE];
-    time_t since;
+    int64_t since;
 } refusing;
 
 /* Answer by their names in the library: headers give them a type of glibc's own. */
@@ -48,31 +48,23 @@ SIM_API ssize_t sim_recv(int socket, void *to, size_t size, int flags) __asm__("
     static result (*real)(__VA_ARGS__);                                                            \
     real = real ? real : (result(*)(__VA_ARGS__))(uintptr_t)dlsym(RTLD_NEXT, name)
 
-static time_t now(void)
+static void tell(const char *what, int64_t seconds)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec;
-}
-
-static void tell(const char *what, time_t seconds)
-{
-    sim_say("rank %llu of %llu is simulated alone, and has waited %lld s for %s, as another rank "
-            "may; it goes on waiting: let ranks meet by torch.distributed, which is answered",
-            (unsigned long long)sim_environment("RANK", 0),
-            (unsigned long long)sim_environment("WORLD_SIZE", 1), (long long)seconds, what);
+    sim_tell_wait(seconds, what,
+                  "as another rank may; it goes on waiting: let ranks meet by torch.distributed, "
+                  "which is answered");
 }
 
 static void *watch(void *unused)
 {
-    time_t left = 1, waited;
+    int64_t left = 1, waited;
     char what[sizeof(awaited.what)];
     (void)unused;
     while (left > 0) {
         pthread_mutex_lock(&awaited.lock);
         bool is_waiting = awaited.is_waiting;
-        waited = now() - awaited.since;
-        left = is_waiting ? (time_t)sim_patience() - waited : 0;
+        waited = sim_seconds() - awaited.since;
+        left = is_waiting ? (int64_t)sim_patience() - waited : 0;
         awaited.is_watched = left > 0;
         awaited.is_told |= is_waiting && left <= 0;
         memcpy(what, awaited.what, sizeof(what));
@@ -128,7 +120,7 @@ static void begin(const char *format, const char *name)
         return;
     if (!awaited.is_told) {
         snprintf(awaited.what, sizeof(awaited.what), format, name);
-        awaited.since = now();
+        awaited.since = sim_seconds();
         awaited.is_waiting = true;
         awaited.is_watched = awaited.is_watched || start_to_watch();
     }
@@ -191,15 +183,15 @@ ssize_t sim_recv(int socket, void *to, size_t size, int flags)
 }
 
 /* Note that nobody listens there. A rank that gets no other answer for so long waits for it. */
-static void note_refusal(const char *name, time_t since)
+static void note_refusal(const char *name, int64_t since)
 {
     char what[sizeof(awaited.what)];
     if (strcmp(refusing.name, name)) {
         snprintf(refusing.name, NAME_SIZE, "%s", name);
         refusing.since = since;
     }
-    time_t waited = now() - refusing.since;
-    if (waited < (time_t)sim_patience() || pthread_mutex_trylock(&awaited.lock))
+    int64_t waited = sim_seconds() - refusing.since;
+    if (waited < (int64_t)sim_patience() || pthread_mutex_trylock(&awaited.lock))
         return;
     bool is_told = awaited.is_told;
     awaited.is_told = true;
@@ -212,7 +204,7 @@ static void note_refusal(const char *name, time_t since)
 int sim_connect(int socket, const void *to, socklen_t size)
 {
     REAL("connect", int, int, const void *, socklen_t);
-    time_t since = now();
+    int64_t since = sim_seconds();
     struct sockaddr_storage address = {0};
     char name[NAME_SIZE];
     int result = real(socket, to, size), error = errno;
