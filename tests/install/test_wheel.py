@@ -68,7 +68,7 @@ with tempfile.TemporaryDirectory() as folder:
     another.parent.mkdir()
     another.write_text("#!/bin/sh\necho not the Python that pip builds with >&2\nexit 9\n")
     another.chmod(0o755)
-    # A copy beside the build, with the options of that, has the same commands: two minutes of compiling are saved.
+    # A copy beside the build has its objects. With its options the commands are the same, so that nothing is compiled again.
     with tempfile.TemporaryDirectory(prefix="build-wheel-", dir=source) as copy:
         shutil.copytree(build, copy, symlinks=True, dirs_exist_ok=True,
                         ignore=shutil.ignore_patterns("tests", "meson-*"))
