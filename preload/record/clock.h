@@ -15,6 +15,19 @@
  * event takes 15 to 90 ns, 10 to 16 of them to read the processor's counter, out of order; and
  * noise does not compress. Events stand in the order of their times before that. */
 #define MT_CLOCK_STEP 64u
+#define MT_CLOCK_MOST_STEP 1024u
+
+/* Round a time down for the trace: by less than a step, or less than an eighth of what passed since
+ * the time that was written last, up to the largest step. */
+static inline uint64_t mt_clock_round(uint64_t ns, uint64_t last_ns)
+{
+    uint64_t passed = ns - last_ns, step = MT_CLOCK_STEP;
+    if (ns < last_ns)
+        return ns - ns % MT_CLOCK_STEP;
+    while (step < MT_CLOCK_MOST_STEP && passed >= 16 * step)
+        step *= 2;
+    return ns - passed % step;
+}
 
 /* The time as a line over the counter. */
 struct mt_clock_line {

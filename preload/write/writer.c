@@ -172,7 +172,7 @@ static void write_event(const struct mt_event *event)
 static void write_timed(struct mt_event *event)
 {
     uint64_t ns = event->time_ns > mt_writer.start_ns ? event->time_ns - mt_writer.start_ns : 0;
-    mt_writer.last_ns = event->time_ns = ns - ns % MT_CLOCK_STEP;
+    mt_writer.last_ns = event->time_ns = mt_clock_round(ns, mt_writer.last_ns);
     write_event(event);
 }
 

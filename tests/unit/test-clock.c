@@ -52,10 +52,27 @@ START_TEST(a_counter_that_jumped_is_not_used_again)
 }
 END_TEST
 
+START_TEST(a_written_time_is_as_exact_as_the_time_before_it_is_near)
+{
+    const uint64_t last = 10 * MT_CLOCK_STEP;
+    for (uint64_t passed = 0; passed < 20000; passed++) {
+        uint64_t written = mt_clock_round(last + passed, last) - last, less = passed - written;
+        ck_assert_uint_le(written, passed);
+        ck_assert_uint_eq(written % MT_CLOCK_STEP, 0);
+        ck_assert_uint_lt(less, passed < 1024 ? MT_CLOCK_STEP : passed / 8 + 1);
+        ck_assert_uint_lt(less, MT_CLOCK_MOST_STEP);
+        if (passed >= 8192)
+            ck_assert_uint_eq(written % MT_CLOCK_MOST_STEP, 0);
+    }
+    ck_assert_uint_eq(mt_clock_round(last - 1, last), last - MT_CLOCK_STEP); /* it came late */
+}
+END_TEST
+
 int main(void)
 {
     TCase *all = tcase_create("clock");
     tcase_add_test(all, agrees_with_the_kernels_clock_and_never_goes_back);
     tcase_add_test(all, a_counter_that_jumped_is_not_used_again);
+    tcase_add_test(all, a_written_time_is_as_exact_as_the_time_before_it_is_near);
     return RUN_TESTS(all);
 }
