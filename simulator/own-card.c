@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A card of the user's, in a file of lines "name = value". */
 #include "catalogue.h"
+#include "settings/size.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -59,17 +60,19 @@ static const char *set_number(struct own_card *card, const char *name, const cha
     };
     char *end;
     long number = strtol(value, &end, 10);
+    uint64_t bytes = 0;
+    bool is_size = *end && !mt_size_parse(value, &bytes); /* without a unit it is MiB */
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         if (strcmp(name, numbers[i].name))
             continue;
-        if (end == value || (*end && strcmp(end, " MiB")) || number < 0 || number > MOST_MIB)
-            return numbers[i].mib ? "not a number of MiB, such as 81090 or 81090 MiB"
-                                  : "not a number";
-        if (numbers[i].mib)
-            *numbers[i].mib = MIB(number);
-        else
+        bool is_number = end != value && !*end && number >= 0 && number <= MOST_MIB;
+        if (numbers[i].mib && (is_number || (is_size && bytes <= MIB(MOST_MIB))))
+            *numbers[i].mib = is_size ? bytes & ~(MIB(1) - 1) : MIB(number);
+        else if (!numbers[i].mib && is_number)
             *numbers[i].number = (int)number;
+        else
+            return numbers[i].mib ? "not a size, such as 24G or 81090 MiB" : "not a number";
         return NULL;
     }
     return "unknown name; there are like, product, memory, board, context, l2, sms, major, minor, "

@@ -52,7 +52,9 @@ START_TEST(a_file_has_a_card)
     } wrong[] = {
         {"memory = 5\n", ": line 1: the first line has to say which card this one is like"},
         {"like = h1000\n", ": line 1: like: no card of the catalogue has this name"},
-        {"like = h100\nmemory = much\n", ": line 2: not a number of MiB"},
+        {"like = h100\nmemory = much\n", ": line 2: not a size, such as 24G or 81090 MiB"},
+        {"like = h100\nmemory = 24GX\n", ": line 2: not a size"},
+        {"like = h100\nsms = 24G\n", ": line 2: not a number"},
         {"like = h100\ncolour = red\n", ": line 2: unknown name"},
         {"like = h100\nmemory 5\n", ": line 2: not a line of the form"},
         {"like = h100\nmemory = 100\n", ": line 2: its memory has no room"},
@@ -63,12 +65,12 @@ START_TEST(a_file_has_a_card)
     const struct sim_gpu *h100 = sim_gpu_find("h100"), *gpu;
 
     gpu = read_card("# ours\n\nlike = H100\nproduct = NVIDIA H100 NVL\nmemory = 95830 MiB\n"
-                    "context=520\n",
+                    "context=0.5G\n",
                     why, sizeof(why));
     ck_assert_msg(gpu, "%s", why);
     ck_assert_str_eq(gpu->product, "NVIDIA H100 NVL");
     ck_assert_uint_eq(gpu->memory, UINT64_C(95830) << 20);
-    ck_assert_uint_eq(gpu->context, UINT64_C(520) << 20);
+    ck_assert_uint_eq(gpu->context, UINT64_C(512) << 20);
     ck_assert_uint_eq(gpu->board, gpu->memory);
     ck_assert_int_eq(gpu->sms, h100->sms);
     ck_assert_str_eq(h100->product, "NVIDIA H100 80GB HBM3");

@@ -55,11 +55,18 @@ class Notes(unittest.TestCase):
         self.assertIn('unknown GPU gtx1', done.stderr)
 
     def test_a_variable_that_is_no_number_is_named_once(self):
-        done = run(sys.executable, '-c', 'import os; os.environ.update(CUDASIM_MEMORY="24G", CUDASIM_GPUS="-1", CUDASIM_STREAM=""); ' +
+        done = run(sys.executable, '-c', 'import os; os.environ.update(CUDASIM_MEMORY="24X", CUDASIM_GPUS="-1", CUDASIM_STREAM=""); ' +
                    CALL + 'cudart.cudaFree(None); cudart.cudaFree(None)')
-        self.assertRegex(done.stderr, r'CUDASIM_MEMORY=24G is not a number; using \d+\n')
-        self.assertIn('CUDASIM_GPUS=-1 is not a number; using 1\n', done.stderr)
+        self.assertRegex(done.stderr, r"CUDASIM_MEMORY '24X' is not a size; give one such as 64M, 1.5 GiB or 65536 \(using \d+\)\n")
+        self.assertIn("CUDASIM_GPUS '-1' is not a number (using 1)\n", done.stderr)
         self.assertEqual(done.stderr.count('\n'), 2)
+
+    def test_a_variable_takes_a_size_as_options_do(self):
+        code = CALL + 'free, total = ctypes.c_size_t(), ctypes.c_size_t()\n' \
+                      'cudart.cudaMemGetInfo(ctypes.byref(free), ctypes.byref(total)); print(total.value)'
+        for size in '1610612736', '1.5G', '1536MiB', '1536 MiB', '1.5 gib':
+            done = run(sys.executable, '-c', f'import os; os.environ["CUDASIM_MEMORY"] = "{size}"; ' + code)
+            self.assertEqual((done.stdout, done.stderr), ('1610612736\n', ''), size)
 
     def test_no_name_acts_on_a_terminal_or_in_a_log(self):
         done = run(sys.executable, '-c', r'import os; os.environ["CUDASIM_GPU"] = "a\x1b[2J\n::error::b\u009b"; ' +

@@ -30,6 +30,8 @@ SIM_API void sim_verbose(const char *format, ...) __attribute__((format(printf, 
 /* Return a number from the environment (decimal), `otherwise` if it is not set or invalid. Name an
  * invalid CUDASIM_ variable once on stderr. Keeps errno. */
 SIM_API uint64_t sim_environment(const char *name, uint64_t otherwise);
+/* Return likewise a size, as memtap's options take it: settings/size.h. */
+SIM_API uint64_t sim_environment_size(const char *name, uint64_t otherwise);
 /* Return after how many seconds of waiting for others a process says so (CUDASIM_PATIENCE). */
 SIM_API uint64_t sim_patience(void);
 /* Return the seconds of a clock that is never set. */

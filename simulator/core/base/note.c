@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base.h"
 #include "say.h"
+#include "settings/size.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -62,8 +63,8 @@ void sim_verbose(const char *format, ...)
     va_end(args);
 }
 
-/* Say once of each variable of ours that it is no number; names are literals. */
-static void tell_invalid(const char *name, const char *text, uint64_t otherwise)
+/* Say once of each variable of ours what is wrong with it; names are literals. */
+static void tell_invalid(const char *name, const char *text, const char *wrong, uint64_t otherwise)
 {
     static const char *_Atomic told[MOST_TOLD];
     if (strncmp(name, "CUDASIM_", 8))
@@ -71,7 +72,7 @@ static void tell_invalid(const char *name, const char *text, uint64_t otherwise)
     for (int i = 0; i < MOST_TOLD; i++) {
         const char *empty = NULL;
         if (atomic_compare_exchange_strong(&told[i], &empty, name)) {
-            sim_say("%s=%s is not a number; using %llu", name, text, (unsigned long long)otherwise);
+            sim_say("%s '%s' %s (using %llu)", name, text, wrong, (unsigned long long)otherwise);
             return;
         }
         if (!strcmp(empty, name))
@@ -92,7 +93,20 @@ uint64_t sim_environment(const char *name, uint64_t otherwise)
     errno = saved;
     if (is_valid)
         return number;
-    tell_invalid(name, text, otherwise);
+    tell_invalid(name, text, "is not a number", otherwise);
+    return otherwise;
+}
+
+uint64_t sim_environment_size(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    char wrong[MT_SIZE_WRONG];
+    uint64_t bytes;
+    int rc = text && *text ? mt_size_parse(text, &bytes) : -ENOENT;
+    if (!rc)
+        return bytes;
+    if (rc != -ENOENT)
+        tell_invalid(name, text, mt_size_wrong(text, rc, wrong, sizeof(wrong)), otherwise);
     return otherwise;
 }
 

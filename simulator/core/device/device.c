@@ -53,14 +53,14 @@ static void read_environment(void)
 {
     const struct sim_gpu *gpu = chosen_gpu();
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
-    uint64_t total = sim_environment("CUDASIM_MEMORY", gpu->memory);
+    uint64_t total = sim_environment_size("CUDASIM_MEMORY", gpu->memory);
     uint64_t machine = sim_environment("CUDASIM_GPUS", 1);
-    uint64_t others = sim_environment("CUDASIM_OTHERS", 0) & ~(SIM_PAGE - 1);
-    uint64_t unowned = sim_environment("CUDASIM_UNOWNED", 0) & ~(SIM_PAGE - 1);
+    uint64_t others = sim_environment_size("CUDASIM_OTHERS", 0) & ~(SIM_PAGE - 1);
+    uint64_t unowned = sim_environment_size("CUDASIM_UNOWNED", 0) & ~(SIM_PAGE - 1);
     others = others < total ? others : total;
     unowned = unowned < total - others ? unowned : total - others;
     state.machine = machine > SIM_DEVICES_MAX ? SIM_DEVICES_MAX : (int)machine;
-    state.context = sim_environment("CUDASIM_CONTEXT", gpu->context) & ~(SIM_PAGE - 1);
+    state.context = sim_environment_size("CUDASIM_CONTEXT", gpu->context) & ~(SIM_PAGE - 1);
     for (int i = 0; i < state.machine; i++) {
         state.visible[i] = i;
         state.devices[i] = (struct sim_device){.gpu = gpu,

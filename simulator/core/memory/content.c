@@ -24,7 +24,7 @@ size_t sim_copy_limit(void)
 {
     static _Atomic size_t limit = SIZE_MAX;
     if (limit == SIZE_MAX)
-        limit = sim_environment("CUDASIM_COPY_LIMIT", 1 << 20);
+        limit = sim_environment_size("CUDASIM_COPY_LIMIT", 1 << 20);
     return limit;
 }
 

@@ -33,7 +33,7 @@ struct sim_stream *sim_stream(void *handle)
 /* Return a stream's size, in whole pages. */
 static uint64_t memory_of_one(void)
 {
-    return sim_environment("CUDASIM_STREAM", 0) & ~(SIM_PAGE - 1);
+    return sim_environment_size("CUDASIM_STREAM", 0) & ~(SIM_PAGE - 1);
 }
 
 int sim_stream_create(unsigned flags, int priority, struct sim_stream **out)

@@ -40,7 +40,7 @@ static bool has_pytorch(void)
 static void start(void)
 {
     static _Atomic int failed;
-    size_t limit = sim_environment("CUDASIM_VALUES", 64 << 10);
+    size_t limit = sim_environment_size("CUDASIM_VALUES", 64 << 10);
     if (failed)
         return;
     start_function *function = load();
