@@ -52,7 +52,7 @@ def check_bad_input():
     for line, cell, words in [("--simulate h100", "print(1)", "there is no trace: the cell's program did not use CUDA"),
                               ("--simulate h100", "1 +", "ended with exit code 1 and left no trace"),
                               ("--simulate h100", "import os; os.kill(os.getpid(), 9)", "left no trace"),
-                              ("--bogus", "", "unknown option --bogus")]:
+                              ("--bogus", "", "unknown option '--bogus'")]:
         frame, said, problem = ask(magic.record, line, cell)
         assert not frame and not problem and words in said and "Traceback" not in said, (line, said, problem)
     for line, words in [("train.py", "the program to run is the cell"), ("--simulate h100 train.py", "train.py: "), ("--", "--: "),

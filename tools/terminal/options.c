@@ -66,7 +66,7 @@ static void print_wrong(const struct mt_command *command, int argc, char **argv,
     if (missing)
         mt_fail_usage(command, "option %s needs a value", typed);
     else
-        mt_fail_usage(command, "unknown option %s%s", typed,
+        mt_fail_usage(command, "unknown option '%s'%s", typed,
                       nearest_option(command, typed, meant, sizeof meant));
 }
 

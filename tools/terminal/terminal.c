@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "values.h"
 
 #include <langinfo.h>
 #include <stdbool.h>
@@ -12,15 +13,11 @@ static enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_when;
 
 int mt_note_colour(const struct mt_typed *typed)
 {
-    static const char *const names[] = {
-        [COLOUR_AUTO] = "auto", [COLOUR_ALWAYS] = "always", [COLOUR_NEVER] = "never"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(typed->value, names[i])) {
-            colour_when = i;
-            return 0;
-        }
-    mt_fail_usage(typed->command, "--color is always, never or auto, not '%s'", typed->value);
-    return -1;
+    size_t at = 0;
+    int rc = mt_read_choice(typed->command, "value of --color", typed->value,
+                            typed->option->choices, &at);
+    colour_when = (unsigned)at;
+    return rc;
 }
 
 static bool has_colour(void)
