@@ -8,8 +8,8 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 
 
-def save(name, columns, rows, memtap, python):
-    """Replaces the rows whose first column is that of a new one."""
+def save(name, columns, rows, memtap, python, key=1):
+    """Replaces the rows whose first `key` columns are those of a new one."""
     path = FOLDER / f"{name}.csv"
     versions = [subprocess.run([memtap, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1],
                 subprocess.run([python, "-c", "from importlib.metadata import version; print(version('torch'))"],
@@ -23,7 +23,7 @@ def save(name, columns, rows, memtap, python):
             found, *old = csv.reader(file)
             if found != head:
                 raise SystemExit(f"{path}: its columns are {found}, not {head}")
-    again = {row[0] for row in new}
+    again = [row[:key] for row in new]
     with path.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([head, *(row for row in old if row[0] not in again), *new])
+        csv.writer(file, lineterminator="\n").writerows([head, *(row for row in old if row[:key] not in again), *new])
     print(f"{path}: {len(new)} rows are new")

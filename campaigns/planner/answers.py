@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""answers.py [NAME]... [--document]: does what `memtap plan` answers make a program fit? Records each of PROGRAMS on a card that is large enough, asks for smaller
+"""answers.py [NAME]... [--save]: does what `memtap plan` answers make a program fit? Records each of PROGRAMS on a card that is large enough, asks for smaller
 ones (--memory), makes each of the ways that memtap names in the program, a whole pair where it names two, and runs that on such
-a card. With --document it writes docs/answers.md and results/answers.csv; with names ("gpt", "lstm") it runs the programs that have one of them. MEMTAP
+a card. With --save it writes results/answers.csv; with names ("gpt", "lstm") it runs the programs that have one of them. MEMTAP
 and MEMTAP_TEST_PYTHON as in tests/torch."""
 import argparse
 import json
@@ -15,8 +15,6 @@ import harness  # noqa: E402
 import results  # noqa: E402
 
 CHANGED = HERE.parents[1] / "tests" / "planner" / "changed.py"
-DOCUMENT = harness.ROOT / "docs" / "answers.md"
-TABLE = "<!-- from here on written by campaigns/planner/answers.py --document -->"
 MIB = 1 << 20
 PROGRAMS = [
     "gpt", "gpt-small", "llama", "scores", "experts", "vit", "conv", "diffusion", "lstm", "perceptron",
@@ -125,22 +123,17 @@ def counts(rows):
                 continue
             doubtful = [row for row in mine if row[3] == "may fit"]
             programs = len({row[0] for row in mine})
-            yield (f"| {title} | {how} | {programs} | {len(claims)} | {sum(map(agrees, claims))} | {len(doubtful)} | "
-                   f"{sum(row[5] == 'whole' for row in doubtful)} |")
+            yield (f"{title}, {how}: {programs} programs, {len(claims)} claims, {sum(map(agrees, claims))} agree; {len(doubtful)} "
+                   f"times it may fit, {sum(row[5] == 'whole' for row in doubtful)} of these fit")
 
 
-HEAD = """
-| what | how | programs | claims | that agree | "may fit" | of these fit |
-|---|---|---|---|---|---|---|
-"""
 COLUMNS = ["program", "card", "way", "says", "how", "happens", "told_mib", "reserved_mib", "agrees"]
-SEE = "\nEvery answer is a row of [results/answers.csv](../results/answers.csv).\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--document", action="store_true")
+    parser.add_argument("--save", action="store_true", help="write the rows into results/answers.csv")
     args = parser.parse_args()
     harness.need_torch()
     rows = []
@@ -153,11 +146,9 @@ def main():
                 rows.append(row)
                 print(*line(row), sep=", ", flush=True)
                 harness.check(agrees(row) or row[4] == "modelled", f"{row[0]}: a replayed answer is wrong")
-    text = HEAD + "\n".join(counts(rows)) + "\n"
-    print(text)
-    if args.document:
+    print(*counts(rows), sep="\n")
+    if args.save:
         results.save("answers", COLUMNS, map(line, rows), harness.MEMTAP, harness.PYTHON)
-        DOCUMENT.write_text(DOCUMENT.read_text().split(TABLE)[0] + TABLE + "\n" + text + SEE)
     harness.finish()
 
 

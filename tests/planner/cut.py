@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cut.py TOOL [PART...]: how far what is modelled of a run that ran out of memory is from the run. Records programs of
+"""cut.py TOOL [PART...] [--save]: how far what is modelled of a run that ran out of memory is from the run. Records programs of
 models.py on cards that have a part of what they reserve on a large one, and compares the peak that is modelled beyond the
-request that failed with that of the whole run, as it is and with a change. TOOL: build/tests/planner/model-changes."""
+request that failed with that of the whole run, as it is and with a change. TOOL: build/tests/planner/model-changes. --save writes the rows into results/cut.csv."""
+import argparse
 import json
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "torch"))
+sys.path[:0] = [str(HERE.parent / "torch"), str(HERE.parents[1] / "campaigns")]
 import harness  # noqa: E402
 from harness import check  # noqa: E402
+
+import results  # noqa: E402
 
 CHANGED = HERE / "changed.py"
 CONTEXT = 520 << 20
@@ -59,19 +62,29 @@ def rows(tool, cases, parts):
                        row.get("error_per_thousand"))
 
 
+COLUMNS = ["program", "card", "through", "modelled_mib", "run_mib", "off", "change", "changed_modelled_mib", "changed_run_mib",
+           "changed_off"]
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tool", type=Path)
+    parser.add_argument("parts", nargs="*", type=float, help="of what the first program reserves; without, all programs run")
+    parser.add_argument("--save", action="store_true")
+    args = parser.parse_args()
     harness.need_torch()
-    tool, parts = Path(sys.argv[1]).resolve(), [float(part) for part in sys.argv[2:]]
-    cases = CASES if not parts else CASES[:1]
-    print("| program | card | modelled through | peak told | as it was | off | change | told | as it was | off |\n"
-          "|---|---|---|---|---|---|---|---|---|---|")
-    for model, part, through, told, peak, change, new, real, bound in rows(tool, cases, parts or PARTS):
+    found = []
+    cases = CASES if not args.parts else CASES[:1]
+    for model, part, through, told, peak, change, new, real, bound in rows(args.tool.resolve(), cases, args.parts or PARTS):
         off, off_change = told / peak - 1, new / real - 1
-        print(f"| {model} | {part:.0%} | {through} | {told >> 20:,} | {peak >> 20:,} | {off:+.1%} | {change} | "
-              f"{new >> 20:,} | {real >> 20:,} | {off_change:+.1%} |", flush=True)
+        found.append([model, f"{part:.0%}", through, told >> 20, peak >> 20, f"{off:+.1%}", change, new >> 20, real >> 20,
+                      f"{off_change:+.1%}"])
+        print(*found[-1], sep=", ", flush=True)
         check(bound is None, f"{model} {part}: no bound is given")
         check(through in ("step", "next"), f"{model} {part}: this iteration is modelled")
         check(max(abs(off), abs(off_change)) <= MOST, f"{model} {part}: within {MOST:.0%}")
+    if args.save:
+        results.save("cut", COLUMNS, found, harness.MEMTAP, harness.PYTHON, key=2)
     harness.finish()
 
 

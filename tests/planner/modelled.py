@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far modelled changes are from the same changes made: records each program of models.py, asks for a change,
-makes that change in the program and runs it again, and compares the peaks. With --document it writes
-docs/modelled-changes.md; with --libraries it makes 8-bit optimizers and LoRA by bitsandbytes and peft, which the
+makes that change in the program and runs it again, and compares the peaks. With --save it writes
+results/changes.csv; with --libraries it makes 8-bit optimizers and LoRA by bitsandbytes and peft, which the
 tests' Python has to have, instead of by tensors of the same sizes; with names ("gpt", "zero3") it runs the cases that have one of them."""
 import argparse
 import json
@@ -10,15 +10,15 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "torch"))
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "torch"), str(HERE.parents[1] / "campaigns")]
 import harness  # noqa: E402
 from cases import CASES, QUICK  # noqa: E402
 from harness import check  # noqa: E402
 
+import results  # noqa: E402
+
 CHANGED = HERE / "changed.py"
-DOCUMENT = harness.ROOT / "docs" / "modelled-changes.md"
-TABLE = "<!-- from here on written by tests/planner/modelled.py --document -->"
+COLUMNS = ["program", "change", "recorded_mib", "modelled_mib", "run_mib", "off"]
 MEDIAN, NINE_OF_TEN = 0.02, 0.05
 QUICK_MOST = 0.02  # of each
 
@@ -72,7 +72,7 @@ def run(tool, cases):
                 check(False, f"{base}, {change}: {told}")
                 continue
             rows.append((base, change, befores[base], told["new_peak"], real, told["or_peak"], told["error_per_thousand"]))
-            print(line(rows[-1]), flush=True)
+            print(*line(rows[-1]), sep=", ", flush=True)
     return rows
 
 
@@ -88,8 +88,8 @@ def holds(row):
 
 def line(row):
     base, change, before, told, real, other, _ = row
-    told = f"{told / 2**20:,.0f}" + (f" or {other / 2**20:,.0f}" if other else "")
-    return f"| {base} | {change} | {before / 2**20:,.0f} | {told} | {real / 2**20:,.0f} | {error(row):+.1%} |"
+    told = f"{told / 2**20:.0f}" + (f" or {other / 2**20:.0f}" if other else "")
+    return [base, change, f"{before / 2**20:.0f}", told, f"{real / 2**20:.0f}", f"{error(row):+.1%}"]
 
 
 def summary(rows):
@@ -104,27 +104,16 @@ def by_kind(rows):
     return kinds
 
 
-def document(rows):
-    text = DOCUMENT.read_text().split(TABLE)[0]
-    parts = [text, TABLE, "\n\n| change | cases | median | nine of ten | largest |\n|---|---|---|---|---|\n"]
-    for kind, some in [*by_kind(rows).items(), ("all", rows)]:
-        parts.append(f"| {kind} | {len(some)} | " + " | ".join(f"{part:.1%}" for part in summary(some)) + " |\n")
-    parts.append("\nPeaks of allocated memory in MiB:\n\n| program | change | recorded | modelled | run | error |\n"
-                 "|---|---|---|---|---|---|\n")
-    parts += [line(row) + "\n" for row in rows]
-    DOCUMENT.write_text("".join(parts))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tool", type=Path, help="build/tests/planner/model-changes")
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--document", action="store_true")
+    parser.add_argument("--save", action="store_true", help="write the rows into results/changes.csv")
     parser.add_argument("--quick", action="store_true", help="a few cases, each of which has to be close")
     parser.add_argument("--libraries", action="store_true", help="by bitsandbytes and peft")
     args = parser.parse_args()
-    if args.document and args.libraries:
-        parser.error("--document writes the table without --libraries; give one of them")
+    if args.save and args.libraries:
+        parser.error("--save writes the rows without --libraries; give one of them")
     harness.need_torch(*(["bitsandbytes", "peft"] if args.libraries else []))
     rows = run(args.tool.resolve(), chosen(args))
     if not rows:
@@ -139,8 +128,8 @@ def main():
     check(not args.quick or all(holds(row) for row in rows), "each is within its bound")
     check(median <= MEDIAN, f"the median is at most {MEDIAN:.0%}")
     check(most <= NINE_OF_TEN, f"nine of ten are within {NINE_OF_TEN:.0%}")
-    if args.document:
-        document(rows)
+    if args.save:
+        results.save("changes", COLUMNS, map(line, rows), harness.MEMTAP, harness.PYTHON, key=2)
     harness.finish()
 
 
