@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""against.py [--only NAME,...] [--series N] [--rows FILE] OLD NEW: what this build costs beside another one, as ratios. OLD and
+"""against.py [--only NAME,...] [--series N] [--save] OLD NEW: what this build costs beside another one, as ratios. OLD and
 NEW are build folders; tools/bench makes the old one. Ends with 1 where a cost rose: where the lower end of its interval is above
-1.02.
+1.02. --save writes the rows into results/bench.csv.
 
 Counted is the processor's time, which other programs on the machine change less than the clock's. Each measure takes both builds in turns, in new processes, since a process keeps its luck
 of where its memory lies. The interval has the median 95 times of 100 (bootstrap). Give one build twice: its ratios tell how far
@@ -18,8 +18,6 @@ replay    memtap report of 10 million events
 diff      memtap diff of two traces with many lines
 export    memtap export -f arrow of 10 million events"""
 import argparse
-import csv
-import datetime
 import json
 import os
 import random
@@ -28,13 +26,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
-import harness
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "torch"), str(ROOT / "campaigns")]
+import harness  # noqa: E402
+
+import results  # noqa: E402
 
 LOOP = Path(__file__).resolve().parent / "qwen_loop.py"
 WARM_UP, STEPS, LOOP_TURNS, RESAMPLES = 2, 5, 30, 4000
 TOO_MUCH = 1.02
 MANY = 10_000_000
+COLUMNS = ["builds", "measure", "unit", "old", "new", "ratio", "low", "high", "series"]
 
 
 class Build:
@@ -195,8 +197,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAME,...", default=",".join(MEASURES))
     parser.add_argument("--series", type=int, default=9, help="how often each is measured (9)")
-    parser.add_argument("--rows", type=Path, metavar="FILE", help="append the table to this CSV file")
-    parser.add_argument("--names", default="old,new", help="of both builds, for --rows")
+    parser.add_argument("--save", action="store_true", help="write the rows into results/bench.csv")
+    parser.add_argument("--names", default="old..new", help="of both builds, for --save")
     parser.add_argument("builds", nargs=2, type=Build, metavar="BUILD")
     options = parser.parse_args()
     names = set(options.only.split(","))
@@ -219,16 +221,10 @@ def main():
             ratio = statistics.median(ratios)
             print(f"{name:8} {old:10.3f} {new:10.3f} {unit:5} {ratio:.3f}  {low:.3f} to {high:.3f}"
                   f"{'  ROSE' if low > TOO_MUCH else ''}", flush=True)
-            rows.append([datetime.date.today().isoformat(), *options.names.split(","), name, unit, f"{old:.3f}", f"{new:.3f}",
-                         f"{ratio:.4f}", f"{low:.4f}", f"{high:.4f}", len(taken)])
+            rows.append([options.names, name, unit, *(f"{value:.3f}" for value in (old, new, ratio, low, high)), options.series])
             rose += [name] if low > TOO_MUCH else []
-    if options.rows:
-        is_new = not options.rows.exists()
-        with options.rows.open("a", newline="") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            if is_new:
-                writer.writerow("date old_build new_build measure unit old new ratio low high turns".split())
-            writer.writerows(rows)
+    if options.save:
+        results.save("bench", COLUMNS, rows, options.builds[1].memtap, harness.PYTHON, key=2)
     if rose:
         sys.exit(f"against.py: costs more than before: {', '.join(rose)}")
 
