@@ -11,22 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void clear_story(struct mt_viz *viz)
-{
-    free(viz->segments);
-    free(viz->requests);
-    free(viz->pending);
-    mt_address_map_clear(&viz->by_address);
-    mt_address_map_clear(&viz->pools);
-    viz->segments = NULL;
-    viz->requests = NULL;
-    viz->pending = NULL;
-    viz->n_segments = viz->segments_capacity = viz->n_requests = viz->requests_capacity = 0;
-    viz->n_pending = viz->pending_capacity = 0;
-    viz->free_request = viz->n_pools = 0;
-    viz->entries = viz->reserved = viz->n_freed = 0;
-}
-
 static int make_memos(struct mt_viz *viz)
 {
     const struct mt_definitions *d = viz->pass->replay.definitions;
@@ -47,7 +31,8 @@ static int count(struct mt_viz *viz, struct mt_export_error *error)
     int rc = mt_viz_trace(viz, error);
     viz->pickle = pickle;
     viz->skip = viz->entries > viz->export->newest ? viz->entries - viz->export->newest : 0;
-    clear_story(viz);
+    mt_torch_memory_clear(&viz->memory);
+    viz->entries = 0;
     return rc;
 }
 
@@ -138,7 +123,7 @@ static int put_devices(struct mt_viz *viz, const struct mt_analysis *analysis,
     for (unsigned slot = 1; slot <= last && stories; slot++) {
         if (!rc && is_asked(viz, slot))
             rc = mt_viz_segments(&stories[slot], &segments);
-        clear_story(&stories[slot]);
+        mt_torch_memory_clear(&stories[slot].memory);
     }
     mt_pickle_list_end(viz->pickle, &segments);
     free(stories);

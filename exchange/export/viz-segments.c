@@ -8,7 +8,7 @@
 
 #define SMALL_SEGMENT (UINT64_C(2) << 20)
 
-MT_ORDER_OF_POINTERS(by_address, struct mt_viz_request, MT_RISING(address))
+MT_ORDER_OF_POINTERS(by_address, struct mt_torch_block, MT_RISING(address))
 
 static void put_pair(struct mt_viz *viz, const char *key, uint64_t number)
 {
@@ -17,7 +17,7 @@ static void put_pair(struct mt_viz *viz, const char *key, uint64_t number)
 }
 
 static void put_block(struct mt_viz *viz, struct mt_pickle_list *list, uint64_t address,
-                      uint64_t size, const struct mt_viz_request *request)
+                      uint64_t size, const struct mt_torch_block *request)
 {
     struct mt_pickle *pickle = viz->pickle;
     mt_pickle_item(pickle, list);
@@ -26,12 +26,12 @@ static void put_block(struct mt_viz *viz, struct mt_pickle_list *list, uint64_t 
     put_pair(viz, "size", size);
     put_pair(viz, "requested_size", request ? size - request->unused : 0);
     mt_pickle_key(pickle, "state");
-    mt_pickle_key(pickle, !request            ? "inactive"
-                          : request->is_freed ? "active_pending_free"
-                                              : "active_allocated");
+    mt_pickle_key(pickle, !request         ? "inactive"
+                          : request->waits ? "active_pending_free"
+                                           : "active_allocated");
     mt_viz_frames(viz, "frames", request ? request->stack : 0);
     if (request)
-        mt_viz_category(viz, request->rule);
+        mt_viz_category(viz, mt_pass_rule(viz->pass, request->event));
     mt_pickle_dict_end(pickle);
 }
 
@@ -39,20 +39,20 @@ struct sums {
     uint64_t allocated, active, requested;
 };
 
-static struct sums sum_up(struct mt_viz_request *const *request, size_t n)
+static struct sums sum_up(struct mt_torch_block *const *request, size_t n)
 {
     struct sums sums = {0};
     for (size_t i = 0; i < n; i++) {
         sums.active += request[i]->size;
-        sums.allocated += request[i]->is_freed ? 0 : request[i]->size;
+        sums.allocated += request[i]->waits ? 0 : request[i]->size;
         sums.requested += request[i]->size - request[i]->unused;
     }
     return sums;
 }
 
 static void put_segment(struct mt_viz *viz, struct mt_pickle_list *list,
-                        const struct mt_viz_segment *segment, struct mt_viz_request *const *request,
-                        size_t n)
+                        const struct mt_torch_segment *segment,
+                        struct mt_torch_block *const *request, size_t n)
 {
     struct mt_pickle *pickle = viz->pickle;
     struct sums sums = sum_up(request, n);
@@ -69,7 +69,7 @@ static void put_segment(struct mt_viz *viz, struct mt_pickle_list *list,
     put_pair(viz, "stream", segment->stream);
     mt_pickle_key(pickle, "segment_type");
     mt_pickle_key(pickle, is_small ? "small" : "large");
-    mt_viz_pool(viz, "segment_pool_id", segment->pool);
+    mt_viz_pool(viz, "segment_pool_id", segment->pool_number);
     mt_pickle_key(pickle, "is_expandable");
     mt_pickle_bool(pickle, segment->is_expandable);
     mt_viz_frames(viz, "frames", segment->stack);
@@ -92,38 +92,45 @@ static void put_segment(struct mt_viz *viz, struct mt_pickle_list *list,
 /* Join pieces of an expandable segment that lie side by side. */
 static void join(struct mt_viz *viz)
 {
+    struct mt_torch_memory *memory = &viz->memory;
     size_t n = 0;
-    for (size_t i = 0; i < viz->n_segments; i++) {
-        struct mt_viz_segment *last = n ? &viz->segments[n - 1] : NULL;
-        const struct mt_viz_segment *next = &viz->segments[i];
+    for (size_t i = 0; i < memory->n_segments; i++) {
+        struct mt_torch_segment *last = n ? &memory->segment[n - 1] : NULL;
+        const struct mt_torch_segment *next = &memory->segment[i];
+        if (next->slot != viz->slot)
+            continue;
         if (last && last->is_expandable && next->is_expandable && last->stream == next->stream &&
-            last->pool == next->pool && last->address + last->size == next->address)
+            last->pool_number == next->pool_number && last->address + last->size == next->address)
             last->size += next->size;
         else
-            viz->segments[n++] = *next;
+            memory->segment[n++] = *next;
     }
-    viz->n_segments = n;
+    memory->n_segments = n;
 }
 
 /* Write the segments. Blocks that lie in no segment (the trace does not have its begin) are
  * segments of their own. */
 int mt_viz_segments(struct mt_viz *viz, struct mt_pickle_list *list)
 {
-    struct mt_viz_request **live = calloc(viz->n_requests + 1, sizeof *live);
+    struct mt_torch_memory *memory = &viz->memory;
+    struct mt_torch_block **live = calloc(memory->n_blocks + 1, sizeof *live);
     size_t n = 0, next = 0;
     if (!live)
         return -ENOMEM;
-    for (size_t i = 0; i < viz->n_requests; i++)
-        if (viz->requests[i].address)
-            live[n++] = &viz->requests[i];
-    qsort(live, n, sizeof(struct mt_viz_request *), by_address);
+    for (size_t i = 0; i < memory->n_blocks; i++)
+        if (memory->block[i].event && memory->block[i].slot == viz->slot)
+            live[n++] = &memory->block[i];
+    qsort(live, n, sizeof(struct mt_torch_block *), by_address);
     join(viz);
-    for (size_t i = 0; i <= viz->n_segments; i++) {
-        const struct mt_viz_segment *segment = i < viz->n_segments ? &viz->segments[i] : NULL;
+    for (size_t i = 0; i <= memory->n_segments; i++) {
+        const struct mt_torch_segment *segment =
+            i < memory->n_segments ? &memory->segment[i] : NULL;
         for (; next < n && (!segment || live[next]->address < segment->address); next++)
             put_segment(viz, list,
-                        &(struct mt_viz_segment){live[next]->address, live[next]->size,
-                                                 live[next]->stream, live[next]->pool, 0, false},
+                        &(struct mt_torch_segment){.address = live[next]->address,
+                                                   .size = live[next]->size,
+                                                   .stream = live[next]->stream,
+                                                   .pool_number = live[next]->pool_number},
                         &live[next], 1);
         size_t first = next;
         while (segment && next < n && live[next]->address < segment->address + segment->size &&

@@ -4,32 +4,11 @@
 #ifndef MT_VIZ_H
 #define MT_VIZ_H
 
+#include "analyzer/replay/torch-memory.h"
 #include "analyzer/support/by-id.h"
 #include "analyzer/views/texts.h"
 #include "exchange/encode/pickle.h"
 #include "first-pass.h"
-
-/* PyTorch has it from CUDA. */
-struct mt_viz_segment {
-    uint64_t address, size, stream, pool;
-    uint32_t stack;
-    bool is_expandable; /* a piece of one */
-};
-
-/* What a request said of a block that is there. */
-struct mt_viz_request {
-    uint64_t address, size, unused, stream, pool;
-    uint32_t stack;
-    bool is_freed; /* waits for other streams */
-    bool is_alone; /* in no segment that is known: it has one of its own */
-    int rule;      /* -1: not known */
-};
-
-/* CUDA gave it to a thread; PyTorch's, if its total grows by it. */
-struct mt_viz_pending {
-    struct mt_viz_segment segment;
-    struct mt_event event;
-};
 
 struct mt_viz {
     const struct mt_export *export;
@@ -41,20 +20,9 @@ struct mt_viz {
     uint64_t until;    /* the last event that counts; UINT64_MAX: all */
     uint64_t skip;     /* entries that are left out, the oldest */
     uint64_t entries;  /* so far */
-    uint64_t reserved; /* PyTorch's total, as far as segments are known */
     struct mt_pickle_list list;
-    struct mt_viz_segment *segments; /* in the order of addresses */
-    size_t n_segments, segments_capacity;
-    struct mt_viz_request *requests; /* of live blocks; places are used again */
-    size_t n_requests, requests_capacity;
-    size_t n_freed;                   /* of them wait for other streams */
-    uint32_t free_request;            /* place + 1, by `size`; 0: none */
-    struct mt_address_map by_address; /* place + 1 */
-    struct mt_viz_pending *pending;
-    size_t n_pending, pending_capacity;
-    struct mt_address_map pools; /* address -> number */
-    uint32_t n_pools;
-    bool is_over; /* the pass ended before the trace: it has all */
+    struct mt_torch_memory memory; /* a block's mark: it has a segment of its own */
+    bool is_over;                  /* the pass ended before the trace: it has all */
     int rc;
     /* what the pickle has, by number: memo + 1 */
     struct mt_by_id stacks, frames, forward;

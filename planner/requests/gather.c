@@ -5,38 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct mt_gathering *mt_gathering_create(void)
-{
-    struct mt_gathering *g = calloc(1, sizeof *g);
-    for (unsigned slot = 0; g && slot < MT_DEVICES; slot++)
-        g->device[slot].others = UINT64_MAX; /* to be told */
-    return g;
-}
-
-void mt_gathering_destroy(struct mt_gathering *g)
-{
-    if (!g)
-        return;
-    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
-        struct mt_asking *asking = &g->device[slot];
-        free(asking->asked.request);
-        free(asking->asked.recorded);
-        free(asking->free_number);
-        free(asking->sample);
-        mt_address_map_clear(&asking->streams);
-        mt_address_map_clear(&asking->pools);
-    }
-    mt_address_map_clear(&g->threads);
-    mt_address_map_clear(&g->live);
-    mt_address_map_clear(&g->waiting);
-    mt_address_map_clear(&g->segments);
-    free(g->thread);
-    free(g->segment);
-    free(g->conf);
-    free(g->result);
-    free(g);
-}
-
 int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
                   struct mt_request request)
 {
@@ -50,12 +18,6 @@ int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
     return 0;
 }
 
-static struct mt_gather_thread *thread_of(struct mt_gathering *g, uint32_t thread)
-{
-    uint32_t place = MT_PLACE_OF(&g->threads, thread, g->thread, g->threads_capacity, g->n_threads);
-    return place ? &g->thread[place - 1] : NULL;
-}
-
 /* Return the number of a stream's handle, from 1 on, in the order in which they come; the last one
  * stands for all after it. */
 static int number_of(struct mt_address_map *map, uint64_t handle, unsigned *number)
@@ -66,17 +28,6 @@ static int number_of(struct mt_address_map *map, uint64_t handle, unsigned *numb
         return 0;
     *number = map->used + 1 < MOST ? (unsigned)map->used + 1 : MOST;
     return mt_address_map_put(map, handle, *number);
-}
-
-/* Return a number for a block, as small as it can be. */
-static uint32_t new_number(struct mt_asking *asking)
-{
-    return asking->n_free ? asking->free_number[--asking->n_free] : asking->next_number++;
-}
-
-static int give_back_number(struct mt_asking *asking, uint32_t number)
-{
-    return MT_APPEND(asking->free_number, asking->free_capacity, asking->n_free, number);
 }
 
 /* Note memory of the card that is not PyTorch's, as CUDA's calls say it: what the samples say
@@ -94,141 +45,146 @@ static int note_others(struct mt_asking *asking, const struct mt_replay *replay,
                          (struct mt_request){.size = others, .kind = MT_REQUEST_OTHERS});
 }
 
-static int free_block(struct mt_gathering *g, struct mt_asking *asking,
-                      const struct mt_gather_at *at, uint64_t address, bool waits)
+/* Begin a private pool with its first request. */
+static int begin_pool(struct mt_asking *asking, uint64_t event, unsigned pool)
 {
-    uint32_t number = mt_address_map_take(&g->live, address);
-    if (!number) {
-        asking->asked.from_before++;
-        return 0;
-    }
-    number--;
-    asking->asked.frees++;
-    if (waits) { /* which stream it is, does not count: another one */
-        asking->asked.waits++;
-        struct mt_request use = {
-            .block = number, .stream = MT_GATHER_OTHER_STREAM, .kind = MT_REQUEST_RECORD_STREAM};
-        if (mt_gather_ask(asking, &(struct mt_gather_at){.event = at->event}, use) ||
-            mt_address_map_put(&g->waiting, address, number + 1))
-            return -ENOMEM;
-    } else if (give_back_number(asking, number)) {
-        return -ENOMEM;
-    }
-    return mt_gather_ask(asking, at, (struct mt_request){.block = number, .kind = MT_REQUEST_FREE});
-}
-
-/* End the wait of the block at an address. */
-static int end_wait(struct mt_gathering *g, struct mt_asking *asking, uint64_t event,
-                    uint64_t address)
-{
-    uint32_t number = mt_address_map_take(&g->waiting, address);
-    if (!number)
-        return 0;
-    struct mt_request done = {.block = number - 1, .kind = MT_REQUEST_COMPLETE};
-    return mt_gather_ask(asking, &(struct mt_gather_at){.event = event}, done)
-               ? -ENOMEM
-               : give_back_number(asking, number - 1);
-}
-
-/* Return the number of a private pool, which begins with its first request: a handle may be that of
- * another pool once its own is released. */
-static int pool_of(struct mt_asking *asking, const struct mt_gather_at *at, uint64_t handle,
-                   unsigned *pool)
-{
-    *pool = handle ? mt_address_map_get(&asking->pools, handle) : 0;
-    if (!handle || (*pool && !asking->is_released[*pool]))
-        return 0;
-    *pool = asking->n_pools < MT_GATHER_MOST_POOLS ? asking->n_pools + 1 : MT_GATHER_MOST_POOLS;
-    if (mt_address_map_put(&asking->pools, handle, *pool))
-        return -ENOMEM;
-    if (*pool == asking->n_pools)
-        return 0;
-    asking->n_pools = *pool;
-    struct mt_request create = {.pool = *pool & MT_GATHER_MOST_POOLS,
+    struct mt_request create = {.pool = pool & MT_GATHER_MOST_POOLS,
                                 .kind = MT_REQUEST_POOL_CREATE};
-    return mt_gather_ask(asking, &(struct mt_gather_at){.event = at->event}, create);
+    if (pool <= asking->n_pools)
+        return 0;
+    asking->n_pools = pool;
+    return mt_gather_ask(asking, &(struct mt_gather_at){.event = event}, create);
 }
 
-/* Add an allocation of a block that has `size` bytes, of which some were not requested. */
-static int on_request(struct mt_gathering *g, struct mt_asking *asking,
-                      struct mt_gather_thread *thread, const struct mt_replay *replay,
-                      const struct mt_event *event, const struct mt_gather_at *at, uint64_t size,
-                      uint64_t unused, uint32_t *number)
+/* Add the request of a block. */
+static int on_request(struct mt_gathering *g, const struct mt_replay *replay,
+                      const struct mt_torch_block *block, const struct mt_event *event,
+                      struct mt_gather_at at)
 {
-    unsigned stream = 0, pool = 0;
-    const struct mt_request_stream *of =
-        mt_requests_of(&replay->present.thread->requests, mt_device_slot(event->device));
-    if (of &&
-        (number_of(&asking->streams, of->stream, &stream) || pool_of(asking, at, of->pool, &pool)))
+    struct mt_asking *asking = &g->device[block->slot];
+    const struct mt_thread_state *thread = replay->present.thread;
+    unsigned stream, pool = mt_gather_pool(block->pool_number);
+    at.event = replay->events;
+    if (note_others(asking, replay, block->slot, &at) ||
+        number_of(&asking->streams, block->stream, &stream) ||
+        begin_pool(asking, replay->events, pool))
         return -ENOMEM;
     asking->asked.others_streams += stream != 0;
     asking->asked.private_allocs += pool != 0;
-    if (mt_gather_segment(g, thread, event, pool))
-        return -ENOMEM;
-    *number = new_number(asking);
-    return mt_gather_ask(asking, at,
-                         (struct mt_request){.size = of && unused < size ? size - unused
-                                                     : size              ? size
-                                                                         : 1,
-                                             .block = *number,
+    at.stack = event->stack;
+    at.forward = thread->at.n_nodes ? thread->at.nodes[thread->at.n_nodes - 1].forward_stack : 0;
+    return mt_gather_ask(asking, &at,
+                         (struct mt_request){.size = block->size - block->unused ?: 1,
+                                             .block = block->number,
                                              .stream = (uint16_t)stream,
                                              .pool = pool & MT_GATHER_MOST_POOLS,
                                              .kind = MT_REQUEST_ALLOCATE});
 }
 
-static struct mt_gather_at place_of(const struct mt_replay *replay, const struct mt_event *event,
-                                    uint64_t allocated, uint64_t reserved)
+static int allocated(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
+                     const struct mt_event *event)
 {
-    const struct mt_thread_state *thread = replay->present.thread;
-    uint32_t forward =
-        thread && thread->at.n_nodes ? thread->at.nodes[thread->at.n_nodes - 1].forward_stack : 0;
-    return (struct mt_gather_at){replay->events, allocated, reserved, event->stack, forward};
-}
-
-static int on_alloc(struct mt_gathering *g, struct mt_asking *asking,
-                    struct mt_gather_thread *thread, const struct mt_replay *replay,
-                    const struct mt_event *event)
-{
-    uint32_t number;
-    unsigned slot = mt_device_slot(event->device);
-    struct mt_gather_at at = place_of(replay, event, event->ALLOC.allocated, event->ALLOC.reserved);
-    struct mt_asked *asked = &asking->asked;
-    if (mt_gather_end_frees(g, thread) || note_others(asking, replay, slot, &at) ||
-        end_wait(g, asking, at.event, event->address))
-        return -ENOMEM;
-    if (mt_address_map_get(&g->live, event->address) && /* its free is missing */
-        free_block(g, asking, &(struct mt_gather_at){.event = at.event}, event->address, false))
-        return -ENOMEM;
+    struct mt_gathering *g = data;
+    struct mt_asked *asked = &g->device[block->slot].asked;
+    uint64_t allocated = event->ALLOC.allocated, reserved = event->ALLOC.reserved;
     asked->allocs++;
-    asked->unknown += !mt_requests_of(&replay->present.thread->requests, slot);
-    if (asked->peak_allocated < at.allocated)
-        asked->peak_allocated = at.allocated;
-    if (asked->peak_reserved < at.reserved)
-        asked->peak_reserved = at.reserved;
-    return on_request(g, asking, thread, replay, event, &at, event->size, replay->present.unused,
-                      &number) ||
-                   mt_address_map_put(&g->live, event->address, number + 1)
-               ? -ENOMEM
-               : 0;
+    asked->unknown += !mt_requests_of(&replay->present.thread->requests, block->slot);
+    if (asked->peak_allocated < allocated)
+        asked->peak_allocated = allocated;
+    if (asked->peak_reserved < reserved)
+        asked->peak_reserved = reserved;
+    return on_request(g, replay, block, event,
+                      (struct mt_gather_at){.allocated = allocated, .reserved = reserved});
 }
 
 /* Note a request that failed. PyTorch reports the size rounded. What it was for would have lived
  * from here on; nobody knows how long. */
-static int on_oom(struct mt_gathering *g, struct mt_asking *asking, struct mt_gather_thread *thread,
-                  const struct mt_replay *replay, const struct mt_event *event)
+static int failed(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
+                  const struct mt_event *event)
 {
-    uint32_t number;
-    unsigned slot = mt_device_slot(event->device);
-    struct mt_gather_at at = place_of(replay, event, event->OOM.allocated, event->OOM.reserved);
-    thread->frees = 0; /* those of the request itself */
+    struct mt_gathering *g = data;
+    struct mt_asking *asking = &g->device[block->slot];
+    struct mt_request free = {.block = block->number, .kind = MT_REQUEST_FREE};
     asking->asked.ooms++;
-    if (note_others(asking, replay, slot, &at) ||
-        on_request(g, asking, thread, replay, event, &at, event->OOM.size, 0, &number))
-        return -ENOMEM;
-    struct mt_request free = {.block = number, .kind = MT_REQUEST_FREE};
-    return mt_gather_ask(asking, &(struct mt_gather_at){.event = at.event}, free)
+    return on_request(g, replay, block, event,
+                      (struct mt_gather_at){.allocated = event->OOM.allocated,
+                                            .reserved = event->OOM.reserved}) ||
+                   mt_gather_ask(asking, &(struct mt_gather_at){.event = replay->events}, free)
                ? -ENOMEM
-               : give_back_number(asking, number);
+               : 0;
+}
+
+static int freed(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
+                 const struct mt_event *event)
+{
+    struct mt_gathering *g = data;
+    struct mt_asking *asking = &g->device[block->slot];
+    struct mt_gather_at at = {.event = replay->events};
+    if (!block->event) {
+        asking->asked.from_before++;
+        return 0;
+    }
+    asking->asked.frees++;
+    if (block->waits) { /* which stream it is, does not count: another one */
+        struct mt_request use = {.block = block->number,
+                                 .stream = MT_GATHER_OTHER_STREAM,
+                                 .kind = MT_REQUEST_RECORD_STREAM};
+        asking->asked.waits++;
+        if (mt_gather_ask(asking, &at, use))
+            return -ENOMEM;
+    }
+    if (event->kind == MT_FREE) {
+        at.allocated = event->FREE.allocated;
+        at.reserved = event->FREE.reserved;
+    }
+    return mt_gather_ask(asking, &at,
+                         (struct mt_request){.block = block->number, .kind = MT_REQUEST_FREE});
+}
+
+static int completed(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
+                     const struct mt_event *event)
+{
+    struct mt_gathering *g = data;
+    (void)event;
+    return mt_gather_ask(&g->device[block->slot], &(struct mt_gather_at){.event = replay->events},
+                         (struct mt_request){.block = block->number, .kind = MT_REQUEST_COMPLETE});
+}
+
+static const struct mt_torch_watcher watcher = {.allocated = allocated,
+                                                .failed = failed,
+                                                .freed = freed,
+                                                .completed = completed,
+                                                .gives_back = mt_gather_given_back};
+
+struct mt_gathering *mt_gathering_create(void)
+{
+    struct mt_gathering *g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++)
+        g->device[slot].others = UINT64_MAX; /* to be told */
+    g->memory.watcher = &watcher;
+    g->memory.data = g;
+    return g;
+}
+
+void mt_gathering_destroy(struct mt_gathering *g)
+{
+    if (!g)
+        return;
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        struct mt_asking *asking = &g->device[slot];
+        free(asking->asked.request);
+        free(asking->asked.recorded);
+        free(asking->sample);
+        mt_address_map_clear(&asking->streams);
+    }
+    mt_address_map_clear(&g->threads);
+    mt_torch_memory_clear(&g->memory);
+    free(g->thread);
+    free(g->conf);
+    free(g->result);
+    free(g);
 }
 
 /* Note what the device itself says is taken, beyond what CUDA's calls told: contexts, other
@@ -246,68 +202,25 @@ static int on_sample(struct mt_asking *asking, const struct mt_replay *replay,
     return 0;
 }
 
-static int on_event_of_pytorch(struct mt_gathering *g, struct mt_gather_thread *thread,
-                               const struct mt_replay *replay, const struct mt_event *event)
-{
-    struct mt_asking *asking = &g->device[mt_device_slot(event->device)];
-    asking->asked.device = event->device;
-    struct mt_gather_at at = {.event = replay->events,
-                              .allocated = event->FREE.allocated,
-                              .reserved = event->FREE.reserved};
-    switch (event->kind) {
-    case MT_ALLOC:
-        return on_alloc(g, asking, thread, replay, event);
-    case MT_OOM:
-        return on_oom(g, asking, thread, replay, event);
-    case MT_FREE:
-        return mt_gather_end_frees(g, thread) ||
-                       free_block(g, asking, &at, event->address, replay->present.waits)
-                   ? -ENOMEM
-                   : 0;
-    default:
-        return end_wait(g, asking, replay->events, event->FREE_DONE.address);
-    }
-}
-
 int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_gathering *g = data;
-    struct mt_gather_thread *thread;
+    struct mt_asking *asking = &g->device[mt_device_slot(event->device)];
     switch (event->kind) {
     case MT_ALLOC:
     case MT_FREE:
     case MT_OOM:
-    case MT_FREE_DONE:
-    case MT_REQUEST_STREAM:
-    case MT_CUDA_MALLOC:
-    case MT_CUDA_FREE:
-    case MT_CUDA_MAP:
-    case MT_CUDA_UNMAP:
-        thread = thread_of(g, event->thread);
+        asking->asked.device = event->device;
         break;
     case MT_EMPTY_CACHE:
     case MT_MEMORY_LIMIT:
     case MT_ALLOC_CONF:
         return mt_gather_other(g, replay, event);
     case MT_DEVICE_MEMORY:
-        return on_sample(&g->device[mt_device_slot(event->device)], replay, event);
-    default:
-        return 0;
+        return on_sample(asking, replay, event);
     }
-    if (!thread)
-        return -ENOMEM;
-    switch (event->kind) {
-    case MT_REQUEST_STREAM:
-        thread->device = event->device;
-        return 0;
-    case MT_ALLOC:
-    case MT_FREE:
-    case MT_OOM:
-    case MT_FREE_DONE:
-        return on_event_of_pytorch(g, thread, replay, event);
-    default:
-        return mt_gather_cuda(g, thread, replay, event);
-    }
+    return mt_gather_frees(g, event) || mt_torch_memory_event(&g->memory, replay, event) ? -ENOMEM
+                                                                                         : 0;
 }
 
 size_t mt_gathering_beside(const struct mt_gathering *g, unsigned slot)

@@ -9,55 +9,33 @@
 
 #include <string.h>
 
-static int add_segment(struct mt_gathering *g, uint64_t address, struct mt_gather_segment segment)
+static struct mt_gather_thread *thread_of(struct mt_gathering *g, uint32_t thread)
 {
-    if (MT_GROW(g->segment, g->segments_capacity, g->n_segments) ||
-        mt_address_map_put(&g->segments, address, (uint32_t)g->n_segments + 1))
-        return -ENOMEM;
-    g->segment[g->n_segments++] = segment;
-    return 0;
+    uint32_t place = MT_PLACE_OF(&g->threads, thread, g->thread, g->threads_capacity, g->n_threads);
+    return place ? &g->thread[place - 1] : NULL;
 }
 
-/* Add memory that is mapped piece by piece; the pieces behind a block are the allocator's. */
-static int add_mapped(struct mt_gathering *g, struct mt_gather_thread *thread,
-                      const struct mt_event *map)
-{
-    if (add_segment(g, map->address,
-                    (struct mt_gather_segment){.address = map->address, .next = thread->mapped}))
-        return -ENOMEM;
-    thread->mapped = (uint32_t)g->n_segments;
-    return 0;
-}
-
-static void name_mapped(struct mt_gathering *g, struct mt_gather_thread *thread,
-                        const struct mt_event *alloc, unsigned pool)
-{
-    for (uint32_t index = thread->mapped; index; index = g->segment[index - 1].next) {
-        struct mt_gather_segment *piece = &g->segment[index - 1];
-        if (piece->address - alloc->address < alloc->size)
-            piece->pool = pool;
-    }
-    thread->mapped = 0;
-}
-
-int mt_gather_segment(struct mt_gathering *g, struct mt_gather_thread *thread,
-                      const struct mt_event *alloc, unsigned pool)
-{
-    uint64_t given = thread->given;
-    thread->given = 0;
-    name_mapped(g, thread, alloc, pool);
-    if (!given || alloc->address - given >= thread->given_bytes)
-        return 0;
-    return add_segment(
-        g, given, (struct mt_gather_segment){.slot = mt_device_slot(alloc->device), .pool = pool});
-}
-
-int mt_gather_end_frees(struct mt_gathering *g, struct mt_gather_thread *thread)
+void mt_gather_end_frees(struct mt_gathering *g, struct mt_gather_thread *thread)
 {
     if (thread->frees)
         g->device[thread->frees_slot].asked.request[thread->frees - 1].kind =
             MT_REQUEST_EMPTY_CACHE;
     thread->frees = 0;
+}
+
+int mt_gather_frees(struct mt_gathering *g, const struct mt_event *event)
+{
+    bool asks =
+        event->kind == MT_OOM || (event->kind == MT_CUDA_MALLOC &&
+                                  mt_cuda_api_space(event->CUDA_MALLOC.api) != MT_SPACE_HOST);
+    if (!asks && event->kind != MT_ALLOC && event->kind != MT_FREE)
+        return 0;
+    struct mt_gather_thread *thread = thread_of(g, event->thread);
+    if (!thread)
+        return -ENOMEM;
+    if (asks) /* they made room for this, if it is not certain that they did not */
+        thread->frees = 0;
+    mt_gather_end_frees(g, thread);
     return 0;
 }
 
@@ -77,19 +55,18 @@ static void move_before_frees(struct mt_gathering *g, struct mt_gather_thread *t
             g->thread[i].frees > to && g->thread[i].frees_slot == thread->frees_slot;
 }
 
-/* Release a private pool, which gives memory back once nobody uses it: it was released before,
- * once. */
-static int release_pool(struct mt_gathering *g, struct mt_gather_thread *thread, unsigned slot,
-                        uint64_t event, unsigned pool)
+/* Release a private pool, which gives memory back once nobody uses it: it was released before. */
+static int release_pool(struct mt_gathering *g, struct mt_gather_thread *thread,
+                        const struct mt_torch_segment *segment, const struct mt_gather_at *at)
 {
+    unsigned pool = mt_gather_pool(segment->pool_number);
     struct mt_request release = {.pool = pool & MT_GATHER_MOST_POOLS,
                                  .kind = MT_REQUEST_POOL_RELEASE};
-    if (!pool || pool == MT_GATHER_MOST_POOLS || g->device[slot].is_released[pool])
+    if (!segment->ends_pool || pool == MT_GATHER_MOST_POOLS)
         return 0;
-    g->device[slot].is_released[pool] = true;
-    if (mt_gather_ask(&g->device[slot], &(struct mt_gather_at){.event = event}, release))
+    if (mt_gather_ask(&g->device[segment->slot], at, release))
         return -ENOMEM;
-    if (thread->frees && thread->frees_slot == slot)
+    if (thread->frees && thread->frees_slot == segment->slot)
         move_before_frees(g, thread);
     return 0;
 }
@@ -101,66 +78,23 @@ static bool is_in_empty_cache(const struct mt_replay *replay, uint32_t stack)
     return !strcmp(frame->function, "empty_cache") && strstr(frame->file, "torch/");
 }
 
-/* Give back a segment, or a piece of an expandable one. */
-static int give_back(struct mt_gathering *g, struct mt_gather_thread *thread,
-                     const struct mt_replay *replay, const struct mt_event *event, unsigned slot,
-                     unsigned pool)
+int mt_gather_given_back(void *gathering, const struct mt_replay *replay,
+                         const struct mt_torch_segment *segment, const struct mt_event *event)
 {
-    struct mt_asking *asking = &g->device[slot];
+    struct mt_gathering *g = gathering;
+    struct mt_gather_thread *thread = thread_of(g, event->thread);
+    struct mt_asking *asking = &g->device[segment->slot];
     const struct mt_gather_at at = {.event = replay->events};
-    bool is_certain = is_in_empty_cache(replay, event->stack);
-    if (release_pool(g, thread, slot, at.event, pool))
+    struct mt_request frees = {
+        .kind = is_in_empty_cache(replay, event->stack) ? MT_REQUEST_EMPTY_CACHE : MT_REQUEST_MARK};
+    if (!thread || release_pool(g, thread, segment, &at))
         return -ENOMEM;
-    if (thread->frees && thread->frees_slot == slot)
+    if (thread->frees && thread->frees_slot == segment->slot)
         return 0;
     mt_gather_end_frees(g, thread);
-    struct mt_request frees = {.kind = is_certain ? MT_REQUEST_EMPTY_CACHE : MT_REQUEST_MARK};
     if (mt_gather_ask(asking, &at, frees))
         return -ENOMEM;
     thread->frees = asking->asked.n;
-    thread->frees_slot = slot;
+    thread->frees_slot = segment->slot;
     return 0;
-}
-
-static int on_free(struct mt_gathering *g, struct mt_gather_thread *thread,
-                   const struct mt_replay *replay, const struct mt_event *event)
-{
-    uint32_t index = mt_address_map_take(&g->segments, event->address);
-    if (!index)
-        return 0;
-    const struct mt_gather_segment *segment = &g->segment[index - 1];
-    return give_back(g, thread, replay, event, segment->slot, segment->pool);
-}
-
-/* Unmap a part of an expandable segment: its address space stays. */
-static int on_unmap(struct mt_gathering *g, struct mt_gather_thread *thread,
-                    const struct mt_replay *replay, const struct mt_event *event)
-{
-    uint32_t index = mt_address_map_take(&g->segments, event->address);
-    if (thread->device != event->device && event->device != MT_NO_DEVICE)
-        return 0;
-    return give_back(g, thread, replay, event, mt_device_slot(thread->device),
-                     index ? g->segment[index - 1].pool : 0);
-}
-
-int mt_gather_cuda(struct mt_gathering *g, struct mt_gather_thread *thread,
-                   const struct mt_replay *replay, const struct mt_event *event)
-{
-    switch (event->kind) {
-    case MT_CUDA_MALLOC:
-        if (mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_HOST)
-            return 0;
-        thread->frees = 0; /* they made room for this, if it is not certain that they did not */
-        thread->given = event->CUDA_MALLOC.result ? 0 : event->address;
-        thread->given_bytes = event->size;
-        return 0;
-    case MT_CUDA_FREE:
-        return on_free(g, thread, replay, event);
-    case MT_CUDA_MAP:
-        return add_mapped(g, thread, event);
-    case MT_CUDA_UNMAP:
-        return on_unmap(g, thread, replay, event);
-    default:
-        return 0;
-    }
 }

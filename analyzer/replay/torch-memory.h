@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What PyTorch's allocator holds on all devices, as events say it one after another: the blocks of
+ * its requests, and the segments that it has from CUDA. The owner calls mt_torch_memory_event with
+ * each event of a replay; its watcher is called with each change.
+ */
+#ifndef MT_TORCH_MEMORY_H
+#define MT_TORCH_MEMORY_H
+
+#include "analyzer/support/address-map.h"
+#include "replay.h"
+
+/* A block, from its request until it may be used again. */
+struct mt_torch_block {
+    uint64_t address, size;
+    uint64_t unused;       /* bytes that were not requested */
+    uint64_t event;        /* its request's number in the trace; 0: before the trace, or unknown */
+    uint64_t stream, pool; /* handles, as struct mt_request_stream */
+    uint32_t pool_number;  /* as the device's pools come, from 1; 0: none */
+    uint32_t number;       /* as small as it can be; another block's after this one */
+    uint32_t stack;
+    uint16_t slot;
+    bool waits; /* freed, and for other streams */
+    bool mark;  /* the watcher's own */
+};
+
+struct mt_torch_segment {
+    uint64_t address, size, stream, pool;
+    uint32_t pool_number, stack;
+    uint16_t slot;
+    bool is_expandable; /* a piece of one; or several, side by side, that go together */
+    bool ends_pool;     /* as it goes: its pool was released before, and a handle may come again */
+};
+
+/* Each is called before the memory forgets what has ended. 0 or -ENOMEM. */
+struct mt_torch_watcher {
+    int (*allocated)(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
+                     const struct mt_event *event);
+    /* Memory ran out: the block never was. */
+    int (*failed)(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
+                  const struct mt_event *event);
+    int (*freed)(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
+                 const struct mt_event *event);
+    /* A block that waited may be used again. */
+    int (*completed)(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
+                     const struct mt_event *event);
+    /* call: CUDA's, earlier than the alloc that shows whose the segment is. May be NULL. */
+    int (*got)(void *data, const struct mt_torch_segment *segment, const struct mt_event *call);
+    int (*gives_back)(void *data, const struct mt_replay *replay,
+                      const struct mt_torch_segment *segment, const struct mt_event *event);
+};
+
+struct mt_torch_memory {
+    const struct mt_torch_watcher *watcher; /* the owner's, as data */
+    void *data;
+    struct mt_torch_block *block; /* by number; event 0: unused */
+    size_t n_blocks, blocks_capacity;
+    size_t n_waiting;                 /* blocks */
+    uint32_t free_block;              /* number + 1, the next one's in `size`; 0: none */
+    struct mt_address_map by_address; /* number + 1 */
+    struct mt_torch_segment *segment; /* in the order of addresses */
+    size_t n_segments, segments_capacity;
+    struct mt_torch_given { /* CUDA gave it to a thread */
+        struct mt_torch_segment segment;
+        struct mt_event call;
+    } *given;
+    size_t n_given, given_capacity;
+    struct mt_address_map pools; /* numbers, by handle and slot */
+    uint32_t n_pools[MT_DEVICES];
+    uint64_t reserved[MT_DEVICES]; /* as far as segments are known */
+};
+
+/* Clear it; one of zeros with a watcher is empty. */
+void mt_torch_memory_clear(struct mt_torch_memory *memory);
+
+/* Follow an event after the replay has. 0 or -ENOMEM. */
+int mt_torch_memory_event(struct mt_torch_memory *memory, const struct mt_replay *replay,
+                          const struct mt_event *event);
+
+/* Complete all frees of a device: before PyTorch gives memory back it waits for them, and the trace
+ * may say so later only. 0 or -ENOMEM. */
+int mt_torch_memory_complete(struct mt_torch_memory *memory, const struct mt_replay *replay,
+                             unsigned slot, const struct mt_event *event);
+
+/* Return whether bytes lie in segments that are known; an expandable one has many pieces. */
+bool mt_torch_memory_has(const struct mt_torch_memory *memory, uint64_t address, uint64_t size);
+
+#endif
