@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs that are hard hosts, each in many surroundings, without memtap's library and with it:
 
-    python3 campaigns/others/hosts.py [--build build] [--only REGEX]
+    python3 campaigns/others/hosts.py [--build build] [--only REGEX] [--save]
 
 The programs are those of tests/shim: they jump, fork, cancel, limit and end themselves in all ways. Exit code, signal and output must
 be the same, no run may hang, and each trace must be readable. A difference is run three times more, each way: where the program
@@ -19,6 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "campaigns"))
+import results  # noqa: E402
+
 LIMIT_S = 120
 
 PROGRAMS = {  # family: commands; "~" before one whose output is not the same each time
@@ -137,6 +140,7 @@ def main():
     parser.add_argument("--only", default="", metavar="REGEX", help="families, programs or surroundings")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--at-once", type=int, default=2)
+    parser.add_argument("--save", action="store_true", help="write a row for each family into results/hosts.csv")
     args = parser.parse_args()
     args.build = args.build.resolve()
     folder = Path(tempfile.mkdtemp(prefix="memtap-hosts-", dir=args.folder))
@@ -155,8 +159,11 @@ def main():
             table[family][verdict] += 1
             if verdict:
                 print(f"{verdict:5} {command} / {name}: {seen}", flush=True)
-    for family, counts in table.items():
-        print(f"{family:15} {len(PROGRAMS[family]):3} programs {counts.total():4} runs {counts['HARM']:3} other results {counts['flaky']:3} flaky")
+    rows = [[family, len(PROGRAMS[family]), counts.total(), counts["HARM"], counts["flaky"]] for family, counts in table.items()]
+    for row in rows:
+        print("{:15} {:3} programs {:4} runs {:3} other results {:3} flaky".format(*row))
+    if args.save:
+        results.save("hosts", ["family", "programs", "runs", "differ", "flaky"], rows, hosts.memtap, sys.executable)
     harmed = sum(counts["HARM"] for counts in table.values())
     print(f"{len(cases)} programs x surroundings, {harmed} other results; {hosts.traces} traces, unreadable: {hosts.unreadable}")
     shutil.rmtree(folder, ignore_errors=True)

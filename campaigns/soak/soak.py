@@ -10,7 +10,7 @@
 
 Every trace must be readable, recovered or not, and hold each step up to the last one that the program says memtap was
 told of, with as many allocations and frees as PyTorch counted. The seed is printed and repeats the random choices.
-Exit code 1 where anything was wrong. FOLDER/samples.jsonl has all figures."""
+Exit code 1 where anything was wrong. FOLDER/samples.jsonl has all figures; --save writes a row into results/soak.csv."""
 import argparse
 import bisect
 import json
@@ -28,6 +28,11 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "campaigns"))
+import results  # noqa: E402
+
+COUNTS = {"pairs": "pairs", "traces": "traces", "recovered": "recovered", "live": "live traces read", "steps": "steps checked",
+          "allocations": "allocations checked", "full_disk": "stopped by a full disk", "lost": "lost", "wrong": "wrong"}
 TRAIN = Path(__file__).with_name("train.py")
 ENDS = ["KILL", "KILL", "KILL", "KILL", "TERM", "INT", "return", "raise", "_exit", "abort", "oom"]
 DISK_BYTES = 16 << 20
@@ -398,6 +403,7 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--pause", type=float, default=5, help="seconds between two pairs")
     parser.add_argument("--folder", type=Path, help="where all files go; by default a temporary one")
+    parser.add_argument("--save", action="store_true")
     parser.add_argument("--memtap", type=Path, default=ROOT / "build" / "tools" / "memtap")
     parser.add_argument("--python", default=os.environ.get("MEMTAP_TEST_PYTHON", ROOT / ".venv" / "bin" / "python"))
     args = parser.parse_args()
@@ -419,6 +425,9 @@ def main():
         if soak.has_disk:
             subprocess.run(["umount", soak.disk], check=False)
     soak.table()
+    if args.save:
+        row = [args.seed, round(60 * args.hours), *(soak.counts[what] for what in COUNTS.values())]
+        results.save("soak", ["seed", "minutes", *COUNTS], [row], args.memtap, args.python)
     sys.exit(1 if soak.counts["wrong"] else 0)
 
 

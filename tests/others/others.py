@@ -24,6 +24,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "campaigns"))
+from results import save  # noqa: E402
+
+COLUMNS = ["suite", "version", "way", "units", "tests", "differ", "flaky"]
 WAYS = ["plain", "live", "simulated"]
 
 
@@ -199,6 +203,7 @@ def main(suite):
     parser.add_argument("--repeat", type=int, default=3, help="runs more, each, where results differ; 3")
     parser.add_argument("--patience", type=float, default=1, help="factor on the time limit of a unit")
     parser.add_argument("--folder", type=Path, help="for logs; by default a temporary one")
+    parser.add_argument("--save", action="store_true", help="write a row for each way into results/suites.csv")
     suite.add_arguments(parser)
     args = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would their children
@@ -210,7 +215,7 @@ def main(suite):
     units = [unit for unit in suite.units(args) if re.search(args.only or "", unit)]
     print(f"{suite.name}: {versions}; {len(units)} units; logs in {folder}", flush=True)
     runner = Runner(suite, args, folder)
-    harm, report = 0, []
+    harm, rows, report = 0, [], []
     for way in args.way or suite.ways:
         total, flaky, harmed, begin = collections.Counter(), 0, 0, time.monotonic()
         for unit in units:
@@ -225,6 +230,9 @@ def main(suite):
         print(f"{way}: {total.total()} tests ({told(total)}), {harmed} other results with memtap, "
               f"{flaky} flaky, {time.monotonic() - begin:.0f} s", flush=True)
         harm += harmed
+        rows.append([suite.name, versions, way, len(units), total.total(), harmed, flaky])
     print(f"traces: {runner.n_traces}, of them not as they should be: {runner.n_unreadable}")
     (folder / "report.json").write_text(json.dumps(report, indent=1))
+    if args.save:
+        save("suites", COLUMNS, rows, args.memtap, getattr(args, "python", sys.executable), key=3)
     sys.exit(1 if harm or runner.n_unreadable else 0)
