@@ -5,6 +5,7 @@
 #include "writer-parts.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -181,6 +182,82 @@ int mt_order_collect(struct mt_order *order, bool is_last)
         load_sample(order);
     order->current = SAMPLES;
     return 0;
+}
+
+/* --- holding back ------------------------------------------------------------------------ */
+
+#define MOST_HELD_NS 10000000000u
+#define MOST_HELD_WORDS (MT_RING_WORDS / 8)
+#define ALLOCATED_WORD 4u /* of an alloc or a free: PyTorch's total */
+
+/* Load the event at a place, but for its arguments. Return the place after it, 0: there is none. */
+static uint64_t pass(const struct mt_source *source, uint64_t at, uint64_t *head, uint64_t *time_ns)
+{
+    if (at >= source->end)
+        return 0;
+    *head = word_at(source, at);
+    *time_ns = word_at(source, at + 1);
+    return is_event(source, at, *head, *time_ns, source->thread->last_ns)
+               ? at + mt_ring_event_words((uint16_t)*head)
+               : 0;
+}
+
+/* Return the time of a ring's middle event; 0: all its events may wait. */
+static uint64_t middle_ns(const struct mt_source *source)
+{
+    uint64_t head, time_ns = 0, words = source->end - source->at, middle = source->at + words / 2;
+    if (words <= MOST_HELD_WORDS)
+        return 0;
+    for (uint64_t at = source->at, next; at < middle; at = next) {
+        next = pass(source, at, &head, &time_ns);
+        if (!next)
+            break;
+    }
+    return time_ns;
+}
+
+struct least {
+    unsigned device;
+    uint64_t allocated, time_ns;
+};
+
+/* Return whether a moment comes before another one: that of the first device, of its lowest total,
+ * the newest. */
+static bool is_less(const struct least *a, const struct least *b)
+{
+    if (a->device != b->device)
+        return a->device < b->device;
+    return a->allocated != b->allocated ? a->allocated < b->allocated : a->time_ns > b->time_ns;
+}
+
+/* Find the newest of the lowest totals of the first device in a ring. */
+static void find_least(const struct mt_source *source, uint64_t from_ns, uint64_t until_ns,
+                       struct least *least)
+{
+    uint64_t head, time_ns;
+    for (uint64_t at = source->at, next; (next = pass(source, at, &head, &time_ns)); at = next) {
+        unsigned kind = (uint16_t)head;
+        if (time_ns < from_ns || time_ns >= until_ns || (kind != MT_ALLOC && kind != MT_FREE))
+            continue;
+        struct least here = {(uint16_t)(head >> 16), word_at(source, at + ALLOCATED_WORD), time_ns};
+        if (is_less(&here, least))
+            *least = here;
+    }
+}
+
+void mt_order_hold(struct mt_order *order)
+{
+    uint64_t until_ns = order->horizon_ns;
+    uint64_t from_ns = until_ns > MOST_HELD_NS ? until_ns - MOST_HELD_NS : 0;
+    struct least least = {.device = UINT_MAX};
+    for (size_t i = 0; i < order->n; i++) {
+        uint64_t middle = middle_ns(&order->source[i]);
+        from_ns = middle > from_ns ? middle : from_ns;
+    }
+    for (size_t i = 0; i < order->n; i++)
+        find_least(&order->source[i], from_ns, until_ns, &least);
+    if (least.device != UINT_MAX)
+        order->horizon_ns = least.time_ns + 1;
 }
 
 /* Choose the source with the oldest event, and how far it goes before another's turn. */

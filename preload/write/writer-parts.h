@@ -44,6 +44,11 @@ struct mt_order {
 /* Collect events up to a horizon: 0 or -ENOMEM. is_last: up to the very last event. */
 int mt_order_collect(struct mt_order *order, bool is_last);
 
+/* Take no further than to the newest moment at which PyTorch had the least allocated on its first
+ * device, of the newer half of what each ring has, and of 10 s. What comes later waits for the next
+ * time. */
+void mt_order_hold(struct mt_order *order);
+
 /* Return 1 and the next collected event by time, or 0 if there is none before the horizon. */
 int mt_order_next(struct mt_order *order, struct mt_event *event);
 

@@ -237,6 +237,8 @@ void mt_writer_drain(bool is_last)
         give_up(rc, "finish"); /* what was not collected is in the tail */
     if (rc)
         return; /* try next time */
+    if (mt_writer.light && !is_last && !is_asked && mt_tail_exists())
+        mt_order_hold(&mt_writer.order); /* so that few blocks are live at the window's end */
     mt_writer_define();
     mt_writer.is_gathering = mt_writer.light != NULL;
     write_events();

@@ -14,6 +14,7 @@ eight     an event of eight threads together, with what the writer takes until t
 driver    an event by the driver's functions, with native stacks
 pair      a pair of cuMemAlloc and cuMemFree, without stacks
 bytes     of the loop's trace, an event
+light     the same of a light recording, for each event of the program
 replay    memtap report of 10 million events
 diff      memtap diff of two traces with many lines
 export    memtap export -f arrow of 10 million events"""
@@ -58,11 +59,11 @@ class Loop:
     """A process of the training loop, recorded by a build, that takes steps when it is told to. simulate: the command
     that gives it its device, the same for both builds, which computes no values, as a real device takes none of the processor's time."""
 
-    def __init__(self, build, simulate, trace):
+    def __init__(self, build, simulate, trace, **settings):
         script = 'LD_PRELOAD="$1:$LD_PRELOAD" exec "$2" "$3" --in-turns'
         words = [*simulate, "sh", "-c", script, "sh", build.library, harness.PYTHON, LOOP]
         self.process = subprocess.Popen([str(word) for word in words], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env={**os.environ, "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1"})
+                                        env={**os.environ, "MEMTAP_OUTPUT": str(trace), "MEMTAP_QUIET": "1", **settings})
         self.times = []
         self.take(WARM_UP)
         self.times.clear()
@@ -99,16 +100,27 @@ def run_loop(builds, folder, _, programs):
     return medians, statistics.median(new / old for old, new in zip(loops[0].times, loops[1].times))
 
 
+def trace_of_the_loop(build, trace, programs, steps, **settings):
+    """Of a run of its own: bytes, and events that were told."""
+    loop = Loop(build, programs["simulate"], trace, **settings)
+    loop.take(steps)
+    loop.end()
+    said = json.loads(harness.must_run([build.memtap, "info", "--format", "json", trace]).stdout)
+    return trace.stat().st_size, said["events"]
+
+
 def bytes_an_event(builds, folder, _, programs):
-    """Of a run of its own, of a few steps."""
-    sizes = []
-    for i, build in enumerate(builds):
-        trace = folder / f"bytes-{i}.mtap"
-        loop = Loop(build, programs["simulate"], trace)
-        loop.take(20)
-        loop.end()
-        said = json.loads(harness.must_run([build.memtap, "info", "--format", "json", trace]).stdout)
-        sizes.append(trace.stat().st_size / said["events"])
+    """Of a few steps."""
+    taken = [trace_of_the_loop(build, folder / f"bytes-{i}.mtap", programs, 20) for i, build in enumerate(builds)]
+    sizes = [size / events for size, events in taken]
+    return sizes, sizes[1] / sizes[0]
+
+
+def light_bytes(builds, folder, _, programs):
+    """Of more steps: the first iterations are told whole."""
+    _, events = trace_of_the_loop(builds[1], folder / "full.mtap", programs, 100)
+    sizes = [trace_of_the_loop(build, folder / f"light-{i}.mtap", programs, 100, MEMTAP_LIGHT="1")[0] / events
+             for i, build in enumerate(builds)]
     return sizes, sizes[1] / sizes[0]
 
 
@@ -169,6 +181,7 @@ MEASURES = {  # unit, how many times for each series asked for, what measures
     "driver": ("ns", 2, printed("driver", "1000000", MEMTAP_STACKS="native")),
     "pair": ("ns", 2, printed("pairs", "60", MEMTAP_STACKS="none")),
     "bytes": ("bytes", 0, bytes_an_event),
+    "light": ("bytes", 0, light_bytes),
     "replay": ("s", 1, command("report", "MANY")),
     "diff": ("s", 1, command("diff", "LINES", "LINES")),
     "export": ("s", 1, command("export", "-f", "arrow", "-o", "OUT", "MANY")),
@@ -204,7 +217,7 @@ def main():
     names = set(options.only.split(","))
     if names - set(MEASURES):
         parser.error(f"--only {options.only}: there is no {min(names - set(MEASURES))}; the measures are {', '.join(MEASURES)}")
-    if names & {"loop", "bytes"}:
+    if names & {"loop", "bytes", "light"}:
         harness.need_torch("transformers")
     rows, rose = [], []
     print(f"{'':8} {'old':>10} {'new':>10}       ratio  95 of 100")

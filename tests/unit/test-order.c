@@ -137,6 +137,44 @@ START_TEST(others_go_on_before_they_have_no_room)
 }
 END_TEST
 
+/* Put events of a device's totals in turns, so that one of them is the least, and its twin. */
+static void put_totals(unsigned n, unsigned least)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct mt_thread *self = i % 2 ? first : second;
+        uint64_t allocated = i == least || i == least / 2 ? 100 : 200 + i;
+        mt_record(self, i % 3 ? MT_FREE : MT_ALLOC, 3, i, MT_ARGS(i, 8, allocated, 4096));
+        mt_record(self, MT_ALLOC, 4, i, MT_ARGS(i, 8, i + 1 == n ? 0 : 300, 4096));
+    }
+}
+
+static uint64_t held(unsigned n, unsigned least)
+{
+    static struct mt_order order;
+    struct mt_event event;
+    uint64_t taken = 0;
+    begin_with_two();
+    put_totals(n, least);
+    ck_assert_int_eq(mt_order_collect(&order, false), 0);
+    mt_order_hold(&order);
+    while (mt_order_next(&order, &event))
+        taken++;
+    mt_order_release(&order);
+    ck_assert_uint_eq(taken + taken_at_once(&order).n, 2ull * n); /* the rest comes next time */
+    atomic_store(&mt_state, MT_IDLE);
+    return taken;
+}
+
+START_TEST(a_window_ends_where_the_least_is_allocated)
+{
+    const unsigned few = 1000, many = MT_RING_WORDS / 8; /* half a ring each */
+    ck_assert_uint_eq(held(few, 10), 21);
+    ck_assert_uint_eq(held(few, 900), 1801);
+    ck_assert_uint_eq(held(many, many - 1000), 2 * (many - 1000) + 1);
+    ck_assert_uint_ge(held(many, many / 8), many); /* at least half of it is taken */
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_counted)
 {
     static struct mt_order order;
@@ -219,6 +257,7 @@ int main(void)
     tcase_add_test(tests, nothing_is_lost_or_reordered);
     tcase_add_test(tests, who_is_stopped_in_the_middle_is_waited_for);
     tcase_add_test(tests, others_go_on_before_they_have_no_room);
+    tcase_add_test(tests, a_window_ends_where_the_least_is_allocated);
     tcase_add_test(tests, what_does_not_fit_is_counted);
     tcase_add_test(tests, what_changes_after_a_look_is_no_other_event);
     return RUN_TESTS(tests);
