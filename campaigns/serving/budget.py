@@ -4,8 +4,8 @@
     budget.py MEMTAP PYTHON [eager|compiled|engine]...
 
 PYTHON has vLLM with PyTorch's CUDA build and torchvision, none of them with NVIDIA's libraries. A Qwen2 of 4 layers with random
-weights serves three requests. Prints a row for each term; ends with 1 if a request was not served or a term differs by more than
-vLLM's rounding."""
+weights serves three requests. Writes a row for each term into results/serving.csv; ends with 1 if a request was not served or a term
+differs by more than vLLM's rounding."""
 import json
 import os
 import re
@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import results
 
 GIB = 1 << 30
 ROUNDING = GIB * 0.006  # vLLM logs two digits
@@ -58,6 +61,10 @@ def room(log, report):
             theirs and (int(theirs[1].replace(",", "")), int(float(theirs[3])), int(theirs[2].replace(",", ""))))
 
 
+def size(value):
+    return f"{value / GIB:.2f} GiB" if value >= GIB else f"{value / 2**20:.2f} MiB"
+
+
 def record(memtap, python, kind, folder):
     trace = Path(folder) / f"{kind}.mtap"
     environment = {**os.environ, "VLLM_ENABLE_V1_MULTIPROCESSING": KINDS[kind], "VLLM_USE_FLASHINFER_SAMPLER": "0",
@@ -81,15 +88,16 @@ def main(memtap, python, *kinds):
             print(f"{kind}: not served")
             differ = 1
             continue
+        found = []
         for term, ours, theirs in rows(log, report):
             agrees = theirs is None or abs(ours - theirs) <= 2 * ROUNDING  # two of its figures may be rounded
+            found.append([kind, term, size(ours), "-" if theirs is None else f"{theirs / GIB:.2f} GiB", agrees])
+        ours, theirs = (said and "{} tokens, {} sequences of {}".format(*said) for said in room(log, report))
+        found.append([kind, "room", ours, theirs, theirs is not None and ours == theirs])
+        for *cells, agrees in found:
             differ |= not agrees
-            print(f"{kind:9} {term:12} {ours / 2**20:12.2f} MiB  vLLM {'-' if theirs is None else f'{theirs / 2**20:.2f} MiB'}"
-                  f"{'' if agrees else '  DIFFERS'}")
-        ours, theirs = room(log, report)
-        agrees = theirs is not None and ours == theirs
-        differ |= not agrees
-        print(f"{kind:9} {'room':12} tokens, sequences, longest: {ours}  vLLM {theirs}{'' if agrees else '  DIFFERS'}")
+            print(*cells, "" if agrees else "DIFFERS", sep="\t")
+        results.save("serving", ["way", "term", "report", "vllm_log"], [row[:-1] for row in found], memtap, python)
     return differ
 
 
