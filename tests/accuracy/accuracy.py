@@ -111,10 +111,15 @@ class Runs:
             forks.__exit__()
 
 
+def what_runs(name):
+    """The program, its arguments and the modules that it needs."""
+    return {**PROGRAMS, **MORE}.get(VARIANTS.get(name, (name,))[0], (None, [], []))
+
+
 def record(runs, name, folder):
     """The program's trace and what its tensors are, made unless they are in the folder."""
-    name_of_program, environment = VARIANTS.get(name, (name, {}))
-    program, arguments, modules = {**PROGRAMS, **MORE}[name_of_program]
+    environment = VARIANTS.get(name, (name, {}))[1]
+    program, arguments, modules = what_runs(name)
     trace, log = folder / f"{name}.mtap", folder / f"{name}.json"
     if not log.exists():
         if not all(map(harness.has, modules)):
@@ -206,11 +211,11 @@ def save(parts, sums, rules, is_whole):
     sys.path.insert(0, str(harness.ROOT / "campaigns"))
     import results
 
-    rows = list(parts.items())
     if is_whole:
-        rows.append(("all together", {kind: sums[kind].right() for kind in LEAST}))
-    results.save("accuracy", ["program", "labels", "no_labels"],
-                 [[name, *(percent(of[kind]) for kind in LEAST)] for name, of in rows], MEMTAP, PYTHON)
+        parts = {**parts, "all together": sums}
+    results.save("accuracy", ["program", "needs", "labels", "no_labels", "named"],
+                 [[name, " ".join(what_runs(name)[2]), *(percent(of[kind].right()) for kind in LEAST), percent(of["labels"].known())]
+                  for name, of in parts.items()], MEMTAP, PYTHON)
     if not is_whole:
         return
     results.save("accuracy-rules", ["rule", "told_by", "certainty", "mib", "right"],
@@ -237,7 +242,7 @@ def main():
             for kind, table in measure(runs, name, folder, arguments.misses, rules,
                                            arguments.all).items():
                 sums[kind].merge(table)
-                parts.setdefault(name, {})[kind] = table.right()
+                parts.setdefault(name, {})[kind] = table
                 print(f"accuracy_{name}_{kind.replace(' ', '_')} {table.right():.5f} part", flush=True)
                 if arguments.misses == kind:
                     print(f"  {name}: the observer names {table.known():.3%} of the live bytes; of the rest memtap says", {
