@@ -2,10 +2,11 @@
 """bombs.py BUILD [FOLDER]: all commands on all small files that stand for much: the processor's seconds, MiB of memory and of output.
 
 It prints the worst, and everything beyond the budget: 2 s and 256 MiB for each MB of input, at least of one a file, and one line
-where memtap refuses. What a way takes of an empty file (Python, node, DuckDB) does not count. --bombs NAME,... and --ways WORD take fewer; --file FILE... takes these files instead; --jobs N runs N at a time.
+where memtap refuses. What a way takes of an empty file (Python, node, DuckDB) does not count. --bombs NAME,... and --ways WORD take fewer; --file FILE... takes these files instead; --jobs N runs N at a time. --save writes
+a row for each command into results/hostile.csv.
 """
 import argparse
-import csv
+import collections
 import os
 import resource
 import subprocess
@@ -18,11 +19,13 @@ import foreign
 from surfaces import ASK, BUDGET, NIGHT, RULES, commands_of, trace_ways
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "page"))
+sys.path[:0] = [str(ROOT / "page"), str(ROOT / "campaigns")]
 import fetch  # noqa: E402 (page/fetch.py)
 
+import results  # noqa: E402
+
 SECONDS, MEMORY = 2.0, 256  # for each MB of input
-COLUMNS = ["bomb", "way", "seconds", "MiB", "written", "exit", "size", "said"]
+COLUMNS = ["way", "runs", "beyond", "most_seconds", "most_mib"]  # by the way's first word
 PATIENCE = 30  # times the budget: then the run is ended
 
 
@@ -107,6 +110,7 @@ def main():
     options.add_argument("--file", type=Path, nargs="*", default=[])
     options.add_argument("--jobs", type=int, default=1)
     options.add_argument("--python", default=sys.executable, help="one with duckdb, pyarrow and mcp")
+    options.add_argument("--save", action="store_true")
     options = options.parse_args()
     programs, folder = Programs(options), options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -122,17 +126,11 @@ def main():
     wanted = options.bombs.split(",") if options.bombs else []
     runs = [(name, "import -o {o} {}") for name in imports] + [(name, way) for name in traces for way in trace_ways()]
     runs = [(name, way) for name, way in runs if options.ways in way and (not wanted or any(word in name for word in wanted))]
-    rows = []
     (folder / "nothing.mtap").touch()
     bases = {way: run(programs, folder, "nothing.mtap", way, -1 - number) for number, way in enumerate({way for _, way in runs})}
     (folder / "nothing.mtap").unlink()
-    with ThreadPoolExecutor(options.jobs) as pool, (folder / "bombs.csv").open("w", newline="") as file:
-        table = csv.DictWriter(file, COLUMNS)
-        table.writeheader()
-        for row in pool.map(lambda numbered: run(programs, folder, *numbered[1], numbered[0]), enumerate(runs)):
-            rows.append(row)
-            table.writerow(row)
-            file.flush()
+    with ThreadPoolExecutor(options.jobs) as pool:
+        rows = list(pool.map(lambda numbered: run(programs, folder, *numbered[1], numbered[0]), enumerate(runs)))
     for what in ("seconds", "MiB"):
         print(f"the most {what}:")
         for row in sorted(rows, key=lambda row: -row[what] / row["size"])[:12]:
@@ -141,6 +139,14 @@ def main():
     print(f"{len(rows)} runs, {len(wrong)} beyond the budget")
     for row, over in wrong:
         print(f"  {row['seconds']:7.2f} s {row['MiB']:6.0f} MiB  {row['exit']}  {row['bomb']}: {row['way']}: {', '.join(over)}: {row['said'][-160:]}")
+    if options.save:
+        groups = collections.defaultdict(list)
+        for row in rows:
+            groups[row["way"].split()[0]].append(row)
+        beyond = collections.Counter(row["way"].split()[0] for row, _ in wrong)
+        results.save("hostile", COLUMNS, [[way, len(some), beyond[way], f"{max(row['seconds'] for row in some):.1f}",
+                                           f"{max(row['MiB'] for row in some):.0f}"] for way, some in groups.items()],
+                     programs.memtap, options.python)
     sys.exit(bool(wrong))
 
 

@@ -1,60 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""table.py DOCUMENT EXECUTED COVERAGE: adds the executions of EXECUTED ("harness,executions,seconds" a line, which are
-then forgotten) to the document's table of harnesses, and writes what coverage.py told into its table of folders."""
-
+"""table.py MEMTAP EXECUTED COVERAGE: adds the executions of EXECUTED ("harness,executions,seconds" a line, which are then forgotten) to
+results/fuzz.csv, and writes what coverage.py told into results/fuzz-coverage.csv."""
 import collections
+import csv
 import sys
+from pathlib import Path
 
-document, executed, coverage = sys.argv[1:4]
-START = "| harness | executions |"
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "campaigns"))
+import results
 
-
-def number(text):
-    return int(text.replace(",", ""))
-
-
-def rows_of(lines, head):
-    """The lines of the table after its head and its line of dashes: from, to."""
-    begin = next(i for i, line in enumerate(lines) if line.startswith(head)) + 2
-    end = begin
-    while end < len(lines) and lines[end].startswith("|"):
-        end += 1
-    return begin, end
+HARNESSES, FOLDERS = ["harness", "executions", "a_second", "found"], ["folder", "lines", "branches"]
 
 
-def main():
-    with open(document, encoding="utf-8") as file:
-        lines = file.read().split("\n")
-    runs = collections.defaultdict(lambda: [0, 0])
-    with open(executed, encoding="utf-8") as file:
-        for line in file:
-            name, executions, seconds = line.strip().split(",")
-            runs[name][0] += int(executions)
-            runs[name][1] += int(seconds)
-    begin, end = rows_of(lines, START)
-    rows = {}
-    for line in lines[begin:end]:
-        name, before, speed, found = (cell.strip() for cell in line.strip("|").split("|"))
-        rows[name.strip("`")] = [number(before), speed, found]
-    for name, (executions, seconds) in runs.items():
-        row = rows.setdefault(name, [0, "", ""])
-        row[0] += executions
-        row[1] = f"{round(executions / max(1, seconds)):,}"
-    made = [
-        f"| `{name}` | {row[0]:,} | {row[1]} | {row[2]} |".replace("|  |", "| |")
-        for name, row in sorted(rows.items(), key=lambda item: -item[1][0])
-    ]
-    lines[begin:end] = made
-    begin, end = rows_of(lines, "| folder | lines |")
-    with open(coverage, encoding="utf-8") as file:
-        folders = [line.split() for line in file if "%" in line]
-    if folders:
-        lines[begin:end] = [f"| {words[0]} | {words[1]} % | {words[5]} % |" for words in folders]
-    with open(document, "w", encoding="utf-8") as file:
-        file.write("\n".join(lines))
-    with open(executed, "w", encoding="utf-8"):
-        pass
-    print(sum(row[0] for row in rows.values()), "executions in all")
+def main(memtap, executed, coverage):
+    runs = collections.defaultdict(collections.Counter)
+    for name, executions, seconds in csv.reader(Path(executed).read_text().splitlines()):
+        runs[name].update(executions=int(executions), seconds=int(seconds))
+    with (results.FOLDER / "fuzz.csv").open(newline="") as file:
+        before = {row["harness"]: row for row in csv.DictReader(file)}
+    rows = [[name, int(before.get(name, {}).get("executions", 0)) + run["executions"], round(run["executions"] / max(1, run["seconds"])),
+             before.get(name, {}).get("found", "")] for name, run in runs.items()]
+    results.save("fuzz", HARNESSES, rows, memtap, sys.executable)
+    reached = [line.split() for line in Path(coverage).read_text().splitlines() if "%" in line]
+    results.save("fuzz-coverage", FOLDERS, [[words[0], words[1], words[5]] for words in reached], memtap, sys.executable)
+    Path(executed).write_text("")
 
 
-main()
+main(*sys.argv[1:])
