@@ -68,6 +68,9 @@ bool mt_rule_is_master(const struct mt_rule *rule);
  * averages. */
 bool mt_rule_is_average(const struct mt_rule *rule);
 
+/* Return whether what the rule finds may be a copy of a parameter instead. */
+bool mt_rule_lets_copy(const struct mt_rule *rule);
+
 /* Return whether the block, which has ended, was made in backward and kept like gradients. */
 bool mt_is_kept_by_backward(const struct mt_block *block);
 

@@ -46,6 +46,9 @@ static inline int mt_replay_reach(struct mt_replay *replay, unsigned slot, uint6
                : 0;
 }
 
+/* Draw the blocks that waited for their category. */
+void mt_replay_draw_waiting(struct mt_replay *replay, struct mt_timeline *timeline);
+
 /* Note a block that an event has just made. 0 or -ENOMEM. */
 int mt_replay_begin_life(struct mt_replay *replay, struct mt_block *block,
                          const struct mt_event *event);
