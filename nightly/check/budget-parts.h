@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a budget's parser: tables of limits (budget-limits.c), allowances (budget-allow.c),
- * and the whole (budget.c). Each returns 0, -ENOMEM, or -EINVAL with the parser's error filled.
+ * The parts of a budget's parser, lowest first: what is wrong (budget-faults.c), tables of limits
+ * (budget-limits.c), allowances (budget-allow.c), and the whole (budget.c). Each returns 0,
+ * -ENOMEM, or -EINVAL with the parser's error filled.
  */
 #ifndef MT_BUDGET_PARTS_H
 #define MT_BUDGET_PARTS_H

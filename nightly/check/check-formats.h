@@ -23,9 +23,4 @@ struct mt_check_format {
 };
 extern const struct mt_check_format mt_check_formats[]; /* ends with a row of zeros */
 
-/* For the printers: the finding nearest to its limit, or NULL; an expired allowance in words; text
- * with all but printable UTF-8 replaced. The last two return out. */
-#define MT_LINE 5000
-const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,
-                            const struct mt_allowance *allowance);
 #endif

@@ -6,10 +6,6 @@
 
 #include <string.h>
 
-const struct mt_check_format mt_check_formats[] = {
-    {"text", mt_check_text},     {"json", mt_check_json},     {"junit", mt_check_junit},
-    {"github", mt_check_github}, {"gitlab", mt_check_gitlab}, {NULL, NULL}};
-
 static const char *printable(char out[MT_LINE], const char *text)
 {
     static const struct mt_style utf8 = {.utf8 = 1};
@@ -30,16 +26,6 @@ static const struct mt_finding *check_nearest(const struct mt_check *check)
             (!nearest || part_of_limit(&check->finding[i]) > part_of_limit(nearest)))
             nearest = &check->finding[i];
     return nearest;
-}
-
-const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,
-                            const struct mt_allowance *allowance)
-{
-    snprintf(out, MT_LINE,
-             "%s:%u: %s more for %s was allowed until %04d-%02d-%02d (%s): it no longer counts",
-             budget->path, allowance->line, allowance->text, allowance->limit, allowance->year,
-             allowance->month, allowance->day, allowance->reason);
-    return out;
 }
 
 /* Break between words: a finding is a sentence, and a log or a terminal has 80 columns. */

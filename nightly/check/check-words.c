@@ -259,3 +259,13 @@ struct mt_place_in_tree mt_finding_place(const struct mt_finding *finding,
     place.line = *budget->path ? finding->limit->line : 0;
     return place;
 }
+
+const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,
+                            const struct mt_allowance *allowance)
+{
+    snprintf(out, MT_LINE,
+             "%s:%u: %s more for %s was allowed until %04d-%02d-%02d (%s): it no longer counts",
+             budget->path, allowance->line, allowance->text, allowance->limit, allowance->year,
+             allowance->month, allowance->day, allowance->reason);
+    return out;
+}

@@ -19,6 +19,11 @@ const char *mt_finding_title(char out[MT_FINDING_TEXT], const struct mt_finding 
 /* Write the command that shows more: "memtap diff old.mtap new.mtap". Return out. */
 const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *finding);
 
+/* Write that an allowance has expired. Return out. */
+#define MT_LINE 5000
+const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,
+                            const struct mt_allowance *allowance);
+
 /* Where to show a broken limit in a source tree: the innermost line of the blamed stack in a file
  * below the working directory, or else the budget's own line. */
 struct mt_place_in_tree {

@@ -171,3 +171,24 @@ int mt_digest_take(struct mt_digest *digest, const char *path, const struct mt_a
     mt_kept_texts_destroy(without);
     return rc;
 }
+
+int mt_digest_ask(struct mt_digest *digest, const char *path, const struct mt_question *question,
+                  struct mt_trace_error *error)
+{
+    struct mt_analysis analysis;
+    struct mt_question asked = *question;
+    asked.whole_run = 1;
+    memset(digest, 0, sizeof *digest);
+    int rc = mt_analysis_create(&analysis, path, &asked);
+    *error = analysis.fault;
+    if (!rc)
+        rc = mt_digest_take(digest, path, &analysis);
+    mt_analysis_destroy(&analysis);
+    return rc;
+}
+
+int mt_digest_read(struct mt_digest *digest, const char *path, const struct mt_user_rules *rules,
+                   struct mt_trace_error *error)
+{
+    return mt_digest_ask(digest, path, &(struct mt_question){.rules = rules}, error);
+}
