@@ -23,6 +23,9 @@
 /* PyTorch 2.15 has fewer types; a larger number is invalid. */
 #define MT_DTYPE_LIMIT 64u
 
+/* Numbers of the table that code asks for. */
+enum { MT_DTYPE_UINT8 = 1, MT_DTYPE_FLOAT32 = 7 };
+
 /* Accept any number: "?" and 0 bits for one that this version does not know. */
 const char *mt_dtype_name(unsigned long long dtype);
 unsigned mt_dtype_bits(unsigned long long dtype);

@@ -152,3 +152,12 @@ void mt_block_free(struct mt_allocator *allocator, struct mt_alloc_block *block)
     else
         now->inactive_split -= joined;
 }
+
+void mt_drop_uses(struct mt_alloc_block *block)
+{
+    while (block->uses) {
+        struct mt_stream_use *use = block->uses;
+        block->uses = use->next;
+        free(use);
+    }
+}

@@ -125,6 +125,7 @@ void mt_block_take(struct mt_alloc_block *block);
  */
 uint64_t mt_block_join(struct mt_allocator *allocator, struct mt_alloc_block *block,
                        struct mt_alloc_block *other);
+void mt_drop_uses(struct mt_alloc_block *block);
 /* Free a block that is live. */
 void mt_block_free(struct mt_allocator *allocator, struct mt_alloc_block *block);
 bool mt_block_list_add(struct mt_allocator *allocator, struct mt_block_list *list,
@@ -143,8 +144,15 @@ bool mt_find_free(struct mt_allocator *allocator, struct mt_wanted *wanted);
 struct mt_alloc_block *mt_take_found(struct mt_allocator *allocator, struct mt_wanted *wanted,
                                      uint64_t requested);
 
-/* Return the card's free bytes. segments.c */
+/* Return the card's free bytes. card.c */
 uint64_t mt_card_free(const struct mt_allocator *allocator);
+/* Note that there was no memory for the request; `wanted`: bytes that CUDA was asked for. */
+void mt_note_oom(struct mt_allocator *allocator, const struct mt_request *request, uint64_t wanted);
+/* Let the caller's number stand for the block. */
+bool mt_set_number(struct mt_allocator *allocator, uint32_t number, struct mt_alloc_block *block);
+extern struct mt_alloc_block mt_lost_block; /* for which there was no memory */
+
+/* segments.c */
 /* Return whether PyTorch does not even try, and frees no cache (throw_on_cudamalloc_oom). */
 bool mt_is_rejected(const struct mt_allocator *allocator, const struct mt_wanted *wanted);
 bool mt_find_new(struct mt_allocator *allocator, struct mt_wanted *wanted);
@@ -158,7 +166,6 @@ void mt_unmap_free(struct mt_allocator *allocator, struct mt_alloc_block *block)
 
 /* Record a use on another stream. waits.c: frees that wait for streams. */
 void mt_record_use(struct mt_allocator *allocator, struct mt_alloc_block *block, uint16_t stream);
-void mt_drop_uses(struct mt_alloc_block *block);
 void mt_wait_for_streams(struct mt_allocator *allocator, struct mt_alloc_block *block);
 /* Complete the caller's free. */
 void mt_wait_complete(struct mt_allocator *allocator, struct mt_alloc_block *block);
@@ -186,10 +193,5 @@ void mt_pool_remove(struct mt_alloc_pool *pool);
 bool mt_async_allocate(struct mt_allocator *allocator, const struct mt_request *request);
 void mt_async_free(struct mt_allocator *allocator, struct mt_alloc_block *block);
 void mt_async_trim(struct mt_allocator *allocator);
-
-/* model.c */
-/* Note that there was no memory for the request; `wanted`: bytes that CUDA was asked for. */
-void mt_note_oom(struct mt_allocator *allocator, const struct mt_request *request, uint64_t wanted);
-bool mt_set_number(struct mt_allocator *allocator, uint32_t number, struct mt_alloc_block *block);
 
 #endif

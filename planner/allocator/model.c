@@ -12,40 +12,7 @@
 
 enum { NUMBERS_MAX = 1 << 28 };
 
-/* What the caller's number of a block stands for that ran out of memory. */
-static struct mt_alloc_block lost;
-
 /* --- requests ------------------------------------------------------------------------------ */
-
-bool mt_set_number(struct mt_allocator *allocator, uint32_t number, struct mt_alloc_block *block)
-{
-    if (MT_GROW(allocator->block, allocator->n_blocks, (size_t)number)) {
-        allocator->no_memory = true;
-        return false;
-    }
-    allocator->block[number] = block;
-    if (block != &lost)
-        block->number = number;
-    return true;
-}
-
-void mt_note_oom(struct mt_allocator *allocator, const struct mt_request *request, uint64_t wanted)
-{
-    mt_set_number(allocator, request->block, &lost);
-    allocator->now.ooms++;
-    if (allocator->had_oom)
-        return;
-    allocator->had_oom = true;
-    uint64_t more =
-        allocator->limit > allocator->now.reserved ? allocator->limit - allocator->now.reserved : 0;
-    allocator->oom = (struct mt_allocator_oom){
-        .index = allocator->fed,
-        .requested = request->size,
-        .wanted = wanted,
-        .card_free = mt_card_free(allocator),
-        .limit = allocator->has_limit && wanted > more ? allocator->limit : 0,
-        .then = allocator->now};
-}
 
 /* Give everybody what a pool of MemPool(use_on_oom=True) has free, before memory runs out. */
 static bool fall_back(struct mt_allocator *allocator, struct mt_wanted *wanted)
@@ -119,7 +86,7 @@ static bool allocate(struct mt_allocator *allocator, const struct mt_request *re
 static int free_block(struct mt_allocator *allocator, struct mt_alloc_block *block,
                       const struct mt_request *request)
 {
-    if (block == &lost) {
+    if (block == &mt_lost_block) {
         allocator->block[request->block] = NULL;
         return 0;
     }
@@ -192,13 +159,13 @@ static int other_request(struct mt_allocator *allocator, const struct mt_request
     case MT_REQUEST_FREE:
         return free_block(allocator, block, request);
     case MT_REQUEST_RECORD_STREAM:
-        if (!block || (block != &lost && block->state != MT_BLOCK_LIVE))
+        if (!block || (block != &mt_lost_block && block->state != MT_BLOCK_LIVE))
             return -EINVAL;
-        if (block != &lost)
+        if (block != &mt_lost_block)
             mt_record_use(allocator, block, request->stream);
         return 0;
     case MT_REQUEST_COMPLETE:
-        if (block && block != &lost)
+        if (block && block != &mt_lost_block)
             mt_wait_complete(allocator, block);
         return 0;
     case MT_REQUEST_EMPTY_CACHE:

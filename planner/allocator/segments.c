@@ -8,12 +8,6 @@ static uint64_t whole_pages(uint64_t size)
     return (size + MT_PAGE - 1) / MT_PAGE * MT_PAGE;
 }
 
-uint64_t mt_card_free(const struct mt_allocator *allocator)
-{
-    uint64_t used = allocator->others + allocator->held;
-    return used < allocator->total ? allocator->total - used : 0;
-}
-
 /* Allocate a segment. Addresses rise with each segment and are not used again, as on the simulated
  * card. */
 static bool cuda_malloc(struct mt_allocator *allocator, struct mt_wanted *wanted)

@@ -4,15 +4,6 @@
 
 #include "inside.h"
 
-void mt_drop_uses(struct mt_alloc_block *block)
-{
-    while (block->uses) {
-        struct mt_stream_use *use = block->uses;
-        block->uses = use->next;
-        free(use);
-    }
-}
-
 void mt_record_use(struct mt_allocator *allocator, struct mt_alloc_block *block, uint16_t stream)
 {
     struct mt_stream_use *use = block->uses;

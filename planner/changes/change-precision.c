@@ -2,57 +2,9 @@
 /* 16 bits instead of 32, every float (`bf16`); what forward runs in which type (`autocast`) is in
  * change-autocast.c. */
 #include "kinds.h"
+#include "trace-format/dtypes.h"
 
 #include <string.h>
-
-#define FLOAT32 7u
-#define BYTES 1u /* uint8 */
-
-bool mt_is_reserve(const struct mt_recording *recording, const struct mt_recorded_node *node,
-                   const struct mt_recorded_block *saved)
-{
-    const char *name = node->name ? mt_string(recording->definitions, node->name) : "";
-    return (saved->dtype == BYTES && strstr(name, "CudnnRnnBackward")) ||
-           (saved->dtype == FLOAT32 && !saved->output_of && strstr(name, "ThnnFused") &&
-            saved->category == MT_CATEGORY_ACTIVATIONS);
-}
-
-/* Return whether the node is attention of 32 bits that would run as flash attention in 16: that
- * takes no mask, which would be saved beside queries, keys, values, the output and its sums. */
-static bool may_be_flash(const struct mt_recording *recording, const struct mt_recorded_node *node)
-{
-    unsigned floats = 0;
-    if (!node->name ||
-        !strstr(mt_string(recording->definitions, node->name), "ScaledDotProductEfficient"))
-        return false;
-    for (uint32_t i = 0; i < node->n_saves; i++) {
-        const struct mt_recorded_block *saved = mt_node_save(recording, node, i);
-        floats += !saved || mt_is_float32(saved);
-    }
-    return floats <= 5;
-}
-
-void mt_drop_attention_copies(struct mt_edits *edits)
-{
-    const struct mt_recording *recording = edits->recording;
-    uint64_t output = 0;
-    for (size_t i = 0; i < recording->n_nodes; i++) {
-        const struct mt_recorded_node *node = &recording->node[i];
-        const struct mt_recorded_block *copy = mt_recorded_at(recording, node->output),
-                                       *of = mt_recorded_at(recording, output);
-        if (node->output == output)
-            continue; /* a view */
-        if (copy && of && mt_asked_bytes(copy) == mt_asked_bytes(of) && node->name &&
-            strstr(mt_string(recording->definitions, node->name), "CloneBackward"))
-            mt_drop_block(edits, (size_t)(copy - recording->block));
-        output = may_be_flash(recording, node) ? node->output : 0;
-    }
-}
-
-bool mt_is_float32(const struct mt_recorded_block *block)
-{
-    return block->dtype == FLOAT32 || !block->dtype;
-}
 
 /* Return whether programs are used to make it of 32 bits by themselves (.float(),
  * dtype=torch.float32): norms that are written out, softmax, losses. Where floats have 32 bits
@@ -127,7 +79,7 @@ static void narrow_reserve(struct mt_edits *edits, const struct mt_recorded_node
 {
     for (uint32_t i = 0; i < node->n_saves; i++) {
         const struct mt_recorded_block *saved = mt_node_saved(edits->recording, node, i);
-        if (saved && saved->dtype == BYTES && mt_is_reserve(edits->recording, node, saved))
+        if (saved && saved->dtype == MT_DTYPE_UINT8 && mt_is_reserve(edits->recording, node, saved))
             edits->block[saved - edits->recording->block].size = mt_block_of(saved->size / 2);
     }
 }
@@ -164,7 +116,7 @@ int mt_change_precision(struct mt_edits *edits, const char *argument, struct mt_
     const struct mt_recording *recording = edits->recording;
     bool has_floats = false;
     for (size_t i = 0; i < recording->n; i++)
-        has_floats |= recording->block[i].dtype == FLOAT32;
+        has_floats |= recording->block[i].dtype == MT_DTYPE_FLOAT32;
     change->why_not = has_floats ? NULL : "no floats of 32 bits were seen";
     if (!strcmp(argument, "autocast")) {
         if (has_floats && !mt_knows_operators(recording))

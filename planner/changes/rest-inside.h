@@ -24,6 +24,7 @@ struct mt_resting {
 uint32_t mt_rest_group(const struct mt_resting *resting, uint32_t frame);
 
 /* Make a block that begins now, like the one given, and return its place; SIZE_MAX: no memory. */
+size_t mt_rest_make(struct mt_resting *resting, struct mt_recorded_block like);
 size_t mt_rest_make_of(struct mt_resting *resting, uint64_t bytes, enum mt_category category,
                        enum mt_phase phase);
 void mt_rest_end(struct mt_resting *resting, size_t block);
