@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open a trace: its header, its end, its tail, and the segment before it. */
+/* Open and close a trace: its header, its end, its tail, and the segment before it. */
 #include "author/author.h"
 #include "block.h"
 #include "decoder.h"
@@ -269,4 +269,21 @@ int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_err
     (*out)->older = open_older(*out, path);
     (*out)->skip_carried = (*out)->older != NULL;
     return 0;
+}
+
+void mt_reader_close(struct mt_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->fd >= 0)
+        close(reader->fd);
+    mt_reader_close(reader->older);
+    ZSTD_freeDCtx(reader->zstd);
+    mt_tail_clear(&reader->tail);
+    free(reader->stored.bytes);
+    for (unsigned i = 0; i < 2; i++) {
+        free(reader->raw[i].bytes);
+        free(reader->records[i].bytes);
+    }
+    free(reader);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the reader's files: reader-open.c opens a trace, reader.c reads on. */
+/* Shared by the reader's files: reader-open.c opens and closes a trace, reader.c reads on. */
 #ifndef MT_TRACE_READER_PARTS_H
 #define MT_TRACE_READER_PARTS_H
 

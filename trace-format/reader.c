@@ -340,20 +340,3 @@ unsigned mt_reader_version(const struct mt_reader *reader)
 {
     return reader->version;
 }
-
-void mt_reader_close(struct mt_reader *reader)
-{
-    if (!reader)
-        return;
-    if (reader->fd >= 0)
-        close(reader->fd);
-    mt_reader_close(reader->older);
-    ZSTD_freeDCtx(reader->zstd);
-    mt_tail_clear(&reader->tail);
-    free(reader->stored.bytes);
-    for (unsigned i = 0; i < 2; i++) {
-        free(reader->raw[i].bytes);
-        free(reader->records[i].bytes);
-    }
-    free(reader);
-}
