@@ -98,18 +98,13 @@ static void list_command(const struct mt_command *command)
         list_command(verb);
 }
 
-static void print_list(void)
-{
-    for (const struct mt_command *command = mt_commands; command->name; command++)
-        list_command(command);
-}
-
 static const struct {
     const char *name, *script;
 } shells[] = {
     {"bash", mt_completion_bash}, {"zsh", mt_completion_zsh}, {"fish", mt_completion_fish}};
 
-int mt_run_completion(const struct mt_command *command, int argc, char **argv)
+int mt_complete(const struct mt_command *commands, const struct mt_command *command, int argc,
+                char **argv)
 {
     int operand = mt_options_read(command, argc, argv, NULL);
     if (operand < 0)
@@ -119,7 +114,8 @@ int mt_run_completion(const struct mt_command *command, int argc, char **argv)
     if (operand + 1 < argc)
         return mt_fail_usage(command, "unexpected argument '%s'", argv[operand + 1]);
     if (!strcmp(argv[operand], "list")) {
-        print_list();
+        for (; commands->name; commands++)
+            list_command(commands);
         return MT_EXIT_OK;
     }
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)

@@ -7,13 +7,10 @@
 
 #include "tools/terminal/command.h"
 
-/* The table in memtap.c, which ends with a row of zeros. */
-extern const struct mt_command mt_commands[];
-
 /* C(name): a command that is written here, with its options if it has some. */
 /* clang-format off */
 #define MT_COMMANDS(C)                                                                             \
-    C(blocks) C(budget) C(check) C(compact) C(completion) C(diff) C(dump) C(explain) C(export)     \
+    C(blocks) C(budget) C(check) C(compact) C(diff) C(dump) C(explain) C(export)     \
     C(fit) C(fleet) C(history_add) C(import) C(info) C(lib) C(nightly) C(oom) C(plan) C(report)    \
     C(run) C(simulate) C(stacks) C(symbolize) C(top) C(view)
 /* clang-format on */
@@ -22,6 +19,10 @@ extern const struct mt_command mt_commands[];
     extern const struct mt_option mt_##name##_options[];
 MT_COMMANDS(MT_COMMAND)
 #undef MT_COMMAND
+
+/* Run memtap completion, for these commands; a row of zeros ends them. */
+int mt_complete(const struct mt_command *commands, const struct mt_command *command, int argc,
+                char **argv);
 
 extern const struct mt_command mt_history_verbs[];
 

@@ -16,7 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct mt_command mt_commands[] = {
+static int run_completion(const struct mt_command *command, int argc, char **argv);
+
+static const struct mt_command commands[] = {
     {"run", "[OPTION]... [--] COMMAND [ARGUMENT]...", "run a program and record a trace",
      "Runs a program with memtap's recording library preloaded. Every process of it\n"
      "that uses CUDA writes a trace; memtap prints their names at the end. The exit code\n"
@@ -158,7 +160,7 @@ const struct mt_command mt_commands[] = {
     {"completion", "bash|zsh|fish", "print a shell's completion of memtap's command lines",
      "Prints a script that completes memtap's command lines in a shell. To use it:\n"
      "  source <(memtap completion bash)",
-     mt_no_options, 0, mt_run_completion},
+     mt_no_options, 0, run_completion},
     {0},
 };
 
@@ -172,11 +174,16 @@ static const char *word_of(const struct mt_command *command)
 }
 
 /* Find a command, or a command's verb, by name. */
-static const struct mt_command *find(const struct mt_command *commands, const char *name)
+static const struct mt_command *find(const struct mt_command *all, const char *name)
 {
-    while (commands->name && strcmp(word_of(commands), name))
-        commands++;
-    return commands->name ? commands : NULL;
+    while (all->name && strcmp(word_of(all), name))
+        all++;
+    return all->name ? all : NULL;
+}
+
+static int run_completion(const struct mt_command *command, int argc, char **argv)
+{
+    return mt_complete(commands, command, argc, argv);
 }
 
 static int ends_with(const char *name, const char *end)
@@ -228,7 +235,7 @@ static void print_overview(void)
     puts("Usage: memtap COMMAND [OPTION]...\n\n"
          "Records and explains the GPU memory of unmodified PyTorch and C programs.\n\n"
          "Commands:");
-    for (const struct mt_command *command = mt_commands; command->name; command++)
+    for (const struct mt_command *command = commands; command->name; command++)
         printf("  %-10s %s\n", command->name, command->summary);
     puts("\nOptions:\n"
          "  -h, --help  show this help\n"
@@ -268,9 +275,9 @@ static int help(int argc, char **argv)
         print_overview();
         return MT_EXIT_OK;
     }
-    const struct mt_command *command = find(mt_commands, argv[1]);
+    const struct mt_command *command = find(commands, argv[1]);
     if (!command)
-        return fail_unknown(&itself, mt_commands, argv[1]);
+        return fail_unknown(&itself, commands, argv[1]);
     if (command->verbs && argc > 2) {
         const struct mt_command *verb = find(command->verbs, argv[2]);
         return verb ? print_help(verb) : fail_unknown(command, command->verbs, argv[2]);
@@ -312,9 +319,9 @@ static int dispatch(int argc, char **argv)
         puts("memtap " MT_VERSION);
         return MT_EXIT_OK;
     }
-    const struct mt_command *command = find(mt_commands, argv[1]);
+    const struct mt_command *command = find(commands, argv[1]);
     if (!command)
-        return fail_unknown(&itself, mt_commands, argv[1]);
+        return fail_unknown(&itself, commands, argv[1]);
     return run_command(command, argc - 1, argv + 1);
 }
 
