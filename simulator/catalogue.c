@@ -52,12 +52,9 @@ static const struct sim_gpu *by_name(const char *name)
     return NULL;
 }
 
-const struct sim_gpu *sim_gpu_find(const char *name)
+const struct sim_gpu *sim_gpu_listed(const char *name)
 {
     const struct sim_gpu *gpu = by_name(name);
-    char why[1];
-    if (!gpu && sim_gpu_is_file(name))
-        return sim_gpu_read(name, why, sizeof(why));
     for (size_t i = 0; !gpu && i < COUNT(aliases); i++)
         if (!strcasecmp(aliases[i].alias, name))
             gpu = by_name(aliases[i].name);

@@ -29,6 +29,9 @@ struct sim_gpu {
 /* Return the card with this name or alias (in any case), or of this file; NULL if there is none. */
 const struct sim_gpu *sim_gpu_find(const char *name);
 
+/* Return the card of the catalogue with this name or alias; NULL if there is none. */
+const struct sim_gpu *sim_gpu_listed(const char *name);
+
 /* Return whether a name is that of a file: it has a slash, or ends with .gpu. */
 bool sim_gpu_is_file(const char *name);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A card of the user's, in a file of lines "name = value". */
+/* A card by its name: of the catalogue, or the user's, in a file of lines "name = value". */
 #include "catalogue.h"
 #include "settings/size.h"
 
@@ -35,7 +35,7 @@ static char *trim(char *text)
 
 static const char *set_like(struct own_card *card, const char *value)
 {
-    const struct sim_gpu *like = sim_gpu_is_file(value) ? NULL : sim_gpu_find(value);
+    const struct sim_gpu *like = sim_gpu_listed(value);
     if (!like)
         return "like: no card of the catalogue has this name";
     if (card->gpu.name)
@@ -141,4 +141,10 @@ const struct sim_gpu *sim_gpu_read(const char *path, char *why, size_t size)
         snprintf(why, size, "%s: %s", path, wrong);
     free(card);
     return NULL;
+}
+
+const struct sim_gpu *sim_gpu_find(const char *name)
+{
+    char why[1];
+    return sim_gpu_is_file(name) ? sim_gpu_read(name, why, sizeof(why)) : sim_gpu_listed(name);
 }

@@ -334,3 +334,20 @@ CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned i
         return CUDA_ERROR_INVALID_VALUE;
     return driver_result(sim_graph_let_go(graph_of(graph), object_of(object), count));
 }
+
+CUresult add_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                  const struct sim_work *work)
+{
+    struct sim_node *node;
+    if (!out || !graph || (count && !before))
+        return CUDA_ERROR_INVALID_VALUE;
+    int error = sim_graph_add(graph_of(graph), work, nodes_of(before), count, &node);
+    if (!error)
+        *out = (CUgraphNode)node;
+    return driver_result(error);
+}
+
+const struct sim_work *work_of_node(CUgraphNode node, enum sim_node_type type)
+{
+    return node && node_of(node)->work.type == type ? &node_of(node)->work : NULL;
+}

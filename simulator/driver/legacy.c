@@ -4,11 +4,9 @@
 
 #undef cuDeviceGetUuid
 #undef cuEventElapsedTime
-#undef cuGetProcAddress
 
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice number);
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end);
-CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags);
 
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice number)
 {
@@ -24,15 +22,4 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
         sim_event_elapsed((struct sim_event *)start, (struct sim_event *)end, milliseconds))
         return CUDA_ERROR_INVALID_HANDLE;
     return CUDA_SUCCESS;
-}
-
-CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags)
-{
-    CUdriverProcAddressQueryResult status;
-    CUresult result;
-    (void)flags;
-    if (!name || !out)
-        return CUDA_ERROR_INVALID_VALUE;
-    result = driver_find(name, out, version, &status);
-    return result || !status ? result : CUDA_ERROR_NOT_FOUND;
 }

@@ -83,3 +83,17 @@ CUresult cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64
         return CUDA_ERROR_INVALID_VALUE;
     return driver_find(name, out, version, status ? status : &unused);
 }
+
+/* The form of before CUDA 12, whose name cuda.h gives to the newer one. */
+#undef cuGetProcAddress
+CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags);
+CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags)
+{
+    CUdriverProcAddressQueryResult status;
+    CUresult result;
+    (void)flags;
+    if (!name || !out)
+        return CUDA_ERROR_INVALID_VALUE;
+    result = driver_find(name, out, version, &status);
+    return result || !status ? result : CUDA_ERROR_NOT_FOUND;
+}

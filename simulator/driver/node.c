@@ -5,23 +5,6 @@
 
 #include "graph.h"
 
-CUresult add_node(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
-                  const struct sim_work *work)
-{
-    struct sim_node *node;
-    if (!out || !graph || (count && !before))
-        return CUDA_ERROR_INVALID_VALUE;
-    int error = sim_graph_add(graph_of(graph), work, nodes_of(before), count, &node);
-    if (!error)
-        *out = (CUgraphNode)node;
-    return driver_result(error);
-}
-
-const struct sim_work *work_of_node(CUgraphNode node, enum sim_node_type type)
-{
-    return node && node_of(node)->work.type == type ? &node_of(node)->work : NULL;
-}
-
 CUresult change_node(CUgraphNode node, const struct sim_work *work)
 {
     return driver_result(node ? sim_node_change(node_of(node), work) : -EINVAL);

@@ -5,7 +5,7 @@
 
 #define STREAM struct nccl_comm *comm, void *stream
 
-enum { OPERATORS = 5, SCALAR_OF_DEVICE = 0 };
+enum { SCALAR_OF_DEVICE = 0 };
 
 /* Return whether to move contents: not large ones, not types that cannot be added, not captured
  * work. */
@@ -110,13 +110,13 @@ int ncclRedOpCreatePreMulSum(int *operator, void * scalar, int type, int residen
         return NCCL_INVALID_ARGUMENT;
     comm->scalars[i].used = true;
     comm->scalars[i].value = nccl_number(&value, type);
-    *operator= OPERATORS + i;
+    *operator= NCCL_OPERATORS + i;
     return NCCL_SUCCESS;
 }
 
 int ncclRedOpDestroy(int operator, struct nccl_comm * comm)
 {
-    int i = operator- OPERATORS;
+    int i = operator- NCCL_OPERATORS;
     if (!comm || i < 0 || i >= NCCL_SCALARS)
         return NCCL_INVALID_ARGUMENT;
     comm->scalars[i].used = false;

@@ -9,7 +9,7 @@
 
 #include "nccl.h"
 
-enum { OPERATOR_AVERAGE = 4, OPERATORS = 5 };
+enum { OPERATOR_AVERAGE = 4 };
 
 static const struct {
     bool root_sends, root_receives; /* only the root, else every rank */
@@ -33,27 +33,6 @@ static _Thread_local struct {
     struct nccl_comm **joining;
     size_t joins;
 } group __attribute__((tls_model("initial-exec")));
-
-void nccl_retain(struct nccl_comm *comm)
-{
-    atomic_fetch_add(&comm->references, 1);
-}
-
-void nccl_scale_by_operator(const struct nccl_operation *operation, void *terms)
-{
-    const struct nccl_comm *comm = operation->comm;
-    int scalar = operation->operator- OPERATORS;
-    if (scalar >= 0 && scalar < NCCL_SCALARS && comm->scalars[scalar].used)
-        nccl_scale(terms, operation->count, operation->type, comm->scalars[scalar].value);
-}
-
-enum nccl_result nccl_copy(void *to, const void *from, size_t size)
-{
-    if (!sim_copy_whole(to, from, size))
-        return NCCL_SUCCESS;
-    return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p or %p are not device memory", size,
-                     from, to);
-}
 
 static enum nccl_result say(const struct nccl_operation *operation, int rank, size_t offset)
 {

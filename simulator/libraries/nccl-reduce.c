@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's arithmetic: programs add up counts, norms and flags over ranks and read them back. */
+/* The contents that ranks exchange, and NCCL's arithmetic: programs add up counts, norms and flags
+ * over ranks and read them back. */
 #include <string.h>
 
 #include "nccl.h"
@@ -134,4 +135,20 @@ double nccl_number(const void *value, int type)
         return (double)widen(*(const uint16_t *)value);
     }
     return 1;
+}
+
+enum nccl_result nccl_copy(void *to, const void *from, size_t size)
+{
+    if (!sim_copy_whole(to, from, size))
+        return NCCL_SUCCESS;
+    return nccl_fail(NCCL_INVALID_ARGUMENT, "%zu bytes at %p or %p are not device memory", size,
+                     from, to);
+}
+
+void nccl_scale_by_operator(const struct nccl_operation *operation, void *terms)
+{
+    const struct nccl_comm *comm = operation->comm;
+    int scalar = operation->operator- NCCL_OPERATORS;
+    if (scalar >= 0 && scalar < NCCL_SCALARS && comm->scalars[scalar].used)
+        nccl_scale(terms, operation->count, operation->type, comm->scalars[scalar].value);
 }

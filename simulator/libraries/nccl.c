@@ -25,22 +25,6 @@ static uint64_t buffers(const struct sim_device *device, int size)
     return size > 1 ? channels * (12 << 20) : SIM_PAGE;
 }
 
-static void destroy(struct nccl_comm *comm)
-{
-    if (comm->peers)
-        nccl_mesh_close(comm);
-    if (comm->taken)
-        sim_give(sim_device(comm->device), comm->taken);
-    free(comm->peers);
-    free(comm);
-}
-
-void nccl_release(struct nccl_comm *comm)
-{
-    if (atomic_fetch_sub(&comm->references, 1) == 1)
-        destroy(comm);
-}
-
 static enum nccl_result open_comm(struct nccl_comm *comm)
 {
     struct sim_device *device = sim_device(comm->device);

@@ -54,7 +54,8 @@ struct nccl_peer {
     struct nccl_queue out, in;
 };
 
-enum { NCCL_SCALARS = 16 }; /* own operators of a communicator at a time */
+/* NCCL's own operators, and those that a communicator may have of the program's at a time. */
+enum { NCCL_OPERATORS = 5, NCCL_SCALARS = 16 };
 
 struct nccl_comm {
     int size, rank, device;

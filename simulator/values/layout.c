@@ -12,8 +12,6 @@
 #include "operators.h"
 #include "torch.h"
 
-struct sim_layout sim_layout;
-
 enum { MOST_WORDS = 64, MOST_ENTRY = 4096, FLOAT = 6 };
 
 /* --- a tensor ------------------------------------------------------------------------------ */

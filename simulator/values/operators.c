@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "operators.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* --- the list ------------------------------------------------------------------------------ */
@@ -85,4 +86,12 @@ bool sim_makes_view(const char *entry)
             return true;
     }
     return false;
+}
+
+void sim_put_kernel(char *slot, sim_boxed *kernel)
+{
+    /* Without an unboxed function the dispatcher calls the boxed one. */
+    atomic_store_explicit((_Atomic(sim_boxed *) *)(slot + 8), kernel, memory_order_release);
+    atomic_store_explicit((_Atomic(void *) *)(slot + 24), NULL, memory_order_release);
+    atomic_store_explicit((_Atomic(void *) *)(slot + 16), NULL, memory_order_release);
 }

@@ -29,6 +29,9 @@ static inline char *sim_kernel_slot(const char *entry, int slot)
     return (char *)(uintptr_t)entry + sim_layout.table + (size_t)slot * sim_layout.slot;
 }
 
+/* Let the dispatcher call this at a slot of its table. */
+void sim_put_kernel(char *slot, sim_boxed *kernel);
+
 size_t sim_arguments(const char *entry);
 size_t sim_results(const char *entry);
 /* Return whether the operator writes to its argument. */

@@ -71,15 +71,7 @@ static bool is_wanted(const char *entry, const char *slot)
            !(sim_rules_of(entry) & SIM_LEFT_ALONE);
 }
 
-void sim_put_kernel(char *slot, sim_boxed *kernel)
-{
-    /* Without an unboxed function the dispatcher calls the boxed one. */
-    atomic_store_explicit((_Atomic(sim_boxed *) *)(slot + 8), kernel, memory_order_release);
-    atomic_store_explicit((_Atomic(void *) *)(slot + 24), NULL, memory_order_release);
-    atomic_store_explicit((_Atomic(void *) *)(slot + 16), NULL, memory_order_release);
-}
-
-static void replace(const char *entry, char *slot)
+static void replace(const char *entry, char *slot, sim_boxed *kernel)
 {
     struct sim_replaced *made = calloc(1, sizeof(*made));
 
@@ -94,10 +86,10 @@ static void replace(const char *entry, char *slot)
         made->writes |= (uint64_t)sim_writes(entry, i) << i;
     used++;
     atomic_store_explicit(slot_of(entry), made, memory_order_release);
-    sim_put_kernel(slot, sim_replacement);
+    sim_put_kernel(slot, kernel);
 }
 
-void sim_replace_kernels(void)
+void sim_replace_kernels(sim_boxed *kernel)
 {
     if (!host_library.start)
         dl_iterate_phdr(find_host_library, NULL);
@@ -106,7 +98,6 @@ void sim_replace_kernels(void)
         char *slot = sim_kernel_slot(node->entry, SIM_SLOT_CUDA);
 
         if (sim_field(slot, 0) && !sim_find_replaced(node->entry) && is_wanted(node->entry, slot))
-            replace(node->entry, slot);
+            replace(node->entry, slot, kernel);
     }
-    sim_replace_coalesce();
 }

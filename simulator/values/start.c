@@ -15,6 +15,7 @@ bool sim_values_start(size_t limit)
     if (state == BAD)
         return false;
     sim_set_size_limit(limit);
-    sim_replace_kernels();
+    sim_replace_kernels(sim_replacement);
+    sim_replace_coalesce();
     return true;
 }

@@ -3,6 +3,8 @@
 
 #include "torch.h"
 
+struct sim_layout sim_layout; /* layout.c measures it */
+
 size_t sim_element(const void *tensor)
 {
     /* By c10::ScalarType. */
