@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define LEAST_TOLD 1000u            /* events that are told at the beginning */
 #define REQUESTED_BEFORE UINT32_MAX /* a thread's request, of an earlier window */
 #define GROWTH_ITERATIONS 16u       /* whose lowest totals are compared */
 #define GROWTH_RISES 3u             /* in a row: growth that does not stop */
@@ -179,27 +178,12 @@ static int gather(struct mt_light *light, struct mt_light_slot *slot,
     return 0;
 }
 
-bool mt_light_tells_iterations(const struct mt_light *light)
-{
-    return light->all_until && light->events < light->all_until_event &&
-           mt_light_iterations(&light->phases) - light->iterations_before <= light->all_until;
-}
-
-/* Return whether everything is told now. */
-static bool is_telling_all(struct mt_light *light, uint64_t time_ns)
-{
-    bool is_before = time_ns <= light->all_until_ns;
-    if (is_before) /* the iterations are those after it */
-        light->iterations_before = mt_light_iterations(&light->phases);
-    return is_before || light->events < LEAST_TOLD || mt_light_tells_iterations(light);
-}
-
 int mt_light_add(struct mt_light *light, const struct mt_event *event)
 {
     struct mt_light_thread *thread = mt_light_phases_thread(&light->phases, event->thread);
     if (!thread)
         return -ENOMEM;
-    bool is_telling = is_telling_all(light, event->time_ns);
+    bool is_telling = mt_light_is_telling_all(light, event->time_ns);
     if (!light->n)
         light->tells_all = is_telling;
     else if (light->n == MT_LIGHT_WINDOW ||

@@ -113,7 +113,11 @@ static inline bool mt_light_is_label(unsigned kind)
     return mt_kind_about[kind] == MT_ABOUT_LABEL || kind == MT_WORKSPACE;
 }
 
+/* Return whether everything is told now. */
+bool mt_light_is_telling_all(struct mt_light *light, uint64_t time_ns);
+
 /* Tell everything for a while from an event that readers will ask about. */
+#define MT_LIGHT_ITERATIONS 3u /* then, and at the beginning */
 void mt_light_alarm(struct mt_light *light, uint64_t time_ns);
 
 #endif

@@ -5,17 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is told whole at the beginning and on demand. */
-#define ALL_ITERATIONS 3u
-#define ALL_EVENTS 1000000u    /* of an iteration, and of the beginning */
-#define ALARM_NS 600000000000u /* from telling all by itself to the next time */
 #define PERIOD_NS 10000000000u /* from a told moment to the next, and from counts to counts */
 
 struct mt_light *mt_light_create(void)
 {
     struct mt_light *light = calloc(1, sizeof *light);
     if (light)
-        mt_light_tell_all(light, 0, ALL_ITERATIONS);
+        mt_light_tell_all(light, 0, MT_LIGHT_ITERATIONS);
     return light;
 }
 
@@ -32,27 +28,6 @@ void mt_light_destroy(struct mt_light *light)
 int mt_light_define(struct mt_light *light, const struct mt_definition *definition)
 {
     return mt_light_phases_define(&light->phases, definition);
-}
-
-void mt_light_tell_all(struct mt_light *light, uint64_t until_ns, uint32_t iterations)
-{
-    uint32_t now = mt_light_iterations(&light->phases), begun = now - light->iterations_before;
-    uint32_t left = mt_light_tells_iterations(light) ? light->all_until - begun : 0;
-    uint64_t events = light->events + (now && iterations ? iterations : 1) * (uint64_t)ALL_EVENTS;
-    light->iterations_before = now;
-    light->all_until = iterations > left ? iterations : left;
-    if (events > light->all_until_event)
-        light->all_until_event = events;
-    light->all_until_ns = until_ns;
-}
-
-void mt_light_alarm(struct mt_light *light, uint64_t time_ns)
-{
-    if (light->alarmed_ns && time_ns - light->alarmed_ns < ALARM_NS)
-        return;
-    light->alarmed_ns = time_ns;
-    if (!light->all_until_ns || time_ns > light->all_until_ns)
-        mt_light_tell_all(light, time_ns, ALL_ITERATIONS);
 }
 
 /* --- deciding ---------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 #include "preload/host/no-cancel.h"
 #include "preload/host/no-signals.h"
 #include "preload/host/own-thread.h"
-#include "preload/host/safe-read.h"
 #include "process-end.h"
 #include "tail.h"
 #include "threads.h"
@@ -16,25 +15,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* On a page of its own: the kernel clears it in a child of fork, even if no handler of ours runs (a
- * bare clone, _Fork). Otherwise the child would put its events into its parent's rings, which are
- * shared memory. */
-static struct {
-    _Atomic int state;
-    char rest[MT_TAIL_PAGE - sizeof(int)];
-} state_page __attribute__((aligned(MT_TAIL_PAGE), used));
-extern _Atomic int mt_state __attribute__((alias("state_page")));
-_Static_assert(MT_IDLE == 0, "as the kernel leaves it");
-
-/* Likewise. Not on that page: to ASan, what follows mt_state there is out of bounds. */
-static struct {
-    _Atomic int pid; /* 0: not known, or not kept */
-    char rest[MT_TAIL_PAGE - sizeof(int)];
-} pid_page __attribute__((aligned(MT_TAIL_PAGE)));
 
 _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
@@ -71,6 +53,7 @@ static _Atomic uint64_t n_unclaimed; /* events of threads that have no ring */
 static void on_thread_end(void *self)
 {
     mt_self = NULL;
+    mt_thread_leave(self);
     mt_threads_retire(self);
 }
 
@@ -146,9 +129,7 @@ static int start(void)
     if (!has_thread_end)
         return -ENOMEM;
     recorder_pid = getpid();
-    madvise(&state_page, sizeof state_page, MADV_WIPEONFORK);
-    if (!madvise(&pid_page, sizeof pid_page, MADV_WIPEONFORK))
-        mt_safe_read_keep_pid(&pid_page.pid);
+    mt_state_wipe_on_fork();
     for (unsigned i = 0; !rc && i < mt_n_parts; i++)
         if (mt_parts[i].start)
             rc = mt_parts[i].start();

@@ -152,6 +152,10 @@ enum mt_state {
 };
 
 extern _Atomic int mt_state;
+
+/* Let the kernel clear it, and the process's id that is known, in children. */
+void mt_state_wipe_on_fork(void);
+
 extern _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
 struct mt_thread *mt_enter_slow(void) __attribute__((cold));

@@ -9,7 +9,8 @@
  * thread stands still with the lock (lock.h). It stays until it is retired and then dropped. */
 struct mt_thread *mt_threads_add(pid_t os_thread);
 
-/* Retire a thread, which has ended; its last events are not taken yet. */
+/* Retire a thread, which has ended and is in no hook (mt_thread_leave); its last events are not
+ * taken yet. */
 void mt_threads_retire(struct mt_thread *thread);
 
 /* List up to `most` threads in the order of their ids, with the number of all in *n. Only the

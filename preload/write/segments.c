@@ -68,6 +68,24 @@ static void write_past(void)
     mt_writer_end_block();
 }
 
+/* Write the loss of a shortage into the segment that is being begun. */
+static void write_shortage(void)
+{
+    struct mt_event loss = {.time_ns = mt_writer.last_ns,
+                            .kind = MT_LOST,
+                            .device = MT_NO_DEVICE,
+                            .LOST = {mt_writer.unwritten}};
+    if (!mt_writer.unwritten)
+        return;
+    mt_writer.order.apart += mt_writer.unwritten;
+    mt_writer.so_far.lost += mt_writer.unwritten;
+    mt_writer.so_far.events++;
+    int rc = mt_encoder_event(mt_writer.encoder, &loss);
+    if (rc)
+        mt_writer_fail(rc);
+    mt_writer_end_block();
+}
+
 /* Turn to the new segment. At any moment, a reader finds everything recorded in one of the two. */
 static void replace(struct mt_output *old)
 {
@@ -100,7 +118,7 @@ void mt_writer_turn_segment(void)
         (struct mt_trace_part){.events = mt_writer.so_far.events, .time_ns = mt_writer.last_ns};
     mt_writer_append_header(mark.trace_id);
     write_past();
-    mt_writer_write_shortage();
+    write_shortage();
     mt_writer.here.base = mt_writer.output.size;
     if (!mt_writer.rc)
         replace(&old);

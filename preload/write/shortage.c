@@ -50,23 +50,6 @@ bool mt_writer_may_try(void)
     return true;
 }
 
-void mt_writer_write_shortage(void)
-{
-    struct mt_event loss = {.time_ns = mt_writer.last_ns,
-                            .kind = MT_LOST,
-                            .device = MT_NO_DEVICE,
-                            .LOST = {mt_writer.unwritten}};
-    if (!mt_writer.unwritten)
-        return;
-    mt_writer.order.apart += mt_writer.unwritten;
-    mt_writer.so_far.lost += mt_writer.unwritten;
-    mt_writer.so_far.events++;
-    int rc = mt_encoder_event(mt_writer.encoder, &loss);
-    if (rc)
-        mt_writer_fail(rc);
-    mt_writer_end_block();
-}
-
 void mt_writer_forget_shortage(void)
 {
     if (!mt_writer.unwritten)

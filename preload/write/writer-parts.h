@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the writer's own files: writer.c is the thread, define.c writes definitions, segments.c
- * begins the files of a bounded trace. All of it belongs to the writer's thread. */
+/* Shared by the writer's own files, of which each calls those before it: state.c and shortage.c;
+ * blocks.c writes; define.c writes definitions; segments.c begins the files of a bounded trace;
+ * window.c; drain.c takes what the rings have; trace.c begins and ends the trace; turns.c and
+ * writer.c call these, without a thread and in one. All of it belongs to the writer's thread. */
 #ifndef MT_WRITER_PARTS_H
 #define MT_WRITER_PARTS_H
 
@@ -119,8 +121,13 @@ MT_ASSERT_APART(struct mt_writer, working, output);
 extern struct mt_writer mt_writer;
 extern _Thread_local bool mt_is_writer __attribute__((tls_model("initial-exec"))); /* now */
 
+/* Set a futex of the writer's, and wake who waits for it. */
+void mt_writer_set(_Atomic uint32_t *word);
+
 /* Note that writing has failed. If it was beginning a segment, the one before goes on. */
 void mt_writer_fail(int rc);
+/* End the recording: say what could not be done to the trace ("write"), and why. */
+void mt_writer_give_up(int rc, const char *doing);
 static inline bool mt_writer_is_open(void)
 {
     return mt_writer.output.file.fd >= 0;
@@ -132,9 +139,15 @@ void mt_writer_begin_trace(void);
 void mt_writer_drain(bool is_last);
 void mt_writer_end_trace(void);
 
+/* Sign memtap run's roster of traces: texts with a zero after each; an empty one could not be
+ * created. At the end, each trace adds another, with its processor time before the path. */
+void mt_writer_sign_roster(uint64_t cpu_ns);
+
 void mt_writer_append(const void *bytes, size_t size);
 void mt_writer_append_header(uint64_t older_id);
 void mt_writer_end_block(void);
+/* Commit: everything taken is in the file now: free it in the tail. */
+void mt_writer_commit(void);
 
 /* Define everything that the events collected so far refer to. */
 void mt_writer_define(void);
@@ -166,8 +179,7 @@ void mt_writer_count_shortage(void);
 bool mt_writer_may_try(void);
 void mt_writer_end_shortage(void);
 
-/* Write the loss of a shortage into the segment that is being begun, or take it back. */
-void mt_writer_write_shortage(void);
+/* Take back the loss of a shortage that was to be in a segment. */
 void mt_writer_forget_shortage(void);
 
 /* Take a request of memtap save, before a drain: return whether there is a new one. Answer it after

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trace's blocks: bytes in the file, and what the tail need not keep since then. */
+#include "preload/host/message.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+#include <string.h>
+
+void mt_writer_give_up(int rc, const char *doing)
+{
+    const char *why = mt_guard_has_lost() ? "its tail was cut short, or the disk failed"
+                      : rc == -ESTALE     ? "the program closed memtap's file"
+                      : rc == -EUCLEAN    ? "another program cut it short, or wrote to it"
+                      : rc == -EAGAIN     ? "a thread of the program stands still inside memtap"
+                      : rc == -EISDIR     ? "this is a directory, a device or a pipe, not a file"
+                      : rc == -ENOTUNIQ   ? "this is a file already, and no trace"
+                                          : strerror(-rc);
+    mt_message("cannot %s %.600s: %s; recording ends here, and the program continues", doing,
+               mt_output_shown(&mt_writer.output), why);
+    mt_output_close(&mt_writer.output);
+    atomic_store(&mt_state, MT_OVER);
+    mt_tail_note_end(MT_TAIL_STOPPED, why);
+}
+
+void mt_writer_fail(int rc)
+{
+    if (!mt_writer.is_beginning && mt_writer_is_shortage(rc))
+        mt_writer_begin_shortage(rc);
+    else if (!mt_writer.is_beginning)
+        mt_writer_give_up(rc, "write");
+    else if (!mt_writer.rc)
+        mt_writer.rc = rc;
+}
+
+void mt_writer_append(const void *bytes, size_t size)
+{
+    if (!mt_writer_is_open() || !size || mt_writer.rc)
+        return;
+        /* Anything may have been read from lost pages. */
+/* The trace's blocks: bytes in the file, and what the tail need not keep since then. */
+#include "preload/host/message.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+#include <string.h>
+    if (mt_writer.is_short && !mt_writer.is_beginning)
+        return; /* counted, and not written */
+/* The trace's blocks: bytes in the file, and what the tail need not keep since then. */
+#include "preload/host/message.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+#include <string.h>
+    int rc = mt_guard_has_lost() ? -EIO : mt_output_append(&mt_writer.output, bytes, size);
+    if (rc)
+        mt_writer_fail(rc);
+}
+
+/* The trace's blocks: bytes in the file, and what the tail need not keep since then. */
+#include "preload/host/message.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+#include <string.h>
+void mt_writer_commit(void)
+{
+    mt_writer.mark.trace_size = mt_writer.output.size;
+    if (mt_writer.is_short)
+        mt_writer_count_shortage();
+    else
+        mt_writer.committed = mt_writer.mark;
+    unsigned index = mt_tail_mark(&mt_writer.committed);
+    mt_order_note(&mt_writer.order, index);
+    mt_tail_turn(&mt_writer.committed);
+    mt_order_note(&mt_writer.order, !index);
+    mt_writer.at_commit = mt_writer.so_far;
+    mt_order_give_back(&mt_writer.order);
+}
+
+void mt_writer_end_block(void)
+{
+    const unsigned char *bytes;
+    size_t size;
+    int rc = mt_encoder_finish(mt_writer.encoder, &bytes, &size);
+    if (rc)
+        mt_writer_fail(rc);
+    else
+        mt_writer_append(bytes, size);
+    if (mt_writer_is_open() && !mt_writer.is_beginning && !mt_writer.is_gathering)
+        mt_writer_commit();
+}
+
+int mt_writer_tell(const struct mt_event *event)
+{
+    if (!mt_writer_is_open())
+        return 0; /* it was closed a moment ago */
+/* The trace's blocks: bytes in the file, and what the tail need not keep since then. */
+#include "preload/host/message.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+#include <string.h>
+    mt_writer.so_far.events++;
+    int rc = mt_encoder_event(mt_writer.encoder, event);
+    if (rc)
+        mt_writer_give_up(rc, "write");
+    if (mt_encoder_full(mt_writer.encoder))
+        mt_writer_end_block();
+    return 0;
+}

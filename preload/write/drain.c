@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Take what the rings have, in the order of time, and write it. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+
+static void write_event(const struct mt_event *event)
+{
+    if (!mt_writer_is_open())
+        return; /* it was closed a moment ago */
+/* Take what the rings have, in the order of time, and write it. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+    mt_writer.seen++;
+    mt_watch_note(event);
+    mt_limits_event(event, mt_writer.seen);
+    mt_writer.so_far.passed += event->kind == MT_LOST ? event->LOST.count : 1;
+    if (event->kind == MT_LOST)
+        mt_writer.so_far.lost += event->LOST.count;
+    if (mt_writer.light) {
+        mt_writer_add_to_window(event);
+        return;
+    }
+    int rc = mt_writer.live ? mt_live_event(mt_writer.live, event) : 0;
+    if (rc)
+        mt_writer_keep_all(rc);
+    mt_writer_tell(event);
+}
+
+static void write_timed(struct mt_event *event)
+{
+    uint64_t ns = event->time_ns > mt_writer.start_ns ? event->time_ns - mt_writer.start_ns : 0;
+    mt_writer.last_ns = event->time_ns = mt_clock_round(ns, mt_writer.last_ns);
+    write_event(event);
+}
+
+static void write_events(void)
+{
+    struct mt_event event;
+    for (uint64_t n = 0; n < mt_writer.most_events && mt_order_next(&mt_writer.order, &event); n++)
+        write_timed(&event);
+}
+
+static void write_loss(uint32_t thread, uint64_t events)
+{
+    if (events)
+        write_event(&(struct mt_event){.time_ns = mt_writer.last_ns,
+                                       .thread = thread,
+                                       .kind = MT_LOST,
+                                       .device = MT_NO_DEVICE,
+                                       .LOST = {events}});
+}
+
+/* Write losses that an ended thread, or at the end any thread, could not report itself, and those
+ * of threads that never had a ring. */
+/* Take what the rings have, in the order of time, and write it. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+static void write_losses(bool is_last)
+{
+    uint64_t unclaimed = mt_take_unclaimed();
+    mt_writer.order.apart += unclaimed;
+    write_loss(0, unclaimed);
+    for (size_t i = 0; i < mt_writer.order.n; i++) {
+        struct mt_thread *thread = mt_writer.order.source[i].thread;
+        if (!is_last && !atomic_load(&thread->is_over))
+            continue;
+        uint64_t lost = atomic_exchange(&thread->ring.lost, 0);
+        mt_ring_share_losses(&thread->ring);
+        mt_writer.order.apart += thread->ring.is_apart ? lost : 0;
+        write_loss(thread->id, lost);
+    }
+}
+
+static void check_tail(void)
+{
+    int rc = mt_writer_is_open() ? mt_threads_check_tail() : 0;
+    if (rc < 0)
+        mt_writer_give_up(rc, "write");
+    else if (rc)
+        mt_message("another program wrote to %s" MT_TAIL_SUFFIX
+                   "; recording goes on without that file, so a kill may lose the last 0.2 s",
+                   mt_output_shown(&mt_writer.output));
+}
+
+void mt_writer_drain(bool is_last)
+{
+    if (mt_settings.has_thread) /* else long times lie between */
+/* Take what the rings have, in the order of time, and write it. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+        mt_clock_adjust();
+    check_tail();
+    if (mt_writer_is_open() && mt_guard_has_lost())
+        mt_writer_give_up(-EIO, "write");
+    if (!mt_guard_has_lost())
+        mt_tail_say_alive();
+    bool is_asked = mt_writer_take_request();
+    int rc = mt_writer_is_open() ? mt_order_collect(&mt_writer.order, is_last) : -ESTALE;
+    if (rc && is_last && mt_writer_is_open())
+        mt_writer_give_up(rc, "finish"); /* what was not collected is in the tail */
+/* Take what the rings have, in the order of time, and write it. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+    if (rc)
+        return; /* try next time */
+/* Take what the rings have, in the order of time, and write it. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+    if (mt_writer.light && !is_last && !is_asked && mt_tail_exists())
+        mt_order_hold(&mt_writer.order); /* so that few blocks are live at the window's end */
+/* Take what the rings have, in the order of time, and write it. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "preload/record/guard.h"
+#include "preload/record/recorder.h"
+#include "writer-parts.h"
+
+#include <errno.h>
+    mt_writer_define();
+    mt_writer.is_gathering = mt_writer.light != NULL;
+    write_events();
+    write_losses(is_last);
+    mt_writer_end_window(is_last);
+    mt_writer.is_gathering = false;
+    mt_writer_end_block();
+    if (mt_writer_is_open())
+        mt_writer_turn_segment();
+    if (mt_writer_is_open())
+        mt_order_release(&mt_writer.order);
+    mt_writer_answer_request(is_asked);
+    mt_watch_ask();
+}

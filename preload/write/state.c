@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the writer's files share. */
+#include "preload/record/wake.h"
+#include "writer-parts.h"
+
+#include <limits.h>
+
+struct mt_writer mt_writer = {.working = PTHREAD_MUTEX_INITIALIZER};
+
+_Thread_local bool mt_is_writer __attribute__((tls_model("initial-exec")));
+
+void mt_writer_set(_Atomic uint32_t *word)
+{
+    atomic_store(word, 1);
+    mt_futex(word, FUTEX_WAKE, INT_MAX, NULL);
+}

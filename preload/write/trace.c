@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trace's begin and end. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "writer-parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The trace's begin and end. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "writer-parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+void mt_writer_sign_roster(uint64_t cpu_ns)
+{
+    char text[PATH_MAX + 24], absolute[PATH_MAX] = "", cost[24] = "";
+    if (!*mt_settings.roster)
+        return;
+    const char *path = !mt_writer_is_open()                        ? ""
+                       : realpath(mt_writer.output.path, absolute) ? absolute
+                                                                   : mt_writer.output.path;
+    if (cpu_ns)
+        snprintf(cost, sizeof cost, "%llu ", (unsigned long long)cpu_ns);
+    snprintf(text, sizeof text, "%s%s", cost, path);
+    mt_roster_sign(mt_settings.roster, text);
+}
+
+static void open_trace(void)
+{
+    int rc = mt_output_open(&mt_writer.output);
+    if (rc) {
+        mt_writer_give_up(rc, "create");
+        return;
+    }
+    mt_writer_append_header(0);
+    mt_tail_open(mt_writer.output.path, mt_writer.start_ns);
+    mt_writer_commit();
+    if (mt_settings.keep_bytes)
+        mt_writer.live = mt_live_create();
+    if (mt_settings.is_light && mt_writer.live)
+        mt_writer.light = mt_light_create();
+}
+
+static void write_head(void)
+{
+    mt_writer.info->collect(mt_writer.start_ns, mt_writer_define_info, NULL);
+    mt_writer_end_block();
+}
+
+static void say_where(void)
+{
+    const char *path = mt_output_shown(&mt_writer.output);
+    unsigned long long n = mt_writer.so_far.events, lost = mt_writer.so_far.lost;
+    char events[64];
+    enum mt_file_place place = mt_own_file_place(&mt_writer.output.file, mt_writer.output.path);
+    snprintf(events, sizeof events, lost ? "%llu events (and %llu lost)" : "%llu events", n, lost);
+    if (place == MT_FILE_OUT_OF_REACH)
+        mt_message("%s in %s, which is out of reach of this process: it has changed its root or "
+                   "its user",
+                   events, path);
+    else if (place != MT_FILE_HERE)
+        mt_message("%s were recorded, but %s was %s meanwhile", events, path,
+                   place == MT_FILE_RENAMED ? "renamed" : "removed");
+    else if (!mt_settings.is_quiet)
+        mt_message("%s in %s; see: memtap report %s", events, path, path);
+}
+
+static void close_trace(void)
+{
+    const unsigned char *bytes;
+    size_t size;
+    struct mt_end end = {mt_writer.last_ns,
+                         mt_writer.so_far.events - mt_writer.older.events + mt_writer.older.carried,
+                         mt_writer.so_far.lost};
+    if (mt_writer_is_open() && mt_writer.is_short)
+        mt_writer_give_up(-mt_writer.is_short, "finish");
+    if (!mt_writer_is_open())
+        return; /* the tail has the rest */
+/* The trace's begin and end. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "writer-parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+    mt_writer_sign_roster(mt_writer_cpu_ns());
+    mt_writer.info->collect_late(mt_writer_define_late_info, NULL);
+    mt_writer_end_block();
+    if (!mt_encoder_end(mt_writer.encoder, &end, &bytes, &size))
+        mt_writer_append(bytes, size);
+    if (mt_writer_is_open())
+        mt_tail_remove();
+    if (mt_writer_is_open() && !*mt_settings.roster)
+        say_where();
+    mt_output_close(&mt_writer.output);
+}
+
+uint64_t mt_writer_cpu_ns(void)
+{
+    return mt_writer.cpu_ns + mt_clock(CLOCK_THREAD_CPUTIME_ID) - mt_writer.cpu_begin_ns;
+}
+
+void mt_writer_begin_trace(void)
+{
+    open_trace();
+    mt_writer_sign_roster(0); /* before the program goes on, because it may end */
+/* The trace's begin and end. */
+#include "device-watch.h"
+#include "preload/host/message.h"
+#include "preload/host/settings.h"
+#include "writer-parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+    mt_writer_set(&mt_writer.is_open);
+    if (mt_writer_is_open())
+        write_head();
+}
+
+void mt_writer_end_trace(void)
+{
+    mt_writer_drain(false);
+    mt_watch_finish();
+    mt_writer_drain(true);
+    close_trace();
+}
