@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
-#include "values.h"
 
 #include <langinfo.h>
 #include <stdbool.h>
@@ -9,21 +8,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_when;
+static enum mt_colour colour_when;
 
-int mt_note_colour(const struct mt_typed *typed)
+void mt_terminal_colour(enum mt_colour when)
 {
-    size_t at = 0;
-    int rc = mt_read_choice(typed->command, "value of --color", typed->value,
-                            typed->option->choices, &at);
-    colour_when = (unsigned)at;
-    return rc;
+    colour_when = when;
 }
 
 static bool has_colour(void)
 {
-    if (colour_when != COLOUR_AUTO)
-        return colour_when == COLOUR_ALWAYS;
+    if (colour_when != MT_COLOUR_AUTO)
+        return colour_when == MT_COLOUR_ALWAYS;
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }

@@ -99,6 +99,15 @@ int mt_note_format(const struct mt_typed *typed)
     return code;
 }
 
+int mt_note_colour(const struct mt_typed *typed)
+{
+    size_t at = MT_COLOUR_AUTO;
+    int code = mt_read_choice(typed->command, "value of --color", typed->value,
+                              typed->option->choices, &at);
+    mt_terminal_colour((enum mt_colour)at);
+    return code;
+}
+
 int mt_read_number(const struct mt_command *command, const char *option, const char *value,
                    uint64_t least, uint64_t most, uint64_t *number)
 {
