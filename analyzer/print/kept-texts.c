@@ -57,3 +57,25 @@ int mt_put_kept(FILE *out, struct mt_kept_texts *texts, uint32_t number,
         rc = -EIO;
     return rc;
 }
+
+int mt_fold_stack(FILE *out, struct mt_kept_texts *texts, const struct mt_definitions *d,
+                  uint32_t stack, uint32_t head, uint32_t tail,
+                  int (*put)(FILE *out, const void *data, uint32_t stack), const void *data)
+{
+    uint32_t depth = mt_stack(d, stack)->depth, *path = calloc((size_t)depth + 1, sizeof *path);
+    int rc = path ? 0 : -ENOMEM;
+    for (uint32_t i = path ? depth : 0; i-- > 0; stack = mt_stack(d, stack)->parent)
+        path[i] = stack;
+    for (uint32_t i = 0; i < depth && !rc; i++) {
+        if (i)
+            putc(';', out);
+        if (i == head && depth - tail > head) {
+            fprintf(out, "(%u frames)", depth - tail - head);
+            i = depth - tail - 1;
+        } else {
+            rc = mt_put_kept(out, texts, mt_stack(d, path[i])->frame, put, data, path[i]);
+        }
+    }
+    free(path);
+    return rc;
+}

@@ -6,7 +6,8 @@
 #ifndef MT_KEPT_TEXTS_H
 #define MT_KEPT_TEXTS_H
 
-#include <stdint.h>
+#include "analyzer/trace/definitions.h"
+
 #include <stdio.h>
 
 struct mt_kept_texts;
@@ -20,5 +21,12 @@ void mt_kept_texts_destroy(struct mt_kept_texts *texts);
 int mt_put_kept(FILE *out, struct mt_kept_texts *texts, uint32_t number,
                 int (*put)(FILE *out, const void *data, uint32_t argument), const void *data,
                 uint32_t argument);
+
+/* Fold a stack: write its frames from the outermost on, with ';' between them, each by `put` with
+ * its stack; the first `head`, the number of those between, the last `tail`. 0 or a negative errno.
+ */
+int mt_fold_stack(FILE *out, struct mt_kept_texts *texts, const struct mt_definitions *definitions,
+                  uint32_t stack, uint32_t head, uint32_t tail,
+                  int (*put)(FILE *out, const void *data, uint32_t stack), const void *data);
 
 #endif

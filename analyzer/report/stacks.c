@@ -191,37 +191,23 @@ static int fold_frame(FILE *out, const void *definitions, uint32_t stack)
 {
     char place[512];
     mt_place_text(place, sizeof place, definitions, stack);
-    putc(';', out);
     mt_put_text(out, place, MT_FOR_FOLDED);
     return 0;
 }
 
-/* Print a stack from its outermost frame on. 0 or a negative errno. */
-static int fold(const struct mt_definitions *d, struct mt_kept_texts *texts, uint32_t stack,
-                FILE *out)
-{
-    uint32_t depth = mt_stack(d, stack)->depth;
-    uint32_t *path = calloc((size_t)depth + 1, sizeof *path);
-    int rc = path ? 0 : -ENOMEM;
-    for (uint32_t i = path ? depth : 0; i-- > 0; stack = mt_stack(d, stack)->parent)
-        path[i] = stack;
-    for (uint32_t i = 0; i < depth && !rc; i++)
-        rc = mt_put_kept(out, texts, mt_stack(d, path[i])->frame, fold_frame, d, path[i]);
-    free(path);
-    return rc;
-}
-
 int mt_stacks_folded(const struct mt_analysis *analysis, FILE *out)
 {
+    const struct mt_definitions *d = analysis->replay.definitions;
     struct mt_kept_texts *texts = mt_kept_texts_create();
     int rc = texts ? 0 : -ENOMEM;
     for (size_t i = 0; i < analysis->n_devices && !rc; i++) {
         struct mt_sums sums;
         rc = collect(&sums, analysis, &analysis->devices[i]);
         for (size_t j = 0; j < sums.n && !rc; j++) {
-            fprintf(out, "%s%s", mt_categories[sums.sum[j].key[CATEGORY]].name,
-                    sums.sum[j].guess ? " (guess)" : "");
-            rc = fold(analysis->replay.definitions, texts, sums.sum[j].key[STACK], out);
+            uint32_t stack = sums.sum[j].key[STACK];
+            fprintf(out, "%s%s%s", mt_categories[sums.sum[j].key[CATEGORY]].name,
+                    sums.sum[j].guess ? " (guess)" : "", mt_stack(d, stack)->depth ? ";" : "");
+            rc = mt_fold_stack(out, texts, d, stack, UINT32_MAX, 0, fold_frame, d);
             fprintf(out, " %" PRIu64 "\n", sums.sum[j].bytes);
             rc = rc ? rc : ferror(out) ? -EIO : 0;
         }

@@ -40,8 +40,7 @@ static int write_frame(FILE *out, const void *data, uint32_t stack)
 #define INNERMOST 16u
 #define MOST_TEXT (UINT64_C(32) << 20)
 
-/* Write frames from the outermost on: the first `head`, the number of those between, the last
- * `tail`. Return 0 or a negative errno. */
+/* Write a stack's frames. Return 0 or a negative errno. */
 static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack, int with_lines)
 {
     uint32_t depth = mt_stack(taker->definitions, stack)->depth, head = depth, tail = 0;
@@ -54,25 +53,8 @@ static int write_frames(FILE *out, const struct mt_taker *taker, uint32_t stack,
     }
     *taker->cut += with_lines && head + tail < depth;
     const struct frame_text how = {taker, with_lines};
-    uint32_t *path = calloc((size_t)depth + 1, sizeof *path);
-    int rc = path ? 0 : -ENOMEM;
-    for (uint32_t i = path ? depth : 0; i-- > 0;
-         stack = mt_stack(taker->definitions, stack)->parent)
-        path[i] = stack;
-    for (uint32_t i = 0; i < depth && !rc; i++) {
-        if (i)
-            putc(';', out);
-        if (i == head && depth - tail > head) {
-            fprintf(out, "(%u frames)", depth - tail - head);
-            i = depth - tail - 1;
-        } else {
-            rc = mt_put_kept(out, taker->frames[!with_lines],
-                             mt_stack(taker->definitions, path[i])->frame, write_frame, &how,
-                             path[i]);
-        }
-    }
-    free(path);
-    return rc;
+    return mt_fold_stack(out, taker->frames[!with_lines], taker->definitions, stack, head, tail,
+                         write_frame, &how);
 }
 
 char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t stack,
