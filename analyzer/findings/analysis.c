@@ -60,6 +60,23 @@ static void choose_level(struct mt_device *device, const struct mt_replay *repla
         device->unseen = device->at.allocated - device->at.known_bytes;
 }
 
+/* Find what a program without PyTorch never freed. Of one that was killed, or that has PyTorch,
+ * whose tensors live to the end, it is not known. 0 or -ENOMEM. */
+static int find_leaks(struct mt_sums *leaks, const struct mt_replay *replay, unsigned slot)
+{
+    const struct mt_heap *heap = &replay->cuda.heap;
+    if (!replay->survey.complete || mt_info(replay->definitions, "torch"))
+        return 0;
+    for (uint32_t i = 1; i < heap->n_records; i++) {
+        const struct mt_block *block = mt_heap_record(heap, i);
+        if (block->state == MT_BLOCK_LIVE && mt_device_slot(block->device) == slot &&
+            mt_sums_count(leaks, block->stack, block->size))
+            return -ENOMEM;
+    }
+    mt_sums_sort(leaks);
+    return 0;
+}
+
 static int find_story(struct mt_device *device, const struct mt_replay *replay, unsigned slot)
 {
     device->spans = &replay->spans[slot];
@@ -90,13 +107,10 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
     if (rc || !device->span)
         return rc;
     device->next = mt_spans_highest(device->spans, device->span->phase);
-    rc = mt_growth_find(&device->growth, device->spans, device->span->iteration,
-                        device->context.definitions, device->verdicts, device->n_verdicts);
+    rc = mt_growth_find(&device->growth, device);
     if (rc || replay->question.moment.kind != MT_AT_OOM || device->span->phase != MT_PHASE_FORWARD)
         return rc;
-    return mt_growth_find_forwards(&device->of_forwards, device->spans, device->span->run,
-                                   device->context.definitions, device->verdicts,
-                                   device->n_verdicts);
+    return mt_growth_find_forwards(&device->of_forwards, device);
 }
 
 const char *const mt_part_names[] = {
@@ -132,7 +146,7 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
         rc = mt_groups_collect(&device->groups, &naming, replay->question.by, device->shown,
                                device->n_shown);
     if (!rc && device->of_cuda)
-        rc = mt_leaks_find(&device->leaks, replay, slot);
+        rc = find_leaks(&device->leaks, replay, slot);
     if (!rc && device->of_cuda)
         rc = mt_idle_find(&device->idle, replay,
                           device->is_peak ? device->at.time_ns : replay->taken.time_ns,

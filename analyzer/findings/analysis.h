@@ -86,6 +86,8 @@ int mt_idle_find(struct mt_idle *idle, const struct mt_replay *replay, uint64_t 
                  const struct mt_verdict *verdicts, size_t n);
 void mt_idle_clear(struct mt_idle *idle);
 
+struct mt_device;
+
 /*
  * Memory left from iteration to iteration: the lines with blocks from several earlier iterations
  * that are live at the moment.
@@ -105,29 +107,15 @@ struct mt_growth {
     size_t n;
 };
 
-/* Find growth among a device's blocks at a moment of an iteration. 0 or -ENOMEM. Call
+/* Find growth among a device's blocks at its moment of an iteration; of zeros. 0 or -ENOMEM. Call
  * mt_growth_clear in any case. */
-int mt_growth_find(struct mt_growth *growth, const struct mt_spans *spans, uint32_t iteration,
-                   const struct mt_definitions *definitions, const struct mt_verdict *verdicts,
-                   size_t n);
+int mt_growth_find(struct mt_growth *growth, const struct mt_device *device);
 
 /* Find likewise what forwards left behind for those after them, with no backward in between: among
- * the blocks at a moment of that run (mt_when.run). Iterations are forwards then. Nothing, unless
- * they are many more than ever were before a backward: pipelines and recurrent networks train so.
- */
-int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_spans *spans, uint32_t run,
-                            const struct mt_definitions *definitions,
-                            const struct mt_verdict *verdicts, size_t n);
+ * the blocks at a moment of a forward. Iterations are forwards then. Nothing, unless they are many
+ * more than ever were before a backward: pipelines and recurrent networks train so. */
+int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_device *device);
 void mt_growth_clear(struct mt_growth *growth);
-
-/*
- * Memory that a program without PyTorch never freed: CUDA's blocks on a device that are live at the
- * end of a complete trace.
- */
-
-/* Find leaks: nothing if the program was killed, or has PyTorch, whose tensors live to the end.
- * Return 0 or -ENOMEM. Call mt_sums_clear in any case. */
-int mt_leaks_find(struct mt_sums *leaks, const struct mt_replay *replay, unsigned slot);
 
 struct mt_share {
     uint64_t bytes, blocks;
@@ -162,7 +150,7 @@ struct mt_device {
     struct mt_serving_budget serving;
     struct mt_cache_room cache_room;
     struct mt_foreign_pool foreign_pool; /* if of_cuda */
-    struct mt_sums leaks;                /* if of_cuda */
+    struct mt_sums leaks;                /* if of_cuda: live at the end of a complete trace */
     struct mt_idle idle;                 /* the same */
     struct mt_pins pins;                 /* in both pools */
     struct mt_precision precision;

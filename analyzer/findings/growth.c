@@ -23,23 +23,37 @@ MT_ORDER(by_place_and_iteration, struct remnant,
 MT_ORDER(by_bytes, struct mt_growth_site,
          MT_FALLING(bytes) ?: MT_RISING(line) ?: MT_RISING(category))
 
-/* Collect the blocks of earlier iterations, sorted by line and category. */
-static size_t collect(struct remnant *remnants, const struct mt_spans *spans, uint32_t iteration,
-                      const struct mt_definitions *definitions, const struct mt_verdict *verdicts,
-                      size_t n)
+/* Forwards in a row without a backward: from a run on (mt_when.run), and the newest call. */
+struct forwards {
+    uint32_t first, newest;
+};
+
+static bool is_among(const struct mt_when *when, const struct forwards *forwards,
+                     const struct mt_device *device)
 {
-    size_t found = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct mt_block *block = verdicts[i].block;
-        const struct mt_span *span = mt_spans_at(spans, block->birth->when.run);
-        if (!span || !span->iteration || span->iteration >= iteration)
-            continue;
-        uint32_t line = mt_line_stack(definitions, block);
-        remnants[found++] = (struct remnant){mt_stack_place(definitions, line), line,
-                                             span->iteration, &verdicts[i]};
-    }
-    qsort(remnants, found, sizeof *remnants, by_place_and_iteration);
-    return found;
+    return when->run >= forwards->first && when->run <= device->span->run;
+}
+
+/* Return whether a block may be what a forward leaves behind: not of the model. */
+static bool may_pass(const struct mt_verdict *verdict)
+{
+    enum mt_category category = verdict->rule->category;
+    return category == MT_CATEGORY_ACTIVATIONS || category == MT_CATEGORY_INPUTS ||
+           category == MT_CATEGORY_TEMPORARIES || category == MT_CATEGORY_OTHER;
+}
+
+/* Return a number of the earlier iteration, or forward, that left a block; 0: none did. */
+static uint32_t left_by(const struct mt_device *device, const struct mt_verdict *verdict,
+                        const struct forwards *forwards)
+{
+    const struct mt_when *when = &verdict->block->birth->when;
+    if (forwards)
+        return is_among(when, forwards, device) && when->calls != forwards->newest &&
+                       may_pass(verdict)
+                   ? when->calls + 1
+                   : 0;
+    const struct mt_span *span = mt_spans_at(device->spans, when->run);
+    return span && span->iteration < device->span->iteration ? span->iteration : 0;
 }
 
 static int add_site(struct mt_growth *growth, size_t *capacity, const struct remnant *first,
@@ -72,68 +86,50 @@ static int add_sites(struct mt_growth *growth, const struct remnant *remnants, s
     return rc;
 }
 
-int mt_growth_find(struct mt_growth *growth, const struct mt_spans *spans, uint32_t iteration,
-                   const struct mt_definitions *definitions, const struct mt_verdict *verdicts,
-                   size_t n)
+static int find(struct mt_growth *growth, const struct mt_device *device,
+                const struct forwards *forwards)
 {
-    *growth = (struct mt_growth){.per_iteration = mt_spans_growth(spans)};
-    if (!growth->per_iteration)
-        return 0;
-    struct remnant *remnants = calloc(n + 1, sizeof *remnants);
+    struct remnant *remnants = calloc(device->n_verdicts + 1, sizeof *remnants);
+    size_t n = 0;
     if (!remnants)
         return -ENOMEM;
-    size_t found = collect(remnants, spans, iteration, definitions, verdicts, n);
-    int rc = add_sites(growth, remnants, found);
+    for (size_t i = 0; i < device->n_verdicts; i++) {
+        const struct mt_verdict *verdict = &device->verdicts[i];
+        uint32_t iteration = left_by(device, verdict, forwards);
+        uint32_t line = iteration ? mt_line_stack(device->context.definitions, verdict->block) : 0;
+        if (iteration)
+            remnants[n++] = (struct remnant){mt_stack_place(device->context.definitions, line),
+                                             line, iteration, verdict};
+    }
+    qsort(remnants, n, sizeof *remnants, by_place_and_iteration);
+    int rc = add_sites(growth, remnants, n);
     free(remnants);
     return rc;
 }
 
-/* Return whether a block may be what a forward leaves behind: not of the model. */
-static bool may_pass(const struct mt_verdict *verdict)
+int mt_growth_find(struct mt_growth *growth, const struct mt_device *device)
 {
-    enum mt_category category = verdict->rule->category;
-    return category == MT_CATEGORY_ACTIVATIONS || category == MT_CATEGORY_INPUTS ||
-           category == MT_CATEGORY_TEMPORARIES || category == MT_CATEGORY_OTHER;
+    growth->per_iteration = mt_spans_growth(device->spans);
+    return growth->per_iteration ? find(growth, device, NULL) : 0;
 }
 
-static bool is_between(const struct mt_when *when, uint32_t first, uint32_t last)
+int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_device *device)
 {
-    return when->run >= first && when->run <= last;
-}
-
-int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_spans *spans, uint32_t run,
-                            const struct mt_definitions *definitions,
-                            const struct mt_verdict *verdicts, size_t n)
-{
-    *growth = (struct mt_growth){0};
-    uint32_t usual = mt_spans_calls_before_backward(spans), newest = 0;
-    const struct mt_span *first = mt_spans_at(spans, run);
-    while (first > spans->span && first[-1].phase == MT_PHASE_FORWARD)
+    uint32_t usual = mt_spans_calls_before_backward(device->spans);
+    const struct mt_span *first = device->span;
+    while (first > device->spans->span && first[-1].phase == MT_PHASE_FORWARD)
         first--;
-    size_t found = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct mt_when *when = &verdicts[i].block->birth->when;
-        if (is_between(when, first->run, run) && when->calls > newest)
-            newest = when->calls;
+    struct forwards forwards = {.first = first->run};
+    for (size_t i = 0; i < device->n_verdicts; i++) {
+        const struct mt_when *when = &device->verdicts[i].block->birth->when;
+        if (is_among(when, &forwards, device) && when->calls > forwards.newest)
+            forwards.newest = when->calls;
     }
-    if (!usual || newest - first->calls < 2 * usual)
+    if (!usual || forwards.newest - first->calls < 2 * usual)
         return 0;
-    struct remnant *remnants = calloc(n + 1, sizeof *remnants);
-    if (!remnants)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        const struct mt_when *when = &verdicts[i].block->birth->when;
-        if (!is_between(when, first->run, run) || when->calls == newest || !may_pass(&verdicts[i]))
-            continue;
-        uint32_t line = mt_line_stack(definitions, verdicts[i].block);
-        remnants[found++] =
-            (struct remnant){mt_stack_place(definitions, line), line, when->calls, &verdicts[i]};
-    }
-    qsort(remnants, found, sizeof *remnants, by_place_and_iteration);
-    int rc = add_sites(growth, remnants, found);
+    int rc = find(growth, device, &forwards);
     if (growth->n)
         growth->per_iteration = growth->site[0].bytes / growth->site[0].iterations;
-    free(remnants);
     return rc;
 }
 
@@ -141,20 +137,4 @@ void mt_growth_clear(struct mt_growth *growth)
 {
     free(growth->site);
     *growth = (struct mt_growth){0};
-}
-
-int mt_leaks_find(struct mt_sums *leaks, const struct mt_replay *replay, unsigned slot)
-{
-    const struct mt_heap *heap = &replay->cuda.heap;
-    *leaks = (struct mt_sums){0};
-    if (!replay->survey.complete || mt_info(replay->definitions, "torch"))
-        return 0;
-    for (uint32_t i = 1; i < heap->n_records; i++) {
-        const struct mt_block *block = mt_heap_record(heap, i);
-        if (block->state == MT_BLOCK_LIVE && mt_device_slot(block->device) == slot &&
-            mt_sums_count(leaks, block->stack, block->size))
-            return -ENOMEM;
-    }
-    mt_sums_sort(leaks);
-    return 0;
 }
