@@ -83,8 +83,8 @@ static const struct {
     {"aten::_foreach_div*", SIM_DIVIDES},
     {"aten::_foreach_reciprocal*", SIM_DIVIDES},
     {"aten::isnan", SIM_COMPARES},
-    {"aten::eq", SIM_COMPARES | SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::ne", SIM_COMPARES | SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::eq", SIM_ENDS | SIM_COMPARES | SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
+    {"aten::ne", SIM_ENDS | SIM_COMPARES | SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::lt", SIM_BOUNDS | SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::gt", SIM_BOUNDS | SIM_MATCHES | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::all", SIM_HOLDS | SIM_OVERWRITES},
@@ -107,7 +107,7 @@ static const struct {
     {"aten::amax", SIM_ROUTES | SIM_OVERWRITES},
     {"aten::aminmax", SIM_ROUTES | SIM_OVERWRITES},
     {"aten::_aminmax", SIM_ROUTES | SIM_OVERWRITES},
-    {"aten::isin", SIM_TALLIES | SIM_OVERWRITES},
+    {"aten::isin", SIM_ENDS | SIM_TALLIES | SIM_OVERWRITES},
     {"aten::searchsorted", SIM_TALLIES | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::bucketize", SIM_TALLIES | SIM_ROUTES | SIM_OVERWRITES},
     {"aten::count_nonzero", SIM_TALLIES | SIM_OVERWRITES},
@@ -293,15 +293,14 @@ static int64_t picks_of(const struct sim_replaced *operator, const struct sim_va
 /* Return whether an operator seeks one of a few known numbers, the end of a text, among choices. */
 static bool seeks_end(const struct sim_replaced *operator, const struct sim_value * arguments)
 {
-    const char *name = sim_operator_name(operator->entry);
     const struct sim_value *end = &arguments[1];
-    bool of_one = !strcmp(name, "aten::eq") || !strcmp(name, "aten::ne");
+    int64_t most = operator->rules & SIM_TALLIES ? MOST_ENDS : 1;
 
-    return (of_one || !strcmp(name, "aten::isin")) && sim_is_on_device(&arguments[0]) &&
+    return operator->rules & SIM_ENDS && sim_is_on_device(&arguments[0]) &&
            sim_find_known(arguments[0].object) == SIM_CHOSEN &&
            (end->tag == SIM_TAG_INT ||
             (sim_is_on_device(end) && sim_find_known(end->object) == SIM_KNOWN &&
-             sim_numel(end->object) <= (of_one ? 1 : MOST_ENDS)));
+             sim_numel(end->object) <= most));
 }
 
 enum sim_known sim_rule_gives(const struct sim_replaced *operator,

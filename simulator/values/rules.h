@@ -39,6 +39,7 @@ enum sim_rule {
     SIM_TALLIES = 268435456,   /* its results hang on how many chose what, not on which */
     SIM_MATCHES = 536870912,   /* compares elements */
     SIM_IN_ORDER = 1073741824, /* how many it counts hangs on their order */
+    SIM_ENDS = 2147483648,     /* seeks what ends a text: one number, SIM_TALLIES: a few */
 };
 
 enum { SIM_MOST_DIMENSIONS = 8 };
