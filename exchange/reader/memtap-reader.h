@@ -2,8 +2,9 @@
 /*
  * libmemtap-reader.so: traces as Arrow tables, for the Python package and whoever else calls C.
  * Plain C types only; nothing is ever taken out of this interface. Any thread; each stream is used
- * by one at a time. Errors are one line in `error` (of `size` bytes, always terminated): where, and
- * what is wrong.
+ * by one at a time. Native frames have the names that memtap symbolize wrote into the trace: no
+ * other file is opened. Errors are one line in `error` (of `size` bytes, always terminated): where,
+ * and what is wrong.
  */
 #ifndef MEMTAP_READER_H
 #define MEMTAP_READER_H

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The outputs that questions.py asks: each is made once, however often it is asked."""
 
+import base64
 import collections
 import csv
 import functools
@@ -375,6 +376,18 @@ print(json.dumps({table: ds.dataset(f"dataset/{table}", format="parquet").to_tab
 
     def page(self, name):
         return self.ask_page()[self.path(name)]
+
+    @once
+    def carried(self, name):
+        """The path of the trace that memtap view's page carries."""
+        self.run("view", "-o", "page.html", self.path(name))
+        pathlib.Path("carried").mkdir(exist_ok=True)
+        path = pathlib.Path("carried", self.path(name))
+        path.write_bytes(base64.b64decode(first(r' data-trace="[^"]*">([^<]+)<', pathlib.Path("page.html").read_text())))
+        return str(path)
+
+    def view(self, name):
+        return self.ask_page()[self.carried(name)]
 
     def page_diff(self, old, now):
         return self.ask_page()[f"{self.path(old)} {self.path(now)}"]["report"]

@@ -290,6 +290,8 @@ QUESTIONS = [
         "report": lambda o, t: {(site["category"], leaf(site["line"])): (site["bytes"], site["blocks"]) for site in o.device(t, "--at", "end")["call_sites"]},
         "csv": lambda o, t: (lambda of: {key: (size, sum((row["category"], line_of(row)) == key for row in o.csv(t)))
                                          for key, size in of.items()})(lines(o.csv(t))),
+        "view's page": lambda o, t: {(o.view(t)["categories"][row["category"]], row["line"]): (row["bytes"], row["blocks"])
+                                     for row in o.view(t)["devices"][0]["rows"]},
     }),
     ("line", "Which lines leave blocks behind, and how many bytes?", ("training", "blamed", "keeping"), {
         "report": lambda o, t: [(site["category"], leaf(site["line"]), site["bytes"]) for site in o.device(t)["growth"]["sites"]],

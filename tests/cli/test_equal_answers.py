@@ -305,7 +305,7 @@ def ask_page():
     asked = {*TRACES, *(trace for trace in traces if " " not in trace)}
     asked = {f"{name}.mtap" for name in asked} | {*answers.JOBS}
     asked |= {f"{name}.mtap {name}.mtap" for name in questions.TRAINING}
-    asked |= {page_sizes}
+    asked |= {page_sizes, outputs.carried("live")}
     asked |= {" ".join(map(outputs.path, pair.split())) for pair in {*traces, "idle layers"} if " " in pair}
     done = subprocess.run(
         [node, here.parent / "page/ask_analyzer.mjs", page_tools, analyzer, *sorted(asked)],

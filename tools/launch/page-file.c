@@ -229,13 +229,33 @@ static const char *label_of(const struct mt_page_content *content, int index)
     return name;
 }
 
-/* Copy a file into the page, or leave it out if missing. Return 0 or a negative errno. */
-static int put_file(FILE *out, const struct carried *trace, const char *path, bool must_exist)
+/* Open a trace, or a copy with the names of its native frames: a browser has no libraries to look
+ * them up in. What is beside a trace that still grows is about the trace as it is. */
+static FILE *open_named(const char *path)
+{
+    struct mt_trace_error error = {0};
+    struct mt_symbolized result = {0};
+    char tail[MT_PLACE_SIZE];
+    snprintf(tail, sizeof tail, "%s%s", path, MT_TAIL_SUFFIX);
+    FILE *named = access(tail, F_OK) ? tmpfile() : NULL;
+    if (named && !mt_symbolize(path, named, &result, &error) && result.named) {
+        rewind(named);
+        return named;
+    }
+    if (named)
+        fclose(named);
+    return fopen(path, "rb");
+}
+
+/* Copy a file into the page: a trace, or what is beside it, if that is there. Return 0 or a
+ * negative errno. */
+static int put_file(FILE *out, const struct carried *trace, const char *path)
 {
     unsigned char bytes[3 << 14];
-    FILE *file = fopen(path, "rb");
+    bool is_trace = path == trace->path;
+    FILE *file = is_trace ? open_named(path) : fopen(path, "rb");
     if (!file)
-        return errno == ENOENT && !must_exist ? 0 : -errno;
+        return errno == ENOENT && !is_trace ? 0 : -errno;
     fprintf(out, "<script type=\"text/plain\" data-run=\"%d\" data-side=\"%s\" data-label=\"",
             trace->number, trace->side);
     mt_put_text(out, trace->label, MT_FOR_XML);
@@ -296,10 +316,10 @@ static int put_trace(FILE *out, const struct mt_page_content *content, int index
                                   : index < content->n_old ? "old"
                                                            : "new"};
     char name[MT_PLACE_SIZE];
-    int rc = put_file(out, &trace, trace.path, 1);
+    int rc = put_file(out, &trace, trace.path);
     for (unsigned i = 0; i < 2 && !rc; i++) {
         snprintf(name, sizeof name, "%s%s", trace.path, beside[i]);
-        rc = put_file(out, &trace, name, 0);
+        rc = put_file(out, &trace, name);
     }
     return rc ? mt_fail("%s: %s", trace.path, strerror(-rc)) : 0;
 }
