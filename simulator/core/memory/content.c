@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "../values/known.h"
 #include "memory.h"
@@ -16,9 +15,7 @@
 #include "vmm.h"
 #include "written.h"
 
-enum { HOST_PAGE = 4096, MOST_OBJECT = 64 << 20 };
-
-static const char zeros[HOST_PAGE];
+enum { MOST_OBJECT = 64 << 20 };
 
 size_t sim_copy_limit(void)
 {
@@ -34,18 +31,11 @@ size_t sim_object_limit(void)
     return limit && limit < MOST_OBJECT ? MOST_OBJECT : limit;
 }
 
-/* Return the bytes from `address` to the end of its page, at most `size`. */
-static size_t to_page_end(const char *address, size_t size)
-{
-    size_t rest = HOST_PAGE - ((uintptr_t)address & (HOST_PAGE - 1));
-    return rest < size ? rest : size;
-}
-
 /* Copy page by page, and only pages that differ: reading commits nothing, writing does. */
 static void copy_differing(char *to, const char *from, size_t size)
 {
     while (size) {
-        size_t part = to_page_end(to, size);
+        size_t part = sim_to_page_end(to, size);
         if (memcmp(to, from, part)) {
             sim_mark_written(to, part);
             memmove(to, from, part);
@@ -60,38 +50,10 @@ static void copy_differing(char *to, const char *from, size_t size)
 static void copy_written(char *to, const char *from, size_t size)
 {
     for (size_t part; size; to += part, from += part, size -= part) {
-        part = size < 16 * HOST_PAGE ? size : 16 * HOST_PAGE;
+        part = size < 16 * SIM_HOST_PAGE ? size : 16 * SIM_HOST_PAGE;
         if (sim_is_written(from, part))
             copy_differing(to, from, part);
     }
-}
-
-void sim_clear_in_place(void *address, size_t size)
-{
-    char *to = address;
-    while (size) {
-        size_t part = to_page_end(to, size);
-        if (memcmp(to, zeros, part))
-            memset(to, 0, part);
-        to += part;
-        size -= part;
-    }
-}
-
-void sim_clear(void *address, size_t size)
-{
-    char *start = address, *end = start + size;
-    char *first = (char *)(((uintptr_t)start + HOST_PAGE - 1) & ~(uintptr_t)(HOST_PAGE - 1));
-    char *last = (char *)((uintptr_t)end & ~(uintptr_t)(HOST_PAGE - 1));
-    if (size < 4 * HOST_PAGE || first >= last) {
-        sim_clear_in_place(start, size);
-        return;
-    }
-    sim_clear_in_place(start, (size_t)(first - start));
-    /* Drops the pages of a shared file; else our own. */
-    if (madvise(first, (size_t)(last - first), MADV_REMOVE))
-        madvise(first, (size_t)(last - first), MADV_DONTNEED);
-    sim_clear_in_place(last, (size_t)(end - last));
 }
 
 /* Return whether a device may use all of it. */

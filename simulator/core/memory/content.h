@@ -28,6 +28,14 @@ SIM_API size_t sim_copy_limit(void);
 SIM_API size_t sim_object_limit(void);
 /* Set `count` elements of `element` (1, 2 or 4) bytes; larger fills only if they are zero. */
 SIM_API int sim_set(void *to, unsigned value, size_t element, size_t count);
+enum { SIM_HOST_PAGE = 4096 };
+/* Return the bytes from `address` to the end of its page, at most `size`. */
+static inline size_t sim_to_page_end(const char *address, size_t size)
+{
+    size_t rest = SIM_HOST_PAGE - ((uintptr_t)address & (SIM_HOST_PAGE - 1));
+    return rest < size ? rest : size;
+}
+
 /* Clear our own memory: it reads as zero and nothing of it is committed. */
 void sim_clear(void *address, size_t size);
 /* Clear memory and keep its pages. */

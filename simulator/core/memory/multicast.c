@@ -25,6 +25,14 @@ struct sim_team {
     size_t used, room;
 };
 
+static void free_team(struct sim_team *team)
+{
+    for (size_t i = 0; i < team->used; i++)
+        sim_physical_drop(team->bindings[i].physical);
+    free(team->bindings);
+    free(team);
+}
+
 int sim_multicast_create(unsigned devices, size_t size, struct sim_physical **out)
 {
     if (!devices || devices > TEAM || !size || (size & (SIM_PAGE - 1)))
@@ -39,16 +47,9 @@ int sim_multicast_create(unsigned devices, size_t size, struct sim_physical **ou
     object->size = size;
     object->references = 1;
     object->team->devices = devices;
+    object->free_team = free_team;
     *out = object;
     return 0;
-}
-
-void sim_team_free(struct sim_team *team)
-{
-    for (size_t i = 0; i < team->used; i++)
-        sim_physical_drop(team->bindings[i].physical);
-    free(team->bindings);
-    free(team);
 }
 
 int sim_multicast_add(struct sim_physical *object, int device)

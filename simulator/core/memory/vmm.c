@@ -65,7 +65,7 @@ void sim_physical_drop(struct sim_physical *physical)
     if (--physical->references)
         return;
     if (physical->team)
-        sim_team_free(physical->team);
+        physical->free_team(physical->team);
     else if (!physical->imported)
         sim_give(sim_device(physical->device), physical->size);
     if (physical->file)

@@ -45,13 +45,12 @@ struct sim_physical {
     int file;              /* behind it, once it was exported; 0: none */
     bool imported;         /* another process counts it */
     struct sim_team *team; /* of a multicast object, which takes no memory; NULL: this is memory */
+    void (*free_team)(struct sim_team *team); /* and drop its bindings */
 };
 
 /* Drop one reference; the last one frees it. */
 void sim_physical_drop(struct sim_physical *physical);
 /* Return the object that is mapped at the address, NULL: nothing. */
 struct sim_physical *sim_physical_at(uintptr_t address);
-/* Drop its bindings. */
-void sim_team_free(struct sim_team *team);
 
 #endif

@@ -123,6 +123,9 @@ SIM_API int sim_graph_memory_create(int device, size_t size, struct sim_graph_me
 SIM_API void sim_graph_memory_release(struct sim_graph_memory *memory);
 /* Return a graph's memory that begins at the address, held; NULL if there is none. */
 SIM_API struct sim_graph_memory *sim_graph_memory_at(void *address);
+/* Begin and end its use, by a launch. Return 0, -EINVAL if it is in use, or not, or -ENOMEM. */
+int sim_graph_memory_begin(struct sim_graph_memory *memory);
+int sim_graph_memory_end(struct sim_graph_memory *memory);
 /* User objects: counted, with a destructor. */
 struct sim_object;
 SIM_API struct sim_object *sim_object_create(void *data, void (*destroy)(void *), unsigned count);
