@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What formats share: a trace analyzed, rows of tables, and what went wrong. */
 #include "export.h"
 
 #include <errno.h>
 #include <stdio.h>
-
-const struct mt_export_format mt_export_formats[] = {
-#define MT_EXPORT_ROW(name, is_binary, takes, writer) {#name, is_binary, takes, writer},
-    MT_EXPORT_FORMATS(MT_EXPORT_ROW)
-#undef MT_EXPORT_ROW
-        {0}};
 
 int mt_export_note(struct mt_export_error *error, const char *path,
                    const struct mt_trace_error *fault, int rc)

@@ -5,19 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int mt_gather_ask(struct mt_asking *asking, const struct mt_gather_at *at,
-                  struct mt_request request)
-{
-    struct mt_asked *asked = &asking->asked;
-    if (MT_GROW(asked->request, asking->requests_capacity, asked->n) ||
-        MT_GROW(asked->recorded, asking->recorded_capacity, asked->n))
-        return -ENOMEM;
-    asked->request[asked->n] = request;
-    asked->recorded[asked->n++] =
-        (struct mt_asked_at){at->event, at->allocated, at->reserved, at->stack, at->forward};
-    return 0;
-}
-
 /* Return the number of a stream's handle, from 1 on, in the order in which they come; the last one
  * stands for all after it. */
 static int number_of(struct mt_address_map *map, uint64_t handle, unsigned *number)
