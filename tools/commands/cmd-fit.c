@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PIPED_COLUMNS 100
+
 enum { NOTHING_FITS = 1 };
 
 /* Return whether the simulated device is there, and PyTorch can use it, is found in a child: it
@@ -58,37 +60,42 @@ static int check_picture(const char *path)
     return rc ? mt_fail("%s: %s", path, mt_output_error(rc)) : 0;
 }
 
-static int draw(const struct mt_fit *fit, const char *path)
+/* Print the table and the notes, or JSON. 0 or a negative errno. */
+static int print(const struct mt_fit_answers *answers, enum mt_format format)
 {
-    int rc = path ? mt_fit_picture(fit, path) : 0;
-    return rc ? mt_fail("%s: %s", path, mt_output_error(rc)) : 0;
+    const struct mt_style style = mt_terminal_style();
+    unsigned width = style.columns ? style.columns : PIPED_COLUMNS;
+    if (format == MT_FORMAT_JSON)
+        return mt_fit_print_json(answers);
+    int rc = mt_fit_print_table(answers, &style, width);
+    putchar('\n');
+    if (!rc)
+        mt_fit_print_notes(answers, &style, width);
+    return rc;
+}
+
+/* Return 2 where a run showed nothing, 1 where a card has no value that fits. */
+static int judge(const struct mt_fit_answers *answers)
+{
+    size_t open = 0, fitting_cards = 0;
+    for (size_t card = 0; card < answers->job->n_cards; card++)
+        fitting_cards += mt_fit_answers_fullest(answers, card) != NULL;
+    for (size_t i = 0; i < answers->n; i++)
+        open += answers->of[i].verdict == MT_VERDICT_OPEN;
+    return open ? MT_EXIT_BAD : fitting_cards < answers->job->n_cards ? NOTHING_FITS : 0;
 }
 
 static int show(const struct mt_fit *fit, const struct mt_fit_arguments *arguments)
 {
-    struct mt_style style = mt_terminal_style();
-    int rc = arguments->format == MT_FORMAT_JSON ? mt_fit_print_json(fit)
-                                                 : mt_fit_print_text(fit, &style);
-    if (rc)
-        return rc == -ENOMEM ? mt_fail("out of memory") : MT_EXIT_BAD;
-    return draw(fit, arguments->picture);
-}
-
-/* Return 2 where a run showed nothing, 1 where a card has no value that fits. */
-static int judge(const struct mt_fit *fit)
-{
-    int code = 0;
-    for (size_t card = 0; card < fit->job->n_cards; card++) {
-        int fits = 0;
-        for (size_t line = 0; line < fit->job->n_lines; line++) {
-            fits |= mt_fit_best(fit, line, card) != NULL;
-            if (mt_fit_verdict(fit, line, card) == MT_VERDICT_OPEN)
-                code = MT_EXIT_BAD;
-        }
-        if (!fits && !code)
-            code = NOTHING_FITS;
-    }
-    return code;
+    struct mt_fit_answers answers;
+    const char *picture = arguments->picture;
+    int rc = mt_fit_answers_collect(&answers, fit);
+    if (!rc)
+        rc = print(&answers, arguments->format);
+    int code = !rc ? judge(&answers) : rc == -ENOMEM ? mt_fail("out of memory") : MT_EXIT_BAD;
+    rc = !rc && picture ? mt_fit_picture(&answers, picture) : 0;
+    free(answers.of);
+    return rc ? mt_fail("%s: %s", picture, mt_output_error(rc)) : code;
 }
 
 static const char *unknown_of(const struct mt_fit *fit)
@@ -120,8 +127,6 @@ static int make(struct mt_fit_arguments *arguments)
     if (!rc && *unknown_of(&fit))
         mt_say("%s, and the border lower", unknown_of(&fit));
     code = rc == -EINTR ? 128 + fit.signal : rc ? MT_EXIT_BAD : show(&fit, arguments);
-    if (!rc && !code)
-        code = judge(&fit);
     mt_fit_clear(&fit);
     return code;
 }

@@ -289,7 +289,7 @@ static int check_lines(const struct mt_job *job, const struct mt_command *comman
         struct mt_choice choice = {line, 0};
         if (!mt_job_counts(job, choice, count, why, sizeof why))
             continue;
-        mt_choice_text(job, choice, MT_CHOICE_ALL, values, sizeof values);
+        mt_choice_text(job, choice, values, sizeof values);
         return mt_fail_usage(command, "%s%s%s", values, *values ? ": " : "", why);
     }
     return 0;

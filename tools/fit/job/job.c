@@ -63,13 +63,13 @@ size_t mt_job_positions(const struct mt_job *job)
     return job->searched < 0 ? 1 : job->variable[job->searched].n;
 }
 
-const char *mt_choice_text(const struct mt_job *job, struct mt_choice choice,
-                           enum mt_choice_part part, char *out, size_t size)
+const char *mt_choice_text(const struct mt_job *job, struct mt_choice choice, char *out,
+                           size_t size)
 {
     char room[MT_VALUE_TEXT];
     *out = '\0';
     for (size_t i = 0; i < job->n_variables; i++)
-        if (part != MT_CHOICE_LINE || (int)i != job->searched)
+        if (choice.at != MT_NONE || (int)i != job->searched)
             mt_text_append(out, size, "%s%s=%s", *out ? ", " : "", job->variable[i].name,
                            mt_choice_value(job, choice, i, room));
     return out;

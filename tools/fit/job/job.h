@@ -149,7 +149,8 @@ static inline uint64_t mt_room_of_card(const struct mt_job *job, size_t card)
     return job->card[card].memory - job->card[card].gpu->context;
 }
 
-/* One value of each variable: of the line's, and of the one that is searched. */
+/* One value of each variable: of the line's, and of the one that is searched (MT_NONE: of none). */
+#define MT_NONE SIZE_MAX
 struct mt_choice {
     size_t line, at;
 };
@@ -161,6 +162,12 @@ const char *mt_choice_value(const struct mt_job *job, struct mt_choice choice, s
 /* Return whether it is a whole number, and which. */
 bool mt_choice_number(const struct mt_job *job, struct mt_choice choice, size_t i,
                       uint64_t *number);
+
+/* Return the variable that is searched; NULL: none is. */
+static inline const struct mt_variable *mt_job_searched(const struct mt_job *job)
+{
+    return job->searched < 0 ? NULL : &job->variable[job->searched];
+}
 
 /* Return how many values are searched; 1 where none is. */
 size_t mt_job_positions(const struct mt_job *job);
@@ -177,10 +184,9 @@ size_t mt_job_largest_card(const struct mt_job *job);
 int mt_job_finish(struct mt_job *job);
 void mt_job_clear(struct mt_job *job);
 
-/* Write all values, or only those of the line: "batch=64, ckpt=0". Return out. */
-enum mt_choice_part { MT_CHOICE_ALL, MT_CHOICE_LINE };
-const char *mt_choice_text(const struct mt_job *job, struct mt_choice choice,
-                           enum mt_choice_part part, char *out, size_t size);
+/* Write the values: "batch=64, ckpt=0". Return out. */
+const char *mt_choice_text(const struct mt_job *job, struct mt_choice choice, char *out,
+                           size_t size);
 
 /* Return the command with these values, words that are empty then left out; to be freed by
  * mt_words_free. */

@@ -130,7 +130,7 @@ static void name_folder(struct kept *kept)
     const char *card = attempt->is_huge ? "unlimited" : job->card[attempt->card].gpu->name;
     const char *slash = strrchr(card, '/'); /* of a card that a file describes */
     size_t used;
-    mt_choice_text(job, attempt->choice, MT_CHOICE_ALL, values, sizeof values);
+    mt_choice_text(job, attempt->choice, values, sizeof values);
     used = strlen(values);
     if (attempt->is_trial)
         snprintf(values + used, sizeof values - used, "%srank=%u", used ? ", " : "",

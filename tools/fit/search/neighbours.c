@@ -24,7 +24,7 @@ static struct way find_way(const struct mt_fit *fit, size_t from, size_t to)
             continue;
         way.is_up = job->variable[i].is_of_layout && mt_choice_number(job, choice, i, &fewer) &&
                     mt_choice_number(job, other, i, &more) && more > fewer;
-        way.is_known &= fit->axis[i].falls && !fit->axis[i].rises;
+        way.is_known &= mt_axis_falls(&fit->axis[i]);
         way.axis = i;
         way.n_axes++;
     }

@@ -86,7 +86,6 @@ uint64_t mt_estimate_host(const struct mt_estimate *estimate, uint64_t value);
 /* Return whether a run with a larger value took less, by more than an allocator's rounding. */
 bool mt_estimate_falls(const struct mt_estimate *estimate);
 
-#define MT_NONE SIZE_MAX
 #define MT_SHARED_RUNS 5u /* of a line at most */
 
 /* A combination of the variables that are not searched. */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/print/json.h"
 #include "show.h"
-#include "tools/fit/run/attempt.h"
 
-/* Make {"batch": 64, "ckpt": "0"}: numbers where they are whole ones; null for no position. */
+/* Make {"batch": 64, "ckpt": "0"}: numbers where they are whole ones; null for no line or position.
+ */
 static json_t *json_choice(const struct mt_job *job, size_t line, size_t position)
 {
-    json_t *object = position == MT_NONE ? json_null() : json_object();
+    bool is_none = line == MT_NONE || position == MT_NONE;
+    json_t *object = is_none ? json_null() : json_object();
     struct mt_choice choice = {line, position};
     char room[MT_VALUE_TEXT];
     uint64_t number;
-    for (size_t i = 0; i < job->n_variables && position != MT_NONE; i++)
+    for (size_t i = 0; i < job->n_variables && !is_none; i++)
         json_object_set_new(object, job->variable[i].name,
                             mt_choice_number(job, choice, i, &number)
                                 ? mt_json_number(number)
@@ -45,16 +46,16 @@ static json_t *json_kinds(const struct mt_line_ranks *ranks)
     return kinds;
 }
 
-static json_t *json_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
+static json_t *json_run(const struct mt_job *job, const struct mt_attempt *attempt)
 {
     const struct mt_outcome *outcome = attempt->outcome;
-    const char *card = attempt->is_huge ? NULL : fit->job->card[attempt->card].gpu->name;
-    char *line = mt_attempt_line(attempt, fit->job);
+    const char *card = attempt->is_huge ? NULL : job->card[attempt->card].gpu->name;
+    char *line = mt_attempt_line(attempt, job);
     json_t *run = json_pack(
         "{s:s?, s:o, s:o, s:s, s:o, s:o, s:b, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:f, s:o, "
         "s:o}",
         "card", card, "ranks", json_ranks_of(attempt), "values",
-        json_choice(fit->job, attempt->choice.line, attempt->choice.at), "ended",
+        json_choice(job, attempt->choice.line, attempt->choice.at), "ended",
         mt_fit_end_name(outcome->end), "exit_code",
         mt_json_number_or_null((uint64_t)outcome->exit_code), "signal",
         mt_json_number_or_null((uint64_t)outcome->signal), "caught", outcome->was_caught, "stopped",
@@ -69,86 +70,82 @@ static json_t *json_run(const struct mt_fit *fit, const struct mt_attempt *attem
     return run;
 }
 
-static json_t *json_line(const struct mt_fit *fit, size_t line, size_t card)
+static json_t *json_answer(const struct mt_job *job, const struct mt_fit_answer *answer)
 {
     static const char *const verdicts[] = {
 #define MT_FIT_NAME(id, name) name,
         MT_FIT_VERDICTS(MT_FIT_NAME)
 #undef MT_FIT_NAME
     };
-    const struct mt_card_search *search = mt_fit_search(fit, line, card);
-    const struct mt_outcome *best = mt_fit_best(fit, line, card);
+    const struct mt_card_search *search = answer->search;
+    const struct mt_outcome *best = answer->best;
     return json_pack(
         "{s:o, s:o, s:s, s:o, s:o, s:i, s:b, s:b, s:o, s:o}", "fits",
-        json_choice(fit->job, line, mt_search_largest(search)), "fails",
-        json_choice(fit->job, line, search->fails), "verdict",
-        verdicts[mt_fit_verdict(fit, line, card)], "peak_reserved",
-        best ? mt_json_number(best->reserved) : json_null(), "peak_used",
-        best ? mt_json_number(best->used) : json_null(), "runs", (int)mt_fit_runs(fit, line, card),
-        "monotonous", !mt_fit_is_uneven(fit, line, card), "caught",
-        mt_fit_was_caught(fit, line, card), "ruled_out_by",
-        json_choice(fit->job, search->ruled_by, search->ruled_by == MT_NONE ? MT_NONE : 0), "kinds",
-        json_kinds(&fit->line[line].ranks));
+        json_choice(job, answer->line, answer->largest), "fails",
+        json_choice(job, answer->line, search->fails), "verdict", verdicts[answer->verdict],
+        "peak_reserved", best ? mt_json_number(best->reserved) : json_null(), "peak_used",
+        best ? mt_json_number(best->used) : json_null(), "runs", (int)answer->runs, "monotonous",
+        !answer->is_uneven, "caught", answer->was_caught, "ruled_out_by",
+        json_choice(job, search->ruled_by, 0), "kinds", json_kinds(&search->line->ranks));
 }
 
-/* Return what a line is compared by: the searched value; of a single list of numbers, its own. */
-static uint64_t rank_of(const struct mt_fit *fit, size_t line, size_t card)
+/* Return what an answer is compared by: the searched value; of a single list of numbers, its own.
+ */
+static uint64_t number_of(const struct mt_job *job, const struct mt_fit_answer *answer)
 {
     uint64_t number = 0;
-    const struct mt_job *job = fit->job;
     if (job->searched >= 0)
-        return mt_job_searched_value(job, mt_search_largest(mt_fit_search(fit, line, card)));
+        return mt_job_searched_value(job, answer->largest);
     if (job->n_variables == 1)
-        mt_variable_number(&job->variable[0], line, &number);
+        mt_variable_number(&job->variable[0], answer->line, &number);
     return number;
 }
 
-/* Return the line that a card's own "fits" is of: the largest value; of equal ones, the first. */
-static size_t best_line(const struct mt_fit *fit, size_t card)
+/* Return the answer that a card's own "fits" is of: the largest value; of equal ones, the first. */
+static const struct mt_fit_answer *find_best(const struct mt_fit_answers *answers, size_t card)
 {
-    size_t best = MT_NONE;
-    for (size_t line = 0; line < fit->job->n_lines; line++)
-        if (mt_fit_best(fit, line, card) &&
-            (best == MT_NONE || rank_of(fit, line, card) > rank_of(fit, best, card)))
-            best = line;
-    return best == MT_NONE ? 0 : best;
+    const struct mt_fit_answer *first = mt_fit_answer_of(answers, card, 0), *best = first;
+    for (size_t line = 1; line < answers->job->n_lines; line++)
+        if (first[line].best &&
+            (!best->best || number_of(answers->job, &first[line]) > number_of(answers->job, best)))
+            best = &first[line];
+    return best;
 }
 
 /* Make, of a single list, the value after the largest that fits; of others, that of the same line.
  */
-static json_t *json_fails(const struct mt_fit *fit, size_t line, size_t card)
+static json_t *json_fails(const struct mt_fit_answers *answers, const struct mt_fit_answer *best)
 {
-    size_t next = MT_NONE;
-    bool fits = mt_fit_best(fit, line, card);
-    if (fit->job->searched >= 0 || fit->job->n_variables != 1)
-        return json_choice(fit->job, line, mt_fit_search(fit, line, card)->fails);
-    for (size_t i = 0; i < fit->job->n_lines; i++)
-        if (mt_fit_verdict(fit, i, card) == MT_VERDICT_NONE &&
-            (!fits || rank_of(fit, i, card) > rank_of(fit, line, card)) &&
-            (next == MT_NONE || rank_of(fit, i, card) < rank_of(fit, next, card)))
-            next = i;
-    return next == MT_NONE ? json_null() : json_choice(fit->job, next, 0);
+    const struct mt_job *job = answers->job;
+    const struct mt_fit_answer *first = mt_fit_answer_of(answers, best->card, 0), *next = NULL;
+    if (job->searched >= 0 || job->n_variables != 1)
+        return json_choice(job, best->line, best->search->fails);
+    for (const struct mt_fit_answer *answer = first; answer < first + job->n_lines; answer++)
+        if (answer->verdict == MT_VERDICT_NONE &&
+            (!best->best || number_of(job, answer) > number_of(job, best)) &&
+            (!next || number_of(job, answer) < number_of(job, next)))
+            next = answer;
+    return json_choice(job, next ? next->line : MT_NONE, 0);
 }
 
-static json_t *json_card(const struct mt_fit *fit, size_t card)
+static json_t *json_card(const struct mt_fit_answers *answers, size_t card)
 {
-    size_t line = best_line(fit, card), fullest = mt_fit_fullest(fit, card);
-    json_t *object = json_line(fit, line, card), *frontier = json_array();
+    const struct mt_job *job = answers->job;
+    const struct mt_fit_answer *best = find_best(answers, card),
+                           *fullest = mt_fit_answers_fullest(answers, card);
+    json_t *object = json_answer(job, best), *frontier = json_array();
     unsigned runs = 0;
-    for (size_t i = 0; i < fit->job->n_lines; i++) {
-        json_array_append_new(frontier, json_line(fit, i, card));
-        runs += mt_fit_runs(fit, i, card);
+    for (size_t line = 0; line < job->n_lines; line++) {
+        json_array_append_new(frontier, json_answer(job, mt_fit_answer_of(answers, card, line)));
+        runs += mt_fit_answer_of(answers, card, line)->runs;
     }
-    json_object_set_new(object, "card", json_string(fit->job->card[card].gpu->name));
-    json_object_set_new(object, "fails", json_fails(fit, line, card));
-    json_object_set_new(object, "memory", mt_json_number(fit->job->card[card].memory));
-    json_object_set_new(object, "runs", json_integer((json_int_t)runs));
-    json_object_set_new(object, "fullest",
-                        json_choice(fit->job, fullest,
-                                    fullest == MT_NONE
-                                        ? MT_NONE
-                                        : mt_search_largest(mt_fit_search(fit, fullest, card))));
-    json_object_set_new(object, "frontier", frontier);
+    json_t *own =
+        json_pack("{s:s, s:o, s:o, s:i, s:o, s:o}", "card", job->card[card].gpu->name, "fails",
+                  json_fails(answers, best), "memory", mt_json_number(job->card[card].memory),
+                  "runs", (int)runs, "fullest",
+                  fullest ? json_choice(job, fullest->line, fullest->largest) : json_null(),
+                  "frontier", frontier);
+    json_object_update_new(object, own);
     return object;
 }
 
@@ -162,16 +159,17 @@ static json_t *json_vary(const struct mt_variable *variable, bool is_searched)
                      mt_json_number(variable->n));
 }
 
-int mt_fit_print_json(const struct mt_fit *fit)
+int mt_fit_print_json(const struct mt_fit_answers *answers)
 {
+    const struct mt_fit *fit = answers->fit;
     const struct mt_job *job = fit->job;
     json_t *cards = json_array(), *runs = json_array(), *vary = json_array(), *words = json_array();
     for (size_t i = 0; i < job->n_words; i++)
         json_array_append_new(words, mt_json_text(job->words[i]));
     for (size_t i = 0; i < job->n_cards; i++)
-        json_array_append_new(cards, json_card(fit, i));
+        json_array_append_new(cards, json_card(answers, i));
     for (size_t i = 0; i < fit->n_attempts; i++)
-        json_array_append_new(runs, json_run(fit, &fit->attempt[i]));
+        json_array_append_new(runs, json_run(job, &fit->attempt[i]));
     for (size_t i = 0; i < job->n_variables; i++)
         json_array_append_new(vary, json_vary(&job->variable[i], (int)i == job->searched));
     return mt_json_print(stdout,

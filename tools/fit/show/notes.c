@@ -11,159 +11,121 @@
 #define MOST_NAMED 6u /* lines that fit */
 
 struct notes {
-    const struct mt_fit *fit;
+    const struct mt_fit_answers *answers;
+    const struct mt_job *job;
     const struct mt_style *style;
     unsigned width;
-    char text[4000]; /* a paragraph that grows */
+    char values[400], where[480]; /* the last ones */
+    char text[4000];              /* a paragraph that grows */
 };
 
 #define say(notes, ...) mt_text_append((notes)->text, sizeof(notes)->text, __VA_ARGS__)
 
-/* Take the last byte away: a ';' at a list's end. */
-static void cut_last(struct notes *notes)
-{
-    notes->text[strlen(notes->text) - 1] = '\0';
-}
-
-/* Print the paragraph. In a list the last ';' becomes the end. */
-static void print(struct notes *notes)
+/* Replace the last ';' of a list. */
+static void end_list(struct notes *notes, const char *end)
 {
     size_t n = strlen(notes->text);
-    if (n && notes->text[n - 1] == ';')
-        notes->text[n - 1] = '.';
-    if (n)
+    if (n && notes->text[n - 1] == ';') {
+        notes->text[n - 1] = '\0';
+        say(notes, "%s", end);
+    }
+}
+
+/* Print the paragraph. */
+static void print(struct notes *notes)
+{
+    end_list(notes, ".");
+    if (*notes->text)
         mt_put_wrapped(stdout, notes->text, notes->width, notes->style);
     *notes->text = '\0';
 }
 
-/* Write "h100, batch=64, ckpt=0" */
-static void say_where(struct notes *notes, size_t card, size_t line, size_t at,
-                      enum mt_choice_part part)
+static const char *values_of(struct notes *notes, struct mt_choice choice)
 {
-    char values[400];
-    const struct mt_job *job = notes->fit->job;
-    mt_choice_text(job, (struct mt_choice){line, at}, part, values, sizeof values);
-    say(notes, "%s%s%s", job->card[card].gpu->name, *values ? ", " : "", values);
+    return mt_choice_text(notes->job, choice, notes->values, sizeof notes->values);
 }
 
-/* Return the text of a value that is searched. */
-static const char *searched(const struct mt_fit *fit, size_t at, char room[MT_VALUE_TEXT])
+static const char *line_of(struct notes *notes, size_t line)
 {
-    return mt_variable_text(&fit->job->variable[fit->job->searched], at, room);
+    return values_of(notes, (struct mt_choice){line, MT_NONE});
 }
 
-static const char *searched_name(const struct mt_fit *fit)
+/* Return "h100, batch=64, ckpt=0"; with MT_NONE without the variable that is searched. */
+static const char *where(struct notes *notes, const struct mt_fit_answer *answer, size_t at)
 {
-    return fit->job->variable[fit->job->searched].name;
+    const char *values = values_of(notes, (struct mt_choice){answer->line, at});
+    snprintf(notes->where, sizeof notes->where, "%s%s%s", notes->job->card[answer->card].gpu->name,
+             *values ? ", " : "", values);
+    return notes->where;
 }
 
 static void say_run(struct notes *notes, const struct mt_attempt *attempt)
 {
-    char values[400], size[MT_SIZE_TEXT];
+    char size[MT_SIZE_TEXT];
     const struct mt_outcome *outcome = attempt->outcome;
-    mt_choice_text(notes->fit->job, attempt->choice, MT_CHOICE_ALL, values, sizeof values);
-    mt_size_text(size, outcome->used);
+    say(notes, " %s ", values_of(notes, attempt->choice));
     if (outcome->end == MT_FIT_FITS)
-        say(notes, " %s %s%s;", values, attempt->is_huge ? "takes " : "fits, ", size);
+        say(notes, "%s%s;", attempt->is_huge ? "takes " : "fits, ",
+            mt_size_text(size, outcome->used));
     else
-        say(notes, " %s %s;", values,
+        say(notes, "%s;",
             outcome->end == MT_FIT_FULL ? "does not fit" : mt_fit_end_name(outcome->end));
 }
 
-static void note_uneven(struct notes *notes, size_t line, size_t card)
+static void note_uneven(struct notes *notes, const struct mt_fit_answer *answer)
 {
     char hole[MT_VALUE_TEXT], fits[MT_VALUE_TEXT];
-    const struct mt_fit *fit = notes->fit;
-    const struct mt_card_search *search = mt_fit_search(fit, line, card);
-    if (!mt_fit_is_uneven(fit, line, card))
+    const struct mt_fit *fit = notes->answers->fit;
+    const struct mt_variable *searched = mt_job_searched(notes->job);
+    if (!answer->is_uneven)
         return;
-    say_where(notes, card, line, 0, MT_CHOICE_LINE);
-    say(notes, ": memory is not monotonous in %s: ", searched_name(fit));
-    if (search->hole == MT_NONE)
+    say(notes, "%s: memory is not monotonous in %s: ", where(notes, answer, MT_NONE),
+        searched->name);
+    if (answer->search->hole == MT_NONE)
         say(notes, "other values may fit, or not. Runs:");
     else
         say(notes,
             "there are several borders. %s does not fit, though %s does; that may be so of other "
             "values, too. Runs:",
-            searched(fit, search->hole, hole), searched(fit, search->fits, fits));
+            mt_variable_text(searched, answer->search->hole, hole),
+            mt_variable_text(searched, answer->search->fits, fits));
     for (size_t i = 0; i < fit->n_attempts; i++)
-        if (fit->attempt[i].choice.line == line &&
-            (fit->attempt[i].is_huge || fit->attempt[i].card == card))
+        if (fit->attempt[i].choice.line == answer->line &&
+            (fit->attempt[i].is_huge || fit->attempt[i].card == answer->card))
             say_run(notes, &fit->attempt[i]);
     print(notes);
 }
 
-static void note_caught(struct notes *notes, size_t line, size_t card)
+static void note_caught(struct notes *notes, const struct mt_fit_answer *answer)
 {
-    if (!mt_fit_was_caught(notes->fit, line, card))
-        return;
-    say_where(notes, card, line, mt_fit_search(notes->fit, line, card)->fails, MT_CHOICE_ALL);
-    say(notes, ": the program caught an out-of-memory error and continued, or ended well; that "
-               "counts as not fitting.");
+    if (answer->was_caught)
+        say(notes,
+            "%s: the program caught an out-of-memory error and continued, or ended well; that "
+            "counts as not fitting.",
+            where(notes, answer, answer->search->fails));
     print(notes);
 }
 
-/* Note where it only just fits. */
-static void note_flushes(struct notes *notes)
+/* Note why nothing is known. Return whether it is one more of those that ended alike. A program
+ * that takes no value at all does so on every card. */
+static bool note_obstacle(struct notes *notes, const struct mt_fit_answer *answer)
 {
-    const struct mt_fit *fit = notes->fit;
-    for (size_t card = 0; card < fit->job->n_cards; card++)
-        for (size_t line = 0; line < fit->job->n_lines; line++) {
-            const struct mt_outcome *best = mt_fit_best(fit, line, card);
-            if (!best || !best->flushes)
-                continue;
-            say(notes,
-                *notes->text ? " " : "To fit, PyTorch gave its cache back, which takes time: ");
-            say_where(notes, card, line, mt_search_largest(mt_fit_search(fit, line, card)),
-                      MT_CHOICE_ALL);
-            say(notes, best->flushes == 1 ? " once;" : " %llu times;",
-                (unsigned long long)best->flushes);
-        }
-    print(notes);
-}
-
-/* Return the run that showed neither, or NULL. Where the program takes no value at all, that is so
- * on every card. */
-static const struct mt_outcome *find_obstacle(const struct mt_fit *fit, size_t line, size_t card,
-                                              struct mt_choice *choice)
-{
-    bool is_open = mt_fit_verdict(fit, line, card) == MT_VERDICT_OPEN;
-    return is_open && !(fit->line[line].is_refused && card)
-               ? mt_fit_obstacle(fit, line, card, choice)
-               : NULL;
-}
-
-/* Return whether a run that was noted before ended in the same way. */
-static bool was_noted(const struct mt_fit *fit, size_t line, size_t card,
-                      const struct mt_outcome *outcome)
-{
-    struct mt_choice choice;
-    for (size_t i = 0; i < card * fit->job->n_lines + line; i++) {
-        const struct mt_outcome *other =
-            find_obstacle(fit, i % fit->job->n_lines, i / fit->job->n_lines, &choice);
+    char how[MT_OBSTACLE_TEXT];
+    bool is_refused = answer->search->line->is_refused;
+    const struct mt_outcome *outcome = answer->obstacle ? answer->obstacle->outcome : NULL;
+    if (!outcome || (is_refused && answer->card))
+        return false;
+    for (const struct mt_fit_answer *before = notes->answers->of; before < answer; before++) {
+        const struct mt_outcome *other = before->obstacle ? before->obstacle->outcome : NULL;
         if (other && other->end == outcome->end && other->exit_code == outcome->exit_code &&
             other->signal == outcome->signal && !strcmp(other->last, outcome->last))
             return true;
     }
-    return false;
-}
-
-/* Note why nothing is known. Return whether it is one more of those that ended alike. */
-static bool note_obstacle(struct notes *notes, size_t line, size_t card)
-{
-    char how[MT_OBSTACLE_TEXT], values[400];
-    const struct mt_fit *fit = notes->fit;
-    struct mt_choice choice;
-    bool is_refused = fit->line[line].is_refused;
-    const struct mt_outcome *outcome = find_obstacle(fit, line, card, &choice);
-    if (!outcome || was_noted(fit, line, card, outcome))
-        return outcome;
-    if (is_refused)
-        say(notes, "%s", mt_choice_text(fit->job, choice, MT_CHOICE_ALL, values, sizeof values));
-    else
-        say_where(notes, card, line, choice.at, MT_CHOICE_ALL);
-    say(notes, ": the run %s", mt_fit_obstacle_text(how, fit, outcome));
-    if (outcome->end == MT_FIT_REFUSED && fit->job->searched >= 0 && !is_refused)
+    say(notes, "%s: the run %s",
+        is_refused ? values_of(notes, answer->obstacle->choice)
+                   : where(notes, answer, answer->search->stopped_at),
+        mt_fit_obstacle_text(how, notes->job, outcome));
+    if (outcome->end == MT_FIT_REFUSED && mt_job_searched(notes->job) && !is_refused)
         say(notes, "; if the program takes only some values, name them (8..512+8)");
     say(notes, *outcome->last ? ". Its last lines:" : ".");
     print(notes);
@@ -171,101 +133,85 @@ static bool note_obstacle(struct notes *notes, size_t line, size_t card)
     return false;
 }
 
-/* Note what to change where some lines fit and others do not; where many fit, the table says it. */
-static void note_change(struct notes *notes, size_t card)
+/* Note what to change where some lines of a card fit and others do not; where many fit, the table
+ * says it. */
+static void note_change(struct notes *notes, const struct mt_fit_answer *of)
 {
-    char values[400], room[MT_VALUE_TEXT];
-    const struct mt_fit *fit = notes->fit;
-    size_t none = 0, fits = 0;
-    for (size_t line = 0; line < fit->job->n_lines; line++) {
-        fits += mt_fit_best(fit, line, card) != NULL;
-        enum mt_fit_verdict verdict = mt_fit_verdict(fit, line, card);
-        none += verdict == MT_VERDICT_NONE || verdict == MT_VERDICT_RULED;
+    char room[MT_VALUE_TEXT];
+    const struct mt_variable *searched = mt_job_searched(notes->job);
+    size_t none = 0, fits = 0, n_lines = notes->job->n_lines;
+    for (size_t line = 0; line < n_lines; line++) {
+        fits += of[line].best != NULL;
+        none += of[line].verdict == MT_VERDICT_NONE || of[line].verdict == MT_VERDICT_RULED;
     }
-    for (size_t line = 0; none && fits <= MOST_NAMED && line < fit->job->n_lines; line++) {
-        struct mt_choice largest = {line, mt_search_largest(mt_fit_search(fit, line, card))};
-        if (largest.at == MT_NONE)
+    if (none && fits && fits <= MOST_NAMED)
+        say(notes, "%s: it fits with", notes->job->card[of->card].gpu->name);
+    for (size_t line = 0; *notes->text && line < n_lines; line++) {
+        if (!of[line].best)
             continue;
-        if (!*notes->text)
-            say(notes, "%s: it fits with", fit->job->card[card].gpu->name);
-        say(notes, " %s", mt_choice_text(fit->job, largest, MT_CHOICE_LINE, values, sizeof values));
-        if (fit->job->searched >= 0)
-            say(notes, " (%s up to %s)", searched_name(fit), searched(fit, largest.at, room));
+        say(notes, " %s", line_of(notes, line));
+        if (searched)
+            say(notes, " (%s up to %s)", searched->name,
+                mt_variable_text(searched, of[line].largest, room));
         say(notes, ";");
     }
     print(notes);
 }
 
-/* Return which of several lines leaves least of a card; MT_NONE: each has a border of its own. */
-static size_t find_named(const struct mt_fit *fit, size_t card)
+/* Return which of several lines leaves least of a card; NULL: each has a border of its own. */
+static const struct mt_fit_answer *find_named(const struct mt_fit_answers *answers, size_t card)
 {
-    return fit->job->searched >= 0 || fit->job->n_lines < 2 ? MT_NONE : mt_fit_fullest(fit, card);
+    bool has_borders = mt_job_searched(answers->job) || answers->job->n_lines < 2;
+    return has_borders ? NULL : mt_fit_answers_fullest(answers, card);
 }
 
-/* Note which of several lines leaves least of a card, and which of its ranks that is. */
 static void note_fullest(struct notes *notes, size_t card)
 {
     char size[MT_SIZE_TEXT];
-    const struct mt_fit *fit = notes->fit;
-    size_t line = find_named(fit, card);
-    if (line == MT_NONE)
-        return;
-    const struct mt_outcome *best = mt_fit_best(fit, line, card);
-    say(notes, "Nearest to full: ");
-    say_where(notes, card, line, 0, MT_CHOICE_LINE);
-    say(notes, " with %s (%.1f %%).", mt_size_text(size, best->used),
-        100.0 * (double)best->used / (double)fit->job->card[card].memory);
+    const struct mt_fit_answer *answer = find_named(notes->answers, card);
+    if (answer)
+        say(notes, "Nearest to full: %s with %s (%.1f %%).", where(notes, answer, MT_NONE),
+            mt_size_text(size, answer->best->used),
+            100.0 * (double)answer->best->used / (double)notes->job->card[card].memory);
     print(notes);
 }
 
 /* Write "tp and dp": the axes along which memory falls. */
 static void say_axes(struct notes *notes)
 {
-    const struct mt_fit *fit = notes->fit;
+    const struct mt_axis *axis = notes->answers->fit->axis;
     unsigned left = 0, pairs = 0;
-    for (size_t i = 0; i < fit->job->n_variables; i++)
-        if (fit->axis[i].falls && !fit->axis[i].rises) {
-            left++;
-            pairs += fit->axis[i].falls;
-        }
-    for (size_t i = 0; i < fit->job->n_variables; i++)
-        if (fit->axis[i].falls && !fit->axis[i].rises)
-            say(notes, "%s%s", fit->job->variable[i].name,
+    for (size_t i = 0; i < notes->job->n_variables; i++) {
+        left += mt_axis_falls(&axis[i]);
+        pairs += mt_axis_falls(&axis[i]) ? axis[i].falls : 0;
+    }
+    for (size_t i = 0; i < notes->job->n_variables; i++)
+        if (mt_axis_falls(&axis[i]))
+            say(notes, "%s%s", notes->job->variable[i].name,
                 !--left     ? ""
                 : left == 1 ? " and "
                             : ", ");
     say(notes, " (%u pair%s of runs)", pairs, pairs == 1 ? "" : "s");
 }
 
-static void say_line(struct notes *notes, const char *before, size_t line, const char *after)
+/* Note which layouts were not run on a card, and why: together those that one rules out. */
+static void note_ruled(struct notes *notes, const struct mt_fit_answer *of)
 {
-    char values[400];
-    mt_choice_text(notes->fit->job, (struct mt_choice){line, 0}, MT_CHOICE_LINE, values,
-                   sizeof values);
-    say(notes, "%s%s%s", before, values, after);
-}
-
-/* Note which layouts were not run, and why: together those that one rules out. */
-static void note_ruled(struct notes *notes, size_t card)
-{
-    const struct mt_fit *fit = notes->fit;
-    for (size_t by = 0; by < fit->job->n_lines; by++) {
-        bool is_first = true;
-        for (size_t line = 0; line < fit->job->n_lines; line++) {
-            if (mt_fit_search(fit, line, card)->ruled_by != by)
+    for (size_t by = 0; by < notes->job->n_lines; by++) {
+        char end[480] = "";
+        for (size_t line = 0; line < notes->job->n_lines; line++) {
+            if (of[line].search->ruled_by != by)
                 continue;
             if (!*notes->text) {
-                say(notes, "%s: memory falls with more ", fit->job->card[card].gpu->name);
+                say(notes, "%s: memory falls with more ", notes->job->card[of->card].gpu->name);
                 say_axes(notes);
                 say(notes, ". So these were ruled out, not run:");
             }
-            say_line(notes, " ", line, ";");
-            is_first = false;
+            say(notes, " %s;", line_of(notes, line));
+            snprintf(end, sizeof end, " (as %s does not fit);", line_of(notes, by));
         }
-        if (!is_first) {
-            cut_last(notes);
-            say_line(notes, " (as ", by, " does not fit);");
-        }
+        if (*end)
+            end_list(notes, end);
     }
     print(notes);
 }
@@ -274,18 +220,16 @@ static void note_ruled(struct notes *notes, size_t card)
 static void note_ranks(struct notes *notes)
 {
     char world[MT_SIZE_TEXT];
-    const struct mt_fit *fit = notes->fit;
     unsigned granted = 0;
-    for (size_t line = 0; line < fit->job->n_lines; line++) {
-        const struct mt_line_ranks *ranks = &fit->line[line].ranks;
+    for (size_t line = 0; line < notes->job->n_lines; line++) {
+        const struct mt_line_ranks *ranks = &notes->answers->fit->line[line].ranks;
         const struct mt_rank_kinds *kinds = &ranks->kinds;
         if (!ranks->is_found)
             continue;
-        say_line(notes, *notes->text ? " " : "Ranks, by runs of some: ", line,
-                 fit->job->n_lines > 1 ? ": " : "");
-        say(notes, "%s of %u kind%s by %u runs, rank %u takes most",
-            mt_count_text(world, kinds->world), kinds->n_kinds, kinds->n_kinds == 1 ? "" : "s",
-            kinds->n_known, ranks->rank[0]);
+        say(notes, "%s%s%s%s of %u kind%s by %u runs, rank %u takes most",
+            *notes->text ? " " : "Ranks, by runs of some: ", line_of(notes, line),
+            notes->job->n_lines > 1 ? ": " : "", mt_count_text(world, kinds->world), kinds->n_kinds,
+            kinds->n_kinds == 1 ? "" : "s", kinds->n_known, ranks->rank[0]);
         if (kinds->unknown)
             say(notes, ", %u not known: too many differ", kinds->unknown);
         say(notes, ";");
@@ -297,35 +241,43 @@ static void note_ranks(struct notes *notes)
     print(notes);
 }
 
+/* Note where it only just fits. */
+static void note_flushes(struct notes *notes)
+{
+    for (size_t i = 0; i < notes->answers->n; i++) {
+        const struct mt_fit_answer *answer = &notes->answers->of[i];
+        if (!answer->best || !answer->best->flushes)
+            continue;
+        say(notes, "%s%s",
+            *notes->text ? " " : "To fit, PyTorch gave its cache back, which takes time: ",
+            where(notes, answer, answer->largest));
+        say(notes, answer->best->flushes == 1 ? " once;" : " %llu times;",
+            (unsigned long long)answer->best->flushes);
+    }
+    print(notes);
+}
+
 /* Note where the end of the range is no border. */
 static void note_range(struct notes *notes)
 {
     char room[MT_VALUE_TEXT];
-    const struct mt_fit *fit = notes->fit;
-    if (fit->job->searched < 0)
-        return;
-    for (size_t card = 0; card < fit->job->n_cards; card++)
-        for (size_t line = 0; line < fit->job->n_lines; line++) {
-            if (mt_fit_verdict(fit, line, card) != MT_VERDICT_ALL)
-                continue;
-            if (!*notes->text)
-                say(notes, "%s=%s, the end of the range, still fits", searched_name(fit),
-                    searched(fit, mt_job_positions(fit->job) - 1, room));
-            say(notes, " ");
-            say_where(notes, card, line, 0, MT_CHOICE_LINE);
-            say(notes, ";");
-        }
-    if (*notes->text) {
-        cut_last(notes);
-        say(notes, ". A larger range shows the border.");
+    const struct mt_variable *searched = mt_job_searched(notes->job);
+    for (size_t i = 0; searched && i < notes->answers->n; i++) {
+        if (notes->answers->of[i].verdict != MT_VERDICT_ALL)
+            continue;
+        if (!*notes->text)
+            say(notes, "%s=%s, the end of the range, still fits", searched->name,
+                mt_variable_text(searched, searched->n - 1, room));
+        say(notes, " %s;", where(notes, &notes->answers->of[i], MT_NONE));
     }
+    end_list(notes, ". A larger range shows the border.");
     print(notes);
 }
 
 static void note_how(struct notes *notes)
 {
     char time[MT_SIZE_TEXT];
-    const struct mt_fit *fit = notes->fit;
+    const struct mt_fit *fit = notes->answers->fit;
     unsigned stopped = 0;
     for (size_t i = 0; i < fit->n_attempts; i++)
         stopped += fit->attempt[i].outcome->was_stopped && !fit->attempt[i].outcome->takes_all;
@@ -333,8 +285,8 @@ static void note_how(struct notes *notes)
     say(notes, "%zu run%s in %s", fit->n_attempts, fit->n_attempts == 1 ? "" : "s", time);
     if (fit->most_at_once > 1)
         say(notes, ", %u at a time", fit->most_at_once);
-    if (stopped && fit->job->steps)
-        say(notes, "; they ended after %u iterations", fit->job->steps);
+    if (stopped && notes->job->steps)
+        say(notes, "; they ended after %u iterations", notes->job->steps);
     else if (stopped)
         say(notes, "; %u of them ended when the iterations repeated", stopped);
     say(notes, stopped ? ", so that later phases were not seen (--steps all)." : ".");
@@ -343,19 +295,17 @@ static void note_how(struct notes *notes)
 
 /* Print the border that was found last, of those that the notes name if they name any, as a command
  * to repeat it. */
-static void print_proof(const struct notes *notes)
+static void print_proof(const struct mt_fit_answers *answers)
 {
-    const struct mt_fit *fit = notes->fit;
     const struct mt_attempt *shown = NULL;
-    for (size_t i = 0; i < fit->n_attempts; i++) {
-        const struct mt_attempt *attempt = &fit->attempt[i];
-        size_t line = attempt->choice.line, named = find_named(fit, attempt->card);
-        if (!attempt->is_huge && attempt->outcome->end == MT_FIT_FITS &&
-            (named == MT_NONE || named == line) &&
-            attempt->choice.at == mt_search_largest(mt_fit_search(fit, line, attempt->card)))
+    for (size_t i = 0; i < answers->fit->n_attempts; i++) {
+        const struct mt_attempt *attempt = &answers->fit->attempt[i];
+        const struct mt_fit_answer *answer = mt_fit_answer_of(answers, attempt->card, attempt->choice.line),
+                               *named = find_named(answers, attempt->card);
+        if (answer->best == attempt->outcome && (!named || named == answer))
             shown = attempt;
     }
-    char *line = shown ? mt_attempt_line(shown, fit->job) : NULL;
+    char *line = shown ? mt_attempt_line(shown, answers->job) : NULL;
     if (line) {
         fputs("To repeat one: ", stdout);
         mt_print_text(line);
@@ -364,18 +314,20 @@ static void print_proof(const struct notes *notes)
     free(line);
 }
 
-void mt_fit_print_notes(const struct mt_fit *fit, const struct mt_style *style, unsigned width)
+void mt_fit_print_notes(const struct mt_fit_answers *answers, const struct mt_style *style,
+                        unsigned width)
 {
-    struct notes notes = {.fit = fit, .style = style, .width = width};
+    struct notes notes = {.answers = answers, .job = answers->job, .style = style, .width = width};
     size_t alike = 0;
-    for (size_t card = 0; card < fit->job->n_cards; card++) {
-        note_change(&notes, card);
+    for (size_t card = 0; card < answers->job->n_cards; card++) {
+        const struct mt_fit_answer *of = mt_fit_answer_of(answers, card, 0);
+        note_change(&notes, of);
         note_fullest(&notes, card);
-        note_ruled(&notes, card);
-        for (size_t line = 0; line < fit->job->n_lines; line++) {
-            note_uneven(&notes, line, card);
-            note_caught(&notes, line, card);
-            alike += note_obstacle(&notes, line, card);
+        note_ruled(&notes, of);
+        for (size_t line = 0; line < answers->job->n_lines; line++) {
+            note_uneven(&notes, &of[line]);
+            note_caught(&notes, &of[line]);
+            alike += note_obstacle(&notes, &of[line]);
         }
     }
     if (alike)
@@ -385,5 +337,5 @@ void mt_fit_print_notes(const struct mt_fit *fit, const struct mt_style *style, 
     note_flushes(&notes);
     note_range(&notes);
     note_how(&notes);
-    print_proof(&notes);
+    print_proof(answers);
 }

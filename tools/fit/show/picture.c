@@ -23,7 +23,8 @@
 
 struct plot {
     FILE *out;
-    const struct mt_fit *fit;
+    const struct mt_fit_answers *answers;
+    const struct mt_job *job;
     double first, last, most; /* values at the left and the right; at the top */
 };
 
@@ -100,14 +101,11 @@ static void draw_mark(const struct plot *plot, double x, double y, bool fits, co
 /* Write the command, what is shown of it, and lines at round numbers with their unit. */
 static void draw_frame(const struct plot *plot, const char *what, const char *unit)
 {
-    const struct mt_job *job = plot->fit->job;
-    char text[160];
-    size_t used = 0;
+    char text[160] = "";
     double tick = tick_of(plot->most);
-    for (size_t i = 0; i < job->n_words && used < sizeof text - 1; i++)
-        used +=
-            (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "", job->words[i]);
-    if (used >= sizeof text)
+    for (size_t i = 0; i < plot->job->n_words; i++)
+        mt_text_append(text, sizeof text, "%s%s", i ? " " : "", plot->job->words[i]);
+    if (strlen(text) == sizeof text - 1)
         memcpy(text + sizeof text - 4, "...", 4);
     draw_text(plot, LEFT, 18, "start", INK, text);
     draw_text(plot, LEFT, 36, "start", FAINT, what);
@@ -143,40 +141,47 @@ static void draw_names(const struct plot *plot, struct name *name, size_t n)
         draw_text(plot, RIGHT + 12, name[i].y + 4, "start", colour_of(i), name[i].text);
 }
 
+/* Lay out places 0 to n - 1, and heights up to `most`. */
+static void set_ranges(struct plot *plot, double n, double most)
+{
+    plot->first = -0.5;
+    plot->last = n - 0.5;
+    plot->most = most;
+}
+
 /* --- one line --------------------------------------------------------------------------------- */
 
 static double value_at(const struct plot *plot, size_t position)
 {
-    return (double)mt_job_searched_value(plot->fit->job, position);
+    return (double)mt_job_searched_value(plot->job, position);
 }
 
 static void find_ranges(struct plot *plot)
 {
-    const struct mt_fit *fit = plot->fit;
+    const struct mt_job *job = plot->job;
     plot->first = plot->last = value_at(plot, 0);
-    for (size_t i = 0; i < fit->job->n_cards; i++) {
-        const struct mt_card_search *search = mt_fit_search(fit, 0, i);
-        size_t at = search->fails != MT_NONE ? search->fails : mt_search_largest(search);
+    for (size_t i = 0; i < plot->answers->n; i++) {
+        const struct mt_fit_answer *answer = &plot->answers->of[i];
+        size_t fails = answer->search->fails, at = fails != MT_NONE ? fails : answer->largest;
         plot->last = fmax(plot->last, at == MT_NONE ? 0 : value_at(plot, at));
     }
     plot->last += plot->last > plot->first ? (plot->last - plot->first) / 12 : 1;
-    plot->most = (double)fit->job->card[mt_job_largest_card(fit->job)].memory / GIB * 1.08;
+    plot->most = (double)job->card[mt_job_largest_card(job)].memory / GIB * 1.08;
 }
 
 static void draw_run(const struct plot *plot, const struct mt_attempt *attempt)
 {
     char values[300], size[MT_SIZE_TEXT], title[420];
-    const struct mt_job *job = plot->fit->job;
     const struct mt_outcome *outcome = attempt->outcome;
-    const struct mt_fit_card *card = &job->card[attempt->card];
+    const struct mt_fit_card *card = &plot->job->card[attempt->card];
     double value = value_at(plot, attempt->choice.at), used = (double)outcome->used / GIB;
     bool fits = outcome->end == MT_FIT_FITS;
     bool is_shown = fits ? used <= plot->most : outcome->end == MT_FIT_FULL && !attempt->is_huge;
     if (value > plot->last || !is_shown)
         return;
-    mt_choice_text(job, attempt->choice, MT_CHOICE_ALL, values, sizeof values);
     snprintf(title, sizeof title, "%s, %s: %s",
-             attempt->is_huge ? "unlimited card" : card->gpu->name, values,
+             attempt->is_huge ? "unlimited card" : card->gpu->name,
+             mt_choice_text(plot->job, attempt->choice, values, sizeof values),
              fits ? mt_size_text(size, outcome->used) : "does not fit");
     draw_mark(plot, x_of(plot, value), y_of(plot, fits ? used : (double)card->memory / GIB), fits,
               !fits              ? BAD
@@ -198,26 +203,26 @@ static void draw_values(const struct plot *plot, const char *name)
     draw_text(plot, (LEFT + RIGHT) / 2, BOTTOM + 44, "middle", INK, name);
 }
 
-static void draw_card(const struct plot *plot, size_t card, struct name *name)
+static void draw_card(const struct plot *plot, const struct mt_fit_answer *answer, struct name *name)
 {
-    const struct mt_fit_card *of = &plot->fit->job->card[card];
-    size_t largest = mt_search_largest(mt_fit_search(plot->fit, 0, card));
-    name->y = y_of(plot, (double)of->memory / GIB);
-    draw_line(plot, LEFT, name->y, RIGHT, name->y, colour_of(card), DASHED);
-    if (largest == MT_NONE) {
-        snprintf(name->text, sizeof name->text, "%s: none fits", of->gpu->name);
+    const struct mt_fit_card *card = &plot->job->card[answer->card];
+    const char *colour = colour_of(answer->card);
+    name->y = y_of(plot, (double)card->memory / GIB);
+    draw_line(plot, LEFT, name->y, RIGHT, name->y, colour, DASHED);
+    if (answer->largest == MT_NONE) {
+        snprintf(name->text, sizeof name->text, "%s: none fits", card->gpu->name);
         return;
     }
-    double value = value_at(plot, largest), x = x_of(plot, value);
-    draw_line(plot, x, name->y, x, BOTTOM, colour_of(card), DASHED);
-    snprintf(name->text, sizeof name->text, "%s: %.0f", of->gpu->name, value);
+    double value = value_at(plot, answer->largest), x = x_of(plot, value);
+    draw_line(plot, x, name->y, x, BOTTOM, colour, DASHED);
+    snprintf(name->text, sizeof name->text, "%s: %.0f", card->gpu->name, value);
 }
 
 /* Draw the curve through all runs that fit; a context is on top of what the estimate has. */
 static void draw_curve(const struct plot *plot)
 {
-    const struct mt_estimate *estimate = &plot->fit->line[0].estimate;
-    double context = (double)plot->fit->job->card[0].gpu->context;
+    const struct mt_estimate *estimate = &plot->answers->fit->line[0].estimate;
+    double context = (double)plot->job->card[0].gpu->context;
     for (size_t i = 1; i < estimate->n; i++) {
         const struct mt_estimate_point *from = &estimate->point[i - 1], *to = from + 1;
         double low = ((double)from->used + context) / GIB,
@@ -230,42 +235,40 @@ static void draw_curve(const struct plot *plot)
 
 static void draw_one_line(struct plot *plot)
 {
-    const struct mt_fit *fit = plot->fit;
+    const struct mt_fit *fit = plot->answers->fit;
     struct name name[MT_MOST_FIT_CARDS];
     find_ranges(plot);
     draw_frame(
         plot,
         "what runs took of a card (dots), runs that did not fit (crosses), and the cards' memory",
         " GiB");
-    draw_values(plot, fit->job->variable[fit->job->searched].name);
-    for (size_t i = 0; i < fit->job->n_cards; i++)
-        draw_card(plot, i, &name[i]);
+    draw_values(plot, mt_job_searched(plot->job)->name);
+    for (size_t card = 0; card < plot->job->n_cards; card++)
+        draw_card(plot, &plot->answers->of[card], &name[card]);
     draw_curve(plot);
     for (size_t i = 0; i < fit->n_attempts; i++)
         draw_run(plot, &fit->attempt[i]);
-    draw_names(plot, name, fit->job->n_cards);
+    draw_names(plot, name, plot->job->n_cards);
 }
 
 /* --- several lines, or cards alone ------------------------------------------------------------ */
 
 /* Return what stands for a card on a line: the largest value; without a searched one, what part of
  * the card it takes. */
-static double height_of(const struct mt_fit *fit, size_t line, size_t card)
+static double height_of(const struct mt_job *job, const struct mt_fit_answer *answer)
 {
-    const struct mt_outcome *best = mt_fit_best(fit, line, card);
-    if (!best)
+    if (!answer->best)
         return 0;
-    return fit->job->searched >= 0
-               ? (double)mt_job_searched_value(fit->job,
-                                               mt_search_largest(mt_fit_search(fit, line, card)))
-               : 100 * (double)best->used / (double)fit->job->card[card].memory;
+    return mt_job_searched(job)
+               ? (double)mt_job_searched_value(job, answer->largest)
+               : 100 * (double)answer->best->used / (double)job->card[answer->card].memory;
 }
 
 /* Write a row for each variable, with its name at the right. Long values lose their begin. */
 static void draw_line_names(const struct plot *plot)
 {
     char room[MT_VALUE_TEXT], text[40];
-    const struct mt_job *job = plot->fit->job;
+    const struct mt_job *job = plot->job;
     double y = BOTTOM + 20;
     size_t most = (size_t)((RIGHT - LEFT) / (double)job->n_lines / 7);
     most = most < 4 ? 4 : most > sizeof text - 3 ? sizeof text - 3 : most;
@@ -303,20 +306,19 @@ static bool is_joined(const struct mt_job *job)
 static void draw_stroke(const struct plot *plot, size_t card, struct name *name)
 {
     char title[400], values[300], text[32];
-    const struct mt_fit *fit = plot->fit;
-    const struct mt_job *job = fit->job;
+    const struct mt_job *job = plot->job;
     bool joined = is_joined(job);
     double each = (RIGHT - LEFT) / (double)(job->n_lines * (joined ? 1 : job->n_cards));
     double aside = joined ? 0 : fmin(12, each) * ((double)card - (double)(job->n_cards - 1) / 2),
            x = 0;
     for (size_t line = 0; line < job->n_lines; line++) {
-        double height = height_of(fit, line, card), before = x, y = y_of(plot, height);
-        bool fits = mt_fit_best(fit, line, card);
-        bool is_ruled = mt_fit_verdict(fit, line, card) == MT_VERDICT_RULED;
+        const struct mt_fit_answer *answer = mt_fit_answer_of(plot->answers, card, line);
+        double height = height_of(job, answer), before = x, y = y_of(plot, height);
+        bool fits = answer->best, is_ruled = answer->verdict == MT_VERDICT_RULED;
         x = x_of(plot, (double)line) + aside;
-        mt_choice_text(job, (struct mt_choice){line, 0}, MT_CHOICE_LINE, values, sizeof values);
-        snprintf(text, sizeof text, job->searched >= 0 ? "%.0f" : "%.1f %%", height);
-        snprintf(title, sizeof title, "%s, %s: %s", job->card[card].gpu->name, values,
+        snprintf(text, sizeof text, mt_job_searched(job) ? "%.0f" : "%.1f %%", height);
+        snprintf(title, sizeof title, "%s, %s: %s", job->card[card].gpu->name,
+                 mt_choice_text(job, (struct mt_choice){line, MT_NONE}, values, sizeof values),
                  fits       ? text
                  : is_ruled ? "ruled out"
                             : "does not fit");
@@ -334,20 +336,19 @@ static void draw_stroke(const struct plot *plot, size_t card, struct name *name)
 
 static void draw_lines(struct plot *plot)
 {
-    const struct mt_fit *fit = plot->fit;
-    const struct mt_job *job = fit->job;
+    const struct mt_job *job = plot->job;
+    const struct mt_variable *searched = mt_job_searched(job);
     char what[160] = "part of the card that each line takes (crosses: it does not fit; grey ones: "
                      "not run, another line rules it out)";
     struct name name[MT_MOST_FIT_CARDS];
     double most = 1;
-    for (size_t card = 0; card < job->n_cards; card++)
-        for (size_t line = 0; line < job->n_lines; line++)
-            most = fmax(most, height_of(fit, line, card));
-    *plot = (struct plot){plot->out, fit, -0.5, (double)job->n_lines - 0.5, most * 1.08};
-    if (job->searched >= 0)
+    for (size_t i = 0; i < plot->answers->n; i++)
+        most = fmax(most, height_of(job, &plot->answers->of[i]));
+    set_ranges(plot, (double)job->n_lines, most * 1.08);
+    if (searched)
         snprintf(what, sizeof what, "the largest %s that fits (crosses: none does)",
-                 job->variable[job->searched].name);
-    draw_frame(plot, what, job->searched >= 0 ? "" : " %");
+                 searched->name);
+    draw_frame(plot, what, searched ? "" : " %");
     draw_line_names(plot);
     for (size_t card = 0; card < job->n_cards; card++)
         draw_stroke(plot, card, &name[card]);
@@ -358,16 +359,17 @@ static void draw_lines(struct plot *plot)
 static void draw_cards(struct plot *plot)
 {
     char text[32];
-    const struct mt_job *job = plot->fit->job;
+    const struct mt_job *job = plot->job;
     double width = (RIGHT - LEFT) / (double)job->n_cards * 0.6;
-    *plot = (struct plot){plot->out, plot->fit, -0.5, (double)job->n_cards - 0.5, 108};
+    set_ranges(plot, (double)job->n_cards, 108);
     draw_frame(plot, "part of each card's memory that it takes (crosses: it does not fit)", " %");
     for (size_t card = 0; card < job->n_cards; card++) {
         const char *name = job->card[card].gpu->name;
-        double height = height_of(plot->fit, 0, card), x = x_of(plot, (double)card),
+        const struct mt_fit_answer *answer = &plot->answers->of[card];
+        double height = height_of(job, answer), x = x_of(plot, (double)card),
                y = y_of(plot, height);
         snprintf(text, sizeof text, "%.0f %%", height);
-        if (mt_fit_best(plot->fit, 0, card)) {
+        if (answer->best) {
             fprintf(plot->out,
                     "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>\n",
                     x - width / 2, y, width, BOTTOM - y, colour_of(0));
@@ -380,11 +382,13 @@ static void draw_cards(struct plot *plot)
     }
 }
 
-int mt_fit_picture(const struct mt_fit *fit, const char *path)
+int mt_fit_picture(const struct mt_fit_answers *answers, const char *path)
 {
+    const struct mt_job *job = answers->job;
     struct mt_new_file file;
-    int rc = mt_new_file_open(&file, path, 0), height = HEIGHT + ROW * (int)fit->job->n_variables;
-    struct plot plot = {.out = rc ? NULL : mt_new_file_stream(&file), .fit = fit};
+    int rc = mt_new_file_open(&file, path, 0), height = HEIGHT + ROW * (int)job->n_variables;
+    struct plot plot = {
+        .out = rc ? NULL : mt_new_file_stream(&file), .answers = answers, .job = job};
     if (!plot.out)
         return rc ? rc : mt_new_file_close(&file, NULL, 0);
     fprintf(plot.out,
@@ -392,9 +396,9 @@ int mt_fit_picture(const struct mt_fit *fit, const char *path)
             "height=\"%d\" font-family=\"system-ui, sans-serif\" font-size=\"12\" role=\"img\">\n"
             "<title>memtap fit</title>\n<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
             WIDTH, height, WIDTH, height, WIDTH, height);
-    if (fit->job->n_lines == 1 && fit->job->searched >= 0)
+    if (job->n_lines == 1 && mt_job_searched(job))
         draw_one_line(&plot);
-    else if (fit->job->n_variables)
+    else if (job->n_variables)
         draw_lines(&plot);
     else
         draw_cards(&plot);

@@ -2,34 +2,22 @@
 #include "show.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define MOST_COLUMNS (MT_MOST_VARIABLES + 6u)
+#define MOST_COLUMNS (MT_MOST_VARIABLES + 7u)
 #define CELL 160u
 #define GAP 2
 
 /* A table whose columns are as wide as they have to be. Where that is too wide for the page, the
  * values of the variables that are not searched are headings above rows. */
 struct table {
-    char (*cell)[CELL]; /* rows * columns */
-    size_t rows, columns;
-    bool has_headings;
+    const struct mt_fit_answers *answers;
+    char (*cell)[MOST_COLUMNS][CELL]; /* of the names, then of each answer */
+    size_t row, columns;              /* so far; in this row */
+    int width[MOST_COLUMNS];
     bool is_right[MOST_COLUMNS];
 };
-
-static char *cell(const struct table *table, size_t row, size_t column)
-{
-    return table->cell[row * table->columns + column];
-}
-
-static void add_heading(struct table *table, const char *name, int is_right)
-{
-    table->is_right[table->columns++] = is_right;
-    snprintf(table->cell[table->columns - 1], CELL, "%s", name);
-}
 
 /* Return the columns that a text takes: cells are ASCII, or what a user typed. */
 static int width_of(const char *text)
@@ -40,168 +28,147 @@ static int width_of(const char *text)
     return n;
 }
 
-static void measure(const struct table *table, int width[MOST_COLUMNS])
+__attribute__((format(printf, 2, 3))) static void put(struct table *table, const char *format, ...)
 {
-    memset(width, 0, MOST_COLUMNS * sizeof *width);
-    for (size_t row = 0; row < table->rows; row++)
-        for (size_t column = 0; column < table->columns; column++) {
-            int n = width_of(cell(table, row, column));
-            width[column] = n > width[column] ? n : width[column];
-        }
+    va_list values;
+    char *cell = table->cell[table->row][table->columns];
+    int *width = &table->width[table->columns++];
+    va_start(values, format);
+    vsnprintf(cell, CELL, format, values);
+    va_end(values);
+    *width = width_of(cell) > *width ? width_of(cell) : *width;
 }
 
-static bool has_room(const struct table *table, unsigned most)
+static void put_name(struct table *table, const char *before, const char *name, bool is_right)
 {
-    int width[MOST_COLUMNS], all = GAP * ((int)table->columns - 1);
-    measure(table, width);
-    for (size_t column = 0; column < table->columns; column++)
-        all += width[column];
-    return all <= (int)most;
+    table->is_right[table->columns] = is_right;
+    put(table, "%s%s", before, name);
 }
 
-static void put_row(const struct table *table, const int width[MOST_COLUMNS], size_t row,
-                    int indent)
+static void put_names(struct table *table, const struct mt_job *job)
 {
-    printf("%*s", indent, "");
-    for (size_t column = 0; column < table->columns; column++) {
-        const char *text = cell(table, row, column);
-        int pad = width[column] - width_of(text), is_right = table->is_right[column];
-        if (column + 1 == table->columns && !is_right)
-            pad = 0;
-        printf("%*s%*s%s%*s", column ? GAP : 0, "", is_right ? pad : 0, "", text,
-               is_right ? 0 : pad, "");
+    static const char *const figures[] = {"peak", "of it", "reserved", "runs"};
+    put_name(table, "", "card", false);
+    put_name(table, "", job->is_smaller ? "may take" : "memory", true);
+    for (size_t i = 0; i < job->n_variables; i++)
+        if ((int)i != job->searched)
+            put_name(table, "", job->variable[i].name, false);
+    if (job->searched >= 0)
+        put_name(table, "largest ", job->variable[job->searched].name, true);
+    else
+        put_name(table, "", "fits", false);
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        put_name(table, "", figures[i], true);
+}
+
+static void put_largest(struct table *table, const struct mt_job *job,
+                        const struct mt_fit_answer *answer)
+{
+    char room[MT_VALUE_TEXT];
+    bool is_open = answer->verdict == MT_VERDICT_OPEN;
+    if (answer->verdict == MT_VERDICT_RULED)
+        put(table, "ruled out");
+    else if (answer->verdict == MT_VERDICT_NONE)
+        put(table, "%s", job->searched < 0 ? "no" : "none");
+    else if (is_open && (answer->largest == MT_NONE || job->searched < 0))
+        put(table, "not known");
+    else if (job->searched < 0)
+        put(table, "yes");
+    else
+        put(table, "%s%s", mt_variable_text(&job->variable[job->searched], answer->largest, room),
+            is_open ? " or more" : "");
+}
+
+/* Put the figures of the largest value; of one that fits nowhere, what it took where it had room,
+ * with this card's context. */
+static void put_figures(struct table *table, const struct mt_job *job,
+                        const struct mt_fit_answer *answer)
+{
+    char size[MT_SIZE_TEXT];
+    const struct mt_fit_card *card = &job->card[answer->card];
+    const struct mt_outcome *peak = answer->best;
+    uint64_t used = peak ? peak->used : 0;
+    if (!peak && answer->verdict == MT_VERDICT_NONE)
+        peak =
+            mt_fit_outcome(table->answers->fit, answer->line, MT_ANY_ROOM, answer->search->first);
+    if (!peak || peak->end != MT_FIT_FITS || peak->takes_all) {
+        table->columns += 3;
+        return;
+    }
+    if (!used)
+        used = peak->used - job->card[mt_job_largest_card(job)].gpu->context + card->gpu->context;
+    put(table, "%s", mt_size_text(size, used));
+    put(table, "%.1f %%", 100.0 * (double)used / (double)card->memory);
+    put(table, "%s", mt_size_text(size, peak->reserved));
+}
+
+static void put_answer(struct table *table, const struct mt_job *job,
+                       const struct mt_fit_answer *answer)
+{
+    char size[MT_SIZE_TEXT], room[MT_VALUE_TEXT], value[CELL];
+    const struct mt_style style = {.utf8 = 1};
+    table->row++;
+    table->columns = 0;
+    put(table, "%s", job->card[answer->card].gpu->name);
+    put(table, "%s", mt_size_text(size, job->card[answer->card].memory));
+    for (size_t i = 0; i < job->n_variables; i++) {
+        if ((int)i == job->searched)
+            continue;
+        mt_safe_text(value, sizeof value,
+                     mt_choice_value(job, (struct mt_choice){answer->line, 0}, i, room), 48,
+                     MT_CUT_END, &style);
+        put(table, "%s", value);
+    }
+    put_largest(table, job, answer);
+    put_figures(table, job, answer);
+    put(table, "%u", answer->runs);
+}
+
+/* Print a row. has_headings: without the values of variables, and indented. */
+static void print_row(const struct table *table, size_t row, bool has_headings)
+{
+    printf("%*s", has_headings ? GAP : 0, "");
+    for (size_t i = 0; i < table->columns; i++) {
+        const char *text = table->cell[row][i];
+        int pad = table->width[i] - width_of(text);
+        if (has_headings && i >= 2 && i + 5 < table->columns)
+            continue;
+        printf("%*s%*s%s%*s", i ? GAP : 0, "", table->is_right[i] ? pad : 0, "", text,
+               table->is_right[i] ? 0 : pad, "");
     }
     putchar('\n');
 }
 
-/* --- its rows ----------------------------------------------------------------------------------
- */
-
-static void make_headings(struct table *table, const struct mt_job *job)
-{
-    char largest[CELL];
-    add_heading(table, "card", 0);
-    add_heading(table, job->is_smaller ? "may take" : "memory", 1);
-    for (size_t i = 0; i < job->n_variables && !table->has_headings; i++)
-        if ((int)i != job->searched)
-            add_heading(table, job->variable[i].name, 0);
-    if (job->searched >= 0) {
-        snprintf(largest, sizeof largest, "largest %s", job->variable[job->searched].name);
-        add_heading(table, largest, 1);
-    } else {
-        add_heading(table, "fits", 0);
-    }
-    add_heading(table, "peak", 1);
-    add_heading(table, "of it", 1);
-    add_heading(table, "reserved", 1);
-    add_heading(table, "runs", 1);
-}
-
-static void put_largest(char *out, const struct mt_fit *fit, size_t line, size_t card)
-{
-    char room[MT_VALUE_TEXT];
-    const struct mt_job *job = fit->job;
-    size_t largest = mt_search_largest(mt_fit_search(fit, line, card));
-    enum mt_fit_verdict verdict = mt_fit_verdict(fit, line, card);
-    if (verdict == MT_VERDICT_RULED)
-        snprintf(out, CELL, "ruled out");
-    else if (verdict == MT_VERDICT_NONE)
-        snprintf(out, CELL, "%s", job->searched < 0 ? "no" : "none");
-    else if (verdict == MT_VERDICT_OPEN && (largest == MT_NONE || job->searched < 0))
-        snprintf(out, CELL, "not known");
-    else if (job->searched < 0)
-        snprintf(out, CELL, "yes");
-    else
-        snprintf(out, CELL, "%s%s", mt_variable_text(&job->variable[job->searched], largest, room),
-                 verdict == MT_VERDICT_OPEN ? " or more" : "");
-}
-
-/* Write the figures of the largest value; of one that fits nowhere, what it took where it had room,
- * with this card's context. */
-static void put_figures(struct table *table, const struct mt_fit *fit, size_t row, size_t column,
-                        size_t line, size_t card)
-{
-    char size[MT_SIZE_TEXT];
-    const struct mt_job *job = fit->job;
-    const struct mt_outcome *peak = mt_fit_best(fit, line, card);
-    uint64_t used = peak ? peak->used : 0;
-    if (!peak && mt_fit_verdict(fit, line, card) == MT_VERDICT_NONE)
-        peak = mt_fit_outcome(fit, line, MT_ANY_ROOM, mt_fit_search(fit, line, card)->first);
-    if (peak && peak->end == MT_FIT_FITS && !peak->takes_all) {
-        if (!used)
-            used = peak->used - job->card[mt_job_largest_card(job)].gpu->context +
-                   job->card[card].gpu->context;
-        snprintf(cell(table, row, column), CELL, "%s", mt_size_text(size, used));
-        snprintf(cell(table, row, column + 1), CELL, "%.1f %%",
-                 100.0 * (double)used / (double)job->card[card].memory);
-        snprintf(cell(table, row, column + 2), CELL, "%s", mt_size_text(size, peak->reserved));
-    }
-    snprintf(cell(table, row, column + 3), CELL, "%u", mt_fit_runs(fit, line, card));
-}
-
-static void make_row(struct table *table, const struct mt_fit *fit, size_t row, size_t line,
-                     size_t card)
-{
-    char size[MT_SIZE_TEXT], room[MT_VALUE_TEXT];
-    const struct mt_job *job = fit->job;
-    const struct mt_style style = {.utf8 = 1};
-    size_t column = 0;
-    snprintf(cell(table, row, column++), CELL, "%s", job->card[card].gpu->name);
-    snprintf(cell(table, row, column++), CELL, "%s", mt_size_text(size, job->card[card].memory));
-    for (size_t i = 0; i < job->n_variables && !table->has_headings; i++)
-        if ((int)i != job->searched)
-            mt_safe_text(cell(table, row, column++), CELL,
-                         mt_choice_value(job, (struct mt_choice){line, 0}, i, room), 48, MT_CUT_END,
-                         &style);
-    put_largest(cell(table, row, column++), fit, line, card);
-    put_figures(table, fit, row, column, line, card);
-}
-
-/* Return the row of a card and line, behind that of the columns' names. With headings the cards of
- * a line are together, else the lines of a card. */
-static size_t row_of(const struct table *table, const struct mt_job *job, size_t line, size_t card)
-{
-    return 1 + (table->has_headings ? line * job->n_cards + card : card * job->n_lines + line);
-}
-
-static void make_table(struct table *table, const struct mt_fit *fit)
-{
-    const struct mt_job *job = fit->job;
-    table->columns = 0;
-    memset(table->cell, 0, table->rows * MOST_COLUMNS * sizeof *table->cell);
-    make_headings(table, job);
-    for (size_t card = 0; card < job->n_cards; card++)
-        for (size_t line = 0; line < job->n_lines; line++)
-            make_row(table, fit, row_of(table, job, line, card), line, card);
-}
-
-static void put_heading(const struct mt_job *job, size_t line, const struct mt_style *style,
-                        unsigned width)
+/* Print the rows: with headings, the cards of a line together, else the lines of a card. */
+static void print(const struct table *table, const struct mt_job *job, bool has_headings,
+                  const struct mt_style *style, unsigned width)
 {
     char values[MT_MOST_VARIABLES * CELL];
-    mt_choice_text(job, (struct mt_choice){line, 0}, MT_CHOICE_LINE, values, sizeof values);
-    mt_put_wrapped(stdout, values, width, style);
+    print_row(table, 0, has_headings);
+    for (size_t i = 0; i < table->row; i++) {
+        struct mt_choice choice = {i / job->n_cards, MT_NONE};
+        if (has_headings && i % job->n_cards == 0)
+            mt_put_wrapped(stdout, mt_choice_text(job, choice, values, sizeof values), width,
+                           style);
+        print_row(table, has_headings ? 1 + i % job->n_cards * job->n_lines + choice.line : 1 + i,
+                  has_headings);
+    }
 }
 
-int mt_fit_print_table(const struct mt_fit *fit, const struct mt_style *style, unsigned width)
+int mt_fit_print_table(const struct mt_fit_answers *answers, const struct mt_style *style,
+                       unsigned width)
 {
-    const struct mt_job *job = fit->job;
-    struct table table = {.rows = 1 + job->n_lines * job->n_cards};
-    int widths[MOST_COLUMNS];
-    table.cell = calloc(table.rows * MOST_COLUMNS, sizeof *table.cell);
+    const struct mt_job *job = answers->job;
+    struct table table = {.answers = answers, .cell = calloc(answers->n + 1, sizeof *table.cell)};
+    unsigned all = 0;
     if (!table.cell)
         return -ENOMEM;
-    make_table(&table, fit);
-    if (job->n_lines > 1 && !has_room(&table, width)) {
-        table.has_headings = true;
-        make_table(&table, fit);
-    }
-    measure(&table, widths);
-    for (size_t row = 0; row < table.rows; row++) {
-        if (table.has_headings && row && (row - 1) % job->n_cards == 0)
-            put_heading(job, (row - 1) / job->n_cards, style, width);
-        put_row(&table, widths, row, table.has_headings ? GAP : 0);
-    }
+    put_names(&table, job);
+    for (size_t i = 0; i < answers->n; i++)
+        put_answer(&table, job, &answers->of[i]);
+    for (size_t i = 0; i < table.columns; i++)
+        all += (unsigned)table.width[i] + (i ? GAP : 0);
+    print(&table, job, all > width && job->n_lines > 1, style, width);
     free(table.cell);
     return 0;
 }
