@@ -12,7 +12,8 @@ static unsigned find(kind_of_rank *kind)
 {
     while (mt_rank_kinds_next(&kinds))
         for (unsigned i = 0; i < kinds.n_wanted; i++)
-            mt_rank_kinds_learn(&kinds, kinds.wanted[i], kind(kinds.wanted[i]));
+            mt_rank_kinds_learn(&kinds, (struct mt_rank_run){.rank = kinds.wanted[i],
+                                                             .kind = kind(kinds.wanted[i])});
     return kinds.n_known;
 }
 
@@ -23,9 +24,9 @@ static void check_counts(kind_of_rank *kind)
     for (unsigned i = 0; i < kinds.n_kinds; i++) {
         unsigned wanted = 0;
         for (unsigned rank = 0; rank < kinds.world; rank++)
-            wanted += kind(rank) == kinds.kind[i].kind;
+            wanted += kind(rank) == kinds.kind[i].first->kind;
         ck_assert_uint_eq(kinds.kind[i].stands, wanted);
-        ck_assert_uint_eq(kind(kinds.kind[i].rank), kinds.kind[i].kind);
+        ck_assert_uint_eq(kind(kinds.kind[i].first->rank), kinds.kind[i].first->kind);
         sum += kinds.kind[i].stands;
     }
     ck_assert_uint_eq(sum, kinds.world);

@@ -25,23 +25,22 @@ bool mt_ranks_are_to_find(const struct mt_simulation *simulation)
 
 /* --- what was found --------------------------------------------------------------------------- */
 
-static void print_kind(const struct mt_line_ranks *ranks, const struct mt_rank_kind *kind)
+static void print_kind(const struct mt_rank_kind *kind)
 {
-    const struct mt_outcome *outcome = mt_line_ranks_run(ranks, kind->rank)->outcome;
+    const struct mt_outcome *outcome = kind->first->outcome;
     char size[MT_SIZE_TEXT], stands[MT_SIZE_TEXT], equal[96] = "";
-    unsigned exact = mt_line_ranks_exact(ranks, kind);
-    if (kind->runs > 1 && exact == kind->runs)
-        snprintf(equal, sizeof equal, " (%u runs, equal to the last request)", exact);
+    if (kind->runs > 1 && kind->exact == kind->runs)
+        snprintf(equal, sizeof equal, " (%u runs, equal to the last request)", kind->runs);
     else if (kind->runs > 1)
         snprintf(equal, sizeof equal, " (%u runs with equal peaks and sizes)", kind->runs);
-    mt_say("  rank %u stands for %s%s: %s%s", kind->rank, mt_count_text(stands, kind->stands),
-           equal, outcome->end == MT_FIT_FULL ? "out of memory, after " : "",
+    mt_say("  rank %u stands for %s%s: %s%s", kind->first->rank,
+           mt_count_text(stands, kind->stands), equal,
+           outcome->end == MT_FIT_FULL ? "out of memory, after " : "",
            mt_size_text(size, outcome->allocated));
 }
 
-static void print_found(const struct mt_line_ranks *ranks)
+static void print_found(const struct mt_rank_kinds *kinds)
 {
-    const struct mt_rank_kinds *kinds = &ranks->kinds;
     char world[MT_SIZE_TEXT], mesh[200] = "", unknown[MT_SIZE_TEXT];
     for (unsigned i = kinds->n_axes; i-- > 0;)
         mt_text_append(mesh, sizeof mesh, "%s%u", *mesh ? " x " : "", kinds->axis[i].size);
@@ -49,7 +48,7 @@ static void print_found(const struct mt_line_ranks *ranks)
            mt_count_text(world, kinds->world), mesh, kinds->n_known, kinds->n_kinds,
            kinds->n_kinds == 1 ? "" : "s");
     for (unsigned i = 0; i < kinds->n_kinds; i++)
-        print_kind(ranks, &kinds->kind[i]);
+        print_kind(&kinds->kind[i]);
     if (kinds->unknown)
         mt_say("  %s ranks are not known: too many differ; name some with --rank",
                mt_count_text(unknown, kinds->unknown));
@@ -57,7 +56,7 @@ static void print_found(const struct mt_line_ranks *ranks)
         mt_say("taken for granted: ranks between two equal ones on an axis are like them");
 }
 
-MT_ORDER(by_rank, struct mt_rank_kind, MT_RISING(rank))
+MT_ORDER(by_rank, struct mt_rank_kind, MT_RISING(first->rank))
 
 /* Put one rank of each kind into the simulation. */
 static int keep_found(struct mt_rank_kinds *kinds, struct mt_simulation *simulation)
@@ -68,7 +67,7 @@ static int keep_found(struct mt_rank_kinds *kinds, struct mt_simulation *simulat
     unsigned *stands = calloc(kinds->n_kinds + 1, sizeof *stands);
     qsort(kinds->kind, kinds->n_kinds, sizeof *kinds->kind, by_rank);
     for (unsigned i = 0; out && stands && i < kinds->n_kinds; i++) {
-        fprintf(out, "%s%u", i ? "," : "", kinds->kind[i].rank);
+        fprintf(out, "%s%u", i ? "," : "", kinds->kind[i].first->rank);
         stands[i] = kinds->kind[i].stands;
     }
     if (!out || mt_close_memory(out) || !stands)
@@ -162,7 +161,7 @@ int mt_ranks_find(const struct mt_command *command, struct mt_simulation *simula
     if (!code)
         code = keep_found(&fit.line->ranks.kinds, simulation);
     if (!code && !is_quiet)
-        print_found(&fit.line->ranks);
+        print_found(&fit.line->ranks.kinds);
     mt_fit_clear(&fit);
     return code;
 }

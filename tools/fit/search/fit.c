@@ -71,7 +71,7 @@ const struct mt_outcome *mt_fit_outcome(const struct mt_fit *fit, size_t line, s
     if (attempt)
         return attempt->outcome;
     return card == MT_ANY_ROOM && ranks->is_found && ranks->at == position
-               ? mt_line_ranks_run(ranks, ranks->rank[0])->outcome
+               ? ranks->kinds.kind->first->outcome
                : NULL;
 }
 
@@ -188,7 +188,7 @@ static bool next_rank(const struct mt_fit *fit, size_t i, struct mt_attempt *nex
                                 .is_trial = true,
                                 .trial = rank,
                                 .n_ranks = 1,
-                                .groups = ranks->n_runs ? NULL : ranks->groups};
+                                .groups = ranks->kinds.n_known ? NULL : ranks->groups};
     return true;
 }
 
@@ -202,8 +202,8 @@ static void learn_rank(struct mt_fit *fit, struct mt_attempt *attempt)
     if (outcome->end == MT_FIT_FITS || (outcome->end == MT_FIT_FULL && !attempt->is_huge)) {
         mt_line_ranks_learn(ranks, attempt->trial, outcome, attempt->asked);
         attempt->asked = 0;
-    } else if (outcome->end == MT_FIT_REFUSED && !ranks->n_runs && ++ranks->n_refused <= REFUSALS &&
-               next < mt_job_positions(fit->job)) {
+    } else if (outcome->end == MT_FIT_REFUSED && !ranks->kinds.n_known &&
+               ++ranks->n_refused <= REFUSALS && next < mt_job_positions(fit->job)) {
         ranks->at = next;
         ranks->n_started = 0;
     } else {

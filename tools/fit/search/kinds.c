@@ -7,7 +7,7 @@ enum { MOST_POINTS = MT_MOST_RANK_RUNS + 8 };
 
 void mt_rank_kinds_begin(struct mt_rank_kinds *kinds, unsigned world)
 {
-    *kinds = (struct mt_rank_kinds){.world = world, .axis[0] = {1, world}, .n_axes = 1};
+    *kinds = (struct mt_rank_kinds){.world = world, .axis[0] = {1, world, 0}, .n_axes = 1};
 }
 
 /* Cut the axis that has this stride within it. */
@@ -20,7 +20,7 @@ static void cut(struct mt_rank_kinds *kinds, uint64_t stride)
             continue;
         memmove(axis + 1, axis, (kinds->n_axes++ - i) * sizeof *axis);
         axis[0].size = (unsigned)(stride / axis->stride);
-        axis[1] = (struct mt_rank_axis){(unsigned)stride, (unsigned)(end / stride)};
+        axis[1] = (struct mt_rank_axis){(unsigned)stride, (unsigned)(end / stride), 0};
         return;
     }
 }
@@ -33,28 +33,26 @@ void mt_rank_kinds_divide(struct mt_rank_kinds *kinds, unsigned stride, unsigned
     cut(kinds, (uint64_t)stride * count);
 }
 
-void mt_rank_kinds_learn(struct mt_rank_kinds *kinds, unsigned rank, uint64_t kind)
+void mt_rank_kinds_learn(struct mt_rank_kinds *kinds, struct mt_rank_run run)
 {
-    if (kinds->n_known == MT_MOST_RANK_RUNS)
-        return;
-    kinds->known[kinds->n_known].rank = rank;
-    kinds->known[kinds->n_known++].kind = kind;
+    if (kinds->n_known < MT_MOST_RANK_RUNS)
+        kinds->known[kinds->n_known++] = run;
 }
 
-static const uint64_t *known_kind(const struct mt_rank_kinds *kinds, unsigned rank)
+static const struct mt_rank_run *find_run(const struct mt_rank_kinds *kinds, unsigned rank)
 {
     for (unsigned i = 0; i < kinds->n_known; i++)
         if (kinds->known[i].rank == rank)
-            return &kinds->known[i].kind;
+            return &kinds->known[i];
     return NULL;
 }
 
-/* Return a rank's kind. NULL: it is wanted now, or there were too many runs. */
-static const uint64_t *kind_of(struct mt_rank_kinds *kinds, unsigned rank)
+/* Return a rank's run. NULL: it is wanted now, or there were too many runs. */
+static const struct mt_rank_run *want_run(struct mt_rank_kinds *kinds, unsigned rank)
 {
-    const uint64_t *kind = known_kind(kinds, rank);
-    if (kind)
-        return kind;
+    const struct mt_rank_run *run = find_run(kinds, rank);
+    if (run)
+        return run;
     for (unsigned i = 0; i < kinds->n_wanted; i++)
         if (kinds->wanted[i] == rank)
             return NULL;
@@ -65,27 +63,27 @@ static const uint64_t *kind_of(struct mt_rank_kinds *kinds, unsigned rank)
 
 /* The coordinates of an axis that were run beside one rank, in order. */
 struct line {
-    unsigned at[MOST_POINTS], n;
-    const uint64_t *kind[MOST_POINTS];
+    struct point {
+        unsigned at;
+        const struct mt_rank_run *run; /* NULL: it is to come, or there were too many */
+    } point[MOST_POINTS];
+    unsigned n;
     bool is_whole; /* all kinds are known, down to neighbours that differ */
 };
 
 static void add_point(struct mt_rank_kinds *kinds, struct line *line, unsigned place, unsigned at,
                       unsigned rank)
 {
-    if (line->n == MOST_POINTS || (place && line->at[place - 1] == at))
-        return;
-    memmove(&line->at[place + 1], &line->at[place], (line->n - place) * sizeof *line->at);
-    memmove(&line->kind[place + 1], &line->kind[place], (line->n - place) * sizeof *line->kind);
-    line->n++;
-    line->at[place] = at;
-    line->kind[place] = kind_of(kinds, rank);
-    line->is_whole &= line->kind[place] != NULL;
+    struct point *point = &line->point[place];
+    memmove(point + 1, point, (line->n++ - place) * sizeof *point);
+    *point = (struct point){at, want_run(kinds, rank)};
+    line->is_whole &= point->run != NULL;
 }
 
 static bool differ(const struct line *line, unsigned i)
 {
-    return line->kind[i] && line->kind[i + 1] && *line->kind[i] != *line->kind[i + 1];
+    const struct mt_rank_run *run = line->point[i].run, *next = line->point[i + 1].run;
+    return run && next && run->kind != next->kind;
 }
 
 /* Find the kinds along an axis, from `rank` on, which has coordinate 0 there. */
@@ -96,13 +94,15 @@ static void walk(struct mt_rank_kinds *kinds, const struct mt_rank_axis *axis, u
     *line = (struct line){.is_whole = true};
     for (unsigned i = 0; i < sizeof first / sizeof *first; i++)
         if (!is_ends || first[i] == 0 || first[i] == last)
-            if (!line->n || (first[i] > line->at[line->n - 1] && first[i] <= last))
+            if (!line->n || (first[i] > line->point[line->n - 1].at && first[i] <= last))
                 add_point(kinds, line, line->n, first[i], rank + first[i] * axis->stride);
-    for (unsigned i = 0; i + 1 < line->n; i++)
-        while (differ(line, i) && line->at[i + 1] - line->at[i] > 1 && line->n < MOST_POINTS) {
-            unsigned middle = line->at[i] + (line->at[i + 1] - line->at[i]) / 2;
+    for (unsigned i = 0; i + 1 < line->n; i++) {
+        const struct point *point = &line->point[i];
+        while (differ(line, i) && point[1].at - point->at > 1 && line->n < MOST_POINTS) {
+            unsigned middle = point->at + (point[1].at - point->at) / 2;
             add_point(kinds, line, i + 1, middle, rank + middle * axis->stride);
         }
+    }
 }
 
 /* Leave out what was not run, since there were too many runs. */
@@ -110,45 +110,26 @@ static void drop_unknown(struct line *line)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < line->n; i++)
-        if (line->kind[i]) {
-            line->at[n] = line->at[i];
-            line->kind[n++] = line->kind[i];
-        }
+        if (line->point[i].run)
+            line->point[n++] = line->point[i];
     line->n = n;
-}
-
-/* Return how many intervals of equal kinds there are. */
-static unsigned count_intervals(const struct line *line)
-{
-    unsigned n = 1;
-    for (unsigned i = 0; i + 1 < line->n; i++)
-        n += differ(line, i);
-    return n;
 }
 
 static void add_ranks(struct mt_rank_kinds *kinds, unsigned rank, uint64_t stands)
 {
-    const uint64_t *kind = known_kind(kinds, rank);
+    const struct mt_rank_run *run = find_run(kinds, rank);
     unsigned i = 0;
-    if (!kind) {
-        kinds->unknown += (unsigned)stands;
+    if (!run)
         return;
-    }
-    while (i < kinds->n_kinds && kinds->kind[i].kind != *kind)
+    while (i < kinds->n_kinds && kinds->kind[i].first->kind != run->kind)
         i++;
+    struct mt_rank_kind *kind = &kinds->kind[i];
     if (i == kinds->n_kinds)
-        kinds->kind[kinds->n_kinds++] = (struct mt_rank_kind){.kind = *kind, .rank = rank};
-    kinds->kind[i].stands += (unsigned)stands;
-    if (rank < kinds->kind[i].rank)
-        kinds->kind[i].rank = rank;
+        kinds->kind[kinds->n_kinds++] = (struct mt_rank_kind){.first = run};
+    kind->stands += (unsigned)stands;
+    kind->first = rank < kind->first->rank ? run : kind->first;
+    kinds->unknown -= (unsigned)stands;
 }
-
-/* The axes in the order in which they are walked: those that make most differences first. */
-struct order {
-    struct mt_rank_axis axis[MT_MOST_AXES];
-    unsigned intervals[MT_MOST_AXES]; /* beside rank 0 */
-    unsigned n;
-};
 
 /* A rank and how many it stands for. last: the one that is furthest from it among them. */
 struct place {
@@ -160,85 +141,75 @@ struct place {
  */
 static void confirm(struct mt_rank_kinds *kinds, struct place place)
 {
-    const uint64_t *own = kind_of(kinds, place.rank), *last = kind_of(kinds, place.last);
-    bool is_other = own && last && *own != *last && place.stands > 1;
+    const struct mt_rank_run *own = want_run(kinds, place.rank),
+                             *last = want_run(kinds, place.last);
+    bool is_other = own && last && own->kind != last->kind && place.stands > 1;
     if (is_other)
         add_ranks(kinds, place.last, 1);
     add_ranks(kinds, place.rank, place.stands - is_other);
 }
 
-static uint64_t ranks_beyond(const struct order *order, unsigned at)
-{
-    uint64_t ranks = 1;
-    for (unsigned i = at + 1; i < order->n; i++)
-        ranks *= order->axis[i].size;
-    return ranks;
-}
-
 /* Go on from a place over the axes from number `at` on. */
-static void visit(struct mt_rank_kinds *kinds, const struct order *order, unsigned at,
+static void visit(struct mt_rank_kinds *kinds, const struct mt_rank_axis *order, unsigned at,
                   struct place place)
 {
     struct line line;
-    if (at == order->n) {
+    const struct mt_rank_axis *axis = &order[at];
+    if (at == kinds->n_axes) {
         confirm(kinds, place);
         return;
     }
-    const struct mt_rank_axis *axis = &order->axis[at];
-    walk(kinds, axis, place.rank, order->intervals[at] == 1 && place.rank, &line);
+    walk(kinds, axis, place.rank, axis->intervals == 1 && place.rank, &line);
     if (!line.is_whole && kinds->n_wanted)
         return;
     drop_unknown(&line);
-    if (!line.n || line.at[0]) {
-        kinds->unknown += (unsigned)(place.stands * axis->size * ranks_beyond(order, at));
+    if (!line.n || line.point[0].at)
         return;
-    }
     for (unsigned i = 0, begin = 0; i < line.n; i++) {
-        bool is_last = i + 1 == line.n;
-        if (!is_last && !differ(&line, i))
+        if (i + 1 < line.n && !differ(&line, i))
             continue;
-        unsigned span = line.at[i] - line.at[begin];
-        struct place next = {place.rank + line.at[begin] * axis->stride,
-                             place.last + line.at[i] * axis->stride, place.stands * (span + 1)};
-        if (!is_last)
-            kinds->unknown += (unsigned)((line.at[i + 1] - line.at[i] - 1) * place.stands *
-                                         ranks_beyond(order, at));
-        if (is_last && line.at[i] + 1 < axis->size)
-            kinds->unknown +=
-                (unsigned)((axis->size - 1 - line.at[i]) * place.stands * ranks_beyond(order, at));
-        visit(kinds, order, at + 1, next);
+        unsigned from = line.point[begin].at, to = line.point[i].at;
+        visit(kinds, order, at + 1,
+              (struct place){place.rank + from * axis->stride, place.last + to * axis->stride,
+                             place.stands * (to - from + 1)});
         begin = i + 1;
     }
 }
 
-/* Walk all axes beside rank 0. Return whether their kinds are known. */
-static bool find_order(struct mt_rank_kinds *kinds, struct order *order)
+/* Walk all axes beside rank 0, and put those first that make most differences there. Return whether
+ * their kinds are known. */
+static bool find_order(struct mt_rank_kinds *kinds, struct mt_rank_axis order[MT_MOST_AXES])
 {
     bool is_whole = true;
-    *order = (struct order){.n = 0};
     for (unsigned i = 0; i < kinds->n_axes; i++) {
         struct line line;
-        walk(kinds, &kinds->axis[i], 0, false, &line);
+        struct mt_rank_axis axis = kinds->axis[i];
+        unsigned at = i;
+        walk(kinds, &axis, 0, false, &line);
         is_whole &= line.is_whole;
-        unsigned intervals = count_intervals(&line), at = order->n++;
-        for (; at && order->intervals[at - 1] < intervals; at--) {
-            order->axis[at] = order->axis[at - 1];
-            order->intervals[at] = order->intervals[at - 1];
-        }
-        order->axis[at] = kinds->axis[i];
-        order->intervals[at] = intervals;
+        axis.intervals = 1;
+        for (unsigned j = 0; j + 1 < line.n; j++)
+            axis.intervals += differ(&line, j);
+        for (; at && order[at - 1].intervals < axis.intervals; at--)
+            order[at] = order[at - 1];
+        order[at] = axis;
     }
     return is_whole;
 }
 
 bool mt_rank_kinds_next(struct mt_rank_kinds *kinds)
 {
-    struct order order;
-    kinds->n_wanted = kinds->n_kinds = kinds->unknown = 0;
-    if (find_order(kinds, &order) || !kinds->n_wanted)
-        visit(kinds, &order, 0, (struct place){0, 0, 1});
+    struct mt_rank_axis order[MT_MOST_AXES];
+    kinds->n_wanted = kinds->n_kinds = 0;
+    kinds->unknown = kinds->world;
+    if (find_order(kinds, order) || !kinds->n_wanted)
+        visit(kinds, order, 0, (struct place){0, 0, 1});
     for (unsigned i = 0; i < kinds->n_kinds; i++)
-        for (unsigned j = 0; j < kinds->n_known; j++)
-            kinds->kind[i].runs += kinds->known[j].kind == kinds->kind[i].kind;
+        for (unsigned j = 0; j < kinds->n_known; j++) {
+            const struct mt_rank_run *first = kinds->kind[i].first, *run = &kinds->known[j];
+            kinds->kind[i].runs += run->kind == first->kind;
+            kinds->kind[i].exact +=
+                run->kind == first->kind && first->order && run->order == first->order;
+        }
     return kinds->n_wanted;
 }

@@ -2,6 +2,7 @@
 #include "ranks.h"
 #include "analyzer/support/hash.h"
 #include "analyzer/support/median.h"
+#include "analyzer/support/search.h"
 #include "tools/fit/run/requests.h"
 
 #include <errno.h>
@@ -42,23 +43,22 @@ static uint64_t hash_order(const struct mt_request_log_device *device, uint64_t 
     return hash | 1;
 }
 
-/* Return the kind: how the run ended, the most that was taken, and the sizes that were asked for.
- */
-static uint64_t find_kind(struct mt_rank_run *run, int asked)
+/* Return the run with its kind: how it ended, the most that was taken, and the sizes that were
+ * asked for. */
+static struct mt_rank_run judge(unsigned rank, const struct mt_outcome *outcome, int asked)
 {
-    const struct mt_outcome *outcome = run->outcome;
+    const uint64_t figures[] = {outcome->end, outcome->used, outcome->reserved, outcome->allocated};
+    struct mt_rank_run run = {.rank = rank, .outcome = outcome};
     struct mt_request_log log = {0};
-    uint64_t kind = mt_hash_number(
-        mt_hash_number(mt_hash_number(outcome->end, outcome->used), outcome->reserved),
-        outcome->allocated);
+    run.kind = mt_hash(MT_HASH_SEED, figures, sizeof figures);
     if (asked > 0)
         mt_request_log_read(&log, asked);
     for (size_t i = 0; i < log.n_devices; i++) {
-        kind = hash_sizes(log.device[i], kind);
-        run->order = hash_order(log.device[i], run->order);
+        run.kind = hash_sizes(log.device[i], run.kind);
+        run.order = hash_order(log.device[i], run.order);
     }
     mt_request_log_clear(&log);
-    return kind;
+    return run;
 }
 
 /* --- which are run ---------------------------------------------------------------------------- */
@@ -101,15 +101,17 @@ static void arrange(struct mt_line_ranks *ranks)
         fclose(groups);
 }
 
+/* Put the kind that takes most first. */
+MT_ORDER(by_need, struct mt_rank_kind,
+         MT_COMPARE(b->first->outcome->used, a->first->outcome->used)
+             ?: MT_COMPARE(a->first->rank, b->first->rank))
+
 static void finish(struct mt_line_ranks *ranks)
 {
-    for (unsigned i = 0; i < ranks->kinds.n_kinds; i++) {
-        unsigned rank = ranks->kinds.kind[i].rank, at = i;
-        uint64_t used = mt_line_ranks_run(ranks, rank)->outcome->used;
-        for (; at && mt_line_ranks_run(ranks, ranks->rank[at - 1])->outcome->used < used; at--)
-            ranks->rank[at] = ranks->rank[at - 1];
-        ranks->rank[at] = rank;
-    }
+    struct mt_rank_kinds *kinds = &ranks->kinds;
+    qsort(kinds->kind, kinds->n_kinds, sizeof *kinds->kind, by_need);
+    for (unsigned i = 0; i < kinds->n_kinds; i++)
+        ranks->rank[i] = kinds->kind[i].first->rank;
     ranks->is_found = true;
     mt_line_ranks_end(ranks);
 }
@@ -117,34 +119,12 @@ static void finish(struct mt_line_ranks *ranks)
 void mt_line_ranks_learn(struct mt_line_ranks *ranks, unsigned rank,
                          const struct mt_outcome *outcome, int asked)
 {
-    struct mt_rank_run *run = &ranks->run[ranks->n_runs++];
-    *run = (struct mt_rank_run){.rank = rank, .outcome = outcome};
-    mt_rank_kinds_learn(&ranks->kinds, rank, find_kind(run, asked));
+    mt_rank_kinds_learn(&ranks->kinds, judge(rank, outcome, asked));
     if (++ranks->n_ended < ranks->kinds.n_wanted)
         return;
     ranks->n_started = ranks->n_ended = 0;
-    if (ranks->n_runs == 1)
+    if (ranks->kinds.n_known == 1)
         arrange(ranks);
     if (!mt_rank_kinds_next(&ranks->kinds))
         finish(ranks);
-}
-
-/* --- what was found --------------------------------------------------------------------------- */
-
-const struct mt_rank_run *mt_line_ranks_run(const struct mt_line_ranks *ranks, unsigned rank)
-{
-    const struct mt_rank_run *run = ranks->run;
-    while (run->rank != rank)
-        run++;
-    return run;
-}
-
-unsigned mt_line_ranks_exact(const struct mt_line_ranks *ranks, const struct mt_rank_kind *kind)
-{
-    uint64_t order = mt_line_ranks_run(ranks, kind->rank)->order;
-    unsigned n = 0;
-    for (unsigned i = 0; i < ranks->kinds.n_known; i++)
-        n += order && ranks->kinds.known[i].kind == kind->kind &&
-             mt_line_ranks_run(ranks, ranks->kinds.known[i].rank)->order == order;
-    return n;
 }

@@ -26,12 +26,14 @@ struct mt_rank_kinds {
     unsigned world;
     struct mt_rank_axis {
         unsigned stride, size;
-    } axis[MT_MOST_AXES]; /* the smallest stride first */
+        unsigned intervals; /* of equal ranks beside rank 0, once it is walked */
+    } axis[MT_MOST_AXES];   /* the smallest stride first */
     unsigned n_axes;
-    /* What is known: the kind of each rank that was run. */
-    struct {
+    struct mt_rank_run {
         unsigned rank;
-        uint64_t kind;
+        uint64_t kind;  /* equal for ranks that are alike */
+        uint64_t order; /* of all requests; 0: not known */
+        const struct mt_outcome *outcome;
     } known[MT_MOST_RANK_RUNS];
     unsigned n_known;
     /* What is to be run next. */
@@ -39,10 +41,10 @@ struct mt_rank_kinds {
     unsigned n_wanted;
     /* The answer, once nothing is wanted. */
     struct mt_rank_kind {
-        uint64_t kind;
-        unsigned rank;   /* the first that was run */
-        unsigned stands; /* for so many ranks, itself among them */
-        unsigned runs;   /* how many of them were run */
+        const struct mt_rank_run *first; /* of the lowest rank that was run */
+        unsigned stands;                 /* for so many ranks, itself among them */
+        unsigned runs;                   /* how many of them were run */
+        unsigned exact; /* of these, how many asked for the same as it, to the last request */
     } kind[MT_MOST_RANK_RUNS];
     unsigned n_kinds;
     unsigned unknown; /* ranks of which no kind is known: too many differ */
@@ -56,25 +58,19 @@ void mt_rank_kinds_begin(struct mt_rank_kinds *kinds, unsigned world);
 void mt_rank_kinds_divide(struct mt_rank_kinds *kinds, unsigned stride, unsigned count);
 
 /* Note what a run showed. */
-void mt_rank_kinds_learn(struct mt_rank_kinds *kinds, unsigned rank, uint64_t kind);
+void mt_rank_kinds_learn(struct mt_rank_kinds *kinds, struct mt_rank_run run);
 
 /* Find what is to be run next. False: nothing is; the answer is there. */
 bool mt_rank_kinds_next(struct mt_rank_kinds *kinds);
 
 struct mt_line_ranks {
-    struct mt_rank_kinds kinds;
-    struct mt_rank_run {
-        unsigned rank;
-        const struct mt_outcome *outcome;
-        uint64_t order; /* of all requests; 0: not known */
-    } run[MT_MOST_RANK_RUNS];
-    unsigned n_runs;
+    struct mt_rank_kinds kinds;  /* once they are found, that which takes most first */
     unsigned n_started, n_ended; /* of those that are wanted now */
     bool is_found;
     size_t at;                        /* the position at which they are run: */
     unsigned n_refused;               /* rank 0 refused so many before it */
     char groups[PATH_MAX];            /* a file for the groups that rank 0 makes */
-    unsigned rank[MT_MOST_RANK_RUNS]; /* one of each kind, that which takes most first */
+    unsigned rank[MT_MOST_RANK_RUNS]; /* the first of each kind, in their order */
 };
 
 /* Begin with a job of so many ranks. The file is made. 0 or a negative errno. To be ended in any
@@ -91,11 +87,5 @@ bool mt_line_ranks_next(struct mt_line_ranks *ranks, unsigned *rank);
  */
 void mt_line_ranks_learn(struct mt_line_ranks *ranks, unsigned rank,
                          const struct mt_outcome *outcome, int asked);
-
-/* Return the run of a rank that was run. */
-const struct mt_rank_run *mt_line_ranks_run(const struct mt_line_ranks *ranks, unsigned rank);
-
-/* Count the runs of a kind that asked for the same as its first one, to the last request. */
-unsigned mt_line_ranks_exact(const struct mt_line_ranks *ranks, const struct mt_rank_kind *kind);
 
 #endif

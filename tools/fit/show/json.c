@@ -33,15 +33,12 @@ static json_t *json_kinds(const struct mt_line_ranks *ranks)
 {
     json_t *kinds = ranks->is_found ? json_array() : json_null();
     for (unsigned i = 0; ranks->is_found && i < ranks->kinds.n_kinds; i++) {
-        const struct mt_rank_kind *kind = ranks->kinds.kind;
-        while (kind->rank != ranks->rank[i])
-            kind++;
-        const struct mt_outcome *outcome = mt_line_ranks_run(ranks, kind->rank)->outcome;
-        json_array_append_new(kinds,
-                              json_pack("{s:i, s:i, s:i, s:o, s:o}", "rank", (int)kind->rank,
-                                        "stands_for", (int)kind->stands, "runs", (int)kind->runs,
-                                        "peak_used", mt_json_number(outcome->used),
-                                        "peak_allocated", mt_json_number(outcome->allocated)));
+        const struct mt_rank_kind *kind = &ranks->kinds.kind[i];
+        json_array_append_new(
+            kinds, json_pack("{s:i, s:i, s:i, s:o, s:o}", "rank", (int)kind->first->rank,
+                             "stands_for", (int)kind->stands, "runs", (int)kind->runs, "peak_used",
+                             mt_json_number(kind->first->outcome->used), "peak_allocated",
+                             mt_json_number(kind->first->outcome->allocated)));
     }
     return kinds;
 }
