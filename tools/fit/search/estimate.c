@@ -1,73 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyzer/support/grow.h"
 #include "search.h"
 
 #include <math.h>
 
-#define ROUNDING ((uint64_t)64 << 20)
+#define ROUNDING (64 << 20) /* bytes */
 
-int mt_estimate_add(struct mt_estimate *estimate, struct mt_estimate_point point)
+/* Return what a run needs beside its context. */
+static double needed(const struct mt_known_run *run, double cache)
 {
-    size_t i = 0;
-    while (i < estimate->n && estimate->point[i].value < point.value)
-        i++;
-    if (i < estimate->n && estimate->point[i].value == point.value)
-        return 0; /* the first one was on a card that is large enough for any cache */
-    if (MT_GROW(estimate->point, estimate->capacity, estimate->n))
-        return -ENOMEM;
-    memmove(estimate->point + i + 1, estimate->point + i, (estimate->n - i) * sizeof point);
-    estimate->point[i] = point;
-    estimate->n++;
-    return 0;
+    double floor = (double)run->outcome->floor, used = (double)run->outcome->used;
+    return fmax(floor + fmax(used - floor, 0) * cache - (double)run->context, 0);
 }
 
-void mt_estimate_clear(struct mt_estimate *estimate)
+double mt_estimate_border(const struct mt_known_runs *known, uint64_t bytes, double cache)
 {
-    free(estimate->point);
-    *estimate = (struct mt_estimate){0};
-}
-
-static double needed(const struct mt_estimate_point *point, double cache)
-{
-    double floor = (double)point->floor, used = (double)point->used;
-    return floor + (used > floor ? used - floor : 0) * cache;
-}
-
-double mt_estimate_border(const struct mt_estimate *estimate, uint64_t bytes, double cache)
-{
-    const struct mt_estimate_point *point = estimate->point;
-    size_t n = estimate->n, i = 1;
-    if (!n)
+    const struct mt_known_run *from = mt_known_after(known, NULL), *next,
+                              *to = from ? mt_known_after(known, from) : NULL;
+    if (!from)
         return -1;
-    if (n == 1) /* as if all of it were the value's */
-        return needed(point, cache) > 0
-                   ? (double)point->value * (double)bytes / needed(point, cache)
-                   : INFINITY;
-    while (i + 1 < n && needed(&point[i], cache) < (double)bytes)
-        i++;
-    double from = needed(&point[i - 1], cache), rise = needed(&point[i], cache) - from;
-    double width = (double)(point[i].value - point[i - 1].value);
-    double border = (double)point[i - 1].value + ((double)bytes - from) / rise * width;
+    if (!to) /* as if all of it were the value's */
+        return needed(from, cache) > 0 ? (double)from->value * (double)bytes / needed(from, cache)
+                                       : INFINITY;
+    while ((next = mt_known_after(known, to)) && needed(to, cache) < (double)bytes) {
+        from = to;
+        to = next;
+    }
+    double rise = needed(to, cache) - needed(from, cache);
+    double border = (double)from->value + ((double)bytes - needed(from, cache)) / rise *
+                                              (double)(to->value - from->value);
     return rise <= 0 ? INFINITY : border < 0 ? 0 : border;
 }
 
-uint64_t mt_estimate_host(const struct mt_estimate *estimate, uint64_t value)
+uint64_t mt_estimate_host(const struct mt_known_runs *known, uint64_t value)
 {
-    const struct mt_estimate_point *first = estimate->point, *last = first + estimate->n - 1;
-    if (!estimate->n)
+    const struct mt_known_run *first = mt_known_after(known, NULL), *last = first, *next;
+    while (last && (next = mt_known_after(known, last)))
+        last = next;
+    if (!last)
         return 0;
-    if (value <= last->value || last == first || last->host <= first->host)
-        return last->host;
-    return last->host +
-           (uint64_t)((double)(last->host - first->host) / (double)(last->value - first->value) *
-                      (double)(value - last->value));
+    uint64_t low = first->outcome->host, high = last->outcome->host;
+    if (value <= last->value || high <= low)
+        return high;
+    return high + (uint64_t)((double)(high - low) / (double)(last->value - first->value) *
+                             (double)(value - last->value));
 }
 
-bool mt_estimate_falls(const struct mt_estimate *estimate)
+bool mt_estimate_falls(const struct mt_known_runs *known)
 {
-    for (size_t i = 1; i < estimate->n; i++) {
-        const struct mt_estimate_point *a = &estimate->point[i - 1], *b = &estimate->point[i];
-        if (b->floor + a->floor / 100 + ROUNDING < a->floor)
+    const struct mt_known_run *run = mt_known_after(known, NULL), *next;
+    for (; run && (next = mt_known_after(known, run)); run = next) {
+        double before = needed(run, 0);
+        if (needed(next, 0) + before / 100 + ROUNDING < before)
             return true;
     }
     return false;

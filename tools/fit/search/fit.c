@@ -13,8 +13,7 @@
 #include <time.h>
 
 #define PAUSE_NS 20000000
-#define LIKELY 0.3 /* part of PyTorch's cache that has to be there */
-#define NEAR 32    /* values: below, two runs are enough */
+#define NEAR 32 /* values: below, two runs are enough */
 #define FAR 1.5
 #define REFUSALS 3u /* of small values; then the program takes none */
 /* Bytes of the host that a run may take, while none has shown it. */
@@ -108,13 +107,14 @@ static void plan(const struct mt_job *job, struct mt_fit_line *line)
 static void ask_near(const struct mt_fit *fit, struct mt_fit_line *line)
 {
     const struct mt_job *job = fit->job;
-    const struct mt_estimate *estimate = &line->estimate;
-    uint64_t memory = mt_room_of_card(job, mt_job_largest_card(job));
-    double border = mt_estimate_border(estimate, memory, LIKELY),
-           last = (double)mt_job_searched_value(job, mt_job_positions(job) - 1);
-    if (estimate->n != 2)
+    const struct mt_known_run *first = mt_known_after(&line->known, NULL),
+                              *second = first ? mt_known_after(&line->known, first) : NULL;
+    if (!second || mt_known_after(&line->known, second))
         return;
-    double most = (double)estimate->point[1].value;
+    uint64_t memory = mt_room_of_card(job, mt_job_largest_card(job));
+    double border = mt_estimate_border(&line->known, memory, MT_LIKELY_CACHE),
+           last = (double)mt_job_searched_value(job, mt_job_positions(job) - 1),
+           most = (double)second->value;
     border = border > last ? last : border;
     if (border >= NEAR && (border >= FAR * most || border <= most / FAR))
         ask(line, mt_position_below(job, nextafter(border, INFINITY)));
@@ -148,7 +148,7 @@ static void begin_searches(struct mt_fit *fit, size_t i)
             first = line->shared[j];
     for (size_t card = 0; card < fit->job->n_cards; card++) {
         mt_fit_search(fit, i, card)->first = first;
-        mt_fit_search(fit, i, card)->may_fall = mt_estimate_falls(&line->estimate);
+        mt_fit_search(fit, i, card)->may_fall = mt_estimate_falls(&line->known);
     }
     line->is_refused = first == MT_NONE;
 }
@@ -220,7 +220,6 @@ static int begin_line(struct mt_fit *fit, size_t line)
     const struct mt_job *job = fit->job;
     unsigned count[MT_JOB_COUNT_LIMIT];
     char why[64];
-    fit->line[line].cache = -1;
     plan(fit->job, &fit->line[line]);
     for (size_t card = 0; card < fit->job->n_cards; card++)
         *mt_fit_search(fit, line, card) = (struct mt_card_search){.job = fit->job,
@@ -256,7 +255,7 @@ static bool wants_top(const struct mt_fit *fit, size_t line, const struct mt_car
     uint64_t value = mt_job_searched_value(fit->job, mt_job_positions(fit->job) - 1);
     return (search->card == mt_job_largest_card(fit->job) || has_surprise(fit, line)) &&
            mt_search_wants_top(search) &&
-           mt_estimate_host(&fit->line[line].estimate, value) < host_free;
+           mt_estimate_host(&fit->line[line].known, value) < host_free;
 }
 
 static bool next_of_line(struct mt_fit *fit, size_t i, uint64_t host_free, struct mt_attempt *next)
@@ -313,29 +312,18 @@ static void learn_own(struct mt_fit *fit, const struct mt_attempt *attempt)
     if (attempt->outcome->end == MT_FIT_FULL && !attempt->choice.at &&
         !mt_fit_outcome(fit, attempt->choice.line, MT_ANY_ROOM, 0))
         ask(line, 0); /* what it takes where there is room is shown */
-    double cache = mt_search_cache(search);
-    line->cache = cache < 0 ? line->cache : cache;
 }
 
 /* Add what a run took, and what it asked for. */
 static int add_figures(struct mt_fit *fit, struct mt_attempt *attempt)
 {
-    const struct mt_outcome *outcome = attempt->outcome;
-    struct mt_fit_line *line = &fit->line[attempt->choice.line];
-    uint64_t context = fit->job->card[attempt->card].gpu->context,
-             value = mt_job_searched_value(fit->job, attempt->choice.at);
-    struct mt_prediction_run run = {
-        .value = value, .context = context, .is_whole = outcome->end == MT_FIT_FITS};
-    struct mt_estimate_point point = {.value = value,
-                                      .used = outcome->used > context ? outcome->used - context : 0,
-                                      .floor =
-                                          outcome->floor > context ? outcome->floor - context : 0,
-                                      .host = outcome->host};
+    struct mt_known_run run = {.value = mt_job_searched_value(fit->job, attempt->choice.at),
+                               .context = fit->job->card[attempt->card].gpu->context,
+                               .outcome = attempt->outcome};
     if (attempt->asked > 0)
         mt_request_log_read(&run.log, attempt->asked);
     attempt->asked = 0;
-    int rc = mt_prediction_add(&line->predictor, run);
-    return rc || !run.is_whole ? rc : mt_estimate_add(&line->estimate, point);
+    return mt_known_add(&fit->line[attempt->choice.line].known, run);
 }
 
 /* Learn from a run that has ended. 0; -ENOMEM; or -ECANCELED: sizes hang on values that were not
@@ -475,10 +463,8 @@ void mt_fit_clear(struct mt_fit *fit)
 {
     for (size_t i = 0; i < fit->n_attempts; i++)
         mt_attempt_clear(&fit->attempt[i]);
-    for (size_t i = 0; fit->line && i < fit->job->n_lines; i++) {
-        mt_estimate_clear(&fit->line[i].estimate);
-        mt_prediction_clear(&fit->line[i].predictor);
-    }
+    for (size_t i = 0; fit->line && i < fit->job->n_lines; i++)
+        mt_known_clear(&fit->line[i].known);
     free(fit->attempt);
     free(fit->line);
     free(fit->search);

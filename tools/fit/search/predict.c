@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/support/address-map.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 #include "planner/allocator/model.h"
 #include "search.h"
 
@@ -8,7 +9,7 @@
 
 #define PIECE 4096u /* requests, after which a replay looks whether memory ran out */
 
-static void forget_sizes(struct mt_prediction_run *run)
+static void forget_sizes(struct mt_known_run *run)
 {
     for (size_t i = 0; i < MT_MOST_LOGGED; i++) {
         free(run->size[i]);
@@ -16,15 +17,15 @@ static void forget_sizes(struct mt_prediction_run *run)
     }
 }
 
-void mt_prediction_clear(struct mt_prediction *predictor)
+void mt_known_clear(struct mt_known_runs *known)
 {
-    for (size_t i = 0; i < predictor->n; i++) {
-        forget_sizes(&predictor->run[i]);
-        mt_request_log_clear(&predictor->run[i].log);
+    for (size_t i = 0; i < known->n; i++) {
+        forget_sizes(&known->run[i]);
+        mt_request_log_clear(&known->run[i].log);
     }
-    free(predictor->run);
-    free(predictor->room);
-    *predictor = (struct mt_prediction){0};
+    free(known->run);
+    free(known->room);
+    *known = (struct mt_known_runs){0};
 }
 
 /* --- orders of requests ----------------------------------------------------------------------- */
@@ -44,7 +45,7 @@ static bool is_same(const struct mt_request *a, const struct mt_request *b)
 }
 
 /* Return whether two runs asked in one order; a run that is not whole, as far as it came. */
-static bool are_alike(const struct mt_prediction_run *whole, const struct mt_prediction_run *other)
+static bool are_alike(const struct mt_known_run *whole, const struct mt_known_run *other)
 {
     if (whole->log.n_devices != other->log.n_devices)
         return false;
@@ -57,40 +58,52 @@ static bool are_alike(const struct mt_prediction_run *whole, const struct mt_pre
             if (a && b && !is_same(a, b))
                 return false;
         } while (a && b);
-        if (b || (a && other->is_whole))
+        if (b || (a && mt_known_is_whole(other)))
             return false;
     }
     return true;
 }
 
-static void find_kind(const struct mt_prediction *predictor, size_t i)
+static void find_kind(const struct mt_known_runs *known, struct mt_known_run *run)
 {
-    struct mt_prediction_run *run = &predictor->run[i];
-    run->kind = run->is_whole ? i : SIZE_MAX;
-    for (size_t j = 0; j < predictor->n; j++) {
-        const struct mt_prediction_run *other = &predictor->run[j];
-        if (j != i && other->is_whole && other->kind == j && are_alike(other, run)) {
-            run->kind = j;
+    if (run->kind != SIZE_MAX || !run->log.n_devices)
+        return;
+    run->kind = mt_known_is_whole(run) ? run->id : SIZE_MAX;
+    for (const struct mt_known_run *other = known->run; other < known->run + known->n; other++)
+        if (other != run && mt_known_is_whole(other) && other->kind == other->id &&
+            are_alike(other, run)) {
+            run->kind = other->kind;
             return;
         }
-    }
 }
 
-int mt_prediction_add(struct mt_prediction *predictor, struct mt_prediction_run run)
+int mt_known_add(struct mt_known_runs *known, struct mt_known_run run)
 {
-    int rc = run.log.n_devices ? MT_GROW(predictor->run, predictor->capacity, predictor->n) : 0;
-    if (rc || !run.log.n_devices) {
+    size_t at = MT_LEADING(i, known->n, known->run[i].value <= run.value);
+    if (MT_GROW(known->run, known->capacity, known->n)) {
         mt_request_log_clear(&run.log);
-        return rc;
+        return -ENOMEM;
     }
-    predictor->run[predictor->n++] = run;
-    find_kind(predictor, predictor->n - 1);
-    for (size_t i = 0; i < predictor->n; i++) {
-        forget_sizes(&predictor->run[i]);
-        if (predictor->run[i].kind == SIZE_MAX)
-            find_kind(predictor, i);
+    memmove(&known->run[at + 1], &known->run[at], (known->n - at) * sizeof run);
+    run.id = known->n++;
+    run.kind = SIZE_MAX;
+    known->run[at] = run;
+    find_kind(known, &known->run[at]);
+    for (size_t i = 0; i < known->n; i++) {
+        forget_sizes(&known->run[i]);
+        find_kind(known, &known->run[i]);
     }
     return 0;
+}
+
+const struct mt_known_run *mt_known_after(const struct mt_known_runs *known,
+                                          const struct mt_known_run *from)
+{
+    const struct mt_known_run *run = from ? from + 1 : known->run;
+    for (; run < known->run + known->n; run++)
+        if (mt_known_is_whole(run) && (!from || run->value > from->value))
+            return run;
+    return NULL;
 }
 
 static double distance(uint64_t a, uint64_t b)
@@ -100,18 +113,18 @@ static double distance(uint64_t a, uint64_t b)
 
 /* Return the run that predicts a value; NULL: none. The nearest run says in which order a value
  * asks; of those with that order, the nearest that is whole says the rest. */
-static struct mt_prediction_run *nearest(const struct mt_prediction *predictor, uint64_t value)
+static struct mt_known_run *nearest(const struct mt_known_runs *known, uint64_t value)
 {
-    struct mt_prediction_run *sign = NULL, *found = NULL;
-    for (size_t i = 0; i < predictor->n; i++) {
-        struct mt_prediction_run *run = &predictor->run[i];
+    struct mt_known_run *sign = NULL, *found = NULL;
+    for (size_t i = 0; i < known->n; i++) {
+        struct mt_known_run *run = &known->run[i];
         if (run->kind != SIZE_MAX &&
             (!sign || distance(run->value, value) < distance(sign->value, value)))
             sign = run;
     }
-    for (size_t i = 0; sign && i < predictor->n; i++) {
-        struct mt_prediction_run *run = &predictor->run[i];
-        if (run->is_whole && run->kind == sign->kind &&
+    for (size_t i = 0; sign && i < known->n; i++) {
+        struct mt_known_run *run = &known->run[i];
+        if (mt_known_is_whole(run) && run->kind == sign->kind &&
             (!found || distance(run->value, value) < distance(found->value, value)))
             found = run;
     }
@@ -120,26 +133,25 @@ static struct mt_prediction_run *nearest(const struct mt_prediction *predictor, 
 
 /* --- sizes by the value ----------------------------------------------------------------------- */
 
-static double apart(const struct mt_prediction_run *a, const struct mt_prediction_run *b)
+static double apart(const struct mt_known_run *a, const struct mt_known_run *b)
 {
     return fabs((double)a->value - (double)b->value);
 }
 
 /* Find, of the runs of a kind, up to two others far from this one and from each other. Return how
  * many. */
-static size_t find_partners(const struct mt_prediction *predictor,
-                            const struct mt_prediction_run *run,
-                            const struct mt_prediction_run *found[2])
+static size_t find_partners(const struct mt_known_runs *known, const struct mt_known_run *run,
+                            const struct mt_known_run *found[2])
 {
     found[0] = found[1] = NULL;
     for (size_t n = 0; n < 2; n++) {
         double most = 0;
-        for (size_t i = 0; i < predictor->n; i++) {
-            const struct mt_prediction_run *other = &predictor->run[i];
+        for (size_t i = 0; i < known->n; i++) {
+            const struct mt_known_run *other = &known->run[i];
             double far = apart(run, other);
             if (n && apart(found[0], other) < far)
                 far = apart(found[0], other);
-            if (other->is_whole && other->kind == run->kind && far > most) {
+            if (mt_known_is_whole(other) && other->kind == run->kind && far > most) {
                 most = far;
                 found[n] = other;
             }
@@ -150,15 +162,15 @@ static size_t find_partners(const struct mt_prediction *predictor,
     return 2;
 }
 
-static double rise(uint64_t from, uint64_t to, const struct mt_prediction_run *a,
-                   const struct mt_prediction_run *b)
+static double rise(uint64_t from, uint64_t to, const struct mt_known_run *a,
+                   const struct mt_known_run *b)
 {
     return ((double)to - (double)from) / ((double)b->value - (double)a->value);
 }
 
 /* Lay the line or the curve through the sizes of runs that asked in one order. */
-static void lay_curves(struct mt_prediction_run *run, size_t i,
-                       const struct mt_prediction_run *const other[2])
+static void lay_curves(struct mt_known_run *run, size_t i,
+                       const struct mt_known_run *const other[2])
 {
     size_t at = 0, at_first = 0, at_second = 0;
     const struct mt_request *request;
@@ -206,8 +218,8 @@ static int make_lines(struct lines *lines, const struct mt_request_log_device *a
 
 /* Take the lines of a pair of runs with another order, by equal sizes. Of a size that neither of
  * the two has, all is taken to be the value's. */
-static int borrow_lines(struct mt_prediction_run *run, size_t i,
-                        const struct mt_prediction_run *const pair[2])
+static int borrow_lines(struct mt_known_run *run, size_t i,
+                        const struct mt_known_run *const pair[2])
 {
     const struct mt_request_log_device *device = run->log.device[i];
     struct lines lines = {.slope = NULL};
@@ -229,15 +241,15 @@ static int borrow_lines(struct mt_prediction_run *run, size_t i,
 }
 
 /* Find the nearest run that has another one of its order, and that one. */
-static bool find_pair(const struct mt_prediction *predictor, const struct mt_prediction_run *run,
-                      const struct mt_prediction_run *pair[2])
+static bool find_pair(const struct mt_known_runs *known, const struct mt_known_run *run,
+                      const struct mt_known_run *pair[2])
 {
     pair[0] = NULL;
-    for (size_t i = 0; i < predictor->n; i++) {
-        const struct mt_prediction_run *other = &predictor->run[i], *found[2];
-        if (other->is_whole && other->log.n_devices == run->log.n_devices &&
+    for (size_t i = 0; i < known->n; i++) {
+        const struct mt_known_run *other = &known->run[i], *found[2];
+        if (mt_known_is_whole(other) && other->log.n_devices == run->log.n_devices &&
             (!pair[0] || apart(other, run) < apart(pair[0], run)) &&
-            find_partners(predictor, other, found)) {
+            find_partners(known, other, found)) {
             pair[0] = other;
             pair[1] = found[0];
         }
@@ -247,11 +259,11 @@ static bool find_pair(const struct mt_prediction *predictor, const struct mt_pre
 
 /* Find the sizes of a run's requests by the value. 0, -ENOENT where too few runs are known, or
  * -ENOMEM. */
-static int find_sizes(const struct mt_prediction *predictor, struct mt_prediction_run *run)
+static int find_sizes(const struct mt_known_runs *known, struct mt_known_run *run)
 {
-    const struct mt_prediction_run *other[2];
-    bool has_partners = find_partners(predictor, run, other);
-    int rc = has_partners || find_pair(predictor, run, other) ? 0 : -ENOENT;
+    const struct mt_known_run *other[2];
+    bool has_partners = find_partners(known, run, other);
+    int rc = has_partners || find_pair(known, run, other) ? 0 : -ENOENT;
     if (rc || run->size[0])
         return rc;
     for (size_t i = 0; i < run->log.n_devices && !rc; i++) {
@@ -270,8 +282,8 @@ static int find_sizes(const struct mt_prediction *predictor, struct mt_predictio
 
 /* --- the replay ------------------------------------------------------------------------------- */
 
-static uint64_t size_of(const struct mt_prediction_run *run, const struct mt_slope *by,
-                        uint64_t size, uint64_t value)
+static uint64_t size_of(const struct mt_known_run *run, const struct mt_slope *by, uint64_t size,
+                        uint64_t value)
 {
     double from = (double)value - (double)run->value;
     double bytes =
@@ -294,46 +306,46 @@ static int replay(const struct mt_request_log_device *device, const struct mt_re
     return rc;
 }
 
-static int device_fits(struct mt_prediction *predictor, const struct mt_prediction_run *run,
-                       size_t i, uint64_t memory, uint64_t value)
+static int device_fits(struct mt_known_runs *known, const struct mt_known_run *run, size_t i,
+                       uint64_t memory, uint64_t value)
 {
     const struct mt_request_log_device *device = run->log.device[i];
-    if (mt_grow(&predictor->room, &predictor->room_capacity, device->n, sizeof *predictor->room))
+    if (mt_grow(&known->room, &known->room_capacity, device->n, sizeof *known->room))
         return -ENOMEM;
     for (size_t j = 0; j < device->n; j++) {
         struct mt_request request = device->request[j];
         if (request.kind == MT_REQUEST_ALLOCATE)
             request.size = size_of(run, &run->size[i][j], request.size, value);
-        predictor->room[j] = request;
+        known->room[j] = request;
     }
-    return replay(device, predictor->room, memory);
+    return replay(device, known->room, memory);
 }
 
-int mt_prediction_fits(struct mt_prediction *predictor, uint64_t bytes, uint64_t value)
+int mt_prediction_fits(struct mt_known_runs *known, uint64_t bytes, uint64_t value)
 {
-    struct mt_prediction_run *run = nearest(predictor, value);
-    int rc = run ? find_sizes(predictor, run) : -ENOENT;
+    struct mt_known_run *run = nearest(known, value);
+    int rc = run ? find_sizes(known, run) : -ENOENT;
     if (rc)
         return rc;
     rc = 1;
     for (size_t i = 0; i < run->log.n_devices && rc == 1; i++) /* the context is in the requests */
-        rc = device_fits(predictor, run, i, bytes + run->context, value);
+        rc = device_fits(known, run, i, bytes + run->context, value);
     return rc;
 }
 
-size_t mt_prediction_requests(const struct mt_prediction *predictor, uint64_t value)
+size_t mt_prediction_requests(const struct mt_known_runs *known, uint64_t value)
 {
-    const struct mt_prediction_run *run = nearest(predictor, value);
+    const struct mt_known_run *run = nearest(known, value);
     size_t n = 0;
     for (size_t i = 0; run && i < run->log.n_devices; i++)
         n += run->log.device[i]->n;
     return n;
 }
 
-bool mt_prediction_is_strange(const struct mt_prediction *predictor, uint64_t value)
+bool mt_prediction_is_strange(const struct mt_known_runs *known, uint64_t value)
 {
-    for (size_t i = 0; i < predictor->n; i++)
-        if (predictor->run[i].value == value)
-            return predictor->run[i].kind == SIZE_MAX;
+    for (size_t i = 0; i < known->n; i++)
+        if (known->run[i].value == value)
+            return known->run[i].kind == SIZE_MAX;
     return false;
 }

@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#define LIKELY_CACHE 0.3
 #define MOST_MISSES 4u
 #define MOST_TRIES 8u      /* to find a border above another one */
 #define MOST_LOOKS 96u     /* beyond one border, for others */
@@ -26,15 +25,13 @@ static uint64_t room_of(const struct mt_card_search *search)
 
 static int predict(const struct mt_card_search *search, size_t position)
 {
-    return mt_prediction_fits(&search->line->predictor, room_of(search),
-                              value_at(search, position));
+    return mt_prediction_fits(&search->line->known, room_of(search), value_at(search, position));
 }
 
 /* Return by which steps to look at so many positions, so that not too much is replayed; 0: none. */
 static size_t step_of(const struct mt_card_search *search, size_t position, size_t width)
 {
-    double n =
-        1 + (double)mt_prediction_requests(&search->line->predictor, value_at(search, position));
+    double n = 1 + (double)mt_prediction_requests(&search->line->known, value_at(search, position));
     size_t most = MOST_REQUESTS / n > MOST_LOOKS ? MOST_LOOKS : (size_t)(MOST_REQUESTS / n);
     return most ? width / most + 1 : 0;
 }
@@ -73,16 +70,13 @@ static void climb(const struct mt_card_search *search, size_t *fit, size_t full)
  * and the runs give no reason. */
 static size_t below_miss(const struct mt_card_search *search, size_t low, size_t high)
 {
-    const struct mt_prediction *predictor = &search->line->predictor;
+    const struct mt_known_runs *known = &search->line->known;
     size_t step = search->fails >> (search->misses < 3 ? 8 - 2 * search->misses : 2);
     double value = (double)value_at(search, search->fails), near = -1;
-    for (size_t i = 0; i < predictor->n; i++) {
-        double other = (double)predictor->run[i].value;
-        if (predictor->run[i].is_whole && other < value && other > near)
-            near = other;
-    }
+    for (const struct mt_known_run *run = NULL; (run = mt_known_after(known, run));)
+        near = (double)run->value < value ? (double)run->value : near;
     double far = near >= 0 ? value / (near + 1) : 1;
-    if (far > STRANGE && mt_prediction_is_strange(predictor, (uint64_t)value))
+    if (far > STRANGE && mt_prediction_is_strange(known, (uint64_t)value))
         step = (size_t)((double)search->fails * (1 - 1 / sqrt(far)));
     size_t half = (high - low + 1) / 2;
     return high - (step < half ? step : half);
@@ -109,8 +103,7 @@ static bool choose_predicted(struct mt_card_search *search, size_t low, size_t h
 {
     size_t fit = low; /* from 1: position low - 1 is taken to fit */
     search->predicted = MT_NOT_PREDICTED;
-    if (search->may_fall || search->misses > MOST_MISSES || !search->line->predictor.n ||
-        !find_border(search, high, &fit))
+    if (search->may_fall || search->misses > MOST_MISSES || !find_border(search, high, &fit))
         return false;
     search->predicted = fit > low ? MT_PREDICTED_FIT : MT_PREDICTED_FULL;
     *position = fit > low ? fit - 1 : low;
@@ -154,7 +147,7 @@ size_t mt_position_below(const struct mt_job *job, double border)
 static size_t estimate(const struct mt_card_search *search, double cache)
 {
     return mt_position_below(search->job,
-                             mt_estimate_border(&search->line->estimate, room_of(search), cache));
+                             mt_estimate_border(&search->line->known, room_of(search), cache));
 }
 
 static size_t within(size_t position, size_t low, size_t high)
@@ -169,24 +162,22 @@ static size_t stride(struct mt_card_search *search, size_t range)
     return search->steps < 20 ? width << 2 * search->steps++ : SIZE_MAX / 4;
 }
 
-/* Choose one of the positions from low to high. Without a run on this card the border is taken to
- * be where what is known of all cards has it: between what all of PyTorch's cache needs and what
- * none of it does. */
+/* Choose one of the positions from low to high. The border is taken to be between what all of
+ * PyTorch's cache needs and what none of it does, as far as no run on this card tells. */
 static size_t choose(struct mt_card_search *search, size_t low, size_t high)
 {
-    double cache = search->line->cache < 0 ? LIKELY_CACHE : search->line->cache;
     size_t sure = estimate(search, 1), most = estimate(search, 0) + 1;
     size_t range = most > sure ? most - sure : 0, fits = search->fits, fails = search->fails;
     if (fits == MT_NONE && fails == MT_NONE)
-        return search->may_fall ? high : within(estimate(search, cache), low, high);
-    if (fits != MT_NONE && fails != MT_NONE)
-        return low + (high - low) / 2;
-    if (fails == MT_NONE) {
-        size_t step = most > fits ? (most - fits + 1) / 2 : stride(search, range);
-        return within(step < high - fits ? fits + step : high, low, high);
+        return search->may_fall ? high : within(estimate(search, MT_LIKELY_CACHE), low, high);
+    if (fails == MT_NONE)
+        fails = most > fits ? most : fits + 2 * stride(search, range);
+    if (fits == MT_NONE && sure >= fails) {
+        size_t step = stride(search, range);
+        return within(step < fails ? fails - step : 0, low, high);
     }
-    size_t step = sure < fails ? (fails - sure + 1) / 2 : stride(search, range);
-    return within(step < fails - low ? fails - step : low, low, high);
+    fits = fits == MT_NONE ? sure : fits;
+    return within(fits + (fails - fits + 1) / 2, low, high);
 }
 
 /* Choose one of the positions from low to high where a program takes what a card has: the last
@@ -255,15 +246,4 @@ bool mt_search_wants_top(const struct mt_card_search *search)
     return search->is_over && !search->is_running && search->stopped_at == MT_NONE &&
            !search->has_tried_top && search->fails != MT_NONE &&
            search->fails + 1 < mt_job_positions(search->job);
-}
-
-double mt_search_cache(const struct mt_card_search *search)
-{
-    double sure = mt_estimate_border(&search->line->estimate, room_of(search), 1),
-           most = mt_estimate_border(&search->line->estimate, room_of(search), 0);
-    if (search->fits == MT_NONE || search->fails == MT_NONE || !(most > sure) || isinf(most) ||
-        sure < 0)
-        return -1;
-    double part = (most - (double)value_at(search, search->fails)) / (most - sure);
-    return part < 0 ? 0 : part > 1 ? 1 : part;
 }

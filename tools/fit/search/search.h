@@ -14,6 +14,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What is known of a line's program: its runs, by value. Of equal values the first was on a card
+ * that is large enough for any cache. */
+struct mt_known_runs {
+    struct mt_known_run {
+        uint64_t value, context; /* bytes that the context took of its card */
+        const struct mt_outcome *outcome;
+        size_t id;
+        size_t kind; /* of the runs that asked in one order: the first one's id; of one that did not
+                        end, or whose requests are not known, SIZE_MAX: it is like none */
+        struct mt_request_log log;
+        struct mt_slope {
+            double slope, bend;
+        } *size[MT_MOST_LOGGED]; /* of each request by the value; NULL: to be found */
+        uint64_t bent_at;        /* the value from which bends count */
+    } *run;
+    size_t n, capacity;
+    struct mt_request *room; /* for the requests of a value */
+    size_t room_capacity;
+};
+
+/* Add a run; zeros know nothing. Own its log from here on, which may hold nothing. 0 or -ENOMEM. */
+int mt_known_add(struct mt_known_runs *known, struct mt_known_run run);
+void mt_known_clear(struct mt_known_runs *known);
+
+/* Return whether memory did not run out. */
+static inline bool mt_known_is_whole(const struct mt_known_run *run)
+{
+    return run->outcome->end == MT_FIT_FITS;
+}
+
+/* Return the next run that is whole, with a larger value than `from` has; NULL: there is none.
+ * from: NULL: before the first one. */
+const struct mt_known_run *mt_known_after(const struct mt_known_runs *known,
+                                          const struct mt_known_run *from);
+
 /*
  * Where a card will be full, by what runs of a line asked of PyTorch's allocator. A value that was
  * not run asks for what the nearest run asked for, in the same order, in sizes that follow from
@@ -22,76 +57,37 @@
  * else; near to the border it is mostly right to the value, also where there are several borders.
  */
 
-struct mt_prediction_run {
-    uint64_t value, context; /* bytes that the context took of its card */
-    bool is_whole;           /* memory did not run out */
-    size_t kind; /* of the runs that asked in one order: the first one's index; of a run that is not
-                    whole, SIZE_MAX: it is like none that is */
-    struct mt_request_log log;
-    struct mt_slope {
-        double slope, bend;
-    } *size[MT_MOST_LOGGED]; /* of each request by the value; NULL: to be found */
-    uint64_t bent_at;        /* the value from which bends count */
-};
-
-struct mt_prediction {
-    struct mt_prediction_run *run; /* in the order in which they were made */
-    size_t n, capacity;
-    struct mt_request *room; /* for the requests of a value */
-    size_t room_capacity;
-};
-
-/* Add a run to a predictor, of which one of zeros knows nothing. Own its log from here on, which
- * may hold nothing. 0 or -ENOMEM. */
-int mt_prediction_add(struct mt_prediction *predictor, struct mt_prediction_run run);
-void mt_prediction_clear(struct mt_prediction *predictor);
-
 /* Return 1 if a value fits a card with so many bytes beside its context, 0 if not; or a negative
  * number where nothing can be predicted. */
-int mt_prediction_fits(struct mt_prediction *predictor, uint64_t bytes, uint64_t value);
+int mt_prediction_fits(struct mt_known_runs *known, uint64_t bytes, uint64_t value);
 
 /* Return how many requests are replayed for a value. */
-size_t mt_prediction_requests(const struct mt_prediction *predictor, uint64_t value);
+size_t mt_prediction_requests(const struct mt_known_runs *known, uint64_t value);
 
 /* Return whether the run of a value asked in an order in which no other run did that ended. */
-bool mt_prediction_is_strange(const struct mt_prediction *predictor, uint64_t value);
+bool mt_prediction_is_strange(const struct mt_known_runs *known, uint64_t value);
 
 /*
- * What runs of one line took, by the value that is searched, and where by that a card will be full:
- * a guess, which says what to run next, and nothing else.
+ * The same by what runs took, without their contexts: each card has its own.
  */
-
-struct mt_estimate {
-    struct mt_estimate_point {
-        uint64_t value;
-        uint64_t used, floor; /* bytes, as in mt_outcome, without the context: each card has its
-                                 own */
-        uint64_t host;        /* bytes of the host's memory */
-    } *point;                 /* by value */
-    size_t n, capacity;
-};
-
-/* Add a run to an estimate, of which one of zeros knows nothing. 0 or -ENOMEM. */
-int mt_estimate_add(struct mt_estimate *estimate, struct mt_estimate_point point);
-void mt_estimate_clear(struct mt_estimate *estimate);
 
 /* Return the value from which on a card with so many bytes beside its context is too small, if of
  * PyTorch's unused cache this part (0 to 1) has to be there. Negative: nothing is known. Infinite:
  * none is too large. */
-double mt_estimate_border(const struct mt_estimate *estimate, uint64_t bytes, double cache);
+double mt_estimate_border(const struct mt_known_runs *known, uint64_t bytes, double cache);
+#define MT_LIKELY_CACHE 0.3
 
 /* Return the bytes of the host's memory for a value; 0: nothing is known. */
-uint64_t mt_estimate_host(const struct mt_estimate *estimate, uint64_t value);
+uint64_t mt_estimate_host(const struct mt_known_runs *known, uint64_t value);
 
 /* Return whether a run with a larger value took less, by more than an allocator's rounding. */
-bool mt_estimate_falls(const struct mt_estimate *estimate);
+bool mt_estimate_falls(const struct mt_known_runs *known);
 
 #define MT_SHARED_RUNS 5u /* of a line at most */
 
 /* A combination of the variables that are not searched. */
 struct mt_fit_line {
-    struct mt_estimate estimate;
-    struct mt_prediction predictor;
+    struct mt_known_runs known;
     struct mt_line_ranks ranks;    /* where they are to be found */
     size_t shared[MT_SHARED_RUNS]; /* positions of runs on a card that has room for anything */
     unsigned n_shared, n_started, n_over;
@@ -99,8 +95,6 @@ struct mt_fit_line {
     bool is_begun;   /* runs were made */
     bool is_refused; /* the program took no value: refusal has why */
     size_t refusal;  /* the number of a run, from 0 */
-    double cache;    /* the part of PyTorch's unused cache that a card had to have; negative: not
-                        known */
 };
 
 struct mt_card_search {
@@ -143,10 +137,6 @@ static inline size_t mt_search_largest(const struct mt_card_search *search)
 {
     return search->top != MT_NONE ? search->top : search->fits;
 }
-
-/* Return where the border lies between what PyTorch's cache could be: the part that had to be
- * there; negative: not known. */
-double mt_search_cache(const struct mt_card_search *search);
 
 /* Return the last of a job's positions whose value is below a border; 0 where none is. */
 size_t mt_position_below(const struct mt_job *job, double border);

@@ -30,7 +30,7 @@ static struct mt_fit_answer find_answer(const struct mt_fit *fit, size_t card, s
                                .largest = mt_search_largest(search),
                                .search = search,
                                .is_uneven = search->top != MT_NONE || search->hole != MT_NONE ||
-                                            mt_estimate_falls(&search->line->estimate),
+                                            mt_estimate_falls(&search->line->known),
                                .runs = mt_fit_runs(fit, line, card)};
     if (answer.largest != MT_NONE)
         answer.best = mt_fit_outcome(fit, line, card, answer.largest);

@@ -218,18 +218,18 @@ static void draw_card(const struct plot *plot, const struct mt_fit_answer *answe
     snprintf(name->text, sizeof name->text, "%s: %.0f", card->gpu->name, value);
 }
 
-/* Draw the curve through all runs that fit; a context is on top of what the estimate has. */
+/* Draw the curve through all runs that fit, with the first card's context. */
 static void draw_curve(const struct plot *plot)
 {
-    const struct mt_estimate *estimate = &plot->answers->fit->line[0].estimate;
-    double context = (double)plot->job->card[0].gpu->context;
-    for (size_t i = 1; i < estimate->n; i++) {
-        const struct mt_estimate_point *from = &estimate->point[i - 1], *to = from + 1;
-        double low = ((double)from->used + context) / GIB,
-               high = ((double)to->used + context) / GIB;
-        if ((double)to->value <= plot->last && high <= plot->most)
-            draw_line(plot, x_of(plot, (double)from->value), y_of(plot, low),
-                      x_of(plot, (double)to->value), y_of(plot, high), "#c4c4c4", BOLD);
+    const struct mt_known_runs *known = &plot->answers->fit->line[0].known;
+    double context = (double)plot->job->card[0].gpu->context, x = 0, y = 0;
+    for (const struct mt_known_run *run = NULL, *from; (run = mt_known_after(known, from = run));) {
+        double bytes = fmax((double)run->outcome->used - (double)run->context, 0) + context,
+               used = bytes / GIB, x_before = x, y_before = y;
+        x = x_of(plot, (double)run->value);
+        y = y_of(plot, used);
+        if (from && (double)run->value <= plot->last && used <= plot->most)
+            draw_line(plot, x_before, y_before, x, y, "#c4c4c4", BOLD);
     }
 }
 
