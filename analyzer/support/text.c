@@ -211,6 +211,17 @@ void mt_put_text(FILE *out, const char *text, enum mt_text_for place)
 }
 
 /* Close a stream; one that found no memory before takes nothing now. */
+void mt_put_word(FILE *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+:=@%,";
+    bool is_plain = *word && !word[strspn(word, plain)];
+    fputs(is_plain ? "" : "'", out);
+    for (const char *at = word; *at; at++)
+        fputs(*at == '\'' ? "'\\''" : (char[]){*at, '\0'}, out);
+    fputs(is_plain ? "" : "'", out);
+}
+
 int mt_close_memory(FILE *out)
 {
     int last = putc('\0', out);

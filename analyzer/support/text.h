@@ -72,6 +72,9 @@ enum mt_text_for {
  * characters with a meaning are escaped. The caller writes the text around it (quotation marks). */
 void mt_put_text(FILE *out, const char *text, enum mt_text_for place);
 
+/* Write a word as a shell reads it, quoted where it has to be. */
+void mt_put_word(FILE *out, const char *word);
+
 /* Close a stream of open_memstream, whose text then has one more 0 in its size. Return 0 or
  * -ENOMEM: the text is not whole, which glibc tells nobody. */
 int mt_close_memory(FILE *out);

@@ -174,31 +174,23 @@ const char *mt_finding_title(char out[MT_FINDING_TEXT], const struct mt_finding 
     return out;
 }
 
-/* Add a word, quoted for a shell. */
-static void add_word(char out[MT_FINDING_TEXT], const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "/._-+:=@%,";
-    if (*word && !word[strspn(word, plain)]) {
-        ADD(out, " %s", word);
-        return;
-    }
-    ADD(out, " '");
-    for (; *word; word++)
-        ADD(out, *word == '\'' ? "'\\''" : "%c", *word);
-    ADD(out, "'");
-}
-
 const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
-    int differs = finding->baseline != NULL;
-    snprintf(out, MT_FINDING_TEXT, "memtap %s",
-             finding->limit->subject == MT_OF_ENDED ? mt_ended_command(&finding->run->ended)
-             : differs                              ? "diff"
-                                                    : "report");
-    if (differs)
-        add_word(out, finding->baseline->path);
-    add_word(out, finding->run->path);
+    bool differs = finding->baseline != NULL;
+    FILE *to = fmemopen(out, MT_FINDING_TEXT - 1, "w");
+    *out = out[MT_FINDING_TEXT - 1] = '\0';
+    if (!to)
+        return out;
+    fprintf(to, "memtap %s ",
+            finding->limit->subject == MT_OF_ENDED ? mt_ended_command(&finding->run->ended)
+            : differs                              ? "diff"
+                                                   : "report");
+    if (differs) {
+        mt_put_word(to, finding->baseline->path);
+        putc(' ', to);
+    }
+    mt_put_word(to, finding->run->path);
+    fclose(to);
     return out;
 }
 

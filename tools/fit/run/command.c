@@ -3,7 +3,6 @@
 #include "attempt.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -13,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define OPTIONS 32u /* words of `memtap run` before the command */
+#define MOST_WORDS 4096u
 
 /* --- the environment -------------------------------------------------------------------------- */
 
@@ -70,8 +69,9 @@ static int set_variables(const struct mt_job *job, const struct mt_attempt *atte
 
 struct line {
     char cards[16], ranks[16], rank[12 * MT_MOST_RANK_RUNS], memory[32], output[2 * PATH_MAX];
-    const char *word[OPTIONS];
+    const char *word[MOST_WORDS + 1]; /* NULL ends them */
     size_t n;
+    char **command; /* of which words are */
 };
 
 static void add(struct line *line, const char *word, const char *value)
@@ -79,6 +79,19 @@ static void add(struct line *line, const char *word, const char *value)
     line->word[line->n++] = word;
     if (value)
         line->word[line->n++] = value;
+}
+
+/* Add the command with its values. 0, -ENOMEM or -E2BIG. */
+static int add_command(struct line *line, const struct mt_attempt *attempt,
+                       const struct mt_job *job)
+{
+    line->command = mt_job_words(job, attempt->choice);
+    for (size_t i = 0; line->command && line->command[i]; i++) {
+        if (line->n == MOST_WORDS)
+            return -E2BIG;
+        add(line, line->command[i], NULL);
+    }
+    return line->command ? 0 : -ENOMEM;
 }
 
 /* Write the ranks of the turns from `first` on. */
@@ -143,95 +156,62 @@ static void set_output(struct line *line, const char *folder, unsigned rank)
     snprintf(line->output + n, sizeof line->output - n, "/%u-%%e-%%p.mtap", rank);
 }
 
-static void become(const struct line *line, char *const *command, unsigned rank, unsigned processes)
+static void become(const struct line *line, unsigned rank, unsigned processes)
 {
-    const char *words[4096];
-    size_t n = line->n, m = 0;
-    memcpy(words, line->word, n * sizeof *words);
-    while (command[m] && n < sizeof words / sizeof *words - 1)
-        words[n++] = command[m++];
-    words[n] = NULL;
-    if (processes > 1 && (set_number("RANK", rank, 1) || set_number("LOCAL_RANK", rank, 1)))
-        _exit(127);
-    if (!command[m])
-        execv("/proc/self/exe", (char *const *)words);
+    if (processes < 2 || (!set_number("RANK", rank, 1) && !set_number("LOCAL_RANK", rank, 1)))
+        execv("/proc/self/exe", (char *const *)line->word);
     _exit(127);
 }
 
 int mt_run_start(const struct mt_attempt *attempt, const struct mt_job *job, const char *folder,
                  unsigned turn, pid_t *pid, unsigned *started, char *why, size_t size)
 {
-    unsigned count[MT_JOB_COUNT_LIMIT], processes;
+    unsigned count[MT_JOB_COUNT_LIMIT];
     struct line line = {.n = 0};
     int rc = mt_job_counts(job, attempt->choice, count, why, size);
     if (rc)
         return rc;
-    *started = processes = count[MT_JOB_PROCESSES];
-    char **words = mt_job_words(job, attempt->choice);
-    if (!words || set_variables(job, attempt) || set_port(processes))
-        rc = -ENOMEM;
+    *started = count[MT_JOB_PROCESSES];
     add_run(&line, attempt, job, count, turn);
-    for (unsigned rank = 0; rank < processes && !rc; rank++) {
+    rc = add_command(&line, attempt, job);
+    if (!rc && (set_variables(job, attempt) || set_port(*started)))
+        rc = -ENOMEM;
+    for (unsigned rank = 0; rank < *started && !rc; rank++) {
         set_output(&line, folder, attempt->n_ranks ? mt_attempt_rank(attempt, turn) : rank);
         pid[rank] = fork();
         if (!pid[rank])
-            become(&line, words, rank, processes);
+            become(&line, rank, *started);
         if (pid[rank] < 0)
             rc = -errno;
     }
     if (rc)
         snprintf(why, size, "%s", strerror(-rc));
-    mt_words_free(words);
+    mt_words_free(line.command);
     return rc;
-}
-
-/* Write a word as a shell reads it. */
-static void put_word(FILE *out, const char *word)
-{
-    const char *at = word;
-    while (isalnum((unsigned char)*at) || (*at && strchr("-_=./:,+%@", *at)))
-        at++;
-    if (*word && !*at) {
-        fputs(word, out);
-        return;
-    }
-    putc('\'', out);
-    for (at = word; *at; at++)
-        fputs(*at == '\'' ? "'\\''" : (char[]){*at, '\0'}, out);
-    putc('\'', out);
-}
-
-static void put_variables(FILE *out, const struct mt_attempt *attempt, const struct mt_job *job)
-{
-    char room[MT_VALUE_TEXT];
-    for (size_t i = 0; i < job->n_variables; i++) {
-        if (!job->variable[i].is_environment)
-            continue;
-        fprintf(out, "%s=", job->variable[i].name);
-        put_word(out, mt_choice_value(job, attempt->choice, i, room));
-        putc(' ', out);
-    }
 }
 
 char *mt_attempt_line(const struct mt_attempt *attempt, const struct mt_job *job)
 {
-    char *text = NULL, why[64];
+    char *text = NULL, why[64], room[MT_VALUE_TEXT];
     size_t size;
     struct line line = {.n = 0};
     unsigned count[MT_JOB_COUNT_LIMIT];
     mt_job_counts(job, attempt->choice, count, why, sizeof why);
-    char **words = mt_job_words(job, attempt->choice);
-    FILE *out = words ? open_memstream(&text, &size) : NULL;
-    if (out)
-        put_variables(out, attempt, job);
     add_run(&line, attempt, job, count, ALL_TURNS);
-    for (size_t i = 0; out && i < line.n; i++)
-        fprintf(out, "%s%s", i ? " " : "", line.word[i]);
-    for (size_t i = 0; out && words[i]; i++) {
+    int rc = add_command(&line, attempt, job);
+    FILE *out = rc ? NULL : open_memstream(&text, &size);
+    for (size_t i = 0; out && i < job->n_variables; i++) {
+        if (!job->variable[i].is_environment)
+            continue;
+        fprintf(out, "%s=", job->variable[i].name);
+        mt_put_word(out, mt_choice_value(job, attempt->choice, i, room));
         putc(' ', out);
-        put_word(out, words[i]);
     }
-    mt_words_free(words);
+    for (size_t i = 0; out && i < line.n; i++) {
+        fputs(i ? " " : "", out);
+        mt_put_word(out, line.word[i]);
+    }
+    mt_words_free(line.command);
     if (!out || mt_close_memory(out)) {
         free(text);
         return NULL;
