@@ -42,22 +42,17 @@ static int add_card(struct mt_job *job, const struct mt_command *command, const 
 static int add_named_cards(struct mt_job *job, const struct mt_command *command, const char *names,
                            uint64_t memory)
 {
-    const char *at = names;
-    int code = 0;
-    do {
-        size_t n = strcspn(at, ",");
-        char *name = strndup(at, n);
+    char *copy = strdup(names), *rest = copy, *name;
+    int code = copy ? 0 : mt_fail("out of memory");
+    while (!code && (name = strsep(&rest, ","))) {
         const struct sim_gpu *gpu = NULL;
-        if (!name)
-            return mt_fail("out of memory");
-        code = n ? mt_simulation_find(command, name, &gpu)
-                 : mt_fail_usage(command, "--simulate %s: a card's name is empty",
-                                 *names ? names : "''");
-        free(name);
+        code = *name ? mt_simulation_find(command, name, &gpu)
+                     : mt_fail_usage(command, "--simulate %s: a card's name is empty",
+                                     *names ? names : "''");
         if (!code)
             code = add_card(job, command, gpu, memory);
-        at += n;
-    } while (!code && *at++);
+    }
+    free(copy);
     return code;
 }
 
@@ -258,10 +253,7 @@ static int check_counts(struct mt_job *job, const struct mt_command *command)
         if (equals && (i != MT_JOB_RANKS || !mt_job_count_read(equals + 1, i, form->most, &number)))
             return mt_fail_usage(command, "--%s %s: what follows = is not a number of ranks",
                                  form->option, text);
-        bool is_good = !text || mt_job_count_read(text, i, form->most, &number);
-        for (size_t j = 0; !is_good && j < job->n_variables; j++)
-            is_good = mt_has_place(text, job->variable[j].name);
-        if (!is_good)
+        if (text && !strchr(text, '{') && !mt_job_count_read(text, i, form->most, &number))
             return mt_fail_usage(command,
                                  "--%s %s: not a number from %u to %u, nor the {NAME} of a --vary",
                                  form->option, text, form->least, form->most);

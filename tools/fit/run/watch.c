@@ -3,6 +3,7 @@
 #include "analyzer/replay/follow.h"
 #include "analyzer/support/search.h"
 #include "requests.h"
+#include "tools/input/followed.h"
 
 #include <string.h>
 
@@ -13,7 +14,6 @@
 
 #define MOST_TRACES 256u
 #define MOST_EVENTS 1000000u
-#define HEADER 32u /* a file that has less is about to be begun */
 
 /* The most that was taken of a card, apart from its context; bytes. */
 struct taken {
@@ -163,8 +163,7 @@ static int poll_one(struct followed *followed, struct mt_trace_error *error)
     const struct mt_question question = {.watcher = &followed->watcher};
     int rc =
         followed->follow ? 0 : mt_follow_open(&followed->follow, followed->path, &question, error);
-    if (rc && (rc == -ENOENT || error->fault == MT_FAULT_EMPTY ||
-               (error->fault == MT_FAULT_CUT && error->offset < HEADER)))
+    if (rc && mt_trace_is_to_come(rc, error))
         return 0;
     if (rc || followed->is_over)
         return rc;
