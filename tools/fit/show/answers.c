@@ -25,13 +25,13 @@ static struct mt_fit_answer find_answer(const struct mt_fit *fit, size_t card, s
 {
     const struct mt_card_search *search = mt_fit_search(fit, line, card);
     struct mt_fit_answer answer = {.card = card,
-                               .line = line,
-                               .verdict = judge(fit, search),
-                               .largest = mt_search_largest(search),
-                               .search = search,
-                               .is_uneven = search->top != MT_NONE || search->hole != MT_NONE ||
-                                            mt_estimate_falls(&search->line->known),
-                               .runs = mt_fit_runs(fit, line, card)};
+                                   .line = line,
+                                   .verdict = judge(fit, search),
+                                   .largest = mt_search_largest(search),
+                                   .search = search,
+                                   .is_uneven = search->top != MT_NONE || search->hole != MT_NONE ||
+                                                mt_estimate_falls(&search->line->known),
+                                   .runs = mt_fit_runs(fit, line, card)};
     if (answer.largest != MT_NONE)
         answer.best = mt_fit_outcome(fit, line, card, answer.largest);
     if (search->fails != MT_NONE)
@@ -46,8 +46,8 @@ static struct mt_fit_answer find_answer(const struct mt_fit *fit, size_t card, s
 int mt_fit_answers_collect(struct mt_fit_answers *answers, const struct mt_fit *fit)
 {
     const struct mt_job *job = fit->job;
-    *answers =
-        (struct mt_fit_answers){fit, job, calloc(job->n_cards * job->n_lines, sizeof *answers->of), 0};
+    *answers = (struct mt_fit_answers){fit, job,
+                                       calloc(job->n_cards * job->n_lines, sizeof *answers->of), 0};
     if (!answers->of)
         return -ENOMEM;
     for (size_t card = 0; card < job->n_cards; card++)
@@ -56,7 +56,8 @@ int mt_fit_answers_collect(struct mt_fit_answers *answers, const struct mt_fit *
     return 0;
 }
 
-const struct mt_fit_answer *mt_fit_answers_fullest(const struct mt_fit_answers *answers, size_t card)
+const struct mt_fit_answer *mt_fit_answers_fullest(const struct mt_fit_answers *answers,
+                                                   size_t card)
 {
     const struct mt_fit_answer *fullest = NULL;
     for (size_t line = 0; line < answers->job->n_lines; line++) {

@@ -129,7 +129,7 @@ static json_t *json_card(const struct mt_fit_answers *answers, size_t card)
 {
     const struct mt_job *job = answers->job;
     const struct mt_fit_answer *best = find_best(answers, card),
-                           *fullest = mt_fit_answers_fullest(answers, card);
+                               *fullest = mt_fit_answers_fullest(answers, card);
     json_t *object = json_answer(job, best), *frontier = json_array();
     unsigned runs = 0;
     for (size_t line = 0; line < job->n_lines; line++) {

@@ -300,8 +300,9 @@ static void print_proof(const struct mt_fit_answers *answers)
     const struct mt_attempt *shown = NULL;
     for (size_t i = 0; i < answers->fit->n_attempts; i++) {
         const struct mt_attempt *attempt = &answers->fit->attempt[i];
-        const struct mt_fit_answer *answer = mt_fit_answer_of(answers, attempt->card, attempt->choice.line),
-                               *named = find_named(answers, attempt->card);
+        const struct mt_fit_answer *answer = mt_fit_answer_of(answers, attempt->card,
+                                                              attempt->choice.line),
+                                   *named = find_named(answers, attempt->card);
         if (answer->best == attempt->outcome && (!named || named == answer))
             shown = attempt;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An SVG of what fits: of one line, what each run took, by the value that is searched, and the
  * cards as levels; of several, the largest value of each (where none is searched, the part of the
- * card that it takes); of a command that has no variables, a bar for each card. */
+ * card that it takes). A command that has no variables has its cards beside each other. */
 #include "analyzer/support/new-file.h"
 #include "show.h"
 
@@ -141,14 +141,6 @@ static void draw_names(const struct plot *plot, struct name *name, size_t n)
         draw_text(plot, RIGHT + 12, name[i].y + 4, "start", colour_of(i), name[i].text);
 }
 
-/* Lay out places 0 to n - 1, and heights up to `most`. */
-static void set_ranges(struct plot *plot, double n, double most)
-{
-    plot->first = -0.5;
-    plot->last = n - 0.5;
-    plot->most = most;
-}
-
 /* --- one line --------------------------------------------------------------------------------- */
 
 static double value_at(const struct plot *plot, size_t position)
@@ -203,7 +195,8 @@ static void draw_values(const struct plot *plot, const char *name)
     draw_text(plot, (LEFT + RIGHT) / 2, BOTTOM + 44, "middle", INK, name);
 }
 
-static void draw_card(const struct plot *plot, const struct mt_fit_answer *answer, struct name *name)
+static void draw_card(const struct plot *plot, const struct mt_fit_answer *answer,
+                      struct name *name)
 {
     const struct mt_fit_card *card = &plot->job->card[answer->card];
     const char *colour = colour_of(answer->card);
@@ -303,22 +296,29 @@ static bool is_joined(const struct mt_job *job)
     return true;
 }
 
+static size_t places_of(const struct mt_job *job)
+{
+    return job->n_variables ? job->n_lines : job->n_cards;
+}
+
+/* Draw a card on each line, or the card's own place where there are no variables. */
 static void draw_stroke(const struct plot *plot, size_t card, struct name *name)
 {
     char title[400], values[300], text[32];
     const struct mt_job *job = plot->job;
     bool joined = is_joined(job);
-    double each = (RIGHT - LEFT) / (double)(job->n_lines * (joined ? 1 : job->n_cards));
+    double each = (RIGHT - LEFT) / (double)(places_of(job) * (joined ? 1 : job->n_cards));
     double aside = joined ? 0 : fmin(12, each) * ((double)card - (double)(job->n_cards - 1) / 2),
            x = 0;
     for (size_t line = 0; line < job->n_lines; line++) {
         const struct mt_fit_answer *answer = mt_fit_answer_of(plot->answers, card, line);
         double height = height_of(job, answer), before = x, y = y_of(plot, height);
         bool fits = answer->best, is_ruled = answer->verdict == MT_VERDICT_RULED;
-        x = x_of(plot, (double)line) + aside;
+        x = x_of(plot, (double)(job->n_variables ? line : card)) + aside;
+        mt_choice_text(job, (struct mt_choice){line, MT_NONE}, values, sizeof values);
         snprintf(text, sizeof text, mt_job_searched(job) ? "%.0f" : "%.1f %%", height);
-        snprintf(title, sizeof title, "%s, %s: %s", job->card[card].gpu->name,
-                 mt_choice_text(job, (struct mt_choice){line, MT_NONE}, values, sizeof values),
+        snprintf(title, sizeof title, "%s%s%s: %s", job->card[card].gpu->name, *values ? ", " : "",
+                 values,
                  fits       ? text
                  : is_ruled ? "ruled out"
                             : "does not fit");
@@ -332,6 +332,9 @@ static void draw_stroke(const struct plot *plot, size_t card, struct name *name)
         name->y = y;
     }
     snprintf(name->text, sizeof name->text, "%s", job->card[card].gpu->name);
+    if (!job->n_variables) /* many stand in two rows */
+        draw_text(plot, x, BOTTOM + 20 + (job->n_cards > 6 && card % 2 ? ROW : 0), "middle", INK,
+                  name->text);
 }
 
 static void draw_lines(struct plot *plot)
@@ -344,42 +347,21 @@ static void draw_lines(struct plot *plot)
     double most = 1;
     for (size_t i = 0; i < plot->answers->n; i++)
         most = fmax(most, height_of(job, &plot->answers->of[i]));
-    set_ranges(plot, (double)job->n_lines, most * 1.08);
+    plot->first = -0.5;
+    plot->last = (double)places_of(job) - 0.5;
+    plot->most = most * 1.08;
     if (searched)
         snprintf(what, sizeof what, "the largest %s that fits (crosses: none does)",
                  searched->name);
+    else if (!job->n_variables)
+        snprintf(what, sizeof what,
+                 "part of each card's memory that it takes (crosses: it does not fit)");
     draw_frame(plot, what, searched ? "" : " %");
     draw_line_names(plot);
     for (size_t card = 0; card < job->n_cards; card++)
         draw_stroke(plot, card, &name[card]);
-    draw_names(plot, name, job->n_cards);
-}
-
-/* Draw a bar for each card; names of many stand in two rows. */
-static void draw_cards(struct plot *plot)
-{
-    char text[32];
-    const struct mt_job *job = plot->job;
-    double width = (RIGHT - LEFT) / (double)job->n_cards * 0.6;
-    set_ranges(plot, (double)job->n_cards, 108);
-    draw_frame(plot, "part of each card's memory that it takes (crosses: it does not fit)", " %");
-    for (size_t card = 0; card < job->n_cards; card++) {
-        const char *name = job->card[card].gpu->name;
-        const struct mt_fit_answer *answer = &plot->answers->of[card];
-        double height = height_of(job, answer), x = x_of(plot, (double)card),
-               y = y_of(plot, height);
-        snprintf(text, sizeof text, "%.0f %%", height);
-        if (answer->best) {
-            fprintf(plot->out,
-                    "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>\n",
-                    x - width / 2, y, width, BOTTOM - y, colour_of(0));
-            draw_text(plot, x, y - 5, "middle", INK, text);
-        } else {
-            draw_mark(plot, x, BOTTOM - 8, false, BAD, name);
-        }
-        draw_text(plot, x, BOTTOM + 20 + (job->n_cards > 6 && card % 2 ? ROW : 0), "middle", INK,
-                  name);
-    }
+    if (job->n_variables)
+        draw_names(plot, name, job->n_cards);
 }
 
 int mt_fit_picture(const struct mt_fit_answers *answers, const char *path)
@@ -398,10 +380,8 @@ int mt_fit_picture(const struct mt_fit_answers *answers, const char *path)
             WIDTH, height, WIDTH, height, WIDTH, height);
     if (job->n_lines == 1 && mt_job_searched(job))
         draw_one_line(&plot);
-    else if (job->n_variables)
-        draw_lines(&plot);
     else
-        draw_cards(&plot);
+        draw_lines(&plot);
     fputs("</svg>\n", plot.out);
     return mt_new_file_close(&file, plot.out, 0);
 }

@@ -45,14 +45,15 @@ struct mt_fit_answers {
 /* Collect what the runs showed: 0 or -ENOMEM. `of` is to be freed. */
 int mt_fit_answers_collect(struct mt_fit_answers *answers, const struct mt_fit *fit);
 
-static inline const struct mt_fit_answer *mt_fit_answer_of(const struct mt_fit_answers *answers, size_t card,
-                                                   size_t line)
+static inline const struct mt_fit_answer *mt_fit_answer_of(const struct mt_fit_answers *answers,
+                                                           size_t card, size_t line)
 {
     return &answers->of[card * answers->job->n_lines + line];
 }
 
 /* Return the answer whose run takes the largest part of a card, of those that fit; NULL: none. */
-const struct mt_fit_answer *mt_fit_answers_fullest(const struct mt_fit_answers *answers, size_t card);
+const struct mt_fit_answer *mt_fit_answers_fullest(const struct mt_fit_answers *answers,
+                                                   size_t card);
 
 /* Write how a run ended that showed neither: "ended with exit code 1". */
 #define MT_OBSTACLE_TEXT 128
