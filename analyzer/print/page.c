@@ -81,14 +81,14 @@ static void print_extent(const struct mt_page *page)
 
 void mt_page_ended(const struct mt_page *page)
 {
-    char line[MT_ENDED_TEXT], safe[MT_ENDED_TEXT];
+    char line[MT_ENDED_TEXT], sentence[MT_ENDED_TEXT + 1];
     struct mt_ended ended = mt_analysis_ended(page->analysis);
     if (ended.how == MT_ENDED_WHOLE && !ended.is_recovered)
         return;
-    mt_ended_line(line, &ended);
-    mt_safe_text(safe, sizeof safe, line, 0, MT_CUT_END, page->style);
-    mt_put_coloured(page->out, page->style, 160, "%s.", safe);
-    putc('\n', page->out);
+    snprintf(sentence, sizeof sentence, "%s.", mt_ended_line(line, &ended));
+    mt_colour(page->out, page->style, 160);
+    mt_put_wrapped(page->out, sentence, page->width, page->style);
+    mt_colour(page->out, page->style, 0);
 }
 
 void mt_page_head(const struct mt_page *page)

@@ -238,6 +238,7 @@ def main():
         os.chdir(folder)
         subprocess.run([make_traces], check=True, stdout=subprocess.DEVNULL)
         make_snapshot()
+        pathlib.Path("cut.mtap").write_bytes(pathlib.Path("training.mtap").read_bytes()[:-20])
         keeps_columns(folder)
         has_page = run(["view", "-o", "{}", "training.mtap"], os.path.join(folder, "page.html"))[0] == 0
         number = 0
