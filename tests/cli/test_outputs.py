@@ -60,6 +60,16 @@ def never_replaces(words):
     return words[0] in ("compact", "recover")
 
 
+def of_a_part(words, folder):
+    """Of a trace that is cut: what was read, one line about the rest, and exit code 2."""
+    if words[0] not in ("export", "view", "report", "diff", "metrics"):
+        return
+    path = os.path.join(folder, "part")
+    code, errors = run([word.replace("training.mtap", "cut.mtap") for word in words], path)
+    said = errors.count("cut.mtap: the trace is cut in the block at byte")
+    check(code == 2 and said == 1 and os.path.getsize(path), f"{words} of a part", code, errors)
+
+
 def to_device(words, folder):
     path = os.path.join(folder, "device")
     os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
@@ -250,6 +260,7 @@ def main():
                 (lambda *args: to_link(*args, True)) if is_root else None,
                 to_old,
                 to_missing_folder,
+                of_a_part,
                 in_vain,
             ):
                 if not case:

@@ -165,11 +165,11 @@ int mt_run_report(const struct mt_command *command, int argc, char **argv)
         return MT_EXIT_BAD;
     if (!arguments.html && arguments.n_paths == 1)
         return mt_on_trace(&arguments, print_one);
-    int code = arguments.html ? mt_save_page(arguments.html,
-                                             &(struct mt_page_content){.paths = arguments.paths,
-                                                                       .n = arguments.n_paths},
-                                             made)
-                              : report_job(&arguments);
+    bool is_damaged = false;
+    const struct mt_page_content content = {
+        .paths = arguments.paths, .n = arguments.n_paths, .is_damaged = &is_damaged};
+    int code =
+        arguments.html ? mt_save_page(arguments.html, &content, made) : report_job(&arguments);
     mt_trace_arguments_clear(&arguments);
-    return code;
+    return is_damaged ? MT_EXIT_BAD : code;
 }

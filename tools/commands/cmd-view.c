@@ -53,10 +53,12 @@ static int open_browser(const char *path)
 static int view(char *const *paths, int n, const char *output, bool is_quiet)
 {
     char made[PATH_MAX];
-    int code = mt_save_page(output, &(struct mt_page_content){.paths = paths, .n = n}, made);
+    bool is_damaged = false;
+    const struct mt_page_content content = {.paths = paths, .n = n, .is_damaged = &is_damaged};
+    int code = mt_save_page(output, &content, made);
     if (!code && !output && (is_quiet || open_browser(made)))
         puts(made);
-    return code;
+    return is_damaged ? MT_EXIT_BAD : code;
 }
 
 static bool is_without_browser;

@@ -170,13 +170,25 @@ static int put_story(FILE *out, const char *label, const char *path)
     return rc;
 }
 
+/* Return a trace's base name, or its whole path if another trace has the same base name. */
+static const char *label_of(const struct mt_page_content *content, int index)
+{
+    const char *path = content->paths[index], *name = mt_last_part(path);
+    for (int i = 0; i < content->n; i++)
+        if (i != index && !strcmp(mt_last_part(content->paths[i]), name))
+            return !strncmp(path, "./", 2) ? path + 2 : path;
+    return name;
+}
+
 /* Write the output of memtap report for a trace, and the text of its stacks' lines: once for runs
  * of the same lines. *sources keeps them from run to run: NULL for the first, to be freed after the
  * last. Return 0, or a negative errno after a message. */
-static int put_page_report(FILE *out, const char *title, const char *path, char **sources)
+static int put_page_report(FILE *out, const struct mt_page_content *content, int index,
+                           char **sources)
 {
     char *text = NULL;
     size_t size;
+    const char *title = label_of(content, index), *path = content->paths[index];
     struct shown run = {.label = title, .path = path};
     FILE *memory = open_memstream(&text, &size);
     int rc = end_text(memory, memory ? write_report(memory, out, &run, sources) : -ENOMEM);
@@ -184,8 +196,11 @@ static int put_page_report(FILE *out, const char *title, const char *path, char 
         rc = put_story(out, title, path);
     if (!rc)
         put_page_text(out, title, text);
-    else
+    bool is_part = !rc && run.fault.fault && content->is_damaged;
+    if (rc || is_part)
         mt_fail_trace(path, &run.fault);
+    if (is_part)
+        *content->is_damaged = true;
     free(text);
     return rc;
 }
@@ -217,16 +232,6 @@ static void put_base64(FILE *out, const unsigned char *bytes, size_t size)
                         n > 1 ? digits[word >> 6 & 63] : '=', n > 2 ? digits[word & 63] : '='};
         fwrite(text, 1, sizeof text, out);
     }
-}
-
-/* Return a trace's base name, or its whole path if another trace has the same base name. */
-static const char *label_of(const struct mt_page_content *content, int index)
-{
-    const char *path = content->paths[index], *name = mt_last_part(path);
-    for (int i = 0; i < content->n; i++)
-        if (i != index && !strcmp(mt_last_part(content->paths[i]), name))
-            return !strncmp(path, "./", 2) ? path + 2 : path;
-    return name;
 }
 
 /* Open a trace, or a copy with the names of its native frames: a browser has no libraries to look
@@ -334,12 +339,12 @@ static int put_texts(FILE *out, const struct mt_page_content *content)
     if (content->text)
         put_page_text(out, content->title, content->text);
     for (int i = 0; i < content->n && !rc; i++) {
-        const char *label = label_of(content, i);
         sum += size_of(content->paths[i]);
         if (sum <= TEXT_BYTES_MAX)
-            rc = put_page_report(out, label, content->paths[i], &sources);
+            rc = put_page_report(out, content, i, &sources);
         else
-            put_page_text(out, label, "The trace is large: memtap report prints its report.");
+            put_page_text(out, label_of(content, i),
+                          "The trace is large: memtap report prints its report.");
     }
     free(sources);
     fputs("</section>\n", out);

@@ -6,6 +6,7 @@
 #define MT_PAGE_FILE_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 /* The content of a page. */
 struct mt_page_content {
@@ -14,6 +15,10 @@ struct mt_page_content {
     int n_old; /* the first n_old traces are compared with the others; 0: no comparison */
     /* A text before the reports, for a browser that shows only text; NULL: none. */
     const char *title, *text;
+    /* Set, after a message, if only the first part of a trace can be read; NULL: the caller says
+     * it.
+     */
+    bool *is_damaged;
 };
 
 /* Write a page. Without output, create a temporary file and write its name to `made`. Return an
