@@ -21,22 +21,14 @@ MT_ORDER(by_stack, struct mt_pin, MT_RISING(stack) ?: MT_RISING(category))
 
 MT_ORDER(by_free, struct mt_pin, MT_FALLING(free) ?: by_stack(a, b))
 
-static size_t merge(struct mt_pin *pins, size_t n)
+static void join(void *into, void *from)
 {
-    size_t kept = 0;
-    qsort(pins, n, sizeof *pins, by_stack);
-    for (size_t i = 0; i < n; i++) {
-        if (!kept || by_stack(&pins[kept - 1], &pins[i])) {
-            pins[kept++] = pins[i];
-            continue;
-        }
-        pins[kept - 1].segments += pins[i].segments;
-        pins[kept - 1].blocks += pins[i].blocks;
-        pins[kept - 1].bytes += pins[i].bytes;
-        pins[kept - 1].free += pins[i].free;
-    }
-    qsort(pins, kept, sizeof *pins, by_free);
-    return kept;
+    struct mt_pin *pin = into;
+    const struct mt_pin *other = from;
+    pin->segments += other->segments;
+    pin->blocks += other->blocks;
+    pin->bytes += other->bytes;
+    pin->free += other->free;
 }
 
 int mt_pins_find(struct mt_pins *found, const struct mt_segments *segments, unsigned pools,
@@ -60,7 +52,8 @@ int mt_pins_find(struct mt_pins *found, const struct mt_segments *segments, unsi
                                     .bytes = segment->used,
                                     .free = segment->size - segment->used};
     }
-    n = n ? merge(pins, n) : 0;
+    n = mt_merge(pins, n, sizeof *pins, by_stack, by_stack, join);
+    qsort(pins, n, sizeof *pins, by_free);
     found->n = n < MT_PINS_KEPT ? n : MT_PINS_KEPT;
     memcpy(found->pin, pins, found->n * sizeof *pins);
     free(pins);

@@ -3,7 +3,8 @@
 #ifndef MT_SEARCH_H
 #define MT_SEARCH_H
 
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Return how many of the first `n` indices `i` lead, for which `holds`, an expression of `i`, is
  * true: so the first index for which it is false; n: there is none. */
@@ -41,5 +42,28 @@
 #define MT_RISING(member) MT_COMPARE(a->member, b->member)
 #define MT_FALLING(member) MT_COMPARE(b->member, a->member)
 #define MT_BY_TEXT(member) strcmp(a->member, b->member)
+
+/* Sort n elements of an array, and join neighbours in which `same` finds no difference, the later
+ * into the earlier. Return how many are left. */
+typedef int mt_order(const void *left, const void *right);
+static inline size_t mt_merge(void *array, size_t n, size_t size, mt_order *order, mt_order *same,
+                              void (*join)(void *into, void *from))
+{
+    char *last = array, *from = array;
+    size_t left = n > 0;
+    if (n)
+        qsort(array, n, size, order);
+    for (size_t i = 1; i < n; i++) {
+        from += size;
+        if (!same(last, from)) {
+            join(last, from);
+            continue;
+        }
+        left++;
+        last += size;
+        memmove(last, from, size);
+    }
+    return left;
+}
 
 #endif

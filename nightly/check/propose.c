@@ -140,20 +140,11 @@ static char *name_of(enum mt_subject subject, const struct mt_digest_site *site)
 
 MT_ORDER(by_name, struct named, MT_BY_TEXT(name))
 
-/* Merge entries of one name. Return how many are left. */
-static size_t merge(struct named *list, size_t n)
+static void join(void *into, void *from)
 {
-    size_t kept = 0;
-    qsort(list, n, sizeof *list, by_name);
-    for (size_t i = 0; i < n; i++) {
-        if (kept && !strcmp(list[kept - 1].name, list[i].name)) {
-            list[kept - 1].bytes += list[i].bytes;
-            free(list[i].name);
-        } else {
-            list[kept++] = list[i];
-        }
-    }
-    return kept;
+    struct named *name = into, *other = from;
+    name->bytes += other->bytes;
+    free(other->name);
 }
 
 static int collect(enum mt_subject subject, const struct mt_digest_device *device,
@@ -194,7 +185,7 @@ static int put_named(const struct proposal *p, enum mt_subject subject, const ch
         for (size_t j = 0; j < p->run[i].n_devices && !rc; j++)
             rc = collect(subject, &p->run[i].devices[j], list, &n);
     if (list && n && !rc) {
-        n = merge(list, n);
+        n = mt_merge(list, n, sizeof *list, by_name, by_name, join);
         qsort(list, n, sizeof *list, by_bytes);
         measure(p, subject, list, n < MOST_MEASURED ? n : MOST_MEASURED);
     }

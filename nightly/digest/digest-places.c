@@ -12,23 +12,19 @@ int mt_digest_place_order(const void *left, const void *right)
     return MT_BY_TEXT(file) ?: MT_BY_TEXT(function) ?: MT_RISING(line) ?: MT_BY_TEXT(operator_name);
 }
 
+static void join(void *into, void *from)
+{
+    struct mt_digest_place *place = into, *other = from;
+    place->allocations += other->allocations;
+    place->most_bytes += other->most_bytes;
+    place->phases += other->phases;
+    mt_digest_place_clear(other);
+}
+
 void mt_digest_places_merge(struct mt_digest_device *to)
 {
-    size_t n = 0;
-    if (to->n_places)
-        qsort(to->place, to->n_places, sizeof *to->place, mt_digest_place_order);
-    for (size_t i = 0; i < to->n_places; i++) {
-        struct mt_digest_place *place = &to->place[i];
-        if (n && !mt_digest_place_order(&to->place[n - 1], place)) {
-            to->place[n - 1].allocations += place->allocations;
-            to->place[n - 1].most_bytes += place->most_bytes;
-            to->place[n - 1].phases += place->phases;
-            mt_digest_place_clear(place);
-        } else {
-            to->place[n++] = *place;
-        }
-    }
-    to->n_places = n;
+    to->n_places = mt_merge(to->place, to->n_places, sizeof *to->place, mt_digest_place_order,
+                            mt_digest_place_order, join);
 }
 
 int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,

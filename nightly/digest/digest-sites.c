@@ -34,24 +34,16 @@ MT_ORDER(same_site, struct mt_digest_site,
 /* Of sites with one name the largest comes first: its stack stands for all. */
 MT_ORDER(by_site, struct mt_digest_site, same_site(a, b) ?: MT_FALLING(bytes) ?: MT_BY_TEXT(stack))
 
-static void merge_sites(struct mt_digest_device *to)
+static void join_sites(void *into, void *from)
 {
-    size_t n = 0;
-    qsort(to->site, to->n_sites, sizeof *to->site, by_site);
-    for (size_t i = 0; i < to->n_sites; i++) {
-        if (n && !same_site(&to->site[n - 1], &to->site[i])) {
-            to->site[n - 1].bytes += to->site[i].bytes;
-            to->site[n - 1].blocks += to->site[i].blocks;
-            if (to->site[n - 1].certainty < to->site[i].certainty)
-                to->site[n - 1].certainty = to->site[i].certainty;
-            if (!to->site[n - 1].guess)
-                to->site[n - 1].guess = to->site[i].guess;
-            mt_digest_site_clear(&to->site[i]);
-        } else {
-            to->site[n++] = to->site[i];
-        }
-    }
-    to->n_sites = n;
+    struct mt_digest_site *site = into, *other = from;
+    site->bytes += other->bytes;
+    site->blocks += other->blocks;
+    if (site->certainty < other->certainty)
+        site->certainty = other->certainty;
+    if (!site->guess)
+        site->guess = other->guess;
+    mt_digest_site_clear(other);
 }
 
 MT_ORDER(by_share, struct mt_digest_share, MT_BY_TEXT(name))
@@ -70,22 +62,18 @@ static int add_share(struct mt_digest_shares *shares, size_t capacity, char *nam
     return 0;
 }
 
+static void join_shares(void *into, void *from)
+{
+    struct mt_digest_share *share = into, *other = from;
+    share->bytes += other->bytes;
+    share->blocks += other->blocks;
+    free(other->name);
+}
+
 static void merge_shares(struct mt_digest_shares *shares)
 {
-    size_t n = 0;
-    if (shares->n)
-        qsort(shares->share, shares->n, sizeof *shares->share, by_share);
-    for (size_t i = 0; i < shares->n; i++) {
-        struct mt_digest_share *share = &shares->share[i];
-        if (n && !by_share(&shares->share[n - 1], share)) {
-            shares->share[n - 1].bytes += share->bytes;
-            shares->share[n - 1].blocks += share->blocks;
-            free(share->name);
-        } else {
-            shares->share[n++] = *share;
-        }
-    }
-    shares->n = n;
+    shares->n =
+        mt_merge(shares->share, shares->n, sizeof *shares->share, by_share, by_share, join_shares);
 }
 
 int mt_take_sites(const struct mt_taker *taker, struct mt_digest_device *to,
@@ -108,7 +96,7 @@ int mt_take_sites(const struct mt_taker *taker, struct mt_digest_device *to,
     mt_sums_clear(&sums);
     if (rc)
         return rc;
-    merge_sites(to);
+    to->n_sites = mt_merge(to->site, to->n_sites, sizeof *to->site, by_site, same_site, join_sites);
     for (size_t i = 0; i < to->n_sites && !rc; i++) {
         const struct mt_digest_site *site = &to->site[i];
         if (*site->module)
