@@ -25,11 +25,11 @@ void mt_gradient_is_known(struct mt_thread *self, const void *leaf, const void *
 /* Record the changed gradients. Call if self->n_gradients is not 0. */
 void mt_gradients_look(struct mt_thread *self);
 
-/* Return whether this is the data of the gradient that the thread has just replaced, and only
- * gradients are to be read. */
+/* Return whether this is the data of the gradient that the thread has just replaced, and no module
+ * is to be read: what an optimizer has after its step can wait, too. */
 static inline bool mt_is_replaced_gradient(const struct mt_thread *self, uint64_t address)
 {
-    return self->n_gradients && !self->n_ended && !self->called.object &&
+    return self->n_gradients && !self->called.object &&
            self->gradient[self->n_gradients - 1].replaced == address;
 }
 
