@@ -93,12 +93,15 @@ static void record_members(struct mt_thread *self, struct mt_py_dict *dict, bool
     }
 }
 
-static unsigned add_parts(struct mt_py_dict *dict, unsigned n)
+/* Add a module's parts to n modules, at most `most` in all: the last ones, which are the newest. */
+static unsigned add_parts(struct mt_py_dict *dict, unsigned n, unsigned most, bool *is_cut)
 {
     struct mt_py_entry entry;
-    for (unsigned i = 0; i < dict->n && n < MOST && !mt_py_dict_at(dict, i, &entry); i++)
+    unsigned room = most - n, first = dict->n > room ? dict->n - room : 0;
+    for (unsigned i = first; i < dict->n && !mt_py_dict_at(dict, i, &entry); i++)
         if (entry.value)
             members.todo[n++] = entry.value;
+    *is_cut |= first > 0;
     return n;
 }
 
@@ -136,9 +139,10 @@ static unsigned go_through(struct mt_thread *self, uint64_t module, unsigned mos
     struct mt_py_proof proof;
     uint64_t found[ATTRIBUTES];
     unsigned n = 1, at = 0, expected = 1;
+    bool is_cut = false;
     members.todo[0] = module;
     mt_module_attributes_begin();
-    for (; at < n && at < most; at++) {
+    for (; at < n; at++) {
         if (at == expected)
             expected = at + expect(&members.todo[at], n - at);
         if ((at ? mt_py_attributes : mt_py_attributes_alive)(members.layout, members.todo[at],
@@ -152,11 +156,11 @@ static unsigned go_through(struct mt_thread *self, uint64_t module, unsigned mos
         if (!mt_py_dict_open(members.layout, found[PARAMETERS], &dict))
             record_members(self, &dict, 1);
         if (!mt_py_dict_open(members.layout, found[MODULES], &dict))
-            n = add_parts(&dict, n);
+            n = add_parts(&dict, n, most, &is_cut);
         if (found[MODULES])
             mt_module_attributes_look(self, members.layout, &attributes, members.key[MODULES]);
     }
-    if (at < n || n == MOST)
+    if (is_cut)
         atomic_fetch_add_explicit(&members.cut, 1, memory_order_relaxed);
     return at;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""growth.py CASE N: three steps with N parameters, or optimizers, of which memtap looks something up."""
+"""growth.py CASE N: three steps with N parameters, or optimizers, or N parts of a module, of which memtap looks something up."""
 import sys
 
 import torch
@@ -58,6 +58,15 @@ def optimizers():
             optimizer.zero_grad()
 
 
+def parts():
+    """A container that gets another part before each call."""
+    net = nn.Sequential()
+    net.forward = lambda: torch.empty(4, device=DEVICE)
+    for _ in range(n):
+        net.append(nn.ReLU())
+        net()
+
+
 torch.empty(4, device=DEVICE)
-{"gradients": gradients, "main_grad": main_grad, "state_keys": state_keys, "optimizers": optimizers}[case]()
+{"gradients": gradients, "main_grad": main_grad, "state_keys": state_keys, "optimizers": optimizers, "parts": parts}[case]()
 torch.empty(4, device=DEVICE)

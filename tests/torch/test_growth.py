@@ -7,12 +7,12 @@ from pathlib import Path
 import harness
 
 PROGRAM = Path(__file__).resolve().with_name("growth.py")
-# Cases, how many parameters, and how many reads and system calls one more of them may take at most, of
+# Cases, how many parameters (or parts of a module), and how many reads and system calls one more of them may take at most, of
 # all three steps together: about twice what Python 3.11 takes, and thrice the calls, which vary with where the heap lies; were
 # they to grow faster than the parameters, they would be hundreds.
 CASES = {
     "gradients": (300, 12, 0.5), "main_grad": (300, 300, 20), "state_keys": (300, 200, 20),
-    "optimizers": (100, 440, 60),
+    "optimizers": (100, 440, 60), "parts": (1200, 90, 6),
 }
 
 
