@@ -73,7 +73,7 @@ def frame_of(command: str, traces: Sequence[Any], height: int, say: Say) -> str:
             errors="replace",
             check=False,
         )
-        if done.returncode or not page.exists():
+        if not page.exists():  # of a trace that is damaged, it has the first part
             raise Problem(last_line(done.stderr) or f"memtap view ended with exit code {done.returncode}")
         say(done.stderr)
         return FRAME.format(height=height, page=html.escape(page.read_text(encoding="utf-8")))
