@@ -57,8 +57,8 @@ static int compare(struct mt_areas *areas, const struct mt_replay *replay, uint6
     return block ? begin(areas, replay, block, is_mapped) : 0;
 }
 
-int mt_areas_see(struct mt_areas *areas, const struct mt_replay *replay,
-                 const struct mt_event *event)
+int mt_areas_note(struct mt_areas *areas, const struct mt_replay *replay,
+                  const struct mt_event *event)
 {
     uint64_t size;
     int rc;

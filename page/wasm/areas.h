@@ -27,8 +27,8 @@ struct mt_areas {
 };
 
 /* Apply an event. Return 0 or -ENOMEM. */
-int mt_areas_see(struct mt_areas *areas, const struct mt_replay *replay,
-                 const struct mt_event *event);
+int mt_areas_note(struct mt_areas *areas, const struct mt_replay *replay,
+                  const struct mt_event *event);
 void mt_areas_clear(struct mt_areas *areas);
 
 /* Segments and blocks of a device after a moment, both in order of address. */

@@ -54,8 +54,8 @@ static void ended(void *data, const struct mt_replay *replay, const struct mt_bl
         .is_found = true};
 }
 
-int mt_lives_see(struct mt_lives *lives, const struct mt_replay *replay,
-                 const struct mt_event *event)
+int mt_lives_note(struct mt_lives *lives, const struct mt_replay *replay,
+                  const struct mt_event *event)
 {
     if (event->kind != MT_ALLOC && event->kind != MT_FREE && event->kind != MT_OOM)
         return 0;

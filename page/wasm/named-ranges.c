@@ -56,8 +56,8 @@ static void end_like(struct mt_named_ranges *ranges, const struct mt_replay *rep
     }
 }
 
-int mt_named_ranges_see(struct mt_named_ranges *ranges, const struct mt_replay *replay,
-                        const struct mt_event *event)
+int mt_named_ranges_note(struct mt_named_ranges *ranges, const struct mt_replay *replay,
+                         const struct mt_event *event)
 {
     struct mt_named_range range = {.thread = event->thread};
     switch (event->kind) {

@@ -29,8 +29,8 @@ struct mt_named_ranges {
 };
 
 /* Apply an event. Return 0 or -ENOMEM. */
-int mt_named_ranges_see(struct mt_named_ranges *ranges, const struct mt_replay *replay,
-                        const struct mt_event *event);
+int mt_named_ranges_note(struct mt_named_ranges *ranges, const struct mt_replay *replay,
+                         const struct mt_event *event);
 
 /* End all open ranges at the trace's end. */
 void mt_named_ranges_end(struct mt_named_ranges *ranges, const struct mt_replay *replay);

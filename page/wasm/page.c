@@ -63,10 +63,10 @@ static void close_trace(void)
 static int saw(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     (void)data;
-    int rc = mt_lives_see(&page.lives, replay, event);
+    int rc = mt_lives_note(&page.lives, replay, event);
     if (!rc)
-        rc = mt_areas_see(&page.areas, replay, event);
-    return rc ? rc : mt_named_ranges_see(&page.ranges, replay, event);
+        rc = mt_areas_note(&page.areas, replay, event);
+    return rc ? rc : mt_named_ranges_note(&page.ranges, replay, event);
 }
 
 /* Return 0 or a negative errno. `fault` says why, unless it is empty. */

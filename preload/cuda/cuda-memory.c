@@ -21,7 +21,7 @@
 /* A program that can use no device: there is nothing to record, and memtap run says why. */
 
 /* Sign memtap run's roster. The settings are not read yet: only a recording reads them. */
-static void tell(const char *function, unsigned result)
+static void sign_why(const char *function, unsigned result)
 {
     MT_NO_CANCEL();
     char text[80];
@@ -41,7 +41,7 @@ static bool cannot_have_device(const char *function, unsigned result)
         return false;
     int saved = errno;
     if (!atomic_exchange(&is_told, 1))
-        tell(function, result);
+        sign_why(function, result);
     errno = saved;
     return true;
 }

@@ -78,7 +78,7 @@ static bool is_hooked(void)
     return mt_cuda_is_inside();
 }
 
-static void tell(unsigned subscription)
+static void note_subscription(unsigned subscription)
 {
     mt_cuda_told = subscription;
 }
@@ -96,7 +96,7 @@ static const struct mt_cupti_recorder recorder = {
     .object_made = mt_cuda_object_made,
     .object_ending = mt_cuda_object_ending,
     .is_hooked = is_hooked,
-    .tell = tell,
+    .tell = note_subscription,
 };
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
@@ -116,7 +116,7 @@ static bool is_wish(const char *wish)
 /* Return whether our hooks see the program's calls: its images are linked to the driver or the
  * runtime, or it has looked functions up through us. Otherwise it found the driver by a way that we
  * do not stand in. */
-static int see_hooks(bool was_looked_up)
+static bool do_hooks_reach(bool was_looked_up)
 {
     return is_preloaded() &&
            (was_looked_up || mt_images_need("libcuda.so.") || mt_images_need("libcudart.so."));
@@ -165,7 +165,7 @@ void mt_cupti_open(bool was_looked_up)
         return; /* another thread opens it, which takes long */
     if (is_wish("off"))
         say("off");
-    else if (!is_on && see_hooks(was_looked_up))
+    else if (!is_on && do_hooks_reach(was_looked_up))
         say("not needed");
     else if (!is_on && mt_images_need("libcupti.so."))
         say("not used: the program has loaded it for itself");

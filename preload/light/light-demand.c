@@ -6,7 +6,7 @@
 #define ALL_EVENTS 1000000u    /* of an iteration, and of the beginning */
 #define ALARM_NS 600000000000u /* from telling all by itself to the next time */
 
-bool mt_light_tells_iterations(const struct mt_light *light)
+bool mt_light_writes_iterations(const struct mt_light *light)
 {
     return light->all_until && light->events < light->all_until_event &&
            mt_light_iterations(&light->phases) - light->iterations_before <= light->all_until;
@@ -18,7 +18,7 @@ bool mt_light_tells_iterations(const struct mt_light *light)
 #define LEAST_TOLD 1000u       /* events that are told at the beginning */
 #define ALL_EVENTS 1000000u    /* of an iteration, and of the beginning */
 #define ALARM_NS 600000000000u /* from telling all by itself to the next time */
-bool mt_light_is_telling_all(struct mt_light *light, uint64_t time_ns)
+bool mt_light_is_writing_all(struct mt_light *light, uint64_t time_ns)
 {
     bool is_before = time_ns <= light->all_until_ns;
     if (is_before) /* the iterations are those after it */
@@ -29,13 +29,13 @@ bool mt_light_is_telling_all(struct mt_light *light, uint64_t time_ns)
 #define ALL_EVENTS 1000000u    /* of an iteration, and of the beginning */
 #define ALARM_NS 600000000000u /* from telling all by itself to the next time */
         light->iterations_before = mt_light_iterations(&light->phases);
-    return is_before || light->events < LEAST_TOLD || mt_light_tells_iterations(light);
+    return is_before || light->events < LEAST_TOLD || mt_light_writes_iterations(light);
 }
 
-void mt_light_tell_all(struct mt_light *light, uint64_t until_ns, uint32_t iterations)
+void mt_light_write_all(struct mt_light *light, uint64_t until_ns, uint32_t iterations)
 {
     uint32_t now = mt_light_iterations(&light->phases), begun = now - light->iterations_before;
-    uint32_t left = mt_light_tells_iterations(light) ? light->all_until - begun : 0;
+    uint32_t left = mt_light_writes_iterations(light) ? light->all_until - begun : 0;
     uint64_t events = light->events + (now && iterations ? iterations : 1) * (uint64_t)ALL_EVENTS;
     light->iterations_before = now;
     light->all_until = iterations > left ? iterations : left;
@@ -50,5 +50,5 @@ void mt_light_alarm(struct mt_light *light, uint64_t time_ns)
         return;
     light->alarmed_ns = time_ns;
     if (!light->all_until_ns || time_ns > light->all_until_ns)
-        mt_light_tell_all(light, time_ns, MT_LIGHT_ITERATIONS);
+        mt_light_write_all(light, time_ns, MT_LIGHT_ITERATIONS);
 }

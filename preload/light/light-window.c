@@ -87,7 +87,7 @@ static bool is_growing(struct mt_light *light, struct mt_light_device *device)
 }
 
 /* Tell a device's first event, changes of what is reserved, and the begin of a phase. */
-static void see_totals(struct mt_light *light, struct mt_light_slot *slot, uint32_t place)
+static void note_totals(struct mt_light *light, struct mt_light_slot *slot, uint32_t place)
 {
     struct mt_light_device *device = mt_light_device_of(light, slot->event.device);
     uint64_t allocated = slot->event.ALLOC.allocated, reserved = slot->event.ALLOC.reserved;
@@ -122,7 +122,7 @@ static void alloc(struct mt_light *light, struct mt_light_slot *slot,
         slot->has_block = true;
     else if (request)
         mt_light_at(light, request)->of = place;
-    see_totals(light, slot, place);
+    note_totals(light, slot, place);
 }
 
 /* Tell the end of a node that has begun before the window, or that is not known. */
@@ -145,7 +145,7 @@ static int gather(struct mt_light *light, struct mt_light_slot *slot,
         return 0;
     case MT_FREE:
         slot->of = end_life(light, event->FREE.address, place);
-        see_totals(light, slot, place);
+        note_totals(light, slot, place);
         return 0;
     case MT_NODE_NEW:
         slot->of = find_place(light, event->NODE_NEW.address);
@@ -183,7 +183,7 @@ int mt_light_add(struct mt_light *light, const struct mt_event *event)
     struct mt_light_thread *thread = mt_light_phases_thread(&light->phases, event->thread);
     if (!thread)
         return -ENOMEM;
-    bool is_telling = mt_light_is_telling_all(light, event->time_ns);
+    bool is_telling = mt_light_is_writing_all(light, event->time_ns);
     if (!light->n)
         light->tells_all = is_telling;
     else if (light->n == MT_LIGHT_WINDOW ||

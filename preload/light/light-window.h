@@ -114,7 +114,7 @@ static inline bool mt_light_is_label(unsigned kind)
 }
 
 /* Return whether everything is told now. */
-bool mt_light_is_telling_all(struct mt_light *light, uint64_t time_ns);
+bool mt_light_is_writing_all(struct mt_light *light, uint64_t time_ns);
 
 /* Tell everything for a while from an event that readers will ask about. */
 #define MT_LIGHT_ITERATIONS 3u /* then, and at the beginning */

@@ -11,7 +11,7 @@ struct mt_light *mt_light_create(void)
 {
     struct mt_light *light = calloc(1, sizeof *light);
     if (light)
-        mt_light_tell_all(light, 0, MT_LIGHT_ITERATIONS);
+        mt_light_write_all(light, 0, MT_LIGHT_ITERATIONS);
     return light;
 }
 
@@ -83,7 +83,7 @@ static void decide(struct mt_light *light, struct mt_light_slot *slot)
 }
 
 /* Tell the nodes around what is told. */
-static void tell_nodes(struct mt_light *light, uint32_t node)
+static void write_nodes(struct mt_light *light, uint32_t node)
 {
     for (struct mt_light_slot *begin; node; node = begin->node) {
         begin = mt_light_at(light, node);
@@ -91,12 +91,12 @@ static void tell_nodes(struct mt_light *light, uint32_t node)
     }
 }
 
-static void tell_open_nodes(struct mt_light *light)
+static void write_open_nodes(struct mt_light *light)
 {
     for (size_t i = 0; i < light->phases.n_threads; i++) {
         struct mt_light_thread *thread = &light->phases.thread[i];
         for (uint32_t k = 0; k < thread->at.n_nodes; k++)
-            tell_nodes(light, thread->at.nodes[k].begun);
+            write_nodes(light, thread->at.nodes[k].begun);
     }
 }
 
@@ -118,11 +118,11 @@ static void decide_all(struct mt_light *light)
     }
     for (uint32_t place = 1; place <= light->n; place++)
         decide(light, mt_light_at(light, place));
-    tell_open_nodes(light);
+    write_open_nodes(light);
     for (uint32_t place = 1; place <= light->n; place++) {
         struct mt_light_slot *slot = mt_light_at(light, place);
         if (slot->is_told)
-            tell_nodes(light, slot->event.kind == MT_NODE_BEGIN ? place : slot->node);
+            write_nodes(light, slot->event.kind == MT_NODE_BEGIN ? place : slot->node);
     }
     for (uint32_t place = 1; place <= light->n; place++) {
         struct mt_light_slot *slot = mt_light_at(light, place);
@@ -141,8 +141,8 @@ struct telling {
 
 /* Tell PyTorch's totals, if a reader would expect others. Thread 0, which is the recording's own,
  * is in no phase. */
-static int tell_totals(const struct telling *to, struct mt_light_device *device, int index,
-                       uint64_t time_ns)
+static int write_totals(const struct telling *to, struct mt_light_device *device, int index,
+                        uint64_t time_ns)
 {
     if (device->told_allocated == device->was_allocated &&
         device->told_reserved == device->was_reserved)
@@ -193,7 +193,7 @@ static int leave_block(const struct telling *to, struct mt_light_device *device,
     return leave_requests(to, event);
 }
 
-static int tell_block(const struct telling *to, struct mt_light_slot *slot)
+static int write_block(const struct telling *to, struct mt_light_slot *slot)
 {
     struct mt_light_device *device = mt_light_device_of(to->light, slot->event.device);
     struct mt_event event = slot->event;
@@ -201,7 +201,7 @@ static int tell_block(const struct telling *to, struct mt_light_slot *slot)
         event.kind == MT_ALLOC ? slot->has_block : !slot->of || is_of_told_block(to->light, slot);
     int rc = 0;
     if (slot->is_told && has_block)
-        rc = tell_totals(to, device, event.device, event.time_ns);
+        rc = write_totals(to, device, event.device, event.time_ns);
     device->was_allocated = event.ALLOC.allocated;
     device->was_reserved = event.ALLOC.reserved;
     if (event.kind == MT_ALLOC && !slot->has_block)
@@ -228,14 +228,14 @@ static bool is_news(const struct telling *to, const struct mt_light_slot *slot)
 
 /* Record where a node was made before it runs, as readers need to know: of thread 0, this is in no
  * phase. */
-static int tell_made(const struct telling *to, const struct mt_event *begin)
+static int write_made(const struct telling *to, const struct mt_event *begin)
 {
     struct mt_event made = {.time_ns = begin->time_ns, .kind = MT_NODE_NEW, .device = MT_NO_DEVICE};
     made.NODE_NEW.node = begin->NODE_BEGIN.node;
-    return mt_live_tell_node(to->live, made.NODE_NEW.node, &made.stack) ? to->tell(&made) : 0;
+    return mt_live_find_node(to->live, made.NODE_NEW.node, &made.stack) ? to->tell(&made) : 0;
 }
 
-static int tell_slot(const struct telling *to, struct mt_light_slot *slot)
+static int write_slot(const struct telling *to, struct mt_light_slot *slot)
 {
     const struct mt_event *event = &slot->event;
     slot->is_told |= is_news(to, slot);
@@ -243,25 +243,25 @@ static int tell_slot(const struct telling *to, struct mt_light_slot *slot)
     if (rc)
         return rc;
     if (event->kind == MT_ALLOC || event->kind == MT_FREE)
-        return tell_block(to, slot);
+        return write_block(to, slot);
     if (slot->is_told && event->kind == MT_NODE_NEW)
-        mt_live_tell_node(to->live, event->NODE_NEW.node, &(uint32_t){0});
+        mt_live_find_node(to->live, event->NODE_NEW.node, &(uint32_t){0});
     if (slot->is_told && event->kind == MT_NODE_BEGIN)
-        rc = tell_made(to, event);
+        rc = write_made(to, event);
     if (rc)
         return rc;
     bool is_left = to->light->has_left_requests && event->kind == MT_REQUEST_STREAM;
     return slot->is_told && !is_left ? to->tell(event) : 0;
 }
 
-static int tell_window(const struct telling *to)
+static int write_window(const struct telling *to)
 {
     struct mt_light *light = to->light;
     int rc = 0;
     for (uint32_t place = 1; !rc && place <= light->n; place++) {
         struct mt_light_slot *slot = mt_light_at(light, place);
         struct mt_light_device *device = mt_light_device_of(light, slot->event.device);
-        rc = tell_slot(to, slot);
+        rc = write_slot(to, slot);
         light->passed = place;
         if (device->highest != place)
             continue;
@@ -275,8 +275,8 @@ static int tell_window(const struct telling *to)
     return rc;
 }
 
-static int tell_counts_of(const struct telling *to, struct mt_light_device *device, int index,
-                          uint64_t time_ns)
+static int write_counts_of(const struct telling *to, struct mt_light_device *device, int index,
+                           uint64_t time_ns)
 {
     int rc = 0;
     for (size_t stack = 0; !rc && stack < device->n_counts; stack++) {
@@ -300,9 +300,9 @@ static int finish_devices(const struct telling *to, uint64_t time_ns, bool tells
         struct mt_light_device *device = &to->light->device[i];
         int index = i - 1; /* mt_light_device_of */
         if (device->is_used)
-            rc = tell_totals(to, device, index, time_ns);
+            rc = write_totals(to, device, index, time_ns);
         if (!rc && tells_counts)
-            rc = tell_counts_of(to, device, index, time_ns);
+            rc = write_counts_of(to, device, index, time_ns);
         device->least = device->most = device->highest = 0;
     }
     return rc;
@@ -336,7 +336,7 @@ int mt_light_end(struct mt_light *light, struct mt_live *live, bool is_last,
     uint64_t time_ns =
         light->n ? mt_light_at(light, light->n)->event.time_ns : light->counts_told_ns;
     bool tells_counts = is_last || time_ns - light->counts_told_ns >= PERIOD_NS;
-    int rc = tell_window(&to);
+    int rc = write_window(&to);
     if (!rc)
         rc = finish_devices(&to, time_ns, tells_counts);
     if (rc)

@@ -34,9 +34,9 @@ int mt_light_end(struct mt_light *light, struct mt_live *live, bool is_last,
 void mt_light_give_up(struct mt_light *light, int (*tell)(const struct mt_event *event));
 
 /* Tell everything up to a time, and of so many iterations after it. */
-void mt_light_tell_all(struct mt_light *light, uint64_t until_ns, uint32_t iterations);
+void mt_light_write_all(struct mt_light *light, uint64_t until_ns, uint32_t iterations);
 
 /* Return whether such iterations go on. */
-bool mt_light_tells_iterations(const struct mt_light *light);
+bool mt_light_writes_iterations(const struct mt_light *light);
 
 #endif

@@ -127,7 +127,7 @@ static void make_totals(const struct mt_live *live, struct mt_event **order, siz
 }
 
 /* List the nodes that are running now, last of all. */
-static int tell_running(const struct mt_live *live, const struct list *list, uint64_t time_ns)
+static int list_running(const struct mt_live *live, const struct list *list, uint64_t time_ns)
 {
     for (uint32_t thread = 0; thread < MT_LIVE_THREADS; thread++) {
         const struct mt_live_running *running = &live->running[thread];
@@ -145,7 +145,7 @@ static int tell_running(const struct mt_live *live, const struct list *list, uin
     return 0;
 }
 
-static int tell(const struct mt_live *live, struct list *list)
+static int list_all(const struct mt_live *live, struct list *list)
 {
     int rc = 0;
     struct mt_event **order = malloc((2 * list->n + 1) * sizeof *order);
@@ -158,7 +158,7 @@ static int tell(const struct mt_live *live, struct list *list)
     for (size_t i = 0; !rc && i < list->n; i++)
         rc = list->each(order[i]);
     if (!rc)
-        rc = tell_running(live, list, list->n ? order[list->n - 1]->time_ns : 0);
+        rc = list_running(live, list, list->n ? order[list->n - 1]->time_ns : 0);
     free(order);
     return rc;
 }
@@ -173,7 +173,7 @@ int mt_live_each(struct mt_live *live, int (*each)(const struct mt_event *event)
              block = block->next)
             list_block(&list, block);
     list_peaks(&list, live);
-    int rc = tell(live, &list);
+    int rc = list_all(live, &list);
     free(list.event);
     for (size_t i = 0; !rc && i < live->n_unknown; i++)
         rc = each(&live->unknown[i]);

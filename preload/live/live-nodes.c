@@ -25,7 +25,7 @@ void mt_live_make_node(struct mt_live *live, const struct mt_event *event, uint3
     *node = (struct mt_live_node){.address = address, .stack = stack};
 }
 
-bool mt_live_tell_node(struct mt_live *live, uint64_t address, uint32_t *stack)
+bool mt_live_find_node(struct mt_live *live, uint64_t address, uint32_t *stack)
 {
     struct mt_live_node *node = mt_live_node_of(live, address);
     if (!node || node->is_told)

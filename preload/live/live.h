@@ -26,7 +26,7 @@ bool mt_live_is_news(struct mt_live *live, const struct mt_event *label);
 
 /* Return whether readers of a light recording do not know where a node was made, and the stack;
  * they are told now. */
-bool mt_live_tell_node(struct mt_live *live, uint64_t address, uint32_t *stack);
+bool mt_live_find_node(struct mt_live *live, uint64_t address, uint32_t *stack);
 
 /* Keep PyTorch's blocks of this event's device, which are at its peak now, when they are freed too,
  * until a higher peak. The event has PyTorch's totals. */

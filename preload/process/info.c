@@ -36,7 +36,7 @@ struct sink {
 };
 
 /* Record a line. Large buffers are static: only the writer's thread is here. */
-__attribute__((format(printf, 2, 3))) static void tell(struct sink sink, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void put(struct sink sink, const char *format, ...)
 {
     static char text[MT_TEXT_LIMIT + 1];
     va_list args;
@@ -96,25 +96,25 @@ void mt_info_prepare(void)
         keep("", mt_place_names[place], mt_launcher_place(place));
 }
 
-static void tell_title(struct sink sink, bool is_first)
+static void put_title(struct sink sink, bool is_first)
 {
     const char *title = mt_title_read(is_first);
     if (title)
-        tell(sink, "title=%s", title);
+        put(sink, "title=%s", title);
 }
 
-static void tell_command(struct sink sink)
+static void put_command(struct sink sink)
 {
     static char text[MT_TEXT_LIMIT - sizeof "command="];
     char path[PATH_MAX];
     mt_title_command(text, sizeof text);
-    tell(sink, "command=%s", text);
-    tell_title(sink, true);
+    put(sink, "command=%s", text);
+    put_title(sink, true);
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length > 0)
-        tell(sink, "program=%.*s", (int)length, path);
+        put(sink, "program=%.*s", (int)length, path);
     if (getcwd(path, sizeof path))
-        tell(sink, "working_directory=%s", path);
+        put(sink, "working_directory=%s", path);
 }
 
 /* Find the path of a loaded library of any version; "": not loaded. Do not ask the loader: a thread
@@ -136,7 +136,7 @@ static void find_library(const char *name, char path[PATH_MAX])
 
 /* Record the version from version.py beside the directory of libtorch_cpu.so: __version__ =
  * '2.15.0+cu132'. */
-static void tell_torch(struct sink sink)
+static void put_torch(struct sink sink)
 {
     char library[PATH_MAX], path[PATH_MAX + 32], text[4096];
     find_library("libtorch_cpu.so", library);
@@ -149,16 +149,16 @@ static void tell_torch(struct sink sink)
     const char *at = strstr(text, "__version__ = '");
     const char *end = at ? strchr(at + 15, '\'') : NULL;
     if (end)
-        tell(sink, "torch=%.*s", (int)(end - at - 15), at + 15);
+        put(sink, "torch=%.*s", (int)(end - at - 15), at + 15);
 }
 
 /* Record the version of the driver, which the name of its file has. */
-static void tell_driver(struct sink sink)
+static void put_driver(struct sink sink)
 {
     char path[PATH_MAX];
     find_library("libcuda.so", path);
     if (*path)
-        tell(sink, "cuda_driver=%s", path);
+        put(sink, "cuda_driver=%s", path);
 }
 
 void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
@@ -166,23 +166,23 @@ void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
     struct sink sink = {call, data};
     char host[256] = "";
     uint64_t since = mt_now() - start_ns;
-    tell(sink, "memtap=%s", MT_VERSION);
-    tell_command(sink);
-    tell(sink, "pid=%d", (int)getpid());
-    tell(sink, "parent_pid=%d", (int)getppid());
+    put(sink, "memtap=%s", MT_VERSION);
+    put_command(sink);
+    put(sink, "pid=%d", (int)getpid());
+    put(sink, "parent_pid=%d", (int)getppid());
     if (!gethostname(host, sizeof host - 1))
-        tell(sink, "host=%s", host);
-    tell(sink, "start_monotonic_ns=%llu", (unsigned long long)start_ns);
-    tell(sink, "start_realtime_ns=%llu", (unsigned long long)(mt_clock(CLOCK_REALTIME) - since));
+        put(sink, "host=%s", host);
+    put(sink, "start_monotonic_ns=%llu", (unsigned long long)start_ns);
+    put(sink, "start_realtime_ns=%llu", (unsigned long long)(mt_clock(CLOCK_REALTIME) - since));
     for (size_t i = 0; i < n_values; i++)
-        tell(sink, "%s", values[i]);
-    tell_torch(sink);
-    tell_driver(sink);
+        put(sink, "%s", values[i]);
+    put_torch(sink);
+    put_driver(sink);
 }
 
 void mt_info_collect_changes(mt_info_sink *call, void *data)
 {
-    tell_title((struct sink){call, data}, false);
+    put_title((struct sink){call, data}, false);
 }
 
 void mt_info_collect_late(mt_info_sink *call, void *data)
@@ -191,31 +191,31 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
     char end[MT_PROCESS_END_TEXT];
     struct sink sink = {call, data};
     if (*mt_process_end(end))
-        tell(sink, MT_ENDED_INFO "%s", end);
+        put(sink, MT_ENDED_INFO "%s", end);
     if (*mt_python_version())
-        tell(sink, "python=%s", mt_python_version());
-    tell(sink, "python_stacks=%s", mt_python_status());
-    tell(sink, "modules=%s", mt_modules_status());
+        put(sink, "python=%s", mt_python_version());
+    put(sink, "python_stacks=%s", mt_python_status());
+    put(sink, "modules=%s", mt_modules_status());
     struct mt_look_work work = mt_look_work();
-    tell(sink, "lookup_reads=%llu", (unsigned long long)work.reads);
-    tell(sink, "lookup_bytes=%llu", (unsigned long long)work.bytes);
-    tell(sink, "lookup_calls=%llu", (unsigned long long)work.calls);
+    put(sink, "lookup_reads=%llu", (unsigned long long)work.reads);
+    put(sink, "lookup_bytes=%llu", (unsigned long long)work.bytes);
+    put(sink, "lookup_calls=%llu", (unsigned long long)work.calls);
     uint32_t cut = mt_module_searches_cut() + mt_module_members_cut() + mt_module_roots_left_out();
     if (cut)
-        tell(sink, "lookups_cut=%u", cut);
+        put(sink, "lookups_cut=%u", cut);
     if (mt_intern_refused())
-        tell(sink, "definitions_refused=%llu", (unsigned long long)mt_intern_refused());
-    tell(sink, "native_stacks=%s", mt_native_status());
-    tell(sink, "labels=%s", mt_tensor_status());
-    tell(sink, "dtypes=%s", mt_dtype_status());
-    tell(sink, "device_memory=%s", mt_device_memory_status());
-    tell(sink, "cupti=%s", mt_cupti_status());
+        put(sink, "definitions_refused=%llu", (unsigned long long)mt_intern_refused());
+    put(sink, "native_stacks=%s", mt_native_status());
+    put(sink, "labels=%s", mt_tensor_status());
+    put(sink, "dtypes=%s", mt_dtype_status());
+    put(sink, "device_memory=%s", mt_device_memory_status());
+    put(sink, "cupti=%s", mt_cupti_status());
     if (*mt_noticed(missing, sizeof missing))
-        tell(sink, "unseen_copies=%s", missing);
+        put(sink, "unseen_copies=%s", missing);
     if (mt_missing_in_torch(missing, sizeof missing))
-        tell(sink, "torch_hooks=%s%s", *missing ? "all but" : "all", missing);
+        put(sink, "torch_hooks=%s%s", *missing ? "all but" : "all", missing);
     if (mt_missing_in_torch(missing, sizeof missing))
-        tell(sink, "requests=%s", mt_requests_status(missing, sizeof missing));
-    tell(sink, "kill_proof=%s", mt_tail_status());
-    tell(sink, "writer_cpu_ns=%llu", (unsigned long long)mt_writer_cpu_ns());
+        put(sink, "requests=%s", mt_requests_status(missing, sizeof missing));
+    put(sink, "kill_proof=%s", mt_tail_status());
+    put(sink, "writer_cpu_ns=%llu", (unsigned long long)mt_writer_cpu_ns());
 }

@@ -33,7 +33,7 @@ void mt_alloc_conf_set(struct mt_thread *self, const char *text)
     atomic_flag_clear_explicit(&latest.is_busy, memory_order_release);
 }
 
-void mt_alloc_conf_tell(struct mt_thread *self)
+void mt_alloc_conf_record(struct mt_thread *self)
 {
     if (!latest.is_to_tell)
         return;

@@ -11,7 +11,7 @@
 void mt_alloc_conf_set(struct mt_thread *self, const char *text);
 
 /* Record those that were made before the recording began, once. In a hook. */
-void mt_alloc_conf_tell(struct mt_thread *self);
+void mt_alloc_conf_record(struct mt_thread *self);
 
 /* Reset in a forked child, which has its parent's settings. */
 void mt_alloc_conf_reset(void);

@@ -13,7 +13,7 @@ _Atomic uint64_t mt_told_workspaces[MT_TOLD_WORKSPACES];
 
 MT_MATH_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
-static void tell(const void *workspace, size_t size)
+static void record_workspace(const void *workspace, size_t size)
 {
     uint64_t address = (uint64_t)(uintptr_t)workspace;
     _Atomic uint64_t *told = mt_told_workspace(address);
@@ -29,7 +29,7 @@ static void tell(const void *workspace, size_t size)
 
 int mt_hook_cublas_workspace(void *handle, void *workspace, size_t size)
 {
-    tell(workspace, size);
+    record_workspace(workspace, size);
     return real_cublas_workspace()(handle, workspace, size);
 }
 
@@ -38,7 +38,7 @@ int mt_hook_cublaslt_matmul(void *handle, void *operation, const void *alpha, co
                             const void *c, void *layout_c, void *d, void *layout_d,
                             const void *algorithm, void *workspace, size_t size, void *stream)
 {
-    tell(workspace, size);
+    record_workspace(workspace, size);
     return real_cublaslt_matmul()(handle, operation, alpha, a, layout_a, b, layout_b, beta, c,
                                   layout_c, d, layout_d, algorithm, workspace, size, stream);
 }
@@ -48,6 +48,6 @@ int mt_hook_cudnn_attribute(void *descriptor, int name, int type, int64_t count,
 {
     enum { WORKSPACE_OF_VARIANT_PACK = 1003 };
     if (name == WORKSPACE_OF_VARIANT_PACK && count == 1 && values)
-        tell(*(void *const *)values, 0);
+        record_workspace(*(void *const *)values, 0);
     return real_cudnn_attribute()(descriptor, name, type, count, values);
 }

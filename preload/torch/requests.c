@@ -54,8 +54,8 @@ static __attribute__((noinline)) void use_stream(struct mt_thread *self, int dev
     mt_record(self, MT_REQUEST_STREAM, device, 0, MT_ARGS(stream, pool));
 }
 
-static __attribute__((noinline)) void tell_unused(struct mt_thread *self, int device,
-                                                  uint64_t unused)
+static __attribute__((noinline)) void record_unused(struct mt_thread *self, int device,
+                                                    uint64_t unused)
 {
     mt_record(self, MT_REQUEST, device, 0, MT_ARGS(unused));
 }
@@ -119,8 +119,8 @@ static __attribute__((cold)) void add_waiting(int device, uint64_t record, uint6
     mt_let_go(&looking);
 }
 
-MT_UNSANITIZED static void tell(struct mt_thread *self, int device, uint64_t size,
-                                const uint64_t *record, unsigned word)
+MT_UNSANITIZED static void record_request(struct mt_thread *self, int device, uint64_t size,
+                                          const uint64_t *record, unsigned word)
 {
     uint64_t requested = record[word + MT_BLOCK_REQUESTED], blocks = record[word + MT_BLOCK_POOL];
     uint64_t pool = private_pool(blocks);
@@ -141,9 +141,9 @@ MT_UNSANITIZED static __attribute__((noinline)) void alloc_other(struct mt_threa
         record_waiting(self, device);
     const uint64_t *record = mt_block_known_anywhere(false, caller);
     if (record && mt_block_is_handed_out(record, word, address, size)) {
-        tell(self, device, size, record, word);
+        record_request(self, device, size, record, word);
     } else if (mt_block_find(false, caller, address, size, copy)) {
-        tell(self, device, size, copy, atomic_load(&mt_block_size_word));
+        record_request(self, device, size, copy, atomic_load(&mt_block_size_word));
     } else {
         unknown++;
         use_stream(self, device, MT_STREAM_UNKNOWN, 0);
@@ -171,7 +171,7 @@ MT_UNSANITIZED MT_HOT_CODE void mt_request_alloc(struct mt_thread *self, int dev
             !is_as_before(self, device, record[MT_BLOCK_STREAM], record[word + MT_BLOCK_POOL])))
         alloc_other(self, device, address, size, caller);
     else if (record[word + MT_BLOCK_REQUESTED] != size)
-        tell_unused(self, device, size - record[word + MT_BLOCK_REQUESTED]);
+        record_unused(self, device, size - record[word + MT_BLOCK_REQUESTED]);
 }
 
 MT_UNSANITIZED static inline bool does_wait(const uint64_t *record, unsigned word)

@@ -190,7 +190,7 @@ static void learn(struct mt_thread *self, unsigned device, uint64_t allocated, u
 
 /* Record the changes that this is not about: retries free the cache, too; and within a MemPool only
  * its own part of the cache is freed. */
-static void tell_changes(struct mt_thread *self, unsigned device)
+static void record_changes(struct mt_thread *self, unsigned device)
 {
     struct mt_allocator_words *totals = &mt_allocator_words[device];
     uint64_t before[MT_TOTALS_WORDS], limit = limit_of(totals);
@@ -213,7 +213,7 @@ void mt_totals_look(struct mt_thread *self, unsigned kind, unsigned device, uint
     if (device >= MT_TOTALS_DEVICES)
         return;
     struct mt_allocator_words *words = &mt_allocator_words[device];
-    tell_changes(self, device);
+    record_changes(self, device);
     if (words->word[EMPTIED] && words->word[HAS_LIMIT])
         return;
     const struct mt_thread_request *request = &self->request;

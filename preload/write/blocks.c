@@ -98,7 +98,7 @@ void mt_writer_end_block(void)
         mt_writer_commit();
 }
 
-int mt_writer_tell(const struct mt_event *event)
+int mt_writer_put(const struct mt_event *event)
 {
     if (!mt_writer_is_open())
         return 0; /* it was closed a moment ago */

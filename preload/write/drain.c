@@ -35,7 +35,7 @@ static void write_event(const struct mt_event *event)
     int rc = mt_writer.live ? mt_live_event(mt_writer.live, event) : 0;
     if (rc)
         mt_writer_keep_all(rc);
-    mt_writer_tell(event);
+    mt_writer_put(event);
 }
 
 static void write_timed(struct mt_event *event)

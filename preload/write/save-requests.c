@@ -11,13 +11,13 @@ bool mt_writer_take_request(void)
         return false;
     mt_writer.has_request = true;
     if (mt_writer.light)
-        mt_light_tell_all(mt_writer.light, mt_now() - mt_writer.start_ns, iterations);
+        mt_light_write_all(mt_writer.light, mt_now() - mt_writer.start_ns, iterations);
     return true;
 }
 
 void mt_writer_answer_request(bool is_new)
 {
-    bool is_over = !mt_writer.light || !mt_light_tells_iterations(mt_writer.light);
+    bool is_over = !mt_writer.light || !mt_light_writes_iterations(mt_writer.light);
     if (!mt_writer.has_request || !(is_new || is_over) || !mt_writer_is_open())
         return;
     mt_tail_answer(is_over);

@@ -8,15 +8,14 @@
 static void keep_all(int rc)
 {
     if (mt_writer.light)
-        mt_light_give_up(mt_writer.light, mt_writer_tell);
+        mt_light_give_up(mt_writer.light, mt_writer_put);
     mt_writer_keep_all(rc);
 }
 
 void mt_writer_end_window(bool is_last)
 {
-    int rc = mt_writer.light
-                 ? mt_light_end(mt_writer.light, mt_writer.live, is_last, mt_writer_tell)
-                 : 0;
+    int rc =
+        mt_writer.light ? mt_light_end(mt_writer.light, mt_writer.live, is_last, mt_writer_put) : 0;
     if (rc)
         keep_all(rc);
 }

@@ -188,7 +188,7 @@ bool mt_writer_take_request(void);
 void mt_writer_answer_request(bool is_new);
 
 /* Write an event. Return 0. */
-int mt_writer_tell(const struct mt_event *event);
+int mt_writer_put(const struct mt_event *event);
 
 /* Add an event to the window of a light recording; tell the window, before what was taken from the
  * rings is given back. */

@@ -26,7 +26,7 @@ static uint32_t context_id(const struct sim_context *context)
     return context ? (uint32_t)context->device + 1 : 0;
 }
 
-static void tell_resource(CUpti_CallbackFunc function, void *data, const struct sim_call *call)
+static void report_resource(CUpti_CallbackFunc function, void *data, const struct sim_call *call)
 {
     CUpti_ResourceData told = {.context = (CUcontext)call->result};
     if (call->id == SIM_MODULE_LOADED)
@@ -49,7 +49,7 @@ static void hear(const struct sim_listener *listener, struct sim_call *call)
                                .correlationData = &call->data,
                                .correlationId = call->number};
     if (call->domain == SIM_RESOURCE)
-        tell_resource(function, listener->data, call);
+        report_resource(function, listener->data, call);
     else
         function(listener->data, (CUpti_CallbackDomain)call->domain, call->id, &told);
 }

@@ -113,7 +113,7 @@ static CUresult create(CUcontext *out, CUdevice number)
     }
     context->device = number;
     *out = (CUcontext)context;
-    sim_tell_resource(SIM_CONTEXT_CREATED, context, NULL);
+    sim_report_resource(SIM_CONTEXT_CREATED, context, NULL);
     return push(context);
 }
 
@@ -145,7 +145,7 @@ DRIVER_REPORTS(cuCtxDestroy, (CUcontext handle), (handle))
     if (!context || context->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
     struct sim_device *device = sim_device(context->device);
-    sim_tell_resource(SIM_CONTEXT_DESTROYED, context, NULL);
+    sim_report_resource(SIM_CONTEXT_DESTROYED, context, NULL);
     if (sim_thread.context == context)
         bind(stack.depth ? stack.below[--stack.depth] : NULL);
     sim_give(device, device->gpu->context & ~(SIM_PAGE - 1));

@@ -110,7 +110,7 @@ static enum nccl_result fill_parts(const struct nccl_operation *operation, const
 
 /* Say once where a program will miss what another rank has: a few int64 are the sizes of objects
  * that follow, which it will try to read. Other content may be anything. */
-static void tell_absent(const struct nccl_operation *operation)
+static void say_absent(const struct nccl_operation *operation)
 {
     static _Atomic bool is_told;
     const struct nccl_comm *comm = operation->comm;
@@ -144,7 +144,7 @@ static enum nccl_result copy_own(const struct nccl_operation *operation,
         }
     if (kind == NCCL_BROADCAST && nccl_sent_take(operation))
         return NCCL_SUCCESS;
-    tell_absent(operation);
+    say_absent(operation);
     if (kind == NCCL_SEND)
         sim_know(operation->to, SIM_UNKNOWN);
     return NCCL_SUCCESS;

@@ -219,7 +219,7 @@ static enum nccl_result exchange(struct nccl_comm **comms, size_t count, struct 
                 return too_long(comms[i]);
         for (size_t i = 0; i < count; i++)
             if (waits_of(comms[i], waits))
-                nccl_wait_tell(&wait, comms[i], is_awaited, "make the same call");
+                nccl_wait_say(&wait, comms[i], is_awaited, "make the same call");
     }
 }
 

@@ -44,8 +44,8 @@ int nccl_wait_milliseconds(const struct nccl_wait *wait)
     return now < end ? (int)((end - now) / 1000000 + 1) : 0;
 }
 
-void nccl_wait_tell(struct nccl_wait *wait, const struct nccl_comm *comm,
-                    bool (*is_missing)(const struct nccl_comm *comm, int rank), const char *what)
+void nccl_wait_say(struct nccl_wait *wait, const struct nccl_comm *comm,
+                   bool (*is_missing)(const struct nccl_comm *comm, int rank), const char *what)
 {
     char ranks[120] = "";
     size_t used = 0;
@@ -133,7 +133,7 @@ static enum nccl_result connect_to(struct nccl_comm *comm, int rank, struct nccl
             close(fd);
             return nobody(comm, rank);
         }
-        nccl_wait_tell(wait, comm, is_below_and_missing, "start");
+        nccl_wait_say(wait, comm, is_below_and_missing, "start");
         nanosleep(&pause, NULL);
     }
     comm->peers[rank].socket = fd;
@@ -187,7 +187,7 @@ enum nccl_result nccl_mesh_accept(struct nccl_comm *comm)
             result = nobody(comm, comm->size - 1);
         }
         if (missing && !result)
-            nccl_wait_tell(&waits, comm, is_not_connected, "start");
+            nccl_wait_say(&waits, comm, is_not_connected, "start");
     }
     close(comm->listener);
     comm->listener = -1;

@@ -114,8 +114,8 @@ struct nccl_wait nccl_wait_begin(void);
 /* Return the time until something is to be done about it, for poll. */
 int nccl_wait_milliseconds(const struct nccl_wait *wait);
 /* Say which ranks are missing, by the caller's word for each, if it is time. */
-void nccl_wait_tell(struct nccl_wait *wait, const struct nccl_comm *comm,
-                    bool (*is_missing)(const struct nccl_comm *comm, int rank), const char *what);
+void nccl_wait_say(struct nccl_wait *wait, const struct nccl_comm *comm,
+                   bool (*is_missing)(const struct nccl_comm *comm, int rank), const char *what);
 
 /* Add a message of `size` bytes, zero, at the end of a queue; NULL: no memory. `kind`: with flags.
  */

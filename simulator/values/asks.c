@@ -112,8 +112,8 @@ static bool is_answer(const struct sim_replaced *operator, enum sim_unknown what
     return known == SIM_KNOWN || (sim_is_settled(known) && what == SIM_ASKS_CONDITION);
 }
 
-void sim_tell_asked(const struct sim_replaced *operator, const struct sim_value * arguments,
-                    bool counted, bool within)
+void sim_report_asked(const struct sim_replaced *operator, const struct sim_value * arguments,
+                      bool counted, bool within)
 {
     enum sim_unknown what = asks(operator, arguments, within);
 

@@ -419,8 +419,9 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
         prepare(&run, arguments);
     run.asks = run.asks || (run.computes && run.known && operator->rules & SIM_TALLIES);
     if (!quiet)
-        sim_tell_asked(operator, arguments,
-                       run.computes || !(operator->rules &(SIM_COUNTS | SIM_DECIDES)), inside > 1);
+        sim_report_asked(operator, arguments,
+                         run.computes || !(operator->rules &(SIM_COUNTS | SIM_DECIDES)),
+                         inside > 1);
     quiet += run.asks;
     if (!run.computes)
         for (size_t i = 0; i < operator->arguments; i++)

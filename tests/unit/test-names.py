@@ -20,10 +20,9 @@ INLINE = re.compile(r"^static [^;=()]*\b(mt_\w+)\([^;]*?\)\n\{", re.M)
 MACRO = re.compile(r"^#[ \t]*define[ \t]+(MT_\w+)", re.M)
 
 # What a function does is named by the field's words: note, list, load, print ... (HACKING.md).
-FUNCTION = re.compile(r"^[a-z][^;{}=()]*\b(\w+)\([^;]*?\)\n\{", re.M)
+FUNCTION = re.compile(r"^[A-Za-z_][^;{}=()]*\b(\w+)\([^;]*?\)\n\{", re.M)
 VAGUE = re.compile(r"(?:^|_)(?:see|sees|tell|tells|foretell|foretold|crew|habits?)(?:_|$)")
 LOOK = re.compile(r"^look(?!_up)(?:_|$)")  # a private function's name: find, scan, load, check ...
-OLDER = "preload", "cupti", "page", "simulator"  # folders that have such names still
 
 places = collections.defaultdict(set)  # (kind, name) -> where it is made
 vague = []
@@ -31,10 +30,8 @@ for folder in layers.MAY_INCLUDE:
     for source in layers.sources(root / folder):
         text = source.read_text()
         where = source.relative_to(root).as_posix()
-        if folder not in ("page", "simulator"):
-            vague += [f"{where}: {match[1]}" for match in FUNCTION.finditer(text) if LOOK.search(match[1])]
-        if folder not in OLDER:
-            vague += [f"{where}: {match[1]}" for match in FUNCTION.finditer(text) if VAGUE.search(match[1])]
+        vague += [f"{where}: {match[1]}" for match in FUNCTION.finditer(text)
+                  if VAGUE.search(match[1]) or LOOK.search(match[1])]
         for kind, pattern in ("tag", TAG), ("type", TYPE), ("type", TYPE_OF_BODY), ("function", INLINE):
             for match in pattern.finditer(text):
                 name = next(group for group in match.groups() if group)

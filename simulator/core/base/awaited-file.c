@@ -31,20 +31,20 @@ int64_t sim_seconds(void)
     return time.tv_sec;
 }
 
-void sim_tell_wait(int64_t seconds, const char *what, const char *why)
+void sim_say_wait(int64_t seconds, const char *what, const char *why)
 {
     sim_say("rank %llu of %llu is simulated alone, and has waited %lld s for %s, %s",
             (unsigned long long)sim_environment("RANK", 0),
             (unsigned long long)sim_environment("WORLD_SIZE", 1), (long long)seconds, what, why);
 }
 
-static void tell(int64_t seconds)
+static void say(int64_t seconds)
 {
     static _Atomic bool is_told;
     if (!atomic_exchange(&is_told, true))
-        sim_tell_wait(seconds, awaited.path,
-                      "which another rank may write; it goes on waiting: run that rank before, in "
-                      "the same folder, or make it");
+        sim_say_wait(seconds, awaited.path,
+                     "which another rank may write; it goes on waiting: run that rank before, in "
+                     "the same folder, or make it");
 }
 
 void sim_note_asked_file(const char *path, bool is_there)
@@ -60,6 +60,6 @@ void sim_note_asked_file(const char *path, bool is_there)
         awaited.times = 0;
     }
     if (++awaited.times >= ASKED_OFTEN && sim_seconds() - awaited.since >= (int64_t)sim_patience())
-        tell(sim_seconds() - awaited.since);
+        say(sim_seconds() - awaited.since);
     errno = saved;
 }

@@ -48,11 +48,11 @@ SIM_API ssize_t sim_recv(int socket, void *to, size_t size, int flags) __asm__("
     static result (*real)(__VA_ARGS__);                                                            \
     real = real ? real : (result(*)(__VA_ARGS__))(uintptr_t)dlsym(RTLD_NEXT, name)
 
-static void tell(const char *what, int64_t seconds)
+static void say(const char *what, int64_t seconds)
 {
-    sim_tell_wait(seconds, what,
-                  "as another rank may; it goes on waiting: let ranks meet by torch.distributed, "
-                  "which is answered");
+    sim_say_wait(seconds, what,
+                 "as another rank may; it goes on waiting: let ranks meet by torch.distributed, "
+                 "which is answered");
 }
 
 static void *watch(void *unused)
@@ -72,7 +72,7 @@ static void *watch(void *unused)
         if (left > 0)
             nanosleep(&(struct timespec){.tv_sec = left}, NULL);
         else if (is_waiting)
-            tell(what, waited);
+            say(what, waited);
     }
     return NULL;
 }
@@ -198,7 +198,7 @@ static void note_refusal(const char *name, int64_t since)
     pthread_mutex_unlock(&awaited.lock);
     snprintf(what, sizeof(what), "a process to listen at %s", name);
     if (!is_told)
-        tell(what, waited);
+        say(what, waited);
 }
 
 int sim_connect(int socket, const void *to, socklen_t size)

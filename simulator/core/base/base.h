@@ -38,7 +38,7 @@ SIM_API uint64_t sim_patience(void);
 int64_t sim_seconds(void);
 /* Say for what a rank that is alone has waited so many seconds; why: that another rank gives it,
  * and what to do. */
-void sim_tell_wait(int64_t seconds, const char *what, const char *why);
+void sim_say_wait(int64_t seconds, const char *what, const char *why);
 /* Note that the program asked for a file, which is there or not. A rank that is alone and asks for
  * nothing else for so long says which it waits for. Keeps errno. */
 void sim_note_asked_file(const char *path, bool is_there);

@@ -64,7 +64,7 @@ void sim_verbose(const char *format, ...)
 }
 
 /* Say once of each variable of ours what is wrong with it; names are literals. */
-static void tell_invalid(const char *name, const char *text, const char *wrong, uint64_t otherwise)
+static void say_invalid(const char *name, const char *text, const char *wrong, uint64_t otherwise)
 {
     static const char *_Atomic told[MOST_TOLD];
     if (strncmp(name, "CUDASIM_", 8))
@@ -93,7 +93,7 @@ uint64_t sim_environment(const char *name, uint64_t otherwise)
     errno = saved;
     if (is_valid)
         return number;
-    tell_invalid(name, text, "is not a number", otherwise);
+    say_invalid(name, text, "is not a number", otherwise);
     return otherwise;
 }
 
@@ -106,7 +106,7 @@ uint64_t sim_environment_size(const char *name, uint64_t otherwise)
     if (!rc)
         return bytes;
     if (rc != -ENOENT)
-        tell_invalid(name, text, mt_size_wrong(text, rc, wrong, sizeof(wrong)), otherwise);
+        say_invalid(name, text, mt_size_wrong(text, rc, wrong, sizeof(wrong)), otherwise);
     return otherwise;
 }
 

@@ -163,7 +163,7 @@ int sim_primary_up(int number)
     }
     pthread_mutex_unlock(&state.lock);
     if (made)
-        sim_tell_resource(SIM_CONTEXT_CREATED, &device->primary, NULL);
+        sim_report_resource(SIM_CONTEXT_CREATED, &device->primary, NULL);
     return error;
 }
 
@@ -173,7 +173,7 @@ void sim_primary_end(int number, void (*forget)(int device))
     if (!device)
         return;
     if (device->alive)
-        sim_tell_resource(SIM_CONTEXT_DESTROYED, &device->primary, NULL);
+        sim_report_resource(SIM_CONTEXT_DESTROYED, &device->primary, NULL);
     pthread_mutex_lock(&state.lock);
     if (device->alive) {
         device->alive = false;

@@ -23,5 +23,5 @@ void sim_inject(void)
         else
             sim_say("CUDA_INJECTION64_PATH: %s", dlerror());
     }
-    sim_tell_resource(SIM_INIT_FINISHED, NULL, NULL);
+    sim_report_resource(SIM_INIT_FINISHED, NULL, NULL);
 }

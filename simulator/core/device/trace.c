@@ -42,7 +42,7 @@ void sim_call_end(struct sim_call *call)
         listener->hear(listener, call);
 }
 
-void sim_tell_resource(enum sim_resource_event event, struct sim_context *context, void *resource)
+void sim_report_resource(enum sim_resource_event event, struct sim_context *context, void *resource)
 {
     struct sim_listener *listener = who_wants(SIM_RESOURCE, event);
     struct sim_call call = {.domain = SIM_RESOURCE, .id = event, .result = context};

@@ -50,8 +50,8 @@ SIM_API int sim_unlisten(struct sim_listener *listener);
 SIM_API bool sim_call_begin(struct sim_call *call);
 SIM_API void sim_call_end(struct sim_call *call);
 /* Report that a resource was made, or will end. */
-SIM_API void sim_tell_resource(enum sim_resource_event event, struct sim_context *context,
-                               void *resource);
+SIM_API void sim_report_resource(enum sim_resource_event event, struct sim_context *context,
+                                 void *resource);
 
 /*
  * Load the library that CUDA_INJECTION64_PATH names and call its InitializeInjection, once. The

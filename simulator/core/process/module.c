@@ -74,7 +74,7 @@ static void add(struct sim_module *module, const void *image, size_t size)
     loaded.first = module;
     told.number = ++loaded.last_number;
     pthread_mutex_unlock(&loaded.lock);
-    sim_tell_resource(SIM_MODULE_LOADED, sim_thread.context, &told);
+    sim_report_resource(SIM_MODULE_LOADED, sim_thread.context, &told);
 }
 
 int sim_module_load(const void *image, struct sim_module **out)

@@ -49,7 +49,7 @@ int sim_stream_create(unsigned flags, int priority, struct sim_stream **out)
     stream->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
     stream->id = ++last_id;
     *out = stream;
-    sim_tell_resource(SIM_STREAM_CREATED, sim_thread.context, stream);
+    sim_report_resource(SIM_STREAM_CREATED, sim_thread.context, stream);
     return 0;
 }
 
@@ -58,7 +58,7 @@ int sim_stream_destroy(struct sim_stream *stream)
     if ((uintptr_t)stream <= 2)
         return -EINVAL;
     sim_capture_leave(stream);
-    sim_tell_resource(SIM_STREAM_DESTROYED, sim_thread.context, stream);
+    sim_report_resource(SIM_STREAM_DESTROYED, sim_thread.context, stream);
     sim_give(sim_device(stream->device), memory_of_one());
     free(stream->tips.nodes);
     free(stream);
