@@ -8,20 +8,6 @@ static void keep_whole(struct mt_keep_lives *lives, struct mt_candidate candidat
     mt_candidate_keep(lives->nodes, candidate);
 }
 
-static uint32_t new_life(struct mt_keep_lives *lives)
-{
-    uint32_t index = lives->first_free;
-    if (index) {
-        lives->first_free = lives->life[index].next;
-        return index;
-    }
-    index = lives->n ? lives->n : 1;
-    if (mt_grow(&lives->life, &lives->capacity, index + (size_t)1, sizeof *lives->life))
-        return 0;
-    lives->n = index + 1;
-    return index;
-}
-
 int mt_keep_life_add(struct mt_keep_lives *lives, uint32_t index, uint64_t number)
 {
     struct mt_keep_life *life = &lives->life[index];
@@ -92,7 +78,7 @@ int mt_keep_life_begin(struct mt_keep_lives *lives, struct mt_address_map *by_ad
     uint32_t before = mt_address_map_take(by_address, address);
     if (before) /* its free is missing: this event must end it */
         is_wanted |= mt_keep_life_end(lives, before, moments);
-    uint32_t index = new_life(lives);
+    uint32_t index = MT_TAKE_PLACE(lives->life, lives->capacity, lives->n, lives->first_free, next);
     if (!index || mt_address_map_put(by_address, address, index))
         return -ENOMEM;
     lives->life[index] = (struct mt_keep_life){.moments = moments, .is_wanted = is_wanted};

@@ -135,26 +135,14 @@ static int made(struct mt_keep_nodes *nodes, uint64_t address, uint64_t number)
     return 0;
 }
 
-static uint32_t new_node(struct mt_keep_nodes *nodes)
-{
-    uint32_t index = nodes->first_free;
-    if (index) {
-        nodes->first_free = nodes->node[index].outer;
-        return index;
-    }
-    index = nodes->n_nodes ? nodes->n_nodes : 1;
-    if (mt_grow(&nodes->node, &nodes->nodes_capacity, index + (size_t)1, sizeof *nodes->node))
-        return 0;
-    nodes->n_nodes = index + 1;
-    return index;
-}
-
 static int begin(struct mt_keep_nodes *nodes, struct mt_keep_thread *thread, uint64_t address,
                  uint64_t number)
 {
     if (thread->depth == NESTING_LIMIT)
         return 0;
-    uint32_t index = new_node(nodes), at = mt_address_map_get(&nodes->made, address);
+    uint32_t at = mt_address_map_get(&nodes->made, address);
+    uint32_t index =
+        MT_TAKE_PLACE(nodes->node, nodes->nodes_capacity, nodes->n_nodes, nodes->first_free, outer);
     if (!index)
         return -ENOMEM;
     struct mt_candidate from = at ? nodes->made_at[at] : (struct mt_candidate){0};

@@ -23,26 +23,13 @@ static void count(struct mt_cuda_objects *objects, const struct mt_cuda_object *
     now->code += by > 0 ? object->code : -object->code;
 }
 
-/* Return a free place + 1; 0: no memory. */
-static uint32_t find_place(struct mt_cuda_objects *objects)
-{
-    uint32_t place = objects->first_free;
-    if (place) {
-        objects->first_free = objects->object[place - 1].next;
-        return place;
-    }
-    if (MT_GROW(objects->object, objects->capacity, objects->n))
-        return 0;
-    return (uint32_t)++objects->n;
-}
-
 static void end(struct mt_cuda_objects *objects, uint64_t handle)
 {
     uint32_t place = mt_address_map_take(&objects->by_handle, handle);
     if (!place)
         return;
-    count(objects, &objects->object[place - 1], -1);
-    objects->object[place - 1].next = objects->first_free;
+    count(objects, &objects->object[place], -1);
+    objects->object[place].next = objects->first_free;
     objects->first_free = place;
 }
 
@@ -53,10 +40,11 @@ static int on_made(struct mt_cuda_objects *objects, const struct mt_event *event
 {
     if (mt_address_map_get(&objects->by_handle, event->CUDA_OBJECT.handle))
         return 0;
-    uint32_t place = find_place(objects);
+    uint32_t place =
+        MT_TAKE_PLACE(objects->object, objects->capacity, objects->n, objects->first_free, next);
     if (!place)
         return -ENOMEM;
-    struct mt_cuda_object *object = &objects->object[place - 1];
+    struct mt_cuda_object *object = &objects->object[place];
     *object = (struct mt_cuda_object){.code = event->CUDA_OBJECT.size,
                                       .space = (uint8_t)space,
                                       .slot = (uint8_t)mt_device_slot(event->device)};
@@ -69,7 +57,7 @@ static void on_reset(struct mt_cuda_objects *objects, unsigned slot)
 {
     for (size_t i = 0; i < objects->by_handle.capacity;) {
         const struct mt_address_slot *at = &objects->by_handle.slots[i];
-        const struct mt_cuda_object *object = at->value ? &objects->object[at->value - 1] : NULL;
+        const struct mt_cuda_object *object = at->value ? &objects->object[at->value] : NULL;
         if (object && object->slot == slot)
             end(objects, at->address); /* another entry may move here */
         else

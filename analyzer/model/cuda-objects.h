@@ -15,7 +15,7 @@ struct mt_cuda_object_counts {
 };
 
 struct mt_cuda_objects {
-    struct mt_address_map by_handle; /* place + 1 */
+    struct mt_address_map by_handle; /* places */
     struct mt_cuda_object {
         uint64_t code;
         uint32_t next; /* in the list of free records */
@@ -23,7 +23,7 @@ struct mt_cuda_objects {
         uint8_t slot;
     } *object;
     size_t n, capacity;
-    uint32_t first_free; /* place + 1, 0: none */
+    uint32_t first_free; /* 0: none */
     struct mt_cuda_object_counts now[MT_DEVICES];
 };
 

@@ -39,16 +39,11 @@ void mt_deaths_clear(struct mt_deaths *deaths)
 
 int mt_deaths_add(struct mt_deaths *deaths, const struct mt_when *when)
 {
-    uint32_t place = deaths->first_free, before = deaths->latest;
-    if (!place) {
-        size_t n = deaths->n ? deaths->n : 1;
-        if (n >= UINT32_MAX || MT_GROW(deaths->death, deaths->capacity, n))
-            return -ENOMEM;
-        place = (uint32_t)n;
-        deaths->n = n + 1;
-    } else {
-        deaths->first_free = deaths->death[place].next;
-    }
+    uint32_t before = deaths->latest;
+    uint32_t place =
+        MT_TAKE_PLACE(deaths->death, deaths->capacity, deaths->n, deaths->first_free, next);
+    if (!place)
+        return -ENOMEM;
     deaths->death[place] = (struct mt_death){.when = *when};
     deaths->latest = place;
     if (before && !deaths->death[before].users) {

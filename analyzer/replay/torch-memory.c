@@ -128,20 +128,17 @@ static struct mt_torch_block *make_block(struct mt_torch_memory *memory,
 {
     unsigned slot = mt_device_slot(event->device);
     const struct mt_request_stream *of = mt_requests_of(&replay->present.thread->requests, slot);
-    uint32_t number = memory->free_block;
-    if (number)
-        memory->free_block = (uint32_t)memory->block[--number].size;
-    else if (MT_GROW(memory->block, memory->blocks_capacity, memory->n_blocks))
+    uint32_t place = MT_TAKE_PLACE(memory->block, memory->blocks_capacity, memory->n_blocks,
+                                   memory->free_block, size);
+    struct mt_torch_block *block = &memory->block[place];
+    if (!place)
         return NULL;
-    else
-        number = (uint32_t)memory->n_blocks++;
-    struct mt_torch_block *block = &memory->block[number];
     *block = (struct mt_torch_block){.size = size,
                                      .unused = unused < size ? unused : 0,
                                      .event = replay->events,
                                      .stream = of ? of->stream : 0,
                                      .pool = of ? of->pool : 0,
-                                     .number = number,
+                                     .number = place - 1,
                                      .stack = event->stack,
                                      .slot = (uint16_t)slot};
     return number_pool(memory, block) ? NULL : block;
@@ -158,7 +155,7 @@ static void drop_block(struct mt_torch_memory *memory, struct mt_torch_block *bl
 static struct mt_torch_block *block_at(const struct mt_torch_memory *memory, uint64_t address)
 {
     uint32_t place = mt_address_map_get(&memory->by_address, address);
-    return place ? &memory->block[place - 1] : NULL;
+    return place ? &memory->block[place] : NULL;
 }
 
 /* End a block at its address, by its free or its wait's end. */

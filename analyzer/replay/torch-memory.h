@@ -53,7 +53,7 @@ struct mt_torch_watcher {
 struct mt_torch_memory {
     const struct mt_torch_watcher *watcher; /* the owner's, as data */
     void *data;
-    struct mt_torch_block *block; /* by number; event 0: unused */
+    struct mt_torch_block *block; /* by number + 1; event 0: unused */
     size_t n_blocks, blocks_capacity;
     size_t n_waiting;                 /* blocks */
     uint32_t free_block;              /* number + 1, the next one's in `size`; 0: none */

@@ -38,4 +38,16 @@ static inline int mt_grow(void *array, size_t *capacity, size_t need, size_t siz
 #define MT_APPEND(array, capacity, n, ...)                                                         \
     (MT_GROW(array, capacity, n) ? -ENOMEM : ((array)[(n)++] = __VA_ARGS__, 0))
 
+/* Return a place, from 1 on, in an array of n elements with number 0, which nobody uses: the first
+ * free one, from which member `next` leads to others, or one more. 0: no memory. */
+#define MT_TAKE_PLACE(array, capacity, n, first_free, next)                                        \
+    ({                                                                                             \
+        uint32_t mt_place = (first_free);                                                          \
+        if (mt_place)                                                                              \
+            (first_free) = (uint32_t)(array)[mt_place].next;                                       \
+        else if ((n) < UINT32_MAX - 1 && !MT_GROW(array, capacity, (n) ? (n) : 1))                 \
+            (n) = 1 + (mt_place = (n) ? (uint32_t)(n) : 1);                                        \
+        mt_place;                                                                                  \
+    })
+
 #endif

@@ -25,17 +25,12 @@ void mt_extents_clear(struct mt_extents *extents)
 
 int mt_extents_add(struct mt_extents *extents, const struct mt_import_extent *extent)
 {
-    uint32_t number = extents->first_free;
     if (mt_address_map_get(&extents->by_address, extent->address))
         return -EEXIST;
-    if (!number) {
-        number = extents->n ? extents->n : 1;
-        if (number == UINT32_MAX || MT_GROW(extents->extent, extents->capacity, (size_t)number))
-            return -ENOMEM;
-        extents->n = number + 1;
-    } else {
-        extents->first_free = extents->extent[number].tag;
-    }
+    uint32_t number =
+        MT_TAKE_PLACE(extents->extent, extents->capacity, extents->n, extents->first_free, tag);
+    if (!number)
+        return -ENOMEM;
     extents->extent[number] = *extent;
     int rc = mt_address_map_put(&extents->by_address, extent->address, number);
     return rc ? rc : mt_ordered_put(&extents->order, keys_of(extents), number);
