@@ -65,7 +65,9 @@ enum {
 #undef MT_EVIDENCE_BIT
         MT_EVIDENCE_COUNT
 };
-_Static_assert(MT_EVIDENCE_COUNT <= 26, "mt_block.evidence has room for them");
+#define MT_EVIDENCE_BITS 28 /* in mt_block */
+_Static_assert(MT_EVIDENCE_COUNT < MT_EVIDENCE_BITS,
+               "the next one has room, too: give it another bit");
 
 enum mt_evidence {
 #define MT_EVIDENCE_MASK(id, text) MT_SAW_##id = 1 << MT_EVIDENCE_##id,
@@ -95,17 +97,18 @@ struct mt_block {
         uint32_t next;   /* in the list of free or kept records */
     };
     int16_t device;
-    uint16_t api : 8;       /* CUDA's level: enum mt_cuda_api */
-    uint16_t dtype : 6;     /* of a tensor in it, by its first label with one; 0: unknown */
-    uint16_t state : 2;     /* enum mt_block_state */
-    uint64_t evidence : 26; /* enum mt_evidence */
-    uint64_t number : 38;   /* mt_block_elements; with MT_SAW_ROOM its room (rooms.h) */
+    uint16_t api : 8;   /* CUDA's level: enum mt_cuda_api */
+    uint16_t dtype : 6; /* of a tensor in it, by its first label with one; 0: unknown */
+    uint16_t state : 2; /* enum mt_block_state */
+    uint64_t evidence : MT_EVIDENCE_BITS; /* enum mt_evidence */
+    /* mt_block_elements; with MT_SAW_ROOM its room (rooms.h) */
+    uint64_t number : 64 - MT_EVIDENCE_BITS;
 };
 
 _Static_assert(sizeof(struct mt_block) <= 80, "a live block is to cost less than 96 bytes in all");
 _Static_assert(MT_DTYPE_LIMIT <= 1 << 6 && MT_API_LIMIT <= 1 << 8, "these have places");
 
-#define MT_BLOCK_ELEMENTS (UINT64_C(1) << 38) /* no tensor has as many */
+#define MT_BLOCK_ELEMENTS (UINT64_C(1) << (64 - MT_EVIDENCE_BITS)) /* no parameter has as many */
 
 enum mt_block_state { MT_BLOCK_UNUSED, MT_BLOCK_LIVE, MT_BLOCK_KEPT };
 
