@@ -172,7 +172,7 @@ static void check_card(const struct mt_job *job, const struct mt_fit *fit, size_
     unsigned runs = mt_fit_runs(fit, 0, card);
     ck_assert_msg(runs <= most, "%s: %u runs: base %.2f, each %.4f GiB, cache %.2f", cards[card],
                   runs, program.base / GIB, program.each / GIB, program.cache);
-    ck_assert(found->fits != MT_NONE || found->fails == found->first);
+    ck_assert(found->fits != MT_NONE || found->fails == found->line->first);
     ck_assert(found->fails != MT_NONE || found->fits == n - 1);
     if (found->fits != MT_NONE && found->fails != MT_NONE)
         ck_assert_uint_eq(found->fits + 1, found->fails);

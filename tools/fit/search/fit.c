@@ -91,37 +91,34 @@ static void ask_near(const struct mt_fit *fit, struct mt_fit_line *line)
         ask(line, mt_position_below(job, nextafter(border, INFINITY)));
 }
 
-/* Ask for twice the value and so on where the smallest is refused (BatchNorm refuses a batch of 1).
- */
-static void ask_further(const struct mt_fit *fit, size_t i, size_t position)
+/* Return the position to try after one whose value the program refused: of twice the value
+ * (BatchNorm refuses a batch of 1); MT_NONE: it takes none. */
+static size_t after_refusal(const struct mt_fit *fit, struct mt_fit_line *line, size_t position)
 {
-    struct mt_fit_line *line = &fit->line[i];
     size_t next = 2 * position + 1;
-    unsigned refused = 0;
-    for (size_t j = 0; j < line->n_shared; j++) {
-        const struct mt_outcome *outcome = mt_fit_outcome(fit, i, MT_ANY_ROOM, line->shared[j]);
-        if (outcome && outcome->end == MT_FIT_FITS && line->shared[j] <= next)
-            return;
-        refused += outcome && outcome->end != MT_FIT_FITS;
-    }
-    if (refused <= REFUSALS && next < mt_job_positions(fit->job))
+    return ++line->n_refused <= REFUSALS && next < mt_job_positions(fit->job) ? next : MT_NONE;
+}
+
+/* Ask for it, unless the program takes that value or a smaller one. */
+static void ask_further(const struct mt_fit *fit, struct mt_fit_line *line, size_t position)
+{
+    const struct mt_known_run *fits = mt_known_after(&line->known, NULL);
+    size_t next = after_refusal(fit, line, position);
+    if (next != MT_NONE && (!fits || fits->value > mt_job_searched_value(fit->job, next)))
         ask(line, next);
 }
 
 /* Begin where the program takes values: positions below are not looked at any more. */
-static void begin_searches(struct mt_fit *fit, size_t i)
+static void begin_searches(const struct mt_fit *fit, size_t i)
 {
     struct mt_fit_line *line = &fit->line[i];
-    size_t first = MT_NONE;
+    line->first = MT_NONE;
     for (size_t j = 0; j < line->n_shared; j++)
         if (mt_fit_outcome(fit, i, MT_ANY_ROOM, line->shared[j])->end == MT_FIT_FITS &&
-            line->shared[j] < first)
-            first = line->shared[j];
-    for (size_t card = 0; card < fit->job->n_cards; card++) {
-        mt_fit_search(fit, i, card)->first = first;
-        mt_fit_search(fit, i, card)->may_fall = mt_estimate_falls(&line->known);
-    }
-    line->is_refused = first == MT_NONE;
+            line->shared[j] < line->first)
+            line->first = line->shared[j];
+    line->may_fall = mt_estimate_falls(&line->known);
+    line->is_refused = line->first == MT_NONE;
 }
 
 static void learn_shared(struct mt_fit *fit, const struct mt_attempt *attempt)
@@ -136,7 +133,7 @@ static void learn_shared(struct mt_fit *fit, const struct mt_attempt *attempt)
         line->n_shared = line->n_started;
     }
     if (attempt->outcome->end == MT_FIT_REFUSED && at < mt_job_positions(fit->job) / 2)
-        ask_further(fit, attempt->choice.line, at);
+        ask_further(fit, line, at);
     if (line->n_over == line->n_shared)
         ask_near(fit, line);
     if (line->n_over == line->n_shared)
@@ -169,18 +166,19 @@ static void learn_rank(struct mt_fit *fit, struct mt_attempt *attempt)
     struct mt_fit_line *line = &fit->line[attempt->choice.line];
     const struct mt_outcome *outcome = attempt->outcome;
     struct mt_line_ranks *ranks = &line->ranks;
-    size_t next = 2 * ranks->at + 1;
+    size_t next = MT_NONE;
     if (outcome->end == MT_FIT_FITS || (outcome->end == MT_FIT_FULL && !attempt->is_huge)) {
         mt_line_ranks_learn(ranks, attempt->trial, outcome, attempt->asked);
         attempt->asked = 0;
-    } else if (outcome->end == MT_FIT_REFUSED && !ranks->kinds.n_known &&
-               ++ranks->n_refused <= REFUSALS && next < mt_job_positions(fit->job)) {
-        ranks->at = next;
-        ranks->n_started = 0;
-    } else {
-        line->is_refused = true;
-        line->refusal = (size_t)(attempt - fit->attempt);
+        line->n_refused = 0;
+        return;
     }
+    if (outcome->end == MT_FIT_REFUSED && !ranks->kinds.n_known)
+        next = after_refusal(fit, line, ranks->at);
+    line->is_refused |= next == MT_NONE;
+    line->refusal = (size_t)(attempt - fit->attempt);
+    ranks->at = next;
+    ranks->n_started = 0;
 }
 
 /* --- on the cards ----------------------------------------------------------------------------- */

@@ -66,7 +66,7 @@ static size_t find_ruling(const struct mt_fit *fit, size_t line, size_t card)
 {
     for (size_t to = 0; to < fit->job->n_lines; to++) {
         const struct mt_card_search *search = mt_fit_search(fit, to, card);
-        if (search->fails == MT_NONE || search->fails != search->first ||
+        if (search->fails == MT_NONE || search->fails != search->line->first ||
             search->ruled_by != MT_NONE)
             continue;
         struct way way = find_way(fit, line, to);
@@ -85,7 +85,7 @@ static bool is_open(const struct mt_fit *fit, size_t line, size_t card)
     if (of->is_refused || search->ruled_by != MT_NONE || search->fits != MT_NONE ||
         search->stopped_at != MT_NONE)
         return false;
-    return search->fails != search->first || of->n_over < of->n_shared;
+    return search->fails != search->line->first || of->n_over < of->n_shared;
 }
 
 static bool may_be_ruled_out(const struct mt_fit *fit, size_t line, size_t card)

@@ -67,8 +67,7 @@ struct mt_line_ranks {
     struct mt_rank_kinds kinds;  /* once they are found, that which takes most first */
     unsigned n_started, n_ended; /* of those that are wanted now */
     bool is_found;
-    size_t at;                        /* the position at which they are run: */
-    unsigned n_refused;               /* rank 0 refused so many before it */
+    size_t at;                        /* the position at which they are run */
     char groups[PATH_MAX];            /* a file for the groups that rank 0 makes */
     unsigned rank[MT_MOST_RANK_RUNS]; /* the first of each kind, in their order */
 };

@@ -103,7 +103,7 @@ static bool choose_predicted(struct mt_card_search *search, size_t low, size_t h
 {
     size_t fit = low; /* from 1: position low - 1 is taken to fit */
     search->predicted = MT_NOT_PREDICTED;
-    if (search->may_fall || search->misses > MOST_MISSES || !find_border(search, high, &fit))
+    if (search->line->may_fall || search->misses > MOST_MISSES || !find_border(search, high, &fit))
         return false;
     search->predicted = fit > low ? MT_PREDICTED_FIT : MT_PREDICTED_FULL;
     *position = fit > low ? fit - 1 : low;
@@ -123,7 +123,7 @@ bool mt_search_wants_hole(struct mt_card_search *search, size_t *position)
         search->stopped_at != MT_NONE || search->fits == MT_NONE || search->fails == MT_NONE)
         return false;
     search->has_tried_hole = true;
-    size_t width = search->fits / WIDTH, least = search->fits - search->first;
+    size_t width = search->fits / WIDTH, least = search->fits - search->line->first;
     width = least < width ? least : width;
     size_t step = step_of(search, search->fits, width);
     for (size_t i = step; step && i <= width; i += step)
@@ -169,7 +169,7 @@ static size_t choose(struct mt_card_search *search, size_t low, size_t high)
     size_t sure = estimate(search, 1), most = estimate(search, 0) + 1;
     size_t range = most > sure ? most - sure : 0, fits = search->fits, fails = search->fails;
     if (fits == MT_NONE && fails == MT_NONE)
-        return search->may_fall ? high : within(estimate(search, MT_LIKELY_CACHE), low, high);
+        return search->line->may_fall ? high : within(estimate(search, MT_LIKELY_CACHE), low, high);
     if (fails == MT_NONE)
         fails = most > fits ? most : fits + 2 * stride(search, range);
     if (fits == MT_NONE && sure >= fails) {
@@ -196,7 +196,7 @@ static size_t choose_by_advice(const struct mt_card_search *search, size_t low, 
 
 bool mt_search_next(struct mt_card_search *search, size_t *position)
 {
-    size_t low = search->fits == MT_NONE ? search->first : search->fits + 1;
+    size_t low = search->fits == MT_NONE ? search->line->first : search->fits + 1;
     size_t end = search->fails == MT_NONE ? mt_job_positions(search->job) : search->fails;
     search->is_over |= low >= end;
     if (search->is_over)

@@ -91,17 +91,19 @@ struct mt_fit_line {
     struct mt_line_ranks ranks;    /* where they are to be found */
     size_t shared[MT_SHARED_RUNS]; /* positions of runs on a card that has room for anything */
     unsigned n_shared, n_started, n_over;
-    bool takes_all;  /* the program takes what a card has: nothing follows from what it took */
-    bool is_begun;   /* runs were made */
-    bool is_refused; /* the program took no value: refusal has why */
-    size_t refusal;  /* the number of a run, from 0 */
+    unsigned n_refused; /* values, from the smallest one on */
+    size_t first;       /* the lowest position that the program takes */
+    bool may_fall;      /* memory does not always rise with the value: both ends are tried first */
+    bool takes_all;     /* the program takes what a card has: nothing follows from what it took */
+    bool is_begun;      /* runs were made */
+    bool is_refused;    /* the program took no value: refusal has why */
+    size_t refusal;     /* the number of a run, from 0 */
 };
 
 struct mt_card_search {
     const struct mt_job *job;
     struct mt_fit_line *line;
     size_t card;
-    size_t first;        /* the lowest position that the program takes */
     size_t fits, fails;  /* the largest that fits below the smallest that does not; MT_NONE */
     size_t top;          /* MT_NONE, or the last position: it fits though others below do not */
     size_t stopped_at;   /* the position of a run that showed neither; MT_NONE */
@@ -114,7 +116,6 @@ struct mt_card_search {
     bool has_missed_fit; /* of these the last one: it was to fit */
     enum { MT_NOT_PREDICTED, MT_PREDICTED_FIT, MT_PREDICTED_FULL } predicted; /* of the next run */
     bool is_running, is_over;
-    bool may_fall; /* memory does not always rise with the value: both ends are tried first */
     bool has_tried_top, has_tried_hole;
 };
 

@@ -15,7 +15,7 @@ static enum mt_fit_verdict judge(const struct mt_fit *fit, const struct mt_card_
     if (search->line->is_refused || search->stopped_at != MT_NONE)
         return MT_VERDICT_OPEN;
     if (search->fits == MT_NONE)
-        return search->fails == search->first ? MT_VERDICT_NONE : MT_VERDICT_OPEN;
+        return search->fails == search->line->first ? MT_VERDICT_NONE : MT_VERDICT_OPEN;
     if (search->fails == MT_NONE)
         return search->fits + 1 == mt_job_positions(fit->job) ? MT_VERDICT_ALL : MT_VERDICT_OPEN;
     return search->fails == search->fits + 1 ? MT_VERDICT_BORDER : MT_VERDICT_OPEN;

@@ -89,8 +89,8 @@ static void put_figures(struct table *table, const struct mt_job *job,
     const struct mt_outcome *peak = answer->best;
     uint64_t used = peak ? peak->used : 0;
     if (!peak && answer->verdict == MT_VERDICT_NONE)
-        peak =
-            mt_fit_outcome(table->answers->fit, answer->line, MT_ANY_ROOM, answer->search->first);
+        peak = mt_fit_outcome(table->answers->fit, answer->line, MT_ANY_ROOM,
+                              answer->search->line->first);
     if (!peak || peak->end != MT_FIT_FITS || peak->takes_all) {
         table->columns += 3;
         return;
