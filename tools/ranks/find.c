@@ -86,9 +86,9 @@ static int fail_run(const struct mt_attempt *attempt)
     else
         snprintf(how, sizeof how, "exit code %d", outcome->exit_code);
     int code = mt_fail("rank %u: its run showed nothing: %s%s%s; run it alone (--rank %u)%s",
-                       attempt->trial, mt_fit_end_name(outcome->end),
+                       *attempt->rank, mt_fit_end_name(outcome->end),
                        outcome->end == MT_FIT_REFUSED ? ", " : "",
-                       outcome->end == MT_FIT_REFUSED ? how : "", attempt->trial,
+                       outcome->end == MT_FIT_REFUSED ? how : "", *attempt->rank,
                        *outcome->last ? ". Its last lines:" : "");
     mt_output_print_last(outcome->last, stderr, &(struct mt_style){.utf8 = true});
     return code;

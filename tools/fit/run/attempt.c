@@ -134,7 +134,7 @@ static void name_folder(struct kept *kept)
     used = strlen(values);
     if (attempt->is_trial)
         snprintf(values + used, sizeof values - used, "%srank=%u", used ? ", " : "",
-                 attempt->trial);
+                 *attempt->rank);
     for (char *at = values; *at; at++)
         if (!isalnum((unsigned char)*at) && !strchr("=._", *at))
             *at = '-';

@@ -15,10 +15,9 @@
 struct mt_attempt {
     struct mt_choice choice;
     size_t card;
-    bool is_huge;   /* the card's memory is MT_HUGE_CARD: what the job would take if it could */
-    bool is_trial;  /* of one rank, to see which ranks differ */
-    unsigned trial; /* that rank */
-    const unsigned *rank;       /* of others: these run alone, one after the other */
+    bool is_huge;  /* the card's memory is MT_HUGE_CARD: what the job would take if it could */
+    bool is_trial; /* of one rank, to see which ranks differ */
+    const unsigned *rank;       /* these run alone, one after the other */
     unsigned n_ranks;           /* 0: the job's one rank is run, if it has one that is alone */
     const char *groups;         /* a file, to which the ranks of groups are added; NULL: none */
     unsigned number;            /* of all runs, from 1 */
@@ -30,12 +29,6 @@ struct mt_attempt {
 #define MT_HUGE_CARD ((uint64_t)16 << 40)
 /* A program that takes so much of it does so because it is there, as servers' caches do. */
 #define MT_TAKES_ALL (MT_HUGE_CARD / 8)
-
-/* Return one of an attempt's ranks. */
-static inline unsigned mt_attempt_rank(const struct mt_attempt *attempt, unsigned turn)
-{
-    return attempt->is_trial ? attempt->trial : attempt->rank[turn];
-}
 
 /* Start it. 0 or a negative errno. The outcome is there when the keeper has ended. */
 int mt_attempt_start(struct mt_attempt *attempt, const struct mt_job *job);

@@ -101,7 +101,7 @@ static void write_ranks(struct line *line, const struct mt_attempt *attempt, uns
     *line->rank = '\0';
     for (unsigned i = first; i < first + n; i++)
         mt_text_append(line->rank, sizeof line->rank, "%s%u", i > first ? "," : "",
-                       mt_attempt_rank(attempt, i));
+                       attempt->rank[i]);
 }
 
 /* Add "memtap run ..." up to the command. turn: which of the attempt's ranks; ALL_TURNS: a user is
@@ -177,7 +177,7 @@ int mt_run_start(const struct mt_attempt *attempt, const struct mt_job *job, con
     if (!rc && (set_variables(job, attempt) || set_port(*started)))
         rc = -ENOMEM;
     for (unsigned rank = 0; rank < *started && !rc; rank++) {
-        set_output(&line, folder, attempt->n_ranks ? mt_attempt_rank(attempt, turn) : rank);
+        set_output(&line, folder, attempt->n_ranks ? attempt->rank[turn] : rank);
         pid[rank] = fork();
         if (!pid[rank])
             become(&line, rank, *started);

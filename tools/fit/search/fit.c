@@ -147,14 +147,14 @@ static bool next_rank(const struct mt_fit *fit, size_t i, struct mt_attempt *nex
 {
     const struct mt_job *job = fit->job;
     struct mt_line_ranks *ranks = &fit->line[i].ranks;
-    unsigned rank;
-    if (!mt_line_ranks_next(ranks, &rank))
+    const unsigned *rank = mt_line_ranks_next(ranks);
+    if (!rank)
         return false;
     *next = (struct mt_attempt){.choice = {.line = i, .at = ranks->at},
                                 .card = mt_job_largest_card(job),
                                 .is_huge = !job->is_for_ranks,
                                 .is_trial = true,
-                                .trial = rank,
+                                .rank = rank,
                                 .n_ranks = 1,
                                 .groups = ranks->kinds.n_known ? NULL : ranks->groups};
     return true;
@@ -168,7 +168,7 @@ static void learn_rank(struct mt_fit *fit, struct mt_attempt *attempt)
     struct mt_line_ranks *ranks = &line->ranks;
     size_t next = MT_NONE;
     if (outcome->end == MT_FIT_FITS || (outcome->end == MT_FIT_FULL && !attempt->is_huge)) {
-        mt_line_ranks_learn(ranks, attempt->trial, outcome, attempt->asked);
+        mt_line_ranks_learn(ranks, *attempt->rank, outcome, attempt->asked);
         attempt->asked = 0;
         line->n_refused = 0;
         return;
@@ -199,7 +199,7 @@ static int begin_line(struct mt_fit *fit, size_t line)
                                                                   .top = MT_NONE,
                                                                   .hole = MT_NONE,
                                                                   .ruled_by = MT_NONE,
-                                                                  .stopped_at = MT_NONE};
+                                                                  .stopped_by = MT_NONE};
     return job->finds_ranks &&
                    !mt_job_counts(job, (struct mt_choice){line, 0}, count, why, sizeof why)
                ? mt_line_ranks_begin(&fit->line[line].ranks, count[MT_JOB_RANKS], job->temporary,
@@ -277,7 +277,8 @@ static void learn_own(struct mt_fit *fit, const struct mt_attempt *attempt)
     struct mt_card_search *search = mt_fit_search(fit, attempt->choice.line, attempt->card);
     if (attempt->outcome->advice)
         search->advice = attempt->outcome->advice;
-    mt_search_learn(search, attempt->choice.at, attempt->outcome->end);
+    mt_search_learn(search, attempt->choice.at, attempt->outcome->end,
+                    (size_t)(attempt - fit->attempt));
     if (attempt->outcome->end == MT_FIT_FULL && !attempt->choice.at &&
         !mt_fit_outcome(fit, attempt->choice.line, MT_ANY_ROOM, 0))
         ask(line, 0); /* what it takes where there is room is shown */

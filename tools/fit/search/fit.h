@@ -46,11 +46,9 @@ static inline struct mt_card_search *mt_fit_search(const struct mt_fit *fit, siz
     return &fit->search[line * fit->job->n_cards + card];
 }
 
-/* Return the last run of a position on a card, or (MT_ANY_ROOM) that on a card which has room for
- * anything; NULL: there was none. mt_fit_outcome: what it showed, or that of a rank. */
+/* Return what the last run of a position on a card showed, or (MT_ANY_ROOM) that on a card which
+ * has room for anything; NULL: there was none. */
 #define MT_ANY_ROOM SIZE_MAX
-const struct mt_attempt *mt_fit_attempt(const struct mt_fit *fit, size_t line, size_t card,
-                                        size_t position);
 const struct mt_outcome *mt_fit_outcome(const struct mt_fit *fit, size_t line, size_t card,
                                         size_t position);
 

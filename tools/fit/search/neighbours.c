@@ -83,7 +83,7 @@ static bool is_open(const struct mt_fit *fit, size_t line, size_t card)
     const struct mt_fit_line *of = &fit->line[line];
     const struct mt_card_search *search = mt_fit_search(fit, line, card);
     if (of->is_refused || search->ruled_by != MT_NONE || search->fits != MT_NONE ||
-        search->stopped_at != MT_NONE)
+        search->stopped_by != MT_NONE)
         return false;
     return search->fails != search->line->first || of->n_over < of->n_shared;
 }

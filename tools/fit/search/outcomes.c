@@ -2,25 +2,16 @@
 /* What runs have shown so far. */
 #include "fit.h"
 
-const struct mt_attempt *mt_fit_attempt(const struct mt_fit *fit, size_t line, size_t card,
+const struct mt_outcome *mt_fit_outcome(const struct mt_fit *fit, size_t line, size_t card,
                                         size_t position)
 {
     for (size_t i = fit->n_attempts; i-- > 0;) {
         const struct mt_attempt *attempt = &fit->attempt[i];
         if (attempt->choice.line == line && attempt->choice.at == position && !attempt->keeper &&
             !attempt->is_trial && (attempt->is_huge ? card == MT_ANY_ROOM : card == attempt->card))
-            return attempt;
+            return attempt->outcome;
     }
-    return NULL;
-}
-
-const struct mt_outcome *mt_fit_outcome(const struct mt_fit *fit, size_t line, size_t card,
-                                        size_t position)
-{
-    const struct mt_attempt *attempt = mt_fit_attempt(fit, line, card, position);
     const struct mt_line_ranks *ranks = &fit->line[line].ranks;
-    if (attempt)
-        return attempt->outcome;
     return card == MT_ANY_ROOM && ranks->is_found && ranks->at == position
                ? ranks->kinds.kind->first->outcome
                : NULL;

@@ -80,12 +80,13 @@ void mt_line_ranks_end(struct mt_line_ranks *ranks)
     *ranks->groups = '\0';
 }
 
-bool mt_line_ranks_next(struct mt_line_ranks *ranks, unsigned *rank)
+const unsigned *mt_line_ranks_next(struct mt_line_ranks *ranks)
 {
+    unsigned *tried = &ranks->tried[ranks->kinds.n_known - ranks->n_ended + ranks->n_started];
     if (ranks->n_started == ranks->kinds.n_wanted)
-        return false;
-    *rank = ranks->kinds.wanted[ranks->n_started++];
-    return true;
+        return NULL;
+    *tried = ranks->kinds.wanted[ranks->n_started++];
+    return tried;
 }
 
 /* Arrange the ranks by the groups that rank 0 made. */

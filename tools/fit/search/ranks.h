@@ -66,6 +66,7 @@ bool mt_rank_kinds_next(struct mt_rank_kinds *kinds);
 struct mt_line_ranks {
     struct mt_rank_kinds kinds;  /* once they are found, that which takes most first */
     unsigned n_started, n_ended; /* of those that are wanted now */
+    unsigned tried[MT_MOST_RANK_RUNS];
     bool is_found;
     size_t at;                        /* the position at which they are run */
     char groups[PATH_MAX];            /* a file for the groups that rank 0 makes */
@@ -78,9 +79,9 @@ int mt_line_ranks_begin(struct mt_line_ranks *ranks, unsigned world, const char 
                         size_t line);
 void mt_line_ranks_end(struct mt_line_ranks *ranks);
 
-/* Find the next rank to be run, which counts as started. False: none is to be, as long as others
+/* Return the next rank to be run, which counts as started. NULL: none is to be, as long as others
  * run. */
-bool mt_line_ranks_next(struct mt_line_ranks *ranks, unsigned *rank);
+const unsigned *mt_line_ranks_next(struct mt_line_ranks *ranks);
 
 /* Learn from a rank's run what it showed and, from a file that is closed then, what it asked for.
  */

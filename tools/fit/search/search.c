@@ -120,7 +120,7 @@ static bool choose_predicted(struct mt_card_search *search, size_t low, size_t h
 bool mt_search_wants_hole(struct mt_card_search *search, size_t *position)
 {
     if (!search->is_over || search->is_running || search->has_tried_hole ||
-        search->stopped_at != MT_NONE || search->fits == MT_NONE || search->fails == MT_NONE)
+        search->stopped_by != MT_NONE || search->fits == MT_NONE || search->fails == MT_NONE)
         return false;
     search->has_tried_hole = true;
     size_t width = search->fits / WIDTH, least = search->fits - search->line->first;
@@ -221,7 +221,8 @@ static void count_miss(struct mt_card_search *search, enum mt_fit_end end)
     search->has_missed_fit = missed_fit;
 }
 
-void mt_search_learn(struct mt_card_search *search, size_t position, enum mt_fit_end end)
+void mt_search_learn(struct mt_card_search *search, size_t position, enum mt_fit_end end,
+                     size_t number)
 {
     search->is_running = false;
     search->runs++;
@@ -236,14 +237,14 @@ void mt_search_learn(struct mt_card_search *search, size_t position, enum mt_fit
     } else if (end == MT_FIT_FULL) {
         search->fails = position;
     } else {
-        search->stopped_at = position;
+        search->stopped_by = number;
         search->is_over = true;
     }
 }
 
 bool mt_search_wants_top(const struct mt_card_search *search)
 {
-    return search->is_over && !search->is_running && search->stopped_at == MT_NONE &&
+    return search->is_over && !search->is_running && search->stopped_by == MT_NONE &&
            !search->has_tried_top && search->fails != MT_NONE &&
            search->fails + 1 < mt_job_positions(search->job);
 }

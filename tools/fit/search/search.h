@@ -106,7 +106,7 @@ struct mt_card_search {
     size_t card;
     size_t fits, fails;  /* the largest that fits below the smallest that does not; MT_NONE */
     size_t top;          /* MT_NONE, or the last position: it fits though others below do not */
-    size_t stopped_at;   /* the position of a run that showed neither; MT_NONE */
+    size_t stopped_by;   /* the number of a run that showed neither, from 0; MT_NONE */
     size_t hole;         /* MT_NONE, or a position that does not fit though larger ones do */
     uint64_t advice;     /* the largest value that fits, as the program said; 0: nothing */
     size_t ruled_by;     /* MT_NONE, or the line that rules this one out: no run is made */
@@ -122,8 +122,9 @@ struct mt_card_search {
 /* Find the position to be run next. False: the border is known, or will not be. */
 bool mt_search_next(struct mt_card_search *search, size_t *position);
 
-/* Learn how the run of a position ended. */
-void mt_search_learn(struct mt_card_search *search, size_t position, enum mt_fit_end end);
+/* Learn how the run of a position ended, and its number. */
+void mt_search_learn(struct mt_card_search *search, size_t position, enum mt_fit_end end,
+                     size_t number);
 
 /* Return whether the last position is still to be tried, to see that memory does rise up to there.
  */

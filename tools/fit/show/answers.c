@@ -12,7 +12,7 @@ static enum mt_fit_verdict judge(const struct mt_fit *fit, const struct mt_card_
         return MT_VERDICT_RULED;
     if (search->top != MT_NONE)
         return MT_VERDICT_ALL;
-    if (search->line->is_refused || search->stopped_at != MT_NONE)
+    if (search->line->is_refused || search->stopped_by != MT_NONE)
         return MT_VERDICT_OPEN;
     if (search->fits == MT_NONE)
         return search->fails == search->line->first ? MT_VERDICT_NONE : MT_VERDICT_OPEN;
@@ -37,9 +37,8 @@ static struct mt_fit_answer find_answer(const struct mt_fit *fit, size_t card, s
     if (search->fails != MT_NONE)
         answer.was_caught = mt_fit_outcome(fit, line, card, search->fails)->was_caught;
     if (answer.verdict == MT_VERDICT_OPEN)
-        answer.obstacle = search->stopped_at == MT_NONE
-                              ? &fit->attempt[search->line->refusal]
-                              : mt_fit_attempt(fit, line, card, search->stopped_at);
+        answer.obstacle = &fit->attempt[search->stopped_by == MT_NONE ? search->line->refusal
+                                                                      : search->stopped_by];
     return answer;
 }
 
@@ -120,7 +119,7 @@ void mt_fit_show_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
     if (outcome->was_stopped && !outcome->takes_all)
         snprintf(iterations, sizeof iterations, ", ended after %u iterations", outcome->iterations);
     if (attempt->is_trial)
-        snprintf(rank, sizeof rank, ", rank %u", attempt->trial);
+        snprintf(rank, sizeof rank, ", rank %u", *attempt->rank);
     mt_say("%s%s%s%s: %s%s (%.1f s)", attempt->is_huge ? "unlimited card" : card->gpu->name,
            *values ? ", " : "", values, rank, how, iterations, (double)outcome->wall_ns / 1e9);
 }

@@ -24,7 +24,7 @@ static json_t *json_ranks_of(const struct mt_attempt *attempt)
 {
     json_t *ranks = attempt->n_ranks ? json_array() : json_null();
     for (unsigned i = 0; i < attempt->n_ranks; i++)
-        json_array_append_new(ranks, json_integer(mt_attempt_rank(attempt, i)));
+        json_array_append_new(ranks, json_integer(attempt->rank[i]));
     return ranks;
 }
 

@@ -123,7 +123,7 @@ static bool note_obstacle(struct notes *notes, const struct mt_fit_answer *answe
     }
     say(notes, "%s: the run %s",
         is_refused ? values_of(notes, answer->obstacle->choice)
-                   : where(notes, answer, answer->search->stopped_at),
+                   : where(notes, answer, answer->obstacle->choice.at),
         mt_fit_obstacle_text(how, notes->job, outcome));
     if (outcome->end == MT_FIT_REFUSED && mt_job_searched(notes->job) && !is_refused)
         say(notes, "; if the program takes only some values, name them (8..512+8)");
