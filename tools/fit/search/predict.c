@@ -64,17 +64,22 @@ static bool are_alike(const struct mt_known_run *whole, const struct mt_known_ru
     return true;
 }
 
+static double distance(uint64_t a, uint64_t b)
+{
+    return fabs(log(((double)a + 1) / ((double)b + 1)));
+}
+
+/* Find the kind of a run: that of the nearest whole run which it is like. One that is not whole may
+ * be like runs of several kinds, as far as it came. */
 static void find_kind(const struct mt_known_runs *known, struct mt_known_run *run)
 {
-    if (run->kind != SIZE_MAX || !run->log.n_devices)
-        return;
-    run->kind = mt_known_is_whole(run) ? run->id : SIZE_MAX;
+    const struct mt_known_run *like = NULL;
     for (const struct mt_known_run *other = known->run; other < known->run + known->n; other++)
-        if (other != run && mt_known_is_whole(other) && other->kind == other->id &&
-            are_alike(other, run)) {
-            run->kind = other->kind;
-            return;
-        }
+        if (other != run && other->kind != SIZE_MAX && mt_known_is_whole(other) &&
+            (!like || distance(other->value, run->value) < distance(like->value, run->value)) &&
+            are_alike(other, run))
+            like = other;
+    run->kind = like ? like->kind : mt_known_is_whole(run) ? run->id : SIZE_MAX;
 }
 
 int mt_known_add(struct mt_known_runs *known, struct mt_known_run run)
@@ -88,10 +93,10 @@ int mt_known_add(struct mt_known_runs *known, struct mt_known_run run)
     run.id = known->n++;
     run.kind = SIZE_MAX;
     known->run[at] = run;
-    find_kind(known, &known->run[at]);
     for (size_t i = 0; i < known->n; i++) {
         forget_sizes(&known->run[i]);
-        find_kind(known, &known->run[i]);
+        if (known->run[i].log.n_devices && (i == at || !mt_known_is_whole(&known->run[i])))
+            find_kind(known, &known->run[i]);
     }
     return 0;
 }
@@ -104,11 +109,6 @@ const struct mt_known_run *mt_known_after(const struct mt_known_runs *known,
         if (mt_known_is_whole(run) && (!from || run->value > from->value))
             return run;
     return NULL;
-}
-
-static double distance(uint64_t a, uint64_t b)
-{
-    return fabs(log(((double)a + 1) / ((double)b + 1)));
 }
 
 /* Return the run that predicts a value; NULL: none. The nearest run says in which order a value
