@@ -226,7 +226,7 @@ static void print_shared(const struct mt_job_rank *ranks, size_t n, FILE *out,
                            " Each ran on a simulated card of its own: what one took was free for "
                            "the others.");
         putc('\n', out);
-        mt_put_wrapped(out, text, 80, style);
+        mt_put_lines(out, style, text);
     }
 }
 
@@ -257,7 +257,7 @@ static void print_imbalance(const struct mt_job_rank *ranks, size_t n, FILE *out
     snprintf(text, sizeof text, "The highest peak is %s above the median rank's %s%s.",
              mt_size_text(above, imbalance.above), mt_size_text(middle, imbalance.median), more);
     putc('\n', out);
-    mt_put_wrapped(out, text, 80, style);
+    mt_put_lines(out, style, text);
 }
 
 void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_analysis *highest,

@@ -52,6 +52,10 @@ void mt_safe_text(char *out, size_t size, const char *text, size_t columns, enum
 /* Write lines of text of at most `width` columns, unless a word is longer. Unsafe characters become
  * '?', as in mt_safe_text. */
 void mt_put_wrapped(FILE *out, const char *text, unsigned width, const struct mt_style *style);
+static inline void mt_put_lines(FILE *out, const struct mt_style *style, const char *text)
+{
+    mt_put_wrapped(out, text, 80, style);
+}
 
 /* The place where a foreign text is written. */
 enum mt_text_for {

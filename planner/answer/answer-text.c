@@ -9,11 +9,6 @@
 #define WAYS_SHOWN 8u
 #define DOUBTFUL_SHOWN 3u /* of what may fit, where something fits for certain */
 
-static void put_wrapped(FILE *out, const struct mt_style *style, const char *text)
-{
-    mt_put_wrapped(out, text, WIDTH, style);
-}
-
 /* Put later lines stand below the first one, which begins with `label`. */
 static void put_below(FILE *out, const char *label, const char *text, const struct mt_style *style)
 {
@@ -90,7 +85,7 @@ static void put_ways(FILE *out, const struct mt_plan_answer *answer, const struc
     if (answer->n > shown)
         fprintf(out, "%s more: --format json has them\n", mt_count_text(count, answer->n - shown));
     if (answer->is_cut)
-        put_wrapped(out, style, "The trace is long: not all combinations of changes were tried.");
+        mt_put_lines(out, style, "The trace is long: not all combinations of changes were tried.");
 }
 
 static void put_fits(FILE *out, const struct mt_plan_answer *answer, const struct mt_style *style)
@@ -99,7 +94,7 @@ static void put_fits(FILE *out, const struct mt_plan_answer *answer, const struc
     snprintf(text, sizeof text, "It fits as it is: at least %s of the card stay free (%s).%s",
              mt_size_text(left, answer->free), answer->plan->is_exact ? "replayed" : "modelled",
              answer->n ? " What leaves more room:" : "");
-    put_wrapped(out, style, text);
+    mt_put_lines(out, style, text);
     put_ways(out, answer, style);
 }
 
@@ -108,18 +103,18 @@ static void put_nothing(FILE *out, const struct mt_plan_answer *answer,
 {
     struct mt_way_words words;
     char text[120], more[MT_SIZE_TEXT];
-    put_wrapped(out, style,
-                answer->has_changes ? "It does not fit. No setting makes it fit, no change that "
-                                      "memtap can model, and no two "
-                                      "of them."
-                                    : "It does not fit, and none of these settings makes it fit.");
+    mt_put_lines(out, style,
+                 answer->has_changes ? "It does not fit. No setting makes it fit, no change that "
+                                       "memtap can model, and no two "
+                                       "of them."
+                                     : "It does not fit, and none of these settings makes it fit.");
     if (!answer->missing)
         return;
     mt_way_words(&words, answer, &answer->nearest);
     snprintf(text, sizeof text, "%s %s more of the card%s",
              words.n ? "Nearest, with" : "As it is it needs", mt_size_text(more, answer->missing),
              words.n ? ":" : ".");
-    put_wrapped(out, style, text);
+    mt_put_lines(out, style, text);
     put_actions(out, &words, "", style);
 }
 
@@ -153,7 +148,7 @@ static void put_through(FILE *out, const struct mt_rest *rest, const struct mt_s
     else
         snprintf(text, sizeof text,
                  "\"Fits\" is up to the request that failed: what comes after it is not known.");
-    put_wrapped(out, style, text);
+    mt_put_lines(out, style, text);
 }
 
 void mt_answer_text(const struct mt_plan_answer *answer, bool names_device, FILE *out,
@@ -164,7 +159,7 @@ void mt_answer_text(const struct mt_plan_answer *answer, bool names_device, FILE
     else
         fputs("\nThe answer\n", out);
     if (!answer->plan->card.total) {
-        put_wrapped(
+        mt_put_lines(
             out, style,
             "Whether it fits is not known, as the card is not: give one with --gpu or --memory.");
     } else if (answer->fits == MT_SERVED_YES) {
@@ -174,7 +169,7 @@ void mt_answer_text(const struct mt_plan_answer *answer, bool names_device, FILE
         put_nothing(out, answer, style);
     } else {
         put_through(out, answer->rest, style);
-        put_wrapped(out, style, heading(answer));
+        mt_put_lines(out, style, heading(answer));
         put_ways(out, answer, style);
     }
 }

@@ -12,7 +12,7 @@ static void put_row(FILE *out, const struct mt_modelled *change, const struct mt
     if (change->why_not) {
         char text[2 * MT_CHANGE_NAME + 120];
         snprintf(text, sizeof text, "%s: not modelled: %s", change->name, change->why_not);
-        mt_put_wrapped(out, text, 80, style);
+        mt_put_lines(out, style, text);
         return;
     }
     mt_size_text(bytes, (uint64_t)(change->saves < 0 ? -change->saves : change->saves));
@@ -56,7 +56,7 @@ static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes
         else
             snprintf(text, sizeof text, "  %s, within %u.%u %%: %s", kind->name, error / 10,
                      error % 10, kind->assumes);
-        mt_put_wrapped(out, text, 80, style);
+        mt_put_lines(out, style, text);
     }
     if (is_untried && !changes->rest)
         mt_put_wrapped(
@@ -124,7 +124,7 @@ static void put_rest(FILE *out, const struct mt_rest *rest, const struct mt_styl
         snprintf(
             text, sizeof text,
             "Memory ran out: what the program would have requested next is not known. No bound.");
-    mt_put_wrapped(out, text, 80, style);
+    mt_put_lines(out, style, text);
 }
 
 void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,

@@ -11,11 +11,6 @@ static const char *conf_text(const struct mt_plan_setting *setting)
     return *setting->conf ? setting->conf : "PyTorch's defaults";
 }
 
-static void put_wrapped(FILE *out, const struct mt_style *style, const char *text)
-{
-    mt_put_wrapped(out, text, 80, style);
-}
-
 static const char *allocations_text(char out[MT_SIZE_TEXT], uint64_t n)
 {
     char count[MT_SIZE_TEXT];
@@ -42,7 +37,7 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
             "Replayed: with the recorded setting the replay is equal to the byte, allocated and "
             "reserved, after all %s allocations and frees.",
             mt_count_text(a, check->compared));
-        put_wrapped(out, style, text);
+        mt_put_lines(out, style, text);
         return;
     }
     snprintf(text, sizeof text,
@@ -50,20 +45,20 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
              "allocations and frees; reserved is off by up to %s.",
              mt_count_text(a, check->equal), mt_count_text(b, check->compared),
              mt_size_text((char[MT_SIZE_TEXT]){0}, check->most));
-    put_wrapped(out, style, text);
+    mt_put_lines(out, style, text);
     if (plan->conf_problem[0]) {
         snprintf(text, sizeof text, "The recorded setting cannot be replayed: %s.",
                  plan->conf_problem);
-        put_wrapped(out, style, text);
+        mt_put_lines(out, style, text);
     }
     if (asked->unread_confs) {
         snprintf(text, sizeof text, "The program itself makes settings that cannot be replayed.");
-        put_wrapped(out, style, text);
+        mt_put_lines(out, style, text);
     }
     if (check->ooms != asked->ooms) {
         snprintf(text, sizeof text, "Memory ran out %s in the run, and %s in its replay.",
                  times_text(a, asked->ooms), times_text(b, check->ooms));
-        put_wrapped(out, style, text);
+        mt_put_lines(out, style, text);
     }
     if (asked->unknown) {
         snprintf(text, sizeof text,
@@ -71,16 +66,16 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
                  "for it, and one stream and pool for all.",
                  asked->unknown == asked->allocs ? "all " : "",
                  allocations_text(a, asked->unknown));
-        put_wrapped(out, style, text);
+        mt_put_lines(out, style, text);
     }
     if (asked->from_before) {
         snprintf(text, sizeof text, "The trace lacks %s made before it begins.",
                  allocations_text(a, asked->from_before));
-        put_wrapped(out, style, text);
+        mt_put_lines(out, style, text);
     }
     if (!plan->knows_release)
-        put_wrapped(out, style,
-                    "The trace does not name PyTorch's release; the newest is assumed.");
+        mt_put_lines(out, style,
+                     "The trace does not name PyTorch's release; the newest is assumed.");
 }
 
 /* Print which settings the program makes itself: one of the environment does not last there. */
@@ -100,7 +95,7 @@ static void print_own_settings(const struct mt_plan *plan, FILE *out, const stru
              "names of what is tried below, and max_split_size_mb, roundup_power2_divisions and "
              "garbage_collection_threshold in any case.",
              how_often, safe);
-    put_wrapped(out, style, text);
+    mt_put_lines(out, style, text);
 }
 
 static void print_card(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
@@ -121,7 +116,7 @@ static void print_card(const struct mt_plan *plan, FILE *out, const struct mt_st
     else
         snprintf(text, sizeof text, "%s, %s; what else is on it is not known", device, name);
     putc('\n', out);
-    put_wrapped(out, style, text);
+    mt_put_lines(out, style, text);
 }
 
 /* Print a setting's row. alike: how many more settings have the same result. */
@@ -290,17 +285,18 @@ static void print_end(const struct mt_plan *plan, const struct mt_analysis *anal
 {
     struct mt_ended ended = mt_analysis_ended(analysis);
     if (plan->asked->ooms && ended.how == MT_ENDED_OUT_OF_MEMORY)
-        put_wrapped(out, style,
-                    "The run itself ran out of memory: what would have come after that is not in "
-                    "the trace.");
+        mt_put_lines(out, style,
+                     "The run itself ran out of memory: what would have come after that is not in "
+                     "the trace.");
     else if (plan->asked->ooms)
-        put_wrapped(out, style,
-                    "The run itself ran out of memory, caught that and went on: what it would have "
-                    "requested otherwise is not in the trace.");
+        mt_put_lines(
+            out, style,
+            "The run itself ran out of memory, caught that and went on: what it would have "
+            "requested otherwise is not in the trace.");
     else if (ended.how != MT_ENDED_WHOLE)
-        put_wrapped(out, style,
-                    "The run is not whole: what would have come after the trace's end is not "
-                    "replayed.");
+        mt_put_lines(out, style,
+                     "The run is not whole: what would have come after the trace's end is not "
+                     "replayed.");
 }
 
 static void print_advice(const struct mt_plan *plan, FILE *out, const struct mt_style *style)
