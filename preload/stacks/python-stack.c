@@ -192,16 +192,22 @@ static int ends_with(const char *text, const char *end)
     return n >= of_end && !strcmp(text + n - of_end, end);
 }
 
+/* Return whether a str that a running function's code has ends so. */
+static bool text_ends_with(uint64_t str, const char *end)
+{
+    char text[1024];
+    text[mt_py_utf8(python.layout, str, text, sizeof text - 1)] = '\0';
+    return ends_with(text, end);
+}
+
 static bool is_in(const struct mt_known_frame *known, const char *function, const char *file,
                   struct mt_python_place *out)
 {
     const struct mt_python_layout *layout = python.layout;
-    char text[1024];
     uint64_t code = mt_py_frame_code(layout, known->frame);
-    if (mt_py_text(layout, mt_py_word(code, layout->code_name), text, sizeof text) ||
-        strcmp(text, function) != 0 ||
-        mt_py_text(layout, mt_py_word(code, layout->code_filename), text, sizeof text) ||
-        !ends_with(text, file))
+    uint64_t name = mt_py_word(code, layout->code_name);
+    if (mt_py_word(name, MT_STRING_LENGTH) != strlen(function) || !text_ends_with(name, function) ||
+        !text_ends_with(mt_py_word(code, layout->code_filename), file))
         return false;
     uint64_t instruction = known->instruction & mt_py_instruction_bits(layout);
     *out = (struct mt_python_place){known->frame, code, mt_py_line(layout, code, instruction)};
