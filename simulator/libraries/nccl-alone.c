@@ -27,10 +27,10 @@ static enum nccl_result combine_copies(void *bytes, size_t size,
         if (times % 2 && is_first)
             memcpy(bytes, doubled, size);
         else if (times % 2)
-            nccl_combine(bytes, doubled, operation->count, operation->type, operation->operator);
+            nccl_combine(bytes, doubled, operation->count, operation->type, operation->op);
         is_first &= times % 2 == 0;
         if (times > 1)
-            nccl_combine(doubled, doubled, operation->count, operation->type, operation->operator);
+            nccl_combine(doubled, doubled, operation->count, operation->type, operation->op);
     }
     free(doubled);
     return NCCL_SUCCESS;
@@ -40,10 +40,10 @@ static enum nccl_result combine_copies(void *bytes, size_t size,
 static enum nccl_result combine_equal(void *bytes, size_t size,
                                       const struct nccl_operation *operation)
 {
-    int ranks = operation->comm->size, operator= operation->operator;
-    if (operator== MAXIMUM || operator== MINIMUM || operator== AVERAGE)
+    int ranks = operation->comm->size, op = operation->op;
+    if (op == MAXIMUM || op == MINIMUM || op == AVERAGE)
         return NCCL_SUCCESS;
-    if (operator== PRODUCT || operation->type <= UINT64)
+    if (op == PRODUCT || operation->type <= UINT64)
         return combine_copies(bytes, size, operation, ranks);
     nccl_scale(bytes, operation->count, operation->type, ranks);
     return NCCL_SUCCESS;

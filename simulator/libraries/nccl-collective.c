@@ -26,7 +26,7 @@ static int submit(struct nccl_operation operation, void *stream)
     size_t element = nccl_type_size(operation.type);
     const struct nccl_comm *comm = operation.comm;
     if (!comm || !element || operation.root < 0 || operation.root >= comm->size ||
-        operation.operator<0 || __builtin_mul_overflow(operation.count, element, &operation.size))
+        operation.op < 0 || __builtin_mul_overflow(operation.count, element, &operation.size))
         return NCCL_INVALID_ARGUMENT;
     return (int)(moves(&operation, stream) ? nccl_submit(&operation) : NCCL_SUCCESS);
 }
@@ -37,19 +37,19 @@ static int submit(struct nccl_operation operation, void *stream)
             .comm = comm, .kind = (what), .count = count, .type = type, __VA_ARGS__},              \
         stream)
 
-int ncclAllReduce(const void *from, void *to, size_t count, int type, int operator, STREAM)
+int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, STREAM)
 {
-    return SUBMIT(NCCL_ALL_REDUCE, .from = from, .to = to, .operator= operator);
+    return SUBMIT(NCCL_ALL_REDUCE, .from = from, .to = to, .op = op);
 }
 
-int ncclReduce(const void *from, void *to, size_t count, int type, int operator, int root, STREAM)
+int ncclReduce(const void *from, void *to, size_t count, int type, int op, int root, STREAM)
 {
-    return SUBMIT(NCCL_REDUCE, .from = from, .to = to, .operator= operator, .root = root);
+    return SUBMIT(NCCL_REDUCE, .from = from, .to = to, .op = op, .root = root);
 }
 
-int ncclReduceScatter(const void *from, void *to, size_t count, int type, int operator, STREAM)
+int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op, STREAM)
 {
-    return SUBMIT(NCCL_REDUCE_SCATTER, .from = from, .to = to, .operator= operator);
+    return SUBMIT(NCCL_REDUCE_SCATTER, .from = from, .to = to, .op = op);
 }
 
 int ncclAllGather(const void *from, void *to, size_t count, int type, STREAM)
@@ -93,8 +93,7 @@ int ncclRecv(void *to, size_t count, int type, int peer, STREAM)
 }
 
 /* Create a sum in which each rank multiplies its terms by its factor. */
-int ncclRedOpCreatePreMulSum(int *operator, void * scalar, int type, int residence,
-                             struct nccl_comm *comm)
+int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, struct nccl_comm *comm)
 {
     double value = 0;
     int i = 0;
@@ -110,13 +109,13 @@ int ncclRedOpCreatePreMulSum(int *operator, void * scalar, int type, int residen
         return NCCL_INVALID_ARGUMENT;
     comm->scalars[i].used = true;
     comm->scalars[i].value = nccl_number(&value, type);
-    *operator= NCCL_OPERATORS + i;
+    *op = NCCL_OPERATORS + i;
     return NCCL_SUCCESS;
 }
 
-int ncclRedOpDestroy(int operator, struct nccl_comm * comm)
+int ncclRedOpDestroy(int op, struct nccl_comm *comm)
 {
-    int i = operator- NCCL_OPERATORS;
+    int i = op - NCCL_OPERATORS;
     if (!comm || i < 0 || i >= NCCL_SCALARS)
         return NCCL_INVALID_ARGUMENT;
     comm->scalars[i].used = false;

@@ -94,8 +94,8 @@ static void reduce(struct nccl_operation *operation)
     char *into = operation->in[0].message->bytes;
     for (int i = 1; i < operation->incoming; i++)
         nccl_combine(into, operation->in[i].message->bytes, operation->count, operation->type,
-                     operation->operator);
-    if (operation->operator== OPERATOR_AVERAGE)
+                     operation->op);
+    if (operation->op == OPERATOR_AVERAGE)
         nccl_scale(into, operation->count, operation->type, 1.0 / operation->comm->size);
 }
 

@@ -30,10 +30,10 @@ enum { UINT8 = 1, BFLOAT16 = 9 };
 /* Integers add like unsigned ones: overflow wraps. */
 #define DEFINE(number, name, type)                                                                 \
     __attribute__((no_sanitize("signed-integer-overflow"))) static void combine_##name(            \
-        type *into, const type *from, size_t count, int operator)                                  \
+        type *into, const type *from, size_t count, int op)                                        \
     {                                                                                              \
         type a, b;                                                                                 \
-        switch (operator) {                                                                        \
+        switch (op) {                                                                              \
         case OP_PRODUCT:                                                                           \
             LOOP((type)(a * b))                                                                    \
         case OP_MAX:                                                                               \
@@ -69,11 +69,11 @@ static uint16_t narrow(float wide)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16); /* to the nearest, ties to even */
 }
 
-static void combine_bfloat16(uint16_t *into, const uint16_t *from, size_t count, int operator)
+static void combine_bfloat16(uint16_t *into, const uint16_t *from, size_t count, int op)
 {
     for (size_t i = 0; i < count; i++) {
         float a = widen(into[i]), b = widen(from[i]);
-        combine_single(&a, &b, 1, operator);
+        combine_single(&a, &b, 1, op);
         into[i] = narrow(a);
     }
 }
@@ -94,16 +94,16 @@ bool nccl_type_adds(int type)
     return type >= 0 && type <= BFLOAT16;
 }
 
-void nccl_combine(void *into, const void *from, size_t count, int type, int operator)
+void nccl_combine(void *into, const void *from, size_t count, int type, int op)
 {
     switch (type) {
 #define COMBINE(number, name, type)                                                                \
     case number:                                                                                   \
-        combine_##name(into, from, count, operator);                                               \
+        combine_##name(into, from, count, op);                                                     \
         break;
         TYPES(COMBINE)
     case BFLOAT16:
-        combine_bfloat16(into, from, count, operator);
+        combine_bfloat16(into, from, count, op);
         break;
     }
 }
@@ -148,7 +148,7 @@ enum nccl_result nccl_copy(void *to, const void *from, size_t size)
 void nccl_scale_by_operator(const struct nccl_operation *operation, void *terms)
 {
     const struct nccl_comm *comm = operation->comm;
-    int scalar = operation->operator- NCCL_OPERATORS;
+    int scalar = operation->op - NCCL_OPERATORS;
     if (scalar >= 0 && scalar < NCCL_SCALARS && comm->scalars[scalar].used)
         nccl_scale(terms, operation->count, operation->type, comm->scalars[scalar].value);
 }

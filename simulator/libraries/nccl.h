@@ -85,7 +85,7 @@ struct nccl_operation {
     const void *from;
     void *to;
     size_t count, size;
-    int type, operator, root; /* root: the peer of sends and receives */
+    int type, op, root; /* root: the peer of sends and receives */
     int incoming;
     struct nccl_incoming {
         struct nccl_message *message;
@@ -160,7 +160,7 @@ size_t nccl_type_size(int type);
 /* Return whether elements of this type can be added here; 8-bit floats cannot. */
 bool nccl_type_adds(int type);
 /* Compute into[i] = into[i] OPERATOR from[i]; operators beyond the named ones add. */
-void nccl_combine(void *into, const void *from, size_t count, int type, int operator);
+void nccl_combine(void *into, const void *from, size_t count, int type, int op);
 /* Compute values[i] *= factor, for averages and operators with a factor. */
 void nccl_scale(void *values, size_t count, int type, double factor);
 double nccl_number(const void *value, int type);

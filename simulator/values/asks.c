@@ -75,20 +75,20 @@ static bool is_within_operator(void)
     return within;
 }
 
-static enum sim_unknown asks(const struct sim_replaced *operator,
-                             const struct sim_value * arguments, bool within)
+static enum sim_unknown asks(const struct sim_replaced *op, const struct sim_value *arguments,
+                             bool within)
 {
     unsigned type;
 
-    if (operator->rules & SIM_COUNTS)
+    if (op->rules & SIM_COUNTS)
         return SIM_ASKS_SIZE;
-    if (operator->rules & SIM_DECIDES)
+    if (op->rules & SIM_DECIDES)
         return SIM_ASKS_CONDITION;
-    if (operator->rules & SIM_SEEKS)
-        return sim_rule_choices(operator, arguments) > ONE_BLOCK ? SIM_ASKS_SIZE : SIM_ASKS_NOTHING;
-    if (operator->rules & SIM_READS)
+    if (op->rules & SIM_SEEKS)
+        return sim_rule_choices(op, arguments) > ONE_BLOCK ? SIM_ASKS_SIZE : SIM_ASKS_NOTHING;
+    if (op->rules & SIM_READS)
         type = sim_dtype(arguments[0].object);
-    else if (operator->rules & SIM_COPIES && !sim_is_on_device(&arguments[0]) &&
+    else if (op->rules & SIM_COPIES && !sim_is_on_device(&arguments[0]) &&
              sim_is_on_device(&arguments[1]))
         type = sim_dtype(arguments[1].object) <= SIM_TYPE_LONG ? SIM_TYPE_LONG : SIM_TYPE_LONG + 1;
     else
@@ -101,31 +101,30 @@ static enum sim_unknown asks(const struct sim_replaced *operator,
 }
 
 /* Return whether the program can go by a value. A text does not end by a chosen one. */
-static bool is_answer(const struct sim_replaced *operator, enum sim_unknown what,
-                      const void *tensor)
+static bool is_answer(const struct sim_replaced *op, enum sim_unknown what, const void *tensor)
 {
     enum sim_known known = sim_find_known(tensor);
 
     if (known == SIM_EVEN && what == SIM_ASKS_SIZE) /* as many as there are of each */
-        return operator->rules & SIM_COUNTS && !(operator->rules & SIM_IN_ORDER) &&
-               (!(operator->rules & SIM_FINDS) || sim_dtype(tensor) != SIM_TYPE_BOOL);
+        return op->rules & SIM_COUNTS && !(op->rules & SIM_IN_ORDER) &&
+               (!(op->rules & SIM_FINDS) || sim_dtype(tensor) != SIM_TYPE_BOOL);
     return known == SIM_KNOWN || (sim_is_settled(known) && what == SIM_ASKS_CONDITION);
 }
 
-void sim_report_asked(const struct sim_replaced *operator, const struct sim_value * arguments,
+void sim_report_asked(const struct sim_replaced *op, const struct sim_value *arguments,
                       bool counted, bool within)
 {
-    enum sim_unknown what = asks(operator, arguments, within);
+    enum sim_unknown what = asks(op, arguments, within);
 
     if (what == SIM_ASKS_NOTHING)
         return;
-    for (size_t i = 0; i < operator->arguments; i++)
-        if (arguments[i].tag == SIM_TAG_TENSOR && !(operator->writes>> i & 1) &&
-            !(is_answer(operator, what, arguments[i].object) &&
+    for (size_t i = 0; i < op->arguments; i++)
+        if (arguments[i].tag == SIM_TAG_TENSOR && !(op->writes >> i & 1) &&
+            !(is_answer(op, what, arguments[i].object) &&
               (counted || !sim_numel(arguments[i].object)))) {
             if (what == SIM_ASKS_NUMBER && is_within_operator())
                 what = SIM_ASKS_SIZE;
-            sim_unknown_value((int)what, sim_operator_name(operator->entry));
+            sim_unknown_value((int)what, sim_operator_name(op->entry));
             return;
         }
 }

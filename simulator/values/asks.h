@@ -8,7 +8,7 @@
 /* Say so if the operator asks for a size, a condition or a number that hangs on values which are
  * not known. counted: the host's kernel counts, where it is an operator that counts. within:
  * another operator calls it. */
-void sim_report_asked(const struct sim_replaced *operator, const struct sim_value * arguments,
+void sim_report_asked(const struct sim_replaced *op, const struct sim_value *arguments,
                       bool counted, bool within);
 
 #endif

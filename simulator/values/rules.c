@@ -135,18 +135,18 @@ unsigned sim_rules_of(const char *entry)
     return name[strlen(name) - 1] == '_' ? 0 : SIM_OVERWRITES;
 }
 
-int64_t sim_rule_choices(const struct sim_replaced *operator, const struct sim_value * arguments)
+int64_t sim_rule_choices(const struct sim_replaced *op, const struct sim_value *arguments)
 {
-    const char *name = sim_operator_name(operator->entry);
+    const char *name = sim_operator_name(op->entry);
     size_t at = strcmp(name, "aten::topk") ? 1 : 2, n;
     int64_t dimension;
 
     if (!sim_is_on_device(&arguments[0]))
         return 0;
     n = sim_dimensions(arguments[0].object);
-    if (operator->results == 1 &&(!strcmp(name, "aten::max") || !strcmp(name, "aten::min")))
+    if (op->results == 1 && (!strcmp(name, "aten::max") || !strcmp(name, "aten::min")))
         return 0; /* of all values, or of two tensors */
-    if (!strcmp(name, "aten::multinomial") || at >= operator->arguments)
+    if (!strcmp(name, "aten::multinomial") || at >= op->arguments)
         dimension = -1;
     else if (arguments[at].tag == SIM_TAG_NONE)
         return sim_numel(arguments[0].object);
@@ -183,13 +183,13 @@ static _Thread_local struct {
     double low, high;
 } drawn;
 
-static void note_drawn(const struct sim_replaced *operator, const struct sim_value * arguments)
+static void note_drawn(const struct sim_replaced *op, const struct sim_value *arguments)
 {
-    for (size_t i = 0; drawn.storage && i < operator->arguments; i++)
-        if (operator->writes>> i & 1 && sim_is_on_device(&arguments[i]) &&
+    for (size_t i = 0; drawn.storage && i < op->arguments; i++)
+        if (op->writes >> i & 1 && sim_is_on_device(&arguments[i]) &&
             sim_storage(arguments[i].object) == drawn.storage)
             drawn.storage = NULL;
-    if (!(operator->rules & SIM_DRAWS) || !sim_is_on_device(&arguments[0]) ||
+    if (!(op->rules & SIM_DRAWS) || !sim_is_on_device(&arguments[0]) ||
         arguments[1].tag != SIM_TAG_DOUBLE || arguments[2].tag != SIM_TAG_DOUBLE)
         return;
     drawn.storage = sim_storage(arguments[0].object);
@@ -204,14 +204,12 @@ static _Thread_local struct {
     const void *storage, *elements;
 } lowest;
 
-static void note_least(const struct sim_replaced *operator, const struct sim_value * results,
-                       bool known)
+static void note_least(const struct sim_replaced *op, const struct sim_value *results, bool known)
 {
-    for (size_t i = 0; i < operator->results; i++)
+    for (size_t i = 0; i < op->results; i++)
         if (sim_is_on_device(&results[i]) && sim_storage(results[i].object) == lowest.storage)
             lowest.storage = NULL;
-    if (!(operator->rules & SIM_LEASTS) ||
-        known || operator->results != 1 || !sim_is_on_device(&results[0]) ||
+    if (!(op->rules & SIM_LEASTS) || known || op->results != 1 || !sim_is_on_device(&results[0]) ||
         sim_numel(results[0].object) != 1)
         return;
     lowest.storage = sim_storage(results[0].object);
@@ -220,7 +218,7 @@ static void note_least(const struct sim_replaced *operator, const struct sim_val
 
 /* Answer whether the least is below a number next to 0, or above it: programs guard a quotient so.
  */
-static void guard(const struct sim_replaced *operator, const struct sim_value * arguments,
+static void guard(const struct sim_replaced *op, const struct sim_value *arguments,
                   struct sim_rule_state *rule)
 {
     if (!lowest.storage || !sim_is_on_device(&arguments[0]) ||
@@ -229,14 +227,14 @@ static void guard(const struct sim_replaced *operator, const struct sim_value * 
         !(arguments[1].real > 0 && arguments[1].real <= most_guard))
         return;
     rule->settled = rule->guards = true;
-    rule->answer = strcmp(sim_operator_name(operator->entry), "aten::lt") != 0;
+    rule->answer = strcmp(sim_operator_name(op->entry), "aten::lt") != 0;
 }
 
 /* Answer whether what was drawn is below a number, or above it, where that is so of all or none. */
-static void bound(const struct sim_replaced *operator, const struct sim_value * arguments,
+static void bound(const struct sim_replaced *op, const struct sim_value *arguments,
                   struct sim_rule_state *rule)
 {
-    bool below = !strcmp(sim_operator_name(operator->entry), "aten::lt");
+    bool below = !strcmp(sim_operator_name(op->entry), "aten::lt");
     bool is_integer = arguments[1].tag == SIM_TAG_INT;
     double number = is_integer ? (double)arguments[1].integer : arguments[1].real;
 
@@ -262,14 +260,13 @@ static bool is_all(const struct sim_value *value, bool answer)
 }
 
 /* Return whether all masks that an operator reads are so. */
-static bool are_all(const struct sim_replaced *operator, const struct sim_value * arguments,
-                    bool answer)
+static bool are_all(const struct sim_replaced *op, const struct sim_value *arguments, bool answer)
 {
-    const char *name = sim_operator_name(operator->entry);
+    const char *name = sim_operator_name(op->entry);
     size_t masks = 0, needed = strcmp(name, "aten::any") && strcmp(name, "aten::all") ? 2 : 1;
 
-    for (size_t i = 0; i < operator->arguments; i++)
-        if (arguments[i].tag == SIM_TAG_TENSOR && !(operator->writes>> i & 1)) {
+    for (size_t i = 0; i < op->arguments; i++)
+        if (arguments[i].tag == SIM_TAG_TENSOR && !(op->writes >> i & 1)) {
             if (sim_find_known(arguments[i].object) != SIM_KNOWN || !is_all(&arguments[i], answer))
                 return false;
             masks++;
@@ -278,36 +275,34 @@ static bool are_all(const struct sim_replaced *operator, const struct sim_value 
 }
 
 /* Return how many a row of the result has. */
-static int64_t picks_of(const struct sim_replaced *operator, const struct sim_value * arguments)
+static int64_t picks_of(const struct sim_replaced *op, const struct sim_value *arguments)
 {
-    const char *name = sim_operator_name(operator->entry);
+    const char *name = sim_operator_name(op->entry);
     bool many = !strcmp(name, "aten::topk") || !strcmp(name, "aten::multinomial");
 
-    return many && operator->arguments> 1 && arguments[1]
-                       .tag == SIM_TAG_INT && arguments[1]
-                       .integer> 0
+    return many && op->arguments > 1 && arguments[1].tag == SIM_TAG_INT && arguments[1].integer > 0
                ? arguments[1].integer
                : 1;
 }
 
 /* Return whether an operator seeks one of a few known numbers, the end of a text, among choices. */
-static bool seeks_end(const struct sim_replaced *operator, const struct sim_value * arguments)
+static bool seeks_end(const struct sim_replaced *op, const struct sim_value *arguments)
 {
     const struct sim_value *end = &arguments[1];
-    int64_t most = operator->rules & SIM_TALLIES ? MOST_ENDS : 1;
+    int64_t most = op->rules & SIM_TALLIES ? MOST_ENDS : 1;
 
-    return operator->rules & SIM_ENDS && sim_is_on_device(&arguments[0]) &&
+    return op->rules & SIM_ENDS && sim_is_on_device(&arguments[0]) &&
            sim_find_known(arguments[0].object) == SIM_CHOSEN &&
            (end->tag == SIM_TAG_INT ||
             (sim_is_on_device(end) && sim_find_known(end->object) == SIM_KNOWN &&
              sim_numel(end->object) <= most));
 }
 
-enum sim_known sim_rule_gives(const struct sim_replaced *operator,
-                              const struct sim_value * arguments, enum sim_known least)
+enum sim_known sim_rule_gives(const struct sim_replaced *op, const struct sim_value *arguments,
+                              enum sim_known least)
 {
     const struct sim_value *a = &arguments[0], *b = &arguments[1];
-    bool pair = operator->arguments> 1 && sim_is_on_device(a) && sim_is_on_device(b) &&
+    bool pair = op->arguments > 1 && sim_is_on_device(a) && sim_is_on_device(b) &&
                 sim_numel(a->object) == sim_numel(b->object) && sim_numel(a->object) > 1;
     bool both =
         pair && sim_find_known(a->object) == SIM_EVEN && sim_find_known(b->object) == SIM_EVEN;
@@ -315,12 +310,12 @@ enum sim_known sim_rule_gives(const struct sim_replaced *operator,
     if (least != SIM_EVEN)
         return least;
     /* Of two choices nobody knows whether they are the same; neighbours of one list never are. */
-    if (both && (operator->rules & SIM_MATCHES ||(
-                    sim_storage(a->object) == sim_storage(b->object) && !is_same(a, b))))
+    if (both && (op->rules & SIM_MATCHES ||
+                 (sim_storage(a->object) == sim_storage(b->object) && !is_same(a, b))))
         return SIM_CHOSEN;
-    if (operator->rules & SIM_TALLIES ||(operator->rules & SIM_MATCHES && !pair))
+    if (op->rules & SIM_TALLIES || (op->rules & SIM_MATCHES && !pair))
         return SIM_KNOWN;
-    if (!strcmp(sim_operator_name(operator->entry), "aten::sum") && sim_is_on_device(a) &&
+    if (!strcmp(sim_operator_name(op->entry), "aten::sum") && sim_is_on_device(a) &&
         sim_dtype(a->object) == SIM_TYPE_BOOL)
         return SIM_KNOWN; /* counts a mask */
     return SIM_EVEN;
@@ -338,47 +333,47 @@ int64_t sim_rule_finds(const void *tensor, struct sim_rule_state *rule)
     return rule->found;
 }
 
-int64_t sim_rule_along(const struct sim_replaced *operator, const struct sim_value * arguments)
+int64_t sim_rule_along(const struct sim_replaced *op, const struct sim_value *arguments)
 {
-    return operator->rules & SIM_ALONG ? arguments[1].integer : 0;
+    return op->rules & SIM_ALONG ? arguments[1].integer : 0;
 }
 
-void sim_rule_before(const struct sim_replaced *operator, const struct sim_value * arguments,
+void sim_rule_before(const struct sim_replaced *op, const struct sim_value *arguments,
                      struct sim_rule_state *rule, bool within)
 {
     *rule = (struct sim_rule_state){0};
-    note_drawn(operator, arguments);
-    if (operator->rules & SIM_BOUNDS) {
-        bound(operator, arguments, rule);
-        guard(operator, arguments, rule);
+    note_drawn(op, arguments);
+    if (op->rules & SIM_BOUNDS) {
+        bound(op, arguments, rule);
+        guard(op, arguments, rule);
     }
-    if (operator->rules & SIM_COMPARES) {
-        bool infinite = operator->arguments> 1 && is_infinite(&arguments[1]);
-        bool same = operator->arguments> 1 && is_same(&arguments[0], &arguments[1]);
+    if (op->rules & SIM_COMPARES) {
+        bool infinite = op->arguments > 1 && is_infinite(&arguments[1]);
+        bool same = op->arguments > 1 && is_same(&arguments[0], &arguments[1]);
 
-        rule->settled = operator->arguments == 1 || infinite || same;
+        rule->settled = op->arguments == 1 || infinite || same;
         /* Equal to itself, and not equal to infinity. */
-        rule->answer = operator->arguments> 1 &&
-                       same == !strcmp(sim_operator_name(operator->entry), "aten::eq");
+        rule->answer =
+            op->arguments > 1 && same == !strcmp(sim_operator_name(op->entry), "aten::eq");
     }
-    if (operator->rules & SIM_JOINS)
-        rule->settled = are_all(operator, arguments, false);
-    if (operator->rules & SIM_HOLDS) {
-        rule->settled = rule->answer = are_all(operator, arguments, true);
+    if (op->rules & SIM_JOINS)
+        rule->settled = are_all(op, arguments, false);
+    if (op->rules & SIM_HOLDS) {
+        rule->settled = rule->answer = are_all(op, arguments, true);
         rule->holds = sim_is_on_device(&arguments[0]) && !rule->settled &&
                       (within || sim_numel(arguments[0].object) >
                                      SIM_MANY_CHOICES); /* fewer: a loop's flags */
     }
-    if (operator->rules & SIM_COPIES && sim_is_on_device(&arguments[0]) &&
+    if (op->rules & SIM_COPIES && sim_is_on_device(&arguments[0]) &&
         arguments[1].tag == SIM_TAG_TENSOR && arguments[1].object != sim_layout.undefined)
         rule->content = sim_copies_bytes(arguments[0].object, arguments[1].object);
-    if (operator->rules & SIM_KEEPS && sim_is_on_device(&arguments[0]))
+    if (op->rules & SIM_KEEPS && sim_is_on_device(&arguments[0]))
         rule->kept = sim_known(sim_storage(arguments[0].object));
-    rule->zero = operator->rules & SIM_CLEARS;
-    if (operator->rules & SIM_CHOOSES)
-        rule->choices = sim_rule_choices(operator, arguments);
-    rule->picks = picks_of(operator, arguments);
-    rule->ends = seeks_end(operator, arguments);
+    rule->zero = op->rules & SIM_CLEARS;
+    if (op->rules & SIM_CHOOSES)
+        rule->choices = sim_rule_choices(op, arguments);
+    rule->picks = picks_of(op, arguments);
+    rule->ends = seeks_end(op, arguments);
 }
 
 /* Choose. The last dimension of what topk and multinomial give is that of the choices of one row.
@@ -449,16 +444,16 @@ static void know_content(void *tensor, const struct sim_rule_state *rule)
         sim_know(sim_storage(tensor), rule->zero ? SIM_KNOWN : rule->content);
 }
 
-void sim_rule_after(const struct sim_replaced *operator, struct sim_value * results,
+void sim_rule_after(const struct sim_replaced *op, struct sim_value *results,
                     const struct sim_rule_state *rule, bool known)
 {
-    const struct sim_value *index = results + operator->results - 1;
+    const struct sim_value *index = results + op->results - 1;
 
-    note_least(operator, results, known);
+    note_least(op, results, known);
     if (rule->choices > 0 && !known && sim_is_on_device(index) &&
         sim_dtype(index->object) == SIM_TYPE_LONG)
         choose(index->object, rule);
-    if (operator->rules & SIM_KEEPS && sim_is_on_device(&results[0]))
+    if (op->rules & SIM_KEEPS && sim_is_on_device(&results[0]))
         sim_know(sim_storage(results[0].object), rule->kept);
     if (rule->found && sim_is_on_device(&results[0]))
         find_some(results[0].object, rule);
@@ -466,11 +461,11 @@ void sim_rule_after(const struct sim_replaced *operator, struct sim_value * resu
         know_answer(results[0].object, rule->answer);
     /* Choices are made so that no text ends. */
     if (rule->ends && known &&
-        is_all(&results[0], !strcmp(sim_operator_name(operator->entry), "aten::ne")))
+        is_all(&results[0], !strcmp(sim_operator_name(op->entry), "aten::ne")))
         sim_know(sim_storage(results[0].object), SIM_KNOWN);
     if (rule->holds && !known && sim_is_on_device(&results[0]))
         let_hold(results[0].object);
-    if (!known && operator->results && sim_is_on_device(&results[0]) &&
+    if (!known && op->results && sim_is_on_device(&results[0]) &&
         (sim_is_settled(rule->content) || rule->zero))
         know_content(results[0].object, rule);
 }

@@ -60,19 +60,19 @@ struct sim_rule_state {
 
 unsigned sim_rules_of(const char *entry);
 /* Count the number of things among which an operator chooses: the size of its dimension. */
-int64_t sim_rule_choices(const struct sim_replaced *operator, const struct sim_value * arguments);
+int64_t sim_rule_choices(const struct sim_replaced *op, const struct sim_value *arguments);
 /* Return how sure the results are, if the least sure argument is `least`. */
-enum sim_known sim_rule_gives(const struct sim_replaced *operator,
-                              const struct sim_value * arguments, enum sim_known least);
+enum sim_known sim_rule_gives(const struct sim_replaced *op, const struct sim_value *arguments,
+                              enum sim_known least);
 /* Return the dimension along which an operator counts. */
-int64_t sim_rule_along(const struct sim_replaced *operator, const struct sim_value * arguments);
-void sim_rule_before(const struct sim_replaced *operator, const struct sim_value * arguments,
+int64_t sim_rule_along(const struct sim_replaced *op, const struct sim_value *arguments);
+void sim_rule_before(const struct sim_replaced *op, const struct sim_value *arguments,
                      struct sim_rule_state *rule, bool within);
 /* Return how many elements are said not to be zero, of values that are not known; 0: as many as
  * they have. */
 int64_t sim_rule_finds(const void *tensor, struct sim_rule_state *rule);
 /* Apply a rule after a call. known: the results are computed from known values. */
-void sim_rule_after(const struct sim_replaced *operator, struct sim_value * results,
+void sim_rule_after(const struct sim_replaced *op, struct sim_value *results,
                     const struct sim_rule_state *rule, bool known);
 
 #endif

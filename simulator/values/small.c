@@ -164,25 +164,25 @@ static bool changes(const struct sim_value *to, const struct sim_value *from)
 
 /* Return whether an operator's large tensor is known, or it only writes to all of its storage: of a
  * large one nobody notes that a kernel wrote to it which does not run. */
-static bool is_sure(const struct sim_replaced *operator, const void * tensor, bool written)
+static bool is_sure(const struct sim_replaced *op, const void *tensor, bool written)
 {
-    return (written && operator->rules & SIM_OVERWRITES && sim_covers_storage(tensor)) ||
+    return (written && op->rules & SIM_OVERWRITES && sim_covers_storage(tensor)) ||
            sim_is_settled(sim_find_known(tensor));
 }
 
 /* Return whether an operator can go by all tensors, and, if asked for, whether these are integers
  * or truth values. */
-static bool are_sure(const struct sim_replaced *operator, const struct sim_value * begin,
+static bool are_sure(const struct sim_replaced *op, const struct sim_value *begin,
                      const struct sim_value *end, uint64_t writes, bool whole)
 {
     for (const struct sim_value *value = begin; value != end; value++, writes >>= 1)
         if (value->tag == sim_layout.tag_list) {
-            if (!are_sure(operator, sim_list(value)->begin, sim_list(value)->end,
+            if (!are_sure(op, sim_list(value)->begin, sim_list(value)->end,
                           writes & 1 ? UINT64_MAX : 0, whole))
                 return false;
         } else if (value->tag == SIM_TAG_TENSOR && value->object != sim_layout.undefined &&
                    ((whole && !is_whole(sim_dtype(value->object))) ||
-                    !is_sure(operator, value->object, writes & 1))) {
+                    !is_sure(op, value->object, writes & 1))) {
             return false;
         }
     return true;
@@ -199,26 +199,25 @@ bool sim_are_integers(const struct sim_value *begin, const struct sim_value *end
     return size_limit && sim_are_small(SIM_INTEGERS, begin, end, &together);
 }
 
-bool sim_is_of_integers(const struct sim_replaced *operator, const struct sim_value * arguments)
+bool sim_is_of_integers(const struct sim_replaced *op, const struct sim_value *arguments)
 {
-    size_t together = 0, copies = operator->rules & SIM_COPIES ? 1 : 0; /* to any type */
+    size_t together = 0, copies = op->rules & SIM_COPIES ? 1 : 0; /* to any type */
 
     return size_limit &&
-           sim_are_small(operator->rules | SIM_INTEGERS, arguments, arguments + operator->arguments,
+           sim_are_small(op->rules | SIM_INTEGERS, arguments, arguments + op->arguments,
                          &together) &&
-           are_sure(operator, arguments + copies,
-                    arguments + operator->arguments, operator->writes>> copies, true) &&
-           (!copies || is_sure(operator, arguments[0].object, true));
+           are_sure(op, arguments + copies, arguments + op->arguments, op->writes >> copies,
+                    true) &&
+           (!copies || is_sure(op, arguments[0].object, true));
 }
 
-bool sim_is_route(const struct sim_replaced *operator, const struct sim_value * arguments)
+bool sim_is_route(const struct sim_replaced *op, const struct sim_value *arguments)
 {
     size_t together = 0;
 
-    if (!(operator->rules & SIM_ROUTES) ||
-        (operator->rules & SIM_COPIES && !changes(&arguments[0], &arguments[1])) ||
-        !sim_are_small(operator->rules | SIM_LARGE, arguments, arguments + operator->arguments,
-                       &together))
+    if (!(op->rules & SIM_ROUTES) ||
+        (op->rules & SIM_COPIES && !changes(&arguments[0], &arguments[1])) ||
+        !sim_are_small(op->rules | SIM_LARGE, arguments, arguments + op->arguments, &together))
         return false;
-    return are_sure(operator, arguments, arguments + operator->arguments, operator->writes, false);
+    return are_sure(op, arguments, arguments + op->arguments, op->writes, false);
 }

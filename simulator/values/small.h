@@ -33,11 +33,11 @@ static inline size_t sim_bytes(const void *tensor)
 bool sim_are_small(unsigned rules, const struct sim_value *begin, const struct sim_value *end,
                    size_t *together);
 /* Return whether an operator reads and writes known integers only, and not too many. */
-bool sim_is_of_integers(const struct sim_replaced *operator, const struct sim_value * arguments);
+bool sim_is_of_integers(const struct sim_replaced *op, const struct sim_value *arguments);
 /* Return whether the results are integers, and not too many. */
 bool sim_are_integers(const struct sim_value *begin, const struct sim_value *end);
 /* Return whether an operator makes counts of what is known, in tensors that are not too large. */
-bool sim_is_route(const struct sim_replaced *operator, const struct sim_value * arguments);
+bool sim_is_route(const struct sim_replaced *op, const struct sim_value *arguments);
 /* Return what is known of a tensor's content. */
 enum sim_known sim_find_known(const void *tensor);
 bool sim_covers_storage(const void *tensor);

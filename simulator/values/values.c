@@ -26,7 +26,7 @@ enum {
 };
 
 struct run {
-    struct sim_replaced *operator;
+    struct sim_replaced *op;
     struct sim_values host; /* the arguments, then the results, of the host's kernel */
     struct written {
         void *device, *host;
@@ -67,7 +67,7 @@ static bool is_known(const struct run *run, const void *tensor, bool written)
 {
     enum sim_known known = sim_find_known(tensor);
 
-    if (written && run->operator->rules & SIM_OVERWRITES)
+    if (written && run->op->rules & SIM_OVERWRITES)
         return known != SIM_UNKNOWN || sim_covers_storage(tensor);
     return written ? known != SIM_UNKNOWN : sim_is_settled(known);
 }
@@ -175,19 +175,19 @@ static void *stand_in(struct run *run, void *tensor, bool written)
     if (written && (!sim_is_device(tensor) || run->n_written == MOST_WRITTEN))
         return NULL;
     run->known = run->known && is_known(run, tensor, written);
-    if (!(written && run->operator->rules & SIM_OVERWRITES) &&
-        sim_is_settled(sim_find_known(tensor)) && sim_find_known(tensor) > run->least)
+    if (!(written && run->op->rules & SIM_OVERWRITES) && sim_is_settled(sim_find_known(tensor)) &&
+        sim_find_known(tensor) > run->least)
         run->least = sim_find_known(tensor);
     if (!run->known && in_backward())
         return NULL;
     if (sim_is_device(tensor) && !written)
-        return run->operator->rules & SIM_AS_REALS && sim_dtype(tensor) <= SIM_TYPE_LONG
+        return run->op->rules & SIM_AS_REALS && sim_dtype(tensor) <= SIM_TYPE_LONG
                    ? as_reals(tensor)
                    : over_same_memory(tensor);
     made = like(tensor);
     if (!made)
         return NULL;
-    if (sim_numel(tensor) && !(written && run->operator->rules & SIM_OVERWRITES))
+    if (sim_numel(tensor) && !(written && run->op->rules & SIM_OVERWRITES))
         memcpy(sim_elements(made), sim_elements(tensor), sim_span(tensor));
     if (written) {
         sim_hold(made);
@@ -249,33 +249,32 @@ static bool add_argument(struct run *run, struct sim_values *to, struct sim_valu
 /* Take the arguments over for the host's kernel. */
 static void prepare(struct run *run, const struct sim_value *arguments)
 {
-    const struct sim_replaced *operator= run->operator;
-    const char *slot = sim_kernel_slot(operator->entry, SIM_SLOT_HOST);
+    const struct sim_replaced *op = run->op;
+    const char *slot = sim_kernel_slot(op->entry, SIM_SLOT_HOST);
     size_t together = 0;
 
-    if (!sim_field(slot, 0) || !sim_field(slot, 8) ||
-                               operator->failures >= MOST_FAILURES ||
-                               atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed))
+    if (!sim_field(slot, 0) || !sim_field(slot, 8) || op->failures >= MOST_FAILURES ||
+        atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed))
         return;
-    if (!sim_are_small(operator->rules, arguments, arguments + operator->arguments, &together)) {
-        if (sim_is_route(operator, arguments))
+    if (!sim_are_small(op->rules, arguments, arguments + op->arguments, &together)) {
+        if (sim_is_route(op, arguments))
             run->rules |= SIM_LARGE;
-        else if (sim_is_of_integers(operator, arguments))
+        else if (sim_is_of_integers(op, arguments))
             run->rules |= SIM_INTEGERS;
         else
             return;
-    } else if (sim_is_long(together) && operator->rules & SIM_CARRIES && !sim_have_contents(
-                                            arguments, arguments + operator->arguments)) {
+    } else if (sim_is_long(together) && op->rules & SIM_CARRIES &&
+               !sim_have_contents(arguments, arguments + op->arguments)) {
         return;
     }
-    if (!sim_torch_stack(&run->host, operator->arguments + operator->results + 1))
+    if (!sim_torch_stack(&run->host, op->arguments + op->results + 1))
         return;
-    for (size_t i = 0; i < operator->arguments; i++)
-        if (!add_argument(run, &run->host, arguments[i], operator->writes>> i & 1))
+    for (size_t i = 0; i < op->arguments; i++)
+        if (!add_argument(run, &run->host, arguments[i], op->writes >> i & 1))
             return;
-    run->stays_finite = !run->known && operator->rules & SIM_DIVIDES &&
-                                       sim_are_finite(run->host.begin, run->host.end);
-    run->least = sim_rule_gives(operator, arguments, run->least);
+    run->stays_finite =
+        !run->known && op->rules & SIM_DIVIDES && sim_are_finite(run->host.begin, run->host.end);
+    run->least = sim_rule_gives(op, arguments, run->least);
     run->computes = true;
 }
 
@@ -343,17 +342,17 @@ static void settle_value(const struct run *run, struct sim_value *device, struct
 /* Call the host's kernel. */
 static void compute(struct run *run, const struct sim_handle *handle, uint64_t keys)
 {
-    struct sim_replaced *operator= run->operator;
-    const char *slot = sim_kernel_slot(operator->entry, SIM_SLOT_HOST);
+    struct sim_replaced *op = run->op;
+    const char *slot = sim_kernel_slot(op->entry, SIM_SLOT_HOST);
     struct sim_pause paused = sim_torch_pause();
-    bool random = operator->rules & SIM_RANDOM;
+    bool random = op->rules & SIM_RANDOM;
 
     if (random)
         sim_torch_swap_generator();
     if (!sim_torch_call((sim_boxed *)(uintptr_t)sim_field(slot, 8), sim_field(slot, 0), handle,
                         keys, &run->host) ||
-        run->host.end - run->host.begin != (ptrdiff_t) operator->results) {
-        operator->failures++;
+        run->host.end - run->host.begin != (ptrdiff_t)op->results) {
+        op->failures++;
         run->computes = false;
     }
     if (random)
@@ -369,7 +368,7 @@ static void settle_results(struct run *run, struct sim_value *results)
         settle(run, run->written[i].device, run->written[i].host);
     if (!sim_are_small(run->rules, run->host.begin, run->host.end, &together))
         run->known = false;
-    for (size_t i = 0; i < run->operator->results; i++)
+    for (size_t i = 0; i < run->op->results; i++)
         settle_value(run, results + i, run->host.begin + i);
 }
 
@@ -383,7 +382,7 @@ static void end_run(struct run *run)
         sim_torch_free(&run->host);
     if (run->expects)
         sim_answer.expected = false;
-    if (run->operator->rules & SIM_SEEKS)
+    if (run->op->rules & SIM_SEEKS)
         sim_answer.finds = false;
     inside--;
     quiet -= run->asks;
@@ -406,48 +405,47 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
                      struct sim_values *stack)
 {
     struct run run __attribute__((cleanup(end_run))) = {
-        .operator= sim_find_replaced(handle->entry), .known = true, .least = SIM_KNOWN};
-    struct sim_replaced *operator= run.operator;
-    struct sim_value *arguments = stack->end - operator->arguments;
+        .op = sim_find_replaced(handle->entry), .known = true, .least = SIM_KNOWN};
+    struct sim_replaced *op = run.op;
+    struct sim_value *arguments = stack->end - op->arguments;
     struct sim_rule_state rule;
 
     inside++;
-    run.rules = operator->rules;
-    run.asks = operator->rules &(SIM_COUNTS | SIM_DECIDES | SIM_COPIES);
-    sim_rule_before(operator, arguments, &rule, inside > 1);
-    if (!(operator->rules & SIM_NOT_COMPUTED))
+    run.rules = op->rules;
+    run.asks = op->rules & (SIM_COUNTS | SIM_DECIDES | SIM_COPIES);
+    sim_rule_before(op, arguments, &rule, inside > 1);
+    if (!(op->rules & SIM_NOT_COMPUTED))
         prepare(&run, arguments);
-    run.asks = run.asks || (run.computes && run.known && operator->rules & SIM_TALLIES);
+    run.asks = run.asks || (run.computes && run.known && op->rules & SIM_TALLIES);
     if (!quiet)
-        sim_report_asked(operator, arguments,
-                         run.computes || !(operator->rules &(SIM_COUNTS | SIM_DECIDES)),
+        sim_report_asked(op, arguments, run.computes || !(op->rules & (SIM_COUNTS | SIM_DECIDES)),
                          inside > 1);
     quiet += run.asks;
     if (!run.computes)
-        for (size_t i = 0; i < operator->arguments; i++)
-            if (operator->writes>> i & 1)
+        for (size_t i = 0; i < op->arguments; i++)
+            if (op->writes >> i & 1)
                 forget_value(&arguments[i]);
-    if (operator->rules & SIM_FINDS &&(!run.computes || !run.known) &&
+    if (op->rules & SIM_FINDS && (!run.computes || !run.known) &&
         sim_rule_finds(arguments[0].object, &rule)) {
         sim_answer.number = rule.found;
         sim_answer.expected = run.expects = true;
         run.computes = false;
-    } else if (run.computes && operator->rules & SIM_COUNTS) {
-        run.along = sim_rule_along(operator, arguments);
+    } else if (run.computes && op->rules & SIM_COUNTS) {
+        run.along = sim_rule_along(op, arguments);
         compute(&run, handle, keys);
         expect_count(&run);
-    } else if (operator->rules & SIM_COUNTS && !(operator->rules & SIM_FINDS) &&
+    } else if (op->rules & SIM_COUNTS && !(op->rules & SIM_FINDS) &&
                sim_numel(arguments[0].object)) {
         sim_answer.number = 1; /* of any values one at least differs from the others */
         sim_answer.expected = run.expects = true;
     }
-    if (operator->rules & SIM_SEEKS)
+    if (op->rules & SIM_SEEKS)
         sim_answer.finds = true;
-    operator->boxed(functor, handle, keys, stack);
+    op->boxed(functor, handle, keys, stack);
     if (run.expects)
         sim_answer.expected = false;
-    arguments = stack->end - operator->results; /* the results have replaced them */
-    if (run.computes && !(operator->rules & SIM_COUNTS)) {
+    arguments = stack->end - op->results; /* the results have replaced them */
+    if (run.computes && !(op->rules & SIM_COUNTS)) {
         size_t together = 0;
         bool small = sim_are_small(run.rules, arguments, stack->end, &together);
 
@@ -466,5 +464,5 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
     else
         for (struct sim_value *result = arguments; result != stack->end; result++)
             forget_value(result);
-    sim_rule_after(operator, arguments, &rule, run.computes && run.known);
+    sim_rule_after(op, arguments, &rule, run.computes && run.known);
 }
