@@ -12,22 +12,10 @@ bool mt_light_writes_iterations(const struct mt_light *light)
            mt_light_iterations(&light->phases) - light->iterations_before <= light->all_until;
 }
 
-/* When everything is told: at the beginning, on demand, and at an alarm. */
-#include "light-window.h"
-
-#define LEAST_TOLD 1000u       /* events that are told at the beginning */
-#define ALL_EVENTS 1000000u    /* of an iteration, and of the beginning */
-#define ALARM_NS 600000000000u /* from telling all by itself to the next time */
 bool mt_light_is_writing_all(struct mt_light *light, uint64_t time_ns)
 {
     bool is_before = time_ns <= light->all_until_ns;
     if (is_before) /* the iterations are those after it */
-/* When everything is told: at the beginning, on demand, and at an alarm. */
-#include "light-window.h"
-
-#define LEAST_TOLD 1000u       /* events that are told at the beginning */
-#define ALL_EVENTS 1000000u    /* of an iteration, and of the beginning */
-#define ALARM_NS 600000000000u /* from telling all by itself to the next time */
         light->iterations_before = mt_light_iterations(&light->phases);
     return is_before || light->events < LEAST_TOLD || mt_light_writes_iterations(light);
 }

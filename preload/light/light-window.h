@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts that light-window.c, which gathers a window, and light.c, which tells it, share. */
+/* The parts that light-window.c, which gathers a window, light-demand.c, which says when everything
+ * is told, and light.c, which tells it, share. */
 #ifndef MT_LIGHT_WINDOW_H
 #define MT_LIGHT_WINDOW_H
 
@@ -116,8 +117,9 @@ static inline bool mt_light_is_label(unsigned kind)
 /* Return whether everything is told now. */
 bool mt_light_is_writing_all(struct mt_light *light, uint64_t time_ns);
 
+#define MT_LIGHT_ITERATIONS 3u /* told whole at the beginning, and after an alarm */
+
 /* Tell everything for a while from an event that readers will ask about. */
-#define MT_LIGHT_ITERATIONS 3u /* then, and at the beginning */
 void mt_light_alarm(struct mt_light *light, uint64_t time_ns);
 
 #endif

@@ -38,38 +38,14 @@ void mt_writer_append(const void *bytes, size_t size)
 {
     if (!mt_writer_is_open() || !size || mt_writer.rc)
         return;
-        /* Anything may have been read from lost pages. */
-/* The trace's blocks: bytes in the file, and what the tail need not keep since then. */
-#include "preload/host/message.h"
-#include "preload/record/guard.h"
-#include "preload/record/recorder.h"
-#include "writer-parts.h"
-
-#include <errno.h>
-#include <string.h>
     if (mt_writer.is_short && !mt_writer.is_beginning)
         return; /* counted, and not written */
-/* The trace's blocks: bytes in the file, and what the tail need not keep since then. */
-#include "preload/host/message.h"
-#include "preload/record/guard.h"
-#include "preload/record/recorder.h"
-#include "writer-parts.h"
-
-#include <errno.h>
-#include <string.h>
+    /* Anything may have been read from lost pages. */
     int rc = mt_guard_has_lost() ? -EIO : mt_output_append(&mt_writer.output, bytes, size);
     if (rc)
         mt_writer_fail(rc);
 }
 
-/* The trace's blocks: bytes in the file, and what the tail need not keep since then. */
-#include "preload/host/message.h"
-#include "preload/record/guard.h"
-#include "preload/record/recorder.h"
-#include "writer-parts.h"
-
-#include <errno.h>
-#include <string.h>
 void mt_writer_commit(void)
 {
     mt_writer.mark.trace_size = mt_writer.output.size;
@@ -102,14 +78,6 @@ int mt_writer_put(const struct mt_event *event)
 {
     if (!mt_writer_is_open())
         return 0; /* it was closed a moment ago */
-/* The trace's blocks: bytes in the file, and what the tail need not keep since then. */
-#include "preload/host/message.h"
-#include "preload/record/guard.h"
-#include "preload/record/recorder.h"
-#include "writer-parts.h"
-
-#include <errno.h>
-#include <string.h>
     mt_writer.so_far.events++;
     int rc = mt_encoder_event(mt_writer.encoder, event);
     if (rc)

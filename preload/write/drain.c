@@ -13,15 +13,6 @@ static void write_event(const struct mt_event *event)
 {
     if (!mt_writer_is_open())
         return; /* it was closed a moment ago */
-/* Take what the rings have, in the order of time, and write it. */
-#include "device-watch.h"
-#include "preload/host/message.h"
-#include "preload/host/settings.h"
-#include "preload/record/guard.h"
-#include "preload/record/recorder.h"
-#include "writer-parts.h"
-
-#include <errno.h>
     mt_writer.seen++;
     mt_watch_note(event);
     mt_limits_event(event, mt_writer.seen);
@@ -64,15 +55,6 @@ static void write_loss(uint32_t thread, uint64_t events)
 
 /* Write losses that an ended thread, or at the end any thread, could not report itself, and those
  * of threads that never had a ring. */
-/* Take what the rings have, in the order of time, and write it. */
-#include "device-watch.h"
-#include "preload/host/message.h"
-#include "preload/host/settings.h"
-#include "preload/record/guard.h"
-#include "preload/record/recorder.h"
-#include "writer-parts.h"
-
-#include <errno.h>
 static void write_losses(bool is_last)
 {
     uint64_t unclaimed = mt_take_unclaimed();
@@ -103,15 +85,6 @@ static void check_tail(void)
 void mt_writer_drain(bool is_last)
 {
     if (mt_settings.has_thread) /* else long times lie between */
-/* Take what the rings have, in the order of time, and write it. */
-#include "device-watch.h"
-#include "preload/host/message.h"
-#include "preload/host/settings.h"
-#include "preload/record/guard.h"
-#include "preload/record/recorder.h"
-#include "writer-parts.h"
-
-#include <errno.h>
         mt_clock_adjust();
     check_tail();
     if (mt_writer_is_open() && mt_guard_has_lost())
@@ -122,37 +95,10 @@ void mt_writer_drain(bool is_last)
     int rc = mt_writer_is_open() ? mt_order_collect(&mt_writer.order, is_last) : -ESTALE;
     if (rc && is_last && mt_writer_is_open())
         mt_writer_give_up(rc, "finish"); /* what was not collected is in the tail */
-/* Take what the rings have, in the order of time, and write it. */
-#include "device-watch.h"
-#include "preload/host/message.h"
-#include "preload/host/settings.h"
-#include "preload/record/guard.h"
-#include "preload/record/recorder.h"
-#include "writer-parts.h"
-
-#include <errno.h>
     if (rc)
         return; /* try next time */
-/* Take what the rings have, in the order of time, and write it. */
-#include "device-watch.h"
-#include "preload/host/message.h"
-#include "preload/host/settings.h"
-#include "preload/record/guard.h"
-#include "preload/record/recorder.h"
-#include "writer-parts.h"
-
-#include <errno.h>
     if (mt_writer.light && !is_last && !is_asked && mt_tail_exists())
         mt_order_hold(&mt_writer.order); /* so that few blocks are live at the window's end */
-/* Take what the rings have, in the order of time, and write it. */
-#include "device-watch.h"
-#include "preload/host/message.h"
-#include "preload/host/settings.h"
-#include "preload/record/guard.h"
-#include "preload/record/recorder.h"
-#include "writer-parts.h"
-
-#include <errno.h>
     mt_writer_define();
     mt_writer.is_gathering = mt_writer.light != NULL;
     write_events();

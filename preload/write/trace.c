@@ -8,14 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The trace's begin and end. */
-#include "device-watch.h"
-#include "preload/host/message.h"
-#include "preload/host/settings.h"
-#include "writer-parts.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 void mt_writer_sign_roster(uint64_t cpu_ns)
 {
     char text[PATH_MAX + 24], absolute[PATH_MAX] = "", cost[24] = "";
@@ -81,14 +73,6 @@ static void close_trace(void)
         mt_writer_give_up(-mt_writer.is_short, "finish");
     if (!mt_writer_is_open())
         return; /* the tail has the rest */
-/* The trace's begin and end. */
-#include "device-watch.h"
-#include "preload/host/message.h"
-#include "preload/host/settings.h"
-#include "writer-parts.h"
-
-#include <stdio.h>
-#include <stdlib.h>
     mt_writer_sign_roster(mt_writer_cpu_ns());
     mt_writer.info->collect_late(mt_writer_define_late_info, NULL);
     mt_writer_end_block();
@@ -110,14 +94,6 @@ void mt_writer_begin_trace(void)
 {
     open_trace();
     mt_writer_sign_roster(0); /* before the program goes on, because it may end */
-/* The trace's begin and end. */
-#include "device-watch.h"
-#include "preload/host/message.h"
-#include "preload/host/settings.h"
-#include "writer-parts.h"
-
-#include <stdio.h>
-#include <stdlib.h>
     mt_writer_set(&mt_writer.is_open);
     if (mt_writer_is_open())
         write_head();

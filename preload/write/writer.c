@@ -10,7 +10,6 @@
 #include "preload/record/lock.h"
 #include "preload/record/recorder.h"
 #include "preload/record/tail.h"
-#include "preload/record/threads.h"
 #include "preload/record/wake.h"
 #include "writer-parts.h"
 
@@ -18,8 +17,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The longest time from an event to its place in the trace. Fuller blocks make a smaller trace; but

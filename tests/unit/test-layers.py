@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-layers.py ROOT: who includes whom, by the law in layers.py; no file and no folder is too
-large."""
+"""test-layers.py ROOT: who includes whom, by the law in layers.py, and before its code; no file and no
+folder is too large."""
 import collections
 import pathlib
 import re
@@ -44,10 +44,13 @@ for folder in layers.MAY_INCLUDE:
     for source in layers.sources(root / folder):
         files += 1
         lines = source.read_text().splitlines()
+        code = next((number for number, line in enumerate(lines, 1) if line == "{"), len(lines))
         for number, line in enumerate(lines, 1):
             match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
             if match:
                 check_include(folder, source, number, match[1])
+            if source.suffix == ".c" and number > code and re.match(r'\s*#\s*include\s+["<][^">]+\.h[">]', line):
+                fault(f"{source.relative_to(root)}:{number}: a header is included below code")
         if len(lines) > layers.LINES_MAX:
             fault(f"{source.relative_to(root)}: {len(lines)} lines, {layers.LINES_MAX} are allowed")
     crowd = collections.Counter(path.parent for path in layers.sources(root / folder))
