@@ -175,8 +175,10 @@ static void learn_rank(struct mt_fit *fit, struct mt_attempt *attempt)
     }
     if (outcome->end == MT_FIT_REFUSED && !ranks->kinds.n_known)
         next = after_refusal(fit, line, ranks->at);
-    line->is_refused |= next == MT_NONE;
     line->refusal = (size_t)(attempt - fit->attempt);
+    line->is_refused |= next == MT_NONE;
+    if (next == MT_NONE)
+        return;
     ranks->at = next;
     ranks->n_started = 0;
 }

@@ -346,6 +346,6 @@ bool mt_prediction_is_strange(const struct mt_known_runs *known, uint64_t value)
 {
     for (size_t i = 0; i < known->n; i++)
         if (known->run[i].value == value)
-            return known->run[i].kind == SIZE_MAX;
+            return known->run[i].log.n_devices && known->run[i].kind == SIZE_MAX;
     return false;
 }

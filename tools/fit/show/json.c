@@ -46,12 +46,12 @@ static json_t *json_kinds(const struct mt_line_ranks *ranks)
 static json_t *json_run(const struct mt_job *job, const struct mt_attempt *attempt)
 {
     const struct mt_outcome *outcome = attempt->outcome;
-    const char *card = attempt->is_huge ? NULL : job->card[attempt->card].gpu->name;
+    const char *card = attempt->is_huge ? "" : job->card[attempt->card].gpu->name;
     char *line = mt_attempt_line(attempt, job);
     json_t *run = json_pack(
-        "{s:s?, s:o, s:o, s:s, s:o, s:o, s:b, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:f, s:o, "
+        "{s:o, s:o, s:o, s:s, s:o, s:o, s:b, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:f, s:o, "
         "s:o}",
-        "card", card, "ranks", json_ranks_of(attempt), "values",
+        "card", mt_json_text_or_null(card), "ranks", json_ranks_of(attempt), "values",
         json_choice(job, attempt->choice.line, attempt->choice.at), "ended",
         mt_fit_end_name(outcome->end), "exit_code",
         mt_json_number_or_null((uint64_t)outcome->exit_code), "signal",
@@ -137,9 +137,9 @@ static json_t *json_card(const struct mt_fit_answers *answers, size_t card)
         runs += mt_fit_answer_of(answers, card, line)->runs;
     }
     json_t *own =
-        json_pack("{s:s, s:o, s:o, s:i, s:o, s:o}", "card", job->card[card].gpu->name, "fails",
-                  json_fails(answers, best), "memory", mt_json_number(job->card[card].memory),
-                  "runs", (int)runs, "fullest",
+        json_pack("{s:o, s:o, s:o, s:i, s:o, s:o}", "card", mt_json_text(job->card[card].gpu->name),
+                  "fails", json_fails(answers, best), "memory",
+                  mt_json_number(job->card[card].memory), "runs", (int)runs, "fullest",
                   fullest ? json_choice(job, fullest->line, fullest->largest) : json_null(),
                   "frontier", frontier);
     json_object_update_new(object, own);
