@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions about one block that the rules of classify.c ask: where it was made, what was done with
+ * Questions about one block that the rules of rules.c ask: where it was made, what was done with
  * it, when it ended.
  */
 #ifndef MT_BLOCK_FACTS_H

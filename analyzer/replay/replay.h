@@ -108,8 +108,9 @@ struct mt_graph_memory {
 
 /* The parts of a replay. Each has one file that writes it, and stands for all devices by slot. */
 
-/* Totals of one level (replay.c; CUDA's: replay-cuda.c): after the last event, at the peak, and at
- * the moment, which the heaps remember. event 0: nothing had happened yet. */
+/* Totals of one level (replay.c; CUDA's: replay-cuda.c; `at`: replay-lives.c): after the last
+ * event, at the peak, and at the moment, which the heaps remember. event 0: nothing had happened
+ * yet. */
 struct mt_level {
     struct mt_totals now[MT_DEVICES], peak[MT_DEVICES], at[MT_DEVICES];
 };
@@ -135,7 +136,7 @@ struct mt_samples {
     uint8_t awaited[MT_DEVICES];
 };
 
-/* The moment as it has passed (replay.c). */
+/* The moment as it has passed (replay-lives.c). */
 struct mt_taken {
     uint64_t event, time_ns; /* except peaks: each device has its own */
     uint64_t device_ns[MT_DEVICES];
@@ -143,7 +144,7 @@ struct mt_taken {
     bool is_awaited; /* it is an event or a time, and has not passed */
 };
 
-/* Blocks around question.address (replay.c). */
+/* Blocks around question.address (replay-lives.c). */
 struct mt_watched {
     struct mt_block_copy last; /* size 0: none */
     uint64_t n;

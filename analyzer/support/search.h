@@ -45,9 +45,9 @@
 
 /* Sort n elements of an array, and join neighbours in which `same` finds no difference, the later
  * into the earlier. Return how many are left. */
-typedef int mt_order(const void *left, const void *right);
-static inline size_t mt_merge(void *array, size_t n, size_t size, mt_order *order, mt_order *same,
-                              void (*join)(void *into, void *from))
+typedef int mt_comparison(const void *left, const void *right);
+static inline size_t mt_merge(void *array, size_t n, size_t size, mt_comparison *order,
+                              mt_comparison *same, void (*join)(void *into, void *from))
 {
     char *last = array, *from = array;
     size_t left = n > 0;

@@ -210,7 +210,6 @@ void mt_put_text(FILE *out, const char *text, enum mt_text_for place)
     fwrite(from, 1, (size_t)(text - from), out);
 }
 
-/* Close a stream; one that found no memory before takes nothing now. */
 void mt_put_word(FILE *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -222,6 +221,7 @@ void mt_put_word(FILE *out, const char *word)
     fputs(is_plain ? "" : "'", out);
 }
 
+/* Close a stream; one that found no memory before takes nothing now. */
 int mt_close_memory(FILE *out)
 {
     int last = putc('\0', out);

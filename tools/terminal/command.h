@@ -106,8 +106,8 @@ extern const struct mt_option mt_no_options[];
 
 /* Note --color, one of its choices. */
 int mt_note_colour(const struct mt_typed *typed);
-enum mt_colour { MT_COLOUR_AUTO, MT_COLOUR_ALWAYS, MT_COLOUR_NEVER };
-void mt_terminal_colour(enum mt_colour when);
+enum mt_colour_when { MT_COLOUR_AUTO, MT_COLOUR_ALWAYS, MT_COLOUR_NEVER };
+void mt_terminal_colour(enum mt_colour_when when);
 #define MT_COLOR_OPTION                                                                            \
     {0,                                                                                            \
      "color",                                                                                      \

@@ -8,9 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static enum mt_colour colour_when;
+static enum mt_colour_when colour_when;
 
-void mt_terminal_colour(enum mt_colour when)
+void mt_terminal_colour(enum mt_colour_when when)
 {
     colour_when = when;
 }

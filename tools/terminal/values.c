@@ -104,7 +104,7 @@ int mt_note_colour(const struct mt_typed *typed)
     size_t at = MT_COLOUR_AUTO;
     int code = mt_read_choice(typed->command, "value of --color", typed->value,
                               typed->option->choices, &at);
-    mt_terminal_colour((enum mt_colour)at);
+    mt_terminal_colour((enum mt_colour_when)at);
     return code;
 }
 
