@@ -112,6 +112,8 @@ def main():
     options.add_argument("--python", default=sys.executable, help="one with duckdb, pyarrow and mcp")
     options.add_argument("--save", action="store_true")
     options = options.parse_args()
+    if options.save and (options.bombs or options.ways or options.file):
+        sys.exit("bombs.py: --save writes whole commands; leave --bombs, --ways and --file away")
     programs, folder = Programs(options), options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in {"budget.txt": BUDGET, "rules.txt": RULES, "ask.py": ASK, "night.sh": NIGHT}.items():

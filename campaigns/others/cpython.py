@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPython's regression suite, as it is installed with a Python (Lib/test):
 
-    python3 campaigns/others/cpython.py --python /usr/bin/python3.11 [--all]"""
+    python3 campaigns/others/cpython.py --python /usr/bin/python3.11 [--all] [--save]"""
 import subprocess
 import sys
 from pathlib import Path

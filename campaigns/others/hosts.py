@@ -142,6 +142,8 @@ def main():
     parser.add_argument("--at-once", type=int, default=2)
     parser.add_argument("--save", action="store_true", help="write a row for each family into results/hosts.csv")
     args = parser.parse_args()
+    if args.save and args.only:
+        parser.error("--save writes whole families; leave --only away")
     args.build = args.build.resolve()
     folder = Path(tempfile.mkdtemp(prefix="memtap-hosts-", dir=args.folder))
     folder.chmod(0o755)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's operator database, which its own tests are made of, on the simulated device with native and Python stacks:
 
-    python3 tests/others/operators.py --python .venv/bin/python
+    python3 tests/others/operators.py --python .venv/bin/python [--save]
 
 Each operator runs on its samples, forward and backward (run_operators.py). Its errors, its outputs' shapes and types,
 and PyTorch's allocator counters after each must be the same."""

@@ -203,7 +203,7 @@ def main(suite):
     parser.add_argument("--repeat", type=int, default=3, help="runs more, each, where results differ; 3")
     parser.add_argument("--patience", type=float, default=1, help="factor on the time limit of a unit")
     parser.add_argument("--folder", type=Path, help="for logs; by default a temporary one")
-    parser.add_argument("--save", action="store_true", help="write a row for each way into results/suites.csv")
+    parser.add_argument("--save", action="store_true", help="write a row for each way into results/suites.csv, with --only of these units only")
     suite.add_arguments(parser)
     args = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would their children

@@ -18,7 +18,6 @@ LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 MADE = {"docs/gpu-results.md"}  # by a command, where there is a GPU
 
 
-
 def faults_of_page(path):
     """Say how a page of docs/ became a diary."""
     lines = path.read_text().splitlines()
