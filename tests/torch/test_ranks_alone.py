@@ -78,7 +78,6 @@ def set_when_told(store, lines):
         if "has waited" in line:
             print(line, end="")
             store.set("best", "mine")
-            return
 
 for make in tcp, file:
     store, other = make(), make()
@@ -90,7 +89,8 @@ for make in tcp, file:
     setter.start()
     print(store.get(f"loss_{1 + rank}"), store.get("best"), store.multi_get([f"loss_{3 + rank}", "best"]))
     os.dup2(was, 2)
-    setter.join()
+    os.close(writes)
+    setter.join()  # it has read all that was said
 """
 
 
