@@ -82,8 +82,8 @@ static void decide(struct mt_light *light, struct mt_light_slot *slot)
     }
 }
 
-/* Tell the nodes around what is told. */
-static void write_nodes(struct mt_light *light, uint32_t node)
+/* Mark the nodes around what is told: they are told, too. */
+static void mark_nodes(struct mt_light *light, uint32_t node)
 {
     for (struct mt_light_slot *begin; node; node = begin->node) {
         begin = mt_light_at(light, node);
@@ -91,12 +91,12 @@ static void write_nodes(struct mt_light *light, uint32_t node)
     }
 }
 
-static void write_open_nodes(struct mt_light *light)
+static void mark_open_nodes(struct mt_light *light)
 {
     for (size_t i = 0; i < light->phases.n_threads; i++) {
         struct mt_light_thread *thread = &light->phases.thread[i];
         for (uint32_t k = 0; k < thread->at.n_nodes; k++)
-            write_nodes(light, thread->at.nodes[k].begun);
+            mark_nodes(light, thread->at.nodes[k].begun);
     }
 }
 
@@ -118,11 +118,11 @@ static void decide_all(struct mt_light *light)
     }
     for (uint32_t place = 1; place <= light->n; place++)
         decide(light, mt_light_at(light, place));
-    write_open_nodes(light);
+    mark_open_nodes(light);
     for (uint32_t place = 1; place <= light->n; place++) {
         struct mt_light_slot *slot = mt_light_at(light, place);
         if (slot->is_told)
-            write_nodes(light, slot->event.kind == MT_NODE_BEGIN ? place : slot->node);
+            mark_nodes(light, slot->event.kind == MT_NODE_BEGIN ? place : slot->node);
     }
     for (uint32_t place = 1; place <= light->n; place++) {
         struct mt_light_slot *slot = mt_light_at(light, place);

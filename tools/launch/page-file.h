@@ -15,9 +15,8 @@ struct mt_page_content {
     int n_old; /* the first n_old traces are compared with the others; 0: no comparison */
     /* A text before the reports, for a browser that shows only text; NULL: none. */
     const char *title, *text;
-    /* Set, after a message, if only the first part of a trace can be read; NULL: the caller says
-     * it.
-     */
+    /* Set, after a message, if only the first part of a trace can be read. NULL: the caller
+     * says so itself. */
     bool *is_damaged;
 };
 

@@ -128,11 +128,10 @@ static void begin(const char *format, const char *name)
 }
 
 /* Return whether it is the launcher's server: it answers in time, but for a key that is missing, of
- * which store.c speaks. */
+ * which store.c speaks. Both families have the port at the same place. */
 static bool is_launcher(const struct sockaddr_storage *address)
 {
-    const struct sockaddr_in *either =
-        (const void *)address; /* both families have the port there */
+    const struct sockaddr_in *either = (const void *)address;
     return ntohs(either->sin_port) == sim_environment("CUDASIM_RENDEZVOUS", 0);
 }
 
