@@ -38,7 +38,6 @@ _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")
 /* How long an event may wait for the writer before it is dropped: the caller may hold the host's
  * allocator lock. */
 #define ROOM_WAIT_NS 200000000
-#define ROOM_PAUSE_US 100
 
 static pthread_key_t thread_end;
 static bool has_thread_end; /* the key could be made */
@@ -337,10 +336,8 @@ static void wait_for_room(struct mt_thread *self)
     uint64_t until = mt_now() + ROOM_WAIT_NS;
     bool is_full;
     while ((is_full = mt_ring_is_full(&self->ring)) && !self->ring.has_waited &&
-           mt_is_recording() && mt_now() < until) {
-        mt_writer_wake();
-        mt_clock_pause(ROOM_PAUSE_US);
-    }
+           mt_is_recording() && mt_now() < until)
+        mt_room_await(&self->ring);
     self->ring.has_waited = is_full;
     errno = saved;
 }

@@ -26,9 +26,10 @@ struct mt_own_ring {
     /* Not 0 while the owner is in a hook: its stack pointer there. A hook called from within is not
      * recorded. */
     _Atomic uintptr_t inside;
-    _Atomic uint64_t lost; /* events that no LOST event counts yet */
-    bool has_waited;       /* for room, in vain */
-    unsigned refused;      /* events since it was entered */
+    _Atomic uint64_t lost;        /* events that no LOST event counts yet */
+    _Atomic uint32_t awaits_room; /* a futex: the owner sleeps until there is some (wake.h) */
+    bool has_waited;              /* for room, in vain */
+    unsigned refused;             /* events since it was entered */
     /* The writer's line. */
     MT_BEGIN_LINE _Atomic uint64_t taken; /* words */
     bool is_apart;        /* the ring has no slot in the tail, which counts its events */

@@ -29,6 +29,29 @@ int mt_wake_wait(const struct timespec *period)
     return mt_futex(&is_wanted, FUTEX_WAIT, 0, period) && errno == ETIMEDOUT;
 }
 
+/* A thread that sleeps for room goes on when half of its ring is free: else all threads would wake
+ * for a few events each time the writer has taken some, and take its processor. */
+#define ROOM_AGAIN (MT_RING_WORDS / 2)
+#define ROOM_PERIOD_NS 5000000
+
+void mt_room_await(struct mt_own_ring *ring)
+{
+    struct timespec period = {0, ROOM_PERIOD_NS};
+    mt_writer_wake();
+    atomic_store(&ring->awaits_room, 1); /* first: the writer gives room back, and then looks */
+    if (mt_ring_is_full(ring))
+        mt_futex(&ring->awaits_room, FUTEX_WAIT, 1, &period);
+    atomic_store_explicit(&ring->awaits_room, 0, memory_order_relaxed);
+}
+
+void mt_room_give(struct mt_own_ring *ring, uint64_t at)
+{
+    atomic_store(&ring->taken, at);
+    if (atomic_load(&ring->awaits_room) && mt_ring_used(ring) <= ROOM_AGAIN &&
+        atomic_exchange(&ring->awaits_room, 0))
+        mt_futex(&ring->awaits_room, FUTEX_WAKE, 1, NULL);
+}
+
 void mt_wake_forget(void)
 {
     atomic_store(&is_wanted, 0);

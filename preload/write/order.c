@@ -2,6 +2,7 @@
 #include "device-watch.h"
 #include "preload/record/cache.h"
 #include "preload/record/tail.h"
+#include "preload/record/wake.h"
 #include "writer-parts.h"
 
 #include <errno.h>
@@ -319,8 +320,7 @@ void mt_order_note(struct mt_order *order, unsigned index)
 void mt_order_give_back(struct mt_order *order)
 {
     for (size_t i = 0; i < order->n; i++)
-        atomic_store_explicit(&order->source[i].thread->ring.taken, order->source[i].at,
-                              memory_order_release);
+        mt_room_give(&order->source[i].thread->ring, order->source[i].at);
 }
 
 void mt_order_release(struct mt_order *order)

@@ -250,9 +250,28 @@ START_TEST(who_has_lost_an_event_waits_for_room)
 }
 END_TEST
 
+/* So that threads that wait do not all wake for each few events that the writer takes. */
+START_TEST(who_awaits_room_is_woken_when_half_is_free)
+{
+    begin_with_two();
+    while (!mt_ring_is_full(&first->ring))
+        mt_record(first, MT_LEAF, 0, 0, MT_ARGS(0));
+    uint64_t half = mt_ring_put(&first->ring) - MT_RING_WORDS / 2;
+    atomic_store(&first->ring.awaits_room, 1);
+    mt_room_give(&first->ring, half - 1);
+    ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 1);
+    mt_room_give(&first->ring, half);
+    ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 0);
+    mt_room_await(&first->ring); /* there is some */
+    ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 0);
+    atomic_store(&mt_state, MT_IDLE);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("order");
+    tcase_add_test(tests, who_awaits_room_is_woken_when_half_is_free);
     tcase_add_test(tests, who_has_lost_an_event_waits_for_room);
     tcase_add_test(tests, nothing_is_lost_or_reordered);
     tcase_add_test(tests, who_is_stopped_in_the_middle_is_waited_for);
