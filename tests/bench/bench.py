@@ -42,8 +42,9 @@ def step_ms(*command):
 class Loop:
     """A process that takes steps when it is told to."""
 
-    def __init__(self, before, *options):
-        command = [*before, harness.PYTHON, LOOP, "--in-turns", *options]
+    def __init__(self, before, *options, program=LOOP):
+        command = [*before, harness.PYTHON, program, "--in-turns", *options]
+        self.program = program
         self.process = subprocess.Popen([str(word) for word in command], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.times = []
@@ -54,7 +55,7 @@ class Loop:
 
     def end(self):
         self.process.stdin.close()
-        if not harness.equal("exit status of qwen_loop.py", self.process.wait(), 0):
+        if not harness.equal(f"exit status of {self.program.name}", self.process.wait(), 0):
             harness.finish()
 
 

@@ -1,194 +1,140 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.py OUT.md [--instead GPU]: measures on this machine's GPU what a simulated one cannot show, and
-writes it down: how much of the process's memory the balance explains, how far simulated peaks are
-from real ones, and what recording costs where the GPU is what is waited for. --instead: on that
-simulated GPU, which shows that this script works, and nothing else. Exit code 1: a number is not as
-it should be; 77: there is no GPU."""
+"""results.py [--instead GPU] [--only NAME]... [--no-costs] [--save]: measures on this machine's GPU what a simulated one cannot show:
+whether traces agree with PyTorch, how far simulated peaks are from real ones, what of the process's memory the balance explains, and
+what recording costs. --save writes rows into results/gpu-peaks.csv and results/gpu-costs.csv; which docs/gpu-results.md explains.
+--instead: on that simulated GPU, which shows that this script works, and nothing else. Exit code 1: a program ended badly, a trace's
+peak is not PyTorch's, or a loop that waits for the GPU takes longer; 77: there is no GPU."""
 import argparse
-import datetime
 import json
 import os
 import re
 import statistics
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "torch"))
-import harness
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / folder) for folder in ("tests/torch", "tests/bench", "campaigns")]
+import bench  # noqa: E402
+import harness  # noqa: E402
+from harness import check, equal  # noqa: E402
 
-LEAST_EXPLAINED, MOST_APART, MOST_SLOWER = 98.0, 1.0, 2.0  # percent
-ROUNDS = 5
-SCRIPTS = [["linear_loop.py"], ["conv_vs_linear.py"], ["diffusion_unet.py"], ["checkpointing.py"], ["amp.py"],
-           ["kv_cache.py", "--tokens", "64", "--every", "16"], ["graph_capture.py"],
-           ["qwen_adamw.py", "--layers", "8"], ["gpt2_xl.py", "--checkpointing"]]
-BUSY = Path(__file__).resolve().parent / "busy_loop.py"
+import results  # noqa: E402
+
+MOST_SLOWER = 1.02
+PROGRAMS, BUSY = (Path(__file__).with_name(name) for name in ("programs.py", "busy_loop.py"))
+WAYS = {"recorded": [], "native stacks too": ["--stacks", "both"], "light": ["--light"], "with CUPTI": ["--cupti", "on"]}
+ROUNDS, STEPS = 12, {"busy": 4, "calls": 15}
+PEAKS = ["gpu", "program", "PyTorch's peak", "trace's", "simulated", "apart in percent", "reserved", "reserved simulated", "process",
+         "other allocations", "context at first", "since", "driver"]
+COSTS = ["gpu", "loop", "way", "ms a step", "ratio", "low", "high", "driver"]
 
 VERSIONS = """
-import json, platform, torch
-free, total = torch.cuda.mem_get_info()
+import json, torch
 major, minor = torch.cuda.get_device_capability()
-print(json.dumps({"name": torch.cuda.get_device_name(), "total": total, "torch": torch.__version__,
-                  "compute": f"{major}.{minor}",
-                  "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(),
-                  "python": platform.python_version()}))
+print(json.dumps({"name": torch.cuda.get_device_name(), "total": torch.cuda.mem_get_info()[1], "compute": f"{major}.{minor}"}))
 """
 DRIVER = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"]
-
-
-def mib(size):
-    return f"{size / 2**20:,.1f}"
-
-
-def percent(part, whole):
-    return 100 * part / whole if whole else 0.0
 
 
 def most_like(gpu):
     """The card of the catalogue that computes as this one does, and has the most similar memory."""
     done = harness.must_run([harness.MEMTAP, "simulate", "--gpu", "list"])
     rows = re.findall(r"^(\S+) .*? ([\d.]+) GiB +([\d.]+)", done.stdout, re.M)
-    def distance(row):
-        return row[2] != gpu["compute"], abs(float(row[1]) - gpu["total"] / 2**30)
-    return min(rows, key=distance)[0]
+    return min(rows, key=lambda row: (row[2] != gpu["compute"], abs(float(row[1]) - gpu["total"] / 2**30)))[0]
 
 
-class Results:
-    def __init__(self, instead, scripts, busy):
-        self.instead, self.scripts, self.busy = instead, scripts, busy
-        self.lines, self.faults = [], []
-        asked = harness.must_run([*self.alone(), harness.PYTHON, "-c", VERSIONS])
-        self.gpu = json.loads(asked.stdout.splitlines()[-1])
-        self.like = most_like(self.gpu)
+class Card:
+    def __init__(self, instead):
+        self.here = ["--simulate", instead] if instead else []
+        self.alone = [harness.MEMTAP, "simulate", "--gpu", instead, "--"] if instead else []
+        gpu = json.loads(harness.must_run([*self.alone, harness.PYTHON, "-c", VERSIONS]).stdout.splitlines()[-1])
+        self.name = f"simulated {instead}" if instead else gpu["name"]
+        self.driver = "" if instead else harness.must_run(DRIVER).stdout.strip()
+        # PyTorch chooses kernels by what a card computes.
+        self.simulated = ["--simulate", most_like(gpu), "--memory", str(gpu["total"])]
 
-    def alone(self):
-        return [harness.MEMTAP, "simulate", "--gpu", self.instead, "--"] if self.instead else []
 
-    def simulated(self):
-        """A card like this one, with as much memory: PyTorch chooses kernels by what a card computes."""
-        return ["--simulate", self.like, "--memory", str(self.gpu["total"])]
+def record(where, folder, name):
+    """PyTorch's own peak, and what memtap reports of the device."""
+    folder.mkdir()
+    compiled = {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton")}
+    done = harness.run([harness.MEMTAP, "run", "-q", *where, "-o", folder / "trace.mtap", "--", harness.PYTHON, PROGRAMS, name],
+                       env=compiled, cwd=folder)
+    counter = re.search(r"^counter (\d+)", done.stdout, re.M)
+    if not check(not done.returncode and counter, f"{name}: exit code {done.returncode}: {done.stderr[-1000:]}"):
+        return None, None
+    report = harness.must_run([harness.MEMTAP, "report", "--format", "json", folder / "trace.mtap"])
+    return int(counter[1]), json.loads(report.stdout)["devices"][0]
 
-    def say(self, line=""):
-        self.lines.append(line)
 
-    def fault(self, line):
-        self.faults.append(line)
-        self.say(f"\n**Not as it should be:** {line}")
+def compare(card, folder, name):
+    """A row of a program's peaks, or None."""
+    folder.mkdir()
+    with ThreadPoolExecutor(2) as pool:
+        runs = list(pool.map(lambda run: record(run[1], folder / run[0], name), (("here", card.here), ("simulated", card.simulated))))
+    if None in (counter for counter, _ in runs):
+        return None
+    (counter, here), (simulated, there) = runs
+    equal(f"{name}: the trace's peak, PyTorch's", here["peak"]["allocated"], counter)
+    equal(f"{name}: the simulated trace's peak, PyTorch's", there["peak"]["allocated"], simulated)
+    balance = here["balance"]
+    parts = balance.get("runtime_parts", {})
+    row = [card.name, name, counter, here["peak"]["allocated"], simulated, f"{100 * (simulated - counter) / counter:+.3f}",
+           here["peak"]["reserved"], there["peak"]["reserved"], balance["pytorch"] + balance["cuda"] + balance.get("runtime", 0),
+           balance["cuda"], parts.get("first", ""), parts.get("since", ""), card.driver]
+    print(*row[1:6], sep="\t", flush=True)
+    return row
 
-    def record(self, where, trace, command):
-        trace.unlink(missing_ok=True)
-        harness.must_run([harness.MEMTAP, "run", *where, "-o", trace, "--", *command])
-        done = harness.must_run([harness.MEMTAP, "report", "--format", "json", trace])
-        return json.loads(done.stdout)["devices"][0]
 
-    def head(self):
-        done = None if self.instead else harness.run(DRIVER)
-        driver = done.stdout.strip() if done and not done.returncode else "not known"
-        version = harness.must_run([harness.MEMTAP, "--version"]).stdout.strip()
-        self.say("# Results on a GPU\n")
-        self.say("Written by `tests/gpu/results.py`.\n")
-        self.say("| what | which |\n|---|---|")
-        for what, which in (("GPU", self.gpu["name"]), ("its memory", mib(self.gpu["total"]) + " MiB"),
-                            ("simulated as", self.like),
-                            ("driver", driver), ("PyTorch", self.gpu["torch"]),
-                            ("CUDA", self.gpu["cuda"]), ("cuDNN", self.gpu["cudnn"]),
-                            ("Python", self.gpu["python"]), ("memtap", version),
-                            ("date", datetime.date.today().isoformat())):
-            self.say(f"| {what} | {which} |")
-
-    def scripts_run(self, work):
-        """Each script on the card, and on a simulated one: (its name, report, report)."""
-        where = ["--simulate", self.instead] if self.instead else []
-        for name, *arguments in self.scripts:
-            command = [harness.PYTHON, harness.ZOO / name, *arguments]
-            label = " ".join([name, *arguments])
-            yield (label, self.record(where, Path(work) / "real.mtap", command),
-                   self.record(self.simulated(), Path(work) / "simulated.mtap", command))
-
-    def balance(self, runs):
-        self.say("\n## The balance\n")
-        self.say("At each script's peak, MiB. *process*: what NVML says that this process has. *context*: what it "
-                 "had besides its allocations when the device was first asked, *since*: what came to that. "
-                 f"*explained*: all but *since*; at least {LEAST_EXPLAINED} % are wanted.\n")
-        self.say("| script | process | PyTorch | other allocations | context | since | explained |")
-        self.say("|---|---|---|---|---|---|---|")
-        for name, real, _ in runs:
-            row = real["balance"]
-            if "used" not in row:
-                self.fault(f"{name}: the device was not asked")
-                continue
-            parts = row["runtime_parts"]
-            process = row["pytorch"] + row["cuda"] + row["runtime"]
-            explained = percent(process - parts["since"], process)
-            known = "" if row["own_known"] else " (with other processes)"
-            self.say(f"| `{name}` | {mib(process)}{known} | {mib(row['pytorch'])} | {mib(row['cuda'])} | "
-                     f"{mib(parts['first'])} | {mib(parts['since'])} | {explained:.2f} % |")
-            if explained < LEAST_EXPLAINED:
-                self.fault(f"{name}: {explained:.2f} % of the process's memory are explained")
-
-    def peaks(self, runs):
-        self.say("\n## Simulated and real peaks\n")
-        self.say("The most that PyTorch had allocated, MiB, on this card and on a simulated one with as much "
-                 f"memory; at most {MOST_APART} % apart is wanted. Where they differ, in which categories.\n")
-        self.say("| script | here | simulated | apart | by category, simulated less here |")
-        self.say("|---|---|---|---|---|")
-        for name, real, simulated in runs:
-            here, there = (run["peak"]["allocated"] for run in (real, simulated))
-            apart = percent(there - here, here)
-            before, after = (run["peak"]["categories"] for run in (real, simulated))
-            words = ", ".join(f"{category} {mib(after[category] - before[category])}"
-                              for category in before if after[category] != before[category])
-            self.say(f"| `{name}` | {mib(here)} | {mib(there)} | {apart:+.3f} % | {words or 'none'} |")
-            if abs(apart) > MOST_APART:
-                self.fault(f"{name}: the simulated peak is {apart:+.3f} % off")
-
-    def cost(self, work):
-        """Interleaved, so that the card's clock is the same for all."""
-        ways = {"alone": None, "recorded": [], "with native stacks": ["--stacks", "both"],
-                "with CUPTI": ["--cupti", "on"]}
-        times = {way: [] for way in ways}
-        where = ["--simulate", self.instead] if self.instead else []
-        for _ in range(ROUNDS):
-            for way, options in ways.items():
-                before = self.alone() if options is None else [
-                    harness.MEMTAP, "run", *where, *options, "-o", Path(work) / "busy.mtap", "--"]
-                (Path(work) / "busy.mtap").unlink(missing_ok=True)
-                done = harness.must_run([*before, harness.PYTHON, BUSY, *self.busy])
-                times[way].append(float(done.stdout.split()[-1]))
-        self.say("\n## What recording costs\n")
-        self.say(f"A step of `tests/gpu/busy_loop.py` by CUDA's events, median of {ROUNDS} interleaved runs of "
-                 f"which each is a median; at most {MOST_SLOWER} % more is wanted.\n")
-        self.say("| how | ms a step | fastest | slowest | more |\n|---|---|---|---|---|")
-        alone = statistics.median(times["alone"])
-        for way, found in times.items():
-            median = statistics.median(found)
-            more = percent(median - alone, alone)
-            self.say(f"| {way} | {median:.3f} | {min(found):.3f} | {max(found):.3f} | {more:+.2f} % |")
-            if more > MOST_SLOWER and not self.instead:
-                self.fault(f"{way}: a step takes {more:+.2f} % more")
+def time_loop(card, work, loop, program):
+    """Rows of what a step takes in each way; processes take their steps in turns."""
+    ways = {"alone": card.alone, **{way: [harness.MEMTAP, "run", "-q", *card.here, *options, "-o", work / f"{loop} {way}.mtap", "--"]
+                                    for way, options in WAYS.items()}}
+    loops = {way: bench.Loop(before, program=program) for way, before in ways.items()}
+    loops["PyTorch's own recorder"] = bench.Loop(card.alone, "--record", program=program)
+    in_turn = list(loops.values())
+    for _ in range(ROUNDS):
+        for each in in_turn:
+            each.take(STEPS[loop])
+        in_turn.append(in_turn.pop(0))
+    for each in in_turn:
+        each.end()
+    for way, each in loops.items():
+        ratios = sorted(a / b for a, b in zip(each.times[1:], loops["alone"].times[1:]))
+        row = [card.name, loop, way, f"{statistics.median(each.times[1:]):.3f}",
+               *(f"{value:.3f}" for value in (statistics.median(ratios), ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4])), card.driver]
+        print(*row[1:7], sep="\t", flush=True)
+        if way in WAYS and loop == "busy" and card.driver:
+            check(float(row[4]) <= MOST_SLOWER, f"{loop}, {way}: a step takes {row[4]} times as long")
+        yield row
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out")
     parser.add_argument("--instead", metavar="GPU")
-    parser.add_argument("--only", action="append", metavar="SCRIPT")
-    parser.add_argument("--busy", nargs=2, default=[], metavar=("STEPS", "WIDTH"))
+    parser.add_argument("--only", action="append", metavar="NAME")
+    parser.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 1) // 3), help="programs; a third of the processors")
+    parser.add_argument("--no-costs", action="store_true")
+    parser.add_argument("--save", action="store_true")
     chosen = parser.parse_args()
     if not chosen.instead:
         os.environ["MEMTAP_TEST_DEVICE"] = "gpu"
         harness.ON_GPU = True
     harness.need_torch("transformers")
-    scripts = [script for script in SCRIPTS if not chosen.only or script[0] in chosen.only]
-    results = Results(chosen.instead, scripts, chosen.busy)
-    results.head()
-    with harness.folder() as work:
-        runs = list(results.scripts_run(work))
-        results.balance(runs)
-        results.peaks(runs)
-        results.cost(work)
-    Path(chosen.out).write_text("\n".join(results.lines) + "\n", encoding="utf-8")
-    print("\n".join(results.faults) or f"all as it should be: {chosen.out}")
-    sys.exit(bool(results.faults))
+    card = Card(chosen.instead)
+    names = chosen.only or harness.must_run([*card.alone, harness.PYTHON, PROGRAMS, "list"]).stdout.splitlines()
+    with harness.folder() as folder:
+        work = Path(folder)
+        costs = [] if chosen.no_costs else [row for loop, program in (("busy", BUSY), ("calls", bench.LOOP))
+                                            for row in time_loop(card, work, loop, program)]
+        with ThreadPoolExecutor(chosen.at_once) as pool:
+            peaks = list(pool.map(lambda each: compare(card, work / str(each[0]), each[1]), enumerate(names)))
+    if chosen.save:
+        for name, columns, rows, key in (("gpu-peaks", PEAKS, peaks, 2), ("gpu-costs", COSTS, costs, 3)):
+            results.save(name, columns, [row for row in rows if row], harness.MEMTAP, harness.PYTHON, key)
+    harness.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()
