@@ -170,6 +170,10 @@ static int gather(struct mt_light *light, struct mt_light_slot *slot,
     case MT_LOST:
         thread->at.n_nodes = 0; /* ends of nodes may be lost */
         break;
+    case MT_RESIZE: /* a storage keeps its labels when its block is gone */
+    case MT_NAMED:
+        light->has_places = true;
+        break;
     }
     if (mt_light_is_label(event->kind))
         slot->of = find_place(light, event->address);

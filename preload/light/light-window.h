@@ -93,7 +93,8 @@ struct mt_light {
     uint32_t all_until;         /* unless so many iterations have begun */
     uint32_t iterations_before; /* that time; 0 iterations: none are told */
     uint64_t alarmed_ns;        /* when it last told all by itself; 0: never */
-    bool tells_all;             /* of this window */
+    bool tells_all;             /* of this window, */
+    bool has_places;            /* whose events may be of memory within blocks */
     bool has_left_requests;     /* readers know that requests are not known any more */
     uint64_t counts_told_ns;
 };

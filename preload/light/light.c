@@ -56,8 +56,8 @@ static bool lives_at(const struct mt_light_slot *slot, uint32_t place, uint32_t 
 static void decide_block(struct mt_light *light, struct mt_light_slot *slot, uint32_t place)
 {
     const struct mt_light_device *device = mt_light_device_of(light, slot->event.device);
-    slot->has_block |=
-        !slot->end || (has_moment(light, device) && lives_at(slot, place, device->highest));
+    slot->has_block |= light->tells_all || !slot->end ||
+                       (has_moment(light, device) && lives_at(slot, place, device->highest));
     slot->is_told |= slot->has_block;
 }
 
@@ -68,25 +68,26 @@ static bool is_of_told_block(struct mt_light *light, const struct mt_light_slot 
 
 /* Decide what needs nothing but the window. Labels of older blocks are decided when they are told.
  */
-static void decide(struct mt_light *light, struct mt_light_slot *slot)
+static bool is_wanted(struct mt_light *light, const struct mt_light_slot *slot)
 {
     switch (slot->event.kind) {
-    case MT_FREE:
-        slot->is_told |= !slot->of || is_of_told_block(light, slot);
-        break;
     case MT_REQUEST:
-        slot->is_told |= !slot->of || is_of_told_block(light, slot);
-        break;
+    case MT_FREE:
+        return !slot->of || is_of_told_block(light, slot);
+    case MT_NODE_END:
+        return slot->of && mt_light_at(light, slot->of)->is_told;
     default:
-        slot->is_told |= is_of_told_block(light, slot) && slot->event.kind != MT_NODE_END;
+        return is_of_told_block(light, slot);
     }
 }
 
-/* Mark the nodes around what is told: they are told, too. */
+/* Mark the nodes around what is told: they are told, too, and nodes around such ones are marked. */
 static void mark_nodes(struct mt_light *light, uint32_t node)
 {
     for (struct mt_light_slot *begin; node; node = begin->node) {
         begin = mt_light_at(light, node);
+        if (begin->is_told)
+            return;
         begin->is_told = true;
     }
 }
@@ -100,6 +101,8 @@ static void mark_open_nodes(struct mt_light *light)
     }
 }
 
+/* Decide in one pass, because what an event is of, or in, stands before it; but a request stands
+ * before its block. */
 static void decide_all(struct mt_light *light)
 {
     for (unsigned i = 0; i < MT_LIGHT_DEVICES; i++) {
@@ -109,25 +112,17 @@ static void decide_all(struct mt_light *light)
         if (device->most)
             mt_light_at(light, device->most)->is_told = true;
     }
-    for (uint32_t place = 1; place <= light->n; place++) {
-        struct mt_light_slot *slot = mt_light_at(light, place);
-        slot->is_told |= light->tells_all;
-        slot->has_block |= light->tells_all && slot->event.kind == MT_ALLOC;
-        if (slot->event.kind == MT_ALLOC)
-            decide_block(light, slot, place);
-    }
-    for (uint32_t place = 1; place <= light->n; place++)
-        decide(light, mt_light_at(light, place));
     mark_open_nodes(light);
     for (uint32_t place = 1; place <= light->n; place++) {
         struct mt_light_slot *slot = mt_light_at(light, place);
+        uint32_t block = slot->event.kind == MT_ALLOC     ? place
+                         : slot->event.kind == MT_REQUEST ? slot->of
+                                                          : 0;
+        if (block)
+            decide_block(light, mt_light_at(light, block), block);
+        slot->is_told |= light->tells_all || is_wanted(light, slot);
         if (slot->is_told)
-            mark_nodes(light, slot->event.kind == MT_NODE_BEGIN ? place : slot->node);
-    }
-    for (uint32_t place = 1; place <= light->n; place++) {
-        struct mt_light_slot *slot = mt_light_at(light, place);
-        if (slot->event.kind == MT_NODE_END && slot->of)
-            slot->is_told |= mt_light_at(light, slot->of)->is_told;
+            mark_nodes(light, slot->node);
     }
 }
 
@@ -217,13 +212,49 @@ static int write_block(const struct telling *to, struct mt_light_slot *slot)
     return to->tell(&event);
 }
 
+/* Return whether the event is of a block that comes and goes in the window, and is not told: the
+ * live memory need not know it. */
+static bool is_passing(struct mt_light *light, const struct mt_light_slot *slot)
+{
+    unsigned kind = slot->event.kind;
+    if (light->has_places)
+        return false;
+    if (kind == MT_ALLOC)
+        return !slot->has_block;
+    return slot->of && kind != MT_NODE_END && kind != MT_REQUEST &&
+           !mt_light_at(light, slot->of)->has_block;
+}
+
+/* Let the live memory know the blocks that it has not been told, up to a place, and all blocks from
+ * there on: a label may be on memory within one of them. */
+static int add_passing(const struct telling *to, uint32_t end)
+{
+    struct mt_light *light = to->light;
+    int rc = 0;
+    for (uint32_t place = 1; !rc && place < end; place++) {
+        struct mt_light_slot *slot = mt_light_at(light, place);
+        uint32_t block = slot->event.kind == MT_ALLOC ? place : slot->of;
+        if (!is_passing(light, slot) || mt_light_at(light, block)->end < end)
+            continue;
+        rc = block == place ? mt_live_event(to->live, &slot->event)
+                            : mt_live_note(to->live, &slot->event);
+    }
+    light->has_places = true;
+    return rc;
+}
+
+/* Return whether the event is a label of an older block, or within a block. */
+static bool is_elsewhere(const struct mt_light_slot *slot)
+{
+    unsigned kind = slot->event.kind;
+    return !slot->of && (mt_light_is_label(kind) || kind == MT_NODE_NEW);
+}
+
 /* Return whether a label is news. Labels of a block of this window go with it; another block's are
  * recorded once each. */
 static bool is_news(const struct telling *to, const struct mt_light_slot *slot)
 {
-    const struct mt_event *event = &slot->event;
-    bool is_label = mt_light_is_label(event->kind) || event->kind == MT_NODE_NEW;
-    return is_label && !slot->of && mt_live_is_news(to->live, event);
+    return is_elsewhere(slot) && mt_live_is_news(to->live, &slot->event);
 }
 
 /* Record where a node was made before it runs, as readers need to know: of thread 0, this is in no
@@ -235,11 +266,17 @@ static int write_made(const struct telling *to, const struct mt_event *begin)
     return mt_live_find_node(to->live, made.NODE_NEW.node, &made.stack) ? to->tell(&made) : 0;
 }
 
-static int write_slot(const struct telling *to, struct mt_light_slot *slot)
+static int write_slot(const struct telling *to, struct mt_light_slot *slot, uint32_t place)
 {
     const struct mt_event *event = &slot->event;
+    int rc = 0;
+    if (is_elsewhere(slot) && !to->light->has_places && !mt_live_has_block(to->live, event))
+        rc = add_passing(to, place);
     slot->is_told |= is_news(to, slot);
-    int rc = mt_live_event(to->live, event);
+    if (is_passing(to->light, slot))
+        mt_live_pass(to->live, event);
+    else if (!rc)
+        rc = mt_live_event(to->live, event);
     if (rc)
         return rc;
     if (event->kind == MT_ALLOC || event->kind == MT_FREE)
@@ -261,7 +298,7 @@ static int write_window(const struct telling *to)
     for (uint32_t place = 1; !rc && place <= light->n; place++) {
         struct mt_light_slot *slot = mt_light_at(light, place);
         struct mt_light_device *device = mt_light_device_of(light, slot->event.device);
-        rc = write_slot(to, slot);
+        rc = write_slot(to, slot, place);
         light->passed = place;
         if (device->highest != place)
             continue;
@@ -318,6 +355,7 @@ static void begin_window(struct mt_light *light)
     }
     memset(light->bucket, 0, sizeof light->bucket);
     light->n = light->passed = 0;
+    light->has_places = false;
 }
 
 void mt_light_give_up(struct mt_light *light, int (*tell)(const struct mt_event *event))

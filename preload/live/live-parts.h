@@ -146,7 +146,16 @@ void mt_live_forget_gone(struct mt_live *live, unsigned slot);
 struct mt_live_node *mt_live_node_of(struct mt_live *live, uint64_t address);
 
 /* Make a node, in place of one that was at its address, or of another one. */
-void mt_live_make_node(struct mt_live *live, const struct mt_event *event, uint32_t stack);
+void mt_live_make_node(struct mt_live *live, const struct mt_event *event);
+
+/* Return the innermost running node, its name, and the stack where it was made. 0: none, unknown.
+ */
+uint32_t mt_live_running_line(struct mt_live *live, uint32_t thread, uint64_t *node,
+                              uint64_t *name);
+
+void mt_live_begin_node(struct mt_live *live, const struct mt_event *event);
+void mt_live_end_node(struct mt_live *live, const struct mt_event *event);
+void mt_live_forget_running(struct mt_live *live, uint32_t thread);
 
 static inline size_t mt_live_hash(uint64_t number)
 {

@@ -190,11 +190,6 @@ static struct mt_live_block *around(struct mt_live *live, uint64_t address)
     return best && address - best->made.address < best->made.size ? best : NULL;
 }
 
-static struct mt_live_running *running_on(struct mt_live *live, uint32_t thread)
-{
-    return &live->running[thread % MT_LIVE_THREADS];
-}
-
 /* Return the physical memory of a handle; NULL: it was not made here, or is gone. */
 static struct mt_live_block *memory_of(struct mt_live *live, uint64_t handle)
 {
@@ -239,27 +234,6 @@ static int begin_physical(struct mt_live *live, struct mt_live_block *block)
     return 0;
 }
 
-/* Return the innermost running node, its name, and the stack where it was made. 0: none, unknown.
- */
-static uint32_t running_line(struct mt_live *live, uint32_t thread, uint64_t *node, uint64_t *name)
-{
-    const struct mt_live_running *running = running_on(live, thread);
-    if (!running->depth || running->depth > MT_LIVE_MOST_RUNNING)
-        return 0;
-    *node = running->node[running->depth - 1];
-    *name = running->name[running->depth - 1];
-    const struct mt_live_node *made = mt_live_node_of(live, *node);
-    return made ? made->stack : 0;
-}
-
-/* Return the stack of a node that is made now: of one that a running node makes, that one's, as the
- * tracker does (analyzer/classify/tracker.c). */
-static uint32_t line_of_new(struct mt_live *live, const struct mt_event *event)
-{
-    uint64_t node, name;
-    return event->stack ? event->stack : running_line(live, event->thread, &node, &name);
-}
-
 static int begin_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
     struct mt_live_block *memory =
@@ -276,7 +250,8 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
         return -ENOMEM;
     block->made = *event;
     block->sort = sort;
-    block->forward_stack = running_line(live, event->thread, &block->node, &block->node_name);
+    block->forward_stack =
+        mt_live_running_line(live, event->thread, &block->node, &block->node_name);
     int rc = begin_physical(live, block);
     if (!rc)
         rc = put(live, block);
@@ -367,23 +342,33 @@ static struct mt_live_block *noted(struct mt_live *live, const struct mt_event *
     return block || event->kind != MT_NAMED ? block : *find(live, address, MT_CUDA_MALLOC);
 }
 
-static int note(struct mt_live *live, const struct mt_event *event, uint64_t address)
+static uint64_t place_of(const struct mt_event *label)
 {
-    struct mt_live_block *block = noted(live, event, address);
-    if (!block || !is_new(block, event))
+    return label->kind == MT_NODE_NEW ? label->NODE_NEW.address : label->address;
+}
+
+int mt_live_note(struct mt_live *live, const struct mt_event *label)
+{
+    struct mt_live_block *block = noted(live, label, place_of(label));
+    if (!block || !is_new(block, label))
         return 0;
     struct mt_event *notes = realloc(block->note, (block->n_notes + 1) * sizeof *notes);
     if (!notes)
         return -ENOMEM;
     block->note = notes;
-    notes[block->n_notes++] = *event;
+    notes[block->n_notes++] = *label;
     return 0;
+}
+
+bool mt_live_has_block(struct mt_live *live, const struct mt_event *label)
+{
+    uint64_t address = place_of(label);
+    return !address || *find(live, address, MT_ALLOC);
 }
 
 bool mt_live_is_news(struct mt_live *live, const struct mt_event *label)
 {
-    uint64_t address = label->kind == MT_NODE_NEW ? label->NODE_NEW.address : label->address;
-    const struct mt_live_block *block = noted(live, label, address);
+    const struct mt_live_block *block = noted(live, label, place_of(label));
     return !block || is_new(block, label);
 }
 
@@ -397,24 +382,8 @@ static int resize(struct mt_live *live, const struct mt_event *event)
     if (block && !event->RESIZE.size)
         return mt_live_storage_empty(&live->storages, event, block->note, block->n_notes);
     while (!rc && mt_live_storage_next(&live->storages, event, &i, &label))
-        rc = note(live, &label, label.address);
+        rc = mt_live_note(live, &label);
     return rc;
-}
-
-static void begin_node(struct mt_live *live, const struct mt_event *event)
-{
-    struct mt_live_running *running = running_on(live, event->thread);
-    if (running->depth++ >= MT_LIVE_MOST_RUNNING)
-        return;
-    running->node[running->depth - 1] = event->NODE_BEGIN.node;
-    running->name[running->depth - 1] = event->NODE_BEGIN.name;
-}
-
-static void end_node(struct mt_live *live, const struct mt_event *event)
-{
-    struct mt_live_running *running = running_on(live, event->thread);
-    if (running->depth)
-        running->depth--;
 }
 
 static void note_totals(struct mt_live *live, const struct mt_event *event)
@@ -478,22 +447,30 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     case MT_RESIZE:
         return resize(live, event);
     case MT_NODE_NEW:
-        mt_live_make_node(live, event, line_of_new(live, event));
-        return note(live, event, event->NODE_NEW.address);
+        mt_live_make_node(live, event);
+        return mt_live_note(live, event);
     case MT_NODE_BEGIN:
-        begin_node(live, event);
+        mt_live_begin_node(live, event);
         return 0;
     case MT_NODE_END:
-        end_node(live, event);
+        mt_live_end_node(live, event);
         return 0;
     case MT_UNKNOWN_VALUE:
         return count_unknown(live, *event);
     case MT_LOST:
-        running_on(live, event->thread)->depth = 0; /* its ends may have been lost */
+        mt_live_forget_running(live, event->thread); /* its ends may have been lost */
         return 0;
     }
     unsigned about = mt_kind_about[event->kind];
     return about == MT_ABOUT_LABEL || about == MT_ABOUT_NAME
-               ? note(live, event, event->address)
+               ? mt_live_note(live, event)
                : mt_live_ranges_event(&live->ranges, event);
+}
+
+void mt_live_pass(struct mt_live *live, const struct mt_event *event)
+{
+    if (event->kind == MT_ALLOC || event->kind == MT_FREE)
+        note_totals(live, event);
+    else if (event->kind == MT_NODE_NEW)
+        mt_live_make_node(live, event);
 }

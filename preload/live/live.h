@@ -20,6 +20,16 @@ void mt_live_destroy(struct mt_live *live);
  * on. */
 int mt_live_event(struct mt_live *live, const struct mt_event *event);
 
+/* Take instead an event of a block that comes and goes before anybody asks: an alloc, a free or a
+ * label. */
+void mt_live_pass(struct mt_live *live, const struct mt_event *event);
+
+/* Keep a label of a block. Return 0 or -ENOMEM. */
+int mt_live_note(struct mt_live *live, const struct mt_event *label);
+
+/* Return whether a block of PyTorch's begins where the label is, or the label is nowhere. */
+bool mt_live_has_block(struct mt_live *live, const struct mt_event *label);
+
 /* Return whether a label says something new of its block, as far as labels are kept, or is of no
  * block. */
 bool mt_live_is_news(struct mt_live *live, const struct mt_event *label);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks that come and go in a window of a light recording, which the live memory does not know. */
+#include "preload/light/light.h"
+#include "tests/support/run-tests.h"
+
+#include <check.h>
+#include <errno.h>
+#include <string.h>
+
+enum { BLOCK = 0x10000, SIZE = 4096, STORAGE = 0x777000, TOLD_WHOLE = 1000000 };
+
+static struct mt_light *light;
+static struct mt_live *live;
+static unsigned n_told[MT_KIND_LIMIT];
+static uint64_t now_ns;
+
+static int count(const struct mt_event *event)
+{
+    n_told[event->kind]++;
+    return 0;
+}
+
+static void end_window(void)
+{
+    ck_assert_int_eq(mt_light_end(light, live, false, count), 0);
+}
+
+static void add(unsigned kind, uint64_t a, uint64_t b, uint64_t c)
+{
+    struct mt_event event = {
+        .time_ns = now_ns += 64, .kind = (uint16_t)kind, .thread = 1, .arg = {a, b, c}};
+    int rc = mt_light_add(light, &event);
+    if (rc == -EAGAIN) {
+        end_window();
+        rc = mt_light_add(light, &event);
+    }
+    ck_assert_int_eq(rc, 0);
+}
+
+/* Begin, once for all tests, behind the events that are told whole, with a peak that is not reached
+ * again. */
+static void begin(void)
+{
+    now_ns = 0;
+    light = mt_light_create();
+    live = mt_live_create();
+    add(MT_ALLOC, 1 << 30, SIZE, UINT32_MAX);
+    add(MT_FREE, 1 << 30, SIZE, 0);
+    for (unsigned i = 0; i < TOLD_WHOLE; i++)
+        add(MT_NODE_NEW, 1, 0, 0);
+    end_window();
+    memset(n_told, 0, sizeof n_told);
+}
+
+static void end(void)
+{
+    mt_light_destroy(light);
+    mt_live_destroy(live);
+}
+
+START_TEST(labels_of_passing_blocks_are_left_out)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        add(MT_ALLOC, BLOCK, SIZE, SIZE);
+        add(MT_SAVED, BLOCK, 0, 0);
+        add(MT_FREE, BLOCK, SIZE, 0);
+    }
+    end_window();
+    ck_assert_uint_eq(n_told[MT_SAVED], 0);
+    memset(n_told, 0, sizeof n_told);
+    ck_assert_int_eq(mt_live_each(live, count), 0);
+    ck_assert_uint_eq(n_told[MT_SAVED], 0);
+}
+END_TEST
+
+/* Such a label is told, once for each place, since the window does not find its block. */
+START_TEST(labels_within_passing_blocks_are_told_once)
+{
+    add(MT_ALLOC, BLOCK, SIZE, SIZE);
+    add(MT_SAVED, BLOCK, 0, 0);
+    add(MT_SAVED, BLOCK + 512, 0, 0);
+    add(MT_LEAF, BLOCK + 512, 0, 0);
+    add(MT_LEAF, BLOCK + 512, 0, 0);
+    add(MT_LEAF, BLOCK + 512, 0, 0);
+    add(MT_FREE, BLOCK, SIZE, 0);
+    end_window();
+    ck_assert_uint_eq(n_told[MT_SAVED], 0); /* the block has one from this place */
+    ck_assert_uint_eq(n_told[MT_LEAF], 2);
+}
+END_TEST
+
+START_TEST(storages_keep_labels_of_passing_blocks)
+{
+    add(MT_ALLOC, BLOCK, SIZE, SIZE);
+    add(MT_LEAF, BLOCK, 0, 0);
+    add(MT_RESIZE, BLOCK, STORAGE, 0);
+    add(MT_FREE, BLOCK, SIZE, 0);
+    end_window();
+    add(MT_ALLOC, BLOCK + SIZE, SIZE, SIZE);
+    add(MT_RESIZE, BLOCK + SIZE, STORAGE, SIZE);
+    end_window();
+    memset(n_told, 0, sizeof n_told);
+    ck_assert_int_eq(mt_live_each(live, count), 0);
+    ck_assert_uint_eq(n_told[MT_LEAF], 1);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("light");
+    tcase_add_unchecked_fixture(tests, begin, end);
+    tcase_add_test(tests, labels_of_passing_blocks_are_left_out);
+    tcase_add_test(tests, labels_within_passing_blocks_are_told_once);
+    tcase_add_test(tests, storages_keep_labels_of_passing_blocks);
+    return RUN_TESTS(tests);
+}
