@@ -87,8 +87,8 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
                              : mt_segments_find(&device->segments, &replay->cuda, slot,
                                                 device->verdicts, device->n_verdicts);
     if (!rc)
-        rc = mt_balance_find(&device->balance, replay, slot, &device->at, &device->segments,
-                             device->verdicts, device->of_cuda ? 0 : device->n_verdicts);
+        rc = mt_balance_find(&device->balance, replay, slot, &device->at, device->verdicts,
+                             device->of_cuda ? 0 : device->n_verdicts);
     if (!rc && !device->of_cuda)
         rc = mt_private_pools_find(&device->private_pools, replay, slot, device->verdicts,
                                    device->n_verdicts);

@@ -38,18 +38,6 @@ static void name_of(char *out, size_t size, const struct mt_definitions *d,
         snprintf(out, size, "%s", mt_cuda_api_name(block->api));
 }
 
-static int comes_from_pytorch(const struct mt_definitions *d, uint32_t stack)
-{
-    for (; stack; stack = mt_stack(d, stack)->parent) {
-        const struct mt_frame *frame = mt_stack_frame(d, stack);
-        if (!frame->is_native)
-            return 0;
-        if (strstr(mt_trace_image(d, frame->image).path, "/libc10_cuda."))
-            return 1;
-    }
-    return 0;
-}
-
 /* Return whether any PyTorch block begins in it. */
 static int holds_blocks(const struct mt_block *block, const struct mt_verdict *verdicts, size_t n)
 {
@@ -57,19 +45,30 @@ static int holds_blocks(const struct mt_block *block, const struct mt_verdict *v
     return low < n && verdicts[low].block->address - block->address < block->size;
 }
 
-/* Recognize a segment without blocks by its frames, or else by its size, while PyTorch has reserved
- * more than its other segments. */
+/* Recognize a segment without blocks. *lacks: bytes of segments that the trace does not show; what
+ * may be one of them counts as one. */
 static bool is_segment(const struct mt_replay *replay, const struct mt_block *block,
-                       const struct mt_segments *segments, uint64_t *empty)
+                       uint64_t *lacks)
 {
-    if (block->api == MT_API_CU_MEM_CREATE && segments->expandable)
+    if (block->evidence & MT_SAW_SEGMENT)
         return true;
-    if (comes_from_pytorch(replay->definitions, block->stack))
-        return true;
-    if (block->size % MT_SMALL_SEGMENT || block->size > *empty)
+    if (!mt_may_be_segment(replay, block) || block->size > *lacks)
         return false;
-    *empty -= block->size;
+    *lacks -= block->size;
     return true;
+}
+
+/* Return the bytes reserved beyond the segments that are known. */
+static uint64_t find_lacking(const struct mt_heap *heap, unsigned slot, uint64_t reserved)
+{
+    uint64_t known = 0;
+    for (uint32_t i = 1; i < heap->n_records; i++) {
+        const struct mt_block *block = mt_heap_record(heap, i);
+        if (mt_heap_is_remembered(heap, block) && mt_device_slot(block->device) == slot &&
+            block->evidence & MT_SAW_SEGMENT)
+            known += block->size;
+    }
+    return reserved > known ? reserved - known : 0;
 }
 
 static int add(struct parts *parts, const char *name, uint64_t bytes)
@@ -92,13 +91,10 @@ MT_ORDER(by_bytes, struct mt_balance_part, MT_FALLING(bytes) ?: MT_BY_TEXT(name)
 
 static int find_parts(struct parts *parts, struct parts *empty_parts,
                       const struct mt_replay *replay, unsigned slot,
-                      const struct mt_segments *segments, const struct mt_verdict *verdicts,
-                      size_t n, uint64_t reserved)
+                      const struct mt_verdict *verdicts, size_t n, uint64_t reserved)
 {
     const struct mt_heap *heap = &replay->cuda.heap;
-    uint64_t in_use =
-        segments->pool[MT_POOL_SMALL].reserved + segments->pool[MT_POOL_LARGE].reserved;
-    uint64_t empty = reserved > in_use ? reserved - in_use : 0;
+    uint64_t lacks = find_lacking(heap, slot, reserved);
     char name[sizeof parts->part->name];
     for (uint32_t i = 1; i < heap->n_records; i++) {
         const struct mt_block *block = mt_heap_record(heap, i);
@@ -106,7 +102,7 @@ static int find_parts(struct parts *parts, struct parts *empty_parts,
             continue;
         if (holds_blocks(block, verdicts, n))
             continue;
-        bool is_empty = n && is_segment(replay, block, segments, &empty);
+        bool is_empty = is_segment(replay, block, &lacks);
         if (is_empty && block->api == MT_API_CU_MEM_CREATE)
             continue; /* a piece of a segment that may hold blocks elsewhere */
         if (is_empty)
@@ -163,13 +159,12 @@ static void find_rest(struct mt_balance *balance, const struct mt_sample *sample
 }
 
 int mt_balance_find(struct mt_balance *balance, const struct mt_replay *replay, unsigned slot,
-                    const struct mt_totals *at, const struct mt_segments *segments,
-                    const struct mt_verdict *verdicts, size_t n)
+                    const struct mt_totals *at, const struct mt_verdict *verdicts, size_t n)
 {
     struct parts parts = {0}, empty = {0};
     *balance = (struct mt_balance){.pytorch = at->reserved,
                                    .imported = mt_imported_find(&replay->cuda.imported, slot)};
-    int rc = find_parts(&parts, &empty, replay, slot, segments, verdicts, n, at->reserved);
+    int rc = find_parts(&parts, &empty, replay, slot, verdicts, n, at->reserved);
     balance->cuda = less(at->cuda_bytes, at->reserved);
     balance->n_parts = take_parts(balance->part, &parts);
     balance->n_empty = take_parts(balance->empty, &empty);

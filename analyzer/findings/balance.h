@@ -39,7 +39,6 @@ struct mt_balance {
 /* Find the balance of the slot's device at the moment. at: the totals of its level; verdicts: on
  * PyTorch's blocks by address, none on a device of CUDA's level. 0 or -ENOMEM. */
 int mt_balance_find(struct mt_balance *balance, const struct mt_replay *replay, unsigned slot,
-                    const struct mt_totals *at, const struct mt_segments *segments,
-                    const struct mt_verdict *verdicts, size_t n);
+                    const struct mt_totals *at, const struct mt_verdict *verdicts, size_t n);
 
 #endif

@@ -56,6 +56,7 @@ static inline unsigned mt_device_slot(int device)
     E(STEP_SURVIVED, "made in an optimizer step, lived longer")                                    \
     E(STEP_DIED, "made in an optimizer step, freed before its end")                                \
     E(LATER_STEP, "lived past the end of an optimizer step")                                       \
+    E(SEGMENT, "CUDA's: a segment of PyTorch's allocator")                                         \
     E(END, "") /* it was freed, else the trace ends first: told with its life */
 /* clang-format on */
 

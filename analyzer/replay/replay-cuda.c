@@ -73,6 +73,8 @@ static int ends(void *data, struct mt_block *block)
     struct ending *ending = data;
     struct mt_replay *replay = ending->replay;
     ending->slot = mt_device_slot(block->device);
+    if (block->api != MT_API_CU_MEM_CREATE)
+        mt_replay_segment_ends(replay, block);
     if (is_of_graph(replay, block))
         replay->reserved.graphs[ending->slot].now -= block->size;
     if (!mt_replay_is_of_cuda(replay, ending->slot))
@@ -126,11 +128,13 @@ int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
     struct mt_event left = *event;
     uint64_t size;
     int rc = 0;
+    replay->reserved.is_asked |= event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MAP;
     if (event->kind != MT_CUDA_UNMAP)
         return one_event(replay, event);
     while (!rc && (size = mt_cuda_piece(&replay->cuda, &left))) {
         struct mt_event piece = left;
         piece.size = size;
+        mt_replay_segment_ends(replay, mt_heap_at(&replay->cuda.mapped, left.address));
         rc = one_event(replay, &piece);
         left.address += size;
         left.size -= size;

@@ -90,6 +90,14 @@ static inline void mt_replay_went_on(struct mt_replay *replay)
         replay->ooms.kept[(replay->ooms.n - 1) % MT_OOMS_KEPT].went_on = 1;
 }
 
+/* Learn from a total of PyTorch's which of CUDA's allocations are its segments. made: the block of
+ * an allocation. 0 or -ENOMEM. */
+int mt_replay_find_segments(struct mt_replay *replay, unsigned slot, const struct mt_event *event,
+                            const struct mt_block *made);
+
+/* Note the end of an allocation of CUDA's, or of a piece. */
+void mt_replay_segment_ends(struct mt_replay *replay, const struct mt_block *memory);
+
 /* Handle an event of CUDA's own memory. 0 or -ENOMEM. */
 int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event);
 

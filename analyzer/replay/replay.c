@@ -88,6 +88,10 @@ static inline __attribute__((always_inline)) int note_total(struct mt_replay *re
     uint64_t allocated = event->ALLOC.allocated, reserved = event->ALLOC.reserved;
     if (reserved != now->reserved)
         note_reserved(replay, now, event, made);
+    if ((replay->reserved.is_asked || reserved != replay->reserved.known[slot] ||
+         replay->reserved.lacks[slot]) &&
+        mt_replay_find_segments(replay, slot, event, made))
+        return -ENOMEM;
     /* One by one: gcc builds a compound literal elsewhere first, and waits for the copy. */
     now->when = replay->tracker.phases.now;
     now->range = mt_tracker_range(&replay->tracker, event->thread);
@@ -350,6 +354,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_cuda_clear(&replay->cuda);
     mt_tracker_clear(&replay->tracker); /* after the blocks: it has their ends */
     mt_host_clear(&replay->host);
+    free(replay->reserved.new.call);
     mt_cuda_objects_clear(&replay->objects);
     mt_summaries_clear(&replay->summaries);
     mt_uncomputed_clear(&replay->uncomputed);

@@ -115,8 +115,20 @@ struct mt_level {
     struct mt_totals now[MT_DEVICES], peak[MT_DEVICES], at[MT_DEVICES];
 };
 
-/* What PyTorch's allocator reserves (segments.c, replay-oom.c). */
+/* Segments that became known as PyTorch's by an event: CUDA's calls, earlier than it. */
+struct mt_new_segments {
+    struct mt_event *call; /* MT_CUDA_MALLOC, or MT_CUDA_MAP of a piece of an expandable one */
+    size_t n, capacity;
+    uint64_t event; /* by this one; 0: none yet */
+};
+
+/* What PyTorch's allocator reserves (replay-segments.c, replay-oom.c). */
 struct mt_reserve {
+    uint64_t known[MT_DEVICES]; /* bytes of CUDA's allocations with MT_SAW_SEGMENT */
+    uint64_t lacks[MT_DEVICES]; /* bytes reserved beyond these: the trace lacks what shows them */
+    struct mt_new_segments new;
+    bool is_asked; /* CUDA gave memory since a block was last made */
+    uint16_t api;  /* plus 1: the call that segments came by; 0: unknown */
     uint64_t most[MT_DEVICES];
     uint64_t limit[MT_DEVICES]; /* the most that it may reserve now; 0: the whole card */
     struct mt_graph_memory graphs[MT_DEVICES];
@@ -204,6 +216,10 @@ static inline bool mt_replay_is_of_cuda(const struct mt_replay *replay, unsigned
 {
     return !replay->of_torch.now[slot].event;
 }
+
+/* Return whether CUDA's allocation may be a segment of PyTorch's allocator, by its call and size.
+ * MT_SAW_SEGMENT: it is one. */
+bool mt_may_be_segment(const struct mt_replay *replay, const struct mt_block *memory);
 
 /* Return the last time that memory ran out; NULL: it never did. */
 static inline const struct mt_oom *mt_replay_last_oom(const struct mt_replay *replay)

@@ -6,7 +6,6 @@ void mt_torch_memory_clear(struct mt_torch_memory *memory)
 {
     free(memory->block);
     free(memory->segment);
-    free(memory->given);
     mt_address_map_clear(&memory->by_address);
     mt_address_map_clear(&memory->pools);
     memset(memory, 0, sizeof *memory);
@@ -51,56 +50,26 @@ bool mt_torch_memory_has(const struct mt_torch_memory *memory, uint64_t address,
     return false;
 }
 
-/* Note memory that CUDA gave to a thread. Its next alloc says whether it is PyTorch's. */
-static int await(struct mt_torch_memory *memory, const struct mt_event *call, bool is_expandable)
+/* Note the segments that the event has shown: they serve its block. */
+static int add_segments(struct mt_torch_memory *memory, const struct mt_replay *replay,
+                        const struct mt_torch_block *block)
 {
-    const struct mt_torch_segment segment = {.address = call->address,
-                                             .size = call->size,
-                                             .stack = call->stack,
-                                             .is_expandable = is_expandable};
-    return call->address && call->size
-               ? MT_APPEND(memory->given, memory->given_capacity, memory->n_given,
-                           (struct mt_torch_given){segment, *call})
-               : 0;
-}
-
-/* Return whether PyTorch got this memory for its block: the block is there, or, where the trace
- * lacks blocks, the total grew by as much. */
-static bool is_for(const struct mt_torch_given *given, const struct mt_torch_block *block,
-                   uint64_t growth)
-{
-    const struct mt_torch_segment *segment = &given->segment;
-    return (given->call.device == MT_NO_DEVICE ||
-            mt_device_slot(given->call.device) == block->slot) &&
-           (block->address - segment->address < segment->size ||
-            segment->address - block->address < block->size || segment->size <= growth);
-}
-
-static int take_given(struct mt_torch_memory *memory, const struct mt_torch_block *block,
-                      const struct mt_event *alloc)
-{
-    size_t n = 0;
-    uint64_t before = memory->reserved[block->slot], reserved = alloc->ALLOC.reserved;
-    uint64_t growth = reserved > before ? reserved - before : 0;
+    const struct mt_new_segments *new = &replay->reserved.new;
     int rc = 0;
-    for (size_t i = 0; i < memory->n_given; i++) {
-        struct mt_torch_given given = memory->given[i];
-        struct mt_torch_segment *segment = &given.segment;
-        if (given.call.thread != alloc->thread) {
-            memory->given[n++] = given;
-        } else if (is_for(&given, block, growth)) {
-            growth -= segment->size < growth ? segment->size : growth;
-            segment->stream = block->stream;
-            segment->pool = block->pool;
-            segment->pool_number = block->pool_number;
-            segment->slot = block->slot;
-            if (insert_segment(memory, segment) ||
-                (memory->watcher->got && memory->watcher->got(memory->data, segment, &given.call)))
-                rc = -ENOMEM;
-        }
+    for (size_t i = 0; i < new->n &&new->event == replay->events && !rc; i++) {
+        const struct mt_event *call = &new->call[i];
+        const struct mt_torch_segment segment = {.address = call->address,
+                                                 .size = call->size,
+                                                 .stack = call->stack,
+                                                 .stream = block->stream,
+                                                 .pool = block->pool,
+                                                 .pool_number = block->pool_number,
+                                                 .slot = block->slot,
+                                                 .is_expandable = call->kind == MT_CUDA_MAP};
+        rc = insert_segment(memory, &segment);
+        if (!rc && memory->watcher->got)
+            rc = memory->watcher->got(memory->data, &segment, call);
     }
-    memory->n_given = n;
-    memory->reserved[block->slot] = reserved;
     return rc;
 }
 
@@ -189,7 +158,7 @@ static int on_alloc(struct mt_torch_memory *memory, const struct mt_replay *repl
     if (!block || mt_address_map_put(&memory->by_address, event->address, block->number + 1))
         return -ENOMEM;
     block->address = event->address;
-    return take_given(memory, block, event) ||
+    return add_segments(memory, replay, block) ||
                    memory->watcher->allocated(memory->data, replay, block, event)
                ? -ENOMEM
                : 0;
@@ -202,7 +171,8 @@ static int on_free(struct mt_torch_memory *memory, const struct mt_replay *repla
     struct mt_torch_block unknown = {.address = event->address,
                                      .size = event->FREE.size,
                                      .slot = (uint16_t)mt_device_slot(event->device)};
-    memory->reserved[unknown.slot] = event->FREE.reserved;
+    if (add_segments(memory, replay, block ? block : &unknown))
+        return -ENOMEM;
     if (!block || block->waits)
         return memory->watcher->freed(memory->data, replay, &unknown, event);
     if (!replay->present.waits)
@@ -227,7 +197,7 @@ static int give_back(struct mt_torch_memory *memory, const struct mt_replay *rep
                      size_t n, const struct mt_event *event)
 {
     struct mt_torch_segment gone = memory->segment[first];
-    uint64_t key = key_of(gone.pool, gone.slot), *reserved = &memory->reserved[gone.slot];
+    uint64_t key = key_of(gone.pool, gone.slot);
     for (size_t i = 1; i < n; i++)
         gone.size += memory->segment[first + i].size;
     gone.ends_pool = gone.pool && mt_address_map_get(&memory->pools, key) == gone.pool_number;
@@ -236,7 +206,6 @@ static int give_back(struct mt_torch_memory *memory, const struct mt_replay *rep
     memory->n_segments -= n;
     memmove(&memory->segment[first], &memory->segment[first + n],
             (memory->n_segments - first) * sizeof gone);
-    *reserved -= gone.size < *reserved ? gone.size : *reserved;
     return memory->watcher->gives_back(memory->data, replay, &gone, event);
 }
 
@@ -270,13 +239,6 @@ int mt_torch_memory_event(struct mt_torch_memory *memory, const struct mt_replay
         return block && block->waits ? end_block(memory, replay, block, event) : 0;
     case MT_OOM:
         return on_oom(memory, replay, event);
-    case MT_CUDA_MALLOC:
-        return !event->CUDA_MALLOC.result &&
-                       mt_cuda_api_space(event->CUDA_MALLOC.api) == MT_SPACE_DEVICE
-                   ? await(memory, event, false)
-                   : 0;
-    case MT_CUDA_MAP:
-        return await(memory, event, true);
     case MT_CUDA_FREE:
     case MT_CUDA_UNMAP:
         first = find_segment(memory, event->address);

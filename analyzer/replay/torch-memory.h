@@ -44,7 +44,7 @@ struct mt_torch_watcher {
     /* A block that waited may be used again. */
     int (*completed)(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
                      const struct mt_event *event);
-    /* call: CUDA's, earlier than the alloc that shows whose the segment is. May be NULL. */
+    /* call: CUDA's, earlier than the event that shows whose the segment is. May be NULL. */
     int (*got)(void *data, const struct mt_torch_segment *segment, const struct mt_event *call);
     int (*gives_back)(void *data, const struct mt_replay *replay,
                       const struct mt_torch_segment *segment, const struct mt_event *event);
@@ -60,14 +60,8 @@ struct mt_torch_memory {
     struct mt_address_map by_address; /* number + 1 */
     struct mt_torch_segment *segment; /* in the order of addresses */
     size_t n_segments, segments_capacity;
-    struct mt_torch_given { /* CUDA gave it to a thread */
-        struct mt_torch_segment segment;
-        struct mt_event call;
-    } *given;
-    size_t n_given, given_capacity;
     struct mt_address_map pools; /* numbers, by handle and slot */
     uint32_t n_pools[MT_DEVICES];
-    uint64_t reserved[MT_DEVICES]; /* as far as segments are known */
 };
 
 /* Clear it; one of zeros with a watcher is empty. */

@@ -55,6 +55,56 @@ START_TEST(all_that_the_device_holds_is_told_apart)
 }
 END_TEST
 
+static void cuda_gives(uint64_t address, uint64_t size, enum mt_cuda_api api)
+{
+    mt_build_event4(builder, MT_CUDA_MALLOC, address, size, 0, api);
+}
+
+/* cuBLAS asks the driver, between PyTorch's calls, by a runtime of its own. A segment becomes
+ * empty.
+ */
+static void use_cublas(void)
+{
+    cuda_gives(A, 1024, MT_API_CU_MEM_ALLOC);
+    cuda_gives(A + MT_MIB, 131072, MT_API_CU_MEM_ALLOC);
+    cuda_gives(A + 64 * MT_MIB, 64 * MT_MIB, MT_API_CU_MEM_ALLOC);
+    cuda_gives(A + 128 * MT_MIB, 64 * MT_MIB, MT_API_CUDA_MALLOC);
+    mt_build_event4(builder, MT_ALLOC, A + 128 * MT_MIB, 50 * MT_MIB, 50 * MT_MIB, 64 * MT_MIB);
+    mt_build_event4(builder, MT_FREE, A + 128 * MT_MIB, 50 * MT_MIB, 0, 64 * MT_MIB);
+    cuda_gives(A + 256 * MT_MIB, 96 * MT_MIB, MT_API_CUDA_MALLOC);
+}
+
+static void check_cublas(uint64_t empty)
+{
+    const struct mt_balance *balance = &analyze()->balance;
+    unsigned slot = mt_device_slot(0);
+    ck_assert_uint_eq(analysis.replay.reserved.known[slot], 160 * MT_MIB);
+    ck_assert_uint_eq(analysis.replay.reserved.lacks[slot], 0);
+    ck_assert_uint_eq(balance->pytorch, 160 * MT_MIB);
+    ck_assert_uint_eq(balance->n_empty, 1);
+    ck_assert_uint_eq(balance->empty[0].bytes, empty);
+    ck_assert_str_eq(balance->empty[0].name, "cudaMalloc");
+    ck_assert_uint_eq(balance->n_parts, 1);
+    ck_assert_uint_eq(balance->part[0].bytes, 64 * MT_MIB + 131072 + 1024);
+    ck_assert_str_eq(balance->part[0].name, "cuMemAlloc");
+}
+
+START_TEST(what_cublas_asks_the_driver_for_is_no_segment)
+{
+    use_cublas();
+    mt_build_event4(builder, MT_ALLOC, A + 256 * MT_MIB, 96 * MT_MIB, 96 * MT_MIB, 160 * MT_MIB);
+    check_cublas(64 * MT_MIB);
+}
+END_TEST
+
+START_TEST(a_total_shows_the_segment_of_a_block_that_is_not_recorded)
+{
+    use_cublas();
+    mt_build_event4(builder, MT_FREE, 0, 0, 96 * MT_MIB, 160 * MT_MIB);
+    check_cublas(160 * MT_MIB); /* what is in it is unknown */
+}
+END_TEST
+
 START_TEST(what_libraries_get_for_themselves_is_known_by_their_frames)
 {
     static const struct {
@@ -177,6 +227,8 @@ int main(void)
     TCase *balance = tcase_create("balance");
     tcase_add_checked_fixture(balance, begin, end);
     tcase_add_test(balance, all_that_the_device_holds_is_told_apart);
+    tcase_add_test(balance, what_cublas_asks_the_driver_for_is_no_segment);
+    tcase_add_test(balance, a_total_shows_the_segment_of_a_block_that_is_not_recorded);
     tcase_add_test(balance, what_libraries_get_for_themselves_is_known_by_their_frames);
     tcase_add_test(balance, without_nvml_others_are_with_the_context);
     tcase_add_test(balance, a_sample_before_serves_where_none_follows);

@@ -204,6 +204,29 @@ START_TEST(frees_of_segments_are_an_empty_cache)
 }
 END_TEST
 
+/* A library asks the driver while PyTorch's segment is made, and gives its memory back. */
+static void library_frees(struct mt_builder *builder)
+{
+    mt_build_event4(builder, MT_CUDA_MALLOC, BASE + 8 * MIB, 1024, 0, MT_API_CU_MEM_ALLOC);
+    mt_build_event4(builder, MT_CUDA_MALLOC, BASE, 2 * MIB, 0, MT_API_CUDA_MALLOC);
+    mt_build_alloc(builder, BASE, 512);
+    mt_build_event(builder, MT_CUDA_FREE, BASE + 8 * MIB, MT_API_CU_MEM_FREE, 0);
+    mt_build_alloc(builder, BASE + 512, 512);
+    mt_build_end(builder);
+}
+
+START_TEST(frees_of_a_library_are_none)
+{
+    size_t n;
+    struct mt_gathering *g;
+    const struct mt_asked *asked = gather(library_frees, &g, &n);
+    for (size_t i = 0; i < asked->n; i++)
+        ck_assert(asked->request[i].kind != MT_REQUEST_EMPTY_CACHE &&
+                  asked->request[i].kind != MT_REQUEST_MARK);
+    mt_gathering_destroy(g);
+}
+END_TEST
+
 /* The device has 1 MiB besides CUDA's allocations. Two samples in a row are taken within a
  * cudaMalloc. */
 static void samples(struct mt_builder *builder)
@@ -236,6 +259,8 @@ END_TEST
 static void pieces(struct mt_builder *builder)
 {
     mt_build_event(builder, MT_REQUEST_STREAM, 0x5500, 0x7000, 0);
+    for (uint64_t handle = 1; handle <= 2; handle++)
+        mt_build_event4(builder, MT_CUDA_MALLOC, handle, 2 * MIB, 0, MT_API_CU_MEM_CREATE);
     for (unsigned i = 0; i < 2; i++) {
         mt_build_event4(builder, MT_CUDA_MAP, BASE, 2 * MIB, 1, MT_API_CU_MEM_MAP);
         mt_build_event4(builder, MT_CUDA_MAP, BASE + 2 * MIB, 2 * MIB, 2, MT_API_CU_MEM_MAP);
@@ -304,6 +329,7 @@ int main(void)
     tcase_add_test(tests, packing_keeps_what_waits);
     tcase_add_test(tests, requests_have_sizes_streams_and_waits);
     tcase_add_test(tests, requests_of_two_devices_are_known);
+    tcase_add_test(tests, frees_of_a_library_are_none);
     tcase_add_test(tests, frees_of_segments_are_an_empty_cache);
     tcase_add_test(tests, samples_settle_each_other);
     tcase_add_test(tests, private_pools_are_released_once);
