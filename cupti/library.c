@@ -3,9 +3,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The newest first: a newer CUPTI serves older drivers and runtimes, but only of its own major
@@ -25,6 +27,77 @@ static void *open_beside(const char *runtime, int major)
         if ((size_t)snprintf(path, sizeof path, "%.*s%s%s%d", (int)(slash - runtime) + 1, runtime,
                              places[i], "libcupti.so.", major) < sizeof path)
             found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return found;
+}
+
+/* Other places, in turn: the folder that a variable names, or of Python's packages if one of their
+ * libraries is loaded, and a pattern in it. NULL: where the loader looks. */
+#define PACKAGES "-packages/"
+static const struct {
+    const char *folder, *pattern;
+} others[] = {
+    {"CUDA_HOME", "/extras/CUPTI/lib64/"},
+    {"CUDA_HOME", "/targets/*-linux/lib/"},
+    {"CUDA_PATH", "/extras/CUPTI/lib64/"},
+    {"CUDA_PATH", "/targets/*-linux/lib/"},
+    {PACKAGES, "nvidia/cu*/lib/"},
+    {PACKAGES, "nvidia/cuda_cupti/lib/"},
+    {"VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/cu*/lib/"},
+    {"VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/cuda_cupti/lib/"},
+    {NULL, ""},
+    {"", "/usr/local/cuda*/extras/CUPTI/lib64/"},
+    {"", "/usr/local/cuda*/targets/*-linux/lib/"},
+};
+
+struct packages {
+    char path[PATH_MAX];
+};
+
+static int find_packages(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct packages *packages = data;
+    const char *found = strstr(info->dlpi_name, PACKAGES);
+    (void)size;
+    if (!found || strlen(info->dlpi_name) >= PATH_MAX)
+        return 0;
+    snprintf(packages->path, sizeof packages->path, "%.*s",
+             (int)(found + strlen(PACKAGES) - info->dlpi_name), info->dlpi_name);
+    return 1;
+}
+
+static void *open_matching(const char *pattern)
+{
+    glob_t files;
+    void *found = NULL;
+    if (glob(pattern, 0, NULL, &files))
+        return NULL;
+    for (size_t i = 0; !found && i < files.gl_pathc; i++)
+        found = dlopen(files.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+    globfree(&files);
+    return found;
+}
+
+/* Return the folder of a place; NULL: it has none here. */
+static const char *folder_of(const char *name)
+{
+    static struct packages packages;
+    if (!strcmp(name, PACKAGES))
+        return dl_iterate_phdr(find_packages, &packages) ? packages.path : NULL;
+    const char *folder = *name ? getenv(name) : name;
+    return folder && *name && !*folder ? NULL : folder;
+}
+
+static void *open_elsewhere(int major)
+{
+    char path[PATH_MAX];
+    void *found = NULL;
+    for (size_t i = 0; !found && i < sizeof others / sizeof *others; i++) {
+        const char *name = others[i].folder, *folder = name ? folder_of(name) : "";
+        if (!folder || (size_t)snprintf(path, sizeof path, "%s%slibcupti.so.%d", folder,
+                                        others[i].pattern, major) >= sizeof path)
+            continue;
+        found = name ? open_matching(path) : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
     return found;
 }
 
@@ -70,11 +143,9 @@ static void *open_any(void)
             found = open_beside(runtime.path, majors[i]);
     }
     int newest = found ? 0 : driver_major();
-    for (size_t i = 0; !found && i < N_MAJORS; i++) {
-        snprintf(soname, sizeof soname, "libcupti.so.%d", majors[i]);
+    for (size_t i = 0; !found && i < N_MAJORS; i++)
         if (!newest || majors[i] <= newest)
-            found = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-    }
+            found = open_elsewhere(majors[i]);
     return found;
 }
 

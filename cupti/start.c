@@ -39,7 +39,8 @@ int memtap_cupti_start(const struct mt_cupti_recorder *recorder, unsigned subscr
 {
     const char *text = NULL;
     if (mt_cupti_find(&library)) {
-        snprintf(why, MT_CUPTI_STATUS, "there is no libcupti.so.13 or .12 for this CUDA");
+        snprintf(why, MT_CUPTI_STATUS,
+                 "there is no libcupti.so.13 or .12 for this CUDA in its usual folders");
         return -ENOENT;
     }
     hearer = (struct mt_cupti_hearer){recorder, &library, subscription};

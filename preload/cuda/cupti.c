@@ -39,11 +39,26 @@ static int own_path(char out[PATH_MAX], const char *name)
     return 0;
 }
 
+/* Return 1 for us, -1 for the C library: what is preloaded comes before it in the loader's list,
+ * and what the driver loads comes after it. */
+static int find_first(struct dl_phdr_info *info, size_t size, void *here)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+            (uintptr_t)here - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr <
+                info->dlpi_phdr[i].p_memsz)
+            return 1;
+    return slash && !strcmp(slash, "/libc.so.6") ? -1 : 0;
+}
+
 /* Return whether we were preloaded, so that programs' calls come to our hooks. */
 static bool is_preloaded(void)
 {
-    void *found = mt_real_dlsym(RTLD_DEFAULT, "InitializeInjection");
-    return found && mt_is_ours(found) && mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
+    static char here;
+    return mt_loaded_each(find_first, &here) == 1 &&
+           mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
 }
 
 /* Ask for it now: CUDA's driver loads its tool when it is initialized, NVTX at the first range. */
@@ -173,7 +188,10 @@ void mt_cupti_open(bool was_looked_up)
         start();
     pthread_mutex_unlock(&cupti.lock);
     if (strncmp(cupti.status, "not used", 8) == 0 && (is_on || !is_preloaded()))
-        mt_message("CUPTI is %s", cupti.status);
+        mt_message("CUPTI is %s%s", cupti.status,
+                   is_preloaded() ? ""
+                                  : "; CUDA's calls are not recorded: preload memtap "
+                                    "(LD_PRELOAD=$(memtap lib)), or see CUPTI in man libmemtap");
 }
 
 void mt_cupti_step_back(void)

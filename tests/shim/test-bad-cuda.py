@@ -59,7 +59,7 @@ for choice in ("auto", "on"):
 
 # Old, and unloaded after its functions were looked up. No NVML: nothing about the device.
 for choice, status in (("auto", "not needed"),
-                       ("on", "not used: there is no libcupti.so.13 or .12 for this CUDA")):
+                       ("on", "not used: there is no libcupti.so.13 or .12 for this CUDA in its usual folders")):
     old = Run(user, options=("--cupti", choice), libraries=OLD)
     equal(f"old driver, {choice}", (old.code, old.out, len(old.traces)), (0, "done\n", 1))
     info, calls, devices = old.traces[0]
@@ -82,7 +82,45 @@ other = Run(user, options=("--cupti", "on"),
             libraries=[("libcuda.so.1", driver_12), ("libcupti.so.13", cuptis[0])])
 equal("CUPTI is newer than the driver", (other.code, other.out, other.traces[0][1],
                                          other.traces[0][0]["cupti"]),
-      (0, "done\n", CALLS, "not used: there is no libcupti.so.13 or .12 for this CUDA"))
+      (0, "done\n", CALLS, "not used: there is no libcupti.so.13 or .12 for this CUDA in its usual folders"))
+
+# The driver loads memtap: where CUPTI does not tell the calls, nothing else does, and the line says so.
+# CUPTI is also found where the loader does not look.
+LIBRARY = subprocess.run([memtap, "lib"], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+MATHS = next(line.split()[-1] for line in open("/proc/self/maps", encoding="utf-8") if "/libm.so.6" in line)
+PACKAGES = "venv/lib/python3.9/site-packages"
+FOUND, MISSING = "CUPTI_ERROR_NOT_COMPATIBLE (1)", "there is no libcupti.so.13 or .12 for this CUDA in its usual folders"
+
+
+def injected(driver, folder=None, **environment):
+    """What the program says; CUPTI lies in this folder."""
+    with tempfile.TemporaryDirectory() as directory:
+        shutil.copy(driver, os.path.join(directory, "libcuda.so.1"))
+        os.makedirs(os.path.join(directory, PACKAGES))
+        shutil.copy(MATHS, os.path.join(directory, PACKAGES))
+        if folder is not None:
+            os.makedirs(os.path.join(directory, folder), exist_ok=True)
+            shutil.copy(cuptis[0], os.path.join(directory, folder, "libcupti.so.13"))
+        within = {name: os.path.join(directory, value) for name, value in environment.items()}
+        ran = subprocess.run([user], text=True, capture_output=True, check=False, env={
+            **os.environ, "LD_LIBRARY_PATH": directory, "CUDA_INJECTION64_PATH": LIBRARY,
+            "MEMTAP_OUTPUT": os.path.join(directory, "t.mtap"), **within})
+        return ran.returncode, ran.stdout, ran.stderr
+
+
+def line_about(why):
+    return (f"memtap: CUPTI is not used: {why}; CUDA's calls are not recorded: preload memtap "
+            "(LD_PRELOAD=$(memtap lib)), or see CUPTI in man libmemtap\n")
+
+
+equal("without CUPTI, nothing preloaded", injected(driver_11), (0, "done\n", line_about(MISSING)))
+for folder, variables in (
+        ("", {}),
+        ("toolkit/extras/CUPTI/lib64", {"CUDA_HOME": "toolkit"}),
+        ("toolkit/targets/x86_64-linux/lib", {"CUDA_PATH": "toolkit"}),
+        (f"{PACKAGES}/nvidia/cu13/lib", {"VIRTUAL_ENV": "venv"}),
+        (f"{PACKAGES}/nvidia/cuda_cupti/lib", {"LD_PRELOAD": f"{PACKAGES}/libm.so.6"})):
+    equal(f"CUPTI in {folder}", injected(driver_13, folder, **variables), (0, "done\n", line_about(FOUND)))
 
 # Memory of another process is named, and not counted a second time.
 OPEN, CLOSE = ("cuda_malloc", "cudaIpcOpenMemHandle", 0), ("cuda_free", "cudaIpcCloseMemHandle", 0)
