@@ -17,10 +17,11 @@ void mt_safe_read_keep_pid(_Atomic int *word);
 /* Return how many pages in a row can be read, from this address's page on and at most `most`. */
 size_t mt_readable_pages(uintptr_t address, size_t most);
 
-/* Read from several places to as many of the same sizes in one system call. Return how many bytes
- * were read, up to the first unreadable place; 0 if the call is not allowed. */
+/* Read several places in one system call, one behind the other into out. Return how many bytes were
+ * read, up to the first unreadable one; 0 if the call is not allowed. Only where the addresses are
+ * of data: unlike mt_safe_read, this also reads a device's memory that is mapped. */
 struct iovec;
-size_t mt_safe_read_many(const struct iovec *from, const struct iovec *to, unsigned n);
+size_t mt_safe_read_many(const struct iovec *from, unsigned n, void *out, size_t size);
 
 /* Read n words from anywhere, MT_SAFE_WORDS in one system call. Return 0 or -EFAULT. */
 #define MT_SAFE_WORDS 64u

@@ -119,7 +119,7 @@ void mt_kv_cache_note_room(struct mt_thread *self, int device, uint64_t object, 
 {
     struct room room = {0};
     uint64_t keys;
-    static struct mt_look_pages last;
+    static struct mt_look_pieces last;
     bool has_begun = mt_look_begin(&last);
     if ((keys = attribute(object, "keys"))) { /* of a layer of transformers */
         struct mt_py_tensor tensor = mt_py_tensor(keys);

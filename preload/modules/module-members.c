@@ -244,9 +244,9 @@ static void scan_members(struct mt_thread *self, struct root *root)
     root->is_owed = is_broke;
     if (is_broke && root->calls > 1)
         return;
-    static struct mt_look_pages of_class[CLASSES];
+    static struct mt_look_pieces of_class[CLASSES];
     uint64_t class = mt_py_word(root->module, MT_OBJECT_TYPE);
-    struct mt_look_pages *last = &of_class[mt_mix(0, class) % CLASSES];
+    struct mt_look_pieces *last = &of_class[mt_mix(0, class) % CLASSES];
     bool has_begun = mt_look_begin(last);
     unsigned n = go_through(self, root->module, is_broke ? WHEN_BROKE : MOST);
     mt_look_end(has_begun, last);

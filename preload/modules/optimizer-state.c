@@ -329,7 +329,7 @@ static void ask(struct mt_thread *self, uint64_t optimizer)
 {
     if (!mt_hold(&optimizers.held))
         return;
-    static struct mt_look_pages last;
+    static struct mt_look_pieces last;
     bool has_begun = mt_look_begin(&last);
     int due = is_due(self, optimizer);
     mt_let_go(&optimizers.held);

@@ -10,21 +10,23 @@
 #include <sys/uio.h>
 
 #define PAGE 4096u
-#define PAGES 64u
-#define PLACES 256u
-#define MOST_AT_ONCE (MT_LOOK_AHEAD + MT_LOOK_LAST)
+#define PIECE 1024u
+#define PIECES 256u
+#define PLACES 1024u
+#define MOST_AGE 3u /* looks without a read of a piece before it is not expected any more */
+#define MOST_AT_ONCE (MT_LOOK_AHEAD * (PAGE / PIECE) + MT_LOOK_LAST)
 
 static struct {
     struct mt_held held;
-    struct mt_look_pages *last; /* to copy with the first page; NULL: they are */
-    unsigned n;                 /* pages */
-    uint64_t address[PAGES];
-    bool is_used[PAGES];
-    _Atomic uint64_t reads, bytes;                     /* of looks */
-    struct iovec from[MOST_AT_ONCE], to[MOST_AT_ONCE]; /* a thread's stack may be small */
+    struct mt_look_pieces *last; /* to copy with the first page; NULL: they are */
+    unsigned n;                  /* pieces */
+    uint64_t address[PIECES];
+    bool is_used[PIECES];
+    _Atomic uint64_t reads, bytes;   /* of looks */
+    struct iovec from[MOST_AT_ONCE]; /* a thread's stack may be small */
     uint64_t list[MOST_AT_ONCE];
-    uint8_t place[PLACES]; /* by address: a page, from 1 up; 0: none */
-    char copy[PAGES][PAGE];
+    uint16_t place[PLACES]; /* by address: a piece, from 1 up; 0: none */
+    char copy[PIECES][PIECE];
 } look;
 
 static _Atomic uint64_t reads, bytes, calls;
@@ -36,7 +38,7 @@ static void forget(void)
     look.n = 0;
 }
 
-int mt_look_begin(struct mt_look_pages *last)
+int mt_look_begin(struct mt_look_pieces *last)
 {
     if (!mt_hold(&look.held))
         return 0;
@@ -45,18 +47,41 @@ int mt_look_begin(struct mt_look_pages *last)
     return 1;
 }
 
-/* Keep which pages were read, if any were. */
-static void keep(struct mt_look_pages *last)
+/* Return a piece's place, or an empty one for it: there are more places than pieces. */
+static uint16_t *place_of(uint64_t piece)
 {
-    unsigned n = 0;
-    for (unsigned i = 0; i < look.n && n < MT_LOOK_LAST; i++)
-        if (look.is_used[i])
-            last->page[n++] = look.address[i];
-    if (n)
-        memset(last->page + n, 0, (MT_LOOK_LAST - n) * sizeof *last->page);
+    unsigned i = (unsigned)(piece / PIECE ^ piece / PIECE / PLACES);
+    while (look.place[i % PLACES] && look.address[look.place[i % PLACES] - 1] != piece)
+        i++;
+    return &look.place[i % PLACES];
 }
 
-void mt_look_end(bool has_begun, struct mt_look_pages *last)
+static bool was_read(uint64_t piece)
+{
+    unsigned at = *place_of(piece);
+    return at && look.is_used[at - 1];
+}
+
+/* Keep which pieces were read, if any were, and those of the looks before: what is made anew comes
+ * to the addresses of something that was freed some looks ago. A piece's age is in its lowest bits.
+ */
+static void keep(struct mt_look_pieces *last)
+{
+    uint64_t older[MT_LOOK_LAST];
+    unsigned n = 0;
+    memcpy(older, last->piece, sizeof older);
+    for (unsigned i = 0; i < look.n && n < MT_LOOK_LAST; i++)
+        if (look.is_used[i])
+            last->piece[n++] = look.address[i];
+    if (!n)
+        return;
+    for (unsigned i = 0; i < MT_LOOK_LAST && older[i] && n < MT_LOOK_LAST; i++)
+        if (older[i] % PIECE < MOST_AGE && !was_read(older[i] - older[i] % PIECE))
+            last->piece[n++] = older[i] + 1;
+    memset(last->piece + n, 0, (MT_LOOK_LAST - n) * sizeof *last->piece);
+}
+
+void mt_look_end(bool has_begun, struct mt_look_pieces *last)
 {
     if (!has_begun)
         return;
@@ -69,71 +94,74 @@ static void count_call(void)
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
 }
 
-/* Return a page's place, or an empty one for it: there are more places than pages. */
-static uint8_t *place_of(uint64_t page)
-{
-    unsigned i = (unsigned)(page / PAGE ^ page / PAGE / PLACES);
-    while (look.place[i % PLACES] && look.address[look.place[i % PLACES] - 1] != page)
-        i++;
-    return &look.place[i % PLACES];
-}
-
-/* Copy the n listed pages, which are not copied yet, in one system call, up to an unreadable one.
+/* Copy the n listed pieces, which are not copied yet, in one system call, up to an unreadable one.
  */
 static void copy_listed(unsigned n)
 {
-    if (look.n + n > PAGES)
+    unsigned places = 0;
+    if (look.n + n > PIECES)
         forget();
     for (unsigned i = 0; i < n; i++) {
-        look.from[i] = (struct iovec){(void *)(uintptr_t)look.list[i], PAGE};
-        look.to[i] = (struct iovec){look.copy[look.n + i], PAGE};
+        if (i && look.list[i] == look.list[i - 1] + PIECE)
+            look.from[places - 1].iov_len += PIECE;
+        else
+            look.from[places++] = (struct iovec){(void *)(uintptr_t)look.list[i], PIECE};
     }
     count_call();
-    size_t whole = mt_safe_read_many(look.from, look.to, n) / PAGE;
+    char *copy = look.copy[look.n];
+    size_t whole = mt_safe_read_many(look.from, places, copy, (size_t)n * PIECE) / PIECE;
     if (!whole) /* that call may not be allowed */
-        whole = !mt_safe_read((const void *)(uintptr_t)look.list[0], look.copy[look.n], PAGE);
+        whole = !mt_safe_read((const void *)(uintptr_t)look.list[0], copy, PIECE);
     for (size_t i = 0; i < whole; i++) {
-        uint8_t *place = place_of(look.list[i]);
+        uint16_t *place = place_of(look.list[i]);
         look.address[look.n] = look.list[i];
         look.is_used[look.n] = false;
-        *place = (uint8_t)++look.n;
+        *place = (uint16_t)++look.n;
     }
 }
 
-static bool is_listed(unsigned n, uint64_t page)
+static bool is_listed(unsigned n, uint64_t piece)
 {
-    while (n && look.list[n - 1] != page)
+    while (n && look.list[n - 1] != piece)
         n--;
     return n;
 }
 
-/* List, behind n others, the pages of these addresses that are neither copied nor listed yet.
- * Return how many are. */
-static unsigned list(unsigned n, const uint64_t *address, unsigned n_addresses)
+/* List a piece behind n others, unless it is copied, or among the first `known` already. Return how
+ * many are. */
+static unsigned list(unsigned n, unsigned known, uint64_t piece)
 {
-    for (unsigned i = 0; i < n_addresses; i++) {
-        uint64_t page = address[i] - address[i] % PAGE;
-        if (page && !*place_of(page) && !is_listed(n, page))
-            look.list[n++] = page;
-    }
+    if (piece >= PAGE && !*place_of(piece) && !is_listed(known, piece))
+        look.list[n++] = piece;
     return n;
 }
 
-/* Copy listed pages, and with the first ones those of the last look. */
+/* List the pieces of an address's page, that of the address first. */
+static unsigned list_page(unsigned n, uint64_t address)
+{
+    uint64_t page = address - address % PAGE;
+    n = list(n, n, address - address % PIECE);
+    for (unsigned i = 0; i < PAGE / PIECE; i++)
+        n = list(n, n, page + i * PIECE);
+    return n;
+}
+
+/* Copy listed pieces, and with the first ones those of the last looks. */
 static void copy_with_last(unsigned n)
 {
-    if (look.last)
-        n = list(n, look.last->page, MT_LOOK_LAST);
+    unsigned first = n;
+    for (unsigned i = 0; look.last && i < MT_LOOK_LAST; i++)
+        n = list(n, first, look.last->piece[i] - look.last->piece[i] % PIECE);
     look.last = NULL;
     copy_listed(n);
 }
 
-/* Return a copy of a page; NULL: unreadable. */
-static const char *copy_of(uint64_t page)
+/* Return a copy of a piece; NULL: unreadable. */
+static const char *copy_of(uint64_t piece)
 {
-    if (!*place_of(page))
-        copy_with_last(list(0, &page, 1));
-    unsigned at = *place_of(page);
+    if (!*place_of(piece))
+        copy_with_last(list_page(0, piece));
+    unsigned at = *place_of(piece);
     if (!at)
         return NULL;
     look.is_used[at - 1] = true;
@@ -143,7 +171,7 @@ static const char *copy_of(uint64_t page)
 static int read_copies(uint64_t address, char *out, size_t size)
 {
     while (size) {
-        size_t at = address % PAGE, n = PAGE - at < size ? PAGE - at : size;
+        size_t at = address % PIECE, n = PIECE - at < size ? PIECE - at : size;
         const char *copy = copy_of(address - at);
         if (!copy)
             return -EFAULT;
@@ -155,15 +183,22 @@ static int read_copies(uint64_t address, char *out, size_t size)
     return 0;
 }
 
-/* Expect pages. A single page is read when it is needed, and so are pages after an unreadable one.
- */
+/* Expect reads. What lies on a single page is read when it is needed, and so are pages after an
+ * unreadable one. */
 void mt_look_expect(const uint64_t *address, unsigned n)
 {
+    unsigned listed = 0, pages = 0;
     if (!mt_is_held_here(&look.held))
         return;
-    n = list(0, address, n < MT_LOOK_AHEAD ? n : MT_LOOK_AHEAD);
-    if (n > 1)
-        copy_with_last(n);
+    for (unsigned i = 0; i < n && i < MT_LOOK_AHEAD; i++) {
+        uint64_t piece = address[i] - address[i] % PIECE;
+        if (piece < PAGE || *place_of(piece) || is_listed(listed, piece))
+            continue;
+        listed = list_page(listed, piece);
+        pages++;
+    }
+    if (pages > 1)
+        copy_with_last(listed);
 }
 
 /* Count a read. Only this thread counts while it has a look. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads of the host's objects that cannot crash. Each costs a system call, and what is looked up
- * lies close together. So a look copies whole pages, where its next reads most often find their
- * data. Its end forgets them.
+ * lies close together. So a look copies what is around, where its next reads most often find their
+ * data. Its end forgets it.
  */
 #ifndef MT_PRELOAD_LOOK_H
 #define MT_PRELOAD_LOOK_H
@@ -11,17 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The pages that the last look from one place in the code read. The next one most often reads many
- * of them again, and copies them with its first. */
-#define MT_LOOK_LAST 48u
-struct mt_look_pages {
-    uint64_t page[MT_LOOK_LAST]; /* 0: none */
+/* The pieces of pages that the last looks from one place in the code read. The next one most often
+ * reads many of them again, and copies them with its first. */
+#define MT_LOOK_LAST 128u
+struct mt_look_pieces {
+    uint64_t piece[MT_LOOK_LAST]; /* 0: none */
 };
 
 /* Begin a look of this thread. Return 1, or 0 if another thread has one or this one has begun one:
  * reads then go on as before. Pass the result to mt_look_end. */
-int mt_look_begin(struct mt_look_pages *last);
-void mt_look_end(bool has_begun, struct mt_look_pages *last);
+int mt_look_begin(struct mt_look_pieces *last);
+void mt_look_end(bool has_begun, struct mt_look_pieces *last);
 
 /* Copy size bytes (at most 4096). Return 0, or -EFAULT if they cannot be read. */
 int mt_look_read(uint64_t address, void *out, size_t size);

@@ -210,7 +210,7 @@ static uint32_t enters_cache(const struct mt_thread *self, unsigned i, uint64_t 
 /* Return BY_OBJECT, MOVED, STEP, CACHE, ROOM, or 0. */
 static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code)
 {
-    static struct mt_look_pages last;
+    static struct mt_look_pieces last;
     bool has_begun = mt_look_begin(&last);
     uint32_t what = enters_module(self, i, code);
     if (!what)
@@ -281,7 +281,7 @@ static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i
     struct mt_module_caller caller = caller_of(self, i);
     uint32_t module = object ? mt_module_find(object, caller) : 0;
     bool is_new = object && !module;
-    static struct mt_look_pages last;
+    static struct mt_look_pieces last;
     bool has_begun = is_new ? mt_look_begin(&last) : 0;
     if (is_new)
         module = resolve(self, i, object);

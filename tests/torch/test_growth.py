@@ -11,7 +11,7 @@ PROGRAM = Path(__file__).resolve().with_name("growth.py")
 # all three steps together: about twice what Python 3.11 takes, and thrice the calls, which vary with where the heap lies; were
 # they to grow faster than the parameters, they would be hundreds.
 CASES = {
-    "gradients": (300, 12, 0.5), "main_grad": (300, 300, 20), "state_keys": (300, 200, 20),
+    "gradients": (300, 12, 0.5), "main_grad": (300, 300, 10), "state_keys": (300, 200, 12),
     "optimizers": (100, 440, 60), "parts": (1200, 90, 6),
 }
 
