@@ -33,10 +33,18 @@ struct entry {
     } word[MT_PY_PROOF];
 };
 
+/* Entries lie in the order in which their places were first taken, so that few modules take few
+ * pages. */
+struct named_modules {
+    _Atomic uint16_t number[ENTRIES]; /* by hash: an entry, from 1 up; 0: none yet */
+    uint32_t used;
+    struct entry entry[ENTRIES];
+};
+
 static struct {
     const struct mt_python_layout *layout;
     _Atomic int status;
-    struct entry *_Atomic table;
+    struct named_modules *_Atomic table;
     struct mt_module_name *name; /* by id */
     uint32_t n_names;
     struct mt_cache ids;
@@ -119,6 +127,13 @@ static unsigned place(uint64_t object, struct mt_module_caller caller, unsigned 
     return (unsigned)(mt_mix(mt_mix(caller.id, object), caller.object) + probe) % ENTRIES;
 }
 
+/* Return the entry at a place; NULL: none yet. */
+static struct entry *entry_at(struct named_modules *table, unsigned place)
+{
+    unsigned number = atomic_load_explicit(&table->number[place], memory_order_acquire);
+    return number ? &table->entry[number - 1] : NULL;
+}
+
 static bool is_for(struct entry *entry, uint64_t object, struct mt_module_caller caller)
 {
     return atomic_load_explicit(&entry->object, memory_order_relaxed) == object &&
@@ -151,10 +166,12 @@ static int holds(const struct mt_py_proof *proof)
 
 MT_HOT_CODE uint32_t mt_module_find(uint64_t object, struct mt_module_caller caller)
 {
-    struct entry *table = atomic_load_explicit(&modules.table, memory_order_acquire);
+    struct named_modules *table = atomic_load_explicit(&modules.table, memory_order_acquire);
     struct mt_py_proof proof;
     for (unsigned probe = 0; table && probe < PROBES; probe++) {
-        struct entry *entry = &table[place(object, caller, probe)];
+        struct entry *entry = entry_at(table, place(object, caller, probe));
+        if (!entry)
+            return 0;
         if (!is_for(entry, object, caller))
             continue;
         uint32_t id = read_entry(entry, &proof);
@@ -163,27 +180,36 @@ MT_HOT_CODE uint32_t mt_module_find(uint64_t object, struct mt_module_caller cal
     return 0;
 }
 
-/* Return the entry that is there already, an empty one, or any. */
-static struct entry *place_for(struct entry *table, uint64_t object, struct mt_module_caller caller)
+/* Give a place the next entry: there are as many as places. */
+static struct entry *add_entry(struct named_modules *table, unsigned place)
 {
-    struct entry *empty = NULL;
+    struct entry *entry = &table->entry[table->used++];
+    atomic_store_explicit(&table->number[place], (uint16_t)table->used, memory_order_release);
+    return entry;
+}
+
+/* Return the entry that is there already, an empty one, or any. */
+static struct entry *place_for(struct named_modules *table, uint64_t object,
+                               struct mt_module_caller caller)
+{
     for (unsigned probe = 0; probe < PROBES; probe++) {
-        struct entry *entry = &table[place(object, caller, probe)];
+        unsigned at = place(object, caller, probe);
+        struct entry *entry = entry_at(table, at);
+        if (!entry)
+            return add_entry(table, at);
         if (is_for(entry, object, caller))
             return entry;
-        if (!empty && !entry->object)
-            empty = entry;
     }
     static unsigned turns;
-    return empty ? empty : &table[place(object, caller, turns++ % PROBES)];
+    return entry_at(table, place(object, caller, turns++ % PROBES));
 }
 
 static void put(uint64_t object, struct mt_module_caller caller, uint32_t id,
                 const struct mt_py_proof *proof)
 {
-    struct entry *table = modules.table;
+    struct named_modules *table = modules.table;
     if (!table) {
-        table = mt_map(ENTRIES * sizeof *table);
+        table = mt_map(sizeof *table);
         if (!table)
             return;
         atomic_store_explicit(&modules.table, table, memory_order_release);
@@ -320,7 +346,7 @@ uint32_t mt_module_resolve(uint64_t object, struct mt_module_caller caller,
     if (!id || mt_module_prove(modules.layout, object, &identity))
         return id;
     put(object, caller, id, proof.n ? &proof : &identity);
-    if (id != elsewhere)
+    if (id != elsewhere && caller.object)
         put(object, by_itself, id, &identity);
     return id;
 }
@@ -339,7 +365,7 @@ const char *mt_modules_status(void)
 void mt_modules_reset(void)
 {
     if (modules.table)
-        mt_unmap(modules.table, ENTRIES * sizeof *modules.table);
+        mt_unmap(modules.table, sizeof *modules.table);
     if (modules.name)
         mt_unmap(modules.name, MT_MOST_MODULES * sizeof *modules.name);
     mt_cache_reset(&modules.ids);
