@@ -168,10 +168,14 @@ static uint32_t add(struct table *table, uint64_t hash, const void *entry)
 
 static uint64_t hash_of(const char *bytes, size_t size)
 {
-    uint64_t hash = size;
-    for (size_t i = 0; i < size; i++)
-        hash = mt_mix(hash, (unsigned char)bytes[i]);
-    return hash;
+    uint64_t hash = size, word;
+    for (; size > sizeof word; bytes += sizeof word, size -= sizeof word) {
+        memcpy(&word, bytes, sizeof word);
+        hash = mt_mix(hash, word);
+    }
+    word = 0;
+    memcpy(&word, bytes, size);
+    return mt_mix(hash, word);
 }
 
 /* Return the id of an entry, compared byte by byte. */

@@ -134,6 +134,7 @@ struct mt_thread {
     uint64_t members_at;    /* ring words that have earned looks at modules (module-members.c), */
     uint64_t optimizers_at; /* and at optimizers (optimizer-state.c) */
     bool is_cut;            /* frames of its stack are left out */
+    bool defines;           /* it has the intern lock for the rest of the stack */
     uint8_t in_cache;       /* what its innermost frames do for caches of keys and values */
     unsigned n_known;       /* outermost frame first, from known[1] on */
     struct mt_known_frame known[1 + MT_STACK_DEPTH];

@@ -224,12 +224,20 @@ static MT_HOT_CODE uint32_t find(struct mt_thread *self, const struct mt_key *ke
     return mt_cache_follow(&stacks, key, &self->last_stack);
 }
 
-/* Return whether new frames can be defined now. If not, none of the thread's is known later. */
+/* Return whether new frames can be defined now. If not, none of the thread's is known later. The
+ * first one locks for the rest of the stack. */
 static bool can_define(struct mt_thread *self)
 {
-    bool can = mt_intern_lock();
-    self->is_cut |= !can;
-    return can;
+    if (!self->defines)
+        self->defines = mt_intern_lock();
+    self->is_cut |= !self->defines;
+    return self->defines;
+}
+
+static __attribute__((cold)) void end_defining(struct mt_thread *self)
+{
+    self->defines = false;
+    mt_intern_unlock();
 }
 
 static uint32_t intern(struct mt_thread *self, unsigned i, const struct mt_key *key, uint64_t code,
@@ -246,7 +254,6 @@ static uint32_t intern(struct mt_thread *self, unsigned i, const struct mt_key *
     }
     if (id)
         mt_cache_add(&stacks, key, id);
-    mt_intern_unlock();
     return id;
 }
 
@@ -257,9 +264,7 @@ static uint32_t resolve(struct mt_thread *self, unsigned i, uint64_t object)
     mt_module_members_earn();
     if (!can_define(self))
         return 0;
-    uint32_t module = mt_module_resolve(object, caller_of(self, i), owner, n);
-    mt_intern_unlock();
-    return module;
+    return mt_module_resolve(object, caller_of(self, i), owner, n);
 }
 
 /* Note to read the members of a module that no other one calls. */
@@ -360,19 +365,18 @@ static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t fr
 
 /* Intern a gap, by its number of frames rounded to a power of two: otherwise a recursion would have
  * another stack at each depth. */
-static uint32_t intern_gap(const struct mt_key *key, unsigned least)
+static uint32_t intern_gap(struct mt_thread *self, const struct mt_key *key, unsigned least)
 {
     char text[64];
     int n = least > 1
                 ? snprintf(text, sizeof text, "... %u to %u frames left out", least, 2 * least - 1)
                 : snprintf(text, sizeof text, "... 1 frame left out");
-    if (!mt_intern_lock())
+    if (!can_define(self))
         return 0;
     uint32_t frame = mt_intern_frame(mt_intern_string(text, (size_t)n), 0, 0);
     uint32_t id = frame ? mt_intern_stack(key->parent, frame) : 0;
     if (id)
         mt_cache_add(&stacks, key, id);
-    mt_intern_unlock();
     return id;
 }
 
@@ -384,7 +388,7 @@ static void mark_gap(struct mt_thread *self, unsigned n, unsigned gap)
     struct mt_key key = {.a = least, .parent = known->stack}; /* not an address of code */
     uint32_t id = find(self, &key);
     if (!id)
-        id = intern_gap(&key, least);
+        id = intern_gap(self, &key, least);
     if (id)
         known->stack = id;
 }
@@ -409,6 +413,8 @@ MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
             mark_gap(self, n, found.gap);
         identify(self, ++n, found.frame[--found.n]);
     }
+    if (MT_UNLIKELY(self->defines))
+        end_defining(self);
     if (MT_UNLIKELY(found.is_cut))
         self->known[0].stack = 0; /* the gap may have been there */
     if (MT_UNLIKELY(self->follow_up))
