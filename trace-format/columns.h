@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the encoder and the decoder of an event block: the columns, and the state from which
- * the codes predict. Both start from zero in every block, so that a block decodes by itself.
+ * the codes predict. Both start from zero in every block, so that a block decodes by itself. At the
+ * end, for encoder.c: events into columns.
  */
 #ifndef MT_TRACE_COLUMNS_H
 #define MT_TRACE_COLUMNS_H
 
 #include "model.h"
 #include "varint.h"
+
+#include <stdbool.h>
 
 enum mt_column {
     MT_COLUMN_KIND,      /* one byte a record */
@@ -110,5 +113,52 @@ static inline uint64_t *mt_predicted(struct mt_predictor *state, const struct mt
         *total -= event->FREE.size;
     return total;
 }
+
+/* --- encoding ---------------------------------------------------------------------------- */
+
+#define MT_ENCODER_STRETCH 128u /* events that are encoded column by column */
+
+/* The events' numbers in a column. It has room for a whole block; the system provides only what is
+ * used. */
+struct mt_column_bytes {
+    unsigned char *bytes; /* NULL: no event of its kind was seen yet */
+    size_t used;
+    bool is_written; /* false: all are zeros so far, and only counted */
+};
+
+/* The members are for the encoder only. */
+struct mt_event_encoder {
+    struct mt_column_bytes column[MT_COLUMNS];
+    uint64_t kinds;   /* that have columns: a bit for each */
+    uint64_t time_ns; /* of the last event */
+    struct mt_predictor predictor;
+    /* the current stretch */
+    struct mt_event *events;
+    unsigned n_events;
+    uint64_t number[MT_ENCODER_STRETCH]; /* of a column */
+    /* Where its events of each kind begin, in bytes, and those of kinds with codes that use other
+     * kinds' events. */
+    uint16_t n_of_kind[MT_KIND_LIMIT], n_ordered;
+    uint16_t by_kind[MT_KIND_LIMIT][MT_ENCODER_STRETCH], in_order[MT_ENCODER_STRETCH];
+};
+
+/* Make columns for events: 0, -ENOMEM, or -EINVAL for one that is in no table. */
+int mt_event_encoder_make(struct mt_event_encoder *encoder, const struct mt_event *events,
+                          size_t n);
+
+/* Return whether a kind has columns. */
+static inline bool mt_event_encoder_has(const struct mt_event_encoder *encoder, unsigned kind)
+{
+    return kind < MT_KIND_LIMIT && encoder->kinds >> kind & 1;
+}
+
+/* Begin a block whose first event has this time; then put events whose columns were made, at most
+ * MT_BLOCK_RECORDS. Coded numbers take the place of their arguments. */
+void mt_event_encoder_begin(struct mt_event_encoder *encoder, uint64_t time_ns);
+void mt_event_encoder_put(struct mt_event_encoder *encoder, struct mt_event *events, size_t n);
+
+/* Empty the columns; free them. */
+void mt_event_encoder_clear(struct mt_event_encoder *encoder);
+void mt_event_encoder_destroy(struct mt_event_encoder *encoder);
 
 #endif

@@ -15,27 +15,20 @@ struct buffer {
     size_t used, capacity;
 };
 
-/* The events' numbers in a column. It has room for a whole block; the system provides only what is
- * used. */
-struct column {
-    unsigned char *bytes; /* NULL: no event of its kind was seen yet */
-    size_t used;
-};
-#define COLUMN_ROOM ((size_t)MT_BLOCK_RECORDS * MT_VARINT_SIZE)
-
 struct mt_encoder {
     ZSTD_CCtx *zstd;
     struct mt_crc crc;
     int level;
-    unsigned char has_columns[MT_KIND_LIMIT];
     enum mt_block_type type; /* of the block under construction, once it has a record */
     uint32_t records;
-    uint64_t base_time_ns, last_time_ns;
-    struct mt_predictor predictor;
-    struct column column[MT_COLUMNS]; /* events */
+    uint64_t base_time_ns;
+    struct mt_event_encoder events;
     struct buffer definitions;
     struct buffer raw;   /* columns put together */
     struct buffer block; /* the result */
+    /* Events that came one by one, and wait for others. */
+    struct mt_event waiting[MT_ENCODER_STRETCH];
+    unsigned n_waiting;
 };
 
 static int buffer_reserve(struct buffer *buffer, size_t more)
@@ -105,8 +98,7 @@ void mt_encoder_destroy(struct mt_encoder *encoder)
 {
     if (!encoder)
         return;
-    for (unsigned i = 0; i < MT_COLUMNS; i++)
-        free(encoder->column[i].bytes);
+    mt_event_encoder_destroy(&encoder->events);
     free(encoder->definitions.bytes);
     free(encoder->raw.bytes);
     free(encoder->block.bytes);
@@ -122,94 +114,64 @@ static int begin_record(struct mt_encoder *encoder, enum mt_block_type type)
     return 0;
 }
 
-static int make_column(struct column *column)
+static void put_waiting(struct mt_encoder *encoder)
 {
-    if (!column->bytes)
-        column->bytes = malloc(COLUMN_ROOM);
-    return column->bytes ? 0 : -ENOMEM;
+    mt_event_encoder_put(&encoder->events, encoder->waiting, encoder->n_waiting);
+    encoder->n_waiting = 0;
 }
 
-/* Make the columns of a kind seen for the first time, and the common ones. */
-static int make_columns(struct mt_encoder *encoder, unsigned kind)
+/* Begin to add events to the block. */
+static int begin_events(struct mt_encoder *encoder, const struct mt_event *events, size_t n,
+                        enum mt_block_type type)
 {
-    int rc = 0;
-    for (unsigned i = 0; i < MT_COLUMN_COMMON && !rc; i++)
-        rc = make_column(&encoder->column[i]);
-    for (unsigned i = 0; i < mt_kind_fields[kind] && !rc; i++)
-        rc = make_column(&encoder->column[mt_arg_column(kind, i)]);
-    encoder->has_columns[kind] = !rc;
-    return rc;
-}
-
-static inline void put_byte(struct column *column, unsigned char byte)
-{
-    column->bytes[column->used++] = byte;
-}
-
-static inline void put_number(struct column *column, uint64_t value)
-{
-    unsigned char *at = column->bytes + column->used;
-    column->used = (size_t)(mt_varint_put(at, value) - column->bytes);
-}
-
-/* Return the number to store for an argument. The event's earlier arguments come first. */
-static inline uint64_t predict(struct mt_predictor *state, const struct mt_event *event,
-                               unsigned field)
-{
-    static const unsigned char codes[MT_KIND_LIMIT][MT_EVENT_ARGS] = {
-#define CODE(name, code) MT_CODE_##code,
-#define CODES(id, number, name, about, fields) [number] = {fields},
-        MT_EVENT_KINDS(CODES, CODE)
-#undef CODE
-#undef CODES
-    };
-    uint64_t value = event->arg[field];
-    enum mt_code code = (enum mt_code)codes[event->kind][field];
-    if (code == MT_CODE_PLAIN)
-        return value;
-    if (code == MT_CODE_PENDING) {
-        uint64_t number = mt_exchange_pending(state, mt_zigzag(value - state->met));
-        mt_run_pending(state, event);
-        return number;
+    int rc = begin_record(encoder, type);
+    if (!rc && n > mt_encoder_room(encoder))
+        rc = -EINVAL;
+    if (!rc)
+        rc = mt_event_encoder_make(&encoder->events, events, n);
+    if (!rc && n && !encoder->records) {
+        encoder->base_time_ns = events->time_ns;
+        mt_event_encoder_begin(&encoder->events, events->time_ns);
     }
-    uint64_t *base = mt_predicted(state, event, field, code);
-    if (!base)
-        return value;
-    uint64_t difference = value - *base;
-    *base = value;
-    return mt_zigzag(difference);
+    if (!rc)
+        encoder->records += (uint32_t)n;
+    return rc;
 }
 
 static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
                      enum mt_block_type type)
 {
-    if (event->kind >= MT_KIND_LIMIT || !mt_kinds[event->kind].name || event->device < -1)
-        return -EINVAL;
-    int rc = begin_record(encoder, type);
-    if (!rc && encoder->records >= MT_BLOCK_RECORDS)
-        rc = -EINVAL;
-    if (!rc && !encoder->has_columns[event->kind])
-        rc = make_columns(encoder, event->kind);
+    bool is_usual = encoder->records && encoder->type == type && event->device >= -1 &&
+                    mt_event_encoder_has(&encoder->events, event->kind);
+    if (!is_usual || encoder->records == MT_BLOCK_RECORDS) {
+        int rc = begin_events(encoder, event, 1, type);
+        if (rc)
+            return rc;
+    } else {
+        encoder->records++;
+    }
+    /* Word by word, as the event was just written: a processor does not forward two stores to one
+     * load. Such loads are not joined by the compiler. */
+    struct mt_event *copy = &encoder->waiting[encoder->n_waiting++];
+    copy->time_ns = event->time_ns;
+    for (unsigned i = 0; i < MT_EVENT_ARGS; i++)
+        copy->arg[i] = __atomic_load_n(&event->arg[i], __ATOMIC_RELAXED);
+    copy->thread = event->thread;
+    copy->stack = event->stack;
+    copy->kind = event->kind;
+    copy->device = event->device;
+    if (encoder->n_waiting == MT_ENCODER_STRETCH)
+        put_waiting(encoder);
+    return 0;
+}
+
+int mt_encoder_events(struct mt_encoder *encoder, struct mt_event *events, size_t n)
+{
+    int rc = begin_events(encoder, events, n, MT_BLOCK_EVENTS);
     if (rc)
         return rc;
-    if (!encoder->records++) {
-        encoder->base_time_ns = event->time_ns;
-        encoder->last_time_ns = event->time_ns;
-        memset(&encoder->predictor, 0, offsetof(struct mt_predictor, pending));
-    }
-    uint64_t elapsed = event->time_ns - encoder->last_time_ns;
-    struct column *column = encoder->column, *argument = &column[mt_arg_column(event->kind, 0)];
-    put_byte(&column[MT_COLUMN_KIND], (unsigned char)event->kind);
-    put_byte(&column[MT_COLUMN_TIME], (unsigned char)elapsed);
-    put_number(&column[MT_COLUMN_TIME_HIGH], elapsed >> 8);
-    put_number(&column[MT_COLUMN_THREAD], event->thread);
-    put_number(&column[MT_COLUMN_DEVICE], (uint64_t)(event->device + 1));
-    put_number(&column[MT_COLUMN_STACK], event->stack);
-    for (unsigned i = 0, n = mt_kind_fields[event->kind]; i < n; i++)
-        put_number(&argument[i], predict(&encoder->predictor, event, i));
-    if (event->kind == MT_NODE_NEW)
-        mt_add_pending(&encoder->predictor, event->NODE_NEW.node);
-    encoder->last_time_ns = event->time_ns;
+    put_waiting(encoder);
+    mt_event_encoder_put(&encoder->events, events, n);
     return 0;
 }
 
@@ -295,6 +257,11 @@ int mt_encoder_full(const struct mt_encoder *encoder)
     return encoder->records >= MT_BLOCK_RECORDS || encoder->definitions.used >= MT_BLOCK_BYTES;
 }
 
+size_t mt_encoder_room(const struct mt_encoder *encoder)
+{
+    return MT_BLOCK_RECORDS - encoder->records;
+}
+
 /* Return a column by its order in a block. The time's are last, each in a frame of its own: nearly
  * random bytes would spoil the statistics of the others. */
 static unsigned column_at(unsigned place)
@@ -306,36 +273,31 @@ static unsigned column_at(unsigned place)
     return place + (place >= MT_COLUMN_TIME_HIGH);
 }
 
-static bool is_all_zeros(const struct column *column)
-{
-    const unsigned char *bytes = column->bytes;
-    return !column->used || (!bytes[0] && !memcmp(bytes, bytes + 1, column->used - 1));
-}
-
 /* Join a directory and the columns; a missing column is all zeros (columns.h). */
 static int join_columns(struct mt_encoder *encoder)
 {
     struct buffer *raw = &encoder->raw;
+    struct mt_column_bytes *columns = encoder->events.column;
     unsigned count = 0;
     size_t bytes = 0;
     for (unsigned i = 0; i < MT_COLUMNS; i++) {
-        if (is_all_zeros(&encoder->column[i]))
-            encoder->column[i].used = 0;
-        count += encoder->column[i].used != 0;
-        bytes += encoder->column[i].used;
+        if (!columns[i].is_written)
+            columns[i].used = 0;
+        count += columns[i].used != 0;
+        bytes += columns[i].used;
     }
     if (buffer_reserve(raw, (1 + 2 * (size_t)count) * MT_VARINT_SIZE + bytes))
         return -ENOMEM;
     put(raw, count);
     for (unsigned i = 0; i < MT_COLUMNS; i++) {
-        const struct column *column = &encoder->column[column_at(i)];
+        const struct mt_column_bytes *column = &columns[column_at(i)];
         if (column->used) {
             put(raw, column_at(i));
             put(raw, column->used);
         }
     }
     for (unsigned i = 0; i < MT_COLUMNS; i++) {
-        const struct column *column = &encoder->column[column_at(i)];
+        const struct mt_column_bytes *column = &columns[column_at(i)];
         put_bytes(raw, column->bytes, column->used);
     }
     return 0;
@@ -369,8 +331,8 @@ static int add_frames(struct mt_encoder *encoder, const struct buffer *payload)
 {
     if (!is_of_events(encoder))
         return add_frame(encoder, payload, 0, 0);
-    size_t low = encoder->column[MT_COLUMN_TIME].used;
-    size_t high = encoder->column[MT_COLUMN_TIME_HIGH].used;
+    size_t low = encoder->events.column[MT_COLUMN_TIME].used;
+    size_t high = encoder->events.column[MT_COLUMN_TIME_HIGH].used;
     return add_frame(encoder, payload, 0, high + low) ||
                    add_frame(encoder, payload, payload->used - high - low, low) ||
                    add_frame(encoder, payload, payload->used - low, 0)
@@ -411,8 +373,8 @@ static void start_over(struct mt_encoder *encoder)
 {
     encoder->records = 0;
     encoder->base_time_ns = 0;
-    for (unsigned i = 0; i < MT_COLUMNS; i++)
-        encoder->column[i].used = 0;
+    encoder->n_waiting = 0;
+    mt_event_encoder_clear(&encoder->events);
     encoder->definitions.used = 0;
     encoder->raw.used = 0;
 }
@@ -424,6 +386,7 @@ int mt_encoder_finish(struct mt_encoder *encoder, const unsigned char **out, siz
     if (!encoder->records)
         return 0;
     int events = is_of_events(encoder);
+    put_waiting(encoder);
     int rc = events ? join_columns(encoder) : 0;
     if (!rc)
         rc = make_block(encoder, events ? &encoder->raw : &encoder->definitions);

@@ -49,6 +49,13 @@ int mt_encoder_event(struct mt_encoder *encoder, const struct mt_event *event);
 int mt_encoder_carried(struct mt_encoder *encoder, const struct mt_event *event);
 int mt_encoder_definition(struct mt_encoder *encoder, const struct mt_definition *definition);
 
+/* Add n events at once, at most as many as there is room for: nothing of them is kept where it
+ * fails. Other numbers take the place of their arguments. */
+int mt_encoder_events(struct mt_encoder *encoder, struct mt_event *events, size_t n);
+
+/* Return how many records of events the block under construction has room for. */
+size_t mt_encoder_room(const struct mt_encoder *encoder);
+
 /* Return whether the block under construction has reached its size. */
 int mt_encoder_full(const struct mt_encoder *encoder);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in files are little-endian, at any address. Compilers turn each of these into one
- * load. */
+ * load or store, written out. */
 #ifndef MT_TRACE_LITTLE_ENDIAN_H
 #define MT_TRACE_LITTLE_ENDIAN_H
 
@@ -20,8 +20,14 @@ static inline uint64_t mt_get64(const unsigned char *at)
 
 static inline void mt_put64(unsigned char *at, uint64_t value)
 {
-    for (unsigned i = 0; i < 8; i++)
-        at[i] = (unsigned char)(value >> (8 * i));
+    at[0] = (unsigned char)value;
+    at[1] = (unsigned char)(value >> 8);
+    at[2] = (unsigned char)(value >> 16);
+    at[3] = (unsigned char)(value >> 24);
+    at[4] = (unsigned char)(value >> 32);
+    at[5] = (unsigned char)(value >> 40);
+    at[6] = (unsigned char)(value >> 48);
+    at[7] = (unsigned char)(value >> 56);
 }
 
 static inline void mt_put16(unsigned char *at, uint16_t value)

@@ -20,6 +20,25 @@ static inline unsigned char *mt_varint_put(unsigned char *at, uint64_t value)
     return at;
 }
 
+/* Put a number, where eight bytes can be written. Its length decides no branch but for short and
+ * very long ones. */
+static inline unsigned char *mt_varint_put_quickly(unsigned char *at, uint64_t value)
+{
+    const uint64_t more = 0x8080808080808080u;
+    if (value < 0x80) {
+        *at = (unsigned char)value;
+        return at + 1;
+    }
+    if (value >> 56)
+        return mt_varint_put(at, value);
+    value = (value & 0x00fffffff0000000u) << 4 | (value & 0x000000000fffffffu);
+    value = (value & 0x0fffc0000fffc000u) << 2 | (value & 0x00003fff00003fffu);
+    value = (value & 0x3f803f803f803f80u) << 1 | (value & 0x007f007f007f007fu);
+    unsigned last = 7 - (unsigned)__builtin_clzll(value) / 8; /* byte */
+    mt_put64(at, value | (more & ((1ull << 8 * last) - 1)));
+    return at + last + 1;
+}
+
 /* Read byte by byte; call mt_varint_get instead. */
 static inline const unsigned char *mt_varint_get_slowly(const unsigned char *at,
                                                         const unsigned char *end, uint64_t *value)

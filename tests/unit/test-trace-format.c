@@ -139,6 +139,9 @@ START_TEST(numbers_come_back)
         ck_assert_uint_eq(back, value);
         ck_assert_uint_eq(mt_unzigzag(mt_zigzag(value)), value);
         ck_assert_ptr_null(mt_varint_get(bytes, end - 1, &back));
+        unsigned char same[MT_VARINT_SIZE];
+        ck_assert_int_eq(mt_varint_put_quickly(same, value) - same, end - bytes);
+        ck_assert_mem_eq(same, bytes, (size_t)(end - bytes));
     }
     const unsigned char wide[] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 2};
     uint64_t back;
@@ -411,6 +414,64 @@ START_TEST(bad_records_are_refused_and_change_nothing)
 }
 END_TEST
 
+/* Make events that a block has first: of small numbers, zeros, one thread; then any. */
+static struct mt_event next_event(uint64_t time, int i)
+{
+    struct mt_event event = random_event(time);
+    if (i >= N_EVENTS / 2)
+        return event;
+    event.thread = event.stack = 0;
+    event.device = 0;
+    for (unsigned field = 0; field < mt_kind_fields[event.kind]; field++)
+        event.arg[field] = i < N_EVENTS / 4 ? 0 : event.arg[field] % 1000;
+    return event;
+}
+
+START_TEST(events_at_once_are_as_one_by_one)
+{
+    const unsigned char *bytes[2];
+    size_t size[2];
+    struct mt_encoder *encoder[] = {mt_encoder_create(1), mt_encoder_create(1)};
+    uint64_t time = 0;
+    for (int i = 0; i < N_EVENTS; i++)
+        events[i] = next_event(time += next_random() % 1000 * (i % 2), i);
+    for (size_t i = 0, n; i < N_EVENTS; i += n) {
+        n = next_random() % 600;
+        n = n < N_EVENTS - i ? n : N_EVENTS - i;
+        for (size_t k = i; k < i + n; k++)
+            ck_assert_int_eq(mt_encoder_event(encoder[0], &events[k]), 0);
+        if (n == 1) /* between those at once, too */
+            ck_assert_int_eq(mt_encoder_event(encoder[1], &events[i]), 0);
+        else
+            ck_assert_int_eq(mt_encoder_events(encoder[1], &events[i], n), 0);
+    }
+    ck_assert_uint_eq(mt_encoder_room(encoder[1]), MT_BLOCK_RECORDS - N_EVENTS);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(mt_encoder_finish(encoder[i], &bytes[i], &size[i]), 0);
+    ck_assert_uint_eq(size[0], size[1]);
+    ck_assert_mem_eq(bytes[0], bytes[1], size[0]);
+    for (int i = 0; i < 2; i++)
+        mt_encoder_destroy(encoder[i]);
+}
+END_TEST
+
+START_TEST(more_events_than_fit_are_refused)
+{
+    struct mt_encoder *encoder = mt_encoder_create(1);
+    for (int i = 0; i < N_EVENTS; i++)
+        events[i] = (struct mt_event){.time_ns = 1, .kind = MT_LEAF};
+    while (mt_encoder_room(encoder) > N_EVENTS)
+        ck_assert_int_eq(mt_encoder_events(encoder, events, N_EVENTS), 0);
+    size_t room = mt_encoder_room(encoder);
+    ck_assert_int_eq(mt_encoder_events(encoder, events, room + 1), -EINVAL);
+    ck_assert_int_eq(mt_encoder_full(encoder), 0);
+    ck_assert_int_eq(mt_encoder_events(encoder, events, room), 0);
+    ck_assert_int_eq(mt_encoder_full(encoder), 1);
+    ck_assert_int_eq(mt_encoder_event(encoder, events), -EINVAL);
+    mt_encoder_destroy(encoder);
+}
+END_TEST
+
 /* A steady training step repeats itself, and must cost little. */
 START_TEST(repetition_is_cheap)
 {
@@ -449,6 +510,8 @@ int main(void)
     tcase_add_test(tests, nothing_comes_after_the_end);
     tcase_add_test(tests, a_fifo_is_not_waited_for);
     tcase_add_test(tests, bad_records_are_refused_and_change_nothing);
+    tcase_add_test(tests, events_at_once_are_as_one_by_one);
+    tcase_add_test(tests, more_events_than_fit_are_refused);
     tcase_add_test(tests, repetition_is_cheap);
     return RUN_TESTS(tests);
 }
