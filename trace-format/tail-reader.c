@@ -170,7 +170,7 @@ static int read_words(struct mt_tail_content *content, const struct source *sour
             damaged(content, offset + at % MT_RING_WORDS * 8, "no event");
             return 0;
         }
-        at += mt_ring_read(source->words, at, head, &event);
+        at += mt_ring_read(source->words, at, to, head, &event);
         event.thread = thread;
         event.time_ns = event.time_ns > source->header.start_monotonic_ns
                             ? event.time_ns - source->header.start_monotonic_ns

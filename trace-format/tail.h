@@ -10,6 +10,7 @@
 #include "model.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #define MT_TAIL_SUFFIX ".tail"
 #define MT_OLDER_SUFFIX ".0" /* of a trace's older segment */
@@ -102,20 +103,29 @@ static inline uint64_t mt_ring_head(unsigned kind, int device, uint32_t stack)
     return (uint64_t)stack << 32 | (uint64_t)(uint16_t)device << 16 | kind;
 }
 
-/* Read a put event at word `at` of a ring's words. head: its first word, with a kind that there is.
- * Return its size in words. */
-static inline unsigned mt_ring_read(const uint64_t word[MT_RING_WORDS], uint64_t at, uint64_t head,
-                                    struct mt_event *event)
+/* Read a put event at word `at` of a ring's words, of which those before `end` may be read. head:
+ * its first word, with a kind that there is. Return its size in words. */
+static inline unsigned mt_ring_read(const uint64_t word[MT_RING_WORDS], uint64_t at, uint64_t end,
+                                    uint64_t head, struct mt_event *event)
 {
+    enum { WORDS = 2 + MT_EVENT_ARGS };
+    static const uint64_t mask[MT_EVENT_ARGS + 1][MT_EVENT_ARGS] = {
+        {0}, {-1ull}, {-1ull, -1ull}, {-1ull, -1ull, -1ull}, {-1ull, -1ull, -1ull, -1ull}};
+    uint64_t arg[MT_EVENT_ARGS] = {0};
+    unsigned n = mt_kind_fields[(uint16_t)head];
+    if (at % MT_RING_WORDS <= MT_RING_WORDS - WORDS && end - at >= WORDS) {
+        memcpy(arg, &word[at % MT_RING_WORDS + 2], sizeof arg); /* whatever the kind is */
+        for (unsigned i = 0; i < MT_EVENT_ARGS; i++)
+            arg[i] &= mask[n][i];
+    } else {
+        for (unsigned i = 0; i < n; i++)
+            arg[i] = word[(at + 2 + i) % MT_RING_WORDS];
+    }
+    memcpy(event->arg, arg, sizeof arg);
     event->kind = (uint16_t)head;
     event->device = (int16_t)(head >> 16);
     event->stack = (uint32_t)(head >> 32);
     event->time_ns = word[(at + 1) % MT_RING_WORDS];
-    unsigned n = mt_kind_fields[event->kind];
-    for (unsigned i = 0; i < n; i++)
-        event->arg[i] = word[(at + 2 + i) % MT_RING_WORDS];
-    for (unsigned i = n; i < MT_EVENT_ARGS; i++)
-        event->arg[i] = 0;
     return 2 + n;
 }
 

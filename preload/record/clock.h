@@ -26,7 +26,7 @@ static inline uint64_t mt_clock_round(uint64_t ns, uint64_t last_ns)
         return ns - ns % MT_CLOCK_STEP;
     while (step < MT_CLOCK_MOST_STEP && passed >= 16 * step)
         step *= 2;
-    return ns - passed % step;
+    return ns - (passed & (step - 1));
 }
 
 /* The time as a line over the counter. */

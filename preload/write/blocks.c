@@ -74,15 +74,29 @@ void mt_writer_end_block(void)
         mt_writer_commit();
 }
 
+static void check(int rc)
+{
+    if (rc)
+        mt_writer_give_up(rc, "write");
+    if (mt_encoder_full(mt_writer.encoder))
+        mt_writer_end_block();
+}
+
+void mt_writer_put_all(struct mt_event *events, size_t n)
+{
+    for (size_t some; n && mt_writer_is_open(); events += some, n -= some) {
+        size_t room = mt_encoder_room(mt_writer.encoder);
+        some = n < room ? n : room;
+        mt_writer.so_far.events += some;
+        check(mt_encoder_events(mt_writer.encoder, events, some));
+    }
+}
+
 int mt_writer_put(const struct mt_event *event)
 {
     if (!mt_writer_is_open())
         return 0; /* it was closed a moment ago */
     mt_writer.so_far.events++;
-    int rc = mt_encoder_event(mt_writer.encoder, event);
-    if (rc)
-        mt_writer_give_up(rc, "write");
-    if (mt_encoder_full(mt_writer.encoder))
-        mt_writer_end_block();
+    check(mt_encoder_event(mt_writer.encoder, event));
     return 0;
 }

@@ -42,13 +42,14 @@ static struct {
      BIT(MT_CUDA_FREE_ASYNC) | BIT(MT_CUDA_MAP) | BIT(MT_CUDA_UNMAP) | BIT(MT_CUDA_OBJECT) |       \
      BIT(MT_CUDA_OBJECT_GONE))
 
-void mt_watch_note(const struct mt_event *event)
+void mt_watch_note(const struct mt_event *events, size_t n, uint64_t kinds)
 {
-    if (!(CHANGES >> event->kind & 1))
+    if (!(CHANGES & kinds))
         return;
     watch.has_changed = true;
-    if (event->device >= 0 && event->device < MOST_DEVICES)
-        watch.seen |= 1ull << event->device;
+    for (size_t i = 0; i < n; i++)
+        if (CHANGES >> events[i].kind & 1 && (uint16_t)events[i].device < MOST_DEVICES)
+            watch.seen |= 1ull << events[i].device;
 }
 
 /* Keep a sample, with the lock held. time_ns: when the device answered. */

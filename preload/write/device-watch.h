@@ -37,8 +37,9 @@ void mt_watch_start(void);
 /* Ask now, because the program wants it. Any thread. */
 void mt_watch_request(void);
 
-/* Note a written event that may have changed the use of a device's memory. */
-void mt_watch_note(const struct mt_event *event);
+/* Note written events, of which some may have changed the use of a device's memory. kinds: a bit
+ * for each of theirs. */
+void mt_watch_note(const struct mt_event *events, size_t n, uint64_t kinds);
 
 /* Ask for samples of all devices seen so far, if anything changed. Call after writing. Waits for
  * nothing. */

@@ -9,48 +9,82 @@
 
 #include <errno.h>
 
-static void write_event(const struct mt_event *event)
+#define MOST_AT_ONCE 128u
+
+/* Follow in the live memory. */
+static void follow(const struct mt_event *events, size_t n)
 {
-    if (!mt_writer_is_open())
-        return; /* it was closed a moment ago */
-    mt_writer.seen++;
-    mt_watch_note(event);
-    mt_limits_event(event, mt_writer.seen);
-    mt_writer.so_far.passed += event->kind == MT_LOST ? event->LOST.count : 1;
-    if (event->kind == MT_LOST)
-        mt_writer.so_far.lost += event->LOST.count;
-    if (mt_writer.light) {
-        mt_writer_add_to_window(event);
-        return;
-    }
-    int rc = mt_writer.live ? mt_live_event(mt_writer.live, event) : 0;
+    int rc = 0;
+    for (size_t i = 0; i < n && mt_writer.live && !rc; i++)
+        rc = mt_live_event(mt_writer.live, &events[i]);
     if (rc)
         mt_writer_keep_all(rc);
-    mt_writer_put(event);
 }
 
-static void write_timed(struct mt_event *event)
+static void count(const struct mt_event *events, size_t n, uint64_t kinds)
 {
-    uint64_t ns = event->time_ns > mt_writer.start_ns ? event->time_ns - mt_writer.start_ns : 0;
-    mt_writer.last_ns = event->time_ns = mt_clock_round(ns, mt_writer.last_ns);
-    write_event(event);
+    mt_writer.seen += n;
+    mt_writer.so_far.passed += n;
+    for (size_t i = 0; kinds >> MT_LOST & 1 && i < n; i++)
+        if (events[i].kind == MT_LOST) {
+            mt_writer.so_far.passed += events[i].LOST.count - 1;
+            mt_writer.so_far.lost += events[i].LOST.count;
+        }
 }
 
-static void write_events(void)
+/* Write events. kinds: a bit for each of theirs. */
+static void write_events(struct mt_event *events, size_t n, uint64_t kinds)
 {
-    struct mt_event event;
-    for (uint64_t n = 0; n < mt_writer.most_events && mt_order_next(&mt_writer.order, &event); n++)
-        write_timed(&event);
+    size_t i = 0;
+    if (!mt_writer_is_open())
+        return; /* it was closed a moment ago */
+    mt_watch_note(events, n, kinds);
+    mt_limits_note(events, n, kinds, mt_writer.seen);
+    count(events, n, kinds);
+    while (i < n && mt_writer.light)
+        mt_writer_add_to_window(&events[i++]);
+    follow(events + i, n - i);
+    mt_writer_put_all(events + i, n - i);
+}
+
+/* Round the times as they are written. Return the kinds of the events. */
+static uint64_t round_times(struct mt_event *events, size_t n)
+{
+    uint64_t kinds = 0, last_ns = mt_writer.last_ns;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t ns = events[i].time_ns;
+        ns = ns > mt_writer.start_ns ? ns - mt_writer.start_ns : 0;
+        last_ns = events[i].time_ns = mt_clock_round(ns, last_ns);
+        kinds |= 1ull << events[i].kind;
+    }
+    mt_writer.last_ns = last_ns;
+    return kinds;
+}
+
+/* Write what was collected. All that is taken at once goes into one block: when that ends, what was
+ * taken is in the file. */
+static void write_collected(void)
+{
+    struct mt_event events[MOST_AT_ONCE];
+    for (uint64_t left = mt_writer.most_events, n; left; left -= n) {
+        uint64_t most = mt_encoder_room(mt_writer.encoder);
+        most = most < MOST_AT_ONCE ? most : MOST_AT_ONCE;
+        n = mt_order_take(&mt_writer.order, events, left < most ? left : most);
+        if (!n)
+            return;
+        write_events(events, n, round_times(events, n));
+    }
 }
 
 static void write_loss(uint32_t thread, uint64_t events)
 {
     if (events)
-        write_event(&(struct mt_event){.time_ns = mt_writer.last_ns,
-                                       .thread = thread,
-                                       .kind = MT_LOST,
-                                       .device = MT_NO_DEVICE,
-                                       .LOST = {events}});
+        write_events(&(struct mt_event){.time_ns = mt_writer.last_ns,
+                                        .thread = thread,
+                                        .kind = MT_LOST,
+                                        .device = MT_NO_DEVICE,
+                                        .LOST = {events}},
+                     1, 1ull << MT_LOST);
 }
 
 /* Write losses that an ended thread, or at the end any thread, could not report itself, and those
@@ -101,7 +135,7 @@ void mt_writer_drain(bool is_last)
         mt_order_hold(&mt_writer.order); /* so that few blocks are live at the window's end */
     mt_writer_define();
     mt_writer.is_gathering = mt_writer.light != NULL;
-    write_events();
+    write_collected();
     write_losses(is_last);
     mt_writer_end_window(is_last);
     mt_writer.is_gathering = false;

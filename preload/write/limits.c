@@ -113,11 +113,9 @@ static void say_waiting(uint32_t stack)
                *place ? place : "an unknown line", EQUAL_TURNS);
 }
 
-void mt_limits_event(const struct mt_event *event, uint64_t number)
+static void note_unknown_value(const struct mt_event *event, uint64_t number)
 {
-    if (event->stack)
-        limits.stack = event->stack;
-    if (event->kind != MT_UNKNOWN_VALUE || event->UNKNOWN_VALUE.what == SIZE || limits.has_said)
+    if (event->UNKNOWN_VALUE.what == SIZE || limits.has_said)
         return;
     struct place *place = &limits.place[event->stack % PLACES];
     bool is_same = place->stack == event->stack && number - place->at == place->gap;
@@ -127,6 +125,18 @@ void mt_limits_event(const struct mt_event *event, uint64_t number)
     place->at = number;
     if (place->turns == EQUAL_TURNS && !is_counted(event->stack))
         say_waiting(event->stack);
+}
+
+void mt_limits_note(const struct mt_event *events, size_t n, uint64_t kinds, uint64_t before)
+{
+    for (size_t i = n; i--;)
+        if (events[i].stack) {
+            limits.stack = events[i].stack;
+            break;
+        }
+    for (size_t i = 0; kinds >> MT_UNKNOWN_VALUE & 1 && i < n; i++)
+        if (events[i].kind == MT_UNKNOWN_VALUE)
+            note_unknown_value(&events[i], before + i + 1);
 }
 
 /* --- limits -------------------------------------------------------------------------------- */

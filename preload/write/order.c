@@ -47,8 +47,6 @@ static bool is_published(struct mt_own_ring *ring, bool is_hasty)
     return false;
 }
 
-#define SAMPLES SIZE_MAX /* as the current source */
-
 static void load_sample(struct mt_order *order)
 {
     order->has_sample = mt_watch_take(&order->sample);
@@ -62,7 +60,10 @@ static int make_room(struct mt_order *order, size_t n)
     struct mt_thread **thread = realloc(order->thread, n * sizeof *thread);
     if (thread)
         order->thread = thread;
-    if (!source || !thread)
+    struct mt_next *next = realloc(order->next, n * sizeof *next);
+    if (next)
+        order->next = next;
+    if (!source || !thread || !next)
         return -ENOMEM;
     order->capacity = n;
     return 0;
@@ -88,12 +89,12 @@ static int list_threads(struct mt_order *order)
 /* Read a word once. Others may write to the tail, also after it has been checked. */
 static uint64_t word_at(const struct mt_source *source, uint64_t at)
 {
-    return __atomic_load_n(&source->thread->ring.shared.word[at % MT_RING_WORDS], __ATOMIC_RELAXED);
+    return __atomic_load_n(&source->word[at % MT_RING_WORDS], __ATOMIC_RELAXED);
 }
 
 /* Return whether the thread may have put an event with these words at a place. */
-static bool is_event(const struct mt_source *source, uint64_t at, uint64_t head, uint64_t time_ns,
-                     uint64_t last_ns)
+static MT_ALWAYS_INLINE bool is_event(const struct mt_source *source, uint64_t at, uint64_t head,
+                                      uint64_t time_ns, uint64_t last_ns)
 {
     unsigned kind = (uint16_t)head;
     return kind && kind < MT_KIND_LIMIT && at + mt_ring_event_words(kind) <= source->end &&
@@ -103,7 +104,7 @@ static bool is_event(const struct mt_source *source, uint64_t at, uint64_t head,
 /* Return whether there are only events from a place to the end. Takes from the looks left. */
 static bool is_sound(const struct mt_source *source, uint64_t at, uint64_t *looks)
 {
-    uint64_t last_ns = source->thread->last_ns;
+    uint64_t last_ns = source->last_ns;
     for (; at < source->end && *looks; --*looks) {
         uint64_t head = word_at(source, at), time_ns = word_at(source, at + 1);
         if (!is_event(source, at, head, time_ns, last_ns))
@@ -128,16 +129,44 @@ static __attribute__((cold)) void leave_out(struct mt_source *source)
     source->at = at;
 }
 
-static void load_next(struct mt_source *source)
+/* Inline, and by a copy where others have written, so that a run's source lies in registers. */
+static MT_ALWAYS_INLINE void load_next(struct mt_source *source)
 {
-    for (; source->at < source->end; leave_out(source)) {
+    while (source->at < source->end) {
         source->next_head = word_at(source, source->at);
         source->next_time_ns = word_at(source, source->at + 1);
-        if (is_event(source, source->at, source->next_head, source->next_time_ns,
-                     source->thread->last_ns))
+        if (MT_LIKELY(is_event(source, source->at, source->next_head, source->next_time_ns,
+                               source->last_ns)))
             return;
+        struct mt_source copy = *source;
+        leave_out(&copy);
+        *source = copy;
     }
     source->next_time_ns = UINT64_MAX;
+}
+
+/* Move the source at a place of the heap down to where it belongs. */
+static void sink(struct mt_order *order, size_t at)
+{
+    struct mt_next *next = order->next, moved = next[at];
+    for (size_t below; (below = 2 * at + 1) < order->n_next; at = below) {
+        below += below + 1 < order->n_next && next[below + 1].time_ns < next[below].time_ns;
+        if (moved.time_ns <= next[below].time_ns)
+            break;
+        next[at] = next[below];
+    }
+    next[at] = moved;
+}
+
+static void sort_sources(struct mt_order *order)
+{
+    order->n_next = 0;
+    for (size_t i = 0; i < order->n; i++)
+        if (order->source[i].at < order->source[i].end)
+            order->next[order->n_next++] =
+                (struct mt_next){order->source[i].next_time_ns, &order->source[i]};
+    for (size_t i = order->n_next / 2; i--;)
+        sink(order, i);
 }
 
 /* Return whether the writer can wait. If a thread is stopped while it puts an event, that event is
@@ -168,6 +197,8 @@ int mt_order_collect(struct mt_order *order, bool is_last)
         is_nobody_in =
             is_nobody_in && (!mt_is_in_hook(source->thread) || source->thread == mt_self);
         is_all = is_published(ring, order->is_hasty) && is_all;
+        source->word = ring->shared.word;
+        source->last_ns = source->thread->last_ns;
         source->end = mt_ring_put(ring);
         source->at = atomic_load_explicit(&ring->taken, memory_order_relaxed);
         source->until_ns = mt_now();
@@ -181,7 +212,7 @@ int mt_order_collect(struct mt_order *order, bool is_last)
         order->horizon_ns = now;
     if (!order->has_sample) /* taken after the horizon was set: no older one will come */
         load_sample(order);
-    order->current = SAMPLES;
+    sort_sources(order);
     return 0;
 }
 
@@ -198,7 +229,7 @@ static uint64_t pass(const struct mt_source *source, uint64_t at, uint64_t *head
         return 0;
     *head = word_at(source, at);
     *time_ns = word_at(source, at + 1);
-    return is_event(source, at, *head, *time_ns, source->thread->last_ns)
+    return is_event(source, at, *head, *time_ns, source->last_ns)
                ? at + mt_ring_event_words((uint16_t)*head)
                : 0;
 }
@@ -261,52 +292,66 @@ void mt_order_hold(struct mt_order *order)
         order->horizon_ns = least.time_ns + 1;
 }
 
-/* Choose the source with the oldest event, and how far it goes before another's turn. */
-static int choose(struct mt_order *order)
+/* --- taking ------------------------------------------------------------------------------ */
+
+/* Return the time up to which the first source comes before all others; no source has events of
+ * `until_ns` or later to take. */
+static uint64_t turn_of_first(const struct mt_order *order, uint64_t until_ns)
 {
-    uint64_t first = order->has_sample ? order->sample.time_ns : UINT64_MAX, second = UINT64_MAX;
-    order->current = SAMPLES;
-    for (size_t i = 0; i < order->n; i++) {
-        uint64_t time = order->source[i].next_time_ns;
-        if (time < first) {
-            second = first;
-            first = time;
-            order->current = i;
-        } else if (time < second) {
-            second = time;
+    for (size_t i = 1; i < 3 && i < order->n_next; i++)
+        if (order->next[i].time_ns < until_ns)
+            until_ns = order->next[i].time_ns + 1;
+    return until_ns;
+}
+
+/* Return how many events these stand for: a LOST event for those that it counts. */
+static uint64_t count_events(const struct mt_event *events, size_t n)
+{
+    uint64_t count = n;
+    for (size_t i = 0; i < n; i++)
+        count += events[i].kind == MT_LOST ? events[i].LOST.count - 1 : 0;
+    return count;
+}
+
+/* Take a run of the first source's events, before a time. Return how many. */
+static size_t take_run(struct mt_order *order, uint64_t until_ns, struct mt_event *out, size_t most)
+{
+    struct mt_source *source = order->next[0].source, here = *source; /* in registers */
+    const struct mt_thread *thread = source->thread;
+    const uint32_t id = thread->id;
+    size_t n = 0;
+    do {
+        struct mt_event *event = &out[n++];
+        here.at += mt_ring_read(here.word, here.at, here.end, here.next_head, event);
+        here.last_ns = event->time_ns = here.next_time_ns;
+        event->thread = id;
+        load_next(&here);
+    } while (n < most && here.next_time_ns < until_ns);
+    *source = here;
+    if (thread->ring.is_apart)
+        order->apart += count_events(out, n);
+    order->next[0].time_ns = source->next_time_ns;
+    if (source->at == source->end)
+        order->next[0] = order->next[--order->n_next];
+    sink(order, 0);
+    return n;
+}
+
+size_t mt_order_take(struct mt_order *order, struct mt_event *out, size_t most)
+{
+    for (size_t n = 0; n < most;) {
+        bool has_sample = order->has_sample && order->sample.time_ns < order->horizon_ns;
+        uint64_t until_ns = has_sample ? order->sample.time_ns : order->horizon_ns;
+        if (order->n_next && order->next[0].time_ns < until_ns) {
+            n += take_run(order, turn_of_first(order, until_ns), out + n, most - n);
+        } else if (has_sample) {
+            out[n++] = order->sample;
+            load_sample(order);
+        } else {
+            return n;
         }
     }
-    order->until_ns = second < order->horizon_ns ? second : order->horizon_ns;
-    return first < order->horizon_ns;
-}
-
-/* Return whether the chosen source's next event is older than any other's. */
-static bool is_still_first(const struct mt_order *order)
-{
-    if (order->current == SAMPLES)
-        return false;
-    uint64_t time = order->source[order->current].next_time_ns;
-    return time <= order->until_ns && time < order->horizon_ns;
-}
-
-int mt_order_next(struct mt_order *order, struct mt_event *event)
-{
-    if (!is_still_first(order) && !choose(order))
-        return 0;
-    if (order->current == SAMPLES) {
-        *event = order->sample;
-        load_sample(order);
-        return 1;
-    }
-    struct mt_source *source = &order->source[order->current];
-    source->at +=
-        mt_ring_read(source->thread->ring.shared.word, source->at, source->next_head, event);
-    source->thread->last_ns = event->time_ns = source->next_time_ns;
-    event->thread = source->thread->id;
-    if (source->thread->ring.is_apart)
-        order->apart += event->kind == MT_LOST ? event->LOST.count : 1;
-    load_next(source);
-    return 1;
+    return most;
 }
 
 void mt_order_note(struct mt_order *order, unsigned index)
@@ -319,8 +364,10 @@ void mt_order_note(struct mt_order *order, unsigned index)
 
 void mt_order_give_back(struct mt_order *order)
 {
-    for (size_t i = 0; i < order->n; i++)
+    for (size_t i = 0; i < order->n; i++) {
+        order->source[i].thread->last_ns = order->source[i].last_ns;
         mt_room_give(&order->source[i].thread->ring, order->source[i].at);
+    }
 }
 
 void mt_order_release(struct mt_order *order)

@@ -24,23 +24,31 @@
 
 struct mt_source {
     struct mt_thread *thread;
+    const uint64_t *word;  /* of its ring */
     uint64_t at, end;      /* words of its ring: next to take, first not to take */
+    uint64_t last_ns;      /* time of the last event that was taken */
     uint64_t until_ns;     /* no event there is later */
     uint64_t next_head;    /* of the event at `at`: what is there may change */
     uint64_t next_time_ns; /* likewise; UINT64_MAX: none */
+};
+
+/* A source that has events, by the time of its next one. */
+struct mt_next {
+    uint64_t time_ns;
+    struct mt_source *source;
 };
 
 struct mt_order {
     struct mt_source *source;
     struct mt_thread **thread; /* of each source, as threads.h lists them */
     size_t n, capacity;
+    struct mt_next *next; /* a heap: none is older than that at half its place */
+    size_t n_next;
     uint64_t horizon_ns;    /* every older event is here */
     struct mt_event sample; /* the oldest waiting sample (device-watch.h) */
     bool has_sample;
-    size_t current;    /* the source whose events come next ..., SIZE_MAX: samples */
-    uint64_t until_ns; /* ... up to this time */
-    bool is_hasty;     /* do not wait for a thread that is putting an event */
-    uint64_t apart;    /* events of rings that are apart (tail.h) so far, with lost ones */
+    bool is_hasty;  /* do not wait for a thread that is putting an event */
+    uint64_t apart; /* events of rings that are apart (tail.h) so far, with lost ones */
 };
 
 /* Collect events up to a horizon: 0 or -ENOMEM. is_last: up to the very last event. */
@@ -51,8 +59,9 @@ int mt_order_collect(struct mt_order *order, bool is_last);
  * time. */
 void mt_order_hold(struct mt_order *order);
 
-/* Return 1 and the next collected event by time, or 0 if there is none before the horizon. */
-int mt_order_next(struct mt_order *order, struct mt_event *event);
+/* Take the next collected events by time, at most so many. Return how many: fewer if there are no
+ * more before the horizon. */
+size_t mt_order_take(struct mt_order *order, struct mt_event *out, size_t most);
 
 /* Note in the tail, and in the rings' `safe` of that index (tail.h), that everything taken so far
  * is in the trace, and then free its place in the rings. */
@@ -187,7 +196,8 @@ void mt_writer_forget_shortage(void);
 bool mt_writer_take_request(void);
 void mt_writer_answer_request(bool is_new);
 
-/* Write an event. Return 0. */
+/* Write events, and use the memory of their arguments. Write an event: return 0. */
+void mt_writer_put_all(struct mt_event *events, size_t n);
 int mt_writer_put(const struct mt_event *event);
 
 /* Add an event to the window of a light recording; tell the window, before what was taken from the
@@ -201,8 +211,9 @@ void mt_writer_end_window(bool is_last);
  * writer only.
  */
 
-/* Take the next event of the trace, the number of it. */
-void mt_limits_event(const struct mt_event *event, uint64_t number);
+/* Note the next events of the trace, which has so many before them. kinds: a bit for each of
+ * theirs. */
+void mt_limits_note(const struct mt_event *events, size_t n, uint64_t kinds, uint64_t before);
 
 /* End the program if the run is over a limit: so long since its start, so many events. */
 void mt_limits_check(uint64_t ns, uint64_t events);

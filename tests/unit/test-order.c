@@ -34,7 +34,7 @@ static void take(struct mt_order *order, struct taken *taken, int is_last)
 {
     struct mt_event event;
     ck_assert_int_eq(mt_order_collect(order, is_last), 0);
-    while (mt_order_next(order, &event)) {
+    while (mt_order_take(order, &event, 1)) {
         taken->wrong += event.arg[0] != taken->next[event.thread]++ ||
                         event.stack != event.arg[0] || event.device != (int)event.thread;
         taken->late += event.time_ns < taken->last_time;
@@ -157,7 +157,7 @@ static uint64_t held(unsigned n, unsigned least)
     put_totals(n, least);
     ck_assert_int_eq(mt_order_collect(&order, false), 0);
     mt_order_hold(&order);
-    while (mt_order_next(&order, &event))
+    while (mt_order_take(&order, &event, 1))
         taken++;
     mt_order_release(&order);
     ck_assert_uint_eq(taken + taken_at_once(&order).n, 2ull * n); /* the rest comes next time */
@@ -188,13 +188,13 @@ START_TEST(what_does_not_fit_is_counted)
     uint64_t missing = self->ring.lost;
     ck_assert_uint_gt(missing, 0);
     ck_assert_int_eq(mt_order_collect(&order, 1), 0);
-    while (mt_order_next(&order, &event))
+    while (mt_order_take(&order, &event, 1))
         n++;
     mt_order_release(&order);
     ck_assert_uint_eq(n + missing, MT_RING_WORDS);
     mt_record(self, MT_LEAF, 0, 0, MT_ARGS(1));
     ck_assert_int_eq(mt_order_collect(&order, 1), 0);
-    while (mt_order_next(&order, &event))
+    while (mt_order_take(&order, &event, 1))
         lost += event.kind == MT_LOST ? event.arg[0] : 0;
     mt_order_release(&order);
     ck_assert_uint_eq(lost, missing);
@@ -214,11 +214,11 @@ START_TEST(what_changes_after_a_look_is_no_other_event)
     uint64_t put = mt_ring_put(&first->ring);
     ck_assert_int_eq(mt_order_collect(&order, 1), 0);
     memset(first->ring.shared.word, 0xff, put * sizeof *first->ring.shared.word);
-    ck_assert_int_eq(mt_order_next(&order, &event), 1);
+    ck_assert_int_eq(mt_order_take(&order, &event, 1), 1);
     ck_assert_int_eq(event.kind, MT_LEAF);
     ck_assert_int_eq(event.device, (int)first->id);
     ck_assert_uint_lt(event.time_ns, UINT64_MAX);
-    ck_assert_int_eq(mt_order_next(&order, &event), 0);
+    ck_assert_int_eq(mt_order_take(&order, &event, 1), 0);
     mt_order_release(&order);
     ck_assert_uint_eq(atomic_load(&first->ring.taken), put);
     ck_assert(first->ring.is_damaged);
