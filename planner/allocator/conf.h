@@ -32,6 +32,7 @@ enum mt_torch_change {
     MT_FRACTION_1_IS_NONE, /* a memory fraction of 1 sets no limit */
     MT_FREES_ONE_POOL,     /* empty_cache within a MemPool frees that pool only */
     MT_CAPTURES_ONLY,      /* only captures, not each MemPool, hold frees of several streams back */
+    MT_PREFERS_OLDEST,     /* among equal free blocks: not the one of the lowest address */
     MT_FALLS_BACK_EARLY,   /* a pool for use on OOM is tried before the cache is freed */
     MT_N_TORCH_CHANGES
 };

@@ -72,7 +72,8 @@ struct mt_allocator {
     size_t n_confs;
     struct mt_alloc_conf conf;
     struct mt_torch_release release;
-    bool captures_only, falls_back_early, keeps_odd, expands_private; /* of the release */
+    bool captures_only, falls_back_early, keeps_odd, expands_private,
+        prefers_oldest; /* the release's */
     bool has_limit, no_memory;
     uint64_t limit;               /* of the memory fraction, if has_limit */
     uint64_t total, others, held; /* of the card; held: by segments, in whole pages */

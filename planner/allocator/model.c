@@ -244,7 +244,9 @@ struct mt_allocator *mt_allocator_create(const struct mt_alloc_conf *conf,
     allocator->falls_back_early = mt_torch_has(release, MT_FALLS_BACK_EARLY);
     allocator->keeps_odd = !mt_torch_has(release, MT_HAS_ROUNDUP_0);
     allocator->expands_private = mt_torch_has(release, MT_EXPANDS_PRIVATE);
-    allocator->next_address = allocator->next_expandable = MT_PAGE;
+    allocator->prefers_oldest = mt_torch_has(release, MT_PREFERS_OLDEST);
+    allocator->next_expandable = MT_PAGE;
+    allocator->next_address = allocator->prefers_oldest ? MT_PAGE : UINT64_C(1) << 62;
     if (conf->memory_fraction < 1)
         set_limit(allocator, conf->memory_fraction);
     if (!mt_pool(allocator, 0)) {

@@ -12,6 +12,7 @@ static const struct mt_torch_release first[MT_N_TORCH_CHANGES] = {
     [MT_HAS_THROW_ON_OOM] = {2, 13},  [MT_HAS_RESERVE] = {2, 15},
     [MT_HAS_ALLOC_CONF] = {2, 9},     [MT_FRACTION_1_IS_NONE] = {2, 8},
     [MT_FREES_ONE_POOL] = {2, 6},     [MT_FALLS_BACK_EARLY] = {2, 11},
+    [MT_PREFERS_OLDEST] = {2, 13},
 };
 
 bool mt_torch_has(struct mt_torch_release release, enum mt_torch_change change)

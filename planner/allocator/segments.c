@@ -8,18 +8,27 @@ static uint64_t whole_pages(uint64_t size)
     return (size + MT_PAGE - 1) / MT_PAGE * MT_PAGE;
 }
 
-/* Allocate a segment. Addresses rise with each segment and are not used again, as on the simulated
- * card. */
+/* Return where the next segment is. Addresses fall with each and are not used again, as on the
+ * simulated card, and mostly on a card. A release that prefers the oldest of equal blocks
+ * orders them as if they rose. */
+static uint64_t next_place(struct mt_allocator *allocator, uint64_t pages)
+{
+    if (!allocator->prefers_oldest)
+        return allocator->next_address -= pages;
+    allocator->next_address += pages;
+    return allocator->next_address - pages;
+}
+
+/* Allocate a segment. */
 static bool cuda_malloc(struct mt_allocator *allocator, struct mt_wanted *wanted)
 {
     uint64_t pages = whole_pages(wanted->segment);
     if (pages < wanted->segment || pages > mt_card_free(allocator))
         return false;
-    wanted->block = mt_block_new(allocator, wanted->side, wanted->stream, allocator->next_address,
-                                 wanted->segment);
+    wanted->block = mt_block_new(allocator, wanted->side, wanted->stream,
+                                 next_place(allocator, pages), wanted->segment);
     if (!wanted->block)
         return false;
-    allocator->next_address += pages;
     allocator->held += pages;
     allocator->now.reserved += wanted->segment;
     allocator->now.segments++;

@@ -44,7 +44,7 @@ void *sim_pages_map(size_t size, size_t alignment, bool usable)
     return (void *)aligned;
 }
 
-void *sim_pages_rising(size_t size, bool reserves)
+void *sim_pages_in_turn(size_t size, bool reserves)
 {
     /* Far from the places of programs, libraries and stacks on Linux, on x86-64 and aarch64. */
     static const uint64_t first[2] = {UINT64_C(0x100000000000), UINT64_C(0x300000000000)};
@@ -52,7 +52,8 @@ void *sim_pages_rising(size_t size, bool reserves)
     static _Atomic uint64_t used[2];
     size_t whole = (size + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
     uint64_t start = whole < room ? atomic_fetch_add(&used[reserves], whole) : room;
-    void *wanted = (void *)(uintptr_t)(first[reserves] + start), *address = NULL;
+    uint64_t place = reserves ? start : room - start - whole;
+    void *wanted = (void *)(uintptr_t)(first[reserves] + place), *address = NULL;
 
     if (start <= room - whole && whole < room)
         address = map_with(wanted, size, !reserves, MAP_FIXED_NOREPLACE);

@@ -10,11 +10,11 @@
  * `usable` they only keep the addresses. NULL: the machine has no more addresses.
  */
 void *sim_pages_map(size_t size, size_t alignment, bool usable);
-/* Return pages, aligned to 2 MiB, at addresses that rise from call to call and are never used
- * again: an allocator that orders by address then orders by time, in each run. If these addresses
- * are taken, the machine chooses others. `reserves`: for stretches without memory, which have
- * addresses of their own. */
-void *sim_pages_rising(size_t size, bool reserves);
+/* Return pages, aligned to 2 MiB, at addresses that fall from call to call, as the driver's mostly
+ * do, and are never used again: an allocator that orders by address takes the newest first,
+ * in each run. If these addresses are taken, the machine chooses others. `reserves`: for stretches
+ * without memory, which have addresses of their own, and whose addresses rise. */
+void *sim_pages_in_turn(size_t size, bool reserves);
 void sim_pages_unmap(void *address, size_t size);
 /* Replace pages by fresh ones. 0 or -ENOMEM. */
 int sim_pages_renew(void *address, size_t size, bool usable);

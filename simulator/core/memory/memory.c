@@ -40,7 +40,7 @@ static int allocate_large(struct sim_range *range)
     int error = sim_take_hard(device, size);
     if (error)
         return error;
-    range->start = (uintptr_t)sim_pages_rising(size, false);
+    range->start = (uintptr_t)sim_pages_in_turn(size, false);
     error = range->start ? sim_range_add(*range) : -ENOMEM;
     if (error) {
         if (range->start)

@@ -99,7 +99,7 @@ int sim_address_reserve(size_t size, size_t alignment, void **out)
     if (alignment < SIM_PAGE)
         alignment = SIM_PAGE;
     range.start = (uintptr_t)(alignment > SIM_PAGE ? sim_pages_map(size, alignment, false)
-                                                   : sim_pages_rising(size, true));
+                                                   : sim_pages_in_turn(size, true));
     sim_range_lock();
     int error = range.start ? sim_range_add(range) : -ENOMEM;
     sim_range_unlock();
