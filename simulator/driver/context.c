@@ -172,7 +172,7 @@ CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 
 CUresult cuCtxSynchronize(void)
 {
-    if (sim_capture_forbids())
+    if (sim_capture_forbids_waiting())
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     sim_pools_settle();
     return driver_enter();
@@ -189,10 +189,21 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 {
-    static const size_t limits[CU_LIMIT_MAX] = {[CU_LIMIT_STACK_SIZE] = 1024,
-                                                [CU_LIMIT_PRINTF_FIFO_SIZE] = 7 << 20,
+    static const size_t limits[CU_LIMIT_MAX] = {[CU_LIMIT_PRINTF_FIFO_SIZE] = 7 << 20,
                                                 [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,
                                                 [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64};
-    *value = (unsigned)limit < CU_LIMIT_MAX ? limits[limit] : 0;
+    if (limit == CU_LIMIT_STACK_SIZE)
+        *value = sim_device(sim_thread.device)->stack;
+    else
+        *value = (unsigned)limit < CU_LIMIT_MAX ? limits[limit] : 0;
     return CUDA_SUCCESS;
+}
+
+/* Set a limit. Only the size of stacks changes what a context takes. */
+CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+    CUresult result = driver_enter();
+    if (result || limit != CU_LIMIT_STACK_SIZE)
+        return result;
+    return driver_result(sim_set_stack(sim_thread.device, value));
 }

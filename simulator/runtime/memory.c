@@ -81,22 +81,29 @@ cudaError_t cudaMallocHost(void **out, size_t size)
 }
 
 /* Freeing nothing is fine, and brings up the context: programs call cudaFree(0) for that. */
-#define RELEASE(address, call)                                                                     \
+#define RELEASE(address, call, nothing)                                                            \
     ({                                                                                             \
         cudaError_t error_ = (cudaError_t)runtime_up();                                            \
-        error_ || !(address) ? error_ : (call);                                                    \
+        error_ ? error_ : (address) ? (call) : (nothing);                                          \
     })
+
+/* Free NULL: a capture forbids even that. */
+static cudaError_t free_nothing(void)
+{
+    return runtime_result(sim_capture_forbids() ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
+}
 
 cudaError_t cudaFree(void *address)
 {
-    return RUNTIME_CALL(cudaFree_v3020, (address),
-                        RELEASE(address, DRIVER(cuMemFree, (CUdeviceptr)(uintptr_t)address)));
+    return RUNTIME_CALL(
+        cudaFree_v3020, (address),
+        RELEASE(address, DRIVER(cuMemFree, (CUdeviceptr)(uintptr_t)address), free_nothing()));
 }
 
 cudaError_t cudaFreeHost(void *address)
 {
     return RUNTIME_CALL(cudaFreeHost_v3020, (address),
-                        RELEASE(address, DRIVER(cuMemFreeHost, address)));
+                        RELEASE(address, DRIVER(cuMemFreeHost, address), cudaSuccess));
 }
 
 /* --- calls that CUPTI reports, and that are the driver's with the same arguments ------------- */

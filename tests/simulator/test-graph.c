@@ -144,9 +144,8 @@ START_TEST(memory_that_is_captured_is_the_graphs)
     size_t before;
     void *address;
 
-    use_gpu("t4");
-    before = available();
     begin();
+    before = available();
     ck_cuda(cudaMallocAsync(&address, MIB(10), stream));
     ck_cuda(cudaMemsetAsync(address, 1, 16, stream));
     ck_cuda(cudaFreeAsync(address, stream));

@@ -19,6 +19,7 @@ START_TEST(cards_are_found)
         ck_assert_uint_gt(gpu->memory, gpu->context);
         ck_assert_uint_ge(gpu->board, gpu->memory);
         ck_assert_msg(!strncmp(gpu->source, "https://", 8) ||
+                          !strncmp(gpu->source, "measured, driver ", 17) ||
                           (!strncmp(gpu->source, "estimate: ", 10) && strstr(gpu->source, "MiB")),
                       "%s has no source", gpu->name);
     }

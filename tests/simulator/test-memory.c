@@ -221,14 +221,21 @@ END_TEST
 START_TEST(reset_frees_everything)
 {
     void *address;
-    size_t before;
+    size_t before, stack;
 
     use_gpu("t4");
     before = available();
     ck_cuda(cudaMalloc(&address, GIB(1)));
     ck_cuda(cudaMalloc(&address, 100));
+    ck_cuda(cudaDeviceSetLimit(cudaLimitStackSize, KIB(5)));
+    ck_assert_uint_eq(before - available(), GIB(1) + MIB(2) + 40 * 1024 * KIB(4));
+    ck_cuda(cudaDeviceGetLimit(&stack, cudaLimitStackSize));
+    ck_assert_uint_eq(stack, KIB(5));
+    ck_assert_int_eq(cudaDeviceSetLimit(cudaLimitStackSize, MIB(1)), cudaErrorMemoryAllocation);
     ck_cuda(cudaDeviceReset());
     ck_assert_uint_eq(available(), before);
+    ck_cuda(cudaDeviceGetLimit(&stack, cudaLimitStackSize));
+    ck_assert_uint_eq(stack, KIB(1));
 }
 END_TEST
 

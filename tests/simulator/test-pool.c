@@ -45,21 +45,21 @@ START_TEST(figures_follow_what_is_allocated)
     before = available();
     check_figures(0, 0, 0, 0);
     ck_cuda(cudaMallocAsync(&small, 700, NULL));
-    check_figures(MIB(32), MIB(32), 1024, 1024);
+    check_figures(MIB(32), MIB(32), 700, 700);
     ck_assert_uint_eq(before - available(), MIB(32));
     ck_cuda(cudaMallocAsync(&large, MIB(40), NULL));
-    check_figures(MIB(64), MIB(64), MIB(40) + 1024, MIB(40) + 1024);
+    check_figures(MIB(64), MIB(64), MIB(40) + 700, MIB(40) + 700);
     ck_cuda(cudaFreeAsync(large, NULL));
-    check_figures(MIB(64), MIB(64), 1024, MIB(40) + 1024);
+    check_figures(MIB(64), MIB(64), 700, MIB(40) + 700);
     ck_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero));
-    check_figures(MIB(64), MIB(64), 1024, 1024);
+    check_figures(MIB(64), MIB(64), 700, 700);
     ck_cuda(cudaStreamSynchronize(NULL));
-    check_figures(MIB(32), MIB(64), 1024, 1024);
+    check_figures(MIB(32), MIB(64), 700, 700);
     ck_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &zero));
-    check_figures(MIB(32), MIB(32), 1024, 1024);
+    check_figures(MIB(32), MIB(32), 700, 700);
     ck_cuda(cudaFree(small)); /* either call frees it */
     ck_cuda(cudaDeviceSynchronize());
-    check_figures(0, MIB(32), 0, 1024);
+    check_figures(0, MIB(32), 0, 700);
     ck_assert_uint_eq(available(), before);
     zero = 5;
     ck_assert_int_eq(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero),

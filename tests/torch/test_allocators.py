@@ -5,7 +5,7 @@ import harness
 from harness import equal
 from test_graph_capture import figures
 
-LAYER, BIAS = 4 * 10_000 * 50_000, 4 * 50_048  # rounded to 512 bytes
+LAYER, BIAS = 4 * 10_000 * 50_000, 4 * 50_000
 INPUT, OUTPUT = 4 * 5_000 * 10_000, 4 * 5_000 * 50_000
 PIECE = 2**25  # what a pool takes of the device at a time
 

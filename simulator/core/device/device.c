@@ -12,6 +12,11 @@
 
 _Thread_local struct sim_thread sim_thread __attribute__((tls_model("initial-exec")));
 
+enum {
+    CONTEXT_UNIT = 65536, /* what a context takes is a multiple of this */
+    CONTEXT_STACK = 1024, /* the stack of a kernel's thread that a context begins with */
+};
+
 static struct {
     pthread_once_t once;
     int machine;                  /* devices in the machine */
@@ -60,7 +65,8 @@ static void read_environment(void)
     others = others < total ? others : total;
     unowned = unowned < total - others ? unowned : total - others;
     state.machine = machine > SIM_DEVICES_MAX ? SIM_DEVICES_MAX : (int)machine;
-    state.context = sim_environment_size("CUDASIM_CONTEXT", gpu->context) & ~(SIM_PAGE - 1);
+    state.context =
+        sim_environment_size("CUDASIM_CONTEXT", gpu->context) & ~(uint64_t)(CONTEXT_UNIT - 1);
     for (int i = 0; i < state.machine; i++) {
         state.visible[i] = i;
         state.devices[i] = (struct sim_device){.gpu = gpu,
@@ -68,6 +74,7 @@ static void read_environment(void)
                                                .others = others,
                                                .used = others + unowned,
                                                .unowned = unowned,
+                                               .stack = CONTEXT_STACK,
                                                .primary = {.device = i, .primary = true}};
     }
     state.count = list ? read_visible(list, state.machine, state.visible) : state.machine;
@@ -180,11 +187,53 @@ void sim_primary_end(int number, void (*forget)(int device))
         device->peers = 0;
         device->primary.references = 0;
         forget(number);
-        sim_give(device, state.context);
+        sim_give(device, state.context + device->stacks + device->for_streams);
+        device->stack = CONTEXT_STACK;
+        device->stacks = device->for_streams = device->streams = 0;
     }
     pthread_mutex_unlock(&state.lock);
     if (sim_thread.context == &device->primary)
         sim_thread.context = NULL;
+}
+
+int sim_set_stack(int number, size_t size)
+{
+    struct sim_device *device = sim_device(number);
+    uint64_t threads = (uint64_t)device->gpu->sms * (uint64_t)device->gpu->threads_per_sm, stacks;
+    int error = 0;
+    if (size > device->total)
+        return -ENOMEM;
+    stacks = size > CONTEXT_STACK ? threads * (size - CONTEXT_STACK) : 0;
+    stacks = (stacks + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
+    pthread_mutex_lock(&state.lock);
+    if (stacks > device->stacks)
+        error = sim_take(device, stacks - device->stacks);
+    else
+        sim_give(device, device->stacks - stacks);
+    if (!error) {
+        device->stack = size;
+        device->stacks = stacks;
+    }
+    pthread_mutex_unlock(&state.lock);
+    return error;
+}
+
+int sim_count_stream(struct sim_device *device, int change, uint64_t (*memory_of)(uint64_t n))
+{
+    int error = 0;
+    pthread_mutex_lock(&state.lock);
+    /* One that outlived its context is counted no more. */
+    unsigned streams = change < 0 && !device->streams ? 0 : device->streams + (unsigned)change;
+    uint64_t bytes = memory_of(streams);
+    if (bytes > device->for_streams) {
+        error = sim_take(device, bytes - device->for_streams);
+        if (!error)
+            device->for_streams = bytes;
+    }
+    if (!error)
+        device->streams = streams;
+    pthread_mutex_unlock(&state.lock);
+    return error;
 }
 
 int sim_enter_slow(void)

@@ -22,6 +22,10 @@ struct sim_device {
     uint64_t others;        /* of another process */
     uint64_t unowned;       /* of no process that NVML lists */
     _Atomic bool alive;     /* the primary context exists */
+    size_t stack;           /* bytes of a thread of a kernel */
+    unsigned streams;       /* that there are */
+    uint64_t stacks;        /* what all threads' stacks take beyond a context's own share */
+    uint64_t for_streams;   /* what was taken for streams; their context keeps it */
     _Atomic uint32_t peers; /* devices whose memory it may use: a bit each */
     struct sim_context primary;
 };
@@ -68,6 +72,11 @@ static inline int sim_enter(void)
 SIM_API int sim_primary_up(int device);
 /* Take it down. `forget` drops the context's objects; it must not make or end contexts. */
 void sim_primary_end(int device, void (*forget)(int device));
+/* Set the size of a kernel's stacks: the context takes as much for each thread that the device can
+ * run at once. -ENOMEM. */
+SIM_API int sim_set_stack(int device, size_t size);
+/* Count a stream in or out; memory_of(n): what n streams take. -ENOMEM. */
+int sim_count_stream(struct sim_device *device, int change, uint64_t (*memory_of)(uint64_t n));
 /* Take `bytes` (whole pages) of a device, or give them back. -ENOMEM: beyond its capacity. */
 SIM_API int sim_take(struct sim_device *device, uint64_t bytes);
 SIM_API void sim_give(struct sim_device *device, uint64_t bytes);

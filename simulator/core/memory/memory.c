@@ -73,7 +73,7 @@ int sim_allocate(enum sim_kind kind, int number, size_t size, unsigned flags, vo
     sim_range_lock();
     if (kind == SIM_HOST)
         error = allocate_host(&range);
-    else if (size < SIM_SMALL)
+    else if (size <= SIM_SMALL)
         error = allocate_small(&range);
     else
         error = allocate_large(&range);

@@ -9,6 +9,7 @@
 #include "range.h"
 
 static const uint64_t piece = (uint64_t)32 << 20;
+enum { UNIT = 512 };
 
 struct sim_pool {
     struct sim_pool *next; /* list of all pools */
@@ -17,7 +18,9 @@ struct sim_pool {
     unsigned live;                  /* allocations */
     struct sim_heap heap;
     uint64_t threshold, limit;
-    uint64_t reserved, reserved_high, used, used_high; /* bytes */
+    uint64_t reserved, reserved_high;   /* bytes */
+    uint64_t taken;                     /* bytes of allocations, in units of 512 */
+    uint64_t requested, requested_high; /* as programs asked: "used" */
     int reuse[3];
     unsigned char access[SIM_DEVICES_MAX];
 };
@@ -26,7 +29,6 @@ struct sim_pool {
 struct pooled {
     struct sim_pool *pool;
     struct sim_block *block;
-    size_t size;
 };
 
 static struct sim_pool *pools;
@@ -43,7 +45,7 @@ static uint64_t up(uint64_t size, uint64_t unit)
 
 static void shrink(struct sim_pool *pool, uint64_t keep)
 {
-    uint64_t wanted = pool->used > keep ? pool->used : keep;
+    uint64_t wanted = pool->taken > keep ? pool->taken : keep;
     if (wanted >= pool->reserved || up(wanted, piece) >= pool->reserved)
         return;
     wanted = up(wanted, piece);
@@ -88,20 +90,22 @@ static int grow(struct sim_pool *pool, uint64_t least)
 
 int sim_pool_count(struct sim_pool *pool, uint64_t size)
 {
-    uint64_t used = pool->used + size;
-    if (pool->limit && used > pool->limit)
+    uint64_t taken = pool->taken + up(size, UNIT);
+    if (pool->limit && taken > pool->limit)
         return -ENOMEM;
-    if (used > pool->reserved && grow(pool, used))
+    if (taken > pool->reserved && grow(pool, taken))
         return -ENOMEM;
-    pool->used = used;
-    if (used > pool->used_high)
-        pool->used_high = used;
+    pool->taken = taken;
+    pool->requested += size;
+    if (pool->requested > pool->requested_high)
+        pool->requested_high = pool->requested;
     return 0;
 }
 
 void sim_pool_uncount(struct sim_pool *pool, uint64_t size)
 {
-    pool->used -= size;
+    pool->taken -= up(size, UNIT);
+    pool->requested -= size;
     if (!pool->keeps && pool->reserved > pool->threshold)
         atomic_store(&unsettled, 1);
 }
@@ -244,14 +248,13 @@ static int allocate(struct sim_pool *pool, struct sim_range *range)
     if (error)
         return error;
     pooled->pool = pool;
-    pooled->size = up(range->size, 512);
-    error = sim_pool_count(pool, pooled->size);
+    error = sim_pool_count(pool, range->size);
     if (error) {
         free(pooled);
         return error;
     }
     range->inside = pooled;
-    pooled->block = sim_heap_take(&pool->heap, pooled->size, &range->start);
+    pooled->block = sim_heap_take(&pool->heap, up(range->size, UNIT), &range->start);
     error = pooled->block ? sim_range_add(*range) : -ENOMEM;
     if (!error) {
         pool->live++;
@@ -259,7 +262,7 @@ static int allocate(struct sim_pool *pool, struct sim_range *range)
     }
     if (pooled->block)
         sim_heap_give(&pool->heap, pooled->block);
-    sim_pool_uncount(pool, pooled->size);
+    sim_pool_uncount(pool, range->size);
     free(pooled);
     return error;
 }
@@ -288,7 +291,7 @@ void sim_pool_take_back(const struct sim_range *range)
     struct pooled *pooled = range->inside;
     struct sim_pool *pool = pooled->pool;
     sim_heap_give(&pool->heap, pooled->block);
-    sim_pool_uncount(pool, pooled->size);
+    sim_pool_uncount(pool, range->size);
     free(pooled);
     pool->live--;
     drop_if_over(pool);
@@ -301,8 +304,8 @@ int sim_pool_get(const struct sim_pool *pool, int attribute, void *value)
     const uint64_t numbers[] = {[SIM_POOL_THRESHOLD] = pool->threshold,
                                 [SIM_POOL_RESERVED] = pool->reserved,
                                 [SIM_POOL_RESERVED_HIGH] = pool->reserved_high,
-                                [SIM_POOL_USED] = pool->used,
-                                [SIM_POOL_USED_HIGH] = pool->used_high};
+                                [SIM_POOL_USED] = pool->requested,
+                                [SIM_POOL_USED_HIGH] = pool->requested_high};
     if (attribute >= SIM_POOL_REUSE_FIRST && attribute <= SIM_POOL_REUSE_LAST)
         memcpy(value, &pool->reuse[attribute - SIM_POOL_REUSE_FIRST], sizeof(pool->reuse[0]));
     else if (attribute >= SIM_POOL_THRESHOLD && attribute <= SIM_POOL_USED_HIGH)
@@ -330,7 +333,7 @@ int sim_pool_set(struct sim_pool *pool, int attribute, const void *value)
     if (attribute == SIM_POOL_RESERVED_HIGH)
         pool->reserved_high = pool->reserved;
     else if (attribute == SIM_POOL_USED_HIGH)
-        pool->used_high = pool->used;
+        pool->requested_high = pool->requested;
     else
         return -EINVAL;
     return 0;

@@ -48,7 +48,7 @@ SIM_API int sim_pool_get_access(const struct sim_pool *pool, int device, unsigne
 /* Shrink pools to their thresholds, after a wait. */
 SIM_API void sim_pools_settle(void);
 
-/* Count memory in and out of use, without addresses. Needs the range lock. -ENOMEM. */
+/* Count requested bytes in and out of use, without addresses. Needs the range lock. -ENOMEM. */
 int sim_pool_count(struct sim_pool *pool, uint64_t size);
 void sim_pool_uncount(struct sim_pool *pool, uint64_t size);
 /* Return sim_pool_of_graphs if it exists already. Needs the range lock. */

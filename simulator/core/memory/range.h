@@ -23,7 +23,7 @@ struct sim_range *sim_range_number(size_t index);
  * needs the range lock.
  */
 
-enum { SIM_SMALL = 1 << 20 }; /* sizes below this are small */
+enum { SIM_SMALL = 1 << 20 }; /* sizes up to this are small */
 
 struct sim_slab;
 

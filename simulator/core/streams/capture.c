@@ -219,6 +219,18 @@ bool sim_capture_forbids_slow(void)
     return forbidden;
 }
 
+bool sim_capture_forbids_waiting(void)
+{
+    bool forbidden = false;
+    if (!sim_captures_going_on)
+        return false;
+    pthread_mutex_lock(&lock);
+    for (struct sim_capture *capture = captures; capture; capture = capture->next)
+        forbidden = capture->invalid = true;
+    pthread_mutex_unlock(&lock);
+    return forbidden;
+}
+
 void sim_capture_leave(struct sim_stream *stream)
 {
     struct sim_stream **link;
