@@ -3,6 +3,9 @@
  * cuBLAS keeps two modes that programs set, read back and restore. They belong to the handle.
  * Programs use one handle a thread, so here they belong to the thread.
  */
+#include "own-memory.h"
+
+enum { SUCCESS = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 3, INVALID_VALUE = 7 };
 
 static _Thread_local struct {
     int math, pointer;
@@ -34,4 +37,21 @@ int cublasGetPointerMode_v2(void *handle, int *mode)
     (void)handle;
     *mode = modes.pointer;
     return 0;
+}
+
+/* Make a handle. It keeps its own workspace, whatever workspace a program sets later. */
+int cublasCreate_v2(void **handle)
+{
+    enum { STREAM_CAPTURES = 900 };
+    struct own_memory own = own_memory_of_blas();
+    int result = handle ? own_memory_take(&own, handle) : 0;
+    if (!handle)
+        return INVALID_VALUE;
+    return !result ? SUCCESS : result == STREAM_CAPTURES ? NOT_INITIALIZED : ALLOC_FAILED;
+}
+
+int cublasDestroy_v2(void *handle)
+{
+    own_memory_give(handle);
+    return SUCCESS;
 }

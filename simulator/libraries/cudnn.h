@@ -7,7 +7,12 @@
 #include "core/device/device.h"
 #include "core/memory/memory.h"
 
-enum { CUDNN_SUCCESS = 0, CUDNN_BAD_PARAM = 2000, CUDNN_ALLOC_FAILED = 2003 };
+enum {
+    CUDNN_SUCCESS = 0,
+    CUDNN_BAD_PARAM = 2000,
+    CUDNN_ALLOC_FAILED = 2003,
+    CUDNN_DEVICE_ALLOC_FAILED = 4004,
+};
 
 enum { CUDNN_DIMENSIONS = 8 };
 

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuFFT: plans and their work areas (estimated: as large as the signals in complex numbers). */
+/*
+ * cuFFT: plans and their work areas, as they were measured (cuFFT 12.0 on an H100): lengths of 7 to
+ * 1,048,576, images to 4096 by 4096, volumes to 128 each way. Only one dimension takes a work area,
+ * if it is long or has a large prime factor. What it takes beside it (some MiB of kernels) is not
+ * here.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "core/device/device.h"
 #include "core/memory/memory.h"
 
 enum { SUCCESS = 0, INVALID_VALUE = 4 };
+enum { ONE_KERNEL = 16384, LARGE_PRIME = 127, PRIME_IN_ONE_KERNEL = 4096, PIECE = 1024 };
 
 int cufftCreate(int *plan)
 {
@@ -13,7 +22,7 @@ int cufftCreate(int *plan)
 }
 
 /* Return the bytes of a complex number of this precision. */
-static size_t complex_size(int type)
+static uint64_t complex_size(int type)
 {
     enum { REAL_64 = 1, REAL_16 = 2, COMPLEX_64 = 5, COMPLEX_16 = 6 };
     return type == REAL_64 || type == COMPLEX_64   ? 16
@@ -21,22 +30,58 @@ static size_t complex_size(int type)
                                                    : 8;
 }
 
+static bool is_real(int type)
+{
+    enum { REALS = 3 }; /* of three precisions; then the complex ones */
+    return type < REALS;
+}
+
+/* Return what is left when all factors up to `largest` are taken out. */
+static uint64_t without_factors(uint64_t n, uint64_t largest)
+{
+    for (uint64_t factor = 2; factor <= largest && n > 1; factor++)
+        while (n % factor == 0)
+            n /= factor;
+    return n;
+}
+
+/* Return the work area of a length with a large prime factor, by Bluestein's algorithm: two arrays
+ * of the convolution's length. Real signals go in pairs, as complex ones. */
+static uint64_t bluestein(uint64_t n, uint64_t batch, bool real, uint64_t size)
+{
+    uint64_t length = 2 * n - 1, signals = real ? (batch + 1) / 2 : batch, array;
+    while (without_factors(length, 5) > 1)
+        length++;
+    array = signals * length * size;
+    if (real)
+        return 2 * (array / PIECE + 1) * PIECE + signals * n * size;
+    return 2 * ((array + PIECE - 1) / PIECE) * PIECE;
+}
+
+static uint64_t work_area(uint64_t n, uint64_t batch, bool real, uint64_t size)
+{
+    if (without_factors(n, LARGE_PRIME) == 1)
+        return n <= ONE_KERNEL ? 0 : batch * (real ? n / 2 + 1 : n) * size;
+    if (n > PRIME_IN_ONE_KERNEL)
+        return bluestein(n, batch, real, size);
+    return real ? (batch + 1) / 2 * (n + (n + 3) / 4 * 4) * size : 0;
+}
+
 int cufftXtMakePlanMany(int plan, int rank, const long long *lengths, const long long *in_lengths,
                         long long in_stride, long long in_distance, int in_type,
                         const long long *out_lengths, long long out_stride, long long out_distance,
                         int out_type, long long batch, size_t *size, int type)
 {
-    size_t numbers = (size_t)batch;
-    (void)plan, (void)in_lengths, (void)in_stride, (void)in_distance, (void)in_type;
-    (void)out_lengths, (void)out_stride, (void)out_distance, (void)out_type;
+    (void)plan, (void)in_lengths, (void)in_stride, (void)in_distance;
+    (void)out_lengths, (void)out_stride, (void)out_distance;
     if (rank < 1 || rank > 3 || !lengths || batch < 1)
         return INVALID_VALUE;
-    for (int i = 0; i < rank; i++) {
-        if (lengths[i] < 1)
+    for (int i = 0; i < rank; i++)
+        if (lengths[i] < 1 || lengths[i] > UINT32_MAX)
             return INVALID_VALUE;
-        numbers *= (size_t)lengths[i];
-    }
     if (size)
-        *size = numbers * complex_size(type);
+        *size = rank > 1 ? 0
+                         : work_area((uint64_t)lengths[0], (uint64_t)batch,
+                                     is_real(in_type) || is_real(out_type), complex_size(type));
     return SUCCESS;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Driver functions by name: like the real runtime, through the driver's own lookup. */
-#include <dlfcn.h>
 #include <stdatomic.h>
 
+#include "api/lookup.h"
 #include "runtime.h"
 
 static int no_driver(void)
@@ -13,17 +13,8 @@ static int no_driver(void)
 static cudaError_t look_up(const char *name, void **out, int version, unsigned long long flags,
                            CUdriverProcAddressQueryResult *status)
 {
-    static void *_Atomic known;
-    void *lookup = known, *driver;
-    if (!lookup) {
-        driver = dlopen("libcuda.so.1", RTLD_LAZY);
-        lookup = driver ? dlsym(driver, "cuGetProcAddress_v2") : NULL;
-        if (!lookup)
-            return cudaErrorInsufficientDriver;
-        known = lookup;
-    }
-    return (cudaError_t)((__typeof__(&cuGetProcAddress))(uintptr_t)lookup)(name, out, version,
-                                                                           flags, status);
+    CUresult result = api_look_up(name, out, version, flags, status);
+    return result == CUDA_ERROR_NOT_INITIALIZED ? cudaErrorInsufficientDriver : (cudaError_t)result;
 }
 
 void *runtime_find_driver(const char *name, int version, void *_Atomic *known)

@@ -8,6 +8,12 @@
 /* cuDNN's header is not part of the toolkit that the build asks for. */
 enum { FLOAT = 0, HALF = 2, TANH = 1, LSTM = 2, GRU = 3, NO_BIAS = 0, BOTH_BIASES = 2 };
 enum { BAD_PARAM = 2000 };
+int cudnnBackendCreateDescriptor(int type, void **out);
+int cudnnBackendDestroyDescriptor(void *descriptor);
+int cudnnBackendSetAttribute(void *descriptor, int name, int type, int64_t count,
+                             const void *elements);
+int cudnnBackendGetAttribute(const void *descriptor, int name, int type, int64_t wanted,
+                             int64_t *count, void *elements);
 int cudnnCreateRNNDescriptor(void **out);
 int cudnnDestroyRNNDescriptor(void *rnn);
 int cudnnSetRNNDescriptor_v8(void *rnn, int algorithm, int mode, int bias, int direction,
@@ -142,9 +148,44 @@ START_TEST(wrong_shapes_are_errors)
 }
 END_TEST
 
+/* Return the workspace of a plan, as cuDNN's front end asks for it. */
+static int64_t workspace_of_plan(int operation_type)
+{
+    enum { ENGINE_CONFIG = 3, HEURISTIC = 4, PLAN = 5, GRAPH = 15 };
+    enum { OF_DESCRIPTORS = 15, OF_INT64 = 3 };
+    enum { RESULTS = 202, OF_HEURISTIC = 200, OF_PLAN = 401, WORKSPACE = 402, OPERATIONS = 801 };
+    void *operation, *graph, *heuristic, *config, *plan;
+    int64_t count, workspace = -1;
+
+    ck_assert_int_eq(cudnnBackendCreateDescriptor(operation_type, &operation), 0);
+    ck_assert_int_eq(cudnnBackendCreateDescriptor(GRAPH, &graph), 0);
+    ck_assert_int_eq(cudnnBackendCreateDescriptor(HEURISTIC, &heuristic), 0);
+    ck_assert_int_eq(cudnnBackendCreateDescriptor(ENGINE_CONFIG, &config), 0);
+    ck_assert_int_eq(cudnnBackendCreateDescriptor(PLAN, &plan), 0);
+    cudnnBackendSetAttribute(graph, OPERATIONS, OF_DESCRIPTORS, 1, &operation);
+    cudnnBackendSetAttribute(heuristic, OF_HEURISTIC, OF_DESCRIPTORS, 1, &graph);
+    cudnnBackendGetAttribute(heuristic, RESULTS, OF_DESCRIPTORS, 1, &count, &config);
+    cudnnBackendSetAttribute(plan, OF_PLAN, OF_DESCRIPTORS, 1, &config);
+    cudnnBackendGetAttribute(plan, WORKSPACE, OF_INT64, 1, &count, &workspace);
+    for (size_t i = 0; i < 5; i++)
+        cudnnBackendDestroyDescriptor(((void *[]){operation, graph, heuristic, config, plan})[i]);
+    return workspace;
+}
+
+START_TEST(attention_takes_a_workspace)
+{
+    enum { CONVOLUTION = 10, PRODUCT = 19 };
+
+    ck_assert_int_eq(workspace_of_plan(PRODUCT), 256);
+    ck_assert_int_eq(workspace_of_plan(CONVOLUTION), 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("cudnn");
+
+    tcase_add_test(tests, attention_takes_a_workspace);
 
     tcase_add_test(tests, weights_fill_their_space);
     tcase_add_test(tests, a_pass_takes_what_its_steps_need);

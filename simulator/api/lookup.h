@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver's functions by name, as a library that is not linked to the driver asks for them. */
+#ifndef SIM_API_LOOKUP_H
+#define SIM_API_LOOKUP_H
+
+#include <cuda.h>
+
+/* Call the driver's own lookup, cuGetProcAddress. CUDA_ERROR_NOT_INITIALIZED: there is no driver.
+ */
+CUresult api_look_up(const char *name, void **out, int version, cuuint64_t flags,
+                     CUdriverProcAddressQueryResult *status);
+
+#endif
