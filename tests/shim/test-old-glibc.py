@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test-old-glibc.py LIBRARY...: the libraries need no function that glibc 2.28 does not have.
+"""test-old-glibc.py FILE...: programs and libraries need no function that glibc 2.28 does not have.
 
 The versions that they ask for here are this machine's glibc's, and tell nothing: pthread_create is of
 2.34 since it moved then. What has come later has no older version in the C library itself."""
@@ -34,14 +34,14 @@ for name, version in symbols(c_library(), "--defined-only"):
     oldest[name] = min(version, oldest.get(name, version))
 newer = {name for name, version in oldest.items()
          if version > OLDEST and not KNOWN_BEFORE.fullmatch(name)}
-faults = 0
+faults = seen = 0
 for library in sys.argv[1:]:
     needed = {name for name, version in symbols(library, "--undefined-only")}
-    faults += not needed
+    seen += len(needed)
     for name in sorted(needed & newer):
         faults += 1
         print(f"{library} needs {name}, of glibc {'.'.join(map(str, oldest[name]))}")
-    print(f"{library}: {len(needed)} functions")
 is_new_here = max(oldest.values()) > OLDEST
 print(f"{len(newer)} functions are newer than glibc {'.'.join(map(str, OLDEST))}")
-sys.exit(bool(faults) or is_new_here != bool(newer))
+print(f"{seen} uses of functions")
+sys.exit(bool(faults) or not seen or is_new_here != bool(newer))

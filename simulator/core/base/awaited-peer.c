@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -103,12 +104,17 @@ static void name_address(char name[NAME_SIZE], const struct sockaddr_storage *ad
              ntohs(is_six ? six->sin6_port : four->sin_port));
 }
 
+static bool is_first_thread(void)
+{
+    return syscall(SYS_gettid) == getpid(); /* glibc 2.28 has no gettid */
+}
+
 /* Return whether the main thread makes this call, at a socket of the network. */
 static bool is_of_rank(int socket)
 {
     int family = 0;
     socklen_t size = sizeof(family);
-    return sim_environment("CUDASIM_ALONE", 0) && gettid() == getpid() &&
+    return sim_environment("CUDASIM_ALONE", 0) && is_first_thread() &&
            !getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &size) &&
            (family == AF_INET || family == AF_INET6);
 }
@@ -160,7 +166,7 @@ static void begin_to_accept(int socket)
 
 static void end(void)
 {
-    if (awaited.is_waiting && gettid() == getpid())
+    if (awaited.is_waiting && is_first_thread())
         awaited.is_waiting = false;
 }
 
