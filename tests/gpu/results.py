@@ -83,7 +83,7 @@ def compare(card, folder, name):
     row = [card.name, name, counter, here["peak"]["allocated"], simulated, f"{100 * (simulated - counter) / counter:+.3f}",
            here["peak"]["reserved"], there["peak"]["reserved"], balance["pytorch"] + balance["cuda"] + balance.get("runtime", 0),
            balance["cuda"], parts.get("first", ""), parts.get("since", ""), card.driver]
-    print(*row[1:6], sep="\t", flush=True)
+    print(*row, sep="\t", flush=True)
     return row
 
 
@@ -104,7 +104,7 @@ def time_loop(card, work, loop, program):
         ratios = sorted(a / b for a, b in zip(each.times[1:], loops["alone"].times[1:]))
         row = [card.name, loop, way, f"{statistics.median(each.times[1:]):.3f}",
                *(f"{value:.3f}" for value in (statistics.median(ratios), ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4])), card.driver]
-        print(*row[1:7], sep="\t", flush=True)
+        print(*row, sep="\t", flush=True)
         if way in WAYS and loop == "busy" and card.driver:
             check(float(row[4]) <= MOST_SLOWER, f"{loop}, {way}: a step takes {row[4]} times as long")
         yield row
