@@ -47,6 +47,7 @@ static bool cannot_have_device(const char *function, unsigned result)
 }
 
 _Thread_local struct mt_inside mt_cuda_calls __attribute__((tls_model("initial-exec")));
+_Thread_local const void *mt_cuda_caller __attribute__((tls_model("initial-exec")));
 _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
 _Atomic unsigned mt_cuda_subscription;
 
@@ -112,6 +113,10 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
     if (!self)
         return;
     uint32_t stack = mt_thread_stack(self);
+    if (mt_callers_are_named) {
+        stack = mt_stack_with_caller(stack, mt_cuda_caller);
+        mt_cuda_caller = NULL;
+    }
     mt_ask(self);
     mt_record(self, kind, device, stack, arguments);
     mt_leave(self);

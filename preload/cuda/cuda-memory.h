@@ -41,6 +41,9 @@ static inline struct mt_cuda_call mt_cuda_call_of(enum mt_cuda_api api,
 
 extern _Thread_local struct mt_inside mt_cuda_calls __attribute__((tls_model("initial-exec")));
 
+/* Where the hook that records next was called from; NULL: not known. */
+extern _Thread_local const void *mt_cuda_caller __attribute__((tls_model("initial-exec")));
+
 /* Return whether the caller is in a call of this thread's. */
 bool mt_cuda_is_inside(void);
 

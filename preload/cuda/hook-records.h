@@ -17,6 +17,9 @@
 /* A call on the device that it names; -1: none. */
 #define CALL_ON(api_, device) ((struct mt_cuda_call){.api = MT_API_##api_, .told = (device) + 1})
 
+/* Note the hook's caller, after the call: others were made within it. */
+#define NOTE_CALLER() (mt_cuda_caller = __builtin_return_address(0))
+
 /* Memory. address: points to it, or to its handle. */
 #define BEFORE_ALLOCATED(api, address, size)
 #define AFTER_ALLOCATED(api, address, size) mt_cuda_allocated(CALL(api), result, address, size)

@@ -6,6 +6,7 @@
 #include "preload/record/cache.h"
 #include "preload/record/intern.h"
 #include "python-stack.h"
+#include "trace-format/meaning/marks.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -26,6 +27,7 @@ void mt_native_find(void)
 void mt_native_start(void)
 {
     struct mt_image own;
+    mt_callers_are_named = mt_settings.python_stacks && !mt_settings.native_stacks;
     if (!mt_settings.native_stacks)
         return;
     native.has_failed = mt_frame_rules_prepare() != 0;
@@ -133,10 +135,45 @@ MT_HOT_CODE uint32_t mt_thread_stack(struct mt_thread *self)
                                                                      : python;
 }
 
+static bool is_in_library(uintptr_t pc)
+{
+    struct mt_image image;
+    return !mt_image_find(pc, &image) &&
+           mt_module_marks(image.name) & (MT_MARK_MATH_LIBRARY | MT_MARK_NCCL);
+}
+
+static uint32_t intern_caller(const struct mt_key *key)
+{
+    if (!mt_intern_lock())
+        return key->parent;
+    uint32_t frame = intern_frame(key->a - 1, key->stamp);
+    uint32_t id = frame ? mt_intern_stack(key->parent, frame) : 0;
+    if (id)
+        mt_cache_add(&native.stacks, key, id);
+    mt_intern_unlock();
+    return id ? id : key->parent;
+}
+
+MT_HOT bool mt_callers_are_named;
+
+uint32_t mt_stack_with_caller(uint32_t stack, const void *caller)
+{
+    if (!caller)
+        return stack;
+    uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
+    const struct mt_key key = {.a = (uintptr_t)caller, .stamp = stamp, .parent = stack};
+    uint32_t id = mt_cache_find(&native.stacks, &key);
+    if (id || !is_in_library((uintptr_t)caller - 1))
+        return id ? id : stack;
+    return intern_caller(&key);
+}
+
 void mt_native_check_images(void)
 {
     if (atomic_load(&native.is_on))
         mt_frame_rules_check_images();
+    else
+        atomic_fetch_add(&mt_code_changes, 1);
 }
 
 const char *mt_native_status(void)
