@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "private-pools.h"
+#include "analyzer/model/user-line.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 
@@ -12,13 +13,14 @@
 void mt_segment_text(char *out, size_t size, const struct mt_replay *replay,
                      const struct mt_block *segment)
 {
-    uint32_t user = mt_stack(replay->definitions, segment->stack)->user;
+    const struct mt_definitions *d = replay->definitions;
+    uint32_t user = mt_stack(d, mt_line_stack(d, segment))->user;
     if (segment->name)
-        snprintf(out, size, "%s", mt_string(replay->definitions, segment->name));
+        snprintf(out, size, "%s", mt_string(d, segment->name));
     else if (segment->range)
-        mt_range_text(out, size, replay->definitions, &replay->tracker.ranges, segment->range);
+        mt_range_text(out, size, d, &replay->tracker.ranges, segment->range);
     else if (user)
-        mt_place_text(out, size, replay->definitions, user);
+        mt_place_text(out, size, d, user);
     else
         snprintf(out, size, "%s", mt_cuda_api_name(segment->api));
 }

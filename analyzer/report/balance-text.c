@@ -111,10 +111,10 @@ static void print_balance(const struct mt_page *page, const struct mt_device *de
     else
         fputs("\nThe whole device was not sampled: contexts and other processes are unknown.\n",
               page->out);
-    if (balance->known && balance->pytorch)
+    if (balance->pytorch && (balance->known || balance->n_empty)) {
         print_row(page, "PyTorch's segments", balance->pytorch, balance->used);
-    if (balance->known && balance->pytorch)
         print_empty(page, balance);
+    }
     if (balance->cuda)
         print_row(page, device->of_cuda ? "CUDA allocations" : "other CUDA allocations",
                   balance->cuda, balance->used);

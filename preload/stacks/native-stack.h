@@ -16,8 +16,8 @@ void mt_native_start(void);
  * none. Call between mt_enter and mt_leave. Other events use mt_python_stack. */
 uint32_t mt_thread_stack(struct mt_thread *self);
 
-/* With Python's stacks alone, a library of CUDA's (cuBLAS, NCCL ...) that a call of CUDA's came from
- * is the innermost frame: the Python line does not tell that the memory is the library's own.
+/* With Python's stacks alone, a library of CUDA's (cuBLAS, NCCL ...) that a call of CUDA's came
+ * from is the innermost frame: the Python line does not tell that the memory is the library's own.
  * Return the id of a stack with it, or the stack. caller: a return address, NULL: not known. */
 extern bool mt_callers_are_named;
 uint32_t mt_stack_with_caller(uint32_t stack, const void *caller);

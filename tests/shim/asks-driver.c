@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library that asks CUDA's driver for memory of its own, as cuBLAS does; and the program, which asks for
- * its own by the same call. */
+/* A library that asks CUDA's driver for memory of its own, as cuBLAS does; and the program, which
+ * asks for its own by the same call. */
 #include <cuda.h>
 
 int take(size_t size);
