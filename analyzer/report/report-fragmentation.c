@@ -79,9 +79,13 @@ void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *d
         print_trend(page, device);
         return;
     }
-    fprintf(page->out, ",\n%s of it in %s pieces between blocks; the largest piece is %s.\n",
-            mt_size_text(free_text, in_pieces), mt_count_text(count, small->pieces + large->pieces),
-            mt_size_text(largest, most));
+    uint64_t pieces = small->pieces + large->pieces;
+    fprintf(page->out, ",\n%s of it in ", mt_size_text(free_text, in_pieces));
+    if (pieces == 1)
+        fputs("one piece between blocks.\n", page->out);
+    else
+        fprintf(page->out, "%s pieces between blocks; the largest piece is %s.\n",
+                mt_count_text(count, pieces), mt_size_text(largest, most));
     print_worst(page, device);
     print_trend(page, device);
     if (in_pieces > device->at.reserved / WORTH_PINS)

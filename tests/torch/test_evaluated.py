@@ -129,7 +129,8 @@ def main():
                 equal(f"{way}: phases of a compact copy", parts(small), parts(trace))
             trace.unlink()
             trace.with_name("small.mtap").unlink(missing_ok=True)
-        runs_out(forks, trace)
+        if not harness.ON_GPU:  # whose memory is of another size
+            runs_out(forks, trace)
     harness.finish()
 
 
