@@ -34,10 +34,6 @@ static bool is_counted(uint64_t api)
     }
 }
 
-/* CUDA's pools hand out and count whole units (seen; NVIDIA does not say so). With
- * backend:cudaMallocAsync PyTorch's figures are the pool's. */
-enum { POOL_UNIT = 512 };
-
 static int end(struct mt_cuda_level *level, struct mt_block *block,
                const struct mt_cuda_change *change)
 {
@@ -57,10 +53,7 @@ static int on_malloc(struct mt_cuda_level *level, const struct mt_event *event,
         level->replaced++;
         rc = end(level, old, change);
     }
-    struct mt_event made = *event;
-    if (event->kind == MT_CUDA_MALLOC_ASYNC)
-        made.size = (made.size + POOL_UNIT - 1) / POOL_UNIT * POOL_UNIT;
-    struct mt_block *block = rc ? NULL : mt_heap_add(&level->heap, &made);
+    struct mt_block *block = rc ? NULL : mt_heap_add(&level->heap, event);
     if (!block)
         return -ENOMEM;
     change->made = block;
