@@ -117,30 +117,41 @@ static void put_command(struct sink sink)
         put(sink, "working_directory=%s", path);
 }
 
-/* Find the path of a loaded library of any version; "": not loaded. Do not ask the loader: a thread
- * that waits for us may hold its lock. */
-static void find_library(const char *name, char path[PATH_MAX])
+struct library {
+    const char *name;
+    char path[PATH_MAX]; /* "": not loaded */
+};
+
+/* Keep the path if the line of a mapping names the library, of any version. */
+static void match(struct library *library, const char *line)
+{
+    size_t n = strlen(library->name);
+    const char *begin = strchr(line, '/'), *slash = strrchr(line, '/');
+    if (!*library->path && slash && !strncmp(slash + 1, library->name, n) &&
+        (!slash[1 + n] || slash[1 + n] == '.'))
+        snprintf(library->path, PATH_MAX, "%s", begin);
+}
+
+/* Find the paths of two loaded libraries. Do not ask the loader: a thread that waits for us may
+ * hold its lock. */
+static void find_libraries(struct library *one, struct library *other)
 {
     char line[PATH_MAX + 128];
-    size_t n = strlen(name);
     struct mt_lines maps;
-    path[0] = '\0';
     mt_lines_open(&maps, "/proc/self/maps");
-    while (!*path && mt_lines_next(&maps, line, sizeof line)) {
-        char *begin = strchr(line, '/'), *slash = strrchr(line, '/');
-        if (slash && !strncmp(slash + 1, name, n) && (!slash[1 + n] || slash[1 + n] == '.'))
-            snprintf(path, PATH_MAX, "%s", begin);
+    while ((!*one->path || !*other->path) && mt_lines_next(&maps, line, sizeof line)) {
+        match(one, line);
+        match(other, line);
     }
     mt_lines_close(&maps);
 }
 
 /* Record the version from version.py beside the directory of libtorch_cpu.so: __version__ =
  * '2.15.0+cu132'. */
-static void put_torch(struct sink sink)
+static void put_torch(struct sink sink, const char *library)
 {
-    char library[PATH_MAX], path[PATH_MAX + 32], text[4096];
-    find_library("libtorch_cpu.so", library);
-    char *slash = strrchr(library, '/');
+    char path[PATH_MAX + 32], text[4096];
+    const char *slash = strrchr(library, '/');
     if (!slash)
         return;
     snprintf(path, sizeof path, "%.*s/../version.py", (int)(slash - library), library);
@@ -152,13 +163,14 @@ static void put_torch(struct sink sink)
         put(sink, "torch=%.*s", (int)(end - at - 15), at + 15);
 }
 
-/* Record the version of the driver, which the name of its file has. */
-static void put_driver(struct sink sink)
+/* Record the versions of PyTorch and of the driver, which the name of its file has. */
+static void put_libraries(struct sink sink)
 {
-    char path[PATH_MAX];
-    find_library("libcuda.so", path);
-    if (*path)
-        put(sink, "cuda_driver=%s", path);
+    struct library torch = {.name = "libtorch_cpu.so"}, driver = {.name = "libcuda.so"};
+    find_libraries(&torch, &driver);
+    put_torch(sink, torch.path);
+    if (*driver.path)
+        put(sink, "cuda_driver=%s", driver.path);
 }
 
 void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
@@ -176,8 +188,7 @@ void mt_info_collect(uint64_t start_ns, mt_info_sink *call, void *data)
     put(sink, "start_realtime_ns=%llu", (unsigned long long)(mt_clock(CLOCK_REALTIME) - since));
     for (size_t i = 0; i < n_values; i++)
         put(sink, "%s", values[i]);
-    put_torch(sink);
-    put_driver(sink);
+    put_libraries(sink);
 }
 
 void mt_info_collect_changes(mt_info_sink *call, void *data)

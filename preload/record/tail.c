@@ -131,6 +131,7 @@ static int make(void)
         explain("no: %s", strerror(-rc));
         return rc;
     }
+    madvise(begin, MT_TAIL_RINGS, MADV_RANDOM); /* see map_ring */
     mt_guard_set(0, begin, MT_TAIL_RINGS);
     tail.journal = begin + MT_TAIL_JOURNAL;
     tail.header = (struct mt_tail_header *)begin;
