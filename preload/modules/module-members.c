@@ -2,6 +2,7 @@
 #include "module-members.h"
 #include "kept-attributes.h"
 #include "preload/host/memory.h"
+#include "preload/python/expect.h"
 #include "preload/python/python-code.h"
 #include "preload/python/python-objects.h"
 #include "preload/record/cache.h"
@@ -78,7 +79,11 @@ static void record_members(struct mt_thread *self, struct mt_py_dict *dict, bool
 {
     struct mt_py_entry entry;
     struct mt_py_tensor part[PARTS];
-    for (unsigned i = 0; i < dict->n && i < PER_DICT && !mt_py_dict_at(dict, i, &entry); i++) {
+    for (unsigned i = 0; i < dict->n && i < PER_DICT; i++) {
+        if (i % MT_LOOK_AHEAD == 0)
+            mt_py_dict_expect(dict, i);
+        if (mt_py_dict_at(dict, i, &entry))
+            return;
         unsigned n = mt_py_tensor_parts(members.layout, entry.value, part, PARTS);
         uint64_t kind = are_parameters                                        ? MT_MEMBER_PARAMETER
                         : n && mt_is_name_of_cache(members.layout, entry.key) ? MT_MEMBER_OF_CACHE

@@ -2,6 +2,7 @@
 #include "optimizer-state.h"
 #include "kept-attributes.h"
 #include "preload/host/memory.h"
+#include "preload/python/expect.h"
 #include "preload/python/python-code.h"
 #include "preload/python/python-objects.h"
 #include "preload/python/tensor.h"
@@ -163,7 +164,11 @@ static void visit_dict(struct visit *v, uint64_t object, unsigned depth)
     struct mt_py_entry entry;
     if (mt_py_dict_open(optimizers.layout, object, &dict))
         return;
-    for (unsigned i = 0; i < dict.n && v->left && !mt_py_dict_at(&dict, i, &entry); i++) {
+    for (unsigned i = 0; i < dict.n && v->left; i++) {
+        if (i % MT_LOOK_AHEAD == 0)
+            mt_py_dict_expect(&dict, i);
+        if (mt_py_dict_at(&dict, i, &entry))
+            return;
         if (!entry.value)
             continue;
         if (depth == 0)

@@ -164,7 +164,12 @@ size_t mt_py_utf8(const struct mt_python_layout *layout, uint64_t str, char *out
         return 0;
     int offset = is_ascii ? layout->string_data : layout->string_data_wide;
     const unsigned char *data = (const unsigned char *)(uintptr_t)str + offset;
-    size_t used = 0;
+    size_t used = 0, room = size < 3 ? 0 : size - 3;
+    if (is_ascii && kind == 1) {
+        used = length < room ? length : room;
+        memcpy(out, data, used);
+        return used;
+    }
     for (uint64_t i = 0; i < length && used + 4 <= size; i++)
         used += put_utf8(out + used, character(data, kind, i));
     return used;

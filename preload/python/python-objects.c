@@ -422,18 +422,23 @@ static bool is_tensor_type(uint64_t type)
     return false;
 }
 
-/* Find the tensor. Some releases of PyTorch have a word before it that says whether it is borrowed.
- */
-struct mt_py_tensor mt_py_tensor(uint64_t object)
+/* Find the TensorImpl. Some releases of PyTorch have a word before it that says whether it is
+ * borrowed. */
+uint64_t mt_py_impl(uint64_t object)
 {
     enum { LEAST_ADDRESS = 4096 };
-    struct mt_py_tensor tensor = {0};
     uint64_t word[2], type;
     if (!object || mt_py_read(object + MT_OBJECT_TYPE, &type) || !is_tensor_type(type) ||
         read_bytes(object + TENSOR, word, sizeof word))
-        return tensor;
-    tensor.impl = (const void *)(uintptr_t)(word[0] < LEAST_ADDRESS ? word[1] : word[0]);
-    tensor.place = mt_impl_place_carefully(tensor.impl, &tensor.elements);
+        return 0;
+    return word[0] < LEAST_ADDRESS ? word[1] : word[0];
+}
+
+struct mt_py_tensor mt_py_tensor(uint64_t object)
+{
+    struct mt_py_tensor tensor = {.impl = (const void *)(uintptr_t)mt_py_impl(object)};
+    if (tensor.impl)
+        tensor.place = mt_impl_place_carefully(tensor.impl, &tensor.elements);
     return tensor;
 }
 

@@ -128,6 +128,9 @@ struct mt_py_tensor {
 };
 struct mt_py_tensor mt_py_tensor(uint64_t object);
 
+/* Return the address of a tensor's TensorImpl; 0: no tensor. */
+uint64_t mt_py_impl(uint64_t object);
+
 /* Return an int, or the product of a tuple of ints, such as a shape: 0, or -EINVAL if it is
  * neither, negative or above 2^60. */
 int mt_py_product(const struct mt_python_layout *layout, uint64_t object, uint64_t *out);

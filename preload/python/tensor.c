@@ -157,6 +157,16 @@ static struct mt_tensor_data read_carefully(const void *impl, int head)
     return mt_storage_place(object, head);
 }
 
+uint64_t mt_impl_storage_carefully(const void *impl)
+{
+    uint64_t storage;
+    int head = mt_tensor_head;
+    return impl && head > 0 &&
+                   !mt_look_read((uintptr_t)impl + (unsigned)head, &storage, sizeof storage)
+               ? storage
+               : 0;
+}
+
 struct mt_tensor_data mt_impl_place_carefully(const void *impl, uint64_t *elements)
 {
     int head = mt_tensor_head, at = mt_dtype_offset - (int)sizeof *elements;

@@ -108,6 +108,9 @@ unsigned mt_impl_dtype_carefully(const void *impl);
 /* Return a tensor's data, and its number of elements (0: not known), for any address. */
 struct mt_tensor_data mt_impl_place_carefully(const void *impl, uint64_t *elements);
 
+/* Return the address of a tensor's storage, for any address; 0: none, or not known. */
+uint64_t mt_impl_storage_carefully(const void *impl);
+
 /* Return the number of elements of a tensor, even without data, for any address; 0: not known. */
 uint64_t mt_impl_elements_carefully(const void *impl);
 

@@ -183,6 +183,11 @@ static int read_copies(uint64_t address, char *out, size_t size)
     return 0;
 }
 
+bool mt_look_has_begun(void)
+{
+    return mt_is_held_here(&look.held);
+}
+
 /* Expect reads. What lies on a single page is read when it is needed, and so are pages after an
  * unreadable one. */
 void mt_look_expect(const uint64_t *address, unsigned n)

@@ -33,6 +33,9 @@ int mt_look_read_words(const uint64_t *address, uint64_t *out, unsigned n);
 #define MT_LOOK_AHEAD 16u
 void mt_look_expect(const uint64_t *address, unsigned n);
 
+/* Return whether this thread has a look, so that expecting pages saves calls. */
+bool mt_look_has_begun(void);
+
 /* The cost of all looks so far: reads and their bytes, even from copied pages, and system calls. */
 struct mt_look_work {
     uint64_t reads, bytes, calls;

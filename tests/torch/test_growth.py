@@ -12,7 +12,7 @@ PROGRAM = Path(__file__).resolve().with_name("growth.py")
 # they to grow faster than the parameters, they would be hundreds.
 CASES = {
     "gradients": (300, 12, 0.5), "main_grad": (300, 300, 10), "state_keys": (300, 200, 12),
-    "optimizers": (100, 440, 60), "parts": (1200, 90, 6),
+    "optimizers": (100, 440, 22), "parts": (1200, 90, 6),
 }
 
 
