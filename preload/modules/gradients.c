@@ -236,35 +236,43 @@ static void read_one_by_one(const uint64_t *address, uint64_t *word, unsigned n)
             word[i] = 0;
 }
 
-static void check_again(struct mt_thread *self, struct mt_gradient *waiting, uint64_t now)
+static void read_words(const uint64_t *address, uint64_t *word, unsigned n)
 {
-    if (now == waiting->before) {
-        if (++waiting->looks < MOST_LOOKS)
-            self->gradient[self->n_gradients++] = *waiting;
-        return;
-    }
-    if (!now || now == gradients.undefined)
-        return;
-    remember(now, waiting->slot);
-    record(self, waiting->leaf, now);
+    if (n && mt_look_read_words(address, word, n))
+        read_one_by_one(address, word, n);
 }
 
+static bool is_tensor(uint64_t impl)
+{
+    return impl && impl != gradients.undefined;
+}
+
+/* Read all gradients first. Most have been taken off (zero_grad), and then it does not matter
+ * whether their leaves are still there. */
 void mt_gradients_look(struct mt_thread *self)
 {
     struct mt_gradient waiting[MT_GRADIENTS];
-    uint64_t address[2 * MT_GRADIENTS] = {0}, word[2 * MT_GRADIENTS];
-    unsigned n = self->n_gradients;
+    uint64_t address[MT_GRADIENTS], now[MT_GRADIENTS], meta[MT_GRADIENTS];
+    unsigned n = self->n_gradients, changed = 0;
     memcpy(waiting, self->gradient, n * sizeof *waiting);
-    for (unsigned i = 0; i < n; i++) {
-        address[2 * i] = place_of_meta(to_pointer(waiting[i].leaf));
-        address[2 * i + 1] = waiting[i].slot;
-    }
-    self->n_gradients = 0;
-    if (mt_look_read_words(address, word, 2 * n))
-        read_one_by_one(address, word, 2 * n);
     for (unsigned i = 0; i < n; i++)
-        if (word[2 * i] == waiting[i].meta) /* otherwise the leaf is gone */
-            check_again(self, &waiting[i], word[2 * i + 1]);
+        address[i] = waiting[i].slot;
+    self->n_gradients = 0;
+    read_words(address, now, n);
+    for (unsigned i = 0; i < n; i++)
+        if (now[i] == waiting[i].before && ++waiting[i].looks < MOST_LOOKS) {
+            self->gradient[self->n_gradients++] = waiting[i];
+        } else if (now[i] != waiting[i].before && is_tensor(now[i])) {
+            address[changed] = place_of_meta(to_pointer(waiting[i].leaf));
+            now[changed] = now[i];
+            waiting[changed++] = waiting[i];
+        }
+    read_words(address, meta, changed);
+    for (unsigned i = 0; i < changed; i++)
+        if (meta[i] == waiting[i].meta) { /* otherwise the leaf is gone */
+            remember(now[i], waiting[i].slot);
+            record(self, waiting[i].leaf, now[i]);
+        }
 }
 
 void mt_gradients_reset(void)
