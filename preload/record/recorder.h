@@ -50,18 +50,24 @@ bool mt_is_held_here(const struct mt_held *held);
 #define MT_STACK_DEPTH 1024u
 #define MT_STACK_OUTER 64u
 
-/* A frame of the stack that this thread recorded last (python-frames.c). code and instruction are
- * the frame's words for them. */
+/* A frame of the stack that this thread recorded last (python-frames.c): the words that are
+ * compared at each event, four frames in a cache line, ... */
+struct mt_frame_words {
+    uint64_t frame, instruction; /* instruction: with MT_BY_OBJECT where the object counts, too */
+};
+
+#define MT_BY_OBJECT (UINT64_C(1) << 63)
+
+/* ... and what is known of it. */
 struct mt_known_frame {
-    uint64_t frame, code, instruction;
-    uint64_t object;   /* the first argument, if it is a torch.nn module */
-    uint32_t stamp;    /* of the code (code-deaths.h) */
-    uint32_t stack;    /* id of the stack that ends with this frame */
-    uint32_t module;   /* the module that the frame works for (python-modules.h) */
-    uint8_t by_object; /* the object identifies the frame, too */
-    uint8_t is_lost;   /* it has no id, for lack of room */
-    uint8_t is_step;   /* the object is an optimizer, and this its step */
-    uint8_t in_cache;  /* what it does for caches of keys and values: bits below */
+    uint64_t code;    /* the frame's word for it */
+    uint64_t object;  /* the first argument, if it is a torch.nn module */
+    uint32_t stamp;   /* of the code (code-deaths.h) */
+    uint32_t stack;   /* id of the stack that ends with this frame */
+    uint32_t module;  /* the module that the frame works for (python-modules.h) */
+    uint8_t is_lost;  /* it has no id, for lack of room */
+    uint8_t is_step;  /* the object is an optimizer, and this its step */
+    uint8_t in_cache; /* what it does for caches of keys and values: bits below */
 };
 
 /* What frames do for caches of keys and values (kv-cache.h). */
@@ -136,7 +142,8 @@ struct mt_thread {
     bool is_cut;            /* frames of its stack are left out */
     bool defines;           /* it has the intern lock for the rest of the stack */
     uint8_t in_cache;       /* what its innermost frames do for caches of keys and values */
-    unsigned n_known;       /* outermost frame first, from known[1] on */
+    unsigned n_known;       /* outermost frame first, from 1 on */
+    struct mt_frame_words words[1 + MT_STACK_DEPTH];
     struct mt_known_frame known[1 + MT_STACK_DEPTH];
     uint16_t place[MT_STACK_DEPTH];  /* in known, by the frame's address; may be another frame's */
     uint64_t walked[MT_STACK_DEPTH]; /* frames to look up, innermost first */

@@ -51,7 +51,7 @@ static struct mt_thread *take_spare(void)
     threads.spare = thread->next;
     threads.n_spare--;
     clear(thread, sizeof thread->ring.shared, offsetof(struct mt_thread, foresight));
-    clear(thread, offsetof(struct mt_thread, request), offsetof(struct mt_thread, known[1]));
+    clear(thread, offsetof(struct mt_thread, request), offsetof(struct mt_thread, words[1]));
     thread->slot = slot;
     mt_tail_clear_ring(&thread->ring);
     return thread;

@@ -52,19 +52,11 @@ static bool has_argument(uint64_t frame)
            mt_py_int(mt_py_frame_code(layout, frame), layout->code_arguments) > 0;
 }
 
-/* Return whether a known frame, which still exists, does the same for the same object. is_sure: no
- * code object was freed since. */
-static inline bool is_same(const struct mt_python_layout *at, const struct mt_known_frame *known,
-                           bool is_sure)
+/* Return whether a known frame, which still exists, works for the same object. */
+static inline bool has_same_object(const struct mt_thread *self, unsigned i)
 {
-    const char *frame = (const char *)(uintptr_t)known->frame;
-    if (MT_UNLIKELY(mt_word_at(frame + at->frame_code) != known->code) ||
-        MT_UNLIKELY(mt_word_at(frame + at->frame_instruction) != known->instruction))
-        return false;
-    if (known->by_object && mt_word_at(frame + at->frame_locals) != known->object &&
-        argument_of(known->frame) != known->object)
-        return false;
-    return is_sure || mt_code_stamp(known->code) == known->stamp;
+    uint64_t frame = self->words[i].frame, object = self->known[i].object;
+    return mt_py_word(frame, layout->frame_locals) == object || argument_of(frame) == object;
 }
 
 static uint16_t *place_of(struct mt_thread *self, uint64_t frame)
@@ -75,26 +67,48 @@ static uint16_t *place_of(struct mt_thread *self, uint64_t frame)
 /* Return the frame's index in self->known; 0: none. */
 static unsigned find_known(struct mt_thread *self, uint64_t frame)
 {
+    unsigned n = self->n_known;
+    if (MT_LIKELY(self->words[n].frame == frame)) /* mostly the innermost one again */
+        return n;
     unsigned i = *place_of(self, frame);
-    return i <= self->n_known && self->known[i].frame == frame ? i : 0;
+    return i <= n && self->words[i].frame == frame ? i : 0;
 }
 
 #define DIFFERENT (MT_STACK_DEPTH + 1)
 
-/* Return how many of the first n known frames, whose n-th still exists, are unchanged; DIFFERENT:
- * they are not its callers any more. */
-static unsigned count_same(const struct mt_thread *self, unsigned n, bool is_sure)
+/* Return how many of the first n known frames, which still exist, have the code that they had. A
+ * pointer into code is of that code, unless some was freed since. */
+static unsigned count_same_code(const struct mt_thread *self, unsigned n, bool is_sure)
 {
-    const struct mt_python_layout at = *layout; /* a copy, for registers */
-    const struct mt_known_frame *known = &self->known[n], *same = known;
-    for (; known > self->known; known--) {
-        const char *frame = (const char *)(uintptr_t)known->frame;
-        if (mt_word_at(frame + at.frame_previous) != known[-1].frame)
-            return DIFFERENT;
-        if (!is_same(&at, known, is_sure))
-            same = known - 1;
+    for (unsigned i = 1; i <= n; i++) {
+        uint64_t code = self->known[i].code;
+        if (mt_py_word(self->words[i].frame, layout->frame_code) != code ||
+            (!is_sure && mt_code_stamp(code) != self->known[i].stamp))
+            return i - 1;
     }
-    return (unsigned)(same - self->known);
+    return n;
+}
+
+/* Return how many of the first n known frames, whose n-th still exists, are unchanged; DIFFERENT:
+ * they are not its callers any more. is_sure: no code object was freed since. */
+static inline unsigned count_same(const struct mt_thread *self, unsigned n, bool is_sure)
+{
+    const int64_t previous = layout->frame_previous, instruction = layout->frame_instruction;
+    const struct mt_frame_words *words = &self->words[n], *same = words;
+    uint64_t frame = words->frame;
+    for (; words > self->words; words--) {
+        const char *at = (const char *)(uintptr_t)frame;
+        frame = words[-1].frame;
+        if (MT_UNLIKELY(mt_word_at(at + previous) != frame))
+            return DIFFERENT;
+        uint64_t changed = mt_word_at(at + instruction) ^ words->instruction;
+        if (changed &&
+            !(changed == MT_BY_OBJECT && has_same_object(self, (unsigned)(words - self->words))))
+            same = words - 1;
+    }
+    n = (unsigned)(same - self->words);
+    return MT_LIKELY(is_sure && layout->code_instructions >= 0) ? n
+                                                                : count_same_code(self, n, is_sure);
 }
 
 /* Frames to look up, innermost first. Before them come the first n_known of the last event. */
@@ -130,29 +144,42 @@ static void walk_cut(uint64_t frame, struct walk *out)
     out->is_cut = true;
 }
 
-/* Walk from the innermost frame outwards, up to one with the same callers as at the last event. */
-static void walk(struct mt_thread *self, uint64_t innermost, bool is_sure, struct walk *out)
+/* What is known of a frame: its index, and how many frames up to it are unchanged; DIFFERENT: it is
+ * not known, or has other callers. */
+struct known {
+    unsigned at, same;
+};
+
+static inline struct known compare(struct mt_thread *self, uint64_t frame, bool is_sure)
+{
+    unsigned at = find_known(self, frame);
+    return (struct known){at, at ? count_same(self, at, is_sure) : frame ? DIFFERENT : 0};
+}
+
+/* Walk from the innermost frame, of which this is known, outwards, up to one with the same callers
+ * as at the last event. */
+static void walk(struct mt_thread *self, uint64_t innermost, struct known known, bool is_sure,
+                 struct walk *out)
 {
     uint64_t frame = innermost;
-    unsigned n = 0, known = 0, same = 0;
-    for (; frame && n < MT_STACK_DEPTH; n++) {
-        known = find_known(self, frame);
-        same = known ? count_same(self, known, is_sure) : DIFFERENT;
-        if (same != DIFFERENT)
-            break;
-        known = same = 0;
-        out->frame[n] = frame;
+    unsigned n = 0;
+    while (frame && known.same == DIFFERENT && n < MT_STACK_DEPTH) {
+        out->frame[n++] = frame;
         frame = mt_py_word(frame, layout->frame_previous);
+        if (frame)
+            known = compare(self, frame, is_sure);
     }
+    if (known.same == DIFFERENT)
+        known = (struct known){0, 0};
     out->is_cut = false;
-    if ((frame && !known) || n + known > MT_STACK_DEPTH) {
+    if ((frame && !known.at) || n + known.at > MT_STACK_DEPTH) {
         walk_cut(innermost, out);
         return;
     }
-    for (; known > same; known--)
-        out->frame[n++] = self->known[known].frame;
+    for (; known.at > known.same; known.at--)
+        out->frame[n++] = self->words[known.at].frame;
     out->n = n;
-    out->n_known = same;
+    out->n_known = known.same;
 }
 
 /* Below, i is a frame's index in self->known, which has all its callers. */
@@ -176,9 +203,9 @@ static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_mo
         const struct mt_known_frame *known = &self->known[i];
         if (known->object && !known->is_step)
             owner[n++] = (struct mt_module_caller){known->object, known->module};
-        else if (!enclosing && mt_is_python_frame(layout, known->frame) &&
-                 has_argument(known->frame))
-            owner[n++] = (struct mt_module_caller){argument_of(known->frame), 0};
+        else if (!enclosing && mt_is_python_frame(layout, self->words[i].frame) &&
+                 has_argument(self->words[i].frame))
+            owner[n++] = (struct mt_module_caller){argument_of(self->words[i].frame), 0};
     }
     return n;
 }
@@ -186,7 +213,7 @@ static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_mo
 /* Return whether a frame works for its first argument, a module other than its caller's. */
 static uint32_t enters_module(const struct mt_thread *self, unsigned i, uint64_t code)
 {
-    uint64_t frame = self->known[i].frame;
+    uint64_t frame = self->words[i].frame;
     uint64_t object = has_argument(frame) ? argument_of(frame) : 0;
     if (!object || object == caller_of(self, i).object)
         return 0;
@@ -196,13 +223,13 @@ static uint32_t enters_module(const struct mt_thread *self, unsigned i, uint64_t
 
 static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
 {
-    uint64_t frame = self->known[i].frame;
+    uint64_t frame = self->words[i].frame;
     return has_argument(frame) && mt_optimizer_is_step(code, argument_of(frame));
 }
 
 static uint32_t enters_cache(const struct mt_thread *self, unsigned i, uint64_t code)
 {
-    uint64_t frame = self->known[i].frame;
+    uint64_t frame = self->words[i].frame;
     unsigned work = has_argument(frame) ? mt_kv_cache_work(code, argument_of(frame)) : 0;
     return work == MT_MAKES_CACHE ? CACHE : work ? ROOM : 0;
 }
@@ -282,7 +309,7 @@ static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i
 {
     struct mt_known_frame *known = &self->known[i];
     uint64_t code = key.a, instruction = key.b;
-    uint64_t object = argument_of(known->frame);
+    uint64_t object = argument_of(self->words[i].frame);
     struct mt_module_caller caller = caller_of(self, i);
     uint32_t module = object ? mt_module_find(object, caller) : 0;
     bool is_new = object && !module;
@@ -298,7 +325,7 @@ static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i
     uint32_t id = find(self, &key);
     if (!id)
         id = intern(self, i, &key, code, instruction, module);
-    known->by_object = 1;
+    self->words[i].instruction ^= MT_BY_OBJECT;
     known->object = object;
     known->module = module;
     return id;
@@ -308,8 +335,9 @@ static uint32_t look_up_step(struct mt_thread *self, unsigned i, struct mt_key k
 {
     struct mt_known_frame *known = &self->known[i];
     uint64_t code = key.a;
-    known->by_object = known->is_step = true;
-    known->object = argument_of(known->frame);
+    self->words[i].instruction ^= MT_BY_OBJECT;
+    known->is_step = true;
+    known->object = argument_of(self->words[i].frame);
     mt_optimizer_steps(self, i);
     key.a = code | 1;
     uint32_t id = find(self, &key);
@@ -329,8 +357,8 @@ static MT_HOT_CODE uint32_t look_up(struct mt_thread *self, unsigned i)
 {
     const struct mt_known_frame *known = &self->known[i];
     uint64_t code = known->code & ~(uint64_t)MT_PY_TAGS;
-    struct mt_key key = {code, known->instruction & mt_py_instruction_bits(layout), known->stamp,
-                         known[-1].stack};
+    struct mt_key key = {code, self->words[i].instruction & mt_py_instruction_bits(layout),
+                         known->stamp, known[-1].stack};
     uint32_t id = find(self, &key);
     if (!id)
         id = intern(self, i, &key, code, key.b, 0);
@@ -346,10 +374,9 @@ static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t fr
 {
     struct mt_known_frame *known = &self->known[i];
     uint64_t code = mt_py_word(frame, layout->frame_code);
+    self->words[i] = (struct mt_frame_words){frame, mt_py_word(frame, layout->frame_instruction)};
     *known = (struct mt_known_frame){
-        .frame = frame,
         .code = code,
-        .instruction = mt_py_word(frame, layout->frame_instruction),
         .stamp = mt_code_stamp(code),
         .stack = known[-1].stack,
         .module = known[-1].module,
@@ -401,11 +428,14 @@ static void follow_up(struct mt_thread *self, unsigned n)
     self->has_to_ask |= self->n_ended || self->n_gradients;
 }
 
-MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
+/* Find the ids of the frames that have changed. */
+static __attribute__((noinline)) MT_HOT_CODE uint32_t identify_changed(struct mt_thread *self,
+                                                                       uint64_t innermost,
+                                                                       struct known known,
+                                                                       uint64_t deaths)
 {
     struct walk found = {.frame = self->walked};
-    uint64_t deaths = atomic_load_explicit(&mt_code_deaths, memory_order_acquire);
-    walk(self, innermost, deaths == self->code_deaths, &found);
+    walk(self, innermost, known, deaths == self->code_deaths, &found);
     unsigned n = found.n_known;
     self->is_cut = found.is_cut;
     while (found.n > 0) {
@@ -425,11 +455,22 @@ MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
     return self->known[n].stack;
 }
 
+MT_HOT_CODE uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost)
+{
+    uint64_t deaths = atomic_load_explicit(&mt_code_deaths, memory_order_acquire);
+    struct known known = compare(self, innermost, deaths == self->code_deaths);
+    if (known.same != self->n_known || MT_UNLIKELY(self->follow_up))
+        return identify_changed(self, innermost, known, deaths);
+    self->in_cache = self->known[known.at].in_cache;
+    self->code_deaths = deaths;
+    return self->known[known.at].stack;
+}
+
 uint64_t mt_frames_cache(const struct mt_thread *self)
 {
     for (unsigned i = self->n_known; i; i--)
         if (self->known[i].in_cache & MT_KNOWS_ROOM)
-            return argument_of(self->known[i].frame);
+            return argument_of(self->words[i].frame);
     return 0;
 }
 

@@ -158,7 +158,7 @@ static bool is_sound_stack(uint64_t tstate)
 }
 
 /* Check the layout: the first stack that has a frame decides whether it fits this Python. */
-static int check(uint64_t tstate)
+static __attribute__((noinline, cold)) int check(uint64_t tstate)
 {
     uint64_t frame;
     if (!mt_can_read_safely() ||
@@ -200,17 +200,18 @@ static bool text_ends_with(uint64_t str, const char *end)
     return ends_with(text, end);
 }
 
-static bool is_in(const struct mt_known_frame *known, const char *function, const char *file,
+static bool is_in(uint64_t frame, const char *function, const char *file,
                   struct mt_python_place *out)
 {
     const struct mt_python_layout *layout = python.layout;
-    uint64_t code = mt_py_frame_code(layout, known->frame);
+    uint64_t code = mt_py_frame_code(layout, frame);
     uint64_t name = mt_py_word(code, layout->code_name);
     if (mt_py_word(name, MT_STRING_LENGTH) != strlen(function) || !text_ends_with(name, function) ||
         !text_ends_with(mt_py_word(code, layout->code_filename), file))
         return false;
-    uint64_t instruction = known->instruction & mt_py_instruction_bits(layout);
-    *out = (struct mt_python_place){known->frame, code, mt_py_line(layout, code, instruction)};
+    uint64_t instruction =
+        mt_py_word(frame, layout->frame_instruction) & mt_py_instruction_bits(layout);
+    *out = (struct mt_python_place){frame, code, mt_py_line(layout, code, instruction)};
     return true;
 }
 
@@ -221,9 +222,9 @@ bool mt_python_is_near(struct mt_thread *self, const char *function, const char 
         return false;
     unsigned looked_at = 0; /* from 3.12 on, frames of C code lie in between */
     for (unsigned n = self->n_known; n && looked_at < 2; n--) {
-        if (!mt_is_python_frame(python.layout, self->known[n].frame))
+        if (!mt_is_python_frame(python.layout, self->words[n].frame))
             continue;
-        if (is_in(&self->known[n], function, file, out))
+        if (is_in(self->words[n].frame, function, file, out))
             return true;
         looked_at++;
     }
