@@ -36,9 +36,16 @@ MT_HOT_CODE uint32_t mt_node_name(struct mt_thread *self, const void *node)
     memcpy(&vtable, node, sizeof vtable);
     /* A vtable lives as long as its library, so its address identifies the type. */
     struct mt_key key = {.a = (uint64_t)(uintptr_t)vtable};
-    uint32_t id = mt_cache_follow(&names, &key, &self->last_node);
+    struct mt_node_type *type = &self->node_type[(key.a >> 4 ^ key.a >> 10) % MT_NODE_TYPES];
+    if (MT_LIKELY(type->vtable == key.a))
+        return type->name;
+    uint32_t id = mt_cache_find(&names, &key);
     const char *name = id ? NULL : type_name(vtable);
-    return name ? intern(&key, name) : id;
+    if (name)
+        id = intern(&key, name);
+    if (id)
+        *type = (struct mt_node_type){key.a, id};
+    return id;
 }
 
 void mt_node_names_reset(void)

@@ -94,6 +94,13 @@ struct mt_gradient {
     unsigned looks;      /* looks at it since */
 };
 
+/* A type of autograd's nodes that the thread has run (node-names.h). */
+#define MT_NODE_TYPES 64u
+struct mt_node_type {
+    uint64_t vtable; /* 0: none */
+    uint32_t name;
+};
+
 /* What the thread's last alloc was of (torch/requests.h). */
 struct mt_thread_request {
     uint64_t stream, pool;
@@ -119,7 +126,6 @@ struct mt_thread {
     struct mt_walk walk;  /* not on the thread's stack, which may have 16 KiB */
     uint64_t code_deaths; /* at its last event (code-deaths.h) */
     uint32_t last_stack;  /* last one looked up (cache.h) */
-    uint32_t last_node;   /* the same of a node's type */
     union {
         struct {
             uint32_t n_steps; /* nested */
@@ -137,6 +143,7 @@ struct mt_thread {
     } called;
     struct mt_running_step step[MT_STEPS];
     struct mt_gradient gradient[MT_GRADIENTS];
+    struct mt_node_type node_type[MT_NODE_TYPES]; /* by a hash of the vtable */
     uint64_t members_at;    /* ring words that have earned looks at modules (module-members.c), */
     uint64_t optimizers_at; /* and at optimizers (optimizer-state.c) */
     bool is_cut;            /* frames of its stack are left out */
