@@ -16,6 +16,9 @@ struct mt_uncomputed {
     uint64_t sizes;   /* sizes and conditions */
     uint64_t numbers; /* integers that the program read */
     uint64_t reals;   /* real numbers that it read: most are losses, which are only printed */
+    /* Of convolutions: workspaces that a card takes and the simulated one does not; those of
+     * programs that let cuDNN try all algorithms. */
+    uint64_t workspaces, fastest_workspaces;
 };
 
 /* Take an event of kind MT_UNKNOWN_VALUE. 0 or -ENOMEM. Clear with mt_uncomputed_clear. */
@@ -34,5 +37,9 @@ const char *mt_uncomputed_text(char out[MT_UNCOMPUTED_TEXT], const struct mt_unc
 const char *mt_uncomputed_numbers_text(char out[MT_UNCOMPUTED_TEXT],
                                        const struct mt_uncomputed *unknown,
                                        const struct mt_definitions *definitions);
+
+/* Return a sentence about workspaces that are not in the peak, without an end; "": there are none.
+ */
+const char *mt_uncomputed_workspaces_text(const struct mt_uncomputed *unknown);
 
 #endif

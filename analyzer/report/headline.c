@@ -175,6 +175,8 @@ static void say_doubts(const struct mt_analysis *analysis, FILE *out)
         fprintf(out, "%s.\n", text);
     if (*mt_uncomputed_numbers_text(text, &replay->uncomputed, replay->definitions))
         fprintf(out, "%s.\n", text);
+    if (*mt_uncomputed_workspaces_text(&replay->uncomputed))
+        fprintf(out, "%s.\n", mt_uncomputed_workspaces_text(&replay->uncomputed));
 }
 
 void mt_headline(const struct mt_analysis *analysis, FILE *out)

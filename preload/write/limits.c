@@ -16,7 +16,10 @@
 #define GRACE_NS 10000000000u /* from SIGTERM to SIGKILL */
 #define PLACE_SIZE 512
 
-enum { SIZE = 1 }; /* an unknown_value's `what` that no loop waits for */
+enum {
+    SIZE = 1,
+    WORKSPACE = 5
+}; /* an unknown_value's `what` that no loop waits for; so are later ones */
 
 static struct {
     struct place {
@@ -115,7 +118,8 @@ static void say_waiting(uint32_t stack)
 
 static void note_unknown_value(const struct mt_event *event, uint64_t number)
 {
-    if (event->UNKNOWN_VALUE.what == SIZE || limits.has_said)
+    uint64_t what = event->UNKNOWN_VALUE.what;
+    if (what == SIZE || what >= WORKSPACE || limits.has_said)
         return;
     struct place *place = &limits.place[event->stack % PLACES];
     bool is_same = place->stack == event->stack && number - place->at == place->gap;

@@ -3,6 +3,7 @@
  * Convolutions by the interface of cuDNN 7: a program asks for algorithms. There is one for each
  * direction, deterministic and without a workspace. Its name is a number.
  */
+#include "core/values/values.h"
 #include "cudnn.h"
 
 /* The answer, in the library's layout. */
@@ -27,6 +28,7 @@ struct answer {
                                                      struct answer *answers)                       \
     {                                                                                              \
         (void)handle, (void)a, (void)b, (void)c, (void)d;                                          \
+        cudnn_note_workspace(false);                                                               \
         return answer(wanted, count, answers);                                                     \
     }                                                                                              \
     int cudnnFindConvolution##direction##AlgorithmEx(                                              \
@@ -35,8 +37,14 @@ struct answer {
     {                                                                                              \
         (void)handle, (void)a, (void)a_at, (void)b, (void)b_at, (void)c, (void)d, (void)d_at;      \
         (void)workspace, (void)size;                                                               \
+        cudnn_note_workspace(true);                                                                \
         return answer(wanted, count, answers);                                                     \
     }
+
+void cudnn_note_workspace(bool fastest)
+{
+    sim_unknown_value(fastest ? SIM_ASKS_FASTEST_WORKSPACE : SIM_ASKS_WORKSPACE, "convolution");
+}
 
 static int answer(int wanted, int *count, struct answer *answers)
 {

@@ -4,7 +4,7 @@
  * and for the workspace of a plan. Here one engine can do everything. It needs no workspace but
  * for attention, which took 256 bytes wherever it was measured (cuDNN 9 on an H100).
  */
-#include <stdbool.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,10 +38,12 @@ enum {
     INDEX_OF_ENGINE = 1301,
 };
 
-enum { DESCRIPTOR_VALUE = 15, MATMUL_OPERATION = 19, ATTENTION_WORKSPACE = 256 };
+enum { DESCRIPTOR_VALUE = 15, ATTENTION_WORKSPACE = 256 };
+enum { CONVOLUTION_OPERATION = 10, LAST_CONVOLUTION_OPERATION = 12, MATMUL_OPERATION = 19 };
 
+/* Which operations lead to it. */
 struct descriptor {
-    bool attends; /* an operation that leads to it is a product of matrices */
+    bool attends, convolves;
 };
 
 int cudnnBackendCreateDescriptor(int type, struct descriptor **out)
@@ -50,6 +52,7 @@ int cudnnBackendCreateDescriptor(int type, struct descriptor **out)
     if (!*out)
         return CUDNN_ALLOC_FAILED;
     (*out)->attends = type == MATMUL_OPERATION;
+    (*out)->convolves = type >= CONVOLUTION_OPERATION && type <= LAST_CONVOLUTION_OPERATION;
     return CUDNN_SUCCESS;
 }
 
@@ -64,6 +67,34 @@ int cudnnBackendFinalize(struct descriptor *descriptor)
     return descriptor ? CUDNN_SUCCESS : CUDNN_BAD_PARAM;
 }
 
+static void lead(const struct descriptor *from, struct descriptor *to)
+{
+    to->attends |= from->attends;
+    to->convolves |= from->convolves;
+}
+
+/* Return whether torch.backends.cudnn.benchmark is on. */
+static bool tries_all(void)
+{
+    void *torch = dlopen("libtorch_cpu.so", RTLD_NOLOAD | RTLD_LAZY);
+    void *(*context)(void) = NULL;
+    bool (*is_on)(const void *) = NULL;
+    if (torch) {
+        context = (void *(*)(void))(uintptr_t)dlsym(torch, "_ZN2at13globalContextEv");
+        is_on =
+            (bool (*)(const void *))(uintptr_t)dlsym(torch, "_ZNK2at7Context14benchmarkCuDNNEv");
+        dlclose(torch);
+    }
+    return context && is_on && is_on(context());
+}
+
+static int64_t workspace_of(const struct descriptor *plan)
+{
+    if (plan->convolves)
+        cudnn_note_workspace(tries_all());
+    return plan->attends ? ATTENTION_WORKSPACE : 0;
+}
+
 int cudnnBackendSetAttribute(struct descriptor *descriptor, int name, int type, int64_t count,
                              const void *elements)
 {
@@ -72,7 +103,8 @@ int cudnnBackendSetAttribute(struct descriptor *descriptor, int name, int type, 
     if (!descriptor)
         return CUDNN_BAD_PARAM;
     for (int64_t i = 0; type == DESCRIPTOR_VALUE && parts && i < count; i++)
-        descriptor->attends |= parts[i] && parts[i]->attends;
+        if (parts[i])
+            lead(parts[i], descriptor);
     return CUDNN_SUCCESS;
 }
 
@@ -93,8 +125,8 @@ static int64_t values_of(int name)
     }
 }
 
-/* Get an attribute. The program passes its own descriptors to be filled: they hear whether they
- * are attention's. Other numbers are zero. */
+/* Get an attribute. The program passes its own descriptors to be filled: they hear which operations
+ * lead to them. Other numbers are zero. */
 int cudnnBackendGetAttribute(const struct descriptor *descriptor, int name, int type,
                              int64_t wanted, int64_t *count, void *elements)
 {
@@ -106,9 +138,9 @@ int cudnnBackendGetAttribute(const struct descriptor *descriptor, int name, int 
     if (!elements || wanted < 1)
         return CUDNN_SUCCESS;
     if (type == DESCRIPTOR_VALUE && values_of(name) && parts[0])
-        parts[0]->attends |= descriptor->attends;
+        lead(descriptor, parts[0]);
     else if (name == WORKSPACE_OF_CONFIG || name == WORKSPACE_OF_PLAN)
-        *(int64_t *)elements = descriptor->attends ? ATTENTION_WORKSPACE : 0;
+        *(int64_t *)elements = workspace_of(descriptor);
     else if (name == INDEX_OF_ENGINE)
         *(int64_t *)elements = 0;
     else if (name == SHARED_MEMORY_OF_CONFIG)

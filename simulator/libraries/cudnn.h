@@ -7,6 +7,8 @@
 #include "core/device/device.h"
 #include "core/memory/memory.h"
 
+#include <stdbool.h>
+
 enum {
     CUDNN_SUCCESS = 0,
     CUDNN_BAD_PARAM = 2000,
@@ -38,6 +40,8 @@ struct cudnn_rnn_data {
     int64_t length, batch;
 };
 
+/* Note that a program asked for a convolution's workspace; `fastest`: it tries all algorithms. */
+void cudnn_note_workspace(bool fastest);
 /* Return the bytes of an element of a type. */
 size_t cudnn_type_size(int type);
 /* Make it a dense tensor of that shape. */

@@ -14,6 +14,10 @@ int cudnnBackendSetAttribute(void *descriptor, int name, int type, int64_t count
                              const void *elements);
 int cudnnBackendGetAttribute(const void *descriptor, int name, int type, int64_t wanted,
                              int64_t *count, void *elements);
+int cudnnFindConvolutionForwardAlgorithmEx(void *handle, void *a, void *a_at, void *b, void *b_at,
+                                           void *c, void *d, void *d_at, int wanted, int *count,
+                                           void *answers, void *workspace, size_t size);
+void sim_unknown_value(int what, const char *name);
 int cudnnCreateRNNDescriptor(void **out);
 int cudnnDestroyRNNDescriptor(void *rnn);
 int cudnnSetRNNDescriptor_v8(void *rnn, int algorithm, int mode, int bias, int direction,
@@ -172,12 +176,30 @@ static int64_t workspace_of_plan(int operation_type)
     return workspace;
 }
 
+static int noted;
+
+/* In place of the simulated card's own, as a profiler has it. */
+void sim_unknown_value(int what, const char *name)
+{
+    ck_assert_str_eq(name, "convolution");
+    noted = what;
+}
+
 START_TEST(attention_takes_a_workspace)
 {
     enum { CONVOLUTION = 10, PRODUCT = 19 };
+    enum { WORKSPACE = 5, FASTEST_WORKSPACE = 6 };
+    int count, algorithm[32];
 
     ck_assert_int_eq(workspace_of_plan(PRODUCT), 256);
+    ck_assert_int_eq(noted, 0);
     ck_assert_int_eq(workspace_of_plan(CONVOLUTION), 0);
+    ck_assert_int_eq(noted, WORKSPACE);
+    ck_assert_int_eq(cudnnFindConvolutionForwardAlgorithmEx(NULL, NULL, NULL, NULL, NULL, NULL,
+                                                            NULL, NULL, 1, &count, algorithm, NULL,
+                                                            0),
+                     0);
+    ck_assert_int_eq(noted, FASTEST_WORKSPACE);
 }
 END_TEST
 

@@ -16,10 +16,12 @@ SIM_API void sim_values_new_code(void);
 
 enum sim_unknown {
     SIM_ASKS_NOTHING,
-    SIM_ASKS_SIZE,      /* of a result: nonzero, unique, ... */
-    SIM_ASKS_CONDITION, /* yes or no, for a branch of the program */
-    SIM_ASKS_NUMBER,    /* an integer, for whatever the program does with it */
-    SIM_ASKS_REAL,      /* a real number, likewise */
+    SIM_ASKS_SIZE,              /* of a result: nonzero, unique, ... */
+    SIM_ASKS_CONDITION,         /* yes or no, for a branch of the program */
+    SIM_ASKS_NUMBER,            /* an integer, for whatever the program does with it */
+    SIM_ASKS_REAL,              /* a real number, likewise */
+    SIM_ASKS_WORKSPACE,         /* of a convolution: none here, some on a card */
+    SIM_ASKS_FASTEST_WORKSPACE, /* the same, while PyTorch tries all algorithms */
 };
 
 /*

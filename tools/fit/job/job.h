@@ -111,8 +111,9 @@ struct mt_outcome {
     uint64_t host;                /* the most that the processes had in the host's memory */
     uint64_t host_now;            /* while it goes on */
     uint64_t wall_ns;
-    char unknown[1024]; /* which sizes hang on values that were not computed; "": none */
-    char last[1024];    /* the last lines that the program printed, where it ended badly */
+    char unknown[1024];     /* which sizes hang on values that were not computed; "": none */
+    const char *workspaces; /* which are not in it, a sentence; NULL or "": none */
+    char last[1024];        /* the last lines that the program printed, where it ended badly */
 };
 
 struct mt_fit_card {

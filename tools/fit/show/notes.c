@@ -257,6 +257,19 @@ static void note_flushes(struct notes *notes)
     print(notes);
 }
 
+/* Note once what is not in the peaks. */
+static void note_workspaces(struct notes *notes)
+{
+    for (size_t i = 0; i < notes->answers->n; i++) {
+        const struct mt_outcome *best = notes->answers->of[i].best;
+        if (best && best->workspaces && *best->workspaces) {
+            say(notes, "%s.", best->workspaces);
+            break;
+        }
+    }
+    print(notes);
+}
+
 /* Note where the end of the range is no border. */
 static void note_range(struct notes *notes)
 {
@@ -336,6 +349,7 @@ void mt_fit_print_notes(const struct mt_fit_answers *answers, const struct mt_st
     print(&notes);
     note_ranks(&notes);
     note_flushes(&notes);
+    note_workspaces(&notes);
     note_range(&notes);
     note_how(&notes);
     print_proof(answers);
