@@ -24,7 +24,7 @@ import results  # noqa: E402
 MOST_SLOWER = 1.02
 PROGRAMS, BUSY = (Path(__file__).with_name(name) for name in ("programs.py", "busy_loop.py"))
 WAYS = {"recorded": [], "native stacks too": ["--stacks", "both"], "light": ["--light"], "with CUPTI": ["--cupti", "on"]}
-ROUNDS, STEPS = 12, {"busy": 4, "calls": 15}
+ROUNDS, STEPS = 12, {"busy": 4, "calls": 10}
 PEAKS = ["gpu", "program", "PyTorch's peak", "trace's", "simulated", "apart in percent", "reserved", "reserved simulated", "process",
          "other allocations", "context at first", "since", "driver"]
 COSTS = ["gpu", "loop", "way", "ms a step", "ratio", "low", "high", "driver"]
