@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: the primary context of a device, which the runtime uses too, and contexts that programs
  * make. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "api/calls.h"
@@ -103,11 +104,10 @@ CUresult cuCtxPopCurrent(CUcontext *context)
 /* Create a context. A further one counts like the primary one: it is a second one on the device. */
 static CUresult create(CUcontext *out, CUdevice number)
 {
-    struct sim_device *device = sim_device(number);
-    if (!device)
+    if (!sim_device(number))
         return CUDA_ERROR_INVALID_DEVICE;
     struct sim_context *context = calloc(1, sizeof(*context));
-    if (!context || sim_take(device, device->gpu->context & ~(SIM_PAGE - 1))) {
+    if (!context || sim_further_up(number)) {
         free(context);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -144,11 +144,10 @@ DRIVER_REPORTS(cuCtxDestroy, (CUcontext handle), (handle))
     struct sim_context *context = (struct sim_context *)handle;
     if (!context || context->primary)
         return CUDA_ERROR_INVALID_CONTEXT;
-    struct sim_device *device = sim_device(context->device);
     sim_report_resource(SIM_CONTEXT_DESTROYED, context, NULL);
     if (sim_thread.context == context)
         bind(stack.depth ? stack.below[--stack.depth] : NULL);
-    sim_give(device, device->gpu->context & ~(SIM_PAGE - 1));
+    sim_further_end(context->device);
     free(context);
     return CUDA_SUCCESS;
 }
@@ -172,10 +171,13 @@ CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 
 CUresult cuCtxSynchronize(void)
 {
+    CUresult result = driver_enter();
+    if (result)
+        return result;
     if (sim_capture_forbids_waiting())
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     sim_pools_settle();
-    return driver_enter();
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
@@ -192,6 +194,9 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
     static const size_t limits[CU_LIMIT_MAX] = {[CU_LIMIT_PRINTF_FIFO_SIZE] = 7 << 20,
                                                 [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,
                                                 [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64};
+    CUresult result = driver_enter();
+    if (result)
+        return result;
     if (limit == CU_LIMIT_STACK_SIZE)
         *value = sim_device(sim_thread.device)->stack;
     else
@@ -205,5 +210,10 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     CUresult result = driver_enter();
     if (result || limit != CU_LIMIT_STACK_SIZE)
         return result;
-    return driver_result(sim_set_stack(sim_thread.device, value));
+    int error = sim_set_stack(sim_thread.device, value);
+    if (error == -ENOMEM) {
+        sim_pools_make_room(sim_thread.device);
+        error = sim_set_stack(sim_thread.device, value);
+    }
+    return driver_result(error);
 }

@@ -3,6 +3,7 @@
  * cuBLAS keeps two modes that programs set, read back and restore. They belong to the handle.
  * Programs use one handle a thread, so here they belong to the thread.
  */
+#include "core/device/device.h"
 #include "own-memory.h"
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 3, INVALID_VALUE = 7 };
@@ -43,10 +44,12 @@ int cublasGetPointerMode_v2(void *handle, int *mode)
 int cublasCreate_v2(void **handle)
 {
     enum { STREAM_CAPTURES = 900 };
-    struct own_memory own = own_memory_of_blas();
-    int result = handle ? own_memory_take(&own, handle) : 0;
     if (!handle)
         return INVALID_VALUE;
+    if (sim_enter())
+        return NOT_INITIALIZED;
+    struct own_memory own = own_memory_of_blas();
+    int result = own_memory_take(&own, handle);
     return !result ? SUCCESS : result == STREAM_CAPTURES ? NOT_INITIALIZED : ALLOC_FAILED;
 }
 

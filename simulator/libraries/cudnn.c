@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/device/device.h"
 #include "cudnn.h"
 #include "own-memory.h"
 
@@ -18,6 +19,8 @@ int cudnnCreate(void **handle)
         .device = {25344, 4}, .pinned = 4, .streams = OWN_STREAMS};
     if (!handle)
         return CUDNN_BAD_PARAM;
+    if (sim_enter())
+        return CUDNN_NOT_INITIALIZED;
     return own_memory_take(&own, handle) ? CUDNN_DEVICE_ALLOC_FAILED : CUDNN_SUCCESS;
 }
 

@@ -7,17 +7,20 @@
  */
 #include <stdint.h>
 
+#include "core/device/device.h"
 #include "own-memory.h"
 
-enum { SUCCESS = 0, ALLOC_FAILED = 2, INVALID_VALUE = 3 };
+enum { SUCCESS = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 2, INVALID_VALUE = 3 };
 
 /* Make a handle. It holds one of cuBLAS and a workspace. */
 int cusolverDnCreate(void **handle)
 {
-    struct own_memory own = own_memory_of_blas();
     int last = 0;
     if (!handle)
         return INVALID_VALUE;
+    if (sim_enter())
+        return NOT_INITIALIZED;
+    struct own_memory own = own_memory_of_blas();
     while (own.device[last])
         last++;
     own.device[last] = own_memory_workspace();

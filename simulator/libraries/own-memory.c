@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/lookup.h"
 #include "core/device/device.h"
@@ -57,7 +58,7 @@ static CUresult take(struct held *held, const struct own_memory *sizes)
 int own_memory_take(const struct own_memory *sizes, void **handle)
 {
     struct held *held = calloc(1, sizeof(*held));
-    CUresult result = held && !sim_enter() ? take(held, sizes) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = held ? take(held, sizes) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result)
         own_memory_give(held);
     *handle = result ? NULL : held;
@@ -71,22 +72,27 @@ size_t own_memory_workspace(void)
     return mib << 20;
 }
 
+enum { WORKSPACES = OWN_BLOCKS - 2 };
+
 /*
  * Read CUBLAS_WORKSPACE_CONFIG, ":SIZE:COUNT" in KiB, again and again: a block for each. Return how
- * many there are.
+ * many there are; 0, also where the text is bad, changes no block.
  */
-static int read_workspaces(const char *text, size_t *blocks, int most)
+static int read_workspaces(const char *text, size_t *blocks)
 {
+    size_t found[WORKSPACES] = {0};
     int n = 0;
-    while (text && *text == ':' && n < most) {
+    while (text && *text == ':' && n < WORKSPACES) {
         char *end;
         unsigned long size = strtoul(text + 1, &end, 10);
         unsigned long count = *end == ':' ? strtoul(end + 1, &end, 10) : 0;
         if (!size || !count || size > 1 << 24 || count > 1 << 10)
             return 0;
-        blocks[n++] = (size_t)size * count << 10;
+        found[n++] = (size_t)size * count << 10;
         text = end;
     }
+    if (n)
+        memcpy(blocks, found, sizeof(found));
     return n;
 }
 
@@ -98,7 +104,7 @@ static int read_workspaces(const char *text, size_t *blocks, int most)
 struct own_memory own_memory_of_blas(void)
 {
     struct own_memory own = {.device = {1024}};
-    if (!read_workspaces(getenv("CUBLAS_WORKSPACE_CONFIG"), own.device + 1, OWN_BLOCKS - 2)) {
+    if (!read_workspaces(getenv("CUBLAS_WORKSPACE_CONFIG"), own.device + 1)) {
         own.device[1] = 8 * 16384;
         own.device[2] = 2 * own_memory_workspace();
     }

@@ -13,12 +13,14 @@ struct own_memory {
     unsigned streams;
 };
 
-/* Take it; *handle holds it. Return the driver's result. */
+/* Take it; *handle holds it. The calling thread has a context: sim_enter(). Return the driver's
+ * result. */
 int own_memory_take(const struct own_memory *sizes, void **handle);
 /* Give it back; NULL holds none. */
 void own_memory_give(void *handle);
 
-/* Return the bytes of the workspace that NVIDIA recommends for cuBLAS on the current device. */
+/* Return the bytes of the workspace that NVIDIA recommends for cuBLAS on the device of the
+ * thread's context. */
 size_t own_memory_workspace(void);
 /* Return what a handle of cuBLAS holds. */
 struct own_memory own_memory_of_blas(void);

@@ -180,6 +180,32 @@ START_TEST(modules_and_streams_take_memory)
 }
 END_TEST
 
+/* Without a primary context, the last of a device's others has them. */
+START_TEST(a_context_gives_back_its_stacks_and_streams)
+{
+    CUcontext first, second;
+    CUstream streams[2];
+    size_t before, now, total;
+
+    use_gpu("t4");
+    ck_cu(cuInit(0));
+    ck_cu(cuCtxCreate(&first, NULL, 0, 0));
+    ck_cu(cuMemGetInfo(&before, &total));
+    ck_cu(cuCtxCreate(&second, NULL, 0, 0));
+    ck_cu(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, KIB(5)));
+    for (int i = 0; i < 2; i++)
+        ck_cu(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+    ck_cu(cuMemGetInfo(&now, &total));
+    ck_assert_uint_lt(now, before - MIB(160));
+    ck_cu(cuCtxDestroy(second));
+    ck_cu(cuCtxDestroy(first));
+    ck_cu(cuCtxCreate(&first, NULL, 0, 0));
+    ck_cu(cuMemGetInfo(&now, &total));
+    ck_assert_uint_eq(now, before);
+    ck_cu(cuCtxDestroy(first));
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("driver");
@@ -192,5 +218,6 @@ int main(void)
     tcase_add_test(tests, the_runtime_finds_them_too);
     tcase_add_test(tests, pointers_are_known);
     tcase_add_test(tests, modules_and_streams_take_memory);
+    tcase_add_test(tests, a_context_gives_back_its_stacks_and_streams);
     return RUN_TESTS(tests);
 }

@@ -223,6 +223,23 @@ START_TEST(a_capture_forbids_what_is_not_of_a_stream)
 }
 END_TEST
 
+START_TEST(a_wait_on_another_device_harms_no_capture)
+{
+    cudaGraph_t graph;
+
+    use_gpu("t4");
+    setenv("CUDASIM_GPUS", "2", 1);
+    ck_cuda(cudaStreamCreate(&stream));
+    ck_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    ck_cuda(cudaSetDevice(1));
+    ck_cuda(cudaDeviceSynchronize());
+    ck_assert_int_eq(status_of(stream), cudaStreamCaptureStatusActive);
+    ck_cuda(cudaSetDevice(0));
+    ck_assert_int_eq(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+    ck_assert_int_eq(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+}
+END_TEST
+
 START_TEST(a_thread_may_mind_nobody)
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
@@ -322,6 +339,7 @@ int main(void)
     tcase_add_test(tests, work_that_was_not_joined_spoils_the_end);
     tcase_add_loop_test(tests, a_capture_forbids_what_is_not_of_a_stream, 0,
                         sizeof(forbidden) / sizeof(forbidden[0]));
+    tcase_add_test(tests, a_wait_on_another_device_harms_no_capture);
     tcase_add_test(tests, a_thread_may_mind_nobody);
     tcase_add_loop_test(tests, other_threads_mind_global_captures_only, 0, 4);
     tcase_add_test(tests, the_drivers_captures_are_the_same);

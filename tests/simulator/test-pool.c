@@ -153,6 +153,29 @@ START_TEST(programs_make_pools)
 }
 END_TEST
 
+START_TEST(stacks_and_streams_take_what_pools_keep)
+{
+    uint64_t all = UINT64_MAX;
+    void *address, *rest;
+    cudaStream_t streams[2];
+
+    begin();
+    ck_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+    for (int i = 0; i < 2; i++) {
+        ck_cuda(cudaMallocAsync(&address, GIB(1), NULL));
+        ck_cuda(cudaFreeAsync(address, NULL));
+        ck_cuda(cudaDeviceSynchronize());
+        ck_cuda(cudaMalloc(&rest, available() / MIB(2) * MIB(2)));
+        ck_assert_uint_lt(available(), MIB(2));
+        if (i)
+            ck_cuda(cudaDeviceSetLimit(cudaLimitStackSize, KIB(5)));
+        for (int j = 0; j < 2 && !i; j++)
+            ck_cuda(cudaStreamCreate(&streams[j]));
+        ck_cuda(cudaFree(rest));
+    }
+}
+END_TEST
+
 START_TEST(access_is_kept)
 {
     struct cudaMemAccessDesc access = {.location = {cudaMemLocationTypeDevice, 1},
@@ -216,6 +239,7 @@ int main(void)
     tcase_add_test(tests, what_a_pool_keeps_does_not_make_others_fail);
     tcase_add_test(tests, freed_memory_is_used_again_and_reads_as_zero);
     tcase_add_test(tests, programs_make_pools);
+    tcase_add_test(tests, stacks_and_streams_take_what_pools_keep);
     tcase_add_test(tests, access_is_kept);
     tcase_add_test(tests, the_driver_has_the_same_pools);
     tcase_add_test(tests, reset_empties_the_pools);

@@ -174,6 +174,14 @@ int sim_primary_up(int number)
     return error;
 }
 
+/* Give back what stacks and streams took: their context ends. */
+static void give_extras(struct sim_device *device)
+{
+    sim_give(device, device->stacks + device->for_streams);
+    device->stack = CONTEXT_STACK;
+    device->stacks = device->for_streams = device->streams = 0;
+}
+
 void sim_primary_end(int number, void (*forget)(int device))
 {
     struct sim_device *device = sim_device(number);
@@ -187,13 +195,34 @@ void sim_primary_end(int number, void (*forget)(int device))
         device->peers = 0;
         device->primary.references = 0;
         forget(number);
-        sim_give(device, state.context + device->stacks + device->for_streams);
-        device->stack = CONTEXT_STACK;
-        device->stacks = device->for_streams = device->streams = 0;
+        sim_give(device, state.context);
+        give_extras(device);
     }
     pthread_mutex_unlock(&state.lock);
     if (sim_thread.context == &device->primary)
         sim_thread.context = NULL;
+}
+
+int sim_further_up(int number)
+{
+    struct sim_device *device = sim_device(number);
+    int error;
+    pthread_mutex_lock(&state.lock);
+    error = sim_take(device, device->gpu->context & ~(SIM_PAGE - 1));
+    if (!error)
+        device->further++;
+    pthread_mutex_unlock(&state.lock);
+    return error;
+}
+
+void sim_further_end(int number)
+{
+    struct sim_device *device = sim_device(number);
+    pthread_mutex_lock(&state.lock);
+    sim_give(device, device->gpu->context & ~(SIM_PAGE - 1));
+    if (!--device->further && !device->alive)
+        give_extras(device);
+    pthread_mutex_unlock(&state.lock);
 }
 
 int sim_set_stack(int number, size_t size)

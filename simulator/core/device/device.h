@@ -23,9 +23,10 @@ struct sim_device {
     uint64_t unowned;       /* of no process that NVML lists */
     _Atomic bool alive;     /* the primary context exists */
     size_t stack;           /* bytes of a thread of a kernel */
+    unsigned further;       /* contexts beside the primary one */
     unsigned streams;       /* that there are */
     uint64_t stacks;        /* what all threads' stacks take beyond a context's own share */
-    uint64_t for_streams;   /* what was taken for streams; their context keeps it */
+    uint64_t for_streams;   /* what was taken for streams; kept until their context ends */
     _Atomic uint32_t peers; /* devices whose memory it may use: a bit each */
     struct sim_context primary;
 };
@@ -72,6 +73,10 @@ static inline int sim_enter(void)
 SIM_API int sim_primary_up(int device);
 /* Take it down. `forget` drops the context's objects; it must not make or end contexts. */
 void sim_primary_end(int device, void (*forget)(int device));
+/* Bring up a context beside the primary one. -ENOMEM. */
+SIM_API int sim_further_up(int device);
+/* Take one down. The last context of a device gives back what stacks and streams took. */
+SIM_API void sim_further_end(int device);
 /* Set the size of a kernel's stacks: the context takes as much for each thread that the device can
  * run at once. -ENOMEM. */
 SIM_API int sim_set_stack(int device, size_t size);

@@ -60,6 +60,13 @@ void sim_pools_empty(int device)
             shrink(pool, 0);
 }
 
+void sim_pools_make_room(int device)
+{
+    sim_range_lock();
+    sim_pools_empty(device);
+    sim_range_unlock();
+}
+
 int sim_take_hard(struct sim_device *device, uint64_t bytes)
 {
     int error = sim_take(device, bytes);

@@ -45,6 +45,8 @@ SIM_API void sim_pool_trim(struct sim_pool *pool, uint64_t keep);
 /* Set a device's access: 0 none, 1 read, 3 read and write. -EINVAL: the pool's own device. */
 SIM_API int sim_pool_set_access(struct sim_pool *pool, int device, unsigned access);
 SIM_API int sim_pool_get_access(const struct sim_pool *pool, int device, unsigned *access);
+/* Return all unused memory of a device's pools: somebody who needs it holds no lock. */
+SIM_API void sim_pools_make_room(int device);
 /* Shrink pools to their thresholds, after a wait. */
 SIM_API void sim_pools_settle(void);
 

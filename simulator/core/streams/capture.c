@@ -16,6 +16,7 @@ struct sim_capture {
     uint64_t id;
     enum sim_capture_mode mode;
     pthread_t thread; /* the thread that began it */
+    int device;       /* of its origin, which may end before it */
     bool invalid, borrowed;
 };
 
@@ -84,6 +85,7 @@ int sim_capture_begin(struct sim_stream *stream, enum sim_capture_mode mode,
         capture->mode = mode;
         capture->thread = pthread_self();
         capture->origin = stream;
+        capture->device = stream->device;
         capture->next = captures;
         captures = capture;
         join(capture, stream);
@@ -226,7 +228,8 @@ bool sim_capture_forbids_waiting(void)
         return false;
     pthread_mutex_lock(&lock);
     for (struct sim_capture *capture = captures; capture; capture = capture->next)
-        forbidden = capture->invalid = true;
+        if (capture->device == sim_thread.device)
+            forbidden = capture->invalid = true;
     pthread_mutex_unlock(&lock);
     return forbidden;
 }

@@ -38,8 +38,8 @@ static inline bool sim_capture_forbids(void)
     return SIM_UNLIKELY(atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed) != 0) &&
            sim_capture_forbids_slow();
 }
-/* Report a wait for the whole device, which every capture forbids, whatever its mode. true: it
- * spoils them. */
+/* Report a wait for the thread's whole device, which every capture of this device forbids, whatever
+ * its mode. true: it spoils them. */
 SIM_API bool sim_capture_forbids_waiting(void);
 /* Leave the capture: the stream ends. */
 SIM_API void sim_capture_leave(struct sim_stream *stream);

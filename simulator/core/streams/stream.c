@@ -11,6 +11,7 @@
 
 #include "../device/device.h"
 #include "../device/trace.h"
+#include "../memory/pool.h"
 #include "capture.h"
 #include "stream.h"
 
@@ -39,8 +40,7 @@ static uint64_t memory_of(uint64_t streams)
     return ((streams + 2) / 4 + (48 * streams + 336 + 2047) / 2048 - 1) * SIM_PAGE;
 }
 
-/* Count a stream of the device in or out. */
-static int count(int number, int change)
+static int try_count(int number, int change)
 {
     struct sim_device *device = sim_device(number);
     uint64_t size = sim_environment_size("CUDASIM_STREAM", UINT64_MAX);
@@ -51,6 +51,16 @@ static int count(int number, int change)
         return sim_take(device, size);
     sim_give(device, size);
     return 0;
+}
+
+/* Count a stream of the device in or out. */
+static int count(int number, int change)
+{
+    int error = try_count(number, change);
+    if (error != -ENOMEM)
+        return error;
+    sim_pools_make_room(number);
+    return try_count(number, change);
 }
 
 int sim_stream_create(unsigned flags, int priority, struct sim_stream **out)
