@@ -72,7 +72,7 @@ static const char *set_number(struct own_card *card, const char *name, const cha
         else if (!numbers[i].mib && is_number)
             *numbers[i].number = (int)number;
         else
-            return numbers[i].mib ? "not a size, such as 24G or 81090 MiB" : "not a number";
+            return numbers[i].mib ? "not a size, such as 24G or 81079 MiB" : "not a number";
         return NULL;
     }
     return "unknown name; there are like, product, memory, board, context, l2, sms, major, minor, "

@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <stdint.h>
 
-CUresult api_look_up(const char *name, void **out, int version, cuuint64_t flags,
-                     CUdriverProcAddressQueryResult *status)
+CUresult api_find_driver_function(const char *name, void **out, int version, cuuint64_t flags,
+                                  CUdriverProcAddressQueryResult *status)
 {
     static void *_Atomic known;
     void *lookup = known, *driver;

@@ -7,7 +7,7 @@
 
 /* Call the driver's own lookup, cuGetProcAddress. CUDA_ERROR_NOT_INITIALIZED: there is no driver.
  */
-CUresult api_look_up(const char *name, void **out, int version, cuuint64_t flags,
-                     CUdriverProcAddressQueryResult *status);
+CUresult api_find_driver_function(const char *name, void **out, int version, cuuint64_t flags,
+                                  CUdriverProcAddressQueryResult *status);
 
 #endif

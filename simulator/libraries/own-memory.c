@@ -21,7 +21,8 @@ enum { ASKED_VERSION = 12000 };
     ({                                                                                             \
         CUdriverProcAddressQueryResult status_;                                                    \
         void *found_;                                                                              \
-        CUresult result_ = api_look_up(#function, &found_, ASKED_VERSION, 0, &status_);            \
+        CUresult result_ =                                                                         \
+            api_find_driver_function(#function, &found_, ASKED_VERSION, 0, &status_);              \
         result_ || !found_ ? CUDA_ERROR_NOT_INITIALIZED                                            \
                            : ((__typeof__(&function))(uintptr_t)found_)(__VA_ARGS__);              \
     })

@@ -13,7 +13,7 @@ static int no_driver(void)
 static cudaError_t look_up(const char *name, void **out, int version, unsigned long long flags,
                            CUdriverProcAddressQueryResult *status)
 {
-    CUresult result = api_look_up(name, out, version, flags, status);
+    CUresult result = api_find_driver_function(name, out, version, flags, status);
     return result == CUDA_ERROR_NOT_INITIALIZED ? cudaErrorInsufficientDriver : (cudaError_t)result;
 }
 

@@ -53,7 +53,7 @@ START_TEST(a_file_has_a_card)
     } wrong[] = {
         {"memory = 5\n", ": line 1: the first line has to say which card this one is like"},
         {"like = h1000\n", ": line 1: like: no card of the catalogue has this name"},
-        {"like = h100\nmemory = much\n", ": line 2: not a size, such as 24G or 81090 MiB"},
+        {"like = h100\nmemory = much\n", ": line 2: not a size, such as 24G or 81079 MiB"},
         {"like = h100\nmemory = 24GX\n", ": line 2: not a size"},
         {"like = h100\nsms = 24G\n", ": line 2: not a number"},
         {"like = h100\ncolour = red\n", ": line 2: unknown name"},

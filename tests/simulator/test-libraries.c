@@ -23,6 +23,12 @@ int cusolverDnSormqr_bufferSize(void *handle, int side, int transposed, int m, i
 int cusolverDnSgesvdj_bufferSize(void *handle, int job, int econ, int m, int n, const float *a,
                                  int lda, const float *s, const float *u, int ldu, const float *v,
                                  int ldv, int *size, void *info);
+int cusolverDnSsyevjBatched_bufferSize(void *handle, int job, int fill, int n, const float *a,
+                                       int lda, const float *w, int *size, void *info, int batch);
+int cusolverDnSsyevj_bufferSize(void *handle, int job, int fill, int n, const float *a, int lda,
+                                const float *w, int *size, void *info);
+int cusolverDnZgetrf_bufferSize(void *handle, int m, int n, void *a, int lda, int *size);
+int cusolverDnSgesvd_bufferSize(void *handle, int m, int n, int *size);
 int cusolverDnXsyevd_bufferSize(void *handle, void *parameters, int mode, int fill, int64_t n,
                                 int type, const void *matrix, int64_t stride, int values_type,
                                 const void *values, int compute, size_t *device, size_t *host);
@@ -261,6 +267,13 @@ START_TEST(solvers_ask_for_what_was_measured)
                                                     NULL, 1, &size, NULL));
     ck_solver(917792, cusolverDnSgesvdj_bufferSize(NULL, 1, 1, 256, 512, NULL, 1, NULL, NULL, 1,
                                                    NULL, 1, &size, NULL));
+    ck_solver(23468,
+              cusolverDnSsyevjBatched_bufferSize(NULL, 0, 0, 33, NULL, 33, NULL, &size, NULL, 7));
+    ck_solver(382543, cusolverDnSsyevj_bufferSize(NULL, 0, 0, 600, NULL, 600, NULL, &size, NULL));
+    ck_solver(41943056, cusolverDnSsyevj_bufferSize(NULL, 0, 0, 4096, NULL, 1, NULL, &size, NULL));
+    ck_solver(9600, cusolverDnZgetrf_bufferSize(NULL, 2000, 2000, NULL, 2000, &size));
+    ck_solver(9488, cusolverDnZgetrf_bufferSize(NULL, 4096, 1024, NULL, 4096, &size));
+    ck_solver(3325888, cusolverDnSgesvd_bufferSize(NULL, 1000, 1000, &size));
     ck_assert_int_eq(
         cusolverDnXsyevd_bufferSize(NULL, NULL, 0, 0, 5, 0, NULL, 5, 0, NULL, 0, &device, &host),
         0);

@@ -33,7 +33,8 @@ struct sim_stream *sim_stream(void *handle)
 
 /*
  * Return what so many streams take, as an H100 was measured to: 512 and 48 KiB each, cut from pages
- * of 2 MiB. A context's own pages have room for the first and for the first 35.
+ * of 2 MiB. A context's own pages hold the 512 KiB of the first stream and the 48 KiB of the
+ * first 35.
  */
 static uint64_t memory_of(uint64_t streams)
 {
