@@ -238,7 +238,7 @@ static void sum_trace(const struct followed *followed, uint64_t context, struct 
         sum_device(followed, slot, context, outcome);
     if (replay->survey.kinds[MT_ALLOC])
         outcome->flushes += replay->survey.failed_cuda;
-    if (!outcome->workspaces || replay->uncomputed.fastest_workspaces)
+    if (!outcome->workspaces || !*outcome->workspaces || replay->uncomputed.fastest_workspaces)
         outcome->workspaces = mt_uncomputed_workspaces_text(&replay->uncomputed);
     if (!*outcome->unknown)
         mt_uncomputed_text(outcome->unknown, &replay->uncomputed, replay->definitions);
