@@ -14,7 +14,6 @@
 #include <time.h>
 
 #define MIB ((size_t)1 << 20)
-#define POOL_UNIT ((size_t)512) /* a pool hands out whole units */
 enum { ROUTES = 4, THREADS = 2 * ROUTES, MEETINGS = 20, HELD = 8, TURNS = 60 };
 
 struct held {
@@ -60,10 +59,8 @@ static void get(unsigned route, struct held *held)
         check((int)cuMemAlloc((CUdeviceptr *)&held->address, held->size), "cuMemAlloc");
     if (route == 2)
         get_mapped(held);
-    if (route == 3) {
+    if (route == 3)
         check((int)cudaMallocAsync(address, held->size, NULL), "cudaMallocAsync");
-        held->size = (held->size + POOL_UNIT - 1) / POOL_UNIT * POOL_UNIT;
-    }
     live += held->size;
 }
 
