@@ -71,8 +71,8 @@ static void *open_matching(const char *pattern)
     void *found = NULL;
     if (glob(pattern, 0, NULL, &files))
         return NULL;
-    for (size_t i = 0; !found && i < files.gl_pathc; i++)
-        found = dlopen(files.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = files.gl_pathc; !found && i > 0; i--) /* the newest first */
+        found = dlopen(files.gl_pathv[i - 1], RTLD_NOW | RTLD_LOCAL);
     globfree(&files);
     return found;
 }

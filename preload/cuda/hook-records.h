@@ -17,7 +17,7 @@
 /* A call on the device that it names; -1: none. */
 #define CALL_ON(api_, device) ((struct mt_cuda_call){.api = MT_API_##api_, .told = (device) + 1})
 
-/* Note the hook's caller, after the call: others were made within it. */
+/* Note the hook's caller, right before what records it: calls within CUDA's note theirs. */
 #define NOTE_CALLER() (mt_cuda_caller = __builtin_return_address(0))
 
 /* Memory. address: points to it, or to its handle. */
@@ -40,13 +40,14 @@
 #define BEFORE_MAPPED(api, address, size, handle)
 #define AFTER_MAPPED(api, address, size, handle)                                                   \
     mt_cuda_mapped(CALL(api), result, address, size, handle)
-#define BEFORE_UNMAPPED(api, address, size) mt_cuda_unmapping(CALL(api), address, size)
+#define BEFORE_UNMAPPED(api, address, size)                                                        \
+    (NOTE_CALLER(), mt_cuda_unmapping(CALL(api), address, size))
 #define AFTER_UNMAPPED(api, address, size)
 #define BEFORE_BOUND(api, device, place, size, memory)
 #define AFTER_BOUND(api, device, place, size, memory)                                              \
     mt_cuda_bound(CALL_ON(api, device), result, place, size, memory)
 #define BEFORE_UNBOUND(api, device, place, size)                                                   \
-    mt_cuda_unbinding(CALL_ON(api, device), place, size)
+    (NOTE_CALLER(), mt_cuda_unbinding(CALL_ON(api, device), place, size))
 #define AFTER_UNBOUND(api, device, place, size)
 
 /* Contexts, CUDA modules, streams. bytes: of code, evaluated after a successful call. */
@@ -56,7 +57,7 @@
 #define BEFORE_MADE_ON(api, device, object)
 #define AFTER_MADE_ON(api, device, object)                                                         \
     mt_cuda_object_made(CALL_ON(api, device), result, object, 0)
-#define BEFORE_ENDED(api, handle) mt_cuda_object_ending(CALL(api), NUMBER(handle))
+#define BEFORE_ENDED(api, handle) (NOTE_CALLER(), mt_cuda_object_ending(CALL(api), NUMBER(handle)))
 #define AFTER_ENDED(api, handle)
 
 /* Copies and sets. */

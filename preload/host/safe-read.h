@@ -18,8 +18,9 @@ void mt_safe_read_keep_pid(_Atomic int *word);
 size_t mt_readable_pages(uintptr_t address, size_t most);
 
 /* Read several places in one system call, one behind the other into out. Return how many bytes were
- * read, up to the first unreadable one; 0 if the call is not allowed. Only where the addresses are
- * of data: unlike mt_safe_read, this also reads a device's memory that is mapped. */
+ * read, up to the first unreadable one; 0 if the call is not allowed, or a place is not the user's.
+ * Only where the addresses are of data: unlike mt_safe_read, this also reads a device's memory that
+ * is mapped. */
 struct iovec;
 size_t mt_safe_read_many(const struct iovec *from, unsigned n, void *out, size_t size);
 

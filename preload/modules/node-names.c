@@ -43,8 +43,14 @@ MT_HOT_CODE uint32_t mt_node_name(struct mt_thread *self, const void *node)
     const char *name = id ? NULL : type_name(vtable);
     if (name)
         id = intern(&key, name);
-    if (id)
-        *type = (struct mt_node_type){key.a, id};
+    if (id) {
+        type->vtable =
+            0; /* a signal's handler that jumps away leaves no type with another's name */
+        atomic_signal_fence(memory_order_seq_cst);
+        type->name = id;
+        atomic_signal_fence(memory_order_seq_cst);
+        type->vtable = key.a;
+    }
     return id;
 }
 

@@ -156,16 +156,27 @@ static uint32_t intern_caller(const struct mt_key *key)
 
 MT_HOT bool mt_callers_are_named;
 
+/* Callers outside CUDA's libraries, each with the stamp of its time in the highest bits: nearly all
+ * calls are theirs, and to find a caller's image may take the loader's lock. */
+static _Atomic uint64_t outside[64];
+
 uint32_t mt_stack_with_caller(uint32_t stack, const void *caller)
 {
     if (!caller)
         return stack;
     uint32_t stamp = atomic_load_explicit(&mt_code_changes, memory_order_acquire);
-    const struct mt_key key = {.a = (uintptr_t)caller, .stamp = stamp, .parent = stack};
+    uint64_t pc = (uintptr_t)caller, known = (uint64_t)stamp << 48 | pc;
+    _Atomic uint64_t *place = &outside[(pc ^ pc >> 6) % (sizeof outside / sizeof *outside)];
+    if (atomic_load_explicit(place, memory_order_relaxed) == known)
+        return stack;
+    const struct mt_key key = {.a = pc, .stamp = stamp, .parent = stack};
     uint32_t id = mt_cache_find(&native.stacks, &key);
-    if (id || !is_in_library((uintptr_t)caller - 1))
-        return id ? id : stack;
-    return intern_caller(&key);
+    if (id)
+        return id;
+    if (is_in_library(pc - 1))
+        return intern_caller(&key);
+    atomic_store_explicit(place, known, memory_order_relaxed);
+    return stack;
 }
 
 void mt_native_check_images(void)
