@@ -2,7 +2,7 @@
 /*
  * backend:cudaMallocAsync: the driver's pool. It takes memory of the card in pieces of 32 MiB, maps
  * what is free behind any address, so that it has no fragments, and keeps it until
- * torch.cuda.empty_cache().
+ * torch.cuda.empty_cache(). It counts what was requested, and hands out units of 512 bytes.
  */
 #include "inside.h"
 
@@ -24,7 +24,7 @@ static bool reserve(struct mt_allocator *allocator, uint64_t bytes)
 
 void mt_async_trim(struct mt_allocator *allocator)
 {
-    uint64_t keep = up(allocator->now.allocated, piece);
+    uint64_t keep = up(allocator->in_pool, piece);
     if (keep >= allocator->now.reserved)
         return;
     allocator->held -= allocator->now.reserved - keep;
@@ -49,7 +49,7 @@ bool mt_async_allocate(struct mt_allocator *allocator, const struct mt_request *
     uint64_t size = up(request->size, MT_MIN_BLOCK);
     if (size < request->size || size > allocator->total ||
         (allocator->has_limit && now->requested + request->size > allocator->limit) ||
-        !grow(allocator, now->allocated + size)) {
+        !grow(allocator, allocator->in_pool + size)) {
         mt_note_oom(allocator, request, size);
         return false;
     }
@@ -59,8 +59,9 @@ bool mt_async_allocate(struct mt_allocator *allocator, const struct mt_request *
         return true;
     block->state = MT_BLOCK_LIVE;
     block->requested = request->size;
-    now->allocated += size;
-    now->active += size;
+    allocator->in_pool += size;
+    now->allocated += request->size;
+    now->active += request->size;
     now->requested += request->size;
     return true;
 }
@@ -68,8 +69,9 @@ bool mt_async_allocate(struct mt_allocator *allocator, const struct mt_request *
 void mt_async_free(struct mt_allocator *allocator, struct mt_alloc_block *block)
 {
     struct mt_allocator_state *now = &allocator->now;
-    now->allocated -= block->size;
-    now->active -= block->size;
+    allocator->in_pool -= block->size;
+    now->allocated -= block->requested;
+    now->active -= block->requested;
     now->requested -= block->requested;
     allocator->block[block->number] = NULL;
     mt_drop_uses(block);

@@ -77,6 +77,7 @@ struct mt_allocator {
     bool has_limit, no_memory;
     uint64_t limit;               /* of the memory fraction, if has_limit */
     uint64_t total, others, held; /* of the card; held: by segments, in whole pages */
+    uint64_t in_pool; /* backend:cudaMallocAsync: bytes of live blocks, whole units of 512 each */
     uint64_t next_address, next_expandable;
     struct mt_allocator_state now, peak;
     struct mt_allocator_oom oom;
