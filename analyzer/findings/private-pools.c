@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "private-pools.h"
-#include "analyzer/model/user-line.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/search.h"
 
@@ -14,7 +13,7 @@ void mt_segment_text(char *out, size_t size, const struct mt_replay *replay,
                      const struct mt_block *segment)
 {
     const struct mt_definitions *d = replay->definitions;
-    uint32_t user = mt_stack(d, mt_line_stack(d, segment))->user;
+    uint32_t user = mt_stack(d, segment->stack)->user;
     if (segment->name)
         snprintf(out, size, "%s", mt_string(d, segment->name));
     else if (segment->range)

@@ -96,8 +96,6 @@ static int mark_memory_of(struct mt_replay *replay, const struct mt_block *made)
     if (!memory || !hands_out_segments(memory) || memory->evidence & MT_SAW_SEGMENT)
         return 0;
     replay->reserved.api = memory->api + 1;
-    memory->node_name = made->node_name; /* a thread of autograd's has no line of its own */
-    memory->forward_stack = made->forward_stack;
     return mark(replay, memory);
 }
 

@@ -105,27 +105,6 @@ START_TEST(a_total_shows_the_segment_of_a_block_that_is_not_recorded)
 }
 END_TEST
 
-/* A thread of autograd's, which has no line of its own, asks for a segment in backward. */
-START_TEST(an_empty_segment_of_backward_has_its_forward_line)
-{
-    uint32_t line = mt_build_stack(builder, "/u/t.py:7 main", NULL);
-    uint32_t name = mt_build_string(builder, "MulBackward0");
-    mt_build_on(builder, 0, 1, line);
-    mt_build_event(builder, MT_NODE_NEW, 0x1000, 0, 0);
-    mt_build_on(builder, 0, 2, 0);
-    mt_build_event(builder, MT_NODE_BEGIN, 0x1000, name, 0);
-    cuda_gives(A, 64 * MT_MIB, MT_API_CUDA_MALLOC);
-    mt_build_event4(builder, MT_ALLOC, A, 50 * MT_MIB, 50 * MT_MIB, 64 * MT_MIB);
-    mt_build_event4(builder, MT_FREE, A, 50 * MT_MIB, 0, 64 * MT_MIB);
-    mt_build_event(builder, MT_NODE_END, 0x1000, 0, 0);
-    cuda_gives(A + 128 * MT_MIB, 64 * MT_MIB, MT_API_CUDA_MALLOC);
-    mt_build_event4(builder, MT_ALLOC, A + 128 * MT_MIB, 60 * MT_MIB, 60 * MT_MIB, 128 * MT_MIB);
-    const struct mt_balance *balance = &analyze()->balance;
-    ck_assert_uint_eq(balance->n_empty, 1);
-    ck_assert_str_eq(balance->empty[0].name, "t.py:7 main");
-}
-END_TEST
-
 START_TEST(what_libraries_get_for_themselves_is_known_by_their_frames)
 {
     static const struct {
@@ -250,7 +229,6 @@ int main(void)
     tcase_add_test(balance, all_that_the_device_holds_is_told_apart);
     tcase_add_test(balance, what_cublas_asks_the_driver_for_is_no_segment);
     tcase_add_test(balance, a_total_shows_the_segment_of_a_block_that_is_not_recorded);
-    tcase_add_test(balance, an_empty_segment_of_backward_has_its_forward_line);
     tcase_add_test(balance, what_libraries_get_for_themselves_is_known_by_their_frames);
     tcase_add_test(balance, without_nvml_others_are_with_the_context);
     tcase_add_test(balance, a_sample_before_serves_where_none_follows);
