@@ -22,7 +22,7 @@ PROGRAMS = [
 ]
 # The card's part beside its context, of what PyTorch reserved on one that was large enough.
 PARTS = 0.9, 0.6, 0.4, 0.25
-CONTEXT = 516 * MIB
+CONTEXT = 552_402_944  # the simulated H100's
 FLAGS = {"precision:autocast": "--autocast", "precision:bf16": "--bf16", "offload:activations": "--save-on-cpu",
          "offload:optimizer": "--optimizer cpu", "offload:parameters": "--offload-parameters 1"}
 SINGLES = 4  # ways of one thing that are followed on each card; of pairs all

@@ -15,7 +15,7 @@ from harness import check  # noqa: E402
 import results  # noqa: E402
 
 CHANGED = HERE / "changed.py"
-CONTEXT = 520 << 20
+CONTEXT = 531 << 20
 # The program, and a change with what is added to the arguments for it.
 CASES = [("gpt-small", "checkpoint:layers.*", "--checkpoint layers.*"),
          ("gpt", "batch:1/2", "--batch-part 1/2"),
