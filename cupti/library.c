@@ -49,19 +49,15 @@ static const struct {
     {"", "/usr/local/cuda*/targets/*-linux/lib/"},
 };
 
-struct packages {
-    char path[PATH_MAX];
-};
-
+/* Put the folder of Python's packages into data, a path. */
 static int find_packages(struct dl_phdr_info *info, size_t size, void *data)
 {
-    struct packages *packages = data;
     const char *found = strstr(info->dlpi_name, PACKAGES);
     (void)size;
     if (!found || strlen(info->dlpi_name) >= PATH_MAX)
         return 0;
-    snprintf(packages->path, sizeof packages->path, "%.*s",
-             (int)(found + strlen(PACKAGES) - info->dlpi_name), info->dlpi_name);
+    snprintf(data, PATH_MAX, "%.*s", (int)(found + strlen(PACKAGES) - info->dlpi_name),
+             info->dlpi_name);
     return 1;
 }
 
@@ -80,9 +76,9 @@ static void *open_matching(const char *pattern)
 /* Return the folder of a place; NULL: it has none here. */
 static const char *folder_of(const char *name)
 {
-    static struct packages packages;
+    static char packages[PATH_MAX];
     if (!strcmp(name, PACKAGES))
-        return dl_iterate_phdr(find_packages, &packages) ? packages.path : NULL;
+        return dl_iterate_phdr(find_packages, packages) ? packages : NULL;
     const char *folder = *name ? getenv(name) : name;
     return folder && *name && !*folder ? NULL : folder;
 }
