@@ -55,7 +55,7 @@ DRIVER_REPORTS(cuGreenCtxCreate,
     struct sim_context *context = error ? NULL : calloc(1, sizeof(*context));
     if (!context)
         return driver_result(error ? error : -ENOMEM);
-    context->device = number;
+    *context = (struct sim_context){.device = number, .primary = true}; /* no further one */
     sim_device(number)->primary.references++;
     *out = (CUgreenCtx)context;
     return CUDA_SUCCESS;

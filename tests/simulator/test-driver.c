@@ -206,6 +206,29 @@ START_TEST(a_context_gives_back_its_stacks_and_streams)
 }
 END_TEST
 
+/* It is the primary one, and ends by cuGreenCtxDestroy alone. */
+START_TEST(a_green_context_gives_nothing_back)
+{
+    CUdevResource resource;
+    CUdevResourceDesc description;
+    CUgreenCtx green;
+    CUcontext context;
+    size_t before;
+
+    use_gpu("t4");
+    before = available();
+    ck_cu(cuDeviceGetDevResource(0, &resource, CU_DEV_RESOURCE_TYPE_SM));
+    ck_cu(cuDevResourceGenerateDesc(&description, &resource, 1));
+    ck_cu(cuGreenCtxCreate(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    ck_cu(cuCtxFromGreenCtx(&context, green));
+    ck_assert_uint_eq(available(), before);
+    ck_assert_int_eq(cuCtxDestroy(context), CUDA_ERROR_INVALID_CONTEXT);
+    ck_assert_uint_eq(available(), before);
+    ck_cu(cuGreenCtxDestroy(green));
+    ck_assert_uint_eq(available(), before);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("driver");
@@ -219,5 +242,6 @@ int main(void)
     tcase_add_test(tests, pointers_are_known);
     tcase_add_test(tests, modules_and_streams_take_memory);
     tcase_add_test(tests, a_context_gives_back_its_stacks_and_streams);
+    tcase_add_test(tests, a_green_context_gives_nothing_back);
     return RUN_TESTS(tests);
 }
