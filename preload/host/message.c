@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "message.h"
-#include "no-cancel.h"
+#include "no-signals.h"
 #include "own-thread.h"
 #include "trace-format/safe-text.h"
 
@@ -67,21 +67,20 @@ void mt_message(const char *format, ...)
 
 ssize_t mt_write_quietly(int fd, const void *bytes, size_t size)
 {
-    sigset_t ours, before, pending;
+    const uint64_t ours = MT_SIGNAL(SIGPIPE) | MT_SIGNAL(SIGXFSZ);
     const struct timespec now = {0, 0};
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGPIPE);
-    sigaddset(&ours, SIGXFSZ);
+    sigset_t pending, one;
+    uint64_t before;
     sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &ours, &before);
+    mt_signals_mask(SIG_BLOCK, &ours, &before);
     ssize_t written = write(fd, bytes, size);
     int error = errno, sent = error == EPIPE ? SIGPIPE : SIGXFSZ;
     if (written < 0 && (error == EPIPE || error == EFBIG) && !sigismember(&pending, sent)) {
-        sigemptyset(&ours);
-        sigaddset(&ours, sent);
-        sigtimedwait(&ours, NULL, &now);
+        sigemptyset(&one);
+        sigaddset(&one, sent);
+        sigtimedwait(&one, NULL, &now);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    mt_signals_mask(SIG_SETMASK, &before, NULL);
     errno = error;
     return written;
 }

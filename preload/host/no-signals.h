@@ -8,36 +8,48 @@
 #include "no-cancel.h"
 #include "own-thread.h"
 
-#include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-/* Block all signals but those for an error in the code itself. */
-static inline sigset_t mt_signals_block(void)
+/* The kernel's set: signal n is bit n - 1. */
+#define MT_SIGNAL(n) (UINT64_C(1) << ((n) - 1))
+#define MT_SIGNAL_OF_SETUID 33 /* glibc's: it waits for all threads */
+
+/* Not blocked: those for an error in the code itself, and setuid's. */
+#define MT_SIGNALS_LEFT                                                                            \
+    (MT_SIGNAL(SIGSEGV) | MT_SIGNAL(SIGBUS) | MT_SIGNAL(SIGFPE) | MT_SIGNAL(SIGILL) |              \
+     MT_SIGNAL(SIGTRAP) | MT_SIGNAL(SIGSYS) | MT_SIGNAL(MT_SIGNAL_OF_SETUID))
+
+/* Change the thread's mask. Not by pthread_sigmask, which always lets through the signal with which
+ * glibc cancels: it cancels a thread that has disabled this since pthread_cancel looked. */
+static inline void mt_signals_mask(int how, const uint64_t *signals, uint64_t *before)
 {
-    static const int errors[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-    sigset_t others, before;
-    sigemptyset(&before);
-    if (atomic_load_explicit(&mt_is_restricted, memory_order_relaxed))
-        return before;
-    sigfillset(&others);
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        sigdelset(&others, errors[i]);
-    pthread_sigmask(SIG_BLOCK, &others, &before);
+    syscall(SYS_rt_sigprocmask, how, signals, before, sizeof *signals);
+}
+
+/* Block all signals but those. */
+static inline uint64_t mt_signals_block(void)
+{
+    const uint64_t others = ~MT_SIGNALS_LEFT;
+    uint64_t before = 0;
+    if (!atomic_load_explicit(&mt_is_restricted, memory_order_relaxed))
+        mt_signals_mask(SIG_BLOCK, &others, &before);
     return before;
 }
 
-static inline void mt_signals_restore(const sigset_t *before)
+static inline void mt_signals_restore(const uint64_t *before)
 {
     if (!atomic_load_explicit(&mt_is_restricted, memory_order_relaxed))
-        pthread_sigmask(SIG_SETMASK, before, NULL);
+        mt_signals_mask(SIG_SETMASK, before, NULL);
 }
 
 /* A declaration: no handler of the program runs in this thread, and nobody cancels it, up to the
  * end of the block. */
 #define MT_UNINTERRUPTED()                                                                         \
     MT_NO_CANCEL();                                                                                \
-    __attribute__((cleanup(mt_signals_restore), unused)) const sigset_t signals_before_ =          \
+    __attribute__((cleanup(mt_signals_restore), unused)) const uint64_t signals_before_ =          \
         mt_signals_block()
 
 #endif

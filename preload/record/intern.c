@@ -51,7 +51,7 @@ struct table {
 static struct {
     struct mt_lock lock;
     _Atomic uint64_t n_refused;
-    sigset_t signals; /* of the thread that has the lock, as before */
+    uint64_t signals; /* of the thread that has the lock, as before */
     int cancel;
     bool has_failed; /* no memory for the tables; not tried again */
     char *text;
@@ -111,7 +111,7 @@ static void prepare(void)
 static bool lock_by(bool (*lock)(struct mt_lock *))
 {
     int cancel = mt_cancel_disable();
-    sigset_t signals = mt_signals_block();
+    uint64_t signals = mt_signals_block();
     if (!lock(&tables.lock)) {
         mt_signals_restore(&signals);
         mt_cancel_restore(&cancel);
@@ -142,7 +142,7 @@ uint64_t mt_intern_refused(void)
 
 void mt_intern_unlock(void)
 {
-    sigset_t signals = tables.signals;
+    uint64_t signals = tables.signals;
     int cancel = tables.cancel;
     mt_unlock(&tables.lock);
     mt_signals_restore(&signals);

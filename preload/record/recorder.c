@@ -61,7 +61,7 @@ static _Thread_local struct {
     unsigned parts;  /* parts that hold something: a bit each, by their place in the table */
     bool is_end;     /* the fork ends the parent */
     bool is_forking; /* a child has not yet forgotten its parent */
-    sigset_t signals;
+    uint64_t signals;
 } holding __attribute__((tls_model("initial-exec")));
 
 /* Forget the parent's threads; the child gets its own trace if it needs one. Even if nothing was

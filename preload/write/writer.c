@@ -81,16 +81,15 @@ static void *run(void *unused)
 
 static int start_thread(void)
 {
-    sigset_t all, before;
-    /* All but SIGBUS (guard.h), and SIGSYS: a trapped system call would end the process. */
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);
-    sigdelset(&all, SIGSYS);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    /* All but SIGBUS (guard.h), SIGSYS: a trapped system call would end the process, and setuid's.
+     */
+    const uint64_t all = ~(MT_SIGNAL(SIGBUS) | MT_SIGNAL(SIGSYS) | MT_SIGNAL(MT_SIGNAL_OF_SETUID));
+    uint64_t before;
+    mt_signals_mask(SIG_SETMASK, &all, &before);
     int rc = mt_own_thread(run);
     if (!rc)
         mt_watch_start();
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    mt_signals_mask(SIG_SETMASK, &before, NULL);
     return -rc;
 }
 

@@ -143,6 +143,27 @@ START_TEST(nobody_waits_for_a_thread_that_stands_still)
 }
 END_TEST
 
+/* However late it is cancelled, it leaves no lock behind. */
+START_TEST(a_thread_is_not_cancelled_with_a_lock)
+{
+    char number[16];
+    int at = 1, came;
+    do {
+        snprintf(number, sizeof number, "%d", at);
+        struct outcome o = run(ARGS("stands-still", number, "cancelled"),
+                               ARGS("MEMTAP_QUIET=1", stack_settings[_i]));
+        ck_assert_msg(ended_with(&o, 0), "at place %d", at);
+        ck_assert_str_eq(o.errors, "");
+        came = atoi(o.output);
+        struct counts c = read_counts(&o, o.file[0]);
+        ck_assert_uint_ge(c.kind[MT_CUDA_MALLOC], 15);
+        ck_assert(c.is_complete);
+        remove_outcome(&o);
+    } while (came && at++);
+    ck_assert_int_ge(at, 2);
+}
+END_TEST
+
 START_TEST(little_of_a_thread_s_stack_is_taken)
 {
     unsigned first, new, of_thread, of_thread_new;
@@ -232,6 +253,7 @@ int main(void)
         tcase_add_loop_test(tests, a_handler_does_not_wait_for_what_its_thread_holds, 0, 2);
         tcase_add_loop_test(tests, a_jump_out_of_a_call_ends_it, 0, 2 * WAYS);
         tcase_add_loop_test(tests, nobody_waits_for_a_thread_that_stands_still, 0, 2);
+        tcase_add_loop_test(tests, a_thread_is_not_cancelled_with_a_lock, 0, 2);
         tcase_add_loop_test(tests, little_of_a_thread_s_stack_is_taken, 0, 2);
         tcase_add_loop_test(tests, a_thread_s_stack_may_be_the_smallest, 0, 4);
         tcase_add_test(tests, a_stack_may_make_room_for_a_smaller_one);
