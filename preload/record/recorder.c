@@ -272,6 +272,7 @@ void mt_thread_leave(struct mt_thread *self)
         atomic_compare_exchange_strong(&self->holds[--self->n_holds]->by, &id, 0);
     }
     self->follow_up = self->n_ended = self->n_known = 0;
+    self->known[0].stack = 0; /* a gap, which would be below all further stacks */
     self->called.object = 0;
     self->has_to_ask = false;
     memset(&self->foresight, 0, sizeof self->foresight);

@@ -29,10 +29,17 @@ int mt_wake_wait(const struct timespec *period)
     return mt_futex(&is_wanted, FUTEX_WAIT, 0, period) && errno == ETIMEDOUT;
 }
 
-/* A thread that sleeps for room goes on when half of its ring is free: else all threads would wake
- * for a few events each time the writer has taken some, and take its processor. */
 #define ROOM_AGAIN (MT_RING_WORDS / 2)
 #define ROOM_PERIOD_NS 5000000
+
+/* Return whether a thread that sleeps for room goes on: when half of its ring is free, else all
+ * threads would wake for a few events each time the writer has taken some, and take its processor.
+ * Where the writer has no thread, nobody is sure to take more: any room will do. */
+static bool has_room_again(struct mt_own_ring *ring)
+{
+    bool is_by_turns = atomic_load_explicit(&take_turn, memory_order_relaxed);
+    return is_by_turns ? !mt_ring_is_full(ring) : mt_ring_used(ring) <= ROOM_AGAIN;
+}
 
 void mt_room_await(struct mt_own_ring *ring)
 {
@@ -47,7 +54,7 @@ void mt_room_await(struct mt_own_ring *ring)
 void mt_room_give(struct mt_own_ring *ring, uint64_t at)
 {
     atomic_store(&ring->taken, at);
-    if (atomic_load(&ring->awaits_room) && mt_ring_used(ring) <= ROOM_AGAIN &&
+    if (atomic_load(&ring->awaits_room) && has_room_again(ring) &&
         atomic_exchange(&ring->awaits_room, 0))
         mt_futex(&ring->awaits_room, FUTEX_WAKE, 1, NULL);
 }

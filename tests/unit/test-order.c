@@ -268,9 +268,45 @@ START_TEST(who_awaits_room_is_woken_when_half_is_free)
 }
 END_TEST
 
+/* Left in the middle of a stack with a gap before it: no other stack is that one's caller. */
+START_TEST(who_leaves_a_hook_knows_no_frames)
+{
+    begin_with_two();
+    atomic_store(&first->ring.inside, 1);
+    first->n_known = 3;
+    first->known[0].stack = 4711;
+    mt_thread_leave(first);
+    ck_assert_uint_eq(first->n_known, 0);
+    ck_assert_uint_eq(first->known[0].stack, 0);
+    ck_assert_uint_eq(atomic_load(&first->ring.lost), 1);
+    atomic_store(&mt_state, MT_IDLE);
+}
+END_TEST
+
+/* Nobody may take more before the thread itself does. */
+START_TEST(who_awaits_room_by_turns_is_woken_by_any)
+{
+    begin_with_two();
+    while (!mt_ring_is_full(&first->ring))
+        mt_record(first, MT_LEAF, 0, 0, MT_ARGS(0));
+    mt_wake_by_turns(make_room);
+    atomic_store(&first->ring.awaits_room, 1);
+    mt_room_give(&first->ring, 1);
+    ck_assert(mt_ring_is_full(&first->ring));
+    ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 1);
+    mt_room_give(&first->ring, 32);
+    ck_assert(!mt_ring_is_full(&first->ring));
+    ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 0);
+    mt_wake_by_turns(NULL);
+    atomic_store(&mt_state, MT_IDLE);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("order");
+    tcase_add_test(tests, who_leaves_a_hook_knows_no_frames);
+    tcase_add_test(tests, who_awaits_room_by_turns_is_woken_by_any);
     tcase_add_test(tests, who_awaits_room_is_woken_when_half_is_free);
     tcase_add_test(tests, who_has_lost_an_event_waits_for_room);
     tcase_add_test(tests, nothing_is_lost_or_reordered);
