@@ -236,8 +236,7 @@ static int add_passing(const struct telling *to, uint32_t end)
         uint32_t block = slot->event.kind == MT_ALLOC ? place : slot->of;
         if (!is_passing(light, slot) || mt_light_at(light, block)->end < end)
             continue;
-        rc = block == place ? mt_live_event(to->live, &slot->event)
-                            : mt_live_note(to->live, &slot->event);
+        rc = mt_live_recall(to->live, &slot->event);
     }
     light->has_places = true;
     return rc;

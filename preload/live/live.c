@@ -347,7 +347,8 @@ static uint64_t place_of(const struct mt_event *label)
     return label->kind == MT_NODE_NEW ? label->NODE_NEW.address : label->address;
 }
 
-int mt_live_note(struct mt_live *live, const struct mt_event *label)
+/* Keep a label of a block. */
+static int note(struct mt_live *live, const struct mt_event *label)
 {
     struct mt_live_block *block = noted(live, label, place_of(label));
     if (!block || !is_new(block, label))
@@ -382,7 +383,7 @@ static int resize(struct mt_live *live, const struct mt_event *event)
     if (block && !event->RESIZE.size)
         return mt_live_storage_empty(&live->storages, event, block->note, block->n_notes);
     while (!rc && mt_live_storage_next(&live->storages, event, &i, &label))
-        rc = mt_live_note(live, &label);
+        rc = note(live, &label);
     return rc;
 }
 
@@ -448,7 +449,7 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
         return resize(live, event);
     case MT_NODE_NEW:
         mt_live_make_node(live, event);
-        return mt_live_note(live, event);
+        return note(live, event);
     case MT_NODE_BEGIN:
         mt_live_begin_node(live, event);
         return 0;
@@ -463,7 +464,7 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event)
     }
     unsigned about = mt_kind_about[event->kind];
     return about == MT_ABOUT_LABEL || about == MT_ABOUT_NAME
-               ? mt_live_note(live, event)
+               ? note(live, event)
                : mt_live_ranges_event(&live->ranges, event);
 }
 
@@ -473,4 +474,9 @@ void mt_live_pass(struct mt_live *live, const struct mt_event *event)
         note_totals(live, event);
     else if (event->kind == MT_NODE_NEW)
         mt_live_make_node(live, event);
+}
+
+int mt_live_recall(struct mt_live *live, const struct mt_event *event)
+{
+    return event->kind == MT_ALLOC ? begin_life(live, event, MT_ALLOC) : note(live, event);
 }

@@ -24,8 +24,9 @@ int mt_live_event(struct mt_live *live, const struct mt_event *event);
  * label. */
 void mt_live_pass(struct mt_live *live, const struct mt_event *event);
 
-/* Keep a label of a block. Return 0 or -ENOMEM. */
-int mt_live_note(struct mt_live *live, const struct mt_event *label);
+/* Take an alloc or a label that was passed, because its block is asked for after all. PyTorch's
+ * totals stay as they are now. Return 0 or -ENOMEM. */
+int mt_live_recall(struct mt_live *live, const struct mt_event *event);
 
 /* Return whether a block of PyTorch's begins where the label is, or the label is nowhere. */
 bool mt_live_has_block(struct mt_live *live, const struct mt_event *label);

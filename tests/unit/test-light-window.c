@@ -105,12 +105,43 @@ START_TEST(storages_keep_labels_of_passing_blocks)
 }
 END_TEST
 
+static uint64_t allocated, at_leaf;
+
+static int note_total(const struct mt_event *event)
+{
+    if (event->kind == MT_ALLOC || event->kind == MT_FREE)
+        allocated = event->ALLOC.allocated;
+    return 0;
+}
+
+/* As a new segment does, which may begin at any event. */
+static int list_at_leaf(const struct mt_event *event)
+{
+    if (event->kind != MT_LEAF)
+        return 0;
+    int rc = mt_live_each(live, note_total);
+    at_leaf = allocated;
+    return rc;
+}
+
+START_TEST(recalled_blocks_leave_the_totals)
+{
+    add(MT_ALLOC, BLOCK, SIZE, SIZE);
+    add(MT_ALLOC, 2 * BLOCK, SIZE, 2 * SIZE); /* stays */
+    add(MT_LEAF, BLOCK + 512, 0, 0);
+    add(MT_FREE, BLOCK, SIZE, SIZE);
+    ck_assert_int_eq(mt_light_end(light, live, false, list_at_leaf), 0);
+    ck_assert_uint_eq(at_leaf, 2 * SIZE);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("light");
     tcase_add_unchecked_fixture(tests, begin, end);
     tcase_add_test(tests, labels_of_passing_blocks_are_left_out);
     tcase_add_test(tests, labels_within_passing_blocks_are_told_once);
+    tcase_add_test(tests, recalled_blocks_leave_the_totals);
     tcase_add_test(tests, storages_keep_labels_of_passing_blocks);
     return RUN_TESTS(tests);
 }
