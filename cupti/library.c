@@ -61,14 +61,21 @@ static int find_packages(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
+/* Compare paths by their versions: the newest first, 12.10 before 12.2. */
+static int compare_paths(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)b, *(char *const *)a);
+}
+
 static void *open_matching(const char *pattern)
 {
     glob_t files;
     void *found = NULL;
-    if (glob(pattern, 0, NULL, &files))
+    if (glob(pattern, GLOB_NOSORT, NULL, &files))
         return NULL;
-    for (size_t i = files.gl_pathc; !found && i > 0; i--) /* the newest first */
-        found = dlopen(files.gl_pathv[i - 1], RTLD_NOW | RTLD_LOCAL);
+    qsort(files.gl_pathv, files.gl_pathc, sizeof *files.gl_pathv, compare_paths);
+    for (size_t i = 0; !found && i < files.gl_pathc; i++)
+        found = dlopen(files.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
     globfree(&files);
     return found;
 }

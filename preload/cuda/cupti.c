@@ -61,12 +61,26 @@ static bool is_preloaded(void)
            mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
 }
 
+/* What the environment said then. */
+static struct {
+    bool is_on, is_off;
+    char other[161]; /* CUDA's tool */
+} wish;
+
+static void read_wish(void)
+{
+    const char *value = getenv("MEMTAP_CUPTI"), *other = getenv(MT_CUDA_INJECTION);
+    wish.is_on = value && !strcmp(value, "on");
+    wish.is_off = value && !strcmp(value, "off");
+    snprintf(wish.other, sizeof wish.other, "%s", other ? other : "");
+}
+
 /* Ask for it now: CUDA's driver loads its tool when it is initialized, NVTX at the first range. */
 __attribute__((constructor)) static void ask_for_injection(void)
 {
     char path[PATH_MAX];
-    const char *wish = getenv("MEMTAP_CUPTI");
-    bool wants_cuda = wish && !strcmp(wish, "on") && !getenv(MT_CUDA_INJECTION);
+    read_wish();
+    bool wants_cuda = wish.is_on && !getenv(MT_CUDA_INJECTION);
     bool wants_nvtx = !getenv(MT_NVTX_INJECTION) && is_preloaded();
     if ((!wants_cuda && !wants_nvtx) || own_path(path, NULL))
         return;
@@ -122,12 +136,6 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     va_end(args);
 }
 
-static bool is_wish(const char *wish)
-{
-    const char *value = getenv("MEMTAP_CUPTI");
-    return value && !strcmp(value, wish);
-}
-
 /* Return whether our hooks see the program's calls: its images are linked to the driver or the
  * runtime, or it has looked functions up through us. Otherwise it found the driver by a way that we
  * do not stand in. */
@@ -175,19 +183,18 @@ static void start(void)
 
 void mt_cupti_open(bool was_looked_up)
 {
-    bool is_on = is_wish("on");
     if (!mt_mutex_within(&cupti.lock, OPEN_WAIT_NS))
         return; /* another thread opens it, which takes long */
-    if (is_wish("off"))
+    if (wish.is_off)
         say("off");
-    else if (!is_on && do_hooks_reach(was_looked_up))
+    else if (!wish.is_on && do_hooks_reach(was_looked_up))
         say("not needed");
-    else if (!is_on && mt_images_need("libcupti.so."))
+    else if (!wish.is_on && mt_images_need("libcupti.so."))
         say("not used: the program has loaded it for itself");
     else if (!cupti.stop)
         start();
     pthread_mutex_unlock(&cupti.lock);
-    if (strncmp(cupti.status, "not used", 8) == 0 && (is_on || !is_preloaded()))
+    if (strncmp(cupti.status, "not used", 8) == 0 && (wish.is_on || !is_preloaded()))
         mt_message("CUPTI is %s%s", cupti.status,
                    is_preloaded() ? ""
                                   : "; CUDA's calls are not recorded: preload memtap "
@@ -209,15 +216,14 @@ void mt_cupti_step_back(void)
 
 const char *mt_cupti_status(void)
 {
-    const char *injected = getenv(MT_CUDA_INJECTION);
     if (*cupti.status)
         return cupti.status;
-    if (is_wish("off"))
+    if (wish.is_off)
         return "off";
-    if (!is_wish("on"))
+    if (!wish.is_on)
         return "not needed";
-    if (injected && *injected)
-        say("not used: " MT_CUDA_INJECTION " is %.160s", injected);
+    if (*wish.other)
+        say("not used: " MT_CUDA_INJECTION " is %s", wish.other);
     else
         say("not used: CUDA did not load it");
     return cupti.status;

@@ -92,15 +92,15 @@ PACKAGES = "venv/lib/python3.9/site-packages"
 FOUND, MISSING = "CUPTI_ERROR_NOT_COMPATIBLE (1)", "there is no libcupti.so.13 or .12 for this CUDA in its usual folders"
 
 
-def injected(driver, folder=None, **environment):
-    """What the program says; CUPTI lies in this folder."""
+def injected(driver, *folders, **environment):
+    """What the program says; a CUPTI lies in each of these folders, and each fails in its own way."""
     with tempfile.TemporaryDirectory() as directory:
         shutil.copy(driver, os.path.join(directory, "libcuda.so.1"))
         os.makedirs(os.path.join(directory, PACKAGES))
         shutil.copy(MATHS, os.path.join(directory, PACKAGES))
-        if folder is not None:
+        for folder, library in zip(folders, cuptis):
             os.makedirs(os.path.join(directory, folder), exist_ok=True)
-            shutil.copy(cuptis[0], os.path.join(directory, folder, "libcupti.so.13"))
+            shutil.copy(library, os.path.join(directory, folder, "libcupti.so.13"))
         within = {name: os.path.join(directory, value) for name, value in environment.items()}
         ran = subprocess.run([user], text=True, capture_output=True, check=False, env={
             **os.environ, "LD_LIBRARY_PATH": directory, "CUDA_INJECTION64_PATH": LIBRARY,
@@ -121,6 +121,8 @@ for folder, variables in (
         (f"{PACKAGES}/nvidia/cu13/lib", {"VIRTUAL_ENV": "venv"}),
         (f"{PACKAGES}/nvidia/cuda_cupti/lib", {"LD_PRELOAD": f"{PACKAGES}/libm.so.6"})):
     equal(f"CUPTI in {folder}", injected(driver_13, folder, **variables), (0, "done\n", line_about(FOUND)))
+equal("the newest of two", injected(driver_13, *(f"{PACKAGES}/nvidia/{name}/lib" for name in ("cu13.10", "cu13.2")),
+                                    VIRTUAL_ENV="venv"), (0, "done\n", line_about(FOUND)))
 
 # Memory of another process is named, and not counted a second time.
 OPEN, CLOSE = ("cuda_malloc", "cudaIpcOpenMemHandle", 0), ("cuda_free", "cudaIpcCloseMemHandle", 0)

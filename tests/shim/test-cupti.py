@@ -88,6 +88,14 @@ equal("the injection's place is taken", taken.cupti,
       "not used: CUDA_INJECTION64_PATH is /no/such/tool.so")
 equal("what the hooks see then", taken.lines, taken.out)
 
+# The environment counts as it was when memtap was loaded: later, another thread may change it.
+CHANGED = """import ctypes, os
+del os.environ["CUDA_INJECTION64_PATH"]
+ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), 4096)
+"""
+equal("the place was taken", hooked(sys.executable, "-c", CHANGED, cupti="on",
+                                    CUDA_INJECTION64_PATH="/no/such/tool.so").cupti, taken.cupti)
+
 # A function that is looked up in the runtime comes to a hook, but for a look-up with a version.
 BY_HANDLE = """import ctypes
 runtime, address = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
