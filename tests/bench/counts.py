@@ -39,6 +39,7 @@ MAY_BE_MORE = 1  # system calls a step, of some 4: what a few steps share falls 
 MAY_MOVE = 1.15  # lines: where the linker puts a function depends on all others
 LOOPS = {  # stacks, program, arguments before the number, numbers of two runs, events of one
     "allocation or free": ("none", "threads-loop", ["1"], (4000, 12000), 1),
+    "driver, python": ("python", "driver-loop", [], (10000, 40000), 1),
     "driver, native stack": ("native", "driver-loop", [], (10000, 40000), 1),
     "runtime, native stack": ("native", "native-loop", [], (10000, 40000), 1),
 }
@@ -57,15 +58,15 @@ LOCKED = re.compile(r"\t(lock |mfence|xchg .*\()")
 def run(options, folder, loop, number, *valgrind):
     stacks, program, words, _, _ = LOOPS[loop]
     environment = {**os.environ, "LD_PRELOAD": options.shim, "LD_LIBRARY_PATH": options.libraries, "MEMTAP_QUIET": "1",
-                   "MEMTAP_OUTPUT": f"{folder}/{program}-{number}.mtap", "MEMTAP_STACKS": stacks}
+                   "MEMTAP_OUTPUT": f"{folder}/{program}-{stacks}-{number}.mtap", "MEMTAP_STACKS": stacks}
     subprocess.run([*FIXED, *VALGRIND, *valgrind, f"{options.programs}/{program}", *words, str(number)],
                    env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
 def profile_of(options, folder, loop, number):
     """The callgrind profile of the program's first thread."""
-    _, program, words, _, _ = LOOPS[loop]
-    out = Path(folder, f"{program}-{number}")
+    stacks, program, words, _, _ = LOOPS[loop]
+    out = Path(folder, f"{program}-{stacks}-{number}")
     run(options, folder, loop, number, "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={out}")
     # threads-loop's first thread only waits for its second one.
     thread = "02" if words else "01"
