@@ -42,7 +42,7 @@ static unsigned distance(const char *a, size_t n_a, const char *b, size_t n_b)
 void mt_nearest_offer(struct mt_nearest *nearest, const char *word)
 {
     size_t n = strlen(word);
-    unsigned most = nearest->length > 4 ? 2 : 1;
+    unsigned most = nearest->length > 4 || n > 5 ? 2 : 1;
     if (nearest->length < 2 || nearest->length > LONGEST || n > LONGEST)
         return;
     unsigned found = distance(nearest->typed, nearest->length, word, n);

@@ -78,8 +78,8 @@ int mt_size_scan(const char **at, uint64_t *bytes)
         n++;
     int shift = is_digit(unit[n]) && n ? -1 : shift_of(unit, n);
     *at = n ? unit : *at;
-    if (shift < 0)
-        return -EINVAL;
+    if (shift < 0 || (!shift && decimal.fraction))
+        return -EINVAL; /* there is no part of a byte */
     *at += n;
     return rc ? rc : multiply(&decimal, UINT64_C(1) << shift, decimal.scale - 1, bytes);
 }
@@ -135,7 +135,7 @@ const char *mt_size_wrong(const char *text, int rc, char *out, size_t size)
     unit += strspn(unit, " ");
     is_number = is_number && is_letter(*unit) && !is_digit(unit[1]); /* 1e6 is no 1E */
     snprintf(meant, sizeof meant, "%.*s%c", (int)(unit - text), text, is_letter(*unit) ? *unit : 0);
-    if (is_number && unit - text < 24 && shift_of(unit, 1) >= 0)
+    if (is_number && unit - text < 24 && shift_of(unit, 1) >= !!decimal.fraction)
         snprintf(out, size, "is not a size; did you mean '%s'?", meant);
     else
         snprintf(out, size, "is not a size; give one such as 64M, 1.5 GiB or 65536");
