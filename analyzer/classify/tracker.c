@@ -15,6 +15,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
     mt_deaths_clear(&tracker->deaths);
     mt_address_map_clear(&tracker->forward);
     mt_address_map_clear(&tracker->lines);
+    mt_address_map_clear(&tracker->stand_for_all);
     mt_address_map_clear(&tracker->trained);
     mt_address_map_clear(&tracker->loops);
     mt_ranges_clear(&tracker->ranges);
@@ -257,13 +258,13 @@ static uint32_t first_use(struct mt_tracker *tracker, uint64_t leaf)
     return mt_stack(tracker->definitions, block->stack)->call ? block->stack : block->leaf_stack;
 }
 
-/* Return whether state is of one parameter. An optimizer may keep state for all parameters under
- * one of them, which is then smaller. Older PyTorch does not give the number of elements. */
-static bool is_of_one(const struct mt_block *state, uint64_t elements,
+/* Return whether state is larger than its parameter: an optimizer may keep state for all parameters
+ * under one of them. Older PyTorch does not give the number of elements. */
+static bool is_of_all(const struct mt_block *state, uint64_t elements,
                       const struct mt_block *parameter)
 {
-    return elements && mt_block_elements(parameter) ? elements <= mt_block_elements(parameter)
-                                                    : state->size <= parameter->size;
+    return elements && mt_block_elements(parameter) ? elements > mt_block_elements(parameter)
+                                                    : state->size > parameter->size;
 }
 
 static int put_line(struct mt_tracker *tracker, const struct mt_block *block, uint32_t evidence)
@@ -296,9 +297,13 @@ static int saw_state(struct mt_tracker *tracker, struct mt_block *block,
     block->evidence |= MT_SAW_STATE;
     if (!block->name)
         block->name = event->STATE.name > UINT32_MAX ? 0 : (uint32_t)event->STATE.name;
-    if (parameter && is_of_one(block, event->STATE.elements, parameter))
+    int rc = 0;
+    if (parameter && is_of_all(block, event->STATE.elements, parameter))
+        rc = mt_address_map_put(&tracker->stand_for_all, event->STATE.parameter, 1);
+    else if (parameter && !(event->STATE.elements == 1 && /* a number beside it is of all, too */
+                            mt_address_map_get(&tracker->stand_for_all, event->STATE.parameter)))
         block->leaf_stack = first_use(tracker, event->STATE.parameter);
-    return saw_line(tracker, block, MT_SAW_STATE);
+    return rc ? rc : saw_line(tracker, block, MT_SAW_STATE);
 }
 
 /* Return whether a member is kept. A batch that a module keeps is replaced by the next; a table

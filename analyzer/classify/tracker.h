@@ -50,9 +50,10 @@ struct mt_tracker {
     struct mt_address_map lines;   /* mt_line_of -> evidence on the program's own blocks */
     struct mt_address_map trained; /* mt_root_key of outermost modules that make graphs -> 1 */
     struct mt_address_map loops;   /* stacks below which backward or a step ran -> 1 */
-    const char *last_trained;      /* mt_stack_root; NULL: none yet */
-    int saw_parameters;            /* the trace labels parameters */
-    int saw_stepped;               /* and tensors that optimizers update */
+    struct mt_address_map stand_for_all; /* parameters with the state of all of them -> 1 */
+    const char *last_trained;            /* mt_stack_root; NULL: none yet */
+    int saw_parameters;                  /* the trace labels parameters */
+    int saw_stepped;                     /* and tensors that optimizers update */
 };
 
 /* Return a key of the Python line that made a block, or of the forward line of the node that did,

@@ -56,6 +56,19 @@ class Factored(optim.Optimizer):
                 p.add_(p.grad, alpha=-group["lr"])
 
 
+class Flat(optim.Optimizer):
+    """Keeps the state of all parameters under the first one, as LBFGS does, which ends early without values."""
+
+    def __init__(self, parameters):
+        super().__init__(parameters, {"lr": 0.1})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        parameters = self.param_groups[0]["params"]
+        past = torch.cat([p.grad.flatten() for p in parameters])
+        self.state[parameters[0]] |= {"past": past, "scale": torch.ones((), device=past.device)}
+
+
 def by_shape(parameters):
     """As training scripts group them for weight decay: the order is not the model's."""
     return [{"params": [p for p in parameters if p.dim() > 1]},
@@ -72,6 +85,7 @@ OPTIMIZERS = {
     "RMSprop": lambda p: optim.RMSprop(p, momentum=0.9, centered=True),
     "LBFGS": lambda p: optim.LBFGS(p, max_iter=1),
     "Factored": Factored,
+    "Flat": Flat,
 }
 
 
@@ -99,7 +113,7 @@ def train(name, make):
         optimizer.step()
     torch.zeros(1, device="cuda")
     modules = {p: path.rpartition(".")[0] for path, p in model.named_parameters()}
-    state = [[t.untyped_storage().data_ptr(), None if name == "LBFGS" else modules[p], key]
+    state = [[t.untyped_storage().data_ptr(), None if name in ("LBFGS", "Flat") else modules[p], key]
              for p, kept in optimizer.state.items() for key, value in kept.items()
              for t in tensors_in(value)]
     gradients = [[p.grad.data_ptr(), modules[p], None] for p in parameters]
