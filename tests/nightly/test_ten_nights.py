@@ -9,7 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "torch"))
-from harness import GPU, MEMTAP, PYTHON, check, equal, finish, folder, must_run, need_torch, run, skip  # noqa: E402
+from harness import MEMTAP, Forks, check, equal, finish, folder, must_run, need_torch, run, skip  # noqa: E402
 
 NIGHTS, MISTAKE = 10, 8  # from 1
 LINE = "night.py:30"
@@ -43,10 +43,10 @@ def memtap(work, *words):
     return run([MEMTAP, *words], cwd=work, env=dict.fromkeys(services))
 
 
-def one_night(work, night):
+def one_night(work, night, forks):
     """Records, adds to the history and checks, as the README does: the exit code and the lines of check."""
     trace, good = work / "traces" / f"{night}.mtap", work / "good"
-    must_run([MEMTAP, "run", "--simulate", GPU, "-o", trace, "--", PYTHON, "night.py"], cwd=work)
+    equal(f"the run of night {night}", forks.run(trace, "night.py", cwd=work), (0, ""))
     if night == 1:
         shutil.copy(trace, good)
         (work / "budget.toml").write_text(must_run([MEMTAP, "budget", trace]).stdout)
@@ -64,7 +64,7 @@ def main():
     need_torch()
     if not shutil.which("git"):
         skip("no git")
-    with folder() as name:
+    with folder() as name, Forks() as forks:
         work = Path(name)
         for part in ("traces", "good"):
             (work / part).mkdir()
@@ -72,7 +72,7 @@ def main():
         commits = {}
         for night in range(1, NIGHTS + 1):
             commits[night] = commit(work, night)
-            code, out = one_night(work, night)
+            code, out = one_night(work, night, forks)
             print(f"night {night}: {code}\n{out}")
             equal(f"check in night {night}", code, int(night >= MISTAKE))
             if night >= MISTAKE:

@@ -5,7 +5,7 @@ what is PyTorch's cache what it has from CUDA."""
 import json
 
 import harness
-from harness import MEMTAP, PYTHON, check, equal
+from harness import MEMTAP, check, equal
 
 BACKENDS = {
     "native": {},
@@ -55,10 +55,13 @@ def device_oddities(trace):
 
 def main():
     harness.need_torch()
-    for name, environment in BACKENDS.items():
-        with harness.folder() as work:
-            trace, log = f"{work}/trace.mtap", f"{work}/log.json"
-            harness.must_run([*harness.recorded(trace), PYTHON, SCRIPT, log], env=environment)
+    with harness.folder() as work, harness.Forks(SCRIPT) as forks, harness.Forks(SCRIPT, env=BACKENDS["pools"]) as of_pools:
+        for name, environment in BACKENDS.items():
+            trace, log = f"{work}/{name}.mtap", f"{work}/{name}.json"
+            # PyTorch's backend is chosen by the import.
+            code, output = (of_pools if name == "pools" else forks).run(trace, SCRIPT, log, env=environment)
+            if not check(code == 0, f"{name}: {output}"):
+                continue
             moments = [json.loads(line) for line in open(log, encoding="utf-8")]
             compare(name, trace, moments)
             print(name, len(moments), "moments,", moments[-1], flush=True)
