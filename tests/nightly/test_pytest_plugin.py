@@ -11,6 +11,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "torch"))
 from harness import GPU, MEMTAP, PYTHON, ROOT, check, equal, finish, folder, need_torch, run  # noqa: E402
 
+# Without the plugins of others, which pytest imports at each start. `spellings` has them.
+ALONE = {"PYTHONPATH": str(ROOT / "python"), "MEMTAP": MEMTAP, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 INI = "[pytest]\nmarkers = gpu\nmemtap_markers = gpu\nmemtap_peak = 40 MiB\n"
 WANTED = {
     "test_unmarked": "passed", "test_within": "passed", "test_over": "failed",
@@ -27,8 +29,7 @@ def pytest(work, *options, ini=INI):
     (work / "pytest.ini").write_text(ini)
     shutil.copy(HERE / "plugin_tests.py", work / "test_memory.py")
     done = run([PYTHON, "-m", "pytest", "-p", "memtap.pytest_plugin", "--memtap", "--memtap-simulate", GPU,
-                "--junitxml", "out.xml", *options], cwd=work,
-               env={"PYTHONPATH": str(ROOT / "python"), "MEMTAP": MEMTAP})
+                "--junitxml", "out.xml", *options], cwd=work, env=ALONE)
     outcomes, texts = {}, {}
     for case in xml.parse(work / "out.xml").iter("testcase"):
         kinds = {child.tag: child for child in case}
@@ -75,8 +76,7 @@ def against(work):
                                       (24, "before", "now", 1, "peak: 24.00 MiB"),
                                       (24, "now", "now", 4, "are one folder")]:
         (work / "test_grows.py").write_text(test.format(mib))
-        done = run([PYTHON, "-m", "pytest", *options, old, "--memtap-dir", new, "test_grows.py"], cwd=work,
-                   env={"PYTHONPATH": str(ROOT / "python"), "MEMTAP": MEMTAP})
+        done = run([PYTHON, "-m", "pytest", *options, old, "--memtap-dir", new, "test_grows.py"], cwd=work, env=ALONE)
         equal(f"exit code with {mib} MiB", done.returncode, ends)
         check(word in done.stdout + done.stderr, f"{mib} MiB: {done.stdout}{done.stderr}")
 
@@ -126,7 +126,7 @@ def main():
         all_tests(Path(first))
         against(Path(second))
         if run([PYTHON, "-c", "import xdist"]).returncode == 0:
-            outcomes, _, out = pytest(Path(third), "-n", "2", "-k", "within or over or skipped or unmarked")
+            outcomes, _, out = pytest(Path(third), "-p", "xdist", "-n", "2", "-k", "within or over or skipped or unmarked")
             equal("the outcomes with xdist", outcomes,
                   {name: WANTED[name] for name in ("test_unmarked", "test_within", "test_over",
                                                    "test_skipped")})

@@ -79,7 +79,7 @@ class Runner:
                 "GITHUB_WORKSPACE": str(self.repository), "GITHUB_SHA": f"{self.night:040x}",
                 "GITHUB_STEP_SUMMARY": str(self.temp / "summary"), "GITHUB_OUTPUT": str(self.temp / "output"),
                 "GITHUB_ENV": str(self.temp / "env"), "MEMTAP": MEMTAP, "PYTHONPATH": str(ROOT / "python"),
-                "PYTHONDONTWRITEBYTECODE": "1"}
+                "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
     def check_out(self, *edits):
         """A fresh checkout, as each job has."""
