@@ -4,9 +4,9 @@
 #include "analyzer/support/search.h"
 
 #include "analyzer/support/text.h"
+#include "handles.h"
 #include "private-pools.h"
 #include "trace-format/cuda-apis.h"
-#include "trace-format/meaning/marks.h"
 #include <string.h>
 
 #include <stdbool.h>
@@ -17,22 +17,16 @@ struct parts {
     size_t n, capacity;
 };
 
-/* Name the library that requested the memory: the innermost native frame's, except CUDA's runtime
- * and PyTorch's own. Without one: the user's Python line, or else the call. */
+/* Name the library that requested the memory; without one the user's Python line, or else the call.
+ */
 static void name_of(char *out, size_t size, const struct mt_definitions *d,
                     const struct mt_block *block)
 {
-    for (uint32_t stack = block->stack; stack; stack = mt_stack(d, stack)->parent) {
-        const struct mt_frame *frame = mt_stack_frame(d, stack);
-        if (!frame->is_native)
-            break;
-        if (frame->marks & MT_MARK_FRAMEWORK)
-            continue;
-        snprintf(out, size, "%s", mt_last_part(mt_trace_image(d, frame->image).path));
-        return;
-    }
+    const char *library = mt_library_of(d, block->stack);
     uint32_t user = mt_stack(d, block->stack)->user;
-    if (user)
+    if (library)
+        snprintf(out, size, "%s", library);
+    else if (user)
         mt_place_text(out, size, d, user);
     else
         snprintf(out, size, "%s", mt_cuda_api_name(block->api));

@@ -6,6 +6,7 @@
 #define MT_OOM_H
 
 #include "analysis.h"
+#include "handles.h"
 
 #define MT_ADVICE_KEPT 10u
 #define MT_ADVICE_MODULES 112u
@@ -53,6 +54,7 @@ struct mt_oom_rest {
     bool evaluates;  /* it ran out in a forward whose line has had no backward, and others have */
     bool supposes_adam; /* no step was seen */
     bool is_first;      /* a first forward or backward, before any step, whose rest is not known */
+    struct mt_handles_to_come handles; /* of the backward that is modelled */
     uint64_t
         more; /* bytes more of the card that serve all of it; 0: unknown, or the card has them */
 };

@@ -26,16 +26,23 @@ static json_t *suggestion(const struct mt_advice *advice)
                          : json_null());
 }
 
+json_t *mt_json_handles(const struct mt_handles_to_come *handles)
+{
+    return json_pack("{s:o, s:b}", "bytes", mt_json_number(handles->bytes), "lacks_cublas",
+                     (int)handles->lacks);
+}
+
 static json_t *rest_json(const struct mt_oom_rest *rest)
 {
     if (rest->known <= MT_REACH_REQUEST)
         return json_null();
-    return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:b, s:b, s:o}", "through",
+    return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:b, s:b, s:o, s:o}", "through",
                      mt_reach_names[rest->known], "how", "modelled", "layers",
                      (json_int_t)rest->layers, "layers_seen", (json_int_t)rest->seen, "state",
                      mt_json_number(rest->state), "passing", mt_json_number(rest->passing),
                      "supposes_adam", (int)rest->supposes_adam, "evaluates", (int)rest->evaluates,
-                     "more_needed", mt_json_number_or_null(rest->more));
+                     "more_needed", mt_json_number_or_null(rest->more), "handles",
+                     mt_json_handles(&rest->handles));
 }
 
 static json_t *suggestions(const struct mt_oom_story *story)

@@ -33,4 +33,7 @@ json_t *mt_json_marks(const struct mt_definitions *definitions, const struct mt_
 /* Make whether a request is served; null: unknown. */
 json_t *mt_json_served(enum mt_served served);
 
+/* Make what a run still takes for handles. */
+json_t *mt_json_handles(const struct mt_handles_to_come *handles);
+
 #endif

@@ -167,7 +167,7 @@ static void print_private(const struct mt_page *page, const struct mt_private_po
 /* Print what the run would have requested next. */
 static void print_rest(const struct mt_page *page, const struct mt_oom_rest *rest)
 {
-    char a[MT_SIZE_TEXT];
+    char a[MT_SIZE_TEXT], handles[MT_HANDLES_TEXT];
     if (rest->known <= MT_REACH_REQUEST)
         return;
     if (rest->more)
@@ -181,6 +181,8 @@ static void print_rest(const struct mt_page *page, const struct mt_oom_rest *res
                 mt_size_text(a, rest->state), rest->supposes_adam ? ",\n    if it is Adam" : "");
     if (rest->passing)
         fprintf(page->out, "    and %s while it runs\n", mt_size_text(a, rest->passing));
+    if (*mt_handles_text(handles, sizeof handles, &rest->handles, "\n    "))
+        fprintf(page->out, "    %s\n", handles);
 }
 
 static void print_verdict(const struct mt_page *page, const struct mt_oom_story *story)

@@ -217,7 +217,8 @@ static int go_on(struct adviser *adviser)
                                        .is_in_step = rest->is_in_step,
                                        .evaluates = rest->evaluates,
                                        .supposes_adam = rest->supposes_adam,
-                                       .is_first = rest->is_first};
+                                       .is_first = rest->is_first,
+                                       .handles = rest->handles};
     uint64_t enough = 0;
     if (rest->known > MT_REACH_REQUEST)
         rc = mt_judge_card(judge, "", NULL, &enough);

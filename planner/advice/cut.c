@@ -42,6 +42,14 @@ static void put(struct item *item, size_t *n, uint64_t event, struct mt_request 
     ++*n;
 }
 
+/* Return what was not PyTorch's after the first n requests. */
+static uint64_t others_of(const struct mt_asked *asked, size_t n)
+{
+    while (n && asked->request[n - 1].kind != MT_REQUEST_OTHERS)
+        n--;
+    return n ? asked->request[n - 1].size : 0;
+}
+
 /* List what comes after the cut, in its order. */
 static size_t list(struct item *item, const struct mt_cut_run *cut,
                    const struct mt_recording *recording, const struct mt_asked *asked, size_t own)
@@ -71,6 +79,11 @@ static size_t list(struct item *item, const struct mt_cut_run *cut,
             put(item, &n, block->end,
                 (struct mt_request){.block = number, .kind = MT_REQUEST_FREE});
     }
+    if (cut->rest.handles.bytes)
+        put(item, &n, cut->rest.ends[MT_REACH_FORWARD] ?: cut->rest.ends[MT_REACH_REQUEST],
+            (struct mt_request){.size = others_of(asked, own) + cut->rest.handles.bytes,
+                                .stream = 1,
+                                .kind = MT_REQUEST_OTHERS});
     qsort(item, n, sizeof *item, by_event);
     return n;
 }
@@ -79,8 +92,9 @@ static size_t list(struct item *item, const struct mt_cut_run *cut,
 static int join(struct mt_cut_run *cut, const struct mt_recording *recording,
                 const struct mt_asked *asked)
 {
-    size_t own = mt_failed_last(asked), most = own + 2 * recording->n + MT_N_REACHES + 1;
-    struct item *item = calloc(2 * recording->n + MT_N_REACHES + 1, sizeof *item);
+    size_t own = mt_failed_last(asked), more = 2 * recording->n + MT_N_REACHES + 2;
+    size_t most = own + more;
+    struct item *item = calloc(more, sizeof *item);
     cut->asked = *asked;
     cut->asked.request = calloc(most, sizeof *cut->asked.request);
     cut->asked.recorded = calloc(most, sizeof *cut->asked.recorded);
@@ -125,6 +139,8 @@ int mt_cut_extend(struct mt_cut_run *cut, struct mt_recording *recording,
         return 0;
     uint64_t event = asked->recorded[mt_failed_last(asked) - 1].event;
     int rc = mt_rest_add(&cut->rest, recording, event, phase_of(recording, event));
+    if (cut->rest.ends[MT_REACH_BACKWARD])
+        cut->rest.handles = mt_handles_of_backward(&asked->handles);
     return rc ? rc : join(cut, recording, asked);
 }
 

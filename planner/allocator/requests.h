@@ -39,7 +39,7 @@ enum mt_request_kind {
        release. */
     MT_REQUEST_POOL_CREATE,
     /* size: bytes of the card that are not PyTorch's cache, from here on (context, NCCL, others).
-     */
+     * stream: not 0 where the program dies if the card has not as many left. */
     MT_REQUEST_OTHERS,
     /* size: the caller's number; the model passes it on to results and does nothing. */
     MT_REQUEST_MARK,

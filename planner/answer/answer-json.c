@@ -56,11 +56,14 @@ json_t *mt_answer_json(const struct mt_plan_answer *answer)
     bool is_known = answer->plan->card.total && answer->plan->n;
     for (size_t i = 0; ways && i < answer->n; i++)
         json_array_append_new(ways, way_json(answer, &answer->way[i]));
-    return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:b}", "fits",
+    return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:b, s:o}", "fits",
                      is_known ? mt_json_served(answer->fits) : json_null(), "found",
                      is_known ? json_boolean(mt_answer_is_found(answer)) : json_null(), "free",
                      is_known ? mt_json_number(answer->free) : json_null(), "how",
                      answer->plan->is_exact ? "replayed" : "modelled", "ways", ways, "missing",
                      mt_json_number_or_null(answer->missing), "nearest", nearest_json(answer),
-                     "cut", answer->is_cut);
+                     "cut", answer->is_cut, "handles",
+                     answer->rest && answer->rest->known > MT_REACH_REQUEST
+                         ? mt_json_handles(&answer->rest->handles)
+                         : json_null());
 }

@@ -136,15 +136,17 @@ static const char *heading(const struct mt_plan_answer *answer)
 /* Write how far "fits" goes, where the trace ends as memory ran out. */
 static void put_through(FILE *out, const struct mt_rest *rest, const struct mt_style *style)
 {
-    char text[240], of[96];
+    char text[240 + MT_HANDLES_TEXT], of[96], handles[MT_HANDLES_TEXT];
     if (!rest)
         return;
     mt_rest_text(of, sizeof of, rest);
+    mt_handles_text(handles, sizeof handles, &rest->handles, ", ");
     if (rest->known > MT_REACH_REQUEST)
         snprintf(
             text, sizeof text,
-            "\"Fits\" is through %s: replayed as far as the trace reaches, modelled beyond, of %s.",
-            mt_reach_words[rest->known], of);
+            "\"Fits\" is through %s: replayed as far as the trace reaches, modelled beyond, of "
+            "%s%s%s.",
+            mt_reach_words[rest->known], of, *handles ? ", " : "", handles);
     else
         snprintf(text, sizeof text,
                  "\"Fits\" is up to the request that failed: what comes after it is not known.");

@@ -193,6 +193,7 @@ int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event 
 {
     struct mt_gathering *g = data;
     struct mt_asking *asking = &g->device[mt_device_slot(event->device)];
+    mt_handles_note(&asking->asked.handles, replay, event);
     switch (event->kind) {
     case MT_ALLOC:
     case MT_FREE:

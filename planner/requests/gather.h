@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "analyzer/replay/replay.h"
+#include "analyzer/findings/handles.h"
 #include "planner/allocator/requests.h"
 
 /* What the trace says after a request. Bytes. */
@@ -43,6 +43,7 @@ struct mt_asked {
     uint64_t card;        /* bytes of the card; 0: not known */
     uint64_t most_others; /* the most that was not PyTorch's */
     uint64_t peak_allocated, peak_reserved; /* as recorded */
+    struct mt_handles handles;              /* libraries' own, of which OTHERS have the bytes */
     bool knows_others; /* the card was asked, so that what else takes memory of it is known */
 };
 

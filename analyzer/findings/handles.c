@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "handles.h"
+#include "analyzer/support/text.h"
+#include "trace-format/meaning/marks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CUBLAS, CUDNN, CUSOLVER, LIBRARIES };
+
+/* streams: bytes of the card for the streams of a handle, of which CUDA does not give the size, as
+ * measured on an H100. */
+static const struct {
+    const char *file;
+    uint64_t streams;
+    bool is_called_back; /* where forward calls it, backward does, too */
+} table[LIBRARIES] = {
+    [CUBLAS] = {"libcublas", 0, true},
+    [CUDNN] = {"libcudnn", UINT64_C(10) << 20, true},
+    [CUSOLVER] = {"libcusolver", 0, false},
+};
+
+const char *mt_library_of(const struct mt_definitions *definitions, uint32_t stack)
+{
+    for (; stack; stack = mt_stack(definitions, stack)->parent) {
+        const struct mt_frame *frame = mt_stack_frame(definitions, stack);
+        if (!frame->is_native)
+            return NULL;
+        if (!(frame->marks & MT_MARK_FRAMEWORK))
+            return mt_last_part(mt_trace_image(definitions, frame->image).path);
+    }
+    return NULL;
+}
+
+static unsigned find_library(const char *file)
+{
+    unsigned i = 0;
+    while (i < LIBRARIES && (!file || strncmp(file, table[i].file, strlen(table[i].file)) != 0))
+        i++;
+    return i;
+}
+
+void mt_handles_note(struct mt_handles *handles, const struct mt_replay *replay,
+                     const struct mt_event *event)
+{
+    size_t i = 0;
+    if (event->kind != MT_CUDA_MALLOC || event->CUDA_MALLOC.result)
+        return;
+    unsigned library = find_library(mt_library_of(replay->definitions, event->stack));
+    while (i < handles->n && (handles->of[i].thread != event->thread || //
+                              handles->of[i].library != library))
+        i++;
+    if (library == LIBRARIES || i == MT_HANDLES_KEPT)
+        return;
+    if (i == handles->n)
+        handles->of[handles->n++] =
+            (struct mt_handle){.bytes = table[library].streams,
+                               .thread = event->thread,
+                               .library = (uint8_t)library,
+                               .of_backward = replay->present.thread->at.n_nodes > 0};
+    handles->of[i].bytes += event->size;
+}
+
+uint64_t mt_handles_bytes(const struct mt_handles *handles)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < handles->n; i++)
+        bytes += handles->of[i].bytes;
+    return bytes;
+}
+
+struct mt_handles_to_come mt_handles_of_backward(const struct mt_handles *handles)
+{
+    struct mt_handles_to_come to_come = {.lacks = true};
+    uint64_t forward[LIBRARIES] = {0};
+    bool has_backward[LIBRARIES] = {false};
+    for (size_t i = 0; i < handles->n; i++) {
+        const struct mt_handle *handle = &handles->of[i];
+        to_come.lacks &= handle->library != CUBLAS;
+        has_backward[handle->library] |= handle->of_backward;
+        if (forward[handle->library] < handle->bytes)
+            forward[handle->library] = handle->bytes;
+    }
+    for (unsigned i = 0; i < LIBRARIES; i++)
+        to_come.bytes += table[i].is_called_back && !has_backward[i] ? forward[i] : 0;
+    return to_come;
+}
+
+const char *mt_handles_text(char *out, size_t size, const struct mt_handles_to_come *to_come,
+                            const char *between)
+{
+    char bytes[MT_SIZE_TEXT];
+    *out = '\0';
+    if (to_come->bytes)
+        mt_text_append(out, size, "with %s for handles that backward's thread makes",
+                       mt_size_text(bytes, to_come->bytes));
+    if (to_come->lacks)
+        mt_text_append(out, size,
+                       "%swithout cuBLAS's handles: the run had none (64 MiB a thread on an H100)",
+                       *out ? between : "");
+    return out;
+}
