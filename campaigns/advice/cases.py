@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ways to run out of memory: a name, program.py's options, and the card's size as a part of what the same run reserves on
-a card that is large enough (the context's share comes on top)."""
+a card that is large enough (what the context and handles take comes on top)."""
 
 PHASES = ("load", "forward", "loss", "backward", "optimizer", "evaluation")  # of program.py, in their order
 ATTENTION = "--batch 24 --length 192 --layers 6"

@@ -98,7 +98,7 @@ def rows(recorded, plain, part_of_name, folder):
             continue
         reserved = case.run(plain, 80 << 30, case.words())["reserved"]
         for part in PARTS:
-            memory = 520 * campaign.MIB + int(reserved * part) // (2 * campaign.MIB) * 2 * campaign.MIB
+            memory = campaign.BESIDE + int(reserved * part) // (2 * campaign.MIB) * 2 * campaign.MIB
             case.trace.unlink(missing_ok=True)
             first = case.run(recorded, memory, case.words())
             if harness.check(first["ended"] in ("oom", "whole"), f"{name}, {part:.0%}: {first['ended']}") and first["ended"] == "oom":

@@ -249,6 +249,10 @@ def main():
         train(args)
     except torch.OutOfMemoryError:
         ended = "oom"
+    except RuntimeError as error:  # of a library's handle, which is not PyTorch's memory
+        if "ALLOC_FAILED" not in str(error):
+            raise
+        ended = "oom"
     stats = torch.cuda.memory_stats()
     print(json.dumps({"ended": ended, "at": progress, "allocations": stats["allocation.all.allocated"],
                       "peak": stats["allocated_bytes.all.peak"], "reserved": stats["reserved_bytes.all.peak"]}))

@@ -60,8 +60,7 @@ int own_memory_take(const struct own_memory *sizes, void **handle)
 {
     static const struct own_memory nothing;
     struct held *held = calloc(1, sizeof(*held));
-    /* Advice on a run does not count yet what a handle takes that was not made in it. */
-    if (!sim_environment("CUDASIM_HANDLES", 0))
+    if (!sim_environment("CUDASIM_HANDLES", 1))
         sizes = &nothing;
     CUresult result = held ? take(held, sizes) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result)

@@ -66,13 +66,6 @@ int nvshmem_team_split_strided(int parent, int first, int stride, int size, cons
 
 enum { COMPLEX_32F = 4, COMPLEX_64F = 5 };
 
-/* See a card on which handles take what they were measured to take. */
-static void use_handles(void)
-{
-    use_gpu("h100");
-    setenv("CUDASIM_HANDLES", "1", 1);
-}
-
 START_TEST(nvshmem_gives_memory_of_the_device)
 {
     size_t before, now, total;
@@ -113,7 +106,7 @@ START_TEST(handles_need_a_device)
     size_t stack;
     void *handle;
 
-    use_handles();
+    use_gpu("h100"); /* on which handles were measured */
     setenv("CUDA_VISIBLE_DEVICES", "", 1);
     ck_assert_int_eq(cublasCreate_v2(&handle), BLAS_NOT_INITIALIZED);
     ck_assert_int_eq(cusolverDnCreate(&handle), SOLVER_NOT_INITIALIZED);
@@ -128,7 +121,7 @@ START_TEST(handles_hold_memory)
     void *first, *second, *third;
     size_t before, streams = MIB(8); /* 16 of them */
 
-    use_handles();
+    use_gpu("h100");
     before = available();
     ck_assert_int_eq(cublasCreate_v2(&first), 0);
     ck_assert_uint_eq(before - available(), MIB(2) + MIB(64));
@@ -159,7 +152,7 @@ START_TEST(a_variable_sets_the_workspaces_of_cublas)
     void *handle;
     size_t before;
 
-    use_handles();
+    use_gpu("h100");
     before = available();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         setenv("CUBLAS_WORKSPACE_CONFIG", cases[i].text, 1);
@@ -176,7 +169,7 @@ START_TEST(a_capture_forbids_handles)
     cudaGraph_t graph;
     void *handle;
 
-    use_handles();
+    use_gpu("h100");
     ck_cuda(cudaStreamCreate(&stream));
     ck_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     ck_assert_int_eq(cublasCreate_v2(&handle), BLAS_NOT_INITIALIZED);
@@ -195,7 +188,7 @@ START_TEST(handles_need_room)
     void *handle, *all;
     size_t before;
 
-    use_handles();
+    use_gpu("h100");
     before = available() / MIB(2) * MIB(2);
     ck_cuda(cudaMalloc(&all, before - MIB(32)));
     before = available();

@@ -29,7 +29,7 @@ def keeps_settings(recorded, folder):
 def says_what_is_not_known(recorded, folder):
     """In a first forward whose rest is not known (one layer), a setting stands behind what lets less be live, and nothing fits for certain."""
     case = campaign.Case("one layer", "--batch 24 --length 192 --layers 1", 0, folder)
-    first = case.run(recorded, 580 << 20, case.words())
+    first = case.run(recorded, 646 << 20, case.words())
     lines = harness.must_run([MEMTAP, "oom", case.trace]).stdout.split("\n\n")[0]
     check(first["ended"] == "oom" and first["at"][:2] == [0, 1] and "Do: halve the batch (modelled: this request is served" in lines,
           f"one layer: {first}, {lines}")
@@ -47,6 +47,16 @@ def agrees_with_plan(case):
     check(len(planned) > 1 and planned == [change for change in told if change in planned], f"{case.name}: {told}, but plan {planned}")
 
 
+def counts_handles(case):
+    """Backward's thread takes handles, too: as large as forward's, or memtap says that it does not know."""
+    told = case.advice()["rest"]["handles"], case.advice("plan")["answer"]["handles"]
+    cublas = 64 * campaign.MIB + 128 * 1024 + 1024
+    wanted = {"attention 60 %": {"bytes": cublas, "lacks_cublas": False},
+              "pictures 35 %": {"bytes": 10 * campaign.MIB + 25344 + 4, "lacks_cublas": True}}
+    if case.name in wanted:
+        check(told == (wanted[case.name],) * 2, f"{case.name}: handles to come: {told}")
+
+
 def main():
     program = campaign.HERE / "program.py"
     simulate = [MEMTAP, "simulate", "--gpu", harness.GPU, "--"]
@@ -59,6 +69,7 @@ def main():
             for row in case.rows:
                 check(row[5], f"{case.name}: of {row[1]} memtap says {row[2]} ({row[3]}); it {row[4]}")
                 replayed += row[3] == "replayed"
+            counts_handles(case)
             if case.name == TRIED[0]:
                 agrees_with_plan(case)
             case.trace.unlink()

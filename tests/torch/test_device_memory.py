@@ -51,7 +51,6 @@ def check_balance(work):
 
 
 def main():
-    os.environ["CUDASIM_HANDLES"] = "1"  # cuBLAS's handles, as on a card
     harness.need_torch()
     os.environ["CUDASIM_CONTEXT"] = str(CONTEXT)
     with harness.folder() as work:

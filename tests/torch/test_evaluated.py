@@ -102,7 +102,7 @@ def evaluates(trace, way):
 
 def runs_out(forks, trace):
     """Of an evaluation that runs out of memory."""
-    code, _ = forks.run(trace, PROGRAM, "epochs", env={"CUDASIM_MEMORY": str(571 << 20)})
+    code, _ = forks.run(trace, PROGRAM, "epochs", env={"CUDASIM_MEMORY": str(701 << 20)})
     equal("exit code without memory", code, 1)
     moment = told("report", trace, "--at", "oom")["devices"][0]["peak"]
     equal("where memory ran out", (moment["part"], moment["iteration"]), ("evaluation", 4))

@@ -31,7 +31,7 @@ def test(script, wanted, least, most):
         return
     (oom,) = ooms
     equal(f"{script}: bytes that were wanted", oom["size"], wanted)
-    blocks, cuda = trace.of("alloc", "free"), trace.of("cuda_malloc", "cuda_free")
+    blocks, cuda = trace.of("alloc", "free"), totals.calls(trace)
     allocated = totals.replay(blocks)[last_before(blocks, oom["time_ns"])]
     reserved = totals.segments(cuda)[last_before(cuda, oom["time_ns"])]
     equal(f"{script}: allocated then", oom["allocated"], allocated)

@@ -21,6 +21,11 @@ def replay(events):
     return history
 
 
+def calls(trace):
+    """PyTorch's own of CUDA; libraries call the driver."""
+    return [e for e in trace.of("cuda_malloc", "cuda_free") if e["api"] in ("cudaMalloc", "cudaFree")]
+
+
 def segments(events):
     """Bytes that PyTorch got from CUDA, after each event."""
     live, total, history = {}, 0, []
@@ -50,7 +55,7 @@ def live_at(trace, time_ns):
 def compare(trace, phases):
     """At every phase the trace says to the byte what PyTorch said, and it is whole."""
     blocks = trace.of("alloc", "free")
-    cuda = [e for e in trace.of("cuda_malloc", "cuda_free") if e["api"] in ("cudaMalloc", "cudaFree")]
+    cuda = calls(trace)
     added, reserved = replay(blocks), segments(cuda)
     for phase in phases:
         now = phase["time_ns"] - trace.start
