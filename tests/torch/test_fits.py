@@ -98,6 +98,19 @@ def counts_all_ranks():
     equal("two ranks", (card["fits"], card["fails"]), ({"size": 1000}, {"size": 8000}))
 
 
+def tells_what_is_beside():
+    """What a later process convolves, though the first does not; and what handles take, which is an estimate for this card."""
+    later = "import torch; torch.nn.Conv2d(1, 1, 3).cuda()(torch.ones(1, 1, 9, 9, device='cuda'))"
+    first = ("import subprocess, sys, torch; x = torch.ones(8, {size}, device='cuda'); x @ x.T; "
+             f"subprocess.run([sys.executable, '-c', {later!r}], check=True)")
+    words = ["--vary", "size=8", "--", PYTHON, "-c", first]
+    says = " ".join(must_run([MEMTAP, "fit", "-q", "-s", "t4", *words], cwd=work.name).stdout.split())
+    check("cuDNN's workspaces of convolutions are not in the peak" in says, f"workspaces: {says}")
+    check("cuSOLVER take up to 10.02 MiB of a card: as measured on an H100, an estimate" in says, f"handles: {says}")
+    (one,) = fit(*words)["runs"]
+    equal("a handle of cuBLAS on this card, or of cuDNN, in MiB", one["handles"] >> 20, 10)
+
+
 need_torch()
 work = folder()
 is_border()
@@ -108,4 +121,5 @@ takes_environment()
 takes_layouts()
 takes_made_up_values()
 counts_all_ranks()
+tells_what_is_beside()
 finish()

@@ -112,6 +112,7 @@ struct mt_outcome {
     uint64_t host_now;            /* while it goes on */
     uint64_t wall_ns;
     char unknown[1024];     /* which sizes hang on values that were not computed; "": none */
+    uint64_t handles;       /* of `used`, what handles of libraries hold beside PyTorch */
     const char *workspaces; /* which are not in it, a sentence; NULL or "": none */
     char last[1024];        /* the last lines that the program printed, where it ended badly */
 };

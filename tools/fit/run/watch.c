@@ -225,6 +225,8 @@ static void sum_device(const struct followed *followed, unsigned slot, uint64_t 
         raise_to(&outcome->used, others + taken->cuda);
         raise_to(&outcome->floor, others + taken->floor);
     }
+    if (asked)
+        raise_to(&outcome->handles, mt_handles_bytes(&asked->handles));
     raise_to(&outcome->reserved, taken->reserved);
     raise_to(&outcome->allocated, taken->allocated);
     if (followed->repeat[slot].complete > outcome->iterations)

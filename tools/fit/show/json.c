@@ -49,8 +49,8 @@ static json_t *json_run(const struct mt_job *job, const struct mt_attempt *attem
     const char *card = attempt->is_huge ? "" : job->card[attempt->card].gpu->name;
     char *line = mt_attempt_line(attempt, job);
     json_t *run = json_pack(
-        "{s:o, s:o, s:o, s:s, s:o, s:o, s:b, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:f, s:o, "
-        "s:o}",
+        "{s:o, s:o, s:o, s:s, s:o, s:o, s:b, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:f, "
+        "s:o, s:o}",
         "card", mt_json_text_or_null(card), "ranks", json_ranks_of(attempt), "values",
         json_choice(job, attempt->choice.line, attempt->choice.at), "ended",
         mt_fit_end_name(outcome->end), "exit_code",
@@ -59,8 +59,9 @@ static json_t *json_run(const struct mt_job *job, const struct mt_attempt *attem
         outcome->was_stopped, "takes_all", outcome->takes_all, "iterations",
         (int)outcome->iterations, "peak_used", mt_json_number(outcome->used), "peak_reserved",
         mt_json_number(outcome->reserved), "peak_allocated", mt_json_number(outcome->allocated),
-        "cache_flushes", mt_json_number(outcome->flushes), "host_memory",
-        mt_json_number(outcome->host), "seconds", (double)outcome->wall_ns / 1e9, "last_lines",
+        "handles", mt_json_number(outcome->handles), "cache_flushes",
+        mt_json_number(outcome->flushes), "host_memory", mt_json_number(outcome->host), "seconds",
+        (double)outcome->wall_ns / 1e9, "last_lines",
         outcome->end == MT_FIT_FITS ? json_null() : mt_json_text(outcome->last), "command",
         line ? mt_json_text(line) : json_null());
     free(line);

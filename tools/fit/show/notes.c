@@ -270,6 +270,26 @@ static void note_workspaces(struct notes *notes)
     print(notes);
 }
 
+/* Note once what handles take, and how sure that is. */
+static void note_handles(struct notes *notes)
+{
+    char size[MT_SIZE_TEXT];
+    uint64_t most = 0;
+    bool is_estimate = false;
+    for (size_t i = 0; i < notes->answers->n; i++) {
+        const struct mt_outcome *best = notes->answers->of[i].best;
+        if (!best || !best->handles)
+            continue;
+        most = best->handles > most ? best->handles : most;
+        is_estimate |= notes->job->card[notes->answers->of[i].card].gpu->major != 9;
+    }
+    if (most)
+        say(notes, "Handles of cuBLAS, cuDNN and cuSOLVER take up to %s of a card%s.",
+            mt_size_text(size, most),
+            is_estimate ? ": as measured on an H100, an estimate for cards of other kinds" : "");
+    print(notes);
+}
+
 /* Note where the end of the range is no border. */
 static void note_range(struct notes *notes)
 {
@@ -350,6 +370,7 @@ void mt_fit_print_notes(const struct mt_fit_answers *answers, const struct mt_st
     note_ranks(&notes);
     note_flushes(&notes);
     note_workspaces(&notes);
+    note_handles(&notes);
     note_range(&notes);
     note_how(&notes);
     print_proof(answers);
