@@ -403,8 +403,8 @@ int mt_py_product(const struct mt_python_layout *layout, uint64_t object, uint64
 /* Return whether this is a type of tensors: all derive from one type of PyTorch's C++ part. */
 static bool is_tensor_type(uint64_t type)
 {
-    static _Atomic uint64_t known[8];
-    _Atomic uint64_t *place = &known[(type >> 4 ^ type >> 12) % 8];
+    static _Atomic uint64_t known[64];
+    _Atomic uint64_t *place = &known[(type >> 4 ^ type >> 12) % 64];
     uint64_t base = type;
     char name[64];
     if (*place == type)

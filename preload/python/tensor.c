@@ -183,7 +183,8 @@ uint64_t mt_impl_elements_carefully(const void *impl)
 {
     int at = mt_dtype_offset - (int)sizeof(int64_t);
     int64_t elements;
-    if (!impl || at <= 0 || mt_safe_read((const char *)impl + at, &elements, sizeof elements))
+    if (!impl || at <= 0 ||
+        mt_look_read((uintptr_t)impl + (unsigned)at, &elements, sizeof elements))
         return 0;
     return elements > 0 ? (uint64_t)elements : 0;
 }
@@ -211,7 +212,7 @@ unsigned mt_impl_dtype_carefully(const void *impl)
 {
     uint16_t number;
     int offset = mt_dtype_offset;
-    if (offset <= 0 || mt_safe_read((const char *)impl + offset, &number, sizeof number))
+    if (offset <= 0 || mt_look_read((uintptr_t)impl + (unsigned)offset, &number, sizeof number))
         return 0;
     return number < MT_DTYPE_LIMIT - 1 ? number + 1u : 0;
 }
