@@ -243,3 +243,23 @@ void mt_spans_part_forwards(struct mt_spans *spans, bool has_backward, bool is_b
     follow(&pairs, spans, true);
     mark_last(&pairs, spans, last, is_broken_off);
 }
+
+bool mt_spans_begin_training(struct mt_spans *spans)
+{
+    struct pairs pairs = {.n = 0};
+    size_t first = 0, last = spans->n;
+    while (first < spans->n && !(is_forward(&spans->span[first]) && spans->span[first].makes_graph))
+        first++;
+    while (last && !is_forward(&spans->span[last - 1]))
+        last--;
+    if (first + 1 != last || spans->past.iterations)
+        return false;
+    count_calls(&pairs, spans, 0, first, 0);
+    for (size_t i = 0; i < first; i++) {
+        struct mt_span *span = &spans->span[i];
+        const struct pair *pair =
+            is_forward(span) && span->caller ? pair_of(&pairs, 0, span->caller) : NULL;
+        span->is_apart = pair && pair->now > 1;
+    }
+    return true;
+}

@@ -87,6 +87,7 @@ int mt_spans_add(struct mt_spans *spans, const struct mt_when *now, uint64_t eve
                                    .calls = now->calls,
                                    .called = now->called,
                                    .caller = now->caller,
+                                   .makes_graph = now->makes_graph,
                                    .phase = now->after,
                                    .has_called = now->has_called,
                                    .is_evaluation = now->is_evaluation,
@@ -228,10 +229,11 @@ void mt_spans_number(struct mt_spans *spans, bool is_broken_off)
          has_backward = has_phase(spans, MT_PHASE_BACKWARD);
     mt_spans_part_forwards(spans, has_backward, is_broken_off);
     spans->serves = !has_steps && !has_backward && serves(spans);
+    bool goes_back = has_backward || (is_broken_off && mt_spans_begin_training(spans));
     spans->iterations = spans->serves ? number_by_requests(spans)
                         : has_steps
                             ? number_by_steps(spans)
-                            : number_by(spans, has_backward ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
+                            : number_by(spans, goes_back ? MT_PHASE_BACKWARD : MT_PHASE_FORWARD);
 }
 
 uint32_t mt_spans_calls_before_backward(const struct mt_spans *spans)

@@ -23,6 +23,7 @@ struct mt_span {
         is_evaluation; /* a framework's loop, between iterations: `iteration` is the one before */
     uint8_t is_apart;  /* a program's own, likewise. After mt_spans_number */
     uint8_t serving, turn;   /* as in mt_when */
+    uint8_t makes_graph;     /* likewise, at its last event */
     uint64_t time_ns, event; /* the first event's */
     uint64_t before;         /* the device's last event before it; 0: none */
     uint64_t least, most;
@@ -91,6 +92,7 @@ static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *no
     if (!last || last->run != now->run)
         return mt_spans_add(spans, now, event, time_ns, allocated, reserved);
     spans->last = event;
+    last->makes_graph = now->makes_graph;
     if (now->serving == last->serving)
         last->left = allocated;
     if (allocated < last->least)
@@ -105,7 +107,8 @@ static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *no
 }
 
 /* Number the iterations. One ends with the optimizer step (or several in a row); without steps when
- * forward follows backward; without backward each forward is one. Forwards after the last backward
+ * forward follows backward; without backward each forward is one, unless the program was
+ * interrupted in the first one that trains. Forwards after the last backward
  * are a validation, not an iteration, unless the program was interrupted there. Another evaluation
  * is not an iteration either, nor what a program that calls modules does before the
  * first one (Megatron warms compiled functions up), if it makes no step there: that is start-up. Of
@@ -115,6 +118,11 @@ void mt_spans_number(struct mt_spans *spans, bool is_broken_off);
 /* Mark the forwards that are no part of an iteration: of a program that evaluates in its own loop.
  * A part of mt_spans_number. */
 void mt_spans_part_forwards(struct mt_spans *spans, bool has_backward, bool is_broken_off);
+
+/* Return whether the last forward is the first one that makes a graph for a backward, of which none
+ * has come yet. Mark earlier forwards that one line called again and again: an evaluation before
+ * the training. What was called once may be part of the iteration, as a frozen encoder is. */
+bool mt_spans_begin_training(struct mt_spans *spans);
 
 /* Return the most calls of forward that a backward has followed in one go; 0: none has. */
 uint32_t mt_spans_calls_before_backward(const struct mt_spans *spans);

@@ -235,6 +235,31 @@ START_TEST(forwards_beyond_the_usual_are_an_evaluation)
 }
 END_TEST
 
+/* A run that ends in its first forward with a graph: five batches of an evaluation, a frozen
+ * encoder's call, and the training's. */
+START_TEST(forwards_before_the_training_begins_are_no_iterations)
+{
+    uint32_t evaluate_by = calling("/u/t.py:9 evaluate"), encode = calling("/u/t.py:5 encode"),
+             train = calling("/u/t.py:6 train");
+    for (unsigned i = 0; i < 5; i++)
+        call(evaluate_by, 4000 + i);
+    call(encode, 500);
+    mt_build_on(builder, 0, 1, train);
+    mt_build_alloc(builder, BASE, 1000);
+    mt_build_event(builder, MT_SAVED, BASE, 0, 0);
+    mt_build_event(builder, MT_OOM, 1 << 20, 1000, 0);
+    const struct mt_device *device = analyze();
+    const struct mt_span *last = &device->spans->span[device->spans->n - 1];
+    ck_assert_uint_eq(device->spans->iterations, 1);
+    ck_assert_uint_eq(last->iteration, 1);
+    ck_assert(!mt_span_evaluates(last));
+    ck_assert(!mt_span_evaluates(last - 1));
+    ck_assert_uint_eq(device->at.allocated, 4004);
+    ck_assert_int_eq(mt_device_part(device), MT_PART_EVALUATION);
+    ck_assert_uint_eq(device->span->iteration, 0);
+}
+END_TEST
+
 /* Sequences differ in length; a generator trains once in five times. */
 START_TEST(forwards_that_differ_are_training)
 {
@@ -783,6 +808,7 @@ int main(void)
     tcase_add_test(story, an_evaluation_is_beside_the_training);
     tcase_add_test(story, forwards_without_a_backward_are_an_evaluation);
     tcase_add_test(story, forwards_beyond_the_usual_are_an_evaluation);
+    tcase_add_test(story, forwards_before_the_training_begins_are_no_iterations);
     tcase_add_test(story, forwards_that_differ_are_training);
     tcase_add_test(story, an_evaluation_alone_has_iterations);
     tcase_add_test(story, after_a_step_the_programs_own_code_runs);

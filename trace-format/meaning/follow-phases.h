@@ -88,8 +88,10 @@ static inline void mt_phases_call(struct mt_phases *phases, uint32_t caller)
          begins = goes_on && (!now->backwards || may_begin);
     now->run += begins;
     phases->forward.runs += begins;
-    if (begins || !goes_on)
+    if (begins || !goes_on) {
         now->caller = caller;
+        now->makes_graph = false;
+    }
     now->called += caller != 0;
     phases->forward.calls += caller != 0;
 }
@@ -114,7 +116,8 @@ static inline void mt_phases_follow(struct mt_phases *phases, const struct mt_th
     enum mt_phase phase = (enum mt_phase)thread->phase;
     if (thread->serving != phases->now.serving)
         mt_phases_serve(phases, thread, event->thread);
-    if (phase == MT_PHASE_OUTSIDE && (event->kind == MT_NODE_NEW || event->kind == MT_SAVED))
+    bool makes_graph = event->kind == MT_NODE_NEW || event->kind == MT_SAVED;
+    if (phase == MT_PHASE_OUTSIDE && makes_graph)
         phase = MT_PHASE_FORWARD;
     phases->now.has_called |= thread->phase == MT_PHASE_FORWARD;
     if (phase == MT_PHASE_FORWARD || phase == MT_PHASE_STEP)
@@ -130,6 +133,7 @@ static inline void mt_phases_follow(struct mt_phases *phases, const struct mt_th
     else if (phase == MT_PHASE_BACKWARD && phases->now.phase != phase)
         mt_phases_go_back(phases);
     mt_when_enter(&phases->now, phase);
+    phases->now.makes_graph |= makes_graph;
 }
 
 /* Begin a node inside the thread's others; one too many is left out. 0 or -ENOMEM. */

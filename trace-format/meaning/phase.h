@@ -54,10 +54,11 @@ struct mt_when {
     uint8_t phase;   /* enum mt_phase */
     uint8_t after;   /* the last phase that was not OUTSIDE; OUTSIDE: none yet */
     uint8_t is_evaluation;
-    uint8_t has_called; /* a module's forward has begun */
-    uint8_t trained;    /* `after` when evaluation began */
-    uint8_t serving;    /* enum mt_serving */
-    uint8_t turn;       /* counts how often that began, and begins again at 0 */
+    uint8_t has_called;  /* a module's forward has begun */
+    uint8_t makes_graph; /* a node was made, or a tensor saved, since the run began */
+    uint8_t trained;     /* `after` when evaluation began */
+    uint8_t serving;     /* enum mt_serving */
+    uint8_t turn;        /* counts how often that began, and begins again at 0 */
 };
 
 /* Note what a server is doing. It may be anything in between, which begins nothing. A step of which
