@@ -142,13 +142,11 @@ static int check_bound(const char *value, char *wrong, size_t size)
     uint64_t ns, bytes;
     size_t n = strcspn(value, ",");
     int rc = mt_setting_bound(value, &ns, &bytes);
-    if (rc && (value[n] || is_age(value, n)))
+    if (rc && !value[n] && !is_age(value, n))
+        mt_size_wrong(value, mt_size_parse(value, &bytes), wrong, size);
+    else if (rc)
         snprintf(wrong, size,
                  "is no bound; give an age (14d), a size (20G), both (14d,20G), or all");
-    else if (rc)
-        mt_size_wrong(value, mt_size_parse(value, &bytes), wrong, size);
-    if (rc && strstr(wrong, "give one such")) /* sizes */
-        strcat(wrong, ", or an age such as 14d");
     return rc;
 }
 
