@@ -213,7 +213,8 @@ int mt_keep_scout_saw(void *data, const struct mt_replay *replay, const struct m
         note_oom(scout, replay);
         return 0;
     case MT_CUDA_MALLOC:
-        if (!event->address && oom && oom->of_cuda && oom->time_ns == event->time_ns)
+        if (!event->address && oom && (oom->of_cuda || oom->of_library) &&
+            oom->time_ns == event->time_ns)
             note_oom(scout, replay);
         return 0;
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "handles.h"
 #include "analyzer/support/text.h"
-#include "trace-format/meaning/marks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,18 +18,6 @@ static const struct {
     [CUDNN] = {"libcudnn", UINT64_C(10) << 20, true},
     [CUSOLVER] = {"libcusolver", 0, false},
 };
-
-const char *mt_library_of(const struct mt_definitions *definitions, uint32_t stack)
-{
-    for (; stack; stack = mt_stack(definitions, stack)->parent) {
-        const struct mt_frame *frame = mt_stack_frame(definitions, stack);
-        if (!frame->is_native)
-            return NULL;
-        if (!(frame->marks & MT_MARK_FRAMEWORK))
-            return mt_last_part(mt_trace_image(definitions, frame->image).path);
-    }
-    return NULL;
-}
 
 static unsigned find_library(const char *file)
 {

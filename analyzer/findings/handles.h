@@ -28,10 +28,6 @@ struct mt_handles_to_come {
     bool lacks;     /* cuBLAS had none, so that the trace does not say how large one is */
 };
 
-/* Return the library that requested the memory, a file's name: that of the innermost native frame,
- * except CUDA's runtime and PyTorch's own. NULL: not known. */
-const char *mt_library_of(const struct mt_definitions *definitions, uint32_t stack);
-
 /* Note an event of the device, after the replay. */
 void mt_handles_note(struct mt_handles *handles, const struct mt_replay *replay,
                      const struct mt_event *event);

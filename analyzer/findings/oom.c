@@ -12,7 +12,9 @@ const char *const mt_reach_words[MT_N_REACHES] = {
 
 uint32_t mt_oom_line(const struct mt_definitions *definitions, const struct mt_oom *oom)
 {
-    return mt_request_line(definitions, oom->stack, oom->forward_stack);
+    bool is_bare = oom->of_library && !mt_stack(definitions, oom->stack)->python; /* in backward */
+    return mt_request_line(definitions, is_bare && oom->forward_stack ? 0 : oom->stack,
+                           oom->forward_stack);
 }
 
 uint32_t mt_oom_forward_line(const struct mt_definitions *definitions, const struct mt_oom *oom)
@@ -133,9 +135,21 @@ static uint64_t free_on_card(const struct mt_oom_story *story)
 
 static uint64_t find_usable(const struct mt_oom_story *story)
 {
+    if (story->oom->of_library)
+        return 0; /* it asks the card only */
     const struct mt_pool_state *other = &story->device->segments.pool[!story->pool];
     uint64_t kept = story->device->private_pools.free + (story->knows_pieces ? other->free : 0);
     return story->cached > kept ? story->cached - kept : 0;
+}
+
+/* Return what PyTorch reserves in segments without a block: empty_cache() gives it back. */
+static uint64_t find_empty(const struct mt_oom_story *story)
+{
+    const struct mt_segments *segments = &story->device->segments;
+    uint64_t bytes = story->knows_pieces ? story->oom->reserved : 0;
+    for (size_t i = 0; i < segments->n; i++)
+        bytes -= segments->segment[i].size < bytes ? segments->segment[i].size : bytes;
+    return bytes;
 }
 
 /* Judge by the free pieces. If one was large enough, there is another cause. */
@@ -175,20 +189,22 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
     if (!story->device)
         story->device = &nothing; /* it was never used */
     story->pool = mt_pool_of(oom->wanted);
-    story->segment = oom->of_cuda
+    story->segment = oom->of_cuda || oom->of_library
                          ? oom->wanted
                          : mt_segment_size_for(oom->wanted, story->device->segments.expandable > 0);
     story->cached = oom->reserved > oom->allocated ? oom->reserved - oom->allocated : 0;
     story->span = story->device->span;
     story->knows_pieces = story->device->segments.n > 0 && !story->device->segments.unplaced;
     story->usable = find_usable(story);
-    story->limit = find_limit(story);
+    story->empty = oom->of_library ? find_empty(story) : 0;
+    story->limit = oom->of_library ? 0 : find_limit(story);
     story->on_card = free_on_card(story);
     find_fitting(story);
     find_verdict(story);
     compare_iterations(story);
     find_left(story);
-    find_advice(story);
+    if (!oom->of_library)
+        find_advice(story);
     return mt_pins_find(&story->pins, &story->device->segments, 1u << story->pool,
                         story->device->verdicts, replay->definitions);
 }

@@ -80,6 +80,7 @@ struct mt_oom_story {
                        * to be in the pool for blocks of other sizes */
     uint64_t on_card; /* bytes that PyTorch might have taken of it, besides its reserved ones; 0:
                        * none, unknown */
+    uint64_t empty;   /* of a library's request: what empty_cache() would have given back */
     uint64_t limit;   /* the most that PyTorch might reserve, if it was that; 0: it was the card */
     enum mt_served without_limit; /* by replay */
     uint64_t missed_by;           /* missing bytes even if all usable ones counted; 0: none */

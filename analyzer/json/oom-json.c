@@ -88,6 +88,8 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
     if (!object)
         return mt_json_print(out, NULL, 0);
     json_object_set_new(object, "operator", operator_of(d, oom));
+    json_object_set_new(object, "library",
+                        mt_json_text_or_null(oom->of_library ? mt_library_of(d, oom->stack) : ""));
     json_object_set_new(object, "forward_stack", mt_json_frames(d, oom->forward_stack));
     json_object_set_new(object, "free_on_card", mt_json_number(story->on_card));
     json_object_set_new(object, "limit", mt_json_number_or_null(story->limit));

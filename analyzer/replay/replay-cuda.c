@@ -111,6 +111,9 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
         rc = note_cuda_total(replay, event, old);
     if (!rc && old != slot)
         rc = note_cuda_total(replay, event, slot);
+    if (!rc && mt_cuda_is_oom(event) && !mt_replay_is_of_cuda(replay, slot) &&
+        mt_is_of_library(replay->definitions, event->stack))
+        return mt_replay_library_oom(replay, event);
     if (mt_cuda_is_oom(event) && mt_replay_is_of_cuda(replay, slot))
         mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                    .wanted = event->size,

@@ -6,9 +6,11 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
 {
     const struct mt_thread_state *thread = replay->present.thread;
     const struct mt_oom *last = mt_replay_last_oom(replay);
-    if (last && last->of_cuda && !last->went_on && last->device == oom->device &&
-        (!oom->of_cuda || last->wanted == oom->wanted))
-        replay->ooms.n--; /* the same one: tried again, or PyTorch's report of CUDA's failure */
+    bool is_again = last && last->wanted == oom->wanted && last->of_library == oom->of_library,
+         is_reported = last && last->of_cuda && !oom->of_cuda && !oom->of_library; /* by PyTorch */
+    if (last && (last->of_cuda || last->of_library) && !last->went_on &&
+        last->device == oom->device && (is_again || is_reported))
+        replay->ooms.n--;
     else
         mt_replay_went_on(replay);
     struct mt_oom *kept = &replay->ooms.kept[replay->ooms.n++ % MT_OOMS_KEPT];
@@ -21,14 +23,14 @@ void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom)
         mt_replay_take_all(replay);
 }
 
-/* Note an out-of-memory: PyTorch has just freed its cache. The program may be in another phase than
- * at the last allocation: if backward's first allocation fails, nothing else shows that backward
- * has begun. */
-static int note_oom(struct mt_replay *replay, unsigned slot, const struct mt_event *event)
+/* Note an out-of-memory, and what PyTorch reserves then: it may have just freed its cache. The
+ * program may be in another phase than at the last allocation: if backward's first allocation
+ * fails, nothing else shows that backward has begun. */
+static int note_oom(struct mt_replay *replay, unsigned slot, uint64_t reserved)
 {
     struct mt_totals *now = &replay->of_torch.now[slot];
-    mt_timeline_reserve(&replay->timeline[slot], event->OOM.reserved - now->reserved, now->event);
-    now->reserved = event->OOM.reserved;
+    mt_timeline_reserve(&replay->timeline[slot], reserved - now->reserved, now->event);
+    now->reserved = reserved;
     now->when = replay->tracker.phases.now;
     return mt_spans_note(&replay->spans[slot], &now->when, replay->events, replay->time_ns,
                          now->allocated, now->reserved);
@@ -37,7 +39,7 @@ static int note_oom(struct mt_replay *replay, unsigned slot, const struct mt_eve
 int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
-    if (replay->of_torch.now[slot].event && note_oom(replay, slot, event))
+    if (replay->of_torch.now[slot].event && note_oom(replay, slot, event->OOM.reserved))
         return -ENOMEM;
     mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                .wanted = event->OOM.size,
@@ -46,6 +48,22 @@ int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
                                                .limit = replay->reserved.limit[slot],
                                                .stack = event->stack,
                                                .device = event->device});
+    return 0;
+}
+
+int mt_replay_library_oom(struct mt_replay *replay, const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    const struct mt_totals *now = &replay->of_torch.now[slot];
+    if (note_oom(replay, slot, now->reserved))
+        return -ENOMEM;
+    mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
+                                               .wanted = event->size,
+                                               .allocated = now->allocated,
+                                               .reserved = now->reserved,
+                                               .stack = event->stack,
+                                               .device = event->device,
+                                               .of_library = 1});
     return 0;
 }
 

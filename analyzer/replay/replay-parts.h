@@ -84,6 +84,10 @@ void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event);
 
 /* Note an out-of-memory; note that the program allocated after it. */
 void mt_replay_add_oom(struct mt_replay *replay, const struct mt_oom *oom);
+
+/* Note that a library's own call found no memory, beside PyTorch's allocator. 0 or -ENOMEM. */
+int mt_replay_library_oom(struct mt_replay *replay, const struct mt_event *event);
+
 static inline void mt_replay_went_on(struct mt_replay *replay)
 {
     if (replay->ooms.n)

@@ -313,6 +313,7 @@ int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_
     replay->definitions = mt_definitions_create();
     if (!replay->definitions)
         return -ENOMEM;
+    replay->survey.definitions = replay->definitions;
     replay->context = (struct mt_rule_context){.definitions = replay->definitions,
                                                .tracker = &replay->tracker,
                                                .gradients = &replay->gradients,

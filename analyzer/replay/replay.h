@@ -57,8 +57,9 @@ struct mt_oom {
     uint32_t stack;
     uint32_t node_name, forward_stack; /* of the running backward node: ids; 0: none, unknown */
     int16_t device;
-    int of_cuda; /* a CUDA call failed on a device that PyTorch's allocator does not use */
-    int went_on; /* the program caught it: it allocated later */
+    int of_cuda;    /* a CUDA call failed on a device that PyTorch's allocator does not use, */
+    int of_library; /* or a library's own, beside PyTorch's allocator (mt_library_of) */
+    int went_on;    /* the program caught it: it allocated later */
 };
 
 #define MT_OOMS_KEPT 8u

@@ -78,6 +78,11 @@ void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *an
     else if (oom->of_cuda)
         snprintf(out, size, "CUDA has no %s in one piece for the program's own call",
                  mt_size_text(a, oom->wanted));
+    else if (oom->of_library)
+        snprintf(out, size, "%s asked the card, of which %s is free and PyTorch holds %s",
+                 mt_library_of(analysis->replay.definitions, oom->stack),
+                 story->on_card ? mt_size_text(a, story->on_card) : "too little",
+                 mt_size_text(b, oom->reserved));
     else if (story->limit)
         snprintf(out, size,
                  "the program's memory fraction lets PyTorch reserve %s; %s of that are left",
@@ -183,6 +188,26 @@ static void put_remedy(FILE *out, const char *label, const struct mt_oom_story *
     put(out, text, style);
 }
 
+/* Put what helps a library: PyTorch gives nothing back for it. */
+static void put_for_library(FILE *out, const struct mt_oom_story *story,
+                            const struct mt_style *style)
+{
+    char text[200], a[MT_SIZE_TEXT];
+    if (story->empty && story->missed_by <= story->empty)
+        snprintf(text, sizeof text,
+                 "Do: torch.cuda.empty_cache() before that line: %s of the cache is in empty "
+                 "segments",
+                 mt_size_text(a, story->empty));
+    else if (story->missed_by && story->on_card)
+        snprintf(text, sizeof text,
+                 "Do: let PyTorch hold %s less by then: a smaller batch, checkpoints",
+                 mt_size_text(a, story->missed_by));
+    else
+        snprintf(text, sizeof text,
+                 "Do: let PyTorch hold less by then: a smaller batch, checkpoints");
+    put(out, text, style);
+}
+
 void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
                     const struct mt_style *style)
 {
@@ -195,7 +220,9 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     const struct mt_advice *first = best_of(story, NULL);
     const struct mt_advice *other = first ? best_of(story, first) : NULL;
     const struct mt_advice *unknown = first ? NULL : first_unknown(story);
-    if (first)
+    if (story->oom->of_library)
+        put_for_library(out, story, style);
+    else if (first)
         put_remedy(out, "Do:", story, first, style);
     else if (unknown)
         put_remedy(out, "Try:", story, unknown, style);

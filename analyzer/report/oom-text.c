@@ -74,6 +74,9 @@ static void print_request(const struct mt_page *page, const struct mt_oom_story 
     char time[MT_SIZE_TEXT], wanted[MT_SIZE_TEXT], segment[MT_SIZE_TEXT], name[MT_SIZE_TEXT];
     char where[1024];
     uint32_t line = mt_oom_line(d, oom);
+    const char *who = oom->of_cuda      ? "the program"
+                      : oom->of_library ? mt_library_of(d, oom->stack)
+                                        : "PyTorch";
     mt_put_coloured(page->out, page->style, 160, "\nOut of memory on %s at %s",
                     mt_device_text(name, oom->device), mt_time_text(time, oom->time_ns));
     if (oom->went_on)
@@ -82,8 +85,8 @@ static void print_request(const struct mt_page *page, const struct mt_oom_story 
     if (story->device->spans)
         mt_page_phase(page, story->device);
     fprintf(page->out, "  %s requested (%llu bytes; %s asked CUDA for %s)\n",
-            mt_size_text(wanted, oom->wanted), (unsigned long long)oom->wanted,
-            oom->of_cuda ? "the program" : "PyTorch", mt_size_text(segment, story->segment));
+            mt_size_text(wanted, oom->wanted), (unsigned long long)oom->wanted, who,
+            mt_size_text(segment, story->segment));
     mt_page_place(page, line, where, sizeof where, page->width - 8);
     if (mt_stack(d, line)->depth)
         print_line(page, line, where);
@@ -149,6 +152,22 @@ static void print_card(const struct mt_page *page, const struct mt_oom_story *st
     else if (story->on_card)
         fprintf(page->out, "  %s free on the card, too little for a segment of %s\n",
                 mt_size_text(free_text, story->on_card), mt_size_text(segment, story->segment));
+}
+
+/* Print why a library's request failed. */
+static void print_beside(const struct mt_page *page, const struct mt_oom_story *story)
+{
+    char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT];
+    fputs("\nWhy it did not fit\n", page->out);
+    if (story->on_card)
+        fprintf(page->out, "  %s free on the card, %s too little\n",
+                mt_size_text(a, story->on_card), mt_size_text(b, story->missed_by));
+    fprintf(page->out, "  PyTorch gives none of its unused cache (%s) to a library",
+            mt_size_text(a, story->cached));
+    if (story->empty)
+        fprintf(page->out, ";\n  torch.cuda.empty_cache() would give back %s of it",
+                mt_size_text(a, story->empty));
+    fputs(".\n", page->out);
 }
 
 static void print_private(const struct mt_page *page, const struct mt_private_pools *pools)
@@ -297,13 +316,16 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     mt_page_categories(&page, story->device);
     mt_page_sites(&page, story->device, SITES_SHOWN);
     mt_page_precision(&page, story->device);
-    if (!story->oom->of_cuda) {
+    if (story->oom->of_library) {
+        print_beside(&page, story);
+    } else if (!story->oom->of_cuda) {
         print_pieces(&page, story);
         print_card(&page, story);
         print_private(&page, &story->device->private_pools);
         print_verdict(&page, story);
     }
-    mt_page_pins(&page, &story->pins);
+    if (!story->oom->of_library)
+        mt_page_pins(&page, &story->pins);
     mt_page_balance(&page, story->device);
     mt_page_host(&page);
     print_iterations(&page, story);

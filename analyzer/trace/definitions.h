@@ -104,6 +104,13 @@ static inline uint32_t mt_stack_place(const struct mt_definitions *definitions, 
     return mt_stack_frame(definitions, stack)->place;
 }
 
+/* Return the library that requested memory, a file's name: that of the innermost native frame,
+ * except CUDA's runtime and PyTorch's own. NULL: not known. */
+const char *mt_library_of(const struct mt_definitions *definitions, uint32_t stack);
+
+/* Return whether that is one of NVIDIA's: cuBLAS, cuDNN, NCCL ... */
+bool mt_is_of_library(const struct mt_definitions *definitions, uint32_t stack);
+
 /* Return the stack whose innermost frame is the line that stands for a stack: the user's; where
  * there is none, the innermost Python frame's; else its own. 0: unknown. What is the user's is
  * decided where stacks are added. */

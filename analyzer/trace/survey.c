@@ -82,19 +82,24 @@ void mt_survey_add(struct mt_survey *survey, const struct mt_batch *batch)
 static int handle(void *data, const struct mt_batch *batch)
 {
     struct pass *pass = data;
-    mt_survey_add(pass->survey, batch);
-    for (size_t i = 0; pass->definitions && i < batch->n_definitions; i++)
+    for (size_t i = 0; i < batch->n_definitions; i++)
         if (mt_definitions_add(pass->definitions, &batch->definitions[i]) == -ENOMEM)
             return -ENOMEM;
+    mt_survey_add(pass->survey, batch);
     return 0;
 }
 
 int mt_survey(const char *path, struct mt_survey *survey, struct mt_definitions *definitions,
               struct mt_trace_error *error)
 {
-    struct pass pass = {survey, definitions};
+    struct mt_definitions *own = definitions ? NULL : mt_definitions_create();
+    struct pass pass = {survey, definitions ? definitions : own};
     mt_survey_begin(survey, path);
-    return mt_scan(path, handle, &pass, error);
+    survey->definitions = pass.definitions;
+    int rc = pass.definitions ? mt_scan(path, handle, &pass, error) : -ENOMEM;
+    survey->definitions = NULL;
+    mt_definitions_destroy(own);
+    return rc;
 }
 
 /* Note a CUDA allocation call. Page-locked host memory does not count. */
@@ -106,6 +111,11 @@ static void note_cuda(struct mt_survey *survey, const struct mt_event *event)
     survey->is_cuda_out_of_memory = mt_cuda_is_oom(event);
     survey->wanted_of_cuda = event->size;
     survey->failed_cuda += survey->is_cuda_out_of_memory && !is_again;
+    if (survey->is_cuda_out_of_memory && survey->definitions &&
+        mt_is_of_library(survey->definitions, event->stack)) {
+        survey->failed_libraries += !is_again;
+        survey->allocs_at_oom = survey->kinds[MT_ALLOC];
+    }
 }
 
 static void count_short_lived(struct mt_survey *survey, const struct mt_event *event)
@@ -126,10 +136,12 @@ void mt_survey_rare(struct mt_survey *survey, const struct mt_event *event)
         note_cuda(survey, event);
 }
 
-/* Return whether memory ran out and PyTorch has allocated nothing since. */
+/* Return whether memory ran out, for PyTorch or a library beside it, and PyTorch has allocated
+ * nothing since. */
 static int torch_is_out_of_memory(const struct mt_survey *survey)
 {
-    return survey->kinds[MT_OOM] && survey->allocs_at_oom == survey->kinds[MT_ALLOC];
+    return (survey->kinds[MT_OOM] || survey->failed_libraries) &&
+           survey->allocs_at_oom == survey->kinds[MT_ALLOC];
 }
 
 static int uses_torch(const struct mt_survey *survey)
@@ -139,7 +151,8 @@ static int uses_torch(const struct mt_survey *survey)
 
 uint64_t mt_survey_ooms(const struct mt_survey *survey)
 {
-    return uses_torch(survey) ? survey->kinds[MT_OOM] : survey->failed_cuda;
+    return uses_torch(survey) ? survey->kinds[MT_OOM] + survey->failed_libraries
+                              : survey->failed_cuda;
 }
 
 bool mt_survey_is_out_of_memory(const struct mt_survey *survey)

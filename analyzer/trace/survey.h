@@ -23,12 +23,15 @@ struct mt_survey {
     uint64_t last_time_ns;
     enum mt_trace_state state; /* of a compact copy: its original's */
     bool is_copy_of_such;
-    int complete;               /* the recording was closed: `end` counts */
-    struct mt_end end;          /* the recording's own */
-    uint64_t allocs_at_oom;     /* kinds[MT_ALLOC], when PyTorch ran out of memory the last time */
+    int complete;              /* the recording was closed: `end` counts */
+    struct mt_end end;         /* the recording's own */
+    uint64_t allocs_at_oom;    /* kinds[MT_ALLOC], when memory ran out the last time for PyTorch, */
+    uint64_t failed_libraries; /* or a library beside it: CUDA calls, as below */
     bool is_cuda_out_of_memory; /* the same for CUDA calls */
     uint64_t failed_cuda;       /* CUDA calls without enough memory; a repeated one counts once */
     uint64_t wanted_of_cuda;    /* the last one's bytes */
+    const struct mt_definitions
+        *definitions; /* while it reads: calls of libraries are known by them */
     /* The info records of these names, cut if they do not fit; "": none. */
     char ended[64], recovered[200], stopped[200], executed[200];
 };
@@ -59,7 +62,7 @@ static inline void mt_survey_event(struct mt_survey *survey, const struct mt_eve
 }
 
 /* Return how often memory ran out; return whether it did and nothing was allocated since: by
- * PyTorch if the process uses it, else by CUDA calls. */
+ * PyTorch and libraries beside it if the process uses it, else by CUDA calls. */
 uint64_t mt_survey_ooms(const struct mt_survey *survey);
 bool mt_survey_is_out_of_memory(const struct mt_survey *survey);
 

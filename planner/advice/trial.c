@@ -9,7 +9,6 @@ struct watch {
     const struct mt_trial *trial;
     struct mt_trial_result *result;
     uint64_t others; /* bytes of the card that are not PyTorch's now */
-    uint64_t total;
 };
 
 static void note(void *context, size_t index, const struct mt_request *request,
@@ -22,15 +21,13 @@ static void note(void *context, size_t index, const struct mt_request *request,
     struct mt_trial_result *result = watch->result;
     if (request->kind == MT_REQUEST_OTHERS)
         watch->others = request->size;
-    bool lacks_others = request->kind == MT_REQUEST_OTHERS && request->stream &&
-                        now->reserved + watch->others > watch->total;
     if (result->peak_reserved < now->reserved)
         result->peak_reserved = now->reserved;
     if (result->most_used < now->reserved + watch->others)
         result->most_used = now->reserved + watch->others;
     if (out_of_memory != had_failed)
         result->is_recorded = false;
-    if (lacks_others || (out_of_memory && (is_last || !had_failed)))
+    if (out_of_memory && (is_last || !had_failed))
         result->fits = false;
     if (trial->is_cut && request->kind == MT_REQUEST_MARK && request->stream && result->fits)
         result->reach = (enum mt_reach)request->stream;
@@ -43,7 +40,7 @@ int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_r
     *result = (struct mt_trial_result){.fits = true, .is_recorded = true};
     if (!allocator)
         return -ENOMEM;
-    struct watch watch = {.trial = trial, .result = result, .total = total};
+    struct watch watch = {.trial = trial, .result = result};
     int rc = mt_allocator_feed_watched(allocator, trial->request, trial->n, note, &watch);
     mt_allocator_destroy(allocator);
     return rc;

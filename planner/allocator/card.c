@@ -9,6 +9,12 @@ uint64_t mt_card_free(const struct mt_allocator *allocator)
     return used < allocator->total ? allocator->total - used : 0;
 }
 
+uint64_t mt_card_lacks(const struct mt_allocator *allocator)
+{
+    uint64_t used = allocator->others + allocator->held;
+    return used > allocator->total ? used - allocator->total : 0;
+}
+
 struct mt_alloc_block mt_lost_block;
 
 bool mt_set_number(struct mt_allocator *allocator, uint32_t number, struct mt_alloc_block *block)
@@ -25,7 +31,8 @@ bool mt_set_number(struct mt_allocator *allocator, uint32_t number, struct mt_al
 
 void mt_note_oom(struct mt_allocator *allocator, const struct mt_request *request, uint64_t wanted)
 {
-    mt_set_number(allocator, request->block, &mt_lost_block);
+    if (request->kind == MT_REQUEST_ALLOCATE)
+        mt_set_number(allocator, request->block, &mt_lost_block);
     allocator->now.ooms++;
     if (allocator->had_oom)
         return;
@@ -34,7 +41,7 @@ void mt_note_oom(struct mt_allocator *allocator, const struct mt_request *reques
         allocator->limit > allocator->now.reserved ? allocator->limit - allocator->now.reserved : 0;
     allocator->oom = (struct mt_allocator_oom){
         .index = allocator->fed,
-        .requested = request->size,
+        .requested = request->kind == MT_REQUEST_ALLOCATE ? request->size : wanted,
         .wanted = wanted,
         .card_free = mt_card_free(allocator),
         .limit = allocator->has_limit && wanted > more ? allocator->limit : 0,

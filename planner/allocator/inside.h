@@ -148,6 +148,9 @@ struct mt_alloc_block *mt_take_found(struct mt_allocator *allocator, struct mt_w
 
 /* Return the card's free bytes. card.c */
 uint64_t mt_card_free(const struct mt_allocator *allocator);
+
+/* Return how many bytes more than the card has are in use. */
+uint64_t mt_card_lacks(const struct mt_allocator *allocator);
 /* Note that there was no memory for the request; `wanted`: bytes that CUDA was asked for. */
 void mt_note_oom(struct mt_allocator *allocator, const struct mt_request *request, uint64_t wanted);
 /* Let the caller's number stand for the block. */

@@ -175,6 +175,8 @@ static int other_request(struct mt_allocator *allocator, const struct mt_request
         return set_fraction(allocator, request->size);
     case MT_REQUEST_OTHERS:
         allocator->others = request->size;
+        if (request->stream && mt_card_lacks(allocator))
+            mt_note_oom(allocator, request, mt_card_lacks(allocator));
         return 0;
     case MT_REQUEST_CONF:
         return set_conf(allocator, request->size);
@@ -209,6 +211,7 @@ static int feed_one(struct mt_allocator *allocator, const struct mt_request *req
                     bool *out_of_memory)
 {
     int error = 0;
+    uint64_t ooms = allocator->now.ooms;
     if (request->kind != MT_REQUEST_ALLOCATE)
         error = other_request(allocator, request);
     else if (!request->size || request->block >= NUMBERS_MAX)
@@ -216,6 +219,7 @@ static int feed_one(struct mt_allocator *allocator, const struct mt_request *req
     else
         *out_of_memory = !(allocator->conf.async ? mt_async_allocate(allocator, request)
                                                  : allocate(allocator, request));
+    *out_of_memory |= allocator->now.ooms != ooms; /* a library's */
     if (allocator->no_memory)
         error = -ENOMEM;
     if (error)

@@ -43,6 +43,17 @@ static int begin_pool(struct mt_asking *asking, uint64_t event, unsigned pool)
     return mt_gather_ask(asking, &(struct mt_gather_at){.event = event}, create);
 }
 
+/* Forget what a library wanted: the program went on without it. */
+static void forget_library(struct mt_asking *asking)
+{
+    if (!asking->library_wanted)
+        return;
+    asking->asked.request[asking->library_at].size -= asking->library_wanted;
+    asking->asked.request[asking->library_at].stream = 0;
+    asking->library_wanted = 0;
+    asking->asked.ooms--;
+}
+
 /* Add the request of a block. */
 static int on_request(struct mt_gathering *g, const struct mt_replay *replay,
                       const struct mt_torch_block *block, const struct mt_event *event,
@@ -52,6 +63,7 @@ static int on_request(struct mt_gathering *g, const struct mt_replay *replay,
     const struct mt_thread_state *thread = replay->present.thread;
     unsigned stream, pool = mt_gather_pool(block->pool_number);
     at.event = replay->events;
+    forget_library(asking);
     if (note_others(asking, replay, block->slot, &at) ||
         number_of(&asking->streams, block->stream, &stream) ||
         begin_pool(asking, replay->events, pool))
@@ -189,6 +201,26 @@ static int on_sample(struct mt_asking *asking, const struct mt_replay *replay,
     return 0;
 }
 
+/* Note that a library found no memory on the card: unless the program goes on, it needs that. */
+static int on_library(struct mt_asking *asking, const struct mt_replay *replay,
+                      const struct mt_event *event)
+{
+    unsigned slot = mt_device_slot(event->device);
+    struct mt_gather_at at = {.event = replay->events,
+                              .reserved = replay->of_torch.now[slot].reserved};
+    forget_library(asking);
+    if (note_others(asking, replay, slot, &at))
+        return -ENOMEM;
+    struct mt_request wanted = {
+        .size = asking->others + event->size, .stream = 1, .kind = MT_REQUEST_OTHERS};
+    at = (struct mt_gather_at){.event = replay->events, .allocated = asking->n_samples};
+    asking->others = UINT64_MAX; /* to be told again */
+    asking->asked.ooms++;
+    asking->library_wanted = event->size;
+    asking->library_at = asking->asked.n;
+    return mt_gather_ask(asking, &at, wanted);
+}
+
 int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_gathering *g = data;
@@ -206,6 +238,10 @@ int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event 
         return mt_gather_other(g, replay, event);
     case MT_DEVICE_MEMORY:
         return on_sample(asking, replay, event);
+    case MT_CUDA_MALLOC:
+        if (mt_cuda_is_oom(event) && replay->of_torch.now[mt_device_slot(event->device)].event &&
+            mt_is_of_library(replay->definitions, event->stack))
+            return on_library(asking, replay, event);
     }
     return mt_gather_frees(g, event) || mt_torch_memory_event(&g->memory, replay, event) ? -ENOMEM
                                                                                          : 0;

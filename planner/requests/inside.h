@@ -29,6 +29,8 @@ struct mt_asking {
     struct mt_address_map streams; /* their numbers, by handle */
     unsigned n_pools;              /* that were begun */
     uint64_t others;               /* as CUDA's calls told last */
+    uint64_t library_wanted;       /* a library that found so much not, since the last request; */
+    size_t library_at;             /* its request */
     struct mt_sample *sample;      /* of the device's memory */
     size_t n_samples, samples_capacity;
 };

@@ -74,6 +74,31 @@ def test_in_backward():
     check(told["free_on_card"] and not told["would_fit_expandable"], "in backward: the card's memory")
 
 
+def test_library():
+    """What a library asks of the card itself is an out-of-memory, too, though PyTorch reports none."""
+    program = pathlib.Path(__file__).with_name("library_oom.py")
+    line = program.read_text().split("# the line")[0].count("\n") + 1
+    with harness.folder() as work, harness.Forks(program) as forks:
+        for mode, remedy in (("held", "Do: let PyTorch hold "), ("cached", "Do: torch.cuda.empty_cache() before that line"), ("caught", None)):
+            path = pathlib.Path(work) / f"{mode}.mtap"
+            code, _ = forks.run(path, program, mode)
+            equal(f"library, {mode}: exit code", code, 0 if mode == "caught" else 1)
+            told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
+            info = json.loads(harness.must_run([MEMTAP, "info", "--format", "json", path]).stdout)
+            text = " ".join(harness.must_run([MEMTAP, "oom", path]).stdout.split())
+            plan = json.loads(harness.run([MEMTAP, "plan", "--format", "json", path]).stdout)
+            equal(f"library, {mode}: fits", plan["answer"]["fits"], mode == "caught")
+            equal(f"library, {mode}: requested, phase", (told["requested"], told["phase"]), (64 << 20, "backward"))
+            check(str(told["library"]).startswith("libcublas"), f"library, {mode}: {told['library']}")
+            check(f"64.00 MiB by library_oom.py:{line} " in text, f"library, {mode}: the line in {text[:200]}")
+            equal(f"library, {mode}: went on", [oom["went_on"] for oom in told["all"]], [mode == "caught"])
+            equal(f"library, {mode}: it ended so", info["ended"]["how"] == "oom", mode != "caught")
+            check(not remedy or remedy in text, f"library, {mode}: the remedy in {text[:300]}")
+        ended = subprocess.run([str(word) for word in [*harness.recorded(pathlib.Path(work) / "t.mtap"), harness.PYTHON, program, "held"]],
+                               stderr=subprocess.PIPE, text=True, check=False).stderr
+    check("Out of memory, backward " in ended and "libcublas" in ended, f"library: run says {ended[-300:]}")
+
+
 def test_kept():
     """The cause of a run that grew until nothing was left is what it kept, though what was free then was in pieces; and the first
     remedy of both commands is to keep nothing."""
@@ -165,6 +190,7 @@ def test_limit():
 def main():
     harness.need_torch()
     test_in_backward()
+    test_library()
     test_kept()
     test_optimizer_advice()
     test_first_step()

@@ -19,7 +19,7 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
     if (rc == -ENOENT)
         return mt_fail("%s: the program never ran out of memory; see memtap report",
                        arguments->path);
-    if (!rc && !arguments->html && advisor.gathering)
+    if (!rc && !arguments->html && advisor.gathering && !story.oom->of_library)
         rc = mt_advise(&advisor, analysis, &story);
     if (!rc && arguments->html) /* the page of a run that ran out has the story */
         rc = mt_save_page(arguments->html,
