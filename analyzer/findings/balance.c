@@ -4,7 +4,6 @@
 #include "analyzer/support/search.h"
 
 #include "analyzer/support/text.h"
-#include "handles.h"
 #include "private-pools.h"
 #include "trace-format/cuda-apis.h"
 #include <string.h>

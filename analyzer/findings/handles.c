@@ -27,16 +27,22 @@ static unsigned find_library(const char *file)
     return i;
 }
 
+/* Return the handle's place; where there is none yet, the next free one. */
+static size_t find_handle(const struct mt_handles *handles, uint32_t thread, unsigned library)
+{
+    for (size_t i = 0; i < handles->n; i++)
+        if (handles->of[i].thread == thread && handles->of[i].library == library)
+            return i;
+    return handles->n;
+}
+
 void mt_handles_note(struct mt_handles *handles, const struct mt_replay *replay,
                      const struct mt_event *event)
 {
-    size_t i = 0;
     if (event->kind != MT_CUDA_MALLOC || event->CUDA_MALLOC.result)
         return;
     unsigned library = find_library(mt_library_of(replay->definitions, event->stack));
-    while (i < handles->n && (handles->of[i].thread != event->thread || //
-                              handles->of[i].library != library))
-        i++;
+    size_t i = find_handle(handles, event->thread, library);
     if (library == LIBRARIES || i == MT_HANDLES_KEPT)
         return;
     if (i == handles->n)

@@ -111,10 +111,9 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
         rc = note_cuda_total(replay, event, old);
     if (!rc && old != slot)
         rc = note_cuda_total(replay, event, slot);
-    if (!rc && mt_cuda_is_oom(event) && !mt_replay_is_of_cuda(replay, slot) &&
-        mt_is_of_library(replay->definitions, event->stack))
-        return mt_replay_library_oom(replay, event);
-    if (mt_cuda_is_oom(event) && mt_replay_is_of_cuda(replay, slot))
+    if (rc || !mt_cuda_is_oom(event))
+        return rc;
+    if (mt_replay_is_of_cuda(replay, slot))
         mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
                                                    .wanted = event->size,
                                                    .allocated = replay->of_cuda.now[slot].allocated,
@@ -122,6 +121,8 @@ static int one_event(struct mt_replay *replay, const struct mt_event *event)
                                                    .stack = event->stack,
                                                    .device = event->device,
                                                    .of_cuda = 1});
+    else if (mt_is_of_library(replay->definitions, event->stack))
+        rc = mt_replay_library_oom(replay, event);
     return rc;
 }
 

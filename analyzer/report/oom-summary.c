@@ -79,7 +79,7 @@ void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *an
         snprintf(out, size, "CUDA has no %s in one piece for the program's own call",
                  mt_size_text(a, oom->wanted));
     else if (oom->of_library)
-        snprintf(out, size, "%s asked the card, of which %s is free and PyTorch holds %s",
+        snprintf(out, size, "%s asked CUDA for it: of the card, %s is free, and PyTorch holds %s",
                  mt_library_of(analysis->replay.definitions, oom->stack),
                  story->on_card ? mt_size_text(a, story->on_card) : "too little",
                  mt_size_text(b, oom->reserved));
