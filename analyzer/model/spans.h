@@ -108,8 +108,8 @@ static inline int mt_spans_note(struct mt_spans *spans, const struct mt_when *no
 
 /* Number the iterations. One ends with the optimizer step (or several in a row); without steps when
  * forward follows backward; without backward each forward is one, unless the program was
- * interrupted in the first one that trains. Forwards after the last backward
- * are a validation, not an iteration, unless the program was interrupted there. Another evaluation
+ * interrupted in the first one that trains. Forwards after the last backward are a validation, not
+ * an iteration, unless the program was interrupted there. Another evaluation
  * is not an iteration either, nor what a program that calls modules does before the
  * first one (Megatron warms compiled functions up), if it makes no step there: that is start-up. Of
  * a server that trains nothing, each step for requests is one. */
