@@ -125,6 +125,18 @@ uint32_t mt_py_line(const struct mt_python_layout *layout, uint64_t code, uint64
     return line_311(table, first, offset);
 }
 
+bool mt_py_is_hidden(const struct mt_python_layout *layout, uint64_t frame, uint64_t code,
+                     uint64_t instruction)
+{
+    enum { OWNED_BY_GENERATOR = 1 }; /* it has begun: the generator exists */
+    if (layout->code_instructions < 0 ||
+        ((const char *)(uintptr_t)frame)[layout->frame_owner] == OWNED_BY_GENERATOR)
+        return false;
+    uint64_t first = code + (uint64_t)layout->code_instructions;
+    int64_t units = mt_py_int(first, MT_CODE_TRACEABLE);
+    return (int64_t)(instruction - first) < 2 * units;
+}
+
 static size_t put_utf8(char *out, uint32_t c)
 {
     if (c < 0x80) {

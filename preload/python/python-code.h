@@ -6,6 +6,7 @@
 
 #include "python-versions.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static inline uint64_t mt_py_word(uint64_t object, int offset)
@@ -48,6 +49,11 @@ size_t mt_py_utf8(const struct mt_python_layout *layout, uint64_t str, char *out
 
 /* Return the line of a frame's instruction (frame_instruction's value); 0: none. */
 uint32_t mt_py_line(const struct mt_python_layout *layout, uint64_t code, uint64_t instruction);
+
+/* Return whether CPython leaves a frame out of tracebacks: it has not begun (it makes its cells, or
+ * its generator), or is the interpreter's own around a call of __init__. */
+bool mt_py_is_hidden(const struct mt_python_layout *layout, uint64_t frame, uint64_t code,
+                     uint64_t instruction);
 
 /* A torch.nn module's name in string ids: the class of the outermost module, and the path in it (0:
  * the outermost itself). */

@@ -6,6 +6,7 @@
 #ifndef MT_PRELOAD_PYTHON_OBJECTS_H
 #define MT_PRELOAD_PYTHON_OBJECTS_H
 
+#include "python-code.h"
 #include "python-versions.h"
 #include "tensor.h"
 
@@ -145,6 +146,22 @@ unsigned mt_py_tensor_parts(const struct mt_python_layout *layout, uint64_t obje
 static inline uint64_t mt_py_reference(uint64_t word)
 {
     return word & 2 ? 0 : word & ~(uint64_t)1;
+}
+
+/* Return whether a frame has a first argument. */
+static inline bool mt_py_has_argument(const struct mt_python_layout *layout, uint64_t frame)
+{
+    return layout->frame_locals >= 0 &&
+           mt_py_int(mt_py_frame_code(layout, frame), layout->code_arguments) > 0;
+}
+
+/* Return the first argument of a frame that has one, even if inner functions use it, too. */
+static inline uint64_t mt_py_argument(const struct mt_python_layout *layout, uint64_t frame)
+{
+    uint64_t object = mt_py_reference(mt_py_word(frame, layout->frame_locals));
+    if (object && mt_py_word(object, MT_OBJECT_TYPE) == (uint64_t)(uintptr_t)mt_py_types.cell)
+        object = mt_py_word(object, MT_CELL_VALUE);
+    return object;
 }
 
 /* Read a word of memory. Return 0 or -EFAULT. */

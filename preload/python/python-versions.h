@@ -43,9 +43,11 @@ const struct mt_python_layout *mt_python_layout_of(int major, int minor);
 
 /* Common to all versions. */
 enum {
-    MT_OBJECT_TYPE = 8, /* PyObject.ob_type */
-    MT_CODE_UNITS = 16, /* PyCodeObject.ob_size, from 3.11 on: of two bytes */
-    MT_BYTES_SIZE = 16, /* PyBytesObject.ob_size */
+    MT_OBJECT_TYPE = 8,      /* PyObject.ob_type */
+    MT_CODE_UNITS = 16,      /* PyCodeObject.ob_size, from 3.11 on: of two bytes */
+    MT_CODE_TRACEABLE = -16, /* int, from code_instructions, from 3.11 on: the first unit at which
+                                CPython shows the frame */
+    MT_BYTES_SIZE = 16,      /* PyBytesObject.ob_size */
     MT_BYTES_DATA = 32,
     MT_STRING_LENGTH = 16, /* characters */
     MT_STRING_HASH = 24,   /* -1: not computed yet */

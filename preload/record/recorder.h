@@ -60,14 +60,15 @@ struct mt_frame_words {
 
 /* ... and what is known of it. */
 struct mt_known_frame {
-    uint64_t code;    /* the frame's word for it */
-    uint64_t object;  /* the first argument, if it is a torch.nn module */
-    uint32_t stamp;   /* of the code (code-deaths.h) */
-    uint32_t stack;   /* id of the stack that ends with this frame */
-    uint32_t module;  /* the module that the frame works for (python-modules.h) */
-    uint8_t is_lost;  /* it has no id, for lack of room */
-    uint8_t is_step;  /* the object is an optimizer, and this its step */
-    uint8_t in_cache; /* what it does for caches of keys and values: bits below */
+    uint64_t code;     /* the frame's word for it */
+    uint64_t object;   /* the first argument, if it is a torch.nn module */
+    uint32_t stamp;    /* of the code (code-deaths.h) */
+    uint32_t stack;    /* id of the stack that ends with this frame */
+    uint32_t module;   /* the module that the frame works for (python-modules.h) */
+    uint8_t is_lost;   /* it has no id, for lack of room */
+    uint8_t is_step;   /* the object is an optimizer, and this its step */
+    uint8_t is_hidden; /* CPython does not show it */
+    uint8_t in_cache;  /* what it does for caches of keys and values: bits below */
 };
 
 /* What frames do for caches of keys and values (kv-cache.h). */

@@ -18,10 +18,11 @@
 
 /* Found for a frame whose first argument counts: look it up with its module. */
 #define BY_OBJECT UINT32_MAX
-#define STEP (UINT32_MAX - 1)  /* the same, and the argument is an optimizer */
-#define CACHE (UINT32_MAX - 2) /* it is a cache of keys and values, */
-#define ROOM (UINT32_MAX - 3)  /* or makes one among other things */
-#define MOVED (UINT32_MAX - 4) /* it is a module whose tensors are about to change */
+#define STEP (UINT32_MAX - 1)   /* the same, and the argument is an optimizer */
+#define CACHE (UINT32_MAX - 2)  /* it is a cache of keys and values, */
+#define ROOM (UINT32_MAX - 3)   /* or makes one among other things */
+#define MOVED (UINT32_MAX - 4)  /* it is a module whose tensors are about to change */
+#define HIDDEN (UINT32_MAX - 5) /* CPython does not show the frame */
 
 static MT_HOT const struct mt_python_layout *layout;
 static MT_HOT struct mt_cache stacks = {.forgets = 1};
@@ -37,26 +38,12 @@ int mt_frames_start(const struct mt_python_layout *of_this_python, void *code_ty
     return mt_code_deaths_count(code_type);
 }
 
-/* Return the first argument, even if inner functions use it, too. The frame has one. */
-static uint64_t argument_of(uint64_t frame)
-{
-    uint64_t object = mt_py_reference(mt_py_word(frame, layout->frame_locals));
-    if (object && mt_py_word(object, MT_OBJECT_TYPE) == (uint64_t)(uintptr_t)mt_py_types.cell)
-        object = mt_py_word(object, MT_CELL_VALUE);
-    return object;
-}
-
-static bool has_argument(uint64_t frame)
-{
-    return layout->frame_locals >= 0 &&
-           mt_py_int(mt_py_frame_code(layout, frame), layout->code_arguments) > 0;
-}
-
 /* Return whether a known frame, which still exists, works for the same object. */
 static inline bool has_same_object(const struct mt_thread *self, unsigned i)
 {
     uint64_t frame = self->words[i].frame, object = self->known[i].object;
-    return mt_py_word(frame, layout->frame_locals) == object || argument_of(frame) == object;
+    return mt_py_word(frame, layout->frame_locals) == object ||
+           mt_py_argument(layout, frame) == object;
 }
 
 static uint16_t *place_of(struct mt_thread *self, uint64_t frame)
@@ -204,8 +191,8 @@ static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_mo
         if (known->object && !known->is_step)
             owner[n++] = (struct mt_module_caller){known->object, known->module};
         else if (!enclosing && mt_is_python_frame(layout, self->words[i].frame) &&
-                 has_argument(self->words[i].frame))
-            owner[n++] = (struct mt_module_caller){argument_of(self->words[i].frame), 0};
+                 mt_py_has_argument(layout, self->words[i].frame))
+            owner[n++] = (struct mt_module_caller){mt_py_argument(layout, self->words[i].frame), 0};
     }
     return n;
 }
@@ -214,7 +201,7 @@ static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_mo
 static uint32_t enters_module(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     uint64_t frame = self->words[i].frame;
-    uint64_t object = has_argument(frame) ? argument_of(frame) : 0;
+    uint64_t object = mt_py_has_argument(layout, frame) ? mt_py_argument(layout, frame) : 0;
     if (!object || object == caller_of(self, i).object)
         return 0;
     enum mt_module_work work = mt_module_work(code, object);
@@ -224,20 +211,26 @@ static uint32_t enters_module(const struct mt_thread *self, unsigned i, uint64_t
 static int enters_step(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     uint64_t frame = self->words[i].frame;
-    return has_argument(frame) && mt_optimizer_is_step(code, argument_of(frame));
+    return mt_py_has_argument(layout, frame) &&
+           mt_optimizer_is_step(code, mt_py_argument(layout, frame));
 }
 
 static uint32_t enters_cache(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     uint64_t frame = self->words[i].frame;
-    unsigned work = has_argument(frame) ? mt_kv_cache_work(code, argument_of(frame)) : 0;
+    unsigned work = mt_py_has_argument(layout, frame)
+                        ? mt_kv_cache_work(code, mt_py_argument(layout, frame))
+                        : 0;
     return work == MT_MAKES_CACHE ? CACHE : work ? ROOM : 0;
 }
 
-/* Return BY_OBJECT, MOVED, STEP, CACHE, ROOM, or 0. */
-static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code)
+/* Return HIDDEN, BY_OBJECT, MOVED, STEP, CACHE, ROOM, or 0. */
+static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code,
+                       uint64_t instruction)
 {
     static struct mt_look_pieces last;
+    if (mt_py_is_hidden(layout, self->words[i].frame, code, instruction))
+        return HIDDEN;
     bool has_begun = mt_look_begin(&last);
     uint32_t what = enters_module(self, i, code);
     if (!what)
@@ -274,7 +267,7 @@ static uint32_t intern(struct mt_thread *self, unsigned i, const struct mt_key *
         return 0;
     uint32_t id = mt_cache_find(&stacks, key);
     if (!id && key->a == code)
-        id = enters(self, i, code);
+        id = enters(self, i, code, instruction);
     if (!id) {
         uint32_t frame = mt_py_intern_frame(layout, code, instruction, mt_module_name(module));
         id = frame ? mt_intern_stack(key->parent, frame) : 0;
@@ -309,7 +302,7 @@ static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i
 {
     struct mt_known_frame *known = &self->known[i];
     uint64_t code = key.a, instruction = key.b;
-    uint64_t object = argument_of(self->words[i].frame);
+    uint64_t object = mt_py_argument(layout, self->words[i].frame);
     struct mt_module_caller caller = caller_of(self, i);
     uint32_t module = object ? mt_module_find(object, caller) : 0;
     bool is_new = object && !module;
@@ -337,7 +330,7 @@ static uint32_t look_up_step(struct mt_thread *self, unsigned i, struct mt_key k
     uint64_t code = key.a;
     self->words[i].instruction ^= MT_BY_OBJECT;
     known->is_step = true;
-    known->object = argument_of(self->words[i].frame);
+    known->object = mt_py_argument(layout, self->words[i].frame);
     mt_optimizer_steps(self, i);
     key.a = code | 1;
     uint32_t id = find(self, &key);
@@ -353,6 +346,21 @@ static uint32_t look_up_cache(struct mt_thread *self, unsigned i, struct mt_key 
     return id ? id : intern(self, i, &key, code, key.b, 0);
 }
 
+/* Return the stack of the frame's caller. A generator's own frame may be at the same place. */
+static __attribute__((noinline)) uint32_t look_up_hidden(struct mt_thread *self, unsigned i,
+                                                         struct mt_key key)
+{
+    struct mt_known_frame *known = &self->known[i];
+    uint64_t code = key.a;
+    if (mt_py_is_hidden(layout, self->words[i].frame, code, key.b)) {
+        known->is_hidden = true;
+        return known[-1].stack;
+    }
+    key.a = code | 1;
+    uint32_t id = find(self, &key);
+    return id ? id : intern(self, i, &key, code, key.b, 0);
+}
+
 static MT_HOT_CODE uint32_t look_up(struct mt_thread *self, unsigned i)
 {
     const struct mt_known_frame *known = &self->known[i];
@@ -362,12 +370,14 @@ static MT_HOT_CODE uint32_t look_up(struct mt_thread *self, unsigned i)
     uint32_t id = find(self, &key);
     if (!id)
         id = intern(self, i, &key, code, key.b, 0);
+    if (MT_LIKELY(id < HIDDEN))
+        return id;
     if (id == BY_OBJECT || id == MOVED)
         return look_up_by_object(self, i, key, id == MOVED);
     return id == STEP    ? look_up_step(self, i, key)
            : id == CACHE ? look_up_cache(self, i, key, MT_MAKES_CACHE)
            : id == ROOM  ? look_up_cache(self, i, key, MT_MAKES_ROOM)
-                         : id;
+                         : look_up_hidden(self, i, key);
 }
 
 static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t frame)
@@ -387,7 +397,7 @@ static MT_HOT_CODE void identify(struct mt_thread *self, unsigned i, uint64_t fr
     if (!mt_is_python_frame(layout, frame))
         return;
     known->stack = known->is_lost ? 0 : look_up(self, i);
-    known->is_lost = !known->stack;
+    known->is_lost = !known->stack && !known->is_hidden;
 }
 
 /* Intern a gap, by its number of frames rounded to a power of two: otherwise a recursion would have
@@ -470,7 +480,7 @@ uint64_t mt_frames_cache(const struct mt_thread *self)
 {
     for (unsigned i = self->n_known; i; i--)
         if (self->known[i].in_cache & MT_KNOWS_ROOM)
-            return argument_of(self->words[i].frame);
+            return mt_py_argument(layout, self->words[i].frame);
     return 0;
 }
 

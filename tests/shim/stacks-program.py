@@ -4,6 +4,7 @@ traceback gives at the same place: the allocation's size is the number of its li
 import asyncio
 import ctypes
 import functools
+import gc
 import json
 import os
 import signal
@@ -127,6 +128,45 @@ def hot_loops():
             total += n
 
 
+class Made:
+    def __init__(self, n, deeper):
+        self.deeper = Made(n, deeper - 1) if deeper else None
+        if n > 90:
+            allocate()
+
+
+def made_often():
+    """From 3.12 on, Python has a frame of its own around __init__, once it has run often enough."""
+    for n in range(100):
+        Made(n, 2)
+
+
+def before_the_first_line():
+    """A collection may call Python code while a function makes its cells, or its generator."""
+    class Dies:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            allocate()
+
+    def with_cells(n):
+        return lambda: n
+
+    def generator_of(n):
+        yield n
+
+    thresholds = gc.get_threshold()
+    for n in range(1, 12):
+        for make in (with_cells, generator_of):
+            Dies()
+            gc.set_threshold(n)
+            made = [make(i) for i in range(20)]
+            gc.set_threshold(*thresholds)
+            gc.collect()
+            del made
+
+
 def main():
     allocate()
     recursive(5)
@@ -147,6 +187,8 @@ def main():
     reused_code_objects()
     überprüfe_名前()
     hot_loops()
+    made_often()
+    before_the_first_line()
     threads = [threading.Thread(target=recursive, args=(i,)) for i in range(4)]
     for thread in threads:
         thread.start()
