@@ -28,6 +28,9 @@
 #define JOURNAL_WAIT_NS 200000000
 #define JOURNAL_PAUSE_US 100
 
+/* Rings in the file: 512 MiB of the disk. The rings of more threads at once are in memory. */
+#define MOST_SLOTS 256u
+
 /* File systems on which reserved room stays: no copy on write, no server. */
 static const struct {
     unsigned long type; /* statfs */
@@ -44,6 +47,7 @@ static struct {
     char status[256];
     struct mt_tail_header *header; /* NULL: no tail */
     _Atomic bool is_left;          /* others have written to it: it is memory now */
+    _Atomic bool has_apart;        /* some ring is not in the file */
     unsigned char *journal;
     /* What the file says, too. Others may write to it. */
     _Atomic uint64_t journal_put;
@@ -162,6 +166,11 @@ int mt_tail_exists(void)
     return tail.header && !atomic_load_explicit(&tail.is_left, memory_order_acquire);
 }
 
+bool mt_tail_has_all(void)
+{
+    return mt_tail_exists() && !atomic_load_explicit(&tail.has_apart, memory_order_relaxed);
+}
+
 /* Return whether the file says what we wrote there. */
 static bool is_as_written(void)
 {
@@ -239,8 +248,12 @@ const char *mt_tail_status(void)
 static int new_slot(void)
 {
     uint32_t slot = tail.slots;
-    if (slot == MT_TAIL_SLOTS)
+    if (slot == MOST_SLOTS) {
+        explain(
+            "partly: more than %u threads at once; a kill may lose the last 0.2 s of the others",
+            MOST_SLOTS);
         return -1;
+    }
     /* Growing a truncated file would give the other rings zeros instead of a fault. */
     int rc = is_whole(slot) ? reserve(mt_tail_ring_at(slot), mt_tail_ring_at(slot + 1)) : -EIO;
     if (rc) {
@@ -276,11 +289,14 @@ int mt_tail_take_ring(struct mt_own_ring *ring, int *slot)
     if (!mt_tail_exists())
         return 0;
     ring->is_apart = true;
-    if (!mt_own_file_is_ours(&tail.file))
+    int found = !mt_own_file_is_ours(&tail.file) ? -1
+                : tail.n_free                    ? (int)tail.free_slots[tail.n_free - 1]
+                                                 : new_slot();
+    if (found < 0) {
+        if (!atomic_exchange(&tail.has_apart, true))
+            mt_writer_wake(); /* it sleeps too long */
         return 0;
-    int found = tail.n_free ? (int)tail.free_slots[tail.n_free - 1] : new_slot();
-    if (found < 0)
-        return 0;
+    }
     if (map_ring(ring, (uint64_t)found))
         return -ENOMEM;
     if (tail.n_free)

@@ -19,6 +19,9 @@ void mt_tail_open(const char *trace_path, uint64_t start_ns);
 /* Return whether there is a tail. */
 int mt_tail_exists(void);
 
+/* Return whether it has the rings of all threads. */
+bool mt_tail_has_all(void);
+
 /* Return "yes", or "no: " or "partly: " with the reason. */
 const char *mt_tail_status(void);
 

@@ -28,7 +28,7 @@ static struct {
     struct mt_thread **end; /* where to append the next one */
     uint32_t last_id;
     struct mt_thread *spare; /* a list */
-    unsigned n_spare;
+    _Atomic unsigned n_spare;
 } threads = {.lock = MT_LOCK_INITIALIZER};
 
 _Atomic uint32_t mt_ring_piece = MT_RING_HALF;
@@ -78,15 +78,6 @@ static void free_spare(void)
     threads.n_spare = 0;
 }
 
-static struct mt_thread *make(void)
-{
-    struct mt_thread *thread = mt_map(sizeof *thread);
-    if (!thread || !mt_tail_take_ring(&thread->ring, &thread->slot))
-        return thread;
-    mt_unmap(thread, sizeof *thread);
-    return NULL;
-}
-
 static void begin(struct mt_thread *thread, pid_t os_thread)
 {
     if (threads.first)
@@ -99,21 +90,35 @@ static void begin(struct mt_thread *thread, pid_t os_thread)
     atomic_store_explicit(&thread->ring.shared.thread, thread->id, memory_order_release);
 }
 
+/* Append a thread with the next id, in spare memory or in this; NULL: there is none. */
+static struct mt_thread *append(struct mt_thread *memory, pid_t os_thread)
+{
+    struct mt_thread *thread = take_spare();
+    if (!thread && memory && !mt_tail_take_ring(&memory->ring, &memory->slot))
+        thread = memory;
+    if (!thread)
+        return NULL;
+    begin(thread, os_thread);
+    if (!threads.first)
+        threads.end = &threads.first;
+    *threads.end = thread;
+    threads.end = &thread->next;
+    return thread;
+}
+
 struct mt_thread *mt_threads_add(pid_t os_thread)
 {
-    if (!mt_lock(&threads.lock))
-        return NULL;
-    struct mt_thread *thread = take_spare();
-    if (!thread)
-        thread = make();
-    if (thread) {
-        begin(thread, os_thread);
-        if (!threads.first)
-            threads.end = &threads.first;
-        *threads.end = thread;
-        threads.end = &thread->next;
+    struct mt_thread *memory = NULL, *thread = NULL;
+    for (unsigned turn = 0; turn < 2 && !thread; turn++) { /* another thread may take the spare */
+        if (turn || !threads.n_spare)
+            memory = memory ? memory : mt_map(sizeof *memory);
+        if (!mt_lock(&threads.lock))
+            break;
+        thread = append(memory, os_thread);
+        mt_unlock(&threads.lock);
     }
-    mt_unlock(&threads.lock);
+    if (memory && thread != memory)
+        mt_unmap(memory, sizeof *memory);
     return thread;
 }
 

@@ -3,21 +3,8 @@
 #ifndef MT_PRELOAD_WAKE_H
 #define MT_PRELOAD_WAKE_H
 
+#include "preload/host/futex.h"
 #include "ring.h"
-
-#include <linux/futex.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-/* Call futex(2) within this process. */
-static inline long mt_futex(_Atomic uint32_t *word, int operation, uint32_t value,
-                            const struct timespec *timeout)
-{
-    return syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
-}
 
 /* Tell the writer that there is work. Async-signal-safe, any thread; keeps errno. Where it has no
  * thread, the caller does some of the work itself. */

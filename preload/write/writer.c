@@ -41,9 +41,9 @@ static int wait_for(_Atomic uint32_t *word, unsigned seconds)
 /* Wait for work. Return whether the time is up. */
 static int wait_for_work(bool is_first)
 {
-    uint64_t ns = is_first           ? FIRST_PERIOD_NS
-                  : mt_tail_exists() ? PERIOD_NS
-                                     : PERIOD_WITHOUT_TAIL_NS;
+    uint64_t ns = is_first            ? FIRST_PERIOD_NS
+                  : mt_tail_has_all() ? PERIOD_NS
+                                      : PERIOD_WITHOUT_TAIL_NS;
     struct timespec period = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     pthread_mutex_unlock(&mt_writer.working);
     bool is_up = mt_wake_wait(&period);

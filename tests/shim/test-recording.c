@@ -60,6 +60,21 @@ START_TEST(threads_that_come_and_go_take_little_room)
 }
 END_TEST
 
+/* Each one's first event waits for those of all others. */
+START_TEST(thousands_of_threads_at_once_lose_nothing)
+{
+    struct outcome o =
+        run(ARGS("short-threads", "0", "2000"), ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=t"));
+    if (ended_with(&o, 77)) { /* there cannot be so many here */
+        remove_outcome(&o);
+        return;
+    }
+    ck_assert(ended_with(&o, 0));
+    ck_assert_int_le(atoi(o.output), 520); /* of 4,000 MiB */
+    has_whole_trace(&o, 2000);
+}
+END_TEST
+
 START_TEST(each_caller_has_its_own_runtime)
 {
     struct outcome o = run(ARGS("two-runtimes"), QUIET);
@@ -245,6 +260,7 @@ int main(void)
                         sizeof pairs / sizeof *pairs);
     tcase_add_test(tests, many_short_threads_are_given_back);
     tcase_add_test(tests, threads_that_come_and_go_take_little_room);
+    tcase_add_test(tests, thousands_of_threads_at_once_lose_nothing);
     tcase_add_test(tests, each_caller_has_its_own_runtime);
     tcase_add_test(tests, failures_are_recorded_as_such);
     tcase_add_test(tests, a_thread_is_not_cancelled_in_a_hook);
