@@ -23,7 +23,8 @@ enum mt_subject {
     MT_OF_PHASE,
     MT_OF_MODULE,
     MT_OF_SITE,
-    MT_OF_ENDED, /* not in a budget: mt_ended_limit */
+    MT_OF_ENDED,   /* not in a budget: mt_ended_limit */
+    MT_OF_MISSING, /* likewise: mt_missing_limit */
 };
 
 struct mt_limit {

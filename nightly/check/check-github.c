@@ -67,15 +67,21 @@ static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
     char value[MT_AMOUNT_TEXT], most[MT_AMOUNT_TEXT], base[MT_AMOUNT_TEXT], text[MT_FINDING_TEXT];
     enum mt_unit unit = finding->limit->subject == MT_OF_FRAGMENTATION ? MT_PERCENT : MT_BYTES;
     const struct mt_digest_site *site = finding->blame.site;
-    bool is_end = finding->limit->subject == MT_OF_ENDED;
+    bool is_end = finding->limit->subject == MT_OF_ENDED,
+         has_amount = mt_finding_has_amount(finding);
     if (finding->is_unknown)
         snprintf(value, sizeof value, "unknown");
     else if (is_end)
         snprintf(value, sizeof value, "%s", mt_ended_name(finding->run->ended.how));
+    else if (!has_amount)
+        snprintf(value, sizeof value, "%s",
+                 finding->part && !finding->part->is_missing ? "new" : "missing");
     else
         mt_amount_text(value, unit, finding->value);
     if (is_end)
         snprintf(most, sizeof most, "whole");
+    else if (!has_amount)
+        *most = '\0';
     else
         mt_amount_text(most, unit, finding->most);
     mt_amount_text(base, unit, finding->base);
@@ -92,6 +98,8 @@ static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
     *text = '\0';
     if (is_end)
         mt_ended_text(text, &finding->run->ended);
+    else if (!has_amount)
+        mt_finding_text(text, finding);
     if (site)
         snprintf(text, sizeof text, "%s by %s:%u %s", mt_categories[site->category].label,
                  site->file, site->line, site->function);

@@ -45,7 +45,7 @@ static json_t *amount_json(const struct mt_finding *finding, uint64_t value)
 static json_t *finding_json(const struct mt_finding *f)
 {
     char text[MT_FINDING_TEXT], next[MT_FINDING_TEXT];
-    bool has_base = f->n_baselines != 0, has_amount = f->limit->subject != MT_OF_ENDED;
+    bool has_base = f->n_baselines != 0, has_amount = mt_finding_has_amount(f);
     return json_pack(
         "{s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "limit",
         mt_json_text(f->name), "holds", !f->is_broken, "known", !f->is_unknown, "trace",

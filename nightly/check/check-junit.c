@@ -46,7 +46,7 @@ static void put_case(const struct mt_finding *finding, FILE *out)
 {
     char name[MT_FINDING_TEXT];
     snprintf(name, sizeof name, "%s", finding->name);
-    if (finding->run->n_devices > 1 && finding->limit->subject != MT_OF_ENDED)
+    if (finding->run->n_devices > 1 && mt_finding_has_amount(finding))
         snprintf(name, sizeof name, "device %d: %s", finding->device->device, finding->name);
     fputs("    <testcase", out);
     put_attribute("classname", finding->run->path, out);

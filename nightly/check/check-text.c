@@ -22,7 +22,7 @@ static const struct mt_finding *check_nearest(const struct mt_check *check)
 {
     const struct mt_finding *nearest = NULL;
     for (size_t i = 0; i < check->n; i++)
-        if (!check->finding[i].is_unknown && check->finding[i].limit->subject != MT_OF_ENDED &&
+        if (!check->finding[i].is_unknown && mt_finding_has_amount(&check->finding[i]) &&
             (!nearest || part_of_limit(&check->finding[i]) > part_of_limit(nearest)))
             nearest = &check->finding[i];
     return nearest;
@@ -34,11 +34,18 @@ static void put(FILE *out, const char *text)
     mt_put_wrapped(out, text, 80, &(struct mt_style){.utf8 = 1});
 }
 
+/* Return whether a finding is about a run as a whole: a missing rank has no trace of its own. */
+static bool is_of_job(const struct mt_finding *finding)
+{
+    return finding->part && !finding->part->lacks;
+}
+
 static void print_broken(const struct mt_finding *finding, FILE *out)
 {
     char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT + 1100], next[MT_FINDING_TEXT];
     char safe[MT_LINE];
-    snprintf(line, sizeof line, "%s: %s;", finding->run->path, mt_finding_text(text, finding));
+    snprintf(line, sizeof line, "%s%s%s;", is_of_job(finding) ? "" : finding->run->path,
+             is_of_job(finding) ? "" : ": ", mt_finding_text(text, finding));
     put(out, printable(safe, line));
     fprintf(out, "  next: %s\n", printable(safe, mt_finding_next(next, finding)));
 }
@@ -52,12 +59,13 @@ static void print_allowed(const struct mt_finding *finding, FILE *out)
     put(out, printable(safe, line));
 }
 
-/* Print an allowed end. */
-static void print_end(const struct mt_finding *finding, FILE *out)
+/* Print an allowed end, and what is new or may be missing. */
+static void print_unlimited(const struct mt_finding *finding, FILE *out)
 {
     char text[MT_FINDING_TEXT], line[2 * MT_FINDING_TEXT], safe[MT_LINE];
-    snprintf(line, sizeof line, "%s: %s (allowed)", finding->run->path,
-             mt_finding_text(text, finding));
+    snprintf(line, sizeof line, "%s%s%s%s", is_of_job(finding) ? "" : finding->run->path,
+             is_of_job(finding) ? "" : ": ", mt_finding_text(text, finding),
+             finding->part ? "" : " (allowed)");
     put(out, printable(safe, line));
 }
 
@@ -75,7 +83,7 @@ static size_t count_held(const struct mt_check *check)
     size_t held = 0;
     for (size_t i = 0; i < check->n; i++)
         held += !check->finding[i].is_broken && !check->finding[i].is_unknown &&
-                check->finding[i].limit->subject != MT_OF_ENDED;
+                mt_finding_has_amount(&check->finding[i]);
     return held;
 }
 
@@ -102,8 +110,8 @@ int mt_check_text(const struct mt_check *check, FILE *out)
     for (size_t i = 0; i < check->n; i++)
         if (check->finding[i].is_broken)
             print_broken(&check->finding[i], out);
-        else if (check->finding[i].limit->subject == MT_OF_ENDED)
-            print_end(&check->finding[i], out);
+        else if (!mt_finding_has_amount(&check->finding[i]))
+            print_unlimited(&check->finding[i], out);
         else if (check->finding[i].allowance)
             print_allowed(&check->finding[i], out);
     for (size_t i = 0; i < check->budget->n_allowances; i++)

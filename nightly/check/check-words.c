@@ -17,7 +17,7 @@ static enum mt_unit unit_of(const struct mt_finding *finding)
 
 static void add_name(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
-    if (finding->run->n_devices > 1 && finding->limit->subject != MT_OF_ENDED)
+    if (finding->run->n_devices > 1 && mt_finding_has_amount(finding))
         ADD(out, "device %d: ", finding->device->device);
     ADD(out, "%s", finding->name);
 }
@@ -131,11 +131,34 @@ static void add_unknown(char out[MT_FINDING_TEXT], unsigned iterations)
         ADD(out, ": unknown, because the run has no iterations");
 }
 
+static const char *part_text(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
+{
+    char text[2 * MT_PART_NAME], amount[MT_AMOUNT_TEXT];
+    const struct mt_run_part *part = finding->part;
+    ADD(out, "%s is %s", mt_part_text(text, part), part->is_missing ? "missing" : "new");
+    if (part->device && part->kind != MT_PART_PHASE)
+        ADD(out, "; its peak %s %s", part->is_missing ? "was" : "is",
+            mt_amount_text(amount, MT_BYTES, part->device->allocated));
+    if (finding->is_broken)
+        ADD(out, "; if that is intended: --allow-missing %s:%s", mt_part_kind_names[part->kind],
+            part->name);
+    else if (part->is_missing)
+        ADD(out, " (allowed)");
+    return out;
+}
+
 const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
     char amount[MT_AMOUNT_TEXT], ended[MT_ENDED_TEXT];
     *out = '\0';
+    if (finding->part)
+        return part_text(out, finding);
     add_name(out, finding);
+    if (finding->is_absent) {
+        ADD(out, ": no %s of this run matches; if it was renamed, rename it in the budget",
+            finding->limit->subject == MT_OF_MODULE ? "module" : "call site");
+        return out;
+    }
     if (finding->limit->subject == MT_OF_ENDED) {
         ADD(out, ": %s", mt_ended_text(ended, &finding->run->ended));
         return out;
@@ -160,8 +183,18 @@ const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *
 
 const char *mt_finding_title(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
+    char text[2 * MT_PART_NAME];
     *out = '\0';
+    if (finding->part) {
+        ADD(out, "%s", mt_part_text(text, finding->part));
+        ADD(out, finding->part->is_missing ? " is missing" : " is new");
+        return out;
+    }
     add_name(out, finding);
+    if (finding->is_absent) {
+        ADD(out, " matches nothing");
+        return out;
+    }
     if (finding->limit->subject == MT_OF_ENDED) {
         ADD(out, ": %s", mt_ended_name(finding->run->ended.how));
         return out;
@@ -176,7 +209,8 @@ const char *mt_finding_title(char out[MT_FINDING_TEXT], const struct mt_finding 
 
 const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
 {
-    bool differs = finding->baseline != NULL;
+    bool is_part = finding->part, differs = finding->baseline && !is_part;
+    const struct mt_digest *shown = is_part ? finding->part->has : finding->run;
     FILE *to = fmemopen(out, MT_FINDING_TEXT - 1, "w");
     *out = out[MT_FINDING_TEXT - 1] = '\0';
     if (!to)
@@ -189,7 +223,7 @@ const char *mt_finding_next(char out[MT_FINDING_TEXT], const struct mt_finding *
         mt_put_word(to, finding->baseline->path);
         putc(' ', to);
     }
-    mt_put_word(to, finding->run->path);
+    mt_put_word(to, shown->path);
     fclose(to);
     return out;
 }

@@ -83,11 +83,12 @@ static const struct mt_each_name *find_each(const struct mt_each *each,
     return each->n ? bsearch(&key, each->name, each->n, sizeof key, order_of(each)) : NULL;
 }
 
-/* A run's baselines. */
+/* A run's baselines: those of the same process. */
 struct baselines {
     const struct mt_digest *digest;
     size_t n;
-    long rank; /* only those of this rank; -1: all */
+    const size_t *of; /* by digest: its process */
+    size_t process;
     const struct mt_digest *median;
 };
 
@@ -106,8 +107,7 @@ static uint64_t bytes_of(const struct mt_each *each, const struct mt_digest_site
 
 static int counts(const struct baselines *baselines, size_t i)
 {
-    return (baselines->rank < 0 || baselines->digest[i].rank == baselines->rank) &&
-           baselines->digest[i].n_devices;
+    return baselines->of[i] == baselines->process && baselines->digest[i].n_devices;
 }
 
 /* Fill in the number of baselines, their median and their spread. */
@@ -120,10 +120,10 @@ static int measure_base(struct mt_finding *finding, const struct baselines *base
         return -ENOMEM;
     for (size_t i = 0; i < baselines->n; i++)
         if (counts(baselines, i))
-            values[n++] = each->site
-                              ? bytes_of(&each->base[i], each->site)
-                              : mt_measure(finding->limit, finding->limit->pattern,
-                                           mt_same_device(&baselines->digest[i], finding->device));
+            values[n++] = each->site ? bytes_of(&each->base[i], each->site)
+                                     : mt_measure(finding->limit, finding->limit->pattern,
+                                                  mt_same_device(&baselines->digest[i],
+                                                                 finding->run, finding->device));
     if (n) {
         mt_sort_sizes(values, n);
         finding->base = mt_median(values, n);
@@ -259,7 +259,7 @@ static int make_each(struct each_of *each, const struct mt_finding *of,
     for (size_t i = 0; i < baselines->n && !rc; i++)
         if (counts(baselines, i))
             rc = each_make(&each->base[i], subject,
-                           mt_same_device(&baselines->digest[i], of->device));
+                           mt_same_device(&baselines->digest[i], of->run, of->device));
     return rc;
 }
 
@@ -320,19 +320,6 @@ static const struct mt_digest *find_median(const struct baselines *baselines)
     return best;
 }
 
-/* Choose the baselines of the run's rank, or all if that rank has none. */
-static struct baselines baselines_of(const struct mt_digest *run, const struct mt_digest *digest,
-                                     size_t n)
-{
-    struct baselines baselines = {digest, n, run->world_size > 1 ? run->rank : -1, NULL};
-    baselines.median = find_median(&baselines);
-    if (!baselines.median) {
-        baselines.rank = -1;
-        baselines.median = find_median(&baselines);
-    }
-    return baselines;
-}
-
 static const char *pattern_of(const struct mt_finding *finding)
 {
     return finding->limit->of_each ? strchr(finding->name, '.') + 1 : finding->limit->pattern;
@@ -362,6 +349,19 @@ static int blame_run(struct mt_check *check, size_t first, const struct mt_diges
     mt_diff_clear(&diff);
     return rc;
 }
+
+/* Check whether a limit's pattern names anything. What matches nothing may have been renamed. */
+static bool is_found(const struct mt_limit *limit, const struct mt_digest *digests, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < digests[i].n_devices; j++)
+            if (mt_limit_names(limit, &digests[i].devices[j]))
+                return true;
+    return false;
+}
+
+const struct mt_limit mt_missing_limit = {.subject = MT_OF_MISSING,
+                                          .name = (char *)(uintptr_t) "missing"};
 
 const struct mt_limit mt_ended_limit = {.subject = MT_OF_ENDED,
                                         .name = (char *)(uintptr_t) "ended"};
@@ -395,18 +395,68 @@ static int hold_run(struct mt_check *check, const struct mt_digest *run,
     return rc;
 }
 
-int mt_check_make(struct mt_check *check, const struct mt_budget *budget, mt_allowed_ends allowed,
-                  const struct mt_digest *runs, size_t n_runs, const struct mt_digest *baselines,
-                  size_t n_baselines)
+static int hold_part(struct mt_check *check, const struct mt_run_part *part,
+                     const struct mt_check_allowed *allowed)
+{
+    const struct mt_finding of = {
+        .limit = &mt_missing_limit,
+        .run = part->lacks && part->is_missing ? part->lacks
+               : part->is_missing              ? check->runs
+                                               : part->has,
+        .device = part->device,
+        .baseline = part->is_missing ? part->has : NULL,
+        .part = part,
+        .is_broken =
+            part->is_missing && !mt_part_is_allowed(part, allowed->missing, allowed->n_missing)};
+    char name[MT_PART_NAME + 32];
+    snprintf(name, sizeof name, "%s.%s:%s", part->is_missing ? mt_missing_limit.name : "new",
+             mt_part_kind_names[part->kind], part->name);
+    check->broken += (size_t)of.is_broken;
+    return add(check, &of, name);
+}
+
+/* A limit by name on what no run has. */
+static int hold_absent(struct mt_check *check, const struct mt_limit *limit)
+{
+    const struct mt_finding of = {.limit = limit,
+                                  .run = check->runs,
+                                  .device = mt_digest_main_device(check->runs),
+                                  .is_absent = true,
+                                  .is_broken = true};
+    if (!limit->pattern || !*limit->pattern || limit->of_each ||
+        (limit->subject != MT_OF_MODULE && limit->subject != MT_OF_SITE) ||
+        is_found(limit, check->runs, check->n_runs))
+        return 0;
+    check->broken++;
+    return add(check, &of, limit->name);
+}
+
+static int hold_runs(struct mt_check *check, const struct mt_digest *baselines, size_t n_baselines)
 {
     int rc = 0;
-    *check =
-        (struct mt_check){.budget = budget, .runs = runs, .n_runs = n_runs, .allowed = allowed};
-    for (size_t i = 0; i < n_runs && !rc; i++) {
-        struct baselines of = baselines_of(&runs[i], baselines, n_baselines);
-        rc = hold_run(check, &runs[i], &of);
+    for (size_t i = 0; i < check->n_runs && !rc; i++) {
+        struct baselines of = {baselines, n_baselines, check->processes.old,
+                               check->processes.now[i], NULL};
+        of.median = find_median(&of);
+        rc = hold_run(check, &check->runs[i], &of);
     }
     return rc;
+}
+
+int mt_check_make(struct mt_check *check, const struct mt_budget *budget,
+                  const struct mt_check_allowed *allowed, const struct mt_digest *runs,
+                  size_t n_runs, const struct mt_digest *baselines, size_t n_baselines)
+{
+    *check = (struct mt_check){
+        .budget = budget, .runs = runs, .n_runs = n_runs, .allowed = allowed->ends};
+    int rc = mt_processes_match(&check->processes, runs, n_runs, baselines, n_baselines);
+    if (!rc)
+        rc = mt_parts_find(&check->parts, &check->processes);
+    for (size_t i = 0; i < check->parts.n && !rc; i++)
+        rc = hold_part(check, &check->parts.part[i], allowed);
+    for (size_t i = 0; i < budget->n_limits && n_runs && !rc; i++)
+        rc = hold_absent(check, &budget->limit[i]);
+    return rc ? rc : hold_runs(check, baselines, n_baselines);
 }
 
 void mt_check_clear(struct mt_check *check)
@@ -414,5 +464,7 @@ void mt_check_clear(struct mt_check *check)
     for (size_t i = 0; i < check->n; i++)
         free(check->finding[i].name);
     free(check->finding);
+    free(check->parts.part);
+    mt_processes_clear(&check->processes);
     *check = (struct mt_check){0};
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Check runs against a budget, each run and device by itself. The baselines of a run are those of
- * its rank, and their median counts.
+ * the same process, and their median counts. What the baselines have and the runs lack is a
+ * finding.
  */
 #ifndef MT_CHECK_H
 #define MT_CHECK_H
@@ -23,8 +24,9 @@ struct mt_blame {
 };
 
 /* One limit on one device of one run. How a run ended, if it is not whole, is a finding, too: of
- * mt_ended_limit, without an amount, and broken unless the end is allowed. Amounts are in the
- * limit's unit. */
+ * mt_ended_limit, without an amount, and broken unless the end is allowed. So is a process, rank,
+ * device or phase that the baselines have and the runs lack (broken unless allowed), or the other
+ * way round (not broken): of mt_missing_limit. Amounts are in the limit's unit. */
 struct mt_finding {
     const struct mt_limit *limit;
     char *name; /* the limit's, or with the module or call site */
@@ -37,29 +39,46 @@ struct mt_finding {
     enum { MT_BY_LIMIT, MT_BY_SPREAD, MT_BY_IGNORE } tolerance; /* what sets a relative limit */
     const struct mt_allowance *allowance;                       /* part of most; NULL: none */
     uint64_t extra;                                             /* its amount */
+    const struct mt_run_part *part;                             /* of mt_missing_limit */
+    bool is_absent; /* the limit's pattern matches nothing in any run */
     bool is_broken;
     bool is_unknown;       /* growth after too few iterations: the limit holds */
     struct mt_blame blame; /* if broken */
 };
 
-/* The limit of findings that say how a run ended. */
-extern const struct mt_limit mt_ended_limit;
+/* The limits of findings that say how a run ended, and what is missing or new. */
+extern const struct mt_limit mt_ended_limit, mt_missing_limit;
+
+/* Return whether a finding is of one of these: without amounts. */
+static inline bool mt_finding_has_amount(const struct mt_finding *finding)
+{
+    return finding->limit->subject < MT_OF_ENDED && !finding->is_absent;
+}
+
+/* What the user accepts. */
+struct mt_check_allowed {
+    mt_allowed_ends ends;
+    const char *const *missing; /* "rank:3"; mt_part_is_pattern */
+    size_t n_missing;
+};
 
 struct mt_check {
     const struct mt_budget *budget;
     const struct mt_digest *runs;
     size_t n_runs;
     mt_allowed_ends allowed;
-    struct mt_finding *finding; /* run by run, in the order of the budget */
+    struct mt_processes processes;
+    struct mt_part_list parts;
+    struct mt_finding *finding; /* missing and new parts; then run by run, as in the budget */
     size_t n, capacity;
     size_t broken, unknown;
 };
 
 /* Check the runs. A budget with relative limits needs baselines. Return 0 or -ENOMEM. Call
  * mt_check_clear in any case. All arguments must outlive the check. */
-int mt_check_make(struct mt_check *check, const struct mt_budget *budget, mt_allowed_ends allowed,
-                  const struct mt_digest *runs, size_t n_runs, const struct mt_digest *baselines,
-                  size_t n_baselines);
+int mt_check_make(struct mt_check *check, const struct mt_budget *budget,
+                  const struct mt_check_allowed *allowed, const struct mt_digest *runs,
+                  size_t n_runs, const struct mt_digest *baselines, size_t n_baselines);
 void mt_check_clear(struct mt_check *check);
 
 /* Find the cause of a broken limit. diff: from the baseline to the run, or NULL. */
@@ -75,8 +94,14 @@ uint64_t mt_measure(const struct mt_limit *limit, const char *pattern,
 bool mt_limit_has_site(const struct mt_limit *limit, const char *pattern,
                        const struct mt_digest_site *site);
 
-/* Return the baseline's device to compare a run's device with; NULL: none. */
+/* Return whether a limit's pattern names a call site or module of a device: of its peak or, for a
+ * call site, of its whole run. */
+bool mt_limit_names(const struct mt_limit *limit, const struct mt_digest_device *device);
+
+/* Return the run's device in its baseline, or the only device of one for the only device of the
+ * other; one without memory: there is none. */
 const struct mt_digest_device *mt_same_device(const struct mt_digest *baseline,
+                                              const struct mt_digest *run,
                                               const struct mt_digest_device *device);
 
 #endif

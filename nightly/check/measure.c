@@ -97,16 +97,33 @@ uint64_t mt_measure(const struct mt_limit *limit, const char *pattern,
     case MT_OF_SITE:
         break;
     case MT_OF_ENDED:
+    case MT_OF_MISSING:
         return 0;
     }
     return of_sites(limit, pattern, device);
 }
 
+bool mt_limit_names(const struct mt_limit *limit, const struct mt_digest_device *device)
+{
+    for (size_t i = 0; i < device->n_sites; i++)
+        if (mt_limit_has_site(limit, limit->pattern, &device->site[i]))
+            return true;
+    for (size_t i = 0; i < device->n_places && limit->subject == MT_OF_SITE; i++) {
+        const struct mt_digest_site site = {.file = device->place[i].file,
+                                            .function = device->place[i].function};
+        if (is_site(limit->pattern, &site))
+            return true;
+    }
+    return false;
+}
+
 const struct mt_digest_device *mt_same_device(const struct mt_digest *baseline,
+                                              const struct mt_digest *run,
                                               const struct mt_digest_device *device)
 {
+    static const struct mt_digest_device none = {.device = MT_NO_DEVICE};
     for (size_t i = 0; i < baseline->n_devices; i++)
         if (baseline->devices[i].device == device->device)
             return &baseline->devices[i];
-    return mt_digest_main_device(baseline);
+    return mt_has_only_device(baseline, run) ? baseline->devices : &none;
 }

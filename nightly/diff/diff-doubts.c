@@ -65,14 +65,6 @@ static void put_sizes(FILE *out, const struct mt_diff *diff)
                 labs(diff->now->world_size));
 }
 
-static bool has_rank(const struct mt_digest *digests, size_t n, long rank)
-{
-    for (size_t i = 0; i < n; i++)
-        if (digests[i].rank == rank)
-            return true;
-    return false;
-}
-
 /* Write a line about one run. */
 __attribute__((format(printf, 3, 4))) static void tell(FILE *out, const struct mt_digest *digest,
                                                        const char *format, ...)
@@ -86,17 +78,21 @@ __attribute__((format(printf, 3, 4))) static void tell(FILE *out, const struct m
     putc('\n', out);
 }
 
-static void put_alone(FILE *out, const struct mt_digest *digests, size_t n,
-                      const struct mt_digest *others, size_t n_others, const char *when)
+/* Say what one side lacks. */
+static void put_parts(FILE *out, const struct mt_diff *diff)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!has_rank(others, n_others, digests[i].rank) &&
-            !has_rank(digests, i, digests[i].rank)) {
-            if (digests[i].rank >= 0)
-                fprintf(out, "rank %ld exists only %s\n", digests[i].rank, when);
-            else
-                tell(out, &digests[i], "has no rank, as all others %s", when);
-        }
+    char text[2 * MT_PART_NAME], size[MT_SIZE_TEXT];
+    for (size_t i = 0; i < diff->parts.n; i++) {
+        const struct mt_run_part *part = &diff->parts.part[i];
+        mt_put_text(out, mt_part_text(text, part), MT_FOR_PLAIN);
+        fputs(part->is_missing ? " is missing" : " is new", out);
+        if (part->kind == MT_PART_PHASE)
+            putc('\n', out);
+        else
+            fprintf(out, ": %s %s\n",
+                    mt_size_text(size, part->device ? part->device->allocated : 0),
+                    part->is_missing ? "before" : "now");
+    }
 }
 
 static void put_damage(FILE *out, const struct mt_digest *digests, size_t n)
@@ -135,13 +131,6 @@ static char *written(const struct mt_diff *diff, void (*write)(FILE *, const str
     return NULL;
 }
 
-/* Return whether two ranks are compared with each other, one a side. */
-static bool is_of_two_ranks(const struct mt_diff *diff)
-{
-    return diff->n_old == 1 && diff->n_new == 1 && diff->old->rank >= 0 && diff->now->rank >= 0 &&
-           diff->old->rank != diff->now->rank;
-}
-
 static void write_doubts(FILE *out, const struct mt_diff *diff)
 {
     put_damage(out, diff->old, diff->n_old);
@@ -149,10 +138,9 @@ static void write_doubts(FILE *out, const struct mt_diff *diff)
     put_texts(out, diff, "different programs", offsetof(struct mt_digest, program));
     put_devices(out, diff);
     put_sizes(out, diff);
-    if (is_of_two_ranks(diff))
+    if (mt_diff_is_of_two_ranks(diff))
         return;
-    put_alone(out, diff->old, diff->n_old, diff->now, diff->n_new, "before");
-    put_alone(out, diff->now, diff->n_new, diff->old, diff->n_old, "now");
+    put_parts(out, diff);
 }
 
 static void write_changes(FILE *out, const struct mt_diff *diff)
@@ -166,7 +154,7 @@ static void write_changes(FILE *out, const struct mt_diff *diff)
         {"Python", offsetof(struct mt_digest, python)},
         {"memtap", offsetof(struct mt_digest, memtap)},
     };
-    if (is_of_two_ranks(diff))
+    if (mt_diff_is_of_two_ranks(diff))
         fprintf(out, "ranks: %ld before, %ld now\n", diff->old->rank, diff->now->rank);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         put_texts(out, diff, texts[i].what, texts[i].field);

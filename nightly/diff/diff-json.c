@@ -141,6 +141,7 @@ static json_t *device_object(const struct mt_diff_device *device)
     json_object_set_new(object, "compared_in",
                         device->in_phase < 0 ? json_null()
                                              : json_string(phase_name((size_t)device->in_phase)));
+    json_object_set_new(object, "process", mt_json_text_or_null(device->process));
     json_object_set_new(object, "compared", change_object(&device->compared));
     set_changes(object, "categories", device->category, mt_n_categories, category_name);
     json_t *certainty = json_object();
@@ -166,23 +167,41 @@ static json_t *lines(char *text)
     return array;
 }
 
+static json_t *parts(const struct mt_diff *diff, bool is_missing)
+{
+    char text[2 * MT_PART_NAME];
+    json_t *array = json_array();
+    for (size_t i = 0; i < diff->parts.n; i++) {
+        const struct mt_run_part *part = &diff->parts.part[i];
+        if (part->is_missing == is_missing)
+            json_array_append_new(
+                array,
+                json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "kind", mt_part_kind_names[part->kind],
+                          "name", mt_json_text(part->name), "text",
+                          mt_json_text(mt_part_text(text, part)), "trace",
+                          mt_json_text(part->has->path), "rank", mt_json_index(part->has->rank),
+                          "allocated", mt_json_number(part->device ? part->device->allocated : 0)));
+    }
+    return array;
+}
+
 json_t *mt_diff_object(const struct mt_diff *diff)
 {
     char verdict[MT_WORDS];
     const struct mt_diff_device *main = mt_diff_main_device(diff);
     json_t *devices = json_array();
-    int same = 1;
+    int same = !diff->parts.n;
     for (size_t i = 0; i < diff->n_devices; i++) {
         same &= mt_diff_is_same(&diff->device[i]);
         json_array_append_new(devices, device_object(&diff->device[i]));
     }
     mt_diff_verdict(verdict, sizeof verdict, diff);
-    return json_pack("{s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "memtap.diff/1",
-                     "verdict", mt_json_text(verdict), "same", same, "doubts",
+    return json_pack("{s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
+                     "memtap.diff/1", "verdict", mt_json_text(verdict), "same", same, "doubts",
                      lines(mt_diff_doubts(diff)), "other_changes", lines(mt_diff_changes(diff)),
                      "old", runs(diff->old, diff->n_old), "new", runs(diff->now, diff->n_new),
                      "main", main ? json_integer(main - diff->device) : json_null(), "devices",
-                     devices);
+                     devices, "missing", parts(diff, true), "added", parts(diff, false));
 }
 
 int mt_diff_json(const struct mt_diff *diff, FILE *out)

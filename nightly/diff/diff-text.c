@@ -241,16 +241,10 @@ static void print_run(const struct page *page, const char *before, const struct 
     fprintf(page->out, "%-8s%s%s\n", before, safe, more);
 }
 
-/* Return whether a side has no such device: then there is nothing to compare. */
-static bool is_missing(const struct mt_digest_device *device)
-{
-    return device->device == MT_NO_DEVICE && !device->allocated;
-}
-
 /* Print a line for each device of each rank, if there are several. */
 static void print_ranks(const struct page *page, const struct mt_diff *diff)
 {
-    char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT];
+    char old[MT_SIZE_TEXT], now[MT_SIZE_TEXT], safe[4 * 24 + 1];
     bool has_ranks = false;
     if (diff->n_devices < 2)
         return;
@@ -266,15 +260,13 @@ static void print_ranks(const struct page *page, const struct mt_diff *diff)
             fprintf(page->out, "%6ld", device->rank);
         fprintf(page->out, "%8d%14s%12s", device->device, mt_size_text(old, device->allocated.old),
                 mt_size_text(now, device->allocated.now));
-        const char *only = is_missing(device->old)   ? "only now"
-                           : is_missing(device->now) ? "only before"
-                                                     : NULL;
-        if (only) {
-            fprintf(page->out, "%12s\n", only);
-            continue;
-        }
-        print_change(page, &device->allocated);
-        fputs(device->allocated.is_noise ? "   noise\n" : "\n", page->out);
+        if (mt_diff_only(device))
+            fprintf(page->out, "%12s", mt_diff_only(device) < 0 ? "only before" : "only now");
+        else
+            print_change(page, &device->allocated);
+        fputs(device->allocated.is_noise && !mt_diff_only(device) ? "   noise" : "", page->out);
+        mt_safe_text(safe, sizeof safe, device->process, 24, MT_CUT_END, page->style);
+        fprintf(page->out, "%s%s\n", *safe ? "  " : "", safe);
     }
 }
 
@@ -283,8 +275,12 @@ static void print_device(const struct page *page, const struct mt_diff *diff,
 {
     if (diff->n_devices > 1 && device->rank >= 0)
         fprintf(page->out, "\nRank %ld, device %d\n", device->rank, device->device);
-    else if (diff->n_devices > 1)
-        fprintf(page->out, "\nDevice %d\n", device->device);
+    else if (diff->n_devices > 1) {
+        fprintf(page->out, "\nDevice %d", device->device);
+        mt_put_text(page->out, *device->process ? " of " : "", MT_FOR_PLAIN);
+        mt_put_text(page->out, device->process, MT_FOR_PLAIN);
+        putc('\n', page->out);
+    }
     print_peak(page, device);
     print_totals(page, device);
     print_sites(page, device);

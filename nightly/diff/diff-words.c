@@ -150,6 +150,20 @@ static bool has_other_settings(const struct mt_diff *diff)
     return diff->n_old && diff->n_new && strcmp(diff->old->allocator, diff->now->allocator);
 }
 
+#define PARTS_SHOWN 3u
+
+/* Write "rank 3 is missing; ". Return whether there was anything to write. */
+static bool put_parts(FILE *out, const struct mt_diff *diff)
+{
+    char text[2 * MT_PART_NAME];
+    for (size_t i = 0; i < diff->parts.n && i < PARTS_SHOWN; i++)
+        fprintf(out, "%s is %s; ", mt_part_text(text, &diff->parts.part[i]),
+                diff->parts.part[i].is_missing ? "missing" : "new");
+    if (diff->parts.n > PARTS_SHOWN)
+        fprintf(out, "%zu more are missing or new; ", diff->parts.n - PARTS_SHOWN);
+    return diff->parts.n;
+}
+
 void mt_diff_verdict(char *text, size_t size, const struct mt_diff *diff)
 {
     char bytes[MT_SIZE_TEXT], more[MT_SIZE_TEXT];
@@ -158,10 +172,11 @@ void mt_diff_verdict(char *text, size_t size, const struct mt_diff *diff)
     *text = '\0';
     if (!out)
         return;
+    bool has_parts = put_parts(out, diff);
     if (!device) {
         fputs("neither run allocated device memory", out);
     } else if (mt_diff_is_same(device)) {
-        fprintf(out, "no difference%s: peak %s allocated, %s reserved",
+        fprintf(out, "no %sdifference%s: peak %s allocated, %s reserved", has_parts ? "other " : "",
                 has_other_settings(diff) ? " with other allocator settings" : "",
                 mt_size_text(bytes, device->allocated.now),
                 mt_size_text(more, device->reserved.now));

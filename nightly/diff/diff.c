@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diff.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/search.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,25 +14,31 @@ static const struct mt_digest_device nothing = {.device = MT_NO_DEVICE};
 
 struct side {
     const struct mt_digest *digest;
+    const size_t *of; /* their processes; NULL: all of one */
     size_t n;
 };
 
-/* Return a digest's device of that index, or its only device. */
+static bool is_of(struct side side, size_t i, size_t process)
+{
+    return !side.of || side.of[i] == process;
+}
+
+#define ONLY_DEVICE INT32_MIN
+
+/* Return a digest's device of that index. */
 static const struct mt_digest_device *device_of(const struct mt_digest *digest, int index)
 {
     for (size_t i = 0; i < digest->n_devices; i++)
-        if (digest->devices[i].device == index || digest->n_devices == 1)
+        if (digest->devices[i].device == index || index == ONLY_DEVICE)
             return &digest->devices[i];
     return &nothing;
 }
 
-#define ANY_RANK (-2)
-
-static size_t add_runs(struct mt_diff_device *to, struct side side, long rank, int index)
+static size_t add_runs(struct mt_diff_device *to, struct side side, size_t process, int index)
 {
     size_t n = 0;
     for (size_t i = 0; i < side.n; i++)
-        if (rank == ANY_RANK || side.digest[i].rank == rank)
+        if (is_of(side, i, process))
             to->runs[to->n_new + to->n_old + n++] = device_of(&side.digest[i], index);
     return n;
 }
@@ -129,78 +136,66 @@ static int compare(struct mt_diff_device *device)
     return mt_diff_weigh(device);
 }
 
+/* Compare a device of a process. index: of the new runs; ONLY_DEVICE: whichever it is. */
 static int add_device(struct mt_diff *diff, size_t *capacity, struct side old, struct side now,
-                      long rank, int index)
+                      size_t process, int index)
 {
     if (MT_GROW(diff->device, *capacity, diff->n_devices))
         return -ENOMEM;
     struct mt_diff_device *device = &diff->device[diff->n_devices++];
-    *device = (struct mt_diff_device){.rank = rank == ANY_RANK ? -1 : rank,
-                                      .device = index,
-                                      .runs = calloc(old.n + now.n + 1, sizeof *device->runs)};
+    *device = (struct mt_diff_device){
+        .rank = -1, .device = index, .runs = calloc(old.n + now.n + 1, sizeof *device->runs)};
     if (!device->runs)
         return -ENOMEM;
-    device->n_new = add_runs(device, now, rank, index);
-    device->n_old = add_runs(device, old, rank, index);
+    device->n_new = add_runs(device, now, process, index);
+    device->n_old = add_runs(device, old, process, index);
     return compare(device);
 }
 
 /* Return the least index of a device over `after`; INT32_MAX: none. */
-static int next_index(struct side side, long rank, int after)
+static int next_index(struct side side, size_t process, int after)
 {
     int next = INT32_MAX;
     for (size_t i = 0; i < side.n; i++)
         for (size_t j = 0; j < side.digest[i].n_devices; j++) {
             int index = side.digest[i].devices[j].device;
-            if ((rank == ANY_RANK || side.digest[i].rank == rank) && index > after && index < next)
+            if (is_of(side, i, process) && index > after && index < next)
                 next = index;
         }
     return next;
 }
 
-static bool has_several(struct side side, long rank)
+/* Return whether each digest of a process has one device; those with none aside. */
+static bool has_only_device(struct side side, size_t process)
 {
+    bool has_any = false;
     for (size_t i = 0; i < side.n; i++)
-        if ((rank == ANY_RANK || side.digest[i].rank == rank) && side.digest[i].n_devices > 1)
-            return true;
-    return false;
+        if (is_of(side, i, process)) {
+            if (side.digest[i].n_devices > 1)
+                return false;
+            has_any |= side.digest[i].n_devices == 1;
+        }
+    return has_any;
 }
 
-static int add_rank(struct mt_diff *diff, size_t *capacity, struct side old, struct side now,
-                    long rank)
+static int add_process(struct mt_diff *diff, size_t *capacity, struct side old, struct side now,
+                       size_t process)
 {
-    int first = INT32_MIN, rc = 0;
-    if (!has_several(old, rank) && !has_several(now, rank)) {
-        int index = next_index(now, rank, first);
-        if (index == INT32_MAX)
-            index = next_index(old, rank, first);
-        return index == INT32_MAX ? 0 : add_device(diff, capacity, old, now, rank, index);
+    int rc = 0;
+    if (has_only_device(old, process) && has_only_device(now, process)) {
+        rc = add_device(diff, capacity, old, now, process, ONLY_DEVICE);
+        if (diff->n_devices)
+            diff->device[diff->n_devices - 1].device = next_index(now, process, ONLY_DEVICE);
+        return rc;
     }
-    for (int at = first; !rc;) {
-        int a = next_index(old, rank, at), b = next_index(now, rank, at);
+    for (int at = ONLY_DEVICE; !rc;) {
+        int a = next_index(old, process, at), b = next_index(now, process, at);
         at = a < b ? a : b;
         if (at == INT32_MAX)
             break;
-        rc = add_device(diff, capacity, old, now, rank, at);
+        rc = add_device(diff, capacity, old, now, process, at);
     }
     return rc;
-}
-
-static bool has_rank(struct side side, long rank)
-{
-    for (size_t i = 0; i < side.n; i++)
-        if (side.digest[i].rank == rank)
-            return true;
-    return false;
-}
-
-static long next_rank(struct side side, long after)
-{
-    long next = LONG_MAX;
-    for (size_t i = 0; i < side.n; i++)
-        if (side.digest[i].rank > after && side.digest[i].rank < next)
-            next = side.digest[i].rank;
-    return next;
 }
 
 /* Return the run with the highest peak, which is compared if no rank is on both sides. */
@@ -215,24 +210,72 @@ static struct side highest(struct side side)
             best = i;
         }
     }
-    return (struct side){side.digest + best, side.n ? 1 : 0};
+    return (struct side){side.digest + best, NULL, side.n ? 1 : 0};
+}
+
+/* Name a process's devices, added from `first` on. */
+static void name_devices(struct mt_diff *diff, size_t first, size_t process)
+{
+    const struct mt_process *of = &diff->processes.process[process];
+    for (size_t i = first; i < diff->n_devices; i++) {
+        diff->device[i].rank = of->now->rank;
+        if (of->now->rank < 0 && diff->processes.n > 1)
+            mt_process_name(diff->device[i].process, &diff->processes, of, false);
+    }
+}
+
+/* Compare each process with itself. Return whether any was compared, or -ENOMEM. */
+static int add_processes(struct mt_diff *diff, size_t *capacity, struct side old, struct side now)
+{
+    int rc = 0, found = 0;
+    for (size_t i = 0; i < diff->processes.n && !rc; i++) {
+        size_t first = diff->n_devices;
+        if (!diff->processes.process[i].now || !diff->processes.process[i].old)
+            continue;
+        found = 1;
+        rc = add_process(diff, capacity, old, now, i);
+        name_devices(diff, first, i);
+    }
+    return rc ? rc : found;
+}
+
+MT_ORDER(by_rank, struct mt_diff_device, MT_RISING(rank) ?: MT_RISING(order))
+
+static void sort_devices(struct mt_diff *diff)
+{
+    for (size_t i = 0; i < diff->n_devices; i++)
+        diff->device[i].order = i;
+    if (diff->n_devices)
+        qsort(diff->device, diff->n_devices, sizeof *diff->device, by_rank);
+}
+
+bool mt_diff_is_of_two_ranks(const struct mt_diff *diff)
+{
+    return diff->n_old == 1 && diff->n_new == 1 && diff->old->rank >= 0 && diff->now->rank >= 0 &&
+           diff->old->rank != diff->now->rank;
 }
 
 int mt_diff_make(struct mt_diff *diff, const struct mt_digest *old, size_t n_old,
                  const struct mt_digest *now, size_t n_new)
 {
-    struct side old_side = {old, n_old}, new_side = {now, n_new};
     size_t capacity = 0;
-    int rc = 0, found = 0;
     *diff = (struct mt_diff){.old = old, .n_old = n_old, .now = now, .n_new = n_new};
-    for (long rank = -2; !rc && (rank = next_rank(new_side, rank)) != LONG_MAX;) {
-        if (!has_rank(old_side, rank))
-            continue;
-        found = 1;
-        rc = add_rank(diff, &capacity, old_side, new_side, rank);
-    }
-    return found || rc ? rc
-                       : add_rank(diff, &capacity, highest(old_side), highest(new_side), ANY_RANK);
+    int rc = mt_processes_match(&diff->processes, now, n_new, old, n_old);
+    if (!rc)
+        rc = mt_parts_find(&diff->parts, &diff->processes);
+    if (rc)
+        return rc;
+    struct side old_side = {old, diff->processes.old, n_old};
+    struct side new_side = {now, diff->processes.now, n_new};
+    int found = add_processes(diff, &capacity, old_side, new_side);
+    if (!found && n_old && n_new)
+        found = add_process(diff, &capacity, highest(old_side), highest(new_side), 0);
+    bool is_one_with_another = n_old == 1 && n_new == 1 && diff->processes.n == 1 &&
+                               diff->processes.process->is_renamed && !old->group;
+    if (mt_diff_is_of_two_ranks(diff) || is_one_with_another)
+        diff->parts.n = 0; /* as was asked for */
+    sort_devices(diff);
+    return found < 0 ? found : 0;
 }
 
 void mt_diff_clear(struct mt_diff *diff)
@@ -247,7 +290,14 @@ void mt_diff_clear(struct mt_diff *diff)
         mt_diff_shares_clear(&device->stacks);
     }
     free(diff->device);
+    free(diff->parts.part);
+    mt_processes_clear(&diff->processes);
     *diff = (struct mt_diff){0};
+}
+
+int mt_diff_only(const struct mt_diff_device *device)
+{
+    return device->now == &nothing ? -1 : device->old == &nothing;
 }
 
 const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff)
@@ -256,6 +306,11 @@ const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff)
     for (size_t i = 0; i < diff->n_devices; i++) {
         const struct mt_diff_device *device = &diff->device[i];
         uint64_t a = apart(&device->allocated), b = best ? apart(&best->allocated) : 0;
+        bool is_lacking = mt_diff_only(device);
+        if (best && is_lacking != (bool)mt_diff_only(best)) {
+            best = is_lacking ? best : device; /* nothing to compare it with */
+            continue;
+        }
         if (!best || a > b || (a == b && device->allocated.now > best->allocated.now))
             best = device;
     }

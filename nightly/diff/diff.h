@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "nightly/digest/match.h"
+#include "nightly/digest/processes.h"
 
 /* A number in old and new runs: medians. */
 struct mt_change {
@@ -70,10 +71,12 @@ struct mt_diff_shares {
     size_t n;
 };
 
-/* One device of one rank. */
+/* One device of one process. */
 struct mt_diff_device {
-    long rank;  /* -1: not known */
-    int device; /* of the new runs */
+    long rank;                  /* -1: not known */
+    char process[MT_PART_NAME]; /* one of several without ranks; "": not so */
+    int device;                 /* of the new runs */
+    size_t order;
     size_t n_old, n_new;
     const struct mt_digest_device **runs;     /* the new ones, then the old ones */
     const struct mt_digest_device *old, *now; /* of the median runs */
@@ -100,7 +103,9 @@ struct mt_diff_device {
 struct mt_diff {
     const struct mt_digest *old, *now;
     size_t n_old, n_new;
-    struct mt_diff_device *device; /* by rank and device */
+    struct mt_processes processes;
+    struct mt_part_list parts;     /* that one side has and the other lacks */
+    struct mt_diff_device *device; /* by rank, process and device */
     size_t n_devices;
 };
 
@@ -110,11 +115,18 @@ int mt_diff_make(struct mt_diff *diff, const struct mt_digest *old, size_t n_old
                  const struct mt_digest *now, size_t n_new);
 void mt_diff_clear(struct mt_diff *diff);
 
-/* Return the device whose peak has changed most; if none has, the highest one. NULL: no device. */
+/* Return the device whose peak has changed most, of those that both sides have; if none has
+ * changed, the highest one. NULL: no device. */
 const struct mt_diff_device *mt_diff_main_device(const struct mt_diff *diff);
+
+/* Return -1: only the old side has the device; 1: only the new one; 0: both have it. */
+int mt_diff_only(const struct mt_diff_device *device);
 
 /* Return whether anything has changed, noise aside. */
 bool mt_diff_is_same(const struct mt_diff_device *device);
+
+/* Return whether two ranks are compared with each other, one a side: then neither is missing. */
+bool mt_diff_is_of_two_ranks(const struct mt_diff *diff);
 
 /* Return the phase (enum mt_phase) in which the runs should be compared but were not, because it
  * needs mt_digest_attach; -1: none. */

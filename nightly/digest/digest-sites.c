@@ -2,6 +2,7 @@
 #include "analyzer/support/search.h"
 #include "taker.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,5 +110,59 @@ int mt_take_sites(const struct mt_taker *taker, struct mt_digest_device *to,
     merge_shares(&to->modules);
     merge_shares(&to->operators);
     merge_shares(&to->stacks);
+    return rc;
+}
+
+#define MOST_RANGES 4096u
+
+/* Numbers in names are of iterations, requests, layers: "step 7" and "step 8" are one name. */
+static void fold_digits(char *text)
+{
+    char *to = text;
+    for (const char *at = text; *at; at++)
+        if (!isdigit((unsigned char)*at))
+            *to++ = *at;
+        else if (to == text || to[-1] != '#')
+            *to++ = '#';
+    *to = '\0';
+}
+
+static void raise_share(void *into, void *from)
+{
+    struct mt_digest_share *share = into, *other = from;
+    share->bytes = share->bytes > other->bytes ? share->bytes : other->bytes;
+    free(other->name);
+}
+
+static uint64_t most_in_evaluations(const struct mt_device *device)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < device->spans->n && !device->spans->only_evaluates; i++)
+        if (device->spans->span[i].is_evaluation && device->spans->span[i].most > most)
+            most = device->spans->span[i].most;
+    return most;
+}
+
+/* Libraries have domains of their own. */
+int mt_take_ranges(const struct mt_taker *taker, struct mt_digest_device *to,
+                   const struct mt_device *device, const struct mt_ranges *ranges, unsigned slot)
+{
+    int rc = 0;
+    uint64_t most = most_in_evaluations(device);
+    size_t n = ranges->device[slot].n < MOST_RANGES ? ranges->device[slot].n : MOST_RANGES;
+    if (most)
+        rc = add_share(&to->ranges, n + 1, strdup("evaluation"), most, 0);
+    for (size_t path = 1; path < n && !rc; path++) {
+        char text[256];
+        const struct mt_range_most *here = &ranges->device[slot].most[path];
+        if (!here->event || ranges->range[path].domain ||
+            mt_range_is_of_graph(taker->definitions, ranges, (uint32_t)path))
+            continue;
+        mt_range_name_text(text, sizeof text, taker->definitions, ranges->range[path].name, 0);
+        fold_digits(text);
+        rc = add_share(&to->ranges, n + 1, strdup(text), here->bytes, 0);
+    }
+    to->ranges.n = mt_merge(to->ranges.share, to->ranges.n, sizeof *to->ranges.share, by_share,
+                            by_share, raise_share);
     return rc;
 }

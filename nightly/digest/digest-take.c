@@ -69,6 +69,8 @@ static int take_device(const struct mt_taker *taker, struct mt_digest_device *to
     if (!rc)
         rc = mt_take_places(taker, to, &replay->places[slot]);
     if (!rc)
+        rc = mt_take_ranges(taker, to, device, &replay->tracker.ranges, slot);
+    if (!rc)
         mt_count_whole_run(to);
     return rc;
 }
@@ -123,6 +125,7 @@ static int take_process(struct mt_digest *digest, const struct mt_replay *replay
         const char *text;
     } texts[] = {{&digest->program, program},
                  {&digest->command, info(d, "command")},
+                 {&digest->title, info(d, "title")},
                  {&digest->host, info(d, "host")},
                  {&digest->device_name, info(d, "env.CUDASIM_GPU")},
                  {&digest->torch, info(d, "torch")},
@@ -135,6 +138,7 @@ static int take_process(struct mt_digest *digest, const struct mt_replay *replay
         if (!(*texts[i].to = strdup(texts[i].text)))
             return -ENOMEM;
     digest->pid = number(info(d, "pid"));
+    digest->parent_pid = number(mt_info(d, "parent_pid"));
     digest->rank = number(mt_rank_text(d));
     digest->world_size = number(mt_world_size_text(d));
     digest->started_unix_ns = strtoull(info(d, "start_realtime_ns"), NULL, 10);

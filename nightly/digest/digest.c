@@ -38,6 +38,7 @@ static void clear_device(struct mt_digest_device *device)
     free(device->place);
     clear_shares(&device->modules);
     clear_shares(&device->operators);
+    clear_shares(&device->ranges);
     clear_shares(&device->stacks);
 }
 
@@ -45,7 +46,8 @@ void mt_digest_clear(struct mt_digest *digest)
 {
     char *texts[] = {digest->path,        digest->program, digest->command,   digest->host,
                      digest->device_name, digest->torch,   digest->cuda,      digest->python,
-                     digest->memtap,      digest->fault,   digest->allocator, digest->uncomputed};
+                     digest->memtap,      digest->fault,   digest->allocator, digest->uncomputed,
+                     digest->title};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < digest->n_devices; i++)

@@ -71,17 +71,19 @@ struct mt_digest_device {
     struct mt_digest_place *place; /* by mt_digest_place_order */
     size_t n_places;
     struct mt_digest_shares modules, operators;
+    struct mt_digest_shares ranges; /* that the program names, digits as #; the most in each */
     /* "activations;main (train.py);...;forward (net.py)": whole stacks, without lines. */
     struct mt_digest_shares stacks;
 };
 
 struct mt_digest {
     char *path;
-    /* The process, from its info records; "": not known. */
-    char *program, *command, *host, *device_name, *torch, *cuda, *python, *memtap;
+    /* The process, from its info records; "", or NULL in a history's: not known. */
+    char *program, *command, *title, *host, *device_name, *torch, *cuda, *python, *memtap;
     char *allocator; /* PyTorch's settings for it: "expandable_segments:True"; "": none */
     uint64_t started_unix_ns, length_ns;
-    long pid, rank, world_size; /* -1: not known */
+    long pid, parent_pid, rank, world_size; /* -1: not known */
+    unsigned group;                         /* mt_processes_match; 0: not known */
     uint64_t events, lost;
     uint64_t cut_stacks; /* stacks of sites with middle frames left out: "(N frames)" */
     struct mt_ended ended;
@@ -121,6 +123,12 @@ void mt_digest_places_merge(struct mt_digest_device *to);
 
 /* Compare, for qsort, by file, function, line, operator. */
 int mt_digest_place_order(const void *left, const void *right);
+
+/* Return one of a digest's texts; "": not known. */
+static inline const char *mt_digest_text(const char *text)
+{
+    return text ? text : "";
+}
 
 /* Return whether there were enough iterations to show growth. */
 static inline bool mt_digest_has_growth(const struct mt_digest_device *device)

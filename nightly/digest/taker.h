@@ -26,12 +26,15 @@ char *mt_taker_stack(const struct mt_taker *taker, const char *first, uint32_t s
 int mt_taker_line(const struct mt_taker *taker, uint32_t stack, char **function, char **file,
                   uint32_t *line);
 
-/* Fill in the device's sites, stacks, modules and operators; its places; then the sites' counts
- * from their places. Return 0 or -ENOMEM. */
+/* Fill in the device's sites, stacks, modules and operators; its places; the ranges that the
+ * program names, and its evaluations; then the sites' counts from their places. Return 0 or
+ * -ENOMEM. */
 int mt_take_sites(const struct mt_taker *taker, struct mt_digest_device *to,
                   const struct mt_device *device);
 int mt_take_places(const struct mt_taker *taker, struct mt_digest_device *to,
                    const struct mt_places *places);
+int mt_take_ranges(const struct mt_taker *taker, struct mt_digest_device *to,
+                   const struct mt_device *device, const struct mt_ranges *ranges, unsigned slot);
 void mt_count_whole_run(struct mt_digest_device *to);
 
 #endif

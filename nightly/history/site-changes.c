@@ -112,8 +112,8 @@ static struct mt_digest_device *add_device(struct mt_store *store, struct side *
         return NULL;
     }
     if (is_new)
-        side->digest[side->n++] =
-            (struct mt_digest){.rank = (long)sqlite3_column_int64(row, 1), .world_size = -1};
+        side->digest[side->n++] = (struct mt_digest){
+            .rank = (long)sqlite3_column_int64(row, 1), .world_size = -1, .group = 1};
     *last = sqlite3_column_int64(row, 0);
     struct mt_digest *digest = &side->digest[side->n - 1];
     size_t room = digest->n_devices;

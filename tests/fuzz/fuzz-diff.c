@@ -57,8 +57,9 @@ static void hold(const struct mt_budget *budget, const struct mt_two_runs *two, 
                                                  mt_check_junit,  mt_check_github,
                                                  mt_check_gitlab, mt_check_summary};
     struct mt_check check;
-    if (mt_check_make(&check, budget, (mt_allowed_ends)(choice & 15), &two->run[1], 1, &two->run[0],
-                      1) ||
+    if (mt_check_make(&check, budget,
+                      &(struct mt_check_allowed){.ends = (mt_allowed_ends)(choice & 15)},
+                      &two->run[1], 1, &two->run[0], 1) ||
         printers[choice % 6](&check, mt_safe_output()))
         abort();
     mt_check_clear(&check);
@@ -95,7 +96,8 @@ static void propose(const struct mt_two_runs *two, unsigned choice)
         abort();
     }
     int fits = is_an_amount(two->run);
-    if (mt_check_make(&check, &budget, ~(mt_allowed_ends)0, two->run, 1, NULL, 0) ||
+    if (mt_check_make(&check, &budget, &(struct mt_check_allowed){.ends = ~(mt_allowed_ends)0},
+                      two->run, 1, NULL, 0) ||
         (fits && check.broken)) {
         mt_check_text(&check, stderr);
         fputs(text, stderr);

@@ -204,7 +204,7 @@ START_TEST(jobs_of_other_sizes_are_doubtful)
     char *doubts = mt_diff_doubts(&diff);
     ck_assert_str_eq(doubts, "different devices: none before, h100 now\n"
                              "jobs of different sizes: 3 processes before, 4 now\n"
-                             "rank 3 exists only now\n");
+                             "rank 3 is new: 10.00 MiB now\n");
     free(doubts);
 }
 END_TEST

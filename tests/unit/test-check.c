@@ -86,7 +86,9 @@ static const struct mt_finding *hold(const char *text, const struct mt_digest *r
 {
     ck_assert_msg(!parse(text), "%u:%u: %s", error.line, error.column, error.text);
     mt_check_clear(&result);
-    ck_assert_int_eq(mt_check_make(&result, &budget, 0, run, 1, baselines, n), 0);
+    ck_assert_int_eq(mt_check_make(&result, &budget, &(struct mt_check_allowed){.ends = 0}, run, 1,
+                                   baselines, n),
+                     0);
     return result.finding;
 }
 
@@ -356,7 +358,9 @@ START_TEST(allowances_end)
     mt_budget_set_today(&budget, 2027, 1, 1);
     ck_assert(budget.allowance->has_expired);
     mt_check_clear(&result);
-    ck_assert_int_eq(mt_check_make(&result, &budget, 0, &digest, 1, NULL, 0), 0);
+    ck_assert_int_eq(
+        mt_check_make(&result, &budget, &(struct mt_check_allowed){.ends = 0}, &digest, 1, NULL, 0),
+        0);
     ck_assert(result.finding->is_broken && !result.finding->allowance);
 }
 END_TEST
@@ -369,10 +373,12 @@ START_TEST(each_rank_has_its_baseline)
     digest.rank = bases[1].rank = 1;
     bases[0].rank = 0;
     digest.world_size = bases[0].world_size = bases[1].world_size = 2;
-    ck_assert(!hold("[limits]\npeak=\"+2 %\"", &digest, bases, 2)->is_broken);
+    const struct mt_finding *missing = hold("[limits]\npeak=\"+2 %\"", &digest, bases, 2);
+    ck_assert(missing->is_broken && missing->limit == &mt_missing_limit);
+    ck_assert(!missing[1].is_broken && missing[1].limit == budget.limit);
     bases[0].rank = 1;
     bases[1].rank = 0;
-    ck_assert(hold("[limits]\npeak=\"+2 %\"", &digest, bases, 2)->is_broken);
+    ck_assert(hold("[limits]\npeak=\"+2 %\"", &digest, bases, 2)[1].is_broken);
 }
 END_TEST
 
@@ -393,7 +399,9 @@ START_TEST(what_is_proposed_holds)
         free(text);
         digest = made(&run, mib * 5 / 4 + 1);
         mt_check_clear(&result);
-        ck_assert_int_eq(mt_check_make(&result, &budget, 0, &digest, 1, NULL, 0), 0);
+        ck_assert_int_eq(mt_check_make(&result, &budget, &(struct mt_check_allowed){.ends = 0},
+                                       &digest, 1, NULL, 0),
+                         0);
         ck_assert_uint_ge(result.broken, 5);
     }
 }

@@ -75,22 +75,28 @@ static int find_moved(const struct mt_digests *runs, const struct mt_digests *ba
 
 /* Check runs even if events were lost, but then they cannot be good. */
 static int hold(const struct mt_check_arguments *arguments, struct mt_digests *runs,
-                const struct mt_digests *baselines, mt_check_found *found, void *data)
+                struct mt_digests *baselines, mt_check_found *found, void *data)
 {
     struct mt_check check;
+    if (arguments->are_nights) {
+        mt_group_by_folder(runs->digest, runs->n);
+        mt_group_by_folder(baselines->digest, baselines->n);
+    }
     mt_print_differences(runs, baselines);
-    int rc = mt_check_make(&check, &arguments->budget, arguments->allowed, runs->digest, runs->n,
+    struct mt_check_allowed allowed = arguments->allowed;
+    allowed.missing = arguments->missing;
+    int rc = mt_check_make(&check, &arguments->budget, &allowed, runs->digest, runs->n,
                            baselines->digest, baselines->n);
     if (!rc && check.broken && baselines->n && find_moved(runs, baselines, arguments)) {
         mt_check_clear(&check);
-        rc = mt_check_make(&check, &arguments->budget, arguments->allowed, runs->digest, runs->n,
+        rc = mt_check_make(&check, &arguments->budget, &allowed, runs->digest, runs->n,
                            baselines->digest, baselines->n);
     }
     if (!rc && found)
         found(data, check.broken, runs);
     int code = rc ? mt_fail_memory() : print(&check, arguments);
     mt_check_clear(&check);
-    if (!code && !mt_digests_are_whole(runs, arguments->allowed, "a checked run"))
+    if (!code && !mt_digests_are_whole(runs, arguments->allowed.ends, "a checked run"))
         code = MT_EXIT_BAD;
     if (code != MT_EXIT_BAD && !arguments->allows_unknown && !mt_digests_are_computed(runs))
         code = MT_EXIT_BAD;
@@ -103,7 +109,7 @@ int mt_check_traces(const struct mt_check_arguments *arguments, mt_check_found *
     int code = MT_EXIT_BAD;
     if (!mt_digests_read(&baselines, arguments->baselines.path, arguments->baselines.n,
                          arguments->rules) &&
-        mt_digests_are_whole(&baselines, arguments->allowed, "a baseline") &&
+        mt_digests_are_whole(&baselines, arguments->allowed.ends, "a baseline") &&
         !mt_digests_read(&runs, arguments->runs.path, arguments->runs.n, arguments->rules))
         code = hold(arguments, &runs, &baselines, found, data);
     mt_digests_clear(&runs);

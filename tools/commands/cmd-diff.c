@@ -20,6 +20,7 @@ struct arguments {
     const char *html;  /* the page to write; NULL: none */
     struct mt_user_rules *rules;
     bool no_labels;
+    bool old_are_folders, new_are_folders; /* each with the traces of one run */
 };
 
 /* Refuse a second --to: the first one divides the command line. */
@@ -51,6 +52,14 @@ static int find_to(int argc, char **argv)
     return argc;
 }
 
+static bool are_folders(char *const *operands, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!mt_is_folder(operands[i]))
+            return false;
+    return n;
+}
+
 static int read_arguments(const struct mt_command *command, int argc, char **argv,
                           struct arguments *arguments)
 {
@@ -79,6 +88,8 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
         mt_fail_usage(command, "no trace given %s --to", old == to ? "before" : "after");
         return -1;
     }
+    arguments->old_are_folders = are_folders(argv + old, to - old);
+    arguments->new_are_folders = are_folders(argv + now, argc - now);
     return mt_trace_list_add(&arguments->old, argv + old, to - old) ||
                    mt_trace_list_add(&arguments->now, argv + now, argc - now)
                ? -1
@@ -149,6 +160,10 @@ static int compare(const struct mt_reading *readings, struct mt_digest *digests,
     struct mt_diff diff;
     if (failed)
         return mt_fail_trace(failed->path, &failed->error);
+    if (arguments->old_are_folders)
+        mt_group_by_folder(digests, n_old);
+    if (arguments->new_are_folders)
+        mt_group_by_folder(digests + n_old, n_new);
     int rc = mt_diff_runs(&diff, digests, n_old, n_new, readings->question);
     int code = rc ? mt_fail_memory() : print(&diff, arguments);
     mt_diff_clear(&diff);
@@ -187,7 +202,8 @@ static int diff_traces(const struct arguments *arguments)
 int mt_diff_traces(const struct mt_trace_list *old, const struct mt_trace_list *now,
                    struct mt_user_rules *rules)
 {
-    const struct arguments arguments = {.old = *old, .now = *now, .rules = rules};
+    const struct arguments arguments = {
+        .old = *old, .now = *now, .rules = rules, .old_are_folders = true, .new_are_folders = true};
     return diff_traces(&arguments);
 }
 

@@ -66,6 +66,7 @@ static int read_arguments(int argc, char **argv, struct night *night, int *opera
     if ((night->rules && mt_read_rules(night->rules, &night->check.rules)) ||
         mt_check_read_budget(&night->check, night->budget)) /* rules may define its categories */
         return MT_EXIT_BAD;
+    night->check.are_nights = true;
     night->has_relative = mt_budget_relative(&night->check.budget);
     return 0;
 }
@@ -193,8 +194,9 @@ static int check_end(struct night *night, int tell)
     struct mt_trace_list list = {0};
     struct mt_budget none = {0};
     struct mt_check check = {0};
-    int rc = add_folder(&list, night->path) || mt_digests_read(&runs, list.path, list.n, NULL) ||
-             mt_check_make(&check, &none, 0, runs.digest, runs.n, NULL, 0);
+    int rc =
+        add_folder(&list, night->path) || mt_digests_read(&runs, list.path, list.n, NULL) ||
+        mt_check_make(&check, &none, &(struct mt_check_allowed){0}, runs.digest, runs.n, NULL, 0);
     night->is_whole = !rc && !check.broken;
     if (!rc && tell && check.broken)
         mt_check_text(&check, stdout);

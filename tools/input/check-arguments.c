@@ -39,6 +39,20 @@ int mt_note_check_format(const struct mt_typed *typed)
     return 0;
 }
 
+int mt_note_missing(const struct mt_typed *typed)
+{
+    struct mt_check_arguments *arguments = typed->place;
+    if (!mt_part_is_pattern(typed->value))
+        return mt_fail_usage(
+            typed->command,
+            "'%s' names no part; write process:NAME, rank:N, device:N or phase:NAME", typed->value);
+    if (arguments->allowed.n_missing == MT_MOST_MISSING)
+        return mt_fail_usage(typed->command, "--allow-missing is given more than %d times",
+                             MT_MOST_MISSING);
+    arguments->missing[arguments->allowed.n_missing++] = typed->value;
+    return 0;
+}
+
 static int note_today(const struct mt_typed *typed)
 {
     struct tm *day = typed->place;
@@ -56,7 +70,7 @@ const struct mt_option mt_check_options[] = {
     {0, "against", "BASELINE...", "compare with these runs: all traces up to the next option", NULL, note_against,
      PLACE(baselines)},
     {0, "budget", "FILE", "check against this budget: memtap-budget(5)", NULL, mt_note_text, PLACE(budget_path)},
-    MT_ALLOW_ENDED_OPTION(mt_check_arguments, allowed),
+    MT_ALLOW_ENDED_OPTION(mt_check_arguments, allowed.ends),
     {0, "allow-unknown", NULL, "accept a run whose sizes hang on values that the simulated\ncard did not compute", NULL,
      mt_note_flag, PLACE(allows_unknown)},
     MT_CHECK_OPTIONS(0),

@@ -23,10 +23,13 @@ extern const struct mt_option mt_check_options[];
      "several times",                                                                              \
      "text json junit github gitlab", mt_note_check_format, place},         \
     {0, "summary", "FILE", "append a summary in markdown to a file", NULL, mt_note_text,           \
-     (place) + offsetof(struct mt_check_arguments, summary)}
+     (place) + offsetof(struct mt_check_arguments, summary)},                                      \
+    {0, "allow-missing", "KIND:NAME", "accept that this process, rank, device or phase of the\n" \
+     "baselines is missing: rank:3, process:worker.py, device:1;\nmay be repeated", NULL, mt_note_missing, place}
 /* clang-format on */
 
 #define MT_MOST_OUTPUTS 8
+#define MT_MOST_MISSING 256
 
 struct mt_check_arguments {
     struct mt_trace_list runs, baselines;
@@ -34,9 +37,11 @@ struct mt_check_arguments {
     const char *budget_path; /* --budget; NULL: none */
     struct tm today;         /* --today; zeros: none */
     struct mt_user_rules *rules;
-    mt_allowed_ends allowed;
-    bool allows_unknown; /* sizes that hang on values which were not computed */
-    const char *summary; /* a file to append to; NULL: none */
+    struct mt_check_allowed allowed;
+    const char *missing[MT_MOST_MISSING]; /* of allowed */
+    bool are_nights;                      /* each folder has the traces of one run */
+    bool allows_unknown;                  /* sizes that hang on values which were not computed */
+    const char *summary;                  /* a file to append to; NULL: none */
     struct {
         const struct mt_check_format *format;
         const char *path; /* "": stdout */
@@ -46,6 +51,9 @@ struct mt_check_arguments {
 
 /* Note one more format of a struct mt_check_arguments. */
 int mt_note_check_format(const struct mt_typed *typed);
+
+/* Note one more part of a struct mt_check_arguments that may be missing. */
+int mt_note_missing(const struct mt_typed *typed);
 
 /* Read a budget (NULL: the default one), with the allowances of today. Return 0, or an exit code
  * after a message. */
