@@ -22,6 +22,15 @@ const char mt_budget_default[] = "ignore = \"1 MiB\"\n"
                                  "parameters = \"+2 %\"\n"
                                  "optimizer_state = \"+2 %\"\n";
 
+const char mt_budget_default_exact[] = "ignore = \"0 B\"\n"
+                                       "[limits]\n"
+                                       "peak = \"+0 B\"\n"
+                                       "reserved = \"+0 B\"\n"
+                                       "growth = \"+0 B\"\n"
+                                       "[category]\n"
+                                       "parameters = \"+0 B\"\n"
+                                       "optimizer_state = \"+0 B\"\n";
+
 static int read_ignore(const struct mt_budget_parser *parser, const struct mt_toml *at)
 {
     char *text = NULL;

@@ -72,6 +72,8 @@ void mt_budget_clear(struct mt_budget *budget);
 
 /* The budget of a check that is given a baseline and no budget. */
 extern const char mt_budget_default[];
+/* The same where equal programs take equal bytes: on a simulated card. */
+extern const char mt_budget_default_exact[];
 
 /* Expire the allowances that ended before this day. */
 void mt_budget_set_today(struct mt_budget *budget, int year, int month, int day);

@@ -459,6 +459,33 @@ int mt_check_make(struct mt_check *check, const struct mt_budget *budget,
     return rc ? rc : hold_runs(check, baselines, n_baselines);
 }
 
+static bool is_broken_already(const struct mt_check *check, const struct mt_finding *of)
+{
+    for (size_t i = 0; i < check->n; i++) {
+        const struct mt_finding *finding = &check->finding[i];
+        if (finding->is_broken && finding->device == of->device && finding->run == of->run &&
+            !strcmp(finding->name, of->name))
+            return true;
+    }
+    return false;
+}
+
+int mt_check_add_pinned(struct mt_check *check, const struct mt_check *pinned)
+{
+    int rc = 0;
+    for (size_t i = 0; i < pinned->n && !rc; i++) {
+        const struct mt_finding *of = &pinned->finding[i];
+        char *name = NULL;
+        if (!of->is_broken || !mt_finding_has_amount(of) || !of->limit->most.is_relative ||
+            is_broken_already(check, of))
+            continue;
+        rc = asprintf(&name, "pinned.%s", of->name) < 0 ? -ENOMEM : add(check, of, name);
+        free(name);
+        check->broken += !rc;
+    }
+    return rc;
+}
+
 void mt_check_clear(struct mt_check *check)
 {
     for (size_t i = 0; i < check->n; i++)

@@ -81,6 +81,11 @@ int mt_check_make(struct mt_check *check, const struct mt_budget *budget,
                   size_t n_runs, const struct mt_digest *baselines, size_t n_baselines);
 void mt_check_clear(struct mt_check *check);
 
+/* Add the relative limits that are broken in another check of the same runs, against older
+ * baselines, and not in this one: as "pinned.peak". The other one must outlive this one. Return 0
+ * or -ENOMEM. */
+int mt_check_add_pinned(struct mt_check *check, const struct mt_check *pinned);
+
 /* Find the cause of a broken limit. diff: from the baseline to the run, or NULL. */
 struct mt_blame mt_blame_find(const struct mt_limit *limit, const char *pattern,
                               const struct mt_digest_device *device,

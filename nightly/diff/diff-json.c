@@ -71,6 +71,7 @@ static json_t *site_object(const struct mt_diff_site *site)
     json_object_set_new(object, "certainty", json_string(mt_certainty_name(site->certainty)));
     json_object_set_new(object, "guess", site->guess ? json_string(site->guess) : json_null());
     json_object_set_new(object, "most", change_object(&site->most));
+    json_object_set_new(object, "scaled", json_boolean(site->is_scaled));
     return object;
 }
 
@@ -78,7 +79,7 @@ static json_t *sites(const struct mt_diff_device *device)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < device->n_sites; i++)
-        if (mt_diff_is_shown(&device->site[i]))
+        if (mt_diff_is_shown(&device->site[i]) || device->site[i].is_scaled)
             json_array_append_new(array, site_object(&device->site[i]));
     return array;
 }
@@ -141,6 +142,11 @@ static json_t *device_object(const struct mt_diff_device *device)
     json_object_set_new(object, "compared_in",
                         device->in_phase < 0 ? json_null()
                                              : json_string(phase_name((size_t)device->in_phase)));
+    json_object_set_new(object, "scale",
+                        device->scale ? json_pack("{s:f, s:I, s:o}", "factor", device->scale,
+                                                  "lines", (json_int_t)device->n_scaled, "bytes",
+                                                  change_object(&device->scaled))
+                                      : json_null());
     json_object_set_new(object, "process", mt_json_text_or_null(device->process));
     json_object_set_new(object, "compared", change_object(&device->compared));
     set_changes(object, "categories", device->category, mt_n_categories, category_name);

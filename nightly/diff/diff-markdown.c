@@ -85,9 +85,16 @@ static void put_sites(FILE *out, const struct mt_diff_device *device)
     size_t shown = 0, all = 0;
     for (size_t i = 0; i < device->n_sites; i++)
         all += (size_t)mt_diff_is_shown(&device->site[i]);
-    if (!all)
+    if (!all && !device->scale)
         return;
     fputs("\n| change | now | category | call site | |\n|--:|--:|---|---|---|\n", out);
+    if (device->scale) {
+        char text[128], size[MT_SIZE_TEXT], now[MT_SIZE_TEXT];
+        mt_scale_text(text, sizeof text, device);
+        fprintf(out, "| %s | %s | | %s | |\n",
+                mt_signed_size_text(size, mt_change_of(&device->scaled)),
+                mt_size_text(now, device->scaled.now), text);
+    }
     for (size_t i = 0; i < device->n_sites && shown < SITES_SHOWN; i++)
         if (mt_diff_is_shown(&device->site[i])) {
             put_site(out, &device->site[i]);

@@ -13,7 +13,11 @@ static double alike(const struct mt_diff_site *gone, const struct mt_diff_site *
     if (gone->category != new->category || strcmp(gone->operator_name, new->operator_name))
         return 0;
     double ratio = a < b ? a / b : b / a;
-    return ratio < 0.5 ? 0 : ratio + (gone->blocks.old == new->blocks.now);
+    if (ratio < 0.5)
+        return 0;
+    return ratio + (gone->blocks.old == new->blocks.now) +
+           (!strcmp(gone->line->function, new->line->function) ? 1 : 0) +
+           (gone->line->line == new->line->line ? 0.5 : 0);
 }
 
 static bool is_gone(const struct mt_diff_site *site)
@@ -44,18 +48,41 @@ static void move(struct mt_diff_site *new, struct mt_diff_site *gone)
     gone->line = NULL; /* to be left out */
 }
 
+/* Return the gone site most like a new one, or (of_gone false) the new one most like a gone one. */
+static struct mt_diff_site *best_of(const struct mt_diff_device *device,
+                                    const struct mt_diff_site *to, bool of_gone)
+{
+    struct mt_diff_site *best = NULL;
+    double most = 0;
+    if (!to->line || !(of_gone ? is_new(to) : is_gone(to)))
+        return NULL;
+    for (size_t i = 0; i < device->n_sites; i++) {
+        struct mt_diff_site *site = &device->site[i];
+        if (!site->line || !(of_gone ? is_gone(site) : is_new(site)))
+            continue;
+        double score = of_gone ? alike(site, to) : alike(to, site);
+        if (score > most) {
+            most = score;
+            best = site;
+        }
+    }
+    return best;
+}
+
 void mt_diff_pair_moved(struct mt_diff_device *device)
 {
     size_t kept = 0;
     for (size_t i = 0; i < device->n_sites; i++) {
-        struct mt_diff_site *new = &device->site[i], *best = NULL;
-        for (size_t j = 0; is_new(new) && j < device->n_sites; j++) {
-            struct mt_diff_site *gone = &device->site[j];
-            if (gone->line && is_gone(gone) && alike(gone, new) > (best ? alike(best, new) : 0))
-                best = gone;
+        struct mt_diff_site *new = &device->site[i], *best = best_of(device, new, true);
+        while (best) { /* its best may be another, to which it is more alike */
+            struct mt_diff_site *other = best_of(device, best, false);
+            if (!other || alike(best, other) <= alike(best, new)) {
+                move(new, best);
+                break;
+            }
+            move(other, best);
+            best = best_of(device, new, true);
         }
-        if (best)
-            move(new, best);
     }
     for (size_t i = 0; i < device->n_sites; i++)
         if (device->site[i].line)

@@ -22,7 +22,8 @@ int mt_diff_json(const struct mt_diff *diff, FILE *out);
 /* Print "category;outermost frame;...;innermost frame OLD NEW", a line a stack, of all devices. */
 void mt_diff_flame(const struct mt_diff *diff, FILE *out);
 
-/* Return whether to show a site: it has changed or has another name. */
+/* Return whether to show a site: it has changed or has another name, and is none of many that
+ * changed with the batch. */
 bool mt_diff_is_shown(const struct mt_diff_site *site);
 
 /* Fill in the rows of a device's table of totals, at most MT_DIFF_TOTALS. Return how many. */

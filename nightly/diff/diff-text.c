@@ -19,6 +19,8 @@ struct page {
 
 bool mt_diff_is_shown(const struct mt_diff_site *site)
 {
+    if (site->is_scaled)
+        return false;
     return mt_change_of(&site->bytes) || mt_change_of(&site->blocks) || site->was ||
            site->line->old_file || site->line->old_function;
 }
@@ -133,6 +135,15 @@ static void print_site(const struct page *page, const struct mt_diff_site *site,
         print_below(page, "", blame);
 }
 
+static void print_scale(const struct page *page, const struct mt_diff_device *device)
+{
+    char text[128], safe[4 * sizeof text], now[MT_SIZE_TEXT];
+    mt_scale_text(text, sizeof text, device);
+    mt_safe_text(safe, sizeof safe, text, sizeof text, MT_CUT_END, page->style);
+    print_change(page, &device->scaled);
+    fprintf(page->out, "%11s  %s\n", mt_size_text(now, device->scaled.now), safe);
+}
+
 static void print_sites(const struct page *page, const struct mt_diff_device *device)
 {
     char count[MT_SIZE_TEXT];
@@ -140,10 +151,12 @@ static void print_sites(const struct page *page, const struct mt_diff_device *de
     enum mt_certainty least = MT_CERTAIN;
     for (size_t i = 0; i < device->n_sites; i++)
         all += (size_t)mt_diff_is_shown(&device->site[i]);
-    if (!all)
+    if (!all && !device->scale)
         return;
     fprintf(page->out, "\n%12s%11s  %-16s%s\n", "change", "now", "category",
             "call sites, most to blame first");
+    if (device->scale)
+        print_scale(page, device);
     for (size_t i = 0; i < device->n_sites && shown < SITES_SHOWN; i++)
         if (mt_diff_is_shown(&device->site[i])) {
             print_site(page, &device->site[i], &least);

@@ -145,6 +145,20 @@ static void put_site(FILE *out, const struct mt_diff_device *device,
                 mt_signed_size_text(size, device->following));
 }
 
+void mt_scale_text(char *out, size_t size, const struct mt_diff_device *device)
+{
+    char lines[MT_SIZE_TEXT];
+    snprintf(out, size, "batch or length × %.4g (%s lines)", device->scale,
+             mt_count_text(lines, device->n_scaled));
+}
+
+static void put_scale(FILE *out, const struct mt_diff_device *device)
+{
+    char text[128], bytes[MT_SIZE_TEXT];
+    mt_scale_text(text, sizeof text, device);
+    fprintf(out, ": %s %s", text, mt_signed_size_text(bytes, mt_change_of(&device->scaled)));
+}
+
 static bool has_other_settings(const struct mt_diff *diff)
 {
     return diff->n_old && diff->n_new && strcmp(diff->old->allocator, diff->now->allocator);
@@ -185,7 +199,9 @@ void mt_diff_verdict(char *text, size_t size, const struct mt_diff *diff)
         put_change(out, device);
         if (has_other_settings(diff))
             fputs(" with other allocator settings", out);
-        if (device->n_sites && mt_change_of(&site->bytes) && !site->bytes.is_noise)
+        if (device->scale)
+            put_scale(out, device);
+        else if (device->n_sites && mt_change_of(&site->bytes) && !site->bytes.is_noise)
             put_site(out, device, site);
     }
     fclose(out);

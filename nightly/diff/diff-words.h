@@ -24,6 +24,9 @@ void mt_line_text(char *out, size_t size, const struct mt_line *line);
 /* Write a site's old name, "was net.py Net.call" or "was net.py:7 Net.call"; "": the same. */
 void mt_renamed_text(char *out, size_t size, const struct mt_diff_site *site);
 
+/* Write "batch or length × 1.25 (52 lines)". */
+void mt_scale_text(char *out, size_t size, const struct mt_diff_device *device);
+
 /* Write how much of a site's change orders it among the others; "": all of it. */
 void mt_blame_text(char *out, size_t size, const struct mt_diff_site *site);
 

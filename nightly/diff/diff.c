@@ -75,12 +75,16 @@ static int most_changed_phase(const struct mt_diff_device *device)
 }
 
 /* Return the phase to compare instead of the peaks; -1: none. Peaks in two phases have little in
- * common. Nearly equal peaks tell little if a phase has changed by more than the allocator rounds
- * up. */
+ * common: the phase of one of them that changed more says why it moved. A lower peak is that of the
+ * phase which was lower before; what changed is the other. Nearly equal peaks tell little if a
+ * phase has changed by more than the allocator rounds up. */
 static int wanted_phase(const struct mt_diff_device *device)
 {
-    if (device->peak_moved)
-        return (int)device->now->phase;
+    if (device->peak_moved) {
+        const struct mt_change *old = &device->phase[device->old->phase],
+                               *now = &device->phase[device->now->phase];
+        return (int)(apart(old) > apart(now) ? device->old->phase : device->now->phase);
+    }
     int phase = most_changed_phase(device);
     uint64_t there = apart(&device->phase[phase]), here = apart(&device->allocated);
     int tells_more = here ? there / 16 > here && there > device->allocated.now / 100 : there > 0;
@@ -133,7 +137,8 @@ static int compare(struct mt_diff_device *device)
         return rc;
     mt_diff_pair_moved(device);
     mt_diff_name_kinds(device);
-    return mt_diff_weigh(device);
+    rc = mt_diff_weigh(device);
+    return rc ? rc : mt_diff_find_scale(device);
 }
 
 /* Compare a device of a process. index: of the new runs; ONLY_DEVICE: whichever it is. */

@@ -57,8 +57,9 @@ struct mt_diff_site {
     struct mt_change bytes, blocks; /* at the peak */
     struct mt_change allocations, most, phases; /* over the whole run, of its place */
     enum mt_diff_kind kind;
-    double part;  /* of its change that other sites do not take back, 0 to 1 */
-    double blame; /* bytes: that part; parameters also get what follows them */
+    bool is_scaled; /* one of the device's n_scaled */
+    double part;    /* of its change that other sites do not take back, 0 to 1 */
+    double blame;   /* bytes: that part; parameters also get what follows them */
 };
 
 struct mt_diff_share {
@@ -93,6 +94,9 @@ struct mt_diff_device {
      * changed. */
     int in_phase;
     struct mt_change compared; /* allocated at these moments */
+    double scale;              /* what the batch or length was multiplied by; 0: not so */
+    struct mt_change scaled;   /* bytes of the n_scaled lines that changed with it */
+    size_t n_scaled;
     int64_t following; /* change of gradients and optimizer state that follows parameters' */
     struct mt_matching matching;
     struct mt_diff_site *site; /* by blame: the main cause of the peak's change first */
@@ -138,7 +142,8 @@ int mt_diff_wants_phase(const struct mt_diff *diff);
 int mt_diff_fold(struct mt_diff_shares *folded, const struct mt_diff_shares *shares);
 
 /* Make a change by its parts (diff-numbers.c, diff-sites.c, diff-shares.c, diff-moved.c,
- * diff-kinds.c, diff-weigh.c). values: of the new runs, then of the old ones; they are sorted. */
+ * diff-kinds.c, diff-weigh.c, diff-scale.c). values: of the new runs, then of the old ones; they
+ * are sorted. */
 struct mt_change mt_change_make(uint64_t *values, size_t n_new, size_t n_old);
 int mt_diff_numbers(struct mt_diff_device *device);
 int mt_diff_categories(struct mt_diff_device *device);
@@ -149,5 +154,6 @@ void mt_diff_shares_clear(struct mt_diff_shares *shares);
 void mt_diff_pair_moved(struct mt_diff_device *device);
 void mt_diff_name_kinds(struct mt_diff_device *device);
 int mt_diff_weigh(struct mt_diff_device *device);
+int mt_diff_find_scale(struct mt_diff_device *device);
 
 #endif

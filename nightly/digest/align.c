@@ -48,6 +48,47 @@ static void pair_by_number(size_t *pair, const struct mt_line *const *a, size_t 
     }
 }
 
+static int same_line(const struct mt_line *a, const struct mt_line *b)
+{
+    if (a->n_places != b->n_places)
+        return 0;
+    for (size_t i = 0; i < a->n_places; i++)
+        if (strcmp(a->place[i].operator_name, b->place[i].operator_name) ||
+            a->place[i].most_bytes != b->place[i].most_bytes ||
+            a->place[i].allocations != b->place[i].allocations)
+            return 0;
+    return 1;
+}
+
+/* Count the pairs that allocate the same. */
+static size_t count_same(const size_t *pair, const struct mt_line *const *a, size_t n,
+                         const struct mt_line *b)
+{
+    size_t same = 0;
+    for (size_t i = 0; i < n; i++)
+        same += pair[i] != SIZE_MAX && same_line(a[i], &b[pair[i]]);
+    return same;
+}
+
+/* Pair lines by number instead, if all numbers of one side are on the other: the code may not have
+ * changed at all. Not where the order of what they allocate says more: lines have been added. */
+static int prefer_numbers(size_t *pair, const struct mt_line *const *a, size_t n,
+                          const struct mt_line *b, size_t m)
+{
+    size_t *numbers = calloc(n + 1, sizeof *numbers), paired = 0;
+    if (!numbers)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        numbers[i] = SIZE_MAX;
+    pair_by_number(numbers, a, n, b, m);
+    for (size_t i = 0; i < n; i++)
+        paired += numbers[i] != SIZE_MAX;
+    if (paired == (n < m ? n : m) && count_same(numbers, a, n, b) >= count_same(pair, a, n, b))
+        memcpy(pair, numbers, n * sizeof *pair);
+    free(numbers);
+    return 0;
+}
+
 /* Fill in the best alignments' sums: best[i * (m + 1) + j] is for a[i], b[j] and what follows. */
 static void fill(int *best, const struct mt_line *const *a, size_t n, const struct mt_line *b,
                  size_t m)
@@ -84,7 +125,7 @@ int mt_align_lines(size_t *pair, const struct mt_line *const *a, size_t n, const
         }
     }
     free(best);
-    return 0;
+    return prefer_numbers(pair, a, n, b, m);
 }
 
 static const char *after(const char *text, char sign)

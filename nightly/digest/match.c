@@ -142,6 +142,25 @@ struct candidate {
     size_t run, known;
 };
 
+/* Return whether no function of a file has a namesake in the other run. */
+static bool is_alone(const char *file, const struct mt_function *functions, size_t n,
+                     const size_t *known, const unsigned char *used)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(functions[i].file, file) && (known ? known[i] != SIZE_MAX : used[i]))
+            return false;
+    return true;
+}
+
+/* Return whether two functions of one name are in files that only one run each has: the file was
+ * renamed, even if all that it allocates has changed. */
+static bool are_of_renamed_file(const struct mt_function *a, const struct mt_function *b,
+                                const bool *is_alone_file, size_t i, const bool *is_alone_known,
+                                size_t j)
+{
+    return is_alone_file[i] && is_alone_known[j] && !strcmp(a->name, b->name);
+}
+
 MT_ORDER(by_score, struct candidate, MT_FALLING(score) ?: MT_RISING(run) ?: MT_RISING(known))
 
 /* Pair renamed functions, the likeliest first. */
@@ -152,14 +171,27 @@ static int pair_renamed(struct pairs *pairs, const struct mt_matching *m,
     size_t n_candidates = 0, capacity = 0, alone = 0;
     for (size_t i = 0; i < n; i++)
         alone += pairs->known[i] == SIZE_MAX;
-    for (size_t i = 0; i < n && alone <= MOST_RENAMES; i++)
-        for (size_t j = 0; j < m->n_functions && pairs->known[i] == SIZE_MAX; j++) {
+    bool *is_alone_file = calloc(n + 1, sizeof *is_alone_file);
+    bool *is_alone_known = calloc(m->n_functions + 1, sizeof *is_alone_known);
+    int rc = is_alone_file && is_alone_known ? 0 : -ENOMEM;
+    if (alone > MOST_RENAMES)
+        n = 0;
+    for (size_t i = 0; i < n && !rc; i++)
+        is_alone_file[i] = is_alone(functions[i].file, functions, n, pairs->known, NULL);
+    for (size_t j = 0; j < m->n_functions && n && !rc; j++)
+        is_alone_known[j] = !pairs->used[j] && is_alone(m->function[j].file, m->function,
+                                                        m->n_functions, NULL, pairs->used);
+    for (size_t i = 0; i < n && !rc; i++)
+        for (size_t j = 0; j < m->n_functions && pairs->known[i] == SIZE_MAX && !rc; j++) {
             double score = pairs->used[j] ? 0 : mt_rename_score(&functions[i], &m->function[j]);
+            if (!pairs->used[j] && are_of_renamed_file(&functions[i], &m->function[j],
+                                                       is_alone_file, i, is_alone_known, j))
+                score += LIKELY;
             if (score < LIKELY)
                 continue;
             if (MT_GROW(candidates, capacity, n_candidates)) {
-                free(candidates);
-                return -ENOMEM;
+                rc = -ENOMEM;
+                break;
             }
             candidates[n_candidates++] = (struct candidate){score, i, j};
         }
@@ -173,7 +205,9 @@ static int pair_renamed(struct pairs *pairs, const struct mt_matching *m,
         }
     }
     free(candidates);
-    return 0;
+    free(is_alone_file);
+    free(is_alone_known);
+    return rc;
 }
 
 static int take_functions(struct mt_matching *m, const struct pairs *pairs,

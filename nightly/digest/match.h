@@ -49,8 +49,8 @@ struct mt_function {
 };
 double mt_rename_score(const struct mt_function *a, const struct mt_function *b);
 
-/* Pair lines of one function in their order: a[i] of one run with b[pair[i]] of another; SIZE_MAX:
- * none. Return 0 or -ENOMEM. */
+/* Pair lines of one function in their order, or by number where that fits as well: a[i] of one run
+ * with b[pair[i]] of another; SIZE_MAX: none. Return 0 or -ENOMEM. */
 int mt_align_lines(size_t *pair, const struct mt_line *const *a, size_t n, const struct mt_line *b,
                    size_t m);
 

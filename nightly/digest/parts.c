@@ -20,8 +20,7 @@ static int add(struct mt_part_list *list, const struct mt_run_part *part)
 {
     for (size_t i = 0; i < list->n; i++)
         if (list->part[i].kind == part->kind && list->part[i].has == part->has &&
-            list->part[i].is_missing == part->is_missing &&
-            !strcmp(list->part[i].name, part->name))
+            list->part[i].is_missing == part->is_missing && !strcmp(list->part[i].name, part->name))
             return 0; /* a phase of several devices */
     if (MT_GROW(list->part, list->capacity, list->n))
         return -ENOMEM;
@@ -41,7 +40,8 @@ void mt_process_name(char out[MT_PART_NAME], const struct mt_processes *processe
     size_t n = 0, number = 0;
     for (size_t i = 0; i < processes->n; i++) {
         const struct mt_digest *other = side_of(&processes->process[i], is_old);
-        if (!other || strcmp(mt_digest_text(other->program), mt_digest_text(digest->program)) || other->rank != digest->rank)
+        if (!other || strcmp(mt_digest_text(other->program), mt_digest_text(digest->program)) ||
+            other->rank != digest->rank)
             continue;
         n++;
         number += &processes->process[i] != of &&
@@ -57,9 +57,10 @@ static int add_process(struct mt_part_list *list, const struct mt_processes *pro
                        const struct mt_process *process, bool is_missing)
 {
     const struct mt_digest *has = side_of(process, is_missing);
-    struct mt_run_part part = {MT_PART_PROCESS, "", is_missing, has, NULL, mt_digest_main_device(has)};
-    bool is_rank = has->rank >= 0 && has->world_size != 1 && !process->parent &&
-                   !process->is_renamed;
+    struct mt_run_part part = {MT_PART_PROCESS,           "", is_missing, has, NULL,
+                               mt_digest_main_device(has)};
+    bool is_rank =
+        has->rank >= 0 && has->world_size != 1 && !process->parent && !process->is_renamed;
     if (is_rank) {
         part.kind = MT_PART_RANK;
         snprintf(part.name, sizeof part.name, "%ld", has->rank);

@@ -14,7 +14,8 @@ static long rank_of(const struct mt_digest *digest)
     return digest->world_size == 1 ? -1 : digest->rank;
 }
 
-/* --- the runs of a side ------------------------------------------------------------------------ */
+/* --- the runs of a side ------------------------------------------------------------------------
+ */
 
 void mt_group_by_folder(struct mt_digest *digests, size_t n)
 {
@@ -40,14 +41,15 @@ static bool overlap(const struct mt_digest *a, const struct mt_digest *b)
 
 static bool are_on_one_host(const struct mt_digest *a, const struct mt_digest *b)
 {
-    return !strcmp(mt_digest_text(a->host), mt_digest_text(b->host)) && a->parent_pid > 0 && b->parent_pid > 0;
+    return !strcmp(mt_digest_text(a->host), mt_digest_text(b->host)) && a->parent_pid > 0 &&
+           b->parent_pid > 0;
 }
 
 /* Return whether one is the other's child, or both are children of one process. */
 static bool are_family(const struct mt_digest *a, const struct mt_digest *b)
 {
-    return are_on_one_host(a, b) && (a->parent_pid == b->pid || b->parent_pid == a->pid ||
-                                     a->parent_pid == b->parent_pid);
+    return are_on_one_host(a, b) &&
+           (a->parent_pid == b->pid || b->parent_pid == a->pid || a->parent_pid == b->parent_pid);
 }
 
 /* Return whether two processes cannot be of one run: one process twice, or a rank twice. */
@@ -55,7 +57,8 @@ static bool exclude(const struct mt_digest *a, const struct mt_digest *b)
 {
     if (a->group || b->group)
         return a->group != b->group;
-    bool is_repeated = !strcmp(mt_digest_text(a->command), mt_digest_text(b->command)) && !overlap(a, b);
+    bool is_repeated =
+        !strcmp(mt_digest_text(a->command), mt_digest_text(b->command)) && !overlap(a, b);
     if (are_on_one_host(a, b) && a->pid == b->pid)
         return true;
     return rank_of(a) >= 0 && rank_of(a) == rank_of(b) && (!are_family(a, b) || is_repeated);
@@ -70,7 +73,8 @@ static bool are_of_one_run(const struct mt_digest *a, const struct mt_digest *b)
     if (rank_of(a) >= 0 && rank_of(b) >= 0 && rank_of(a) != rank_of(b) &&
         a->world_size == b->world_size)
         return overlap(a, b) || are_family(a, b) || !a->started_unix_ns || !b->started_unix_ns;
-    return are_family(a, b) && (overlap(a, b) || strcmp(mt_digest_text(a->command), mt_digest_text(b->command)));
+    return are_family(a, b) &&
+           (overlap(a, b) || strcmp(mt_digest_text(a->command), mt_digest_text(b->command)));
 }
 
 struct side {
@@ -125,7 +129,8 @@ static int find_runs(struct side *side)
     return rc;
 }
 
-/* --- one run's processes ----------------------------------------------------------------------- */
+/* --- one run's processes -----------------------------------------------------------------------
+ */
 
 /* A process of one run. */
 struct member {
@@ -135,7 +140,7 @@ struct member {
     size_t depth;  /* below the run's outermost processes */
     long rank;
     const char *program;
-    size_t of;     /* its process; SIZE_MAX: not yet found */
+    size_t of; /* its process; SIZE_MAX: not yet found */
 };
 
 /* Process ids begin again at the top. */
@@ -173,10 +178,12 @@ static size_t list_members(struct member *member, const struct side *side, size_
     size_t n = 0;
     for (size_t i = 0; i < side->n; i++)
         if (side->run[i] == run)
-            member[n++] = (struct member){
-                .digest = &side->digest[i], .index = i, .parent = SIZE_MAX,
-                .rank = rank_of(&side->digest[i]),
-                .program = mt_digest_text(side->digest[i].program), .of = SIZE_MAX};
+            member[n++] = (struct member){.digest = &side->digest[i],
+                                          .index = i,
+                                          .parent = SIZE_MAX,
+                                          .rank = rank_of(&side->digest[i]),
+                                          .program = mt_digest_text(side->digest[i].program),
+                                          .of = SIZE_MAX};
     for (size_t i = 0; i < n; i++)
         member[i].depth = depth_of(member, n, i);
     if (n)
@@ -186,7 +193,8 @@ static size_t list_members(struct member *member, const struct side *side, size_
     return n;
 }
 
-/* --- matching ---------------------------------------------------------------------------------- */
+/* --- matching ----------------------------------------------------------------------------------
+ */
 
 static const struct mt_digest *shown_of(const struct mt_process *process)
 {
@@ -195,7 +203,8 @@ static const struct mt_digest *shown_of(const struct mt_process *process)
 
 static bool have_one_role(const struct mt_digest *a, const struct mt_digest *b)
 {
-    return rank_of(a) == rank_of(b) && !strcmp(mt_digest_text(a->program), mt_digest_text(b->program));
+    return rank_of(a) == rank_of(b) &&
+           !strcmp(mt_digest_text(a->program), mt_digest_text(b->program));
 }
 
 /* Compare texts to `end`, digits aside: descriptors and counts differ from run to run. */
@@ -244,10 +253,12 @@ static int likeness(const struct mt_digest *a, const struct mt_digest *b, bool i
                     bool as_many)
 {
     bool is_spawned = strstr(mt_digest_text(a->command), "spawn_main(");
-    return (*mt_digest_text(a->title) && is_like(mt_digest_text(a->title), mt_digest_text(b->title)) ? 20 : 0) +
+    return (*mt_digest_text(a->title) && is_like(mt_digest_text(a->title), mt_digest_text(b->title))
+                ? 20
+                : 0) +
            (!is_spawned && !strcmp(mt_digest_text(a->command), mt_digest_text(b->command)) ? 24
             : is_like(mt_digest_text(a->command), mt_digest_text(b->command))              ? 8
-                                                           : 0) +
+                                                                                           : 0) +
            (has_equal_memory(a, b) ? 10 : 0) +
            (!as_many        ? nearness(a, b)
             : is_same_order ? 9

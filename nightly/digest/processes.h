@@ -12,9 +12,10 @@
 
 /* One process of a program, over all of its runs. */
 struct mt_process {
-    const struct mt_digest *now, *old; /* of the newest run of each side; NULL: that side has none */
-    const struct mt_digest *parent;    /* of the first of these; NULL: not among the run's */
-    bool is_renamed;                   /* paired though its program has another name */
+    const struct mt_digest *now,
+        *old;                       /* of the newest run of each side; NULL: that side has none */
+    const struct mt_digest *parent; /* of the first of these; NULL: not among the run's */
+    bool is_renamed;                /* paired though its program has another name */
 };
 
 struct mt_processes {
@@ -52,8 +53,8 @@ extern const char *const mt_part_kind_names[MT_PART_KINDS]; /* "process", "rank"
 
 struct mt_run_part {
     enum mt_part_kind kind;
-    char name[MT_PART_NAME]; /* "3", "worker.py", "worker.py#2", "0", "evaluation" */
-    bool is_missing;         /* the old runs have it; else the new ones do */
+    char name[MT_PART_NAME];               /* "3", "worker.py", "worker.py#2", "0", "evaluation" */
+    bool is_missing;                       /* the old runs have it; else the new ones do */
     const struct mt_digest *has, *lacks;   /* lacks: NULL for a process or a rank */
     const struct mt_digest_device *device; /* a process's main one, or that with the phase */
 };

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import hashlib
 import json
 import os
 import re
@@ -19,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -40,6 +42,7 @@ NODE = "PYTEST_MEMTAP_NODE"  # and the test
 WITH_PATH = ("--memtap-command", "--memtap-dir", "--memtap-against")
 PEAK = "memtap_peak"  # a recorded test's, in bytes, among its properties
 PEAKS = 20  # that the summary shows
+ID = "nodeid"  # in a test's folder: its node id
 ROWS = 9  # of the table of call sites, in the report of a test that failed
 
 
@@ -60,12 +63,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="compare each test with its traces of an earlier run, in that run's --memtap-dir",
     )
     group.addoption(
+        "--memtap-allow-missing",
+        metavar="KIND:NAME",
+        action="append",
+        default=[],
+        help="accept that this test, process, rank, device or phase of the earlier run is missing: test:tests/*, rank:3",
+    )
+    group.addoption(
         "--memtap-command", metavar="PATH", help="the command memtap (default: $MEMTAP, or that of this environment)"
     )
     parser.addini("memtap_peak", "the peak of each recorded test that has no limit of its own for it")
     parser.addini("memtap_paths", "patterns of files whose tests are recorded without a marker", "args")
     parser.addini("memtap_markers", "markers with which tests are recorded as well, such as gpu", "args")
     parser.addini("memtap_exclude", "patterns of tests (by node id) that are never recorded", "args")
+
+
+def folder_name(nodeid: str) -> str:
+    """A readable part, and a digest of the whole id: ids may differ in a sign, or only at their end."""
+    readable = re.sub(r"[^\w.-]+", "-", nodeid.replace("::", "-")).strip("-.")[:120]
+    return f"{readable}-{hashlib.sha256(nodeid.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 
 def joined(given: Iterable[str]) -> list[str]:
@@ -141,6 +157,8 @@ class Recorder:
         self.config = config
         self.dir = Path(config.invocation_params.dir, config.getoption("memtap_dir"))
         self.lines: list[str] = []  # for the end of the session
+        self.deselected: set[str] = set()
+        self.begin = time.time()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Optional[bool]:
@@ -178,10 +196,11 @@ class Recorder:
         wrong = self.wrong_marker(item)
         if wrong:
             return [pytest.TestReport(item.nodeid, item.location, {}, "failed", f"memtap: {wrong}", "setup")]
-        name = re.sub(r"[^\w.-]+", "-", item.nodeid.replace("::", "-")).strip("-.")[:150]
+        name = folder_name(item.nodeid)
         folder = self.dir / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
+        (folder / ID).write_text(item.nodeid, encoding="utf-8", errors="surrogateescape")
         with tempfile.TemporaryDirectory(prefix="pytest-memtap-") as work:
             path = Path(work, "reports.jsonl")
             done = subprocess.run(
@@ -207,6 +226,65 @@ class Recorder:
             reports.append(self.broken_off(item, done, reports))
         self.add_memory(item, folder, name, reports)
         return reports
+
+    # --- tests of the earlier run that this one has not ---
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        self.deselected.update(item.nodeid for item in items)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """A test that is gone has no memory to compare: that is a failure, unless it was not asked for."""
+        option = self.config.getoption
+        if not option("memtap_against") or "PYTEST_XDIST_WORKER" in os.environ or option("collectonly"):
+            return
+        if int(session.exitstatus) not in (
+            pytest.ExitCode.OK,
+            pytest.ExitCode.TESTS_FAILED,
+            pytest.ExitCode.NO_TESTS_COLLECTED,
+        ):
+            return
+        done = {nodeid for nodeid, when in self.recorded(self.dir).items() if when >= self.begin - 1}
+        before = self.recorded(Path(self.config.invocation_params.dir, option("memtap_against")))
+        missing = sorted(before.keys() - done - self.deselected)
+        missing = [nodeid for nodeid in missing if self.is_asked_for(nodeid)]
+        if missing and option("numprocesses", None) and (option("keyword", "") or option("markexpr", "")):
+            self.lines.append("tests that are missing were not looked for: some are deselected, and xdist runs them")
+            return
+        for nodeid in missing:
+            allowed = any(
+                fnmatch.fnmatchcase(f"test:{nodeid}", pattern) or pattern == f"test:{nodeid}"
+                for pattern in option("memtap_allow_missing")
+            )
+            self.lines.append(
+                f"test {nodeid} is missing (allowed)"
+                if allowed
+                else f"test {nodeid} is missing: {option('memtap_against')} has it; if that is intended: "
+                f"--memtap-allow-missing 'test:{nodeid}'"
+            )
+            if not allowed:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @staticmethod
+    def recorded(directory: Path) -> dict[str, float]:
+        """The ids of the tests with traces in a --memtap-dir, and when they ran."""
+        return {
+            path.read_text(encoding="utf-8", errors="surrogateescape"): path.stat().st_mtime
+            for path in directory.glob(f"*/{ID}")
+            if any(path.parent.glob("*.mtap"))
+        }
+
+    def is_asked_for(self, nodeid: str) -> bool:
+        """Whether the session's arguments cover a test, which may be gone."""
+        path, _, name = nodeid.partition("::")
+        for arg in self.config.args:
+            file, _, within = str(arg).partition("::")
+            asked = Path(self.config.invocation_params.dir, file).resolve()
+            test = Path(self.config.rootpath, path).resolve()
+            if test == asked and (not within or name == within or name.startswith((f"{within}::", f"{within}["))):
+                return True
+            if asked in test.parents:
+                return True
+        return False
 
     def command(self, folder: Path, work: str) -> list[str]:
         """memtap run ... python -m pytest, with this pytest's own arguments: of options a later one wins, and
@@ -266,7 +344,12 @@ class Recorder:
         traces = sorted(folder.glob("*.mtap"))
         call = next((report for report in reports if report.when == "call"), None)
         if not traces:
-            if call and call.passed and self.limits(item):
+            if call and call.passed and self.baseline(item, name):
+                call.outcome = "failed"
+                call.longrepr = (
+                    f"memtap: {item.nodeid} used no GPU memory, but did in {self.config.getoption('memtap_against')}"
+                )
+            elif call and call.passed and self.limits(item):
                 self.lines.append(f"{item.nodeid}: no GPU memory was used, so no limit was checked")
             return
         if call:
@@ -325,7 +408,9 @@ class Recorder:
             elif limits:
                 budget = ["--budget", f"{work}/marker.toml"]
                 Path(work, "marker.toml").write_text(budget_text(limits), encoding="utf-8")
-            done = self.memtap("check", *traces, *budget, *(["--against", *against] if against else []))
+            allowed = [word for pattern in self.config.getoption("memtap_allow_missing")
+                       for word in ("--allow-missing", pattern)]  # fmt: skip
+            done = self.memtap("check", *traces, *budget, *allowed, *(["--against", *against] if against else []))
         if done.returncode == 0:
             unknown = re.search(r"growth: unknown.*", done.stdout)
             if unknown and "growth" in limits:

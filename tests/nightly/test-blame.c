@@ -96,6 +96,100 @@ START_TEST(a_smaller_peak_is_told_by_what_is_less)
 }
 END_TEST
 
+/* One source file: the numbers of its lines say which is which, whatever they take. */
+START_TEST(lines_of_equal_files_are_paired_by_number)
+{
+    static const struct {
+        uint32_t line;
+        uint64_t before, now;
+    } cases[][3] = {
+        {{31, 8, 33}, {33, 34, 34}, {35, 2, 2}},
+        {{19, 4, 16}, {22, 16, 16}, {24, 4, 4}},
+        {{13, 16, 64}, {14, 64, 64}, {15, 0, 8}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int is_new = 0; is_new < 2; is_new++) {
+            begin_run();
+            for (size_t j = 0; j < 3; j++) {
+                char line[32];
+                uint64_t size = is_new ? cases[i][j].now : cases[i][j].before;
+                snprintf(line, sizeof line, "/u/t.py:%u main", cases[i][j].line);
+                if (size)
+                    keep(line, size * MT_MIB, 1);
+            }
+            end_run();
+            if (!is_new)
+                end_old();
+        }
+        const struct mt_diff_device *device = compare();
+        ck_assert_uint_eq(device->site[0].line->line, cases[i][0].line);
+        ck_assert_uint_eq(mt_change_of(&site_of(device, "main", cases[i][1].line)->bytes), 0);
+        end();
+        memset(runs, 0, sizeof runs);
+        n_runs = n_old = 0;
+    }
+}
+END_TEST
+
+/* A renamed file, of which all lines take other sizes. */
+START_TEST(lines_of_a_renamed_file_are_not_crossed)
+{
+    static const uint64_t sizes[2][3] = {{12, 10, 3}, {11, 13, 4}};
+    for (int is_new = 0; is_new < 2; is_new++) {
+        begin_run();
+        for (unsigned i = 0; i < 3; i++) {
+            char line[32];
+            snprintf(line, sizeof line, "/u/%s.py:%u main", is_new ? "new" : "old", 10 + i);
+            keep(line, sizes[is_new][i] * MT_MIB, 1);
+        }
+        end_run();
+        if (!is_new)
+            end_old();
+    }
+    const struct mt_diff_device *device = compare();
+    for (unsigned i = 0; i < 3; i++) {
+        const struct mt_diff_site *site = site_of(device, "main", 10 + i);
+        ck_assert_uint_eq(site->line->old_line, 10 + i);
+        ck_assert_uint_eq(site->bytes.old, sizes[0][i] * MT_MIB);
+    }
+}
+END_TEST
+
+static void batch_of(unsigned batch, uint64_t extra)
+{
+    char line[32];
+    begin_run();
+    for (unsigned i = 0; i < 20; i++) {
+        snprintf(line, sizeof line, "/u/net.py:%u Net.forward", 10 + i);
+        keep(line, (i % 7 ? 1 : batch) * batch * 4096ull * (1 + i), 1);
+    }
+    keep("/u/net.py:50 Net.forward", MT_MIB + extra, 1);
+    end_run();
+}
+
+START_TEST(a_larger_batch_is_one_row)
+{
+    batch_of(40, 0);
+    end_old();
+    batch_of(50, 0);
+    const struct mt_diff_device *device = compare();
+    ck_assert_double_eq_tol(device->scale, 1.25, 0.01);
+    ck_assert_uint_eq(device->n_scaled, 20);
+    ck_assert_ptr_nonnull(strstr(verdict(), ": batch or length × 1.25 (20 lines) +"));
+}
+END_TEST
+
+START_TEST(one_larger_line_is_no_larger_batch)
+{
+    batch_of(40, 0);
+    end_old();
+    batch_of(40, MT_MIB);
+    const struct mt_diff_device *device = compare();
+    ck_assert(!device->scale);
+    ck_assert_uint_eq(device->site[0].line->line, 50);
+}
+END_TEST
+
 /* A leak of a kilobyte, while the same megabytes are told by another line. */
 START_TEST(what_is_taken_back_elsewhere_is_not_to_blame)
 {
@@ -243,6 +337,10 @@ int main(void)
     tcase_add_test(cases, a_line_of_several_modules_is_one_site);
     tcase_add_test(cases, the_one_module_that_has_changed_is_told);
     tcase_add_test(cases, a_smaller_peak_is_told_by_what_is_less);
+    tcase_add_test(cases, lines_of_equal_files_are_paired_by_number);
+    tcase_add_test(cases, lines_of_a_renamed_file_are_not_crossed);
+    tcase_add_test(cases, a_larger_batch_is_one_row);
+    tcase_add_test(cases, one_larger_line_is_no_larger_batch);
     tcase_add_test(cases, what_is_taken_back_elsewhere_is_not_to_blame);
     tcase_add_test(cases, slack_of_the_allocator_is_not_to_blame);
     tcase_add_test(cases, a_peak_that_moved_is_compared_with_its_phase_before);

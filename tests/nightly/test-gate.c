@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A gate compares like with like: nights of which something is missing, added, renamed or split do not
- * pass, and each says what; equal nights pass. The digests are made up, with no trace. */
+/* A gate compares like with like: nights of which something is missing, added, renamed or split do
+ * not pass, and each says what; equal nights pass. The digests are made up, with no trace. */
 #include "nightly/check/check-words.h"
 #include "nightly/diff/diff-words.h"
 #include "tests/support/run-tests.h"
@@ -188,7 +188,18 @@ END_TEST
 struct change {
     const char *says;
     size_t job, role;
-    enum { LOST, LOST_DEVICE, LOST_PHASE, LOST_RANGE, ADDED, ADDED_DEVICE, RENAMED, MOVED, SPLIT, GREW } what;
+    enum {
+        LOST,
+        LOST_DEVICE,
+        LOST_PHASE,
+        LOST_RANGE,
+        ADDED,
+        ADDED_DEVICE,
+        RENAMED,
+        MOVED,
+        SPLIT,
+        GREW
+    } what;
 };
 
 static const struct change changes[] = {
@@ -397,7 +408,8 @@ START_TEST(a_pattern_that_matches_nothing_is_broken)
         hold(&night, NULL, 0, false, &nothing_allowed);
         ck_assert_msg(!check.broken == cases[i].holds, "%s", cases[i].budget);
         if (!cases[i].holds)
-            ck_assert_ptr_nonnull(strstr(mt_finding_text(text, check.finding), "of this run matches"));
+            ck_assert_ptr_nonnull(
+                strstr(mt_finding_text(text, check.finding), "of this run matches"));
     }
 }
 END_TEST

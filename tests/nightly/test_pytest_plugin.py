@@ -60,7 +60,7 @@ def all_tests(work):
     summary = out.split("test_many_categories ____")[1].split("memtap report ")[0]
     for words in ("  gradients ", "  parameters ", "largest call sites", "test_memory.py:"):
         check(words in summary.split("GPU memory (")[1], f"the report of many categories has {words!r}")
-    check((work / "memtap-traces" / "test_memory.py-test_within").is_dir(), "its trace is kept")
+    check(list(work.glob("memtap-traces/test_memory.py-test_within-*/*.mtap")), "its trace is kept")
     check("::test_within: growth: unknown, because the run has no iterations" in out, "a limit that says nothing is told")
     check(not list(work.glob("memtap-traces/*unmarked*")), "unmarked tests are not recorded")
 
@@ -79,6 +79,31 @@ def against(work):
         done = run([PYTHON, "-m", "pytest", *options, old, "--memtap-dir", new, "test_grows.py"], cwd=work, env=ALONE)
         equal(f"exit code with {mib} MiB", done.returncode, ends)
         check(word in done.stdout + done.stderr, f"{mib} MiB: {done.stdout}{done.stderr}")
+
+
+def missing(work):
+    """Tests whose ids differ in a sign or after 150 characters have folders of their own; one that is gone fails."""
+    ids = ["a b", "a/b", "a-b", "x" * 200 + "1", "x" * 200 + "2"]
+    text = ("import pytest, test_memory\n"
+            "@pytest.mark.parametrize('mib', [pytest.param(8 + i, id=name) for i, name in enumerate({})])\n"
+            "def test_it(mib):\n    test_memory.take(mib)\n")
+    shutil.copy(HERE / "plugin_tests.py", work / "test_memory.py")
+    (work / "pytest.ini").write_text("[pytest]\nmemtap_paths = test_ids.py\n")
+    options = ["-p", "memtap.pytest_plugin", "--memtap", "--memtap-simulate", GPU]
+    gone = f"test_ids.py::test_it[{ids[1]}]"
+    for names, more, ends, word in [
+            (ids, ["--memtap-dir", "before", "test_ids.py"], 0, "5 passed"),
+            (ids[2:] + ids[:1], ["--memtap-against", "before", "test_ids.py"], 1, f"test {gone} is missing: before has it"),
+            (ids[2:] + ids[:1], ["--memtap-against", "before", "test_ids.py", "--memtap-allow-missing", f"test:{gone}",
+                                 "-k", "not xxx"], 0, f"test {gone} is missing (allowed)"),
+            (ids, ["--memtap-against", "before", "test_ids.py", "-k", "x1"], 0, "1 passed")]:
+        sizes = [(8 + ids.index(name), name) for name in names]
+        (work / "test_ids.py").write_text(text.replace("8 + i, id=name", "mib, id=name")
+                                          .replace("i, name in enumerate({})", f"mib, name in {sizes!r}"))
+        done = run([PYTHON, "-m", "pytest", *options, *more], cwd=work, env=ALONE)
+        equal(f"exit code of {word}", done.returncode, ends)
+        check(word in done.stdout + done.stderr, f"{word!r}: {done.stdout}{done.stderr}")
+    equal("a folder for each test", len(list(work.glob("before/*/*.mtap"))), len(ids))
 
 
 def spellings(work):
@@ -121,7 +146,8 @@ def spellings(work):
 
 def main():
     need_torch("pytest")
-    with folder() as first, folder() as second, folder() as third, folder() as fourth:
+    with folder() as first, folder() as second, folder() as third, folder() as fourth, folder() as fifth:
+        missing(Path(fifth))
         spellings(Path(fourth))
         all_tests(Path(first))
         against(Path(second))

@@ -6,6 +6,7 @@
 #include "steps.h"
 #include "tools/input/check-arguments.h"
 #include "tools/input/digests.h"
+#include "tools/input/night-steps.h"
 #include "tools/terminal/command.h"
 
 #include <errno.h>
@@ -73,29 +74,83 @@ static int find_moved(const struct mt_digests *runs, const struct mt_digests *ba
     return found;
 }
 
-/* Check runs even if events were lost, but then they cannot be good. */
-static int hold(const struct mt_check_arguments *arguments, struct mt_digests *runs,
-                struct mt_digests *baselines, mt_check_found *found, void *data)
+/* Everything that a check reads. */
+struct sides {
+    struct mt_digests runs, baselines, pinned, since;
+    struct mt_budget exact; /* the default one of a simulated card */
+};
+
+static const struct mt_budget *choose_budget(const struct mt_check_arguments *arguments,
+                                             struct sides *sides)
 {
-    struct mt_check check;
+    struct mt_budget_error error;
+    if (!arguments->are_nights || *arguments->budget.path ||
+        !mt_are_simulated(&sides->runs, &sides->baselines) ||
+        mt_budget_parse(&sides->exact, "", mt_budget_default_exact, strlen(mt_budget_default_exact),
+                        &error))
+        return &arguments->budget;
+    mt_keep_newest_night(&sides->baselines);
+    return &sides->exact;
+}
+
+static int make(struct mt_check *check, const struct mt_budget *budget,
+                const struct mt_check_arguments *arguments, struct sides *sides)
+{
+    struct mt_check_allowed allowed = arguments->allowed;
+    const struct mt_digests *runs = &sides->runs, *baselines = &sides->baselines;
+    allowed.missing = arguments->missing;
+    int rc = mt_check_make(check, budget, &allowed, runs->digest, runs->n, baselines->digest,
+                           baselines->n);
+    if (rc || !check->broken || !baselines->n || !find_moved(runs, baselines, arguments))
+        return rc;
+    mt_check_clear(check);
+    return mt_check_make(check, budget, &allowed, runs->digest, runs->n, baselines->digest,
+                         baselines->n);
+}
+
+/* Check against the pinned night, from which small steps add up. */
+static int make_pinned(struct mt_check *check, struct mt_check *pinned,
+                       const struct mt_budget *budget, const struct sides *sides)
+{
+    const struct mt_check_allowed all = {.ends = ~0u};
+    int rc = sides->pinned.n ? mt_check_make(pinned, budget, &all, sides->runs.digest,
+                                             sides->runs.n, sides->pinned.digest, sides->pinned.n)
+                             : 0;
+    return rc || !sides->pinned.n ? rc : mt_check_add_pinned(check, pinned);
+}
+
+/* Print the steps of good nights, too. */
+static void print_steps(const struct mt_check *check, struct sides *sides)
+{
+    if (!sides->baselines.n)
+        return;
+    mt_keep_newest_night(&sides->baselines);
+    mt_print_steps(&sides->runs, &sides->baselines, &sides->since, check->budget->ignore.value);
+    mt_print_commits(check);
+}
+
+/* Check runs even if events were lost, but then they cannot be good. */
+static int hold(const struct mt_check_arguments *arguments, struct sides *sides,
+                mt_check_found *found, void *data)
+{
+    struct mt_check check = {0}, pinned = {0};
+    struct mt_digests *runs = &sides->runs;
     if (arguments->are_nights) {
         mt_group_by_folder(runs->digest, runs->n);
-        mt_group_by_folder(baselines->digest, baselines->n);
+        mt_group_by_folder(sides->baselines.digest, sides->baselines.n);
     }
-    mt_print_differences(runs, baselines);
-    struct mt_check_allowed allowed = arguments->allowed;
-    allowed.missing = arguments->missing;
-    int rc = mt_check_make(&check, &arguments->budget, &allowed, runs->digest, runs->n,
-                           baselines->digest, baselines->n);
-    if (!rc && check.broken && baselines->n && find_moved(runs, baselines, arguments)) {
-        mt_check_clear(&check);
-        rc = mt_check_make(&check, &arguments->budget, &allowed, runs->digest, runs->n,
-                           baselines->digest, baselines->n);
-    }
+    mt_print_differences(runs, &sides->baselines);
+    const struct mt_budget *budget = choose_budget(arguments, sides);
+    int rc = make(&check, budget, arguments, sides);
+    if (!rc)
+        rc = make_pinned(&check, &pinned, budget, sides);
     if (!rc && found)
         found(data, check.broken, runs);
     int code = rc ? mt_fail_memory() : print(&check, arguments);
+    if (!rc && arguments->are_nights)
+        print_steps(&check, sides); /* the last one: baselines of the check go */
     mt_check_clear(&check);
+    mt_check_clear(&pinned);
     if (!code && !mt_digests_are_whole(runs, arguments->allowed.ends, "a checked run"))
         code = MT_EXIT_BAD;
     if (code != MT_EXIT_BAD && !arguments->allows_unknown && !mt_digests_are_computed(runs))
@@ -103,17 +158,27 @@ static int hold(const struct mt_check_arguments *arguments, struct mt_digests *r
     return code;
 }
 
+static int read_list(struct mt_digests *digests, const struct mt_trace_list *list,
+                     const struct mt_check_arguments *arguments)
+{
+    return mt_digests_read(digests, list->path, list->n, arguments->rules);
+}
+
 int mt_check_traces(const struct mt_check_arguments *arguments, mt_check_found *found, void *data)
 {
-    struct mt_digests runs = {0}, baselines = {0};
+    struct sides sides = {0};
     int code = MT_EXIT_BAD;
-    if (!mt_digests_read(&baselines, arguments->baselines.path, arguments->baselines.n,
-                         arguments->rules) &&
-        mt_digests_are_whole(&baselines, arguments->allowed.ends, "a baseline") &&
-        !mt_digests_read(&runs, arguments->runs.path, arguments->runs.n, arguments->rules))
-        code = hold(arguments, &runs, &baselines, found, data);
-    mt_digests_clear(&runs);
-    mt_digests_clear(&baselines);
+    if (!read_list(&sides.baselines, &arguments->baselines, arguments) &&
+        mt_digests_are_whole(&sides.baselines, arguments->allowed.ends, "a baseline") &&
+        !read_list(&sides.pinned, &arguments->pinned, arguments) &&
+        !read_list(&sides.since, &arguments->since, arguments) &&
+        !read_list(&sides.runs, &arguments->runs, arguments))
+        code = hold(arguments, &sides, found, data);
+    mt_digests_clear(&sides.runs);
+    mt_digests_clear(&sides.baselines);
+    mt_digests_clear(&sides.pinned);
+    mt_digests_clear(&sides.since);
+    mt_budget_clear(&sides.exact);
     return code;
 }
 

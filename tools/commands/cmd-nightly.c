@@ -35,6 +35,8 @@ struct night {
     char path[PATH_MAX];  /* its folder */
     char *good[COMPARED]; /* folders of good nights, the newest last */
     size_t n_good;
+    char pinned[64];   /* the night that sentences count from; "": none */
+    char accepted[64]; /* the newest good night that was bad before, or the pinned one */
     bool is_whole;
 };
 
@@ -78,10 +80,66 @@ static int is_night(const struct dirent *entry)
     return *entry->d_name != '.';
 }
 
+/* A bad night has this file, which says why. It stays where the user moves the night to the good
+ * ones: limits count from there. */
+#define WHY "bad.txt"
+
+/* Read which night is pinned: the first line of a file. */
+static void read_pinned(struct night *night)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/pinned", night->folder);
+    FILE *in = fopen(path, "re");
+    if (in && fgets(night->pinned, sizeof night->pinned, in))
+        night->pinned[strcspn(night->pinned, "\r\n")] = '\0';
+    if (in)
+        fclose(in);
+    snprintf(path, sizeof path, "%s/good/%s", night->folder, night->pinned);
+    if (!*night->pinned || strchr(night->pinned, '/') || !mt_folder_has_traces(path)) {
+        if (*night->pinned)
+            mt_say("%s/pinned: there is no good night %s; the oldest one is pinned", night->folder,
+                   night->pinned);
+        *night->pinned = '\0';
+    }
+}
+
+static int write_text(const char *path, const char *text)
+{
+    struct mt_new_file file;
+    int rc = mt_new_file_open(&file, path, 0);
+    FILE *out = rc ? NULL : mt_new_file_stream(&file);
+    if (out)
+        fprintf(out, "%s\n", text);
+    if (!rc)
+        rc = mt_new_file_close(&file, out, 0);
+    return rc ? mt_fail("%s: cannot be written: %s", path, mt_output_error(rc)) : 0;
+}
+
+/* Pin a night, if none is pinned. */
+static int pin(struct night *night, const char *name)
+{
+    char path[PATH_MAX];
+    if (*night->pinned)
+        return 0;
+    snprintf(path, sizeof path, "%s/pinned", night->folder);
+    snprintf(night->pinned, sizeof night->pinned, "%s", name);
+    return write_text(path, name);
+}
+
+/* Note a good night, the newest first: the newest that the user has accepted, and the oldest. */
+static void note_good(struct night *night, const char *path, const char *name, char oldest[64])
+{
+    char why[PATH_MAX];
+    snprintf(why, sizeof why, "%s/" WHY, path);
+    if (!*night->accepted && !access(why, F_OK))
+        snprintf(night->accepted, sizeof night->accepted, "%.63s", name);
+    snprintf(oldest, 64, "%.63s", name);
+}
+
 /* Find the newest good nights that have traces. */
 static int find_good(struct night *night)
 {
-    char folder[PATH_MAX];
+    char folder[PATH_MAX], oldest[64] = "";
     struct dirent **entries;
     snprintf(folder, sizeof folder, "%s/good", night->folder);
     int n = scandir(folder, &entries, is_night, alphasort);
@@ -90,8 +148,11 @@ static int find_good(struct night *night)
     size_t first = COMPARED;
     for (int i = n - 1; i >= 0; i--) {
         char *path = NULL;
-        if (first && asprintf(&path, "%s/%s", folder, entries[i]->d_name) >= 0 &&
-            mt_folder_has_traces(path))
+        bool is_good =
+            asprintf(&path, "%s/%s", folder, entries[i]->d_name) >= 0 && mt_folder_has_traces(path);
+        if (is_good)
+            note_good(night, path, entries[i]->d_name, oldest);
+        if (is_good && first)
             night->good[--first] = path;
         else
             free(path);
@@ -100,6 +161,11 @@ static int find_good(struct night *night)
     free(entries);
     night->n_good = COMPARED - first;
     memmove(night->good, night->good + first, night->n_good * sizeof *night->good);
+    read_pinned(night);
+    if (*oldest && pin(night, oldest))
+        return MT_EXIT_BAD;
+    if (strcmp(night->accepted, night->pinned) < 0)
+        snprintf(night->accepted, sizeof night->accepted, "%s", night->pinned);
     return 0;
 }
 
@@ -228,8 +294,18 @@ static void move_if_good(void *data, bool is_broken, struct mt_digests *runs)
     }
 }
 
+static int add_good(struct night *night, struct mt_trace_list *list, const char *name)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/good/%s", night->folder, name);
+    return *name ? add_folder(list, path) : 0;
+}
+
 static int check(struct night *night, char *const *baselines, size_t n)
 {
+    if (add_good(night, &night->check.pinned, night->accepted) ||
+        add_good(night, &night->check.since, night->pinned))
+        return MT_EXIT_BAD;
     if (add_folder(&night->check.runs, night->path))
         return MT_EXIT_BAD;
     for (size_t i = 0; i < n; i++)
@@ -292,6 +368,20 @@ static void leave_stdout(const struct mt_check_arguments *arguments)
     }
 }
 
+static const char *why_bad(const struct night *night, int held)
+{
+    return held == MT_EXIT_BAD ? "its memory could not be measured"
+           : night->is_whole   ? "a limit is broken"
+                               : "its run is not whole";
+}
+
+static int note_why(const struct night *night, int program, int held)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/" WHY, night->path);
+    return write_text(path, program ? "the program failed" : why_bad(night, held));
+}
+
 static int finish(struct night *night, int program)
 {
     char db[PATH_MAX + 16];
@@ -303,6 +393,8 @@ static int finish(struct night *night, int program)
     snprintf(db, sizeof db, "%s/memory.db", night->folder);
     if (keep_in_history(night, db))
         kept = MT_EXIT_BAD;
+    if (is_good ? pin(night, night->name) : note_why(night, program, held))
+        kept = MT_EXIT_BAD;
     if (!is_good)
         print_why(night, db);
     if (is_good && !kept)
@@ -313,11 +405,7 @@ static int finish(struct night *night, int program)
         mt_say("the night is bad: the program's exit code is %d%s: %s", program,
                program > 128 ? " (128 and a signal's number)" : "", night->path);
     else
-        mt_say("the night is bad: %s: %s",
-               held == MT_EXIT_BAD ? "its memory could not be measured"
-               : night->is_whole   ? "a limit is broken"
-                                   : "its run is not whole",
-               night->path);
+        mt_say("the night is bad: %s: %s", why_bad(night, held), night->path);
     return program ? program : held ? held : kept;
 }
 

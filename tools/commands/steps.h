@@ -22,7 +22,7 @@ int mt_run_record(const struct mt_command *command, const struct mt_run_request 
                   char *const *operands);
 
 /* Check runs. Before it prints, call `found` (NULL: nothing), which may move the runs and rename
- * their paths. */
+ * their paths. Of nights, print what their peaks changed by, too. */
 struct mt_digests;
 typedef void mt_check_found(void *data, bool is_broken, struct mt_digests *runs);
 int mt_check_traces(const struct mt_check_arguments *arguments, mt_check_found *found, void *data);

@@ -163,6 +163,8 @@ void mt_check_arguments_clear(struct mt_check_arguments *arguments)
     mt_user_rules_destroy(arguments->rules);
     mt_trace_list_clear(&arguments->runs);
     mt_trace_list_clear(&arguments->baselines);
+    mt_trace_list_clear(&arguments->pinned);
+    mt_trace_list_clear(&arguments->since);
 }
 
 static mt_allowed_ends find(const char *name, size_t size)

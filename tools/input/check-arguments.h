@@ -40,6 +40,8 @@ struct mt_check_arguments {
     struct mt_check_allowed allowed;
     const char *missing[MT_MOST_MISSING]; /* of allowed */
     bool are_nights;                      /* each folder has the traces of one run */
+    struct mt_trace_list pinned;          /* a night that limits count from, too */
+    struct mt_trace_list since;           /* one that sentences count from, too */
     bool allows_unknown;                  /* sizes that hang on values which were not computed */
     const char *summary;                  /* a file to append to; NULL: none */
     struct {

@@ -47,6 +47,25 @@ static void take(char out[256], const char *given, const char *const *variables,
         first_line(out, git);
 }
 
+const char *mt_line_commit(char out[512], const char *file, unsigned line)
+{
+    char command[4096], commit[256], title[256];
+    *out = '\0';
+    if (!line || strchr(file, '\'') || strlen(file) > 1024)
+        return out;
+    snprintf(command, sizeof command,
+             "git blame --porcelain -L %u,%u -- '%s' </dev/null 2>/dev/null", line, line, file);
+    first_line(commit, command);
+    if (strspn(commit, "0123456789abcdef") < 40 || strspn(commit, "0") >= 40)
+        return out;
+    snprintf(command, sizeof command,
+             "git log -1 --date=short --format='%%h (%%ad): %%s' %.40s </dev/null 2>/dev/null",
+             commit);
+    first_line(title, command);
+    snprintf(out, 512, "%s", title);
+    return out;
+}
+
 void mt_revision_find(struct mt_revision *revision, const char *commit, const char *branch)
 {
     take(revision->commit, commit, commit_variables,

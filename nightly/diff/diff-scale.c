@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines whose memory all changed by one factor: the batch, or the sequences, have another size. */
+#include "analyzer/support/search.h"
+#include "diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define LEAST_LINES 3u
+#define NEAR 0.02   /* factors this close are one: blocks are rounded */
+#define LEAST 0.01  /* a smaller change of the batch's is none */
+#define MOST_OF 0.9 /* of the bytes that may scale */
+
+struct factor {
+    double factor;
+    uint64_t bytes;
+};
+
+MT_ORDER(by_factor, struct factor, MT_RISING(factor) ?: MT_RISING(bytes))
+
+/* Return whether what a line has may grow with the batch. */
+static bool may_scale(const struct mt_diff_site *site)
+{
+    return site->category != MT_CATEGORY_PARAMETERS && site->category != MT_CATEGORY_GRADIENTS &&
+           site->category != MT_CATEGORY_OPTIMIZER_STATE &&
+           site->category != MT_CATEGORY_BUFFERS && !site->bytes.is_noise;
+}
+
+static bool is_near(double a, double b)
+{
+    return fabs(a - b) <= NEAR * b;
+}
+
+/* Return whether a line's bytes changed by the factor or, of a matrix of the sequence's length both
+ * ways, by its square. */
+static bool is_scaled(const struct mt_diff_site *site, double factor)
+{
+    double own = (double)site->bytes.now / (double)site->bytes.old;
+    return may_scale(site) && site->bytes.old && site->bytes.now && mt_change_of(&site->bytes) &&
+           (is_near(own, factor) || is_near(own, factor * factor));
+}
+
+/* Return the factor of the middle byte. */
+static double middle(struct factor *factor, size_t n)
+{
+    uint64_t all = 0, sum = 0;
+    qsort(factor, n, sizeof *factor, by_factor);
+    for (size_t i = 0; i < n; i++)
+        all += factor[i].bytes;
+    for (size_t i = 0; i < n; i++)
+        if ((sum += factor[i].bytes) * 2 >= all)
+            return factor[i].factor;
+    return 1;
+}
+
+/* Mark the lines that changed by a factor, if it is nearly all of what may. */
+static bool mark(struct mt_diff_device *device, double factor)
+{
+    uint64_t scaled = 0, all = 0;
+    size_t lines = 0;
+    for (size_t i = 0; i < device->n_sites; i++) {
+        const struct mt_diff_site *site = &device->site[i];
+        if (!may_scale(site))
+            continue;
+        all += site->bytes.old > site->bytes.now ? site->bytes.old : site->bytes.now;
+        if (!is_scaled(site, factor))
+            continue;
+        scaled += site->bytes.old > site->bytes.now ? site->bytes.old : site->bytes.now;
+        lines++;
+    }
+    if (lines < LEAST_LINES || fabs(factor - 1) < LEAST || (double)scaled < MOST_OF * (double)all)
+        return false;
+    for (size_t i = 0; i < device->n_sites; i++) {
+        struct mt_diff_site *site = &device->site[i];
+        if (!(site->is_scaled = is_scaled(site, factor)))
+            continue;
+        device->n_scaled++;
+        device->scaled.old += site->bytes.old;
+        device->scaled.now += site->bytes.now;
+    }
+    return true;
+}
+
+/* Return the factor; 0: there is none. The middle byte may be of a matrix with its square. */
+static double mark_any(struct mt_diff_device *device, double factor)
+{
+    return mark(device, factor)         ? factor
+           : mark(device, sqrt(factor)) ? sqrt(factor)
+                                        : 0;
+}
+
+int mt_diff_find_scale(struct mt_diff_device *device)
+{
+    struct factor *factor = calloc(device->n_sites + 1, sizeof *factor);
+    size_t n = 0;
+    if (!factor)
+        return -ENOMEM;
+    for (size_t i = 0; i < device->n_sites; i++) {
+        const struct mt_diff_site *site = &device->site[i];
+        if (may_scale(site) && site->bytes.old && site->bytes.now)
+            factor[n++] = (struct factor){(double)site->bytes.now / (double)site->bytes.old,
+                                          site->bytes.old};
+    }
+    if (n && !mt_change_of(&device->category[MT_CATEGORY_PARAMETERS]))
+        device->scale = mark_any(device, middle(factor, n));
+    free(factor);
+    return 0;
+}
