@@ -24,8 +24,8 @@ MT_ORDER(by_factor, struct factor, MT_RISING(factor) ?: MT_RISING(bytes))
 static bool may_scale(const struct mt_diff_site *site)
 {
     return site->category != MT_CATEGORY_PARAMETERS && site->category != MT_CATEGORY_GRADIENTS &&
-           site->category != MT_CATEGORY_OPTIMIZER_STATE &&
-           site->category != MT_CATEGORY_BUFFERS && !site->bytes.is_noise;
+           site->category != MT_CATEGORY_OPTIMIZER_STATE && site->category != MT_CATEGORY_BUFFERS &&
+           !site->bytes.is_noise;
 }
 
 static bool is_near(double a, double b)
@@ -86,9 +86,7 @@ static bool mark(struct mt_diff_device *device, double factor)
 /* Return the factor; 0: there is none. The middle byte may be of a matrix with its square. */
 static double mark_any(struct mt_diff_device *device, double factor)
 {
-    return mark(device, factor)         ? factor
-           : mark(device, sqrt(factor)) ? sqrt(factor)
-                                        : 0;
+    return mark(device, factor) ? factor : mark(device, sqrt(factor)) ? sqrt(factor) : 0;
 }
 
 int mt_diff_find_scale(struct mt_diff_device *device)
@@ -100,8 +98,8 @@ int mt_diff_find_scale(struct mt_diff_device *device)
     for (size_t i = 0; i < device->n_sites; i++) {
         const struct mt_diff_site *site = &device->site[i];
         if (may_scale(site) && site->bytes.old && site->bytes.now)
-            factor[n++] = (struct factor){(double)site->bytes.now / (double)site->bytes.old,
-                                          site->bytes.old};
+            factor[n++] =
+                (struct factor){(double)site->bytes.now / (double)site->bytes.old, site->bytes.old};
     }
     if (n && !mt_change_of(&device->category[MT_CATEGORY_PARAMETERS]))
         device->scale = mark_any(device, middle(factor, n));

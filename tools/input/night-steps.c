@@ -77,8 +77,9 @@ static void print_step(const struct mt_digest *run, const struct mt_digest_devic
     if (pinned && strcmp(pinned->path, newest->path)) {
         const struct mt_change all = {mt_same_device(pinned, run, device)->allocated,
                                       device->allocated, 0, false};
-        const char *since = all.old && mt_change_of(&all) ? mt_percent_text(percent, &all)
-                                                          : mt_signed_size_text(size, mt_change_of(&all));
+        const char *since = all.old && mt_change_of(&all)
+                                ? mt_percent_text(percent, &all)
+                                : mt_signed_size_text(size, mt_change_of(&all));
         mt_text_append(text, sizeof text, ", %s since %s", since,
                        day_text(day, pinned->started_unix_ns, run->started_unix_ns));
     }
@@ -109,7 +110,8 @@ void mt_print_commits(const struct mt_check *check)
     for (size_t i = 0; i < check->n && n < COMMITS_SHOWN; i++) {
         char commit[512];
         struct mt_place_in_tree place = mt_finding_place(&check->finding[i], check->budget);
-        bool is_known = !check->finding[i].is_broken || !check->finding[i].blame.site || !*place.file;
+        bool is_known =
+            !check->finding[i].is_broken || !check->finding[i].blame.site || !*place.file;
         for (size_t j = 0; j < n; j++)
             is_known |= !strcmp(shown[j].file, place.file) && shown[j].line == place.line;
         if (is_known)
