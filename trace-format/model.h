@@ -289,7 +289,10 @@ enum mt_definition_kind {
     X(RANGES, 6, "ranges")                                                                         \
     X(OOMS, 7, "ooms")                                                                             \
     X(TWICE, 8, "twice")                                                                           \
-    X(BY_OTHERS, 9, "by_others")
+    X(BY_OTHERS, 9, "by_others")                                                                   \
+    X(WORST_WHOLE, 10, "worst_whole")                                                              \
+    X(WORST_OTHERS, 11, "worst_others")                                                            \
+    X(RESERVED, 12, "reserved")
 
 enum mt_summary {
 #define MT_SUMMARY_MEMBER(id, number, name) MT_SUMMARY_##id = number,

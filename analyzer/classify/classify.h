@@ -102,6 +102,7 @@ const struct mt_rule *mt_classify(const struct mt_rule_context *context,
 struct mt_verdict {
     const struct mt_block *block;
     const struct mt_rule *rule;
+    uint32_t unused; /* bytes of the block that were not requested; 0: none, or not known */
 };
 
 /* Return how sure a block's category is; "other" claims nothing. */

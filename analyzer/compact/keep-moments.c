@@ -102,6 +102,8 @@ static int choose_on_device(struct mt_keep_moments *moments, const struct mt_rep
         blocks += mt_heap_is_remembered(heap, mt_heap_record(heap, i));
     size_t room = EVENTS_OF(replay->events) / EVENTS_A_BLOCK / blocks;
     rc = marks_add(&moments->after_event, peak->event);
+    if (!rc && replay->reserved.most[slot].event)
+        rc = add_whole(moments, replay->reserved.most[slot].event);
     if (!rc)
         rc = add_steps(moments, spans, between(LEAST_STEPS, room, MOST_STEPS));
     if (!rc)

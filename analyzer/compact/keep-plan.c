@@ -13,6 +13,16 @@ struct device_state {
     uint64_t reserved;
 };
 
+/* What a thread last said of its requests: numbers of events, 0: nothing. */
+struct last_requests {
+    uint64_t unused;
+    struct last_stream {
+        uint64_t number;
+        unsigned slot;
+    } *stream; /* of a device each */
+    size_t n, capacity;
+};
+
 struct planner {
     struct mt_keep_plan *plan;
     const struct mt_replay *whole; /* the first pass */
@@ -22,9 +32,62 @@ struct planner {
     struct mt_keep_lives lives;
     struct mt_address_map blocks, cuda; /* PyTorch's and CUDA's blocks: lives by address */
     struct device_state device[MT_DEVICES];
+    struct mt_by_id requests; /* struct last_requests, by thread */
+    uint32_t made;            /* the life that the present event begins */
     int after_oom, saw_gradient, saw_touch;
     struct mt_tracker_seen seen; /* after the last event */
 };
+
+/* Note what a thread said of its next requests. 0 or -ENOMEM. */
+static int note_request(struct planner *p, const struct mt_event *event, uint64_t number)
+{
+    unsigned slot = mt_device_slot(event->device);
+    struct last_requests *last =
+        mt_by_id_reach(&p->requests, event->thread, MT_THREAD_LIMIT, sizeof *last);
+    if (!last)
+        return -ENOMEM;
+    if (event->kind == MT_REQUEST) {
+        last->unused = number;
+        return 0;
+    }
+    for (size_t i = 0; i < last->n; i++)
+        if (last->stream[i].slot == slot) {
+            last->stream[i].number = number;
+            return 0;
+        }
+    return MT_APPEND(last->stream, last->capacity, last->n,
+                     (struct last_stream){.number = number, .slot = slot});
+}
+
+/* Call `add` with the events that a thread's request on a device needs. */
+static int each_request(struct planner *p, const struct mt_event *event,
+                        int (*add)(struct planner *p, uint64_t number))
+{
+    unsigned slot = mt_device_slot(event->device);
+    int rc = 0;
+    if (!mt_by_id_has(&p->requests, event->thread))
+        return 0;
+    struct last_requests *last = mt_by_id(&p->requests, event->thread);
+    if (last->unused)
+        rc = add(p, last->unused);
+    last->unused = 0;
+    for (size_t i = 0; !rc && i < last->n; i++)
+        if (last->stream[i].slot == slot)
+            rc = add(p, last->stream[i].number);
+    return rc;
+}
+
+static int add_to_life(struct planner *p, uint64_t number)
+{
+    struct mt_keep_life *life = &p->lives.life[p->made];
+    return MT_APPEND(life->event, life->capacity, life->n, (struct mt_candidate){number, 0});
+}
+
+static int keep_request(struct planner *p, uint64_t number)
+{
+    mt_candidate_keep(&p->nodes, (struct mt_candidate){number, 0});
+    return 0;
+}
 
 static void keep_event(struct planner *p, uint64_t number)
 {
@@ -103,12 +166,16 @@ static int note_block(struct planner *p, const struct mt_replay *replay,
                       const struct mt_event *event, uint64_t number, size_t moments)
 {
     bool is_first = !p->device[mt_device_slot(event->device)].spans;
-    bool is_wanted = is_first || (event->kind == MT_ALLOC && p->after_oom);
+    bool shows_segment = replay->reserved.new.n && replay->reserved.new.event == number;
+    bool is_wanted = is_first || shows_segment || (event->kind == MT_ALLOC && p->after_oom);
     int rc = 0;
     bool is_kept = false;
     if (event->kind == MT_ALLOC) {
         p->after_oom = 0;
         rc = mt_keep_life_begin(&p->lives, &p->blocks, event->address, number, moments, is_wanted);
+        p->made = mt_address_map_get(&p->blocks, event->address);
+        if (!rc)
+            rc = each_request(p, event, add_to_life);
     } else {
         uint32_t index = mt_address_map_take(&p->blocks, event->address);
         is_kept = index ? mt_keep_life_end(&p->lives, index, moments) : is_first;
@@ -227,13 +294,15 @@ static int note_kind(struct planner *p, const struct mt_replay *replay,
         return note_cuda(p, replay, event, number, moments);
     case MT_OOM:
         p->after_oom = 1;
+        each_request(p, event, keep_request);
         break;
     case MT_UNKNOWN_VALUE:
         keep_event(p, number);
         return 0;
-    case MT_REQUEST: /* a replay of the allocator needs all of them */
+    case MT_REQUEST: /* those of kept blocks are kept */
     case MT_REQUEST_STREAM:
-    case MT_FREE_WAITS:
+        return note_request(p, event, number);
+    case MT_FREE_WAITS: /* a replay of the allocator needs all of them */
     case MT_FREE_DONE:
     case MT_EMPTY_CACHE:
     case MT_ALLOC_CONF:
@@ -267,6 +336,9 @@ static void clear(struct planner *p)
     mt_address_map_clear(&p->cuda);
     mt_keep_nodes_clear(&p->nodes);
     mt_keep_moments_clear(&p->moments);
+    for (uint32_t i = 0; i < p->requests.n; i++)
+        free(((struct last_requests *)mt_by_id(&p->requests, i))->stream);
+    mt_by_id_clear(&p->requests);
 }
 
 static int decide(struct mt_keep_plan *plan, const char *path, const struct mt_replay *whole,

@@ -29,7 +29,8 @@ static bool is_of(const struct mt_heap *heap, uint32_t index, unsigned slot)
 }
 
 /* Judge the blocks that a heap remembers. */
-static int judge(struct mt_device *device, const struct mt_heap *heap, unsigned slot,
+static int judge(struct mt_device *device, const struct mt_heap *heap,
+                 const struct mt_block_requests *requests, unsigned slot,
                  struct mt_rule_context *context)
 {
     size_t n = 0;
@@ -38,9 +39,14 @@ static int judge(struct mt_device *device, const struct mt_heap *heap, unsigned 
     device->verdicts = n ? calloc(n, sizeof *device->verdicts) : NULL;
     if (n && !device->verdicts)
         return -ENOMEM;
-    for (uint32_t i = 1; i < heap->n_records; i++)
-        if (is_of(heap, i, slot))
-            device->verdicts[device->n_verdicts++].block = mt_heap_record(heap, i);
+    for (uint32_t i = 1; i < heap->n_records; i++) {
+        if (!is_of(heap, i, slot))
+            continue;
+        struct mt_verdict *verdict = &device->verdicts[device->n_verdicts++];
+        verdict->block = mt_heap_record(heap, i);
+        verdict->unused = requests ? mt_block_request_of(requests, i).unused : 0;
+        device->unused += verdict->unused;
+    }
     if (device->n_verdicts)
         qsort(device->verdicts, device->n_verdicts, sizeof *device->verdicts, by_address);
     return mt_classify_all(context, device->verdicts, device->n_verdicts);
@@ -77,21 +83,37 @@ static int find_leaks(struct mt_sums *leaks, const struct mt_replay *replay, uns
     return 0;
 }
 
+/* Return the pool of the request that failed, if that is the moment. */
+static uint16_t own_pool(const struct mt_replay *replay, unsigned slot)
+{
+    const struct mt_oom *oom = mt_replay_last_oom(replay);
+    return replay->question.moment.kind == MT_AT_OOM && oom && mt_device_slot(oom->device) == slot
+               ? oom->pool
+               : 0;
+}
+
 static int find_story(struct mt_device *device, const struct mt_replay *replay, unsigned slot)
 {
     device->spans = &replay->spans[slot];
     device->timeline = &replay->timeline[slot];
-    device->worst = &replay->reserved.worst[slot];
+    for (enum mt_free_kind kind = 0; kind < MT_FREE_KINDS; kind++)
+        device->worst[kind] = &replay->reserved.worst[kind][slot];
+    device->most_reserved = &replay->reserved.most[slot];
     device->span = mt_spans_at(device->spans, device->at.when.run);
     int rc = device->of_cuda ? 0
-                             : mt_segments_find(&device->segments, &replay->cuda, slot,
-                                                device->verdicts, device->n_verdicts);
+                             : mt_segments_find(&device->segments, replay, slot, device->verdicts,
+                                                device->n_verdicts);
     if (!rc)
         rc = mt_balance_find(&device->balance, replay, slot, &device->at, device->verdicts,
                              device->of_cuda ? 0 : device->n_verdicts);
     if (!rc && !device->of_cuda)
         rc = mt_private_pools_find(&device->private_pools, replay, slot, device->verdicts,
                                    device->n_verdicts);
+    if (!rc && !device->of_cuda)
+        rc = mt_cached_find(&device->cached_by, replay, &device->segments, device->cached,
+                            own_pool(replay, slot));
+    if (!rc && !device->of_cuda)
+        rc = mt_cached_find_most(&device->most_cached_by, replay, slot);
     if (!rc)
         rc = mt_pins_find(&device->pins, &device->segments, ~0u, device->verdicts,
                           replay->definitions);
@@ -133,8 +155,9 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
     device->by_rule = calloc(mt_rules_count(replay->question.rules), sizeof *device->by_rule);
     if (!device->by_rule)
         return -ENOMEM;
-    int rc = judge(device, device->of_cuda ? &replay->cuda.heap : &replay->blocks, slot,
-                   &device->context);
+    int rc = device->of_cuda ? judge(device, &replay->cuda.heap, NULL, slot, &device->context)
+                             : judge(device, &replay->blocks, &replay->reserved.of_blocks, slot,
+                                     &device->context);
     for (size_t i = 0; !rc && i < device->n_verdicts; i++)
         count(device, &device->verdicts[i]);
     if (!rc)
@@ -241,6 +264,8 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         mt_sums_clear(&analysis->devices[i].leaks);
         mt_idle_clear(&analysis->devices[i].idle);
         mt_segments_clear(&analysis->devices[i].segments);
+        mt_cached_clear(&analysis->devices[i].cached_by);
+        mt_cached_clear(&analysis->devices[i].most_cached_by);
         mt_growth_clear(&analysis->devices[i].growth);
         mt_growth_clear(&analysis->devices[i].of_forwards);
         mt_equal_sets_clear(&analysis->devices[i].context.copies);

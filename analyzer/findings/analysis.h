@@ -14,6 +14,7 @@
 #include "analyzer/trace/ended.h"
 #include "analyzer/trace/survey.h"
 #include "balance.h"
+#include "cached.h"
 #include "pins.h"
 #include "precision.h"
 #include "private-pools.h"
@@ -127,6 +128,7 @@ struct mt_device {
     bool is_peak;              /* the moment is the peak */
     struct mt_totals at, peak; /* at the moment, and at the peak */
     uint64_t cached;           /* reserved - allocated */
+    uint64_t unused;           /* allocated and not requested: sizes are rounded up */
     uint64_t unseen;           /* allocated before the recording began, or while it lost events */
     struct mt_share category[MT_CATEGORY_ROOM];
     struct mt_share *by_rule;    /* indexed like mt_rule_at; NULL: the device was never used */
@@ -139,12 +141,15 @@ struct mt_device {
     struct mt_groups groups; /* unless question.by is MT_BY_SITE */
     const struct mt_spans *spans;
     const struct mt_timeline *timeline;
-    const struct mt_worst *worst; /* fragmentation */
-    const struct mt_span *span;   /* the moment's */
-    const struct mt_span *next;   /* the highest in another phase than that */
+    const struct mt_worst *worst[MT_FREE_KINDS];
+    const struct mt_totals *most_reserved; /* when it was most; event 0: nothing was */
+    const struct mt_span *span;            /* the moment's */
+    const struct mt_span *next;            /* the highest in another phase than that */
     struct mt_growth growth;
-    struct mt_growth of_forwards; /* where memory ran out in forward */
-    struct mt_segments segments;  /* PyTorch's; none if of_cuda */
+    struct mt_growth of_forwards;    /* where memory ran out in forward */
+    struct mt_segments segments;     /* PyTorch's; none if of_cuda */
+    struct mt_cached cached_by;      /* at the moment; none if of_cuda */
+    struct mt_cached most_cached_by; /* at most_reserved */
     struct mt_balance balance;
     struct mt_private_pools private_pools; /* none if of_cuda */
     struct mt_serving_budget serving;

@@ -135,6 +135,7 @@ static void find_rest(struct mt_balance *balance, const struct mt_sample *sample
     balance->knows_own = sample->own > 0;
     balance->sample_time_ns = sample->time_ns;
     balance->total = sample->total;
+    balance->sampled = used;
     balance->used = less(used, sample->cuda_bytes) + cuda_bytes;
     uint64_t too_many = less(balance->used, sample->total); /* they were counted twice */
     balance->used -= too_many;

@@ -17,6 +17,7 @@ struct mt_balance {
     int knows_own; /* NVML gave this process's memory; else runtime includes other processes */
     uint64_t sample_time_ns;
     uint64_t total, used; /* the device's; used: at the moment */
+    uint64_t sampled;     /* used at the sample, as the device said */
     uint64_t pytorch;     /* reserved by PyTorch's allocator */
     uint64_t cuda;        /* other memory of this process from CUDA calls; in parts: */
     struct mt_balance_part {

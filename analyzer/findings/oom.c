@@ -38,6 +38,7 @@ static void find_fitting(struct mt_oom_story *story)
     const struct mt_segments *segments = &story->device->segments;
     for (size_t i = 0; i < segments->n; i++)
         if (segments->segment[i].pool == story->pool &&
+            (!story->oom->pool || segments->segment[i].stream_pool == story->oom->pool) &&
             segments->segment[i].largest_free >= story->oom->wanted)
             story->fitting += segments->segment[i].largest_free;
 }
@@ -133,10 +134,28 @@ static uint64_t free_on_card(const struct mt_oom_story *story)
     return free < story->segment ? free : 0;
 }
 
+/* Return what is free for blocks of the request's size on its stream and pool; others: elsewhere.
+ */
+static uint64_t free_for(const struct mt_oom_story *story, bool others)
+{
+    const struct mt_segments *segments = &story->device->segments;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < segments->n + segments->n_empty; i++) {
+        const struct mt_segment *segment =
+            i < segments->n ? &segments->segment[i] : &segments->empty[i - segments->n];
+        bool is_others = segment->stream_pool != story->oom->pool;
+        if (segment->pool == story->pool && is_others == others)
+            bytes += segment->size - segment->used;
+    }
+    return bytes;
+}
+
 static uint64_t find_usable(const struct mt_oom_story *story)
 {
     if (story->oom->of_library)
         return 0; /* it asks the card only */
+    if (story->knows_pieces && story->oom->pool)
+        return free_for(story, false);
     const struct mt_pool_state *other = &story->device->segments.pool[!story->pool];
     uint64_t kept = story->device->private_pools.free + (story->knows_pieces ? other->free : 0);
     return story->cached > kept ? story->cached - kept : 0;
@@ -158,6 +177,7 @@ static void find_verdict(struct mt_oom_story *story)
     uint64_t free = story->usable + story->on_card;
     story->missed_by = free < story->oom->wanted ? story->oom->wanted - free : 0;
     story->is_in_pieces = !story->missed_by && story->knows_pieces && !story->fitting;
+    story->is_of_others = story->missed_by && story->missed_by <= story->of_others;
 }
 
 static void compare_iterations(struct mt_oom_story *story)
@@ -196,6 +216,8 @@ int mt_oom_explain(struct mt_oom_story *story, const struct mt_analysis *analysi
     story->span = story->device->span;
     story->knows_pieces = story->device->segments.n > 0 && !story->device->segments.unplaced;
     story->usable = find_usable(story);
+    if (story->knows_pieces && oom->pool)
+        story->of_others = free_for(story, true);
     story->empty = oom->of_library ? find_empty(story) : 0;
     story->limit = oom->of_library ? 0 : find_limit(story);
     story->on_card = free_on_card(story);

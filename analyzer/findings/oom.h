@@ -74,18 +74,20 @@ struct mt_oom_story {
     const struct mt_oom *oom;
     const struct mt_device *device;
     enum mt_pool pool;
-    uint64_t segment; /* bytes that PyTorch had to request from CUDA */
-    uint64_t cached;  /* reserved - allocated */
-    uint64_t usable;  /* the part that is not in private pools of graphs and MemPools, nor known
-                       * to be in the pool for blocks of other sizes */
-    uint64_t on_card; /* bytes that PyTorch might have taken of it, besides its reserved ones; 0:
-                       * none, unknown */
-    uint64_t empty;   /* of a library's request: what empty_cache() would have given back */
-    uint64_t limit;   /* the most that PyTorch might reserve, if it was that; 0: it was the card */
+    uint64_t segment;   /* bytes that PyTorch had to request from CUDA */
+    uint64_t cached;    /* reserved - allocated */
+    uint64_t usable;    /* the part that is not in private pools of graphs and MemPools, nor known
+                         * to be in the pool for blocks of other sizes */
+    uint64_t on_card;   /* bytes that PyTorch might have taken of it, besides its reserved ones; 0:
+                         * none, unknown */
+    uint64_t of_others; /* free for such blocks, but cached for another stream or pool */
+    uint64_t empty;     /* of a library's request: what empty_cache() would have given back */
+    uint64_t limit; /* the most that PyTorch might reserve, if it was that; 0: it was the card */
     enum mt_served without_limit; /* by replay */
     uint64_t missed_by;           /* missing bytes even if all usable ones counted; 0: none */
     bool would_fit_expandable;    /* a replay with expandable segments served the request */
     bool is_in_pieces;            /* all usable bytes would do, if they were one piece */
+    bool is_of_others;            /* they do not, but would with those of others */
     struct mt_oom_rest rest;
     const struct mt_growth *kept; /* by earlier iterations, or of_forwards: by earlier forwards */
     bool of_forwards;

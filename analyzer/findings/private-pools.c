@@ -29,9 +29,8 @@ static int begins(const struct mt_definitions *d, uint32_t string, const char *b
     return string && !strncmp(mt_string(d, string), beginning, strlen(beginning));
 }
 
-/* Return whether a pool is private, by the names that the recording gives:
- * preload/torch/hooks-pools.c, preload/cuda/capture.c. */
-static bool is_private(const struct mt_replay *replay, const struct mt_block *segment)
+/* The names are given by preload/torch/hooks-pools.c and preload/cuda/capture.c. */
+bool mt_is_private_segment(const struct mt_replay *replay, const struct mt_block *segment)
 {
     return begins(replay->definitions, segment->name, "MemPool (") ||
            mt_range_is_of_graph(replay->definitions, &replay->tracker.ranges, segment->range);
@@ -51,10 +50,9 @@ static uint64_t used_of(const struct mt_block *memory, const struct mt_verdict *
     return used;
 }
 
-/* Name a pool. Graphs that share one have one name: "graphs in pool (0, 1)" of "graph 53 in pool
- * (0, 1)". */
-static void name_pool(char *out, size_t size, const struct mt_replay *replay,
-                      const struct mt_block *segment)
+/* Of "graph 53 in pool (0, 1)" it is "graphs in pool (0, 1)". */
+void mt_private_pool_text(char *out, size_t size, const struct mt_replay *replay,
+                          const struct mt_block *segment)
 {
     const struct mt_ranges *ranges = &replay->tracker.ranges;
     uint32_t path = segment->name ? 0 : segment->range;
@@ -78,7 +76,7 @@ static int add(struct found *found, const struct mt_replay *replay, const struct
 {
     struct mt_private_pool new = {.name = ""};
     size_t i = 0;
-    name_pool(new.name, sizeof new.name, replay, segment);
+    mt_private_pool_text(new.name, sizeof new.name, replay, segment);
     while (i < found->n && strcmp(found->pool[i].name, new.name) != 0)
         i++;
     if (i == found->n) {
@@ -103,7 +101,7 @@ static int collect(struct found *found, const struct mt_replay *replay, const st
     for (uint32_t i = 1; i < heap->n_records && !rc; i++) {
         const struct mt_block *memory = mt_heap_record(heap, i);
         if (mt_heap_is_remembered(heap, memory) && mt_device_slot(memory->device) == slot &&
-            has_address(memory) && is_private(replay, memory))
+            has_address(memory) && mt_is_private_segment(replay, memory))
             rc = add(found, replay, memory, used_of(memory, verdicts, n));
     }
     return rc;

@@ -24,6 +24,14 @@ struct mt_private_pools {
 int mt_private_pools_find(struct mt_private_pools *pools, const struct mt_replay *replay,
                           unsigned slot, const struct mt_verdict *verdicts, size_t n);
 
+/* Return whether a segment is of a private pool, by the names that the recording gives. */
+bool mt_is_private_segment(const struct mt_replay *replay, const struct mt_block *segment);
+
+/* Name the private pool of a segment. Graphs that share one have one name: "graphs in pool (0, 1)".
+ */
+void mt_private_pool_text(char *out, size_t size, const struct mt_replay *replay,
+                          const struct mt_block *segment);
+
 /* Name the purpose of a segment: its MemPool, or else the range, or the line, or the call. */
 void mt_segment_text(char *out, size_t size, const struct mt_replay *replay,
                      const struct mt_block *segment);

@@ -43,6 +43,7 @@ json_t *mt_json_balance(const struct mt_balance *balance)
         uint64_t value;
     } numbers[] = {{"total", balance->total},
                    {"used", balance->used},
+                   {"sampled", balance->sampled},
                    {"runtime", balance->runtime},
                    {"other_processes", balance->others},
                    {"unexplained", balance->unexplained},
@@ -184,4 +185,37 @@ json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struc
                              mt_json_name(definitions, site->name)));
     }
     return array;
+}
+
+json_t *mt_json_cached(const struct mt_definitions *definitions, const struct mt_cached *cached,
+                       bool is_moment)
+{
+    if (!cached->n)
+        return json_null();
+    json_t *pools = json_array();
+    for (size_t i = 0; i < cached->n; i++) {
+        const struct mt_cached_pool *pool = &cached->pool[i];
+        json_t *object =
+            json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:o}", "pool", mt_json_text(pool->name),
+                      "private", pool->is_private, "own", i == cached->own, "reserved",
+                      mt_json_number(pool->reserved), "allocated", mt_json_number(pool->allocated),
+                      "free", mt_json_number(pool->reserved - pool->allocated), "line",
+                      mt_json_frame(definitions, pool->stack));
+        if (is_moment) {
+            json_object_set_new(object, "whole_segments", mt_json_number(pool->whole));
+            json_object_set_new(object, "in_pieces", mt_json_number(pool->in_pieces));
+            json_object_set_new(object, "pieces", mt_json_number(pool->pieces));
+            json_object_set_new(object, "largest", mt_json_number(pool->largest));
+        }
+        json_array_append_new(pools, object);
+    }
+    if (!is_moment)
+        return json_pack("{s:o, s:o}", "other_pools", mt_json_number(cached->others), "pools",
+                         pools);
+    enum mt_free_kind kind = mt_cached_kind(cached);
+    return json_pack("{s:s?, s:o, s:o, s:o, s:o}", "mostly",
+                     kind < MT_FREE_KINDS ? mt_free_kind_names[kind] : NULL, "other_pools",
+                     mt_json_number(cached->others), "whole_segments",
+                     mt_json_number(cached->whole), "pieces", mt_json_number(cached->in_pieces),
+                     "pools", pools);
 }

@@ -13,6 +13,10 @@
 
 json_t *mt_json_balance(const struct mt_balance *balance);
 json_t *mt_json_private_pools(const struct mt_private_pools *pools);
+/* Make what is cached, by kind and by pool; null: not known. is_moment: it is not the peak of
+ * reserved memory. */
+json_t *mt_json_cached(const struct mt_definitions *definitions, const struct mt_cached *cached,
+                       bool is_moment);
 json_t *mt_json_pool(const struct mt_pool_state *pool);
 json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *definitions);
 json_t *mt_json_growth_sites(const struct mt_definitions *definitions,

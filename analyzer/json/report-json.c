@@ -41,6 +41,7 @@ static json_t *peak(const struct mt_device *device)
     if (!device->of_cuda) {
         json_object_set_new(object, "reserved", mt_json_number(device->at.reserved));
         json_object_set_new(object, "cached", mt_json_number(device->cached));
+        json_object_set_new(object, "not_requested", mt_json_number(device->unused));
     }
     json_object_set_new(object, "unseen", mt_json_number(device->unseen));
     if (device->at.cuda_bytes)
@@ -99,13 +100,18 @@ static json_t *fragmentation(const struct mt_definitions *definitions,
 {
     if (device->of_cuda || !device->segments.n || device->segments.unplaced)
         return json_null();
-    return json_pack("{s:f, s:o, s:o, s:o, s:o, s:o}", "part_free",
+    return json_pack("{s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "part_free",
                      device->at.reserved ? (double)device->cached / (double)device->at.reserved
                                          : 0.0,
                      "small", mt_json_pool(&device->segments.pool[MT_POOL_SMALL]), "large",
                      mt_json_pool(&device->segments.pool[MT_POOL_LARGE]), "pinned_by",
                      mt_json_pins(&device->pins, definitions), "worst",
-                     worst(definitions, device->worst), "iterations", free_trend(device->spans));
+                     worst(definitions, device->worst[MT_FREE_PIECES]), "not_fragmented",
+                     json_pack("{s:o, s:o}", mt_free_kind_names[MT_FREE_WHOLE],
+                               worst(definitions, device->worst[MT_FREE_WHOLE]),
+                               mt_free_kind_names[MT_FREE_OTHERS],
+                               worst(definitions, device->worst[MT_FREE_OTHERS])),
+                     "iterations", free_trend(device->spans));
 }
 
 static json_t *groups(const struct mt_definitions *definitions, const struct mt_device *device,
@@ -161,6 +167,16 @@ static json_t *cache_room(const struct mt_cache_room *room)
                      mt_json_number(room->sequences), "at_least", room->is_least);
 }
 
+/* Make the peak of reserved memory. */
+static json_t *most_reserved(const struct mt_analysis *analysis, const struct mt_device *device)
+{
+    const struct mt_totals *most = device->most_reserved;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "time_ns", mt_json_number(most->time_ns), "event",
+                     mt_json_number(most->event), "reserved", mt_json_number(most->reserved),
+                     "allocated", mt_json_number(most->allocated), "by",
+                     mt_json_cached(analysis->replay.definitions, &device->most_cached_by, false));
+}
+
 static json_t *devices(const struct mt_analysis *analysis)
 {
     json_t *array = json_array();
@@ -181,6 +197,12 @@ static json_t *devices(const struct mt_analysis *analysis)
             json_object_set_new(object, "idle", idle(analysis->replay.definitions, &device->idle));
         json_object_set_new(object, "ranges",
                             mt_json_ranges(&device->context, mt_device_slot(device->device)));
+        if (!device->of_cuda) {
+            json_object_set_new(
+                object, "cached",
+                mt_json_cached(analysis->replay.definitions, &device->cached_by, true));
+            json_object_set_new(object, "most_reserved", most_reserved(analysis, device));
+        }
         json_object_set_new(object, "precision", mt_json_precision(&device->precision));
         json_object_set_new(object, "balance", mt_json_balance(&device->balance));
         if (device->foreign_pool.bytes)

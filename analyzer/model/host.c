@@ -88,3 +88,17 @@ int mt_host_find(struct mt_sums *sums, const struct mt_host *host,
     mt_sums_sort(sums);
     return 0;
 }
+
+struct mt_host_rounded mt_host_rounded_find(const struct mt_host *host)
+{
+    struct mt_host_rounded found = {0};
+    for (uint32_t i = 1; i < host->heap.n_records; i++) {
+        const struct mt_block *block = mt_heap_record(&host->heap, i);
+        bool is_power = block->size && !(block->size & (block->size - 1));
+        if (!mt_heap_is_remembered(&host->heap, block) || !is_power)
+            continue;
+        found.bytes += block->size;
+        found.blocks++;
+    }
+    return found;
+}

@@ -28,6 +28,13 @@ int mt_host_event(struct mt_host *host, const struct mt_event *event, uint64_t n
 /* Take now as the moment. Without a call it is the highest. */
 void mt_host_take(struct mt_host *host);
 
+/* Sum up the blocks at the moment that PyTorch's allocator of page-locked memory may have rounded
+ * up: it requests powers of two. Of each, more than half was requested. */
+struct mt_host_rounded {
+    uint64_t bytes, blocks;
+};
+struct mt_host_rounded mt_host_rounded_find(const struct mt_host *host);
+
 /* Find the blocks at the moment, by the lines that requested them; the largest first. 0 or
  * -ENOMEM. */
 int mt_host_find(struct mt_sums *sums, const struct mt_host *host,

@@ -10,11 +10,12 @@
 #include "trace-format/meaning/phase.h"
 
 enum mt_moment_kind {
-    MT_AT_PEAK,  /* each device's own: the first if there are several */
-    MT_AT_END,   /* after the last event */
-    MT_AT_OOM,   /* the last out-of-memory */
-    MT_AT_TIME,  /* after the last event up to value ns */
-    MT_AT_EVENT, /* after event number value, from 1 */
+    MT_AT_PEAK,     /* each device's own: the first if there are several */
+    MT_AT_END,      /* after the last event */
+    MT_AT_OOM,      /* the last out-of-memory */
+    MT_AT_RESERVED, /* each device's own: the first when PyTorch reserved most */
+    MT_AT_TIME,     /* after the last event up to value ns */
+    MT_AT_EVENT,    /* after event number value, from 1 */
     MT_AT_BEGIN, /* before the first event of iteration number value, from 1, on the device with the
                   * highest peak */
     MT_AT_STEP,  /* at the iteration's highest total */
@@ -26,13 +27,13 @@ struct mt_moment {
 };
 
 /* What mt_moment_parse reads, as mt_unknown_text wants it. */
-#define MT_MOMENT_CHOICES "peak end oom 1.5s 20ms event:N begin:N step:N"
+#define MT_MOMENT_CHOICES "peak end oom reserved 1.5s 20ms event:N begin:N step:N"
 
-/* Read "peak", "end", "oom", a time with its unit (settings/size.h), "event:N", "begin:N" or
- * "step:N". 0, or -EINVAL for other text. */
+/* Read "peak", "end", "oom", "reserved", a time with its unit (settings/size.h), "event:N",
+ * "begin:N" or "step:N". 0, or -EINVAL for other text. */
 int mt_moment_parse(const char *text, struct mt_moment *moment);
 
-/* Return "peak", "end", "oom", "time", "event", "begin" or "step". */
+/* Return "peak", "end", "oom", "reserved", "time", "event", "begin" or "step". */
 const char *mt_moment_name(enum mt_moment_kind kind);
 
 struct mt_totals {

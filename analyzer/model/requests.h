@@ -15,6 +15,7 @@
 struct mt_request_stream {
     uint64_t stream, pool; /* handles; 0: the default stream, no private pool */
     unsigned slot;         /* mt_device_slot */
+    uint16_t number;       /* in mt_stream_pools (stream-pools.h); 0: not searched yet */
 };
 
 struct mt_thread_requests {
@@ -42,8 +43,8 @@ static inline int mt_requests_note_stream(struct mt_thread_requests *requests,
         return -ENOMEM;
     if (!of)
         of = &requests->of[requests->n++];
-    *of =
-        (struct mt_request_stream){event->REQUEST_STREAM.stream, event->REQUEST_STREAM.pool, slot};
+    *of = (struct mt_request_stream){event->REQUEST_STREAM.stream, event->REQUEST_STREAM.pool, slot,
+                                     0};
     return 0;
 }
 
@@ -65,10 +66,10 @@ static inline int mt_requests_note(struct mt_thread_requests *requests,
 }
 
 /* Return what the thread's allocs of a device are of; NULL: not known. */
-static inline const struct mt_request_stream *
-mt_requests_of(const struct mt_thread_requests *requests, unsigned slot)
+static inline struct mt_request_stream *mt_requests_of(const struct mt_thread_requests *requests,
+                                                       unsigned slot)
 {
-    const struct mt_request_stream *of = mt_requests_find(requests, slot);
+    struct mt_request_stream *of = mt_requests_find(requests, slot);
     return of && of->stream != MT_STREAM_UNKNOWN ? of : NULL;
 }
 

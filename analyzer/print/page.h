@@ -56,6 +56,14 @@ void mt_page_place(const struct mt_page *page, uint32_t stack, char *out, size_t
 void mt_page_range_text(const struct mt_page *page, uint32_t path, char *out, size_t size,
                         size_t columns);
 
+/* Write where free memory of that kind is, and what it takes to use it, to follow "1.00 GiB is":
+ * "in 2 whole segments, which torch.cuda.empty_cache() returns to the card". cached has pools. */
+void mt_cached_text(char *out, size_t size, const struct mt_definitions *definitions,
+                    const struct mt_cached *cached, enum mt_free_kind kind);
+
+/* Return why free memory did not serve a request: "it was cached for another stream or pool". */
+const char *mt_free_kind_words(enum mt_free_kind kind);
+
 /* Print the contradictions in the trace. */
 void mt_page_notes(const struct mt_page *page);
 
@@ -72,7 +80,7 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device);
 /* Print a row of it; each: "iteration", "step", "forward". */
 void mt_page_growth_site(const struct mt_page *page, const struct mt_growth_site *site,
                          const char *each);
-void mt_page_fragmentation(const struct mt_page *page, const struct mt_device *device);
+void mt_page_cached(const struct mt_page *page, const struct mt_device *device);
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device);
 void mt_page_idle(const struct mt_page *page, const struct mt_device *device);

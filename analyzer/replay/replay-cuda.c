@@ -34,7 +34,9 @@ static int note_cuda_total(struct mt_replay *replay, const struct mt_event *even
                               .cuda_bytes = bytes};
     if (bytes && mt_is_new_peak(&replay->of_cuda.peak[slot], bytes)) {
         replay->of_cuda.peak[slot] = *now;
-        if (replay->question.moment.kind == MT_AT_PEAK && mt_replay_is_of_cuda(replay, slot))
+        if ((replay->question.moment.kind == MT_AT_PEAK ||
+             replay->question.moment.kind == MT_AT_RESERVED) &&
+            mt_replay_is_of_cuda(replay, slot))
             mt_replay_take_device(replay, slot);
     }
     return mt_replay_is_of_cuda(replay, slot) ? mt_replay_note(replay, slot, now) : 0;
@@ -73,8 +75,8 @@ static int ends(void *data, struct mt_block *block)
     struct ending *ending = data;
     struct mt_replay *replay = ending->replay;
     ending->slot = mt_device_slot(block->device);
-    if (block->api != MT_API_CU_MEM_CREATE)
-        mt_replay_segment_ends(replay, block);
+    if (block->api != MT_API_CU_MEM_CREATE && mt_replay_segment_ends(replay, block))
+        return -ENOMEM;
     if (is_of_graph(replay, block))
         replay->reserved.graphs[ending->slot].now -= block->size;
     if (!mt_replay_is_of_cuda(replay, ending->slot))
@@ -138,8 +140,9 @@ int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event)
     while (!rc && (size = mt_cuda_piece(&replay->cuda, &left))) {
         struct mt_event piece = left;
         piece.size = size;
-        mt_replay_segment_ends(replay, mt_heap_at(&replay->cuda.mapped, left.address));
-        rc = one_event(replay, &piece);
+        rc = mt_replay_segment_ends(replay, mt_heap_at(&replay->cuda.mapped, left.address));
+        if (!rc)
+            rc = one_event(replay, &piece);
         left.address += size;
         left.size -= size;
     }

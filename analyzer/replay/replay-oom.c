@@ -39,6 +39,9 @@ static int note_oom(struct mt_replay *replay, unsigned slot, uint64_t reserved)
 int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
+    struct mt_request_stream *of = mt_requests_of(&replay->present.thread->requests, slot);
+    if (of && !of->number && mt_stream_pools_number(&replay->reserved.pools, of, &of->number))
+        return -ENOMEM;
     if (replay->of_torch.now[slot].event && note_oom(replay, slot, event->OOM.reserved))
         return -ENOMEM;
     mt_replay_add_oom(replay, &(struct mt_oom){.time_ns = event->time_ns,
@@ -47,7 +50,8 @@ int mt_replay_oom(struct mt_replay *replay, const struct mt_event *event)
                                                .reserved = event->OOM.reserved,
                                                .limit = replay->reserved.limit[slot],
                                                .stack = event->stack,
-                                               .device = event->device});
+                                               .device = event->device,
+                                               .pool = of ? of->number : 0});
     return 0;
 }
 

@@ -99,8 +99,23 @@ static inline void mt_replay_went_on(struct mt_replay *replay)
 int mt_replay_find_segments(struct mt_replay *replay, unsigned slot, const struct mt_event *event,
                             const struct mt_block *made);
 
-/* Note the end of an allocation of CUDA's, or of a piece. */
-void mt_replay_segment_ends(struct mt_replay *replay, const struct mt_block *memory);
+/* Note the end of an allocation of CUDA's, or of a piece. 0 or -ENOMEM. */
+int mt_replay_segment_ends(struct mt_replay *replay, const struct mt_block *memory);
+
+/* Note the stream and the pool of a block that was made at a record. 0 or -ENOMEM. */
+int mt_replay_request(struct mt_replay *replay, unsigned slot, uint32_t index, uint64_t size);
+
+/* Note the end of the block at a record; or that a block at an address waits no longer. */
+int mt_replay_request_ends(struct mt_replay *replay, uint32_t index, const struct mt_block *block);
+void mt_replay_request_done(struct mt_replay *replay, uint64_t address);
+
+/* What was free for large blocks on the stream and in the pool of a block that is being made,
+ * before PyTorch requested more for it. 0 or -ENOMEM. */
+struct mt_free_of_pool {
+    uint64_t whole, in_pieces; /* bytes of segments without blocks; between blocks */
+};
+int mt_replay_free_of_pool(struct mt_replay *replay, const struct mt_block *made,
+                           struct mt_free_of_pool *found);
 
 /* Handle an event of CUDA's own memory. 0 or -ENOMEM. */
 int mt_replay_cuda(struct mt_replay *replay, const struct mt_event *event);

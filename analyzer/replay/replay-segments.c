@@ -50,13 +50,21 @@ static bool comes_from_pytorch(const struct mt_definitions *d, uint32_t stack)
 }
 
 /* Mark memory as a segment. Memory without an address of its own is marked with its piece. */
-static int mark(struct mt_replay *replay, struct mt_block *memory)
+static int mark(struct mt_replay *replay, struct mt_block *memory, uint16_t pool)
 {
+    struct mt_reserve *reserve = &replay->reserved;
     struct mt_new_segments *new = &replay->reserved.new;
     struct mt_cuda_level *cuda = &replay->cuda;
     bool is_piece = memory->api == MT_API_CU_MEM_MAP;
     memory->evidence |= MT_SAW_SEGMENT;
-    replay->reserved.known[mt_device_slot(memory->device)] += memory->size;
+    reserve->known[mt_device_slot(memory->device)] += memory->size;
+    if (pool)
+        mt_stream_pool_got(&reserve->pools.pool[pool], memory);
+    if (reserve->pools.n &&
+        mt_block_requests_set(is_piece ? &reserve->of_pieces : &reserve->of_segments,
+                              mt_heap_index(is_piece ? &cuda->mapped : &cuda->heap, memory),
+                              (struct mt_block_request){.pool = pool}))
+        return -ENOMEM;
     if (is_piece) {
         struct mt_block *physical = mt_heap_at(
             &cuda->heap, mt_physical_handle(&cuda->physical, mt_heap_index(&cuda->mapped, memory)));
@@ -76,10 +84,96 @@ static int mark(struct mt_replay *replay, struct mt_block *memory)
                                        .device = memory->device});
 }
 
-void mt_replay_segment_ends(struct mt_replay *replay, const struct mt_block *memory)
+/* Note that PyTorch's total is less: it only says so with the next block, which may never come. */
+static int reserve_less(struct mt_replay *replay, unsigned slot, uint64_t bytes)
 {
-    if (memory->evidence & MT_SAW_SEGMENT)
-        replay->reserved.known[mt_device_slot(memory->device)] -= memory->size;
+    struct mt_totals *now = &replay->of_torch.now[slot];
+    if (!now->event || now->reserved < now->allocated + bytes)
+        return 0;
+    if (mt_replay_reach(replay, slot, replay->blocks.total[slot].bytes))
+        return -ENOMEM;
+    now->reserved -= bytes;
+    mt_timeline_reserve(&replay->timeline[slot], -bytes, replay->events);
+    return 0;
+}
+
+int mt_replay_segment_ends(struct mt_replay *replay, const struct mt_block *memory)
+{
+    struct mt_reserve *reserve = &replay->reserved;
+    bool is_piece = memory->api == MT_API_CU_MEM_MAP;
+    if (!(memory->evidence & MT_SAW_SEGMENT))
+        return 0;
+    unsigned slot = mt_device_slot(memory->device);
+    uint32_t index = mt_heap_index(is_piece ? &replay->cuda.mapped : &replay->cuda.heap, memory);
+    uint16_t pool =
+        mt_block_request_of(is_piece ? &reserve->of_pieces : &reserve->of_segments, index).pool;
+    if (pool)
+        mt_stream_pool_lost(&reserve->pools.pool[pool], memory->size);
+    reserve->known[slot] -= memory->size;
+    return reserve_less(replay, slot, memory->size);
+}
+
+int mt_replay_request(struct mt_replay *replay, unsigned slot, uint32_t index, uint64_t size)
+{
+    struct mt_reserve *reserve = &replay->reserved;
+    struct mt_request_stream *of = mt_requests_of(&replay->present.thread->requests, slot);
+    replay->present.pool = 0;
+    if (of && !of->number && mt_stream_pools_number(&reserve->pools, of, &of->number))
+        return -ENOMEM;
+    if (of && of->number) {
+        replay->present.pool = of->number;
+        reserve->pools.pool[of->number].allocated += size;
+    }
+    uint64_t unused = replay->present.unused < size ? replay->present.unused : 0;
+    if (!reserve->pools.n && !unused && !reserve->of_blocks.n)
+        return 0;
+    return mt_block_requests_set(
+        &reserve->of_blocks, index,
+        (struct mt_block_request){.unused = unused < UINT32_MAX ? (uint32_t)unused : UINT32_MAX,
+                                  .pool = replay->present.pool});
+}
+
+int mt_replay_request_ends(struct mt_replay *replay, uint32_t index, const struct mt_block *block)
+{
+    struct mt_reserve *reserve = &replay->reserved;
+    uint16_t number = mt_block_request_of(&reserve->of_blocks, index).pool;
+    if (!number)
+        return 0;
+    struct mt_stream_pool *pool = &reserve->pools.pool[number];
+    pool->allocated -= block->size < pool->allocated ? block->size : pool->allocated;
+    if (!replay->present.waits)
+        return 0;
+    pool->waiting += block->size / MT_BLOCK_UNIT * MT_BLOCK_UNIT;
+    return mt_address_map_put(&reserve->waiting, block->address,
+                              (uint32_t)(block->size / MT_BLOCK_UNIT));
+}
+
+/* Return the segment, or the mapped piece, around an address, with what is known of it. */
+static const struct mt_block *segment_around(struct mt_replay *replay, uint64_t address,
+                                             struct mt_block_request *request)
+{
+    const struct mt_block *memory = mt_heap_around(&replay->cuda.mapped, address);
+    if (memory) {
+        *request = mt_block_request_of(&replay->reserved.of_pieces,
+                                       mt_heap_index(&replay->cuda.mapped, memory));
+        return memory;
+    }
+    memory = mt_heap_around(&replay->cuda.heap, address);
+    if (memory)
+        *request = mt_block_request_of(&replay->reserved.of_segments,
+                                       mt_heap_index(&replay->cuda.heap, memory));
+    return memory;
+}
+
+void mt_replay_request_done(struct mt_replay *replay, uint64_t address)
+{
+    struct mt_reserve *reserve = &replay->reserved;
+    uint64_t bytes = (uint64_t)mt_address_map_take(&reserve->waiting, address) * MT_BLOCK_UNIT;
+    struct mt_block_request request = {0};
+    if (!bytes || !segment_around(replay, address, &request) || !request.pool)
+        return;
+    struct mt_stream_pool *pool = &reserve->pools.pool[request.pool];
+    pool->waiting -= bytes < pool->waiting ? bytes : pool->waiting;
 }
 
 /* Mark the memory of a block: one allocation, or the pieces that it spans. */
@@ -88,7 +182,7 @@ static int mark_memory_of(struct mt_replay *replay, const struct mt_block *made)
     uint64_t at = made->address, end = at + made->size;
     struct mt_block *memory;
     while (at < end && (memory = mt_heap_around(&replay->cuda.mapped, at))) {
-        if (!(memory->evidence & MT_SAW_SEGMENT) && mark(replay, memory))
+        if (!(memory->evidence & MT_SAW_SEGMENT) && mark(replay, memory, replay->present.pool))
             return -ENOMEM;
         at = memory->address + memory->size;
     }
@@ -96,7 +190,7 @@ static int mark_memory_of(struct mt_replay *replay, const struct mt_block *made)
     if (!memory || !hands_out_segments(memory) || memory->evidence & MT_SAW_SEGMENT)
         return 0;
     replay->reserved.api = memory->api + 1;
-    return mark(replay, memory);
+    return mark(replay, memory, replay->present.pool);
 }
 
 struct found {
@@ -139,7 +233,7 @@ static int mark_newest(struct mt_replay *replay, unsigned slot, uint64_t bytes, 
     for (size_t i = 0; i < found.n && !rc; i++)
         if (found.memory[i]->size <= bytes) {
             bytes -= found.memory[i]->size;
-            rc = mark(replay, found.memory[i]);
+            rc = mark(replay, found.memory[i], 0);
         }
     free(found.memory);
     return rc;
@@ -168,4 +262,69 @@ int mt_replay_find_segments(struct mt_replay *replay, unsigned slot, const struc
     }
     reserve->lacks[slot] = lacking(reserve, slot, reserved);
     return 0;
+}
+
+static bool may_serve(const struct mt_block *memory, unsigned slot)
+{
+    return memory->state == MT_BLOCK_LIVE && memory->evidence & MT_SAW_SEGMENT &&
+           memory->api != MT_API_CU_MEM_CREATE && memory->size != MT_SMALL_SEGMENT &&
+           mt_device_slot(memory->device) == slot;
+}
+
+/* Add what segments, or pieces of them, have free. used: by record, bytes. */
+static void add_free(struct mt_free_of_pool *found, const struct mt_replay *replay, bool in_pieces,
+                     const uint64_t *used, const struct mt_block *made)
+{
+    const struct mt_reserve *reserve = &replay->reserved;
+    const struct mt_heap *heap = in_pieces ? &replay->cuda.mapped : &replay->cuda.heap;
+    const struct mt_block_requests *requests =
+        in_pieces ? &reserve->of_pieces : &reserve->of_segments;
+    for (uint32_t i = 1; i < heap->n_records; i++) {
+        const struct mt_block *memory = mt_heap_record(heap, i);
+        if (!may_serve(memory, mt_device_slot(made->device)) ||
+            mt_block_request_of(requests, i).pool != replay->present.pool)
+            continue;
+        if (used[i])
+            found->in_pieces += memory->size > used[i] ? memory->size - used[i] : 0;
+        else
+            found->whole += memory->size;
+    }
+}
+
+/* Add a block to the use of its segment, or of the pieces that it spans. */
+static void add_used(struct mt_replay *replay, const struct mt_block *block, uint64_t *of_segments,
+                     uint64_t *of_pieces)
+{
+    uint64_t at = block->address, end = at + block->size;
+    struct mt_block *memory;
+    while (at < end && (memory = mt_heap_around(&replay->cuda.mapped, at))) {
+        uint64_t to = memory->address + memory->size < end ? memory->address + memory->size : end;
+        of_pieces[mt_heap_index(&replay->cuda.mapped, memory)] += to - at;
+        at = to;
+    }
+    memory = at == block->address ? mt_heap_around(&replay->cuda.heap, at) : NULL;
+    if (memory)
+        of_segments[mt_heap_index(&replay->cuda.heap, memory)] += block->size;
+}
+
+int mt_replay_free_of_pool(struct mt_replay *replay, const struct mt_block *made,
+                           struct mt_free_of_pool *found)
+{
+    uint64_t *of_segments = calloc(replay->cuda.heap.n_records + 1, sizeof *of_segments);
+    uint64_t *of_pieces = calloc(replay->cuda.mapped.n_records + 1, sizeof *of_pieces);
+    *found = (struct mt_free_of_pool){0};
+    for (uint32_t i = 1; of_segments && of_pieces && i < replay->blocks.n_records; i++) {
+        const struct mt_block *block = mt_heap_record(&replay->blocks, i);
+        if (block->state == MT_BLOCK_LIVE && block != made && block->size > MT_SMALL_BLOCK &&
+            block->device == made->device)
+            add_used(replay, block, of_segments, of_pieces);
+    }
+    if (of_segments && of_pieces) {
+        add_free(found, replay, false, of_segments, made);
+        add_free(found, replay, true, of_pieces, made);
+    }
+    int rc = of_segments && of_pieces ? 0 : -ENOMEM;
+    free(of_segments);
+    free(of_pieces);
+    return rc;
 }

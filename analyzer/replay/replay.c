@@ -26,7 +26,9 @@ static inline __attribute__((always_inline)) int end_block(struct mt_replay *rep
 {
     struct mt_block *block = mt_heap_record(&replay->blocks, *slot & replay->blocks.mask);
     replay->oddities.wrong_size += block->size != size;
-    if (mt_replay_conclude(replay, block, 0))
+    if (mt_replay_conclude(replay, block, 0) ||
+        (replay->reserved.of_blocks.n &&
+         mt_replay_request_ends(replay, *slot & replay->blocks.mask, block)))
         return -ENOMEM;
     mt_heap_end_slot(&replay->blocks, slot);
     return 0;
@@ -41,22 +43,48 @@ static __attribute__((cold)) uint32_t *replace_block(struct mt_replay *replay, u
     return end_block(replay, slot, block->size) ? NULL : mt_heap_locate(&replay->blocks, address);
 }
 
-/* Note a change of reserved memory. If it grows although enough was free, the free memory was in
- * pieces. */
-static __attribute__((cold)) void note_reserved(struct mt_replay *replay,
-                                                const struct mt_totals *before,
-                                                const struct mt_event *event,
-                                                const struct mt_block *made)
+/* Return where what was free lay as PyTorch requested more for a block. MT_FREE_KINDS: no memory.
+ */
+static enum mt_free_kind free_kind_of(struct mt_replay *replay, const struct mt_block *made,
+                                      uint64_t lay_free)
+{
+    struct mt_free_of_pool own;
+    if (replay->present.pool) {
+        const struct mt_stream_pool *pool = &replay->reserved.pools.pool[replay->present.pool];
+        uint64_t used = pool->allocated - made->size + pool->waiting;
+        if (pool->reserved < used + made->size)
+            return MT_FREE_OTHERS;
+    }
+    if (mt_replay_free_of_pool(replay, made, &own))
+        return MT_FREE_KINDS;
+    if (own.in_pieces >= made->size)
+        return MT_FREE_PIECES;
+    if (own.in_pieces + own.whole >= made->size)
+        return MT_FREE_WHOLE;
+    /* Without segments nothing shows that it was others'. */
+    return replay->present.pool || own.in_pieces + own.whole || !lay_free ? MT_FREE_OTHERS
+                                                                          : MT_FREE_PIECES;
+}
+
+/* Note a change of reserved memory. If it grows although enough was free, note why that did not
+ * serve. 0 or -ENOMEM. */
+static __attribute__((cold)) int note_reserved(struct mt_replay *replay,
+                                               const struct mt_totals *before,
+                                               const struct mt_event *event,
+                                               const struct mt_block *made)
 {
     unsigned slot = mt_device_slot(event->device);
     uint64_t lay_free = before->reserved - before->allocated;
-    struct mt_worst *worst = &replay->reserved.worst[slot];
     mt_timeline_reserve(&replay->timeline[slot], event->ALLOC.reserved - before->reserved,
                         replay->events);
     if (!made || event->ALLOC.reserved < before->reserved || before->reserved < before->allocated ||
         lay_free < event->size ||
         event->size <= MT_SMALL_BLOCK) /* small blocks have their own pool */
-        return;
+        return 0;
+    enum mt_free_kind kind = free_kind_of(replay, made, lay_free);
+    if (kind == MT_FREE_KINDS)
+        return -ENOMEM;
+    struct mt_worst *worst = &replay->reserved.worst[kind][slot];
     worst->times++;
     if (lay_free > worst->lay_free)
         *worst =
@@ -70,6 +98,15 @@ static __attribute__((cold)) void note_reserved(struct mt_replay *replay,
                               .node_name = made->node_name,
                               .unlabelled = mt_line_stack(
                                   replay->definitions, &(struct mt_block){.stack = event->stack})};
+    return 0;
+}
+
+static __attribute__((noinline)) void new_most_reserved(struct mt_replay *replay, unsigned slot)
+{
+    replay->reserved.most[slot] = replay->of_torch.now[slot];
+    mt_stream_pools_most(&replay->reserved.pools, slot);
+    if (replay->question.moment.kind == MT_AT_RESERVED)
+        mt_replay_take_device(replay, slot);
 }
 
 static __attribute__((noinline)) void new_peak(struct mt_replay *replay, unsigned slot)
@@ -86,8 +123,8 @@ static inline __attribute__((always_inline)) int note_total(struct mt_replay *re
 {
     struct mt_totals *now = &replay->of_torch.now[slot];
     uint64_t allocated = event->ALLOC.allocated, reserved = event->ALLOC.reserved;
-    if (reserved != now->reserved)
-        note_reserved(replay, now, event, made);
+    if (reserved != now->reserved && note_reserved(replay, now, event, made))
+        return -ENOMEM;
     if ((replay->reserved.is_asked || reserved != replay->reserved.known[slot] ||
          replay->reserved.lacks[slot]) &&
         mt_replay_find_segments(replay, slot, event, made))
@@ -101,8 +138,8 @@ static inline __attribute__((always_inline)) int note_total(struct mt_replay *re
     now->reserved = reserved;
     now->known_bytes = replay->blocks.total[slot].bytes;
     now->cuda_bytes = replay->cuda.heap.total[slot].bytes;
-    if (replay->reserved.most[slot] < reserved)
-        replay->reserved.most[slot] = reserved;
+    if (replay->reserved.most[slot].reserved < reserved)
+        new_most_reserved(replay, slot);
     if (mt_is_new_peak(&replay->of_torch.peak[slot], allocated))
         new_peak(replay, slot);
     return mt_replay_note(replay, slot, now);
@@ -140,7 +177,8 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     if (*place && !(place = replace_block(replay, place)))
         return -ENOMEM;
     struct mt_block *block = mt_heap_add_unborn(&replay->blocks, place, event);
-    if (!block || mt_replay_begin_life(replay, block, event))
+    if (!block || mt_replay_begin_life(replay, block, event) ||
+        mt_replay_request(replay, slot, *place & replay->blocks.mask, event->size))
         return -ENOMEM;
     return note_total(replay, slot, event, block);
 }
@@ -193,6 +231,9 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
         return on_free(replay, event);
     case MT_OOM:
         return mt_replay_oom(replay, event);
+    case MT_FREE_DONE:
+        mt_replay_request_done(replay, event->FREE_DONE.address);
+        break;
     case MT_CUDA_MALLOC:
     case MT_CUDA_FREE:
     case MT_CUDA_FREE_FAILED:
@@ -280,7 +321,7 @@ static int finish(struct mt_replay *replay)
 {
     int rc = 0;
     if (!replay->taken.is_over && replay->question.moment.kind != MT_AT_PEAK &&
-        replay->question.moment.kind != MT_AT_OOM)
+        replay->question.moment.kind != MT_AT_RESERVED && replay->question.moment.kind != MT_AT_OOM)
         mt_replay_take_all(replay);
     if (replay->survey.complete)
         mt_tracker_finish(&replay->tracker);
@@ -356,6 +397,11 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_tracker_clear(&replay->tracker); /* after the blocks: it has their ends */
     mt_host_clear(&replay->host);
     free(replay->reserved.new.call);
+    mt_stream_pools_clear(&replay->reserved.pools);
+    mt_block_requests_clear(&replay->reserved.of_blocks);
+    mt_block_requests_clear(&replay->reserved.of_segments);
+    mt_block_requests_clear(&replay->reserved.of_pieces);
+    mt_address_map_clear(&replay->reserved.waiting);
     mt_cuda_objects_clear(&replay->objects);
     mt_summaries_clear(&replay->summaries);
     mt_uncomputed_clear(&replay->uncomputed);

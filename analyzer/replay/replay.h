@@ -13,6 +13,7 @@
 #include "analyzer/model/host.h"
 #include "analyzer/model/moment.h"
 #include "analyzer/model/spans.h"
+#include "analyzer/model/stream-pools.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/survey.h"
 #include "analyzer/views/groups.h"
@@ -57,6 +58,7 @@ struct mt_oom {
     uint32_t stack;
     uint32_t node_name, forward_stack; /* of the running backward node: ids; 0: none, unknown */
     int16_t device;
+    uint16_t pool;  /* of the request: mt_stream_pools; 0: not known */
     int of_cuda;    /* a CUDA call failed on a device that PyTorch's allocator does not use, */
     int of_library; /* or a library's own, beside PyTorch's allocator (mt_library_of) */
     int went_on;    /* the program caught it: it allocated later */
@@ -81,8 +83,16 @@ uint64_t mt_sample_besides(const struct mt_sample *sample);
  * allocations, although no context and no module is missing there. */
 bool mt_sample_has_bytes_twice(const struct mt_sample *sample, const struct mt_sample *other);
 
-/* PyTorch requested memory from CUDA although as many bytes were free in its pools: the case with
- * the most free bytes. */
+/* Where what was free lay when PyTorch requested more from CUDA although as many bytes were free.
+ */
+enum mt_free_kind {
+    MT_FREE_PIECES, /* on the request's stream and pool, between blocks: fragmentation */
+    MT_FREE_WHOLE,  /* there, with segments that hold no block, each too small */
+    MT_FREE_OTHERS, /* on other streams and in other pools */
+    MT_FREE_KINDS,
+};
+
+/* Such a case: the one with the most free bytes. */
 struct mt_worst {
     uint64_t times; /* it happened; 0: never */
     uint64_t time_ns, event;
@@ -128,12 +138,17 @@ struct mt_reserve {
     uint64_t known[MT_DEVICES]; /* bytes of CUDA's allocations with MT_SAW_SEGMENT */
     uint64_t lacks[MT_DEVICES]; /* bytes reserved beyond these: the trace lacks what shows them */
     struct mt_new_segments new;
-    bool is_asked; /* CUDA gave memory since a block was last made */
-    uint16_t api;  /* plus 1: the call that segments came by; 0: unknown */
-    uint64_t most[MT_DEVICES];
-    uint64_t limit[MT_DEVICES]; /* the most that it may reserve now; 0: the whole card */
+    bool is_asked;                     /* CUDA gave memory since a block was last made */
+    uint16_t api;                      /* plus 1: the call that segments came by; 0: unknown */
+    struct mt_totals most[MT_DEVICES]; /* when it was highest */
+    uint64_t limit[MT_DEVICES];        /* the most that it may reserve now; 0: the whole card */
     struct mt_graph_memory graphs[MT_DEVICES];
-    struct mt_worst worst[MT_DEVICES];
+    struct mt_worst worst[MT_FREE_KINDS][MT_DEVICES];
+    struct mt_stream_pools pools;
+    struct mt_block_requests of_blocks;   /* by records of the heap of PyTorch's blocks, */
+    struct mt_block_requests of_segments; /* of CUDA's, */
+    struct mt_block_requests of_pieces;   /* and of mapped pieces */
+    struct mt_address_map waiting;        /* freed blocks' sizes / 512, by address */
 };
 
 /* The latest times that memory ran out (replay-oom.c). */
@@ -169,6 +184,7 @@ struct mt_present {
     struct mt_thread_state nobody; /* of events that no thread of the program made */
     uint64_t unused;               /* bytes of an alloc's block: not requested */
     bool waits;                    /* a free's block does, for other streams */
+    uint16_t pool;                 /* of an alloc's block: mt_block_request */
 };
 
 struct mt_replay {

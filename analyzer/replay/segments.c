@@ -25,7 +25,7 @@ uint64_t mt_segment_size_for(uint64_t bytes, int expandable)
 MT_ORDER(by_address, struct mt_segment, MT_RISING(address))
 
 static int collect(struct mt_segments *segments, size_t *capacity, const struct mt_heap *heap,
-                   unsigned slot)
+                   const struct mt_block_requests *requests, unsigned slot)
 {
     for (uint32_t i = 1; i < heap->n_records; i++) {
         const struct mt_block *block = mt_heap_record(heap, i);
@@ -36,6 +36,8 @@ static int collect(struct mt_segments *segments, size_t *capacity, const struct 
         if (MT_APPEND(segments->segment, *capacity, segments->n,
                       (struct mt_segment){.address = block->address,
                                           .size = block->size,
+                                          .stream_pool = mt_block_request_of(requests, i).pool,
+                                          .memory = block,
                                           .pool = block->size == MT_SMALL_SEGMENT ? MT_POOL_SMALL
                                                                                   : MT_POOL_LARGE}))
             return -ENOMEM;
@@ -54,7 +56,7 @@ static void join(struct mt_segments *segments, size_t first)
     for (size_t i = first; i < segments->n; i++) {
         struct mt_segment *last = &segment[kept - 1]; /* only used if there is one */
         if (kept > first && last->address + last->size == segment[i].address &&
-            last->pool == segment[i].pool)
+            last->pool == segment[i].pool && last->stream_pool == segment[i].stream_pool)
             last->size += segment[i].size;
         else
             segment[kept++] = segment[i];
@@ -62,14 +64,14 @@ static void join(struct mt_segments *segments, size_t first)
     segments->n = kept;
 }
 
-static int collect_all(struct mt_segments *segments, const struct mt_cuda_level *cuda,
-                       unsigned slot)
+static int collect_all(struct mt_segments *segments, const struct mt_replay *replay, unsigned slot)
 {
+    const struct mt_reserve *reserve = &replay->reserved;
     size_t capacity = 0;
-    int rc = collect(segments, &capacity, &cuda->heap, slot);
+    int rc = collect(segments, &capacity, &replay->cuda.heap, &reserve->of_segments, slot);
     size_t first = segments->n;
     if (!rc)
-        rc = collect(segments, &capacity, &cuda->mapped, slot);
+        rc = collect(segments, &capacity, &replay->cuda.mapped, &reserve->of_pieces, slot);
     if (rc)
         return rc;
     join(segments, first);
@@ -86,6 +88,7 @@ static void note_piece(struct mt_segments *segments, struct mt_segment *segment,
         return;
     pool->free += size;
     pool->pieces++;
+    segment->pieces++;
     if (size > pool->largest_free)
         pool->largest_free = size;
     if (size > segment->largest_free)
@@ -111,20 +114,23 @@ static void fill(struct mt_segments *segments, struct mt_segment *segment,
         note_piece(segments, segment, end - at);
 }
 
-int mt_segments_find(struct mt_segments *segments, const struct mt_cuda_level *cuda, unsigned slot,
+int mt_segments_find(struct mt_segments *segments, const struct mt_replay *replay, unsigned slot,
                      const struct mt_verdict *verdicts, size_t n)
 {
-    size_t next = 0, kept = 0;
+    size_t next = 0, kept = 0, capacity = 0;
     memset(segments, 0, sizeof *segments);
-    if (collect_all(segments, cuda, slot))
+    if (collect_all(segments, replay, slot))
         return -ENOMEM;
     for (size_t i = 0; i < segments->n; i++) {
         struct mt_segment *segment = &segments->segment[i];
         for (; next < n && verdicts[next].block->address < segment->address; next++)
             segments->unplaced += verdicts[next].block->size;
         fill(segments, segment, verdicts, n, &next);
+        bool is_cached = !segment->n_blocks && segment->memory->evidence & MT_SAW_SEGMENT;
+        if (is_cached && MT_APPEND(segments->empty, capacity, segments->n_empty, *segment))
+            return -ENOMEM;
         if (!segment->n_blocks)
-            continue; /* not PyTorch's, or wholly cached */
+            continue; /* wholly cached, or not PyTorch's */
         segments->pool[segment->pool].reserved += segment->size;
         segments->pool[segment->pool].segments++;
         segments->segment[kept++] = *segment;
@@ -138,5 +144,6 @@ int mt_segments_find(struct mt_segments *segments, const struct mt_cuda_level *c
 void mt_segments_clear(struct mt_segments *segments)
 {
     free(segments->segment);
+    free(segments->empty);
     memset(segments, 0, sizeof *segments);
 }

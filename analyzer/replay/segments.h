@@ -8,6 +8,7 @@
 
 #include "analyzer/classify/classify.h"
 #include "analyzer/model/cuda-level.h"
+#include "replay.h"
 
 /* PyTorch's allocator: blocks up to this size come from segments of the small pool, 2 MiB each. */
 #define MT_SMALL_BLOCK (1u << 20)
@@ -18,13 +19,18 @@ enum mt_pool { MT_POOL_SMALL, MT_POOL_LARGE, MT_POOLS };
 struct mt_segment {
     uint64_t address, size;
     uint64_t used, largest_free; /* bytes */
+    uint64_t pieces;             /* free ones */
     size_t first, n_blocks;      /* verdicts[first], ... are in it */
     enum mt_pool pool;
+    uint16_t stream_pool;          /* mt_stream_pools; 0: not known */
+    const struct mt_block *memory; /* CUDA's allocation, or its first piece */
 };
 
 struct mt_segments {
     struct mt_segment *segment; /* the ones with blocks, by address */
     size_t n;
+    struct mt_segment *empty; /* without a block, by address */
+    size_t n_empty;
     struct mt_pool_state {
         uint64_t reserved, free, largest_free, pieces, segments;
     } pool[MT_POOLS];
@@ -32,9 +38,9 @@ struct mt_segments {
     uint64_t unplaced; /* bytes of blocks in no segment: the trace lacks some */
 };
 
-/* Find the segments. verdicts: a device's blocks by address; cuda: the level below. 0 or -ENOMEM.
- */
-int mt_segments_find(struct mt_segments *segments, const struct mt_cuda_level *cuda, unsigned slot,
+/* Find the segments. verdicts: a device's blocks by address. 0 or -ENOMEM. Call mt_segments_clear
+ * in any case. */
+int mt_segments_find(struct mt_segments *segments, const struct mt_replay *replay, unsigned slot,
                      const struct mt_verdict *verdicts, size_t n);
 void mt_segments_clear(struct mt_segments *segments);
 

@@ -50,9 +50,10 @@ static struct mt_timeline_high higher(const struct mt_timeline_high *first,
                                       const struct mt_timeline_high *second,
                                       const struct mt_timeline_at *change)
 {
+    struct mt_timeline_high high = second->above > first->above ? *second : *first;
+    high.reserved = first->reserved > second->reserved ? first->reserved : second->reserved;
     if (second->above > first->above)
-        return *second;
-    struct mt_timeline_high high = *first;
+        return high;
     subtract_bytes(&high.more, change);
     high.differs = 1;
     return high;
@@ -125,6 +126,9 @@ void mt_timeline_reserve(struct mt_timeline *timeline, uint64_t change, uint64_t
     size_t point = mt_timeline_point(timeline, event);
     struct mt_timeline_high *high = &timeline->high[point];
     timeline->change[point].reserved += change;
+    timeline->reserved += change;
+    if (high->reserved < timeline->reserved)
+        high->reserved = timeline->reserved;
     high->more.reserved -= event > high->event ? change : 0;
     high->differs = 1;
 }
@@ -173,9 +177,14 @@ size_t mt_timeline_columns(const struct mt_timeline *timeline, size_t from, size
         size_t column = (i - from) * n / (to - from), end = (i - from + 1) * n / (to - from);
         struct mt_timeline_at high = now;
         add(&high, &timeline->high[i].more);
+        uint64_t reserved =
+            timeline->high[i].reserved > high.reserved ? timeline->high[i].reserved : high.reserved;
         do {
+            uint64_t most =
+                columns[column].reserved > reserved ? columns[column].reserved : reserved;
             if (mt_timeline_sum(&high) >= mt_timeline_sum(&columns[column]))
                 columns[column] = high;
+            columns[column].reserved = most;
             columns[column].iterations = now.iterations;
         } while (++column < end);
     }

@@ -32,6 +32,7 @@ struct mt_timeline_at {
 /* The highest moment from a point up to the next one. */
 struct mt_timeline_high {
     uint64_t event, above;      /* after it; above: the allocated bytes then, plus 1 */
+    uint64_t reserved;          /* the most after a change in it */
     struct mt_timeline_at more; /* than at the point's end, modulo 2^64 */
     int differs;                /* more is not zeros */
 };
@@ -46,8 +47,9 @@ struct mt_timeline {
      * certainly no higher moment; mostly there is one. */
     struct mt_block_copy *waiting;
     size_t n_waiting;
-    unsigned shift; /* point i is at begin + (i << shift) */
-    size_t points;  /* after mt_timeline_finish */
+    uint64_t reserved; /* now */
+    unsigned shift;    /* point i is at begin + (i << shift) */
+    size_t points;     /* after mt_timeline_finish */
 };
 
 /* Make a timeline, whose empty points it allocates; one of zeros is empty. 0 or -ENOMEM. */
@@ -117,9 +119,9 @@ void mt_timeline_finish(struct mt_timeline *timeline, uint64_t event);
 /* Return the point where the first iteration begins; 0: there is none, or nothing before it. */
 size_t mt_timeline_training(const struct mt_timeline *timeline);
 
-/* Fill n columns from point `from` up to point `to`: the highest moment of a column's points, and
- * the iterations up to its end; if there are fewer points, a point has several columns. Return n,
- * or 0 if there is no point. */
+/* Fill n columns from point `from` up to point `to`: the highest moment of a column's points, with
+ * the most that is reserved in them, and the iterations up to its end; if there are fewer points, a
+ * point has several columns. Return n, or 0 if there is no point. */
 size_t mt_timeline_columns(const struct mt_timeline *timeline, size_t from, size_t to, size_t n,
                            struct mt_timeline_at *columns);
 

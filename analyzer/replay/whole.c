@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MOST_NUMBERS 9u
+#define RESERVED_NUMBERS 8u
 
 static int get_oddities(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
@@ -27,9 +28,8 @@ static int take_oddities(struct mt_replay *replay, unsigned slot, const uint64_t
     return 0;
 }
 
-static int get_worst(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+static int get_worst_of(const struct mt_worst *worst, size_t i, uint64_t *number)
 {
-    const struct mt_worst *worst = &replay->reserved.worst[slot];
     if (i || !worst->times)
         return 0;
     const uint64_t numbers[] = {worst->times,  worst->time_ns,   worst->event,
@@ -39,21 +39,98 @@ static int get_worst(const struct mt_replay *replay, unsigned slot, size_t i, ui
     return 1;
 }
 
-static int take_worst(struct mt_replay *replay, unsigned slot, const uint64_t *number)
+static int take_worst_of(struct mt_worst *worst, bool no_labels, const uint64_t *number)
 {
     uint32_t unlabelled = (uint32_t)number[8];
-    int no_labels = replay->question.no_labels;
-    replay->reserved.worst[slot] =
-        (struct mt_worst){.times = number[0],
-                          .time_ns = number[1],
-                          .event = number[2],
-                          .wanted = number[3],
-                          .lay_free = number[4],
-                          .reserved = number[5],
-                          .stack = no_labels ? unlabelled : (uint32_t)number[6],
-                          .node_name = no_labels ? 0 : (uint32_t)number[7],
-                          .unlabelled = unlabelled};
+    *worst = (struct mt_worst){.times = number[0],
+                               .time_ns = number[1],
+                               .event = number[2],
+                               .wanted = number[3],
+                               .lay_free = number[4],
+                               .reserved = number[5],
+                               .stack = no_labels ? unlabelled : (uint32_t)number[6],
+                               .node_name = no_labels ? 0 : (uint32_t)number[7],
+                               .unlabelled = unlabelled};
     return 0;
+}
+
+/* A list of each kind of free memory. */
+#define WORST(name, kind)                                                                          \
+    static int get_##name(const struct mt_replay *replay, unsigned slot, size_t i,                 \
+                          uint64_t *number)                                                        \
+    {                                                                                              \
+        return get_worst_of(&replay->reserved.worst[kind][slot], i, number);                       \
+    }                                                                                              \
+    static int take_##name(struct mt_replay *replay, unsigned slot, const uint64_t *number)        \
+    {                                                                                              \
+        return take_worst_of(&replay->reserved.worst[kind][slot], replay->question.no_labels,      \
+                             number);                                                              \
+    }
+WORST(worst, MT_FREE_PIECES)
+WORST(worst_whole, MT_FREE_WHOLE)
+WORST(worst_others, MT_FREE_OTHERS)
+
+/* Return the slot's pool of that number, from 1; NULL: there are fewer. */
+static const struct mt_stream_pool *pool_of(const struct mt_stream_pools *pools, unsigned slot,
+                                            size_t number)
+{
+    for (size_t i = 1; i < pools->n; i++)
+        if (pools->pool[i].slot == slot && !--number)
+            return &pools->pool[i];
+    return NULL;
+}
+
+static int get_reserved(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
+{
+    const struct mt_totals *most = &replay->reserved.most[slot];
+    const struct mt_stream_pool *pool = i ? pool_of(&replay->reserved.pools, slot, i) : NULL;
+    if (i ? !pool : !most->event)
+        return 0;
+    const uint64_t totals[RESERVED_NUMBERS] = {0, most->time_ns, most->event, most->reserved,
+                                               most->allocated};
+    const uint64_t of_pool[RESERVED_NUMBERS] = {1,
+                                                pool ? pool->stream : 0,
+                                                pool ? pool->pool : 0,
+                                                pool ? pool->most.reserved : 0,
+                                                pool ? pool->most.allocated : 0,
+                                                pool ? pool->most.stack : 0,
+                                                pool ? pool->most.range : 0,
+                                                pool ? pool->nth : 0};
+    memcpy(number, pool ? of_pool : totals, sizeof totals);
+    return 1;
+}
+
+static int take_reserved(struct mt_replay *replay, unsigned slot, const uint64_t *number)
+{
+    struct mt_totals *most = &replay->reserved.most[slot];
+    struct mt_stream_pools *pools = &replay->reserved.pools;
+    const struct mt_request_stream of = {.stream = number[1], .pool = number[2], .slot = slot};
+    uint16_t place;
+    if (!number[0]) {
+        most->time_ns = number[1];
+        most->event = number[2];
+        most->reserved = number[3];
+        most->allocated = number[4];
+        return 0;
+    }
+    if (mt_stream_pools_number(pools, &of, &place))
+        return -ENOMEM;
+    if (!place)
+        return 0;
+    pools->pool[place].nth = (uint32_t)number[7];
+    pools->pool[place].most = (struct mt_stream_pool_most){.reserved = number[3],
+                                                           .allocated = number[4],
+                                                           .stack = (uint32_t)number[5],
+                                                           .range = (uint32_t)number[6]};
+    return 0;
+}
+
+static void clear_reserved(struct mt_replay *replay, unsigned slot)
+{
+    struct mt_stream_pools *pools = &replay->reserved.pools;
+    for (size_t i = 1; i < pools->n; i++)
+        if (pools->pool[i].slot == slot)
+            pools->pool[i].most = (struct mt_stream_pool_most){0};
 }
 
 static int get_place(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
@@ -225,6 +302,10 @@ static const struct list {
     {MT_SUMMARY_ODDITIES, ONE, 4, get_oddities, take_oddities, NULL, 0, 0},
     {MT_SUMMARY_CHART, EACH_DEVICE, 0, NULL, NULL, NULL, 0, 1},
     {MT_SUMMARY_WORST, EACH_DEVICE, 9, get_worst, take_worst, NULL, 0, 1},
+    {MT_SUMMARY_WORST_WHOLE, EACH_DEVICE, 9, get_worst_whole, take_worst_whole, NULL, 0, 1},
+    {MT_SUMMARY_WORST_OTHERS, EACH_DEVICE, 9, get_worst_others, take_worst_others, NULL, 0, 1},
+    {MT_SUMMARY_RESERVED, PARTS, RESERVED_NUMBERS, get_reserved, take_reserved, clear_reserved, 0,
+     1},
     {MT_SUMMARY_PLACES, PARTS, 5, get_place, take_place, clear_places, 0, 1},
     {MT_SUMMARY_BY_OTHERS, PARTS, 3, get_by_others, take_by_others, clear_by_others, 1, 0},
     {MT_SUMMARY_OOMS, PARTS, 2, get_oom, take_oom, NULL, 0, 0},

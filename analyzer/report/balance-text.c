@@ -68,12 +68,17 @@ static void print_runtime(const struct mt_page *page, const struct mt_balance *b
 static void print_sample(const struct mt_page *page, const struct mt_device *device)
 {
     const struct mt_balance *balance = &device->balance;
-    char used[MT_SIZE_TEXT], total[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
+    char used[MT_SIZE_TEXT], sampled[MT_SIZE_TEXT], total[MT_SIZE_TEXT], time[MT_SIZE_TEXT];
     uint64_t at = device->at.time_ns, sample = balance->sample_time_ns;
-    fprintf(page->out, "\nWhole device: %s of %s in use (sampled %s %s)\n",
-            mt_size_text(used, balance->used), mt_size_text(total, balance->total),
-            mt_time_text(time, sample > at ? sample - at : at - sample),
-            sample > at ? "later" : "earlier");
+    mt_time_text(time, sample > at ? sample - at : at - sample);
+    const char *when = sample > at ? "later" : "earlier";
+    fprintf(page->out, "\nWhole device: %s of %s in use", mt_size_text(used, balance->used),
+            mt_size_text(total, balance->total));
+    if (balance->sampled == balance->used)
+        fprintf(page->out, " (sampled %s %s)\n", time, when);
+    else
+        fprintf(page->out, "; %s when sampled %s %s\n", mt_size_text(sampled, balance->sampled),
+                time, when);
 }
 
 /* Print segments in which PyTorch has no block. */

@@ -26,6 +26,8 @@ static void print_row(const struct mt_analysis *analysis, const struct mt_device
                  style);
     fprintf(out, "%#-14" PRIx64 " %11s  ", verdict->block->address,
             mt_size_text(size, verdict->block->size));
+    if (device->unused)
+        fprintf(out, "%11s  ", mt_size_text(size, verdict->block->size - verdict->unused));
     mt_put_category(out, style, verdict->rule->category, 15);
     fprintf(out, " %9s  ", mt_time_text(lived, mt_block_age(device, verdict->block)));
     snprintf(rule, sizeof rule, "%s%s",
@@ -50,8 +52,8 @@ void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct
         struct mt_verdict *rows = mt_filtered_rows(device, &analysis->replay.question.filter,
                                                    analysis->replay.definitions, &n);
         if (n)
-            fprintf(out, "%-14s %11s  %-15s %9s  %-46s  %s\n", "address", "bytes", "category",
-                    "age", "rule", "line");
+            fprintf(out, "%-14s %11s  %s%-15s %9s  %-46s  %s\n", "address", "bytes",
+                    device->unused ? "  requested  " : "", "category", "age", "rule", "line");
         else if (rows && device->n_verdicts)
             fputs(MT_NO_MATCH, out);
         for (size_t j = 0; rows && j < n; j++)
@@ -94,6 +96,7 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
     const struct mt_block *block = verdict->block;
     json_t *object = json_pack("{s:o, s:o}", "address", mt_json_number(block->address), "size",
                                mt_json_number(block->size));
+    json_object_set_new(object, "requested", mt_json_number(block->size - verdict->unused));
     put_text(object, "category", &naming, MT_BY_CATEGORY, verdict);
     put_text(object, "rule", &naming, MT_BY_RULE, verdict);
     json_object_set_new(object, "time_ns", mt_json_number(mt_block_time(block)));

@@ -148,18 +148,44 @@ static void say_leaks(const struct mt_analysis *analysis, const struct mt_device
     fputs("; memtap stacks --at end shows it.\n", out);
 }
 
-static void say_free(const struct mt_device *device, FILE *out)
+/* Say what the peak of reserved memory was, where much of it was idle and belonged to others than
+ * the pool that had most of the peak: nvidia-smi shows that moment. */
+static bool say_most_reserved(const struct mt_analysis *analysis, const struct mt_device *device,
+                              FILE *out)
 {
-    char cached[MT_SIZE_TEXT], reserved[MT_SIZE_TEXT];
-    if (device->of_cuda || device->cached < device->at.reserved / MUCH_FREE || !device->cached)
+    char idle[MT_SIZE_TEXT], reserved[MT_SIZE_TEXT], others[MT_SIZE_TEXT], where[400];
+    const struct mt_totals *most = device->most_reserved;
+    const struct mt_cached *cached = &device->most_cached_by;
+    uint64_t free = most->reserved - most->allocated;
+    if (!device->is_peak || most->reserved <= device->at.reserved || !cached->n ||
+        cached->others < most->reserved / MUCH_FREE)
+        return false;
+    mt_cached_text(where, sizeof where, analysis->replay.definitions, cached, MT_FREE_OTHERS);
+    fprintf(out, "PyTorch reserved %s at most, %s of it free: %s was %s.\n",
+            mt_size_text(reserved, most->reserved), mt_size_text(idle, free),
+            mt_size_text(others, cached->others), where);
+    return true;
+}
+
+static void say_free(const struct mt_analysis *analysis, const struct mt_device *device, FILE *out)
+{
+    char free[MT_SIZE_TEXT], reserved[MT_SIZE_TEXT], part[MT_SIZE_TEXT], where[400];
+    const struct mt_cached *cached = &device->cached_by;
+    if (device->of_cuda || say_most_reserved(analysis, device, out) ||
+        device->cached < device->at.reserved / MUCH_FREE || !device->cached)
         return;
     fprintf(out, "%s of the %s that PyTorch reserved is free there",
-            mt_size_text(cached, device->cached), mt_size_text(reserved, device->at.reserved));
-    fputs(device->worst && device->worst->times && device->at.allocated
-              ? ", and PyTorch reserved more although enough was free: it is fragmented; its part "
-                "\"Fragmentation\" tells what is in the way.\n"
-              : ".\n",
-          out);
+            mt_size_text(free, device->cached), mt_size_text(reserved, device->at.reserved));
+    enum mt_free_kind kind = mt_cached_kind(cached);
+    uint64_t bytes = kind == MT_FREE_OTHERS  ? cached->others
+                     : kind == MT_FREE_WHOLE ? cached->whole
+                                             : cached->in_pieces;
+    if (kind == MT_FREE_KINDS || bytes > device->cached) {
+        fputs(".\n", out);
+        return;
+    }
+    mt_cached_text(where, sizeof where, analysis->replay.definitions, cached, kind);
+    fprintf(out, ": %s is %s.\n", mt_size_text(part, bytes), where);
 }
 
 /* Say first that an answer could be too small. */
@@ -190,7 +216,7 @@ void mt_headline(const struct mt_analysis *analysis, FILE *out)
     say_pool(device, out);
     say_growth(analysis, device, out);
     say_leaks(analysis, device, out);
-    say_free(device, out);
+    say_free(analysis, device, out);
 }
 
 static void put_sentences(const struct mt_page *page,

@@ -66,6 +66,15 @@ static void grown_text(const struct mt_oom_story *story, const struct mt_analysi
              where);
 }
 
+static void others_text(const struct mt_oom_story *story, const struct mt_analysis *analysis,
+                        char *out, size_t size)
+{
+    char bytes[MT_SIZE_TEXT], where[250];
+    mt_cached_text(where, sizeof where, analysis->replay.definitions, &story->device->cached_by,
+                   MT_FREE_OTHERS);
+    snprintf(out, size, "%s is free, but %s", mt_size_text(bytes, story->of_others), where);
+}
+
 /* Print the first cause that holds. The pieces are none where a replay with expandable segments
  * does not serve the request either. */
 void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *analysis, char *out,
@@ -94,6 +103,8 @@ void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *an
     else if (story->is_in_pieces)
         snprintf(out, size, "%s is free, in pieces that are too small: fragmentation",
                  mt_size_text(a, story->usable + story->on_card));
+    else if (story->is_of_others)
+        others_text(story, analysis, out, size);
     else if (story->missed_by)
         snprintf(out, size, "%s is allocated; all free memory together is %s too little",
                  mt_size_text(a, oom->allocated), mt_size_text(b, story->missed_by));

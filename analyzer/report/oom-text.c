@@ -115,6 +115,7 @@ static void print_pieces(const struct mt_page *page, const struct mt_oom_story *
     char a[MT_SIZE_TEXT], b[MT_SIZE_TEXT], c[MT_SIZE_TEXT];
     const struct mt_pool_state *pool = &story->device->segments.pool[story->pool];
     const struct mt_pool_state *other = &story->device->segments.pool[!story->pool];
+    char text[300];
     fputs("\nWhy it did not fit\n", page->out);
     if (!story->knows_pieces) {
         fputs("  The trace has no segments, so the free pieces are unknown.\n", page->out);
@@ -133,6 +134,14 @@ static void print_pieces(const struct mt_page *page, const struct mt_oom_story *
         fprintf(page->out, "  %s free in the %s pool, which serves blocks %s 1 MiB only\n",
                 mt_size_text(a, other->free), pool_names[!story->pool],
                 story->pool == MT_POOL_LARGE ? "up to" : "over");
+    if (story->of_others) {
+        mt_cached_text(text, sizeof text, page->definitions, &story->device->cached_by,
+                       MT_FREE_OTHERS);
+        mt_text_append(text, sizeof text, ".");
+        fprintf(page->out, "  %s free for blocks of that size is\n",
+                mt_size_text(a, story->of_others));
+        mt_put_wrapped(page->out, text, page->width, page->style);
+    }
     if (story->fitting)
         fprintf(page->out,
                 "  %s in large enough pieces that belong to another stream or a CUDA graph\n",

@@ -166,8 +166,7 @@ static void print_iterations(const struct mt_page *page, const struct chart *cha
     putc('\n', page->out);
 }
 
-/* Return the chart's height in bytes. Cut a large cache, so that allocated memory gets half of the
- * height. */
+/* Return the chart's height in bytes: the most that was reserved, as nvidia-smi shows it. */
 static uint64_t height_of(const struct chart *chart)
 {
     uint64_t allocated = 0, reserved = 0;
@@ -177,9 +176,7 @@ static uint64_t height_of(const struct chart *chart)
         if (chart->columns[x].reserved > reserved)
             reserved = chart->columns[x].reserved;
     }
-    if (reserved <= allocated)
-        return allocated;
-    return reserved / 2 < allocated ? reserved : 2 * allocated;
+    return reserved > allocated ? reserved : allocated;
 }
 
 void mt_page_timeline(const struct mt_page *page, const struct mt_device *device)

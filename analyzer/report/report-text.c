@@ -12,7 +12,8 @@
 #define WIDTH 80u
 #define SITES_SHOWN 10u
 #define GROUPS_SHOWN 30u
-#define FRAMES_SHOWN 6u /* of a stack */
+#define WORTH_ROUNDING 100u /* one in so many bytes was not requested */
+#define FRAMES_SHOWN 6u     /* of a stack */
 
 static void print_oom(const struct mt_page *page)
 {
@@ -49,6 +50,14 @@ static void print_peak(const struct mt_page *page, const struct mt_device *devic
         return;
     fprintf(page->out, "  PyTorch reserved %s (%s of it unused cache)\n",
             mt_size_text(size, device->at.reserved), mt_size_text(more, device->cached));
+    if (device->unused > device->at.allocated / WORTH_ROUNDING)
+        fprintf(page->out, "  %s used for %s requested: PyTorch rounds blocks up\n",
+                mt_size_text(size, device->at.allocated),
+                mt_size_text(more, device->at.allocated - device->unused));
+    if (device->most_reserved->reserved > device->at.reserved)
+        fprintf(page->out, "  at most %s, at %s\n",
+                mt_size_text(size, device->most_reserved->reserved),
+                mt_time_text(time, device->most_reserved->time_ns));
 }
 
 /* Print the frames of a stack, the innermost first: all except the framework's, unless there are no
@@ -146,7 +155,7 @@ void mt_report_details(const struct mt_analysis *analysis, FILE *out, const stru
         mt_page_serving(&page, device);
         mt_page_ranges(&page, device);
         mt_page_precision(&page, device);
-        mt_page_fragmentation(&page, device);
+        mt_page_cached(&page, device);
         mt_page_balance(&page, device);
         mt_page_growth(&page, device);
         mt_page_leaks(&page, device);

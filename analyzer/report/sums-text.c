@@ -118,6 +118,12 @@ void mt_page_host(const struct mt_page *page)
         fprintf(page->out, " at %s,\nits peak; %s at the end\n", mt_time_text(time, host->most_ns),
                 mt_size_text(most, host->heap.total[0].bytes));
     page_sums(page, sums, PAGE_BYTES);
+    struct mt_host_rounded rounded = mt_host_rounded_find(host);
+    if (mt_info(page->definitions, "torch") && rounded.bytes > sums->bytes / 2)
+        fprintf(page->out,
+                "%s of these have a power of two of bytes: PyTorch rounds requests of page-locked\n"
+                "memory up to one, so up to %s of it may be rounding.\n",
+                mt_count_text(time, rounded.blocks), mt_size_text(most, rounded.bytes / 2));
 }
 
 json_t *mt_json_host(const struct mt_analysis *analysis)
@@ -127,6 +133,10 @@ json_t *mt_json_host(const struct mt_analysis *analysis)
     json_object_set_new(object, "most", mt_json_number(host->most));
     json_object_set_new(object, "most_time_ns", mt_json_number(host->most_ns));
     json_object_set_new(object, "most_event", mt_json_number(host->most_event));
+    json_object_set_new(object, "rounded_at_most",
+                        mt_info(analysis->replay.definitions, "torch")
+                            ? mt_json_number(mt_host_rounded_find(host).bytes / 2)
+                            : json_null());
     json_object_set_new(object, "end", mt_json_number(host->heap.total[0].bytes));
     return object;
 }

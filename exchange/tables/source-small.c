@@ -92,7 +92,8 @@ static void put_room(const struct mt_replay *replay, struct mt_columns *columns,
     unsigned slot = mt_device_slot(device->device);
     const struct mt_balance *balance = &device->balance;
     if (!device->of_cuda)
-        mt_columns_put(columns, MT_RANKS_MOST_RESERVED, (int64_t)replay->reserved.most[slot]);
+        mt_columns_put(columns, MT_RANKS_MOST_RESERVED,
+                       (int64_t)replay->reserved.most[slot].reserved);
     mt_columns_put_some(columns, MT_RANKS_MEMORY, (int64_t)replay->samples.last[slot].total);
     if (balance->known && balance->used >= balance->pytorch)
         mt_columns_put(columns, MT_RANKS_OUTSIDE, (int64_t)(balance->used - balance->pytorch));

@@ -52,7 +52,7 @@ static int take_device(const struct mt_taker *taker, struct mt_digest_device *to
         .of_cuda = device->of_cuda,
         .allocated = device->at.allocated,
         .reserved = device->at.reserved,
-        .most_reserved = replay->reserved.most[slot],
+        .most_reserved = replay->reserved.most[slot].reserved,
         .unseen = device->unseen,
         .cached = device->cached,
         .memory = replay->samples.last[slot].total,

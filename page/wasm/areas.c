@@ -57,11 +57,25 @@ static int compare(struct mt_areas *areas, const struct mt_replay *replay, uint6
     return block ? begin(areas, replay, block, is_mapped) : 0;
 }
 
+/* Note which areas the event has shown to be segments of PyTorch's allocator. */
+static void note_segments(struct mt_areas *areas, const struct mt_replay *replay)
+{
+    const struct mt_new_segments *new = &replay->reserved.new;
+    for (size_t i = 0; i < new->n &&new->event == replay->events; i++) {
+        uint32_t place = mt_address_map_get(&areas->live, new->call[i].address);
+        if (!place)
+            continue;
+        areas->area[place - 1].is_segment = true;
+        areas->has_segments[areas->area[place - 1].slot] = true;
+    }
+}
+
 int mt_areas_note(struct mt_areas *areas, const struct mt_replay *replay,
                   const struct mt_event *event)
 {
     uint64_t size;
     int rc;
+    note_segments(areas, replay);
     switch (event->kind) {
     case MT_CUDA_MALLOC:
     case MT_CUDA_FREE:
@@ -101,7 +115,8 @@ static int collect_segments(struct mt_map *map, const struct mt_areas *areas, un
     map->n_segments = 0;
     for (size_t i = 0; i < areas->n; i++) {
         const struct mt_area *area = &areas->area[i];
-        if (area->slot != slot || area->made > event || area->ended <= event)
+        if (area->slot != slot || area->made > event || area->ended <= event ||
+            (areas->has_segments[slot] && !area->is_segment)) /* a library's, of no block's */
             continue;
         if (MT_APPEND(map->segment, map->segment_capacity, map->n_segments,
                       (struct mt_map_segment){.address = (double)area->address,

@@ -18,12 +18,14 @@ struct mt_area {
     uint32_t range;         /* the path of ranges around the call */
     uint8_t slot, api;      /* mt_device_slot; enum mt_cuda_api */
     bool is_mapped;         /* a piece of a range of addresses */
+    bool is_segment;        /* of PyTorch's allocator */
 };
 
 struct mt_areas {
     struct mt_area *area; /* in order of creation */
     size_t n, capacity;
-    struct mt_address_map live; /* by address: the area's index + 1 */
+    struct mt_address_map live;    /* by address: the area's index + 1 */
+    bool has_segments[MT_DEVICES]; /* that are known */
 };
 
 /* Apply an event. Return 0 or -ENOMEM. */

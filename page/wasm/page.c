@@ -182,8 +182,8 @@ EXPORT("devices") json_t *mt_web_devices(void)
                              (json_int_t)mt_moment_ns(&page.lives, course, 0), "end_ns",
                              (json_int_t)mt_moment_ns(&page.lives, course, course->n - 1), "peak",
                              (json_int_t)peak_moment(slot), "reserved",
-                             (json_int_t)page.analysis.replay.reserved.most[slot], "memory",
-                             (json_int_t)page.analysis.replay.samples.last[slot].total));
+                             (json_int_t)page.analysis.replay.reserved.most[slot].reserved,
+                             "memory", (json_int_t)page.analysis.replay.samples.last[slot].total));
     }
     return array;
 }

@@ -524,12 +524,121 @@ START_TEST(the_worst_fragmentation_is_found)
     told(MT_FREE, BASE + 200 * MT_MIB, 30, 20, 70);
     told(MT_ALLOC, BASE + 300 * MT_MIB, 40, 60, 110);  /* 50 would, but for being in pieces */
     told(MT_ALLOC, BASE + 400 * MT_MIB, 42, 102, 152); /* the same with as many */
-    const struct mt_worst *worst = analyze()->worst;
+    const struct mt_worst *worst = analyze()->worst[MT_FREE_PIECES];
     ck_assert_uint_eq(worst->times, 2);
     ck_assert_uint_eq(worst->event, 6);
     ck_assert_uint_eq(worst->wanted, 40 * MT_MIB);
     ck_assert_uint_eq(worst->lay_free, 50 * MT_MIB);
     ck_assert_uint_eq(worst->reserved, 70 * MT_MIB);
+}
+END_TEST
+
+/* CUDA gives PyTorch a segment. */
+static void segment(uint64_t address, uint64_t mib)
+{
+    mt_build_event(builder, MT_CUDA_MALLOC, address, mib * MT_MIB, 0);
+}
+
+/* 64 MiB are free on a side stream, and 40 in two pieces on the default one, as more are requested
+ * there. */
+static void request_beside(uint64_t wanted)
+{
+    mt_build_event(builder, MT_REQUEST_STREAM, 0x5500, 0, 0);
+    segment(BASE, 64);
+    told(MT_ALLOC, BASE, 64, 64, 64);
+    told(MT_FREE, BASE, 64, 0, 64);
+    mt_build_event(builder, MT_REQUEST_STREAM, 0, 0, 0);
+    segment(BASE + 100 * MT_MIB, 60);
+    told(MT_ALLOC, BASE + 100 * MT_MIB, 20, 20, 124);
+    told(MT_ALLOC, BASE + 120 * MT_MIB, 20, 40, 124);
+    told(MT_ALLOC, BASE + 140 * MT_MIB, 20, 60, 124);
+    told(MT_FREE, BASE + 100 * MT_MIB, 20, 40, 124);
+    told(MT_FREE, BASE + 140 * MT_MIB, 20, 20, 124);
+    segment(BASE + 200 * MT_MIB, wanted);
+    mt_build_event(builder, MT_REQUEST, 100, 0, 0);
+    told(MT_ALLOC, BASE + 200 * MT_MIB, wanted, 20 + wanted, 124 + wanted);
+}
+
+/* Return how often what was free lay there. */
+static uint64_t times(const struct mt_device *device, enum mt_free_kind kind)
+{
+    return device->worst[kind]->times;
+}
+
+START_TEST(only_pieces_of_the_same_stream_are_fragments)
+{
+    question.moment.kind = MT_AT_END;
+    request_beside(30); /* 40 are free in two pieces */
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(times(device, MT_FREE_PIECES), 1);
+    ck_assert_uint_eq(times(device, MT_FREE_WHOLE), 0);
+    ck_assert_uint_eq(times(device, MT_FREE_OTHERS), 1); /* as the first was requested */
+    ck_assert_uint_eq(device->unused, 100);
+}
+END_TEST
+
+START_TEST(memory_of_another_stream_is_no_fragment)
+{
+    question.moment.kind = MT_AT_END;
+    request_beside(50); /* 40 are not enough, but with the side stream's */
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(times(device, MT_FREE_OTHERS), 2); /* and as the first was requested */
+    ck_assert_uint_eq(times(device, MT_FREE_PIECES) + times(device, MT_FREE_WHOLE), 0);
+    ck_assert_uint_eq(device->cached_by.n, 2);
+    ck_assert_uint_eq(device->cached_by.others, 64 * MT_MIB);
+    ck_assert_uint_eq(device->cached_by.in_pieces, 40 * MT_MIB);
+    ck_assert_uint_eq(device->cached_by.whole, 0);
+    ck_assert_str_eq(device->cached_by.pool[1].name, "side stream 1");
+    ck_assert_int_eq(mt_cached_kind(&device->cached_by), MT_FREE_OTHERS);
+}
+END_TEST
+
+START_TEST(whole_segments_are_no_fragments)
+{
+    mt_build_event(builder, MT_REQUEST_STREAM, 0, 0, 0);
+    for (uint64_t i = 0; i < 2; i++) {
+        segment(BASE + i * 100 * MT_MIB, 30);
+        told(MT_ALLOC, BASE + i * 100 * MT_MIB, 30, 30 + 30 * i, 30 + 30 * i);
+    }
+    for (uint64_t i = 0; i < 2; i++)
+        told(MT_FREE, BASE + i * 100 * MT_MIB, 30, 30 - 30 * i, 60);
+    segment(BASE + 300 * MT_MIB, 50);
+    told(MT_ALLOC, BASE + 300 * MT_MIB, 50, 50, 110);
+    question.moment.kind = MT_AT_END;
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(times(device, MT_FREE_WHOLE), 1);
+    ck_assert_uint_eq(times(device, MT_FREE_PIECES) + times(device, MT_FREE_OTHERS), 0);
+    ck_assert_int_eq(mt_cached_kind(&device->cached_by), MT_FREE_WHOLE);
+    ck_assert_uint_eq(device->cached_by.whole, 60 * MT_MIB);
+    ck_assert_uint_eq(device->cached_by.pool[0].n_whole, 2);
+}
+END_TEST
+
+/* PyTorch's allocator says its total with its next block only. */
+START_TEST(reserved_memory_goes_with_its_segments)
+{
+    static struct mt_timeline_at columns[4];
+    uint64_t most = 0;
+    mt_build_event(builder, MT_REQUEST_STREAM, 0, 0, 0);
+    segment(BASE, 20);
+    told(MT_ALLOC, BASE, 2, 2, 20);
+    segment(BASE + 100 * MT_MIB, 50);
+    told(MT_ALLOC, BASE + 100 * MT_MIB, 50, 52, 70);
+    told(MT_FREE, BASE + 100 * MT_MIB, 50, 2, 70);
+    mt_build_event(builder, MT_CUDA_FREE, BASE + 100 * MT_MIB, MT_API_CUDA_FREE, 0);
+    question.moment.kind = MT_AT_END;
+    const struct mt_device *device = analyze();
+    ck_assert_uint_eq(device->at.reserved, 20 * MT_MIB);
+    ck_assert_uint_eq(device->cached, 18 * MT_MIB);
+    ck_assert_uint_eq(device->most_reserved->reserved, 70 * MT_MIB);
+    ck_assert_uint_eq(device->most_reserved->allocated, 52 * MT_MIB);
+    ck_assert_uint_eq(device->most_cached_by.n, 1);
+    ck_assert_uint_eq(device->most_cached_by.pool[0].reserved, 70 * MT_MIB);
+    ck_assert_uint_eq(device->most_cached_by.pool[0].allocated, 52 * MT_MIB);
+    size_t n = mt_timeline_columns(device->timeline, 0, device->timeline->points, 4, columns);
+    for (size_t i = 0; i < n; i++)
+        most = columns[i].reserved > most ? columns[i].reserved : most;
+    ck_assert_uint_eq(most, 70 * MT_MIB);
 }
 END_TEST
 
@@ -824,6 +933,10 @@ int main(void)
     tcase_add_test(story, of_a_few_iterations_growth_is_steady);
     tcase_add_test(story, of_many_it_need_not_be);
     tcase_add_test(story, what_grew_once_is_no_growth);
+    tcase_add_test(story, only_pieces_of_the_same_stream_are_fragments);
+    tcase_add_test(story, memory_of_another_stream_is_no_fragment);
+    tcase_add_test(story, whole_segments_are_no_fragments);
+    tcase_add_test(story, reserved_memory_goes_with_its_segments);
     tcase_add_test(story, the_chart_adds_up);
     tcase_add_test(story, a_point_is_as_high_as_its_highest_event);
     tcase_add_test(story, iterations_are_marked_where_they_begin);

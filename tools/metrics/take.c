@@ -36,7 +36,7 @@ static void take_device(struct mt_device_figures *device, const struct mt_replay
 {
     const struct mt_spans *spans = &replay->spans[slot];
     device->device = (int)slot - 1;
-    device->most_reserved = replay->reserved.most[slot];
+    device->most_reserved = replay->reserved.most[slot].reserved;
     device->iterations = spans->iterations;
     device->growth = mt_spans_growth(spans);
     device->sample = replay->samples.last[slot];
