@@ -77,7 +77,7 @@ static void print_sample(const struct mt_page *page, const struct mt_device *dev
     if (balance->sampled == balance->used)
         fprintf(page->out, " (sampled %s %s)\n", time, when);
     else
-        fprintf(page->out, "; %s when sampled %s %s\n", mt_size_text(sampled, balance->sampled),
+        fprintf(page->out, ",\n%s when sampled %s %s\n", mt_size_text(sampled, balance->sampled),
                 time, when);
 }
 
