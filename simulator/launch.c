@@ -220,6 +220,26 @@ static int set_made_up(const struct sim_launch *launch, char *why, size_t why_si
     return error;
 }
 
+/* Set the folder of cuDNN, absolute: the program may go elsewhere. */
+static int set_cudnn(const char *cudnn, char *why, size_t why_size)
+{
+    static const char graph[] = "libcudnn_graph.so.9";
+    char path[PATH_MAX], library[PATH_MAX + sizeof(graph) + 1];
+    if (!cudnn || !strcmp(cudnn, "off"))
+        return cudnn && setenv("CUDASIM_CUDNN", cudnn, 1)
+                   ? fail(-ENOMEM, why, why_size, "out of memory")
+                   : 0;
+    if (!realpath(cudnn, path))
+        return fail(-EINVAL, why, why_size, "--cudnn %s: %s", cudnn, strerror(errno));
+    snprintf(library, sizeof(library), "%s/%s", path, graph);
+    if (access(library, R_OK))
+        return fail(-EINVAL, why, why_size,
+                    "--cudnn %s: %s: %s; give the folder of cuDNN 9.8 or newer, such as "
+                    "site-packages/nvidia/cudnn/lib",
+                    cudnn, graph, strerror(errno));
+    return setenv("CUDASIM_CUDNN", path, 1) ? fail(-ENOMEM, why, why_size, "out of memory") : 0;
+}
+
 static unsigned gpus_of(const struct sim_launch *launch)
 {
     unsigned node = launch->world_size < SIM_NODE_GPUS ? launch->world_size : SIM_NODE_GPUS;
@@ -306,6 +326,8 @@ int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_si
         error = check_device(gpu, launch, why, why_size);
     if (!error)
         error = set_made_up(launch, why, why_size);
+    if (!error)
+        error = set_cudnn(launch->cudnn, why, why_size);
     if (!error) {
         error = set_environment(libdir, gpu, launch);
         if (error)

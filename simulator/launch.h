@@ -24,8 +24,10 @@ struct sim_launch {
     const char *skew;           /* even, zipf:S or a file: skew.h; NULL: CUDASIM_SKEW as it is */
     uint64_t seed, boxes;       /* of values that are made up, and how many a selection by unknown
                                    ones finds; 0: CUDASIM_SEED and CUDASIM_BOXES as they are */
-    unsigned world_size, rank;  /* the program is this rank of so many, and the others are absent;
-                                   0: the program starts its ranks, if it has any */
+    const char *cudnn; /* a folder with cuDNN 9.8 or newer, or "off": cudnn-installed.h; NULL:
+                          CUDASIM_CUDNN as it is */
+    unsigned world_size, rank; /* the program is this rank of so many, and the others are absent;
+                                  0: the program starts its ranks, if it has any */
 };
 
 /* Return the same as sim_gpu_default(). */
@@ -41,14 +43,15 @@ uint64_t sim_launch_least_memory(const struct sim_gpu *gpu);
  * LD_LIBRARY_PATH (for programs that dlopen or are linked to a plain "libcudart.so"), and sets
  * CUDASIM_GPU, CUDASIM_MEMORY (decimal bytes; when memory is 0, an earlier call's is removed),
  * CUDASIM_GPUS and, where they are given, CUDASIM_COPY_LIMIT, CUDASIM_VALUES, CUDASIM_SKEW,
- * CUDASIM_SEED and CUDASIM_BOXES. With world_size it sets CUDASIM_ALONE and the variables of
- * torchrun, Slurm and Open MPI, and starts the server that MASTER_PORT names, which ends with the
- * calling process. Calling it a second time changes the card and adds nothing to the lists.
+ * CUDASIM_SEED, CUDASIM_BOXES and CUDASIM_CUDNN (an absolute path). With world_size it sets
+ * CUDASIM_ALONE and the variables of torchrun, Slurm and Open MPI, and starts the server that
+ * MASTER_PORT names, which ends with the calling process. Calling it a second time changes the card
+ * and adds nothing to the lists.
  *
  * The strings of `launch` are only read. Not thread-safe (setenv). Returns 0, or:
  *   -ENOENT   a stand-in is missing in libdir, or libdir itself
  *   -EINVAL   memory is below sim_launch_least_memory(), gpus is above SIM_MAX_GPUS, or rank is not
- *             below world_size, or skew cannot be read
+ *             below world_size, or skew or cudnn cannot be read
  *   -ENOTSUP  libdir has a space or a colon in its path: LD_PRELOAD cannot name such a path
  *   -ENOMEM   out of memory
  * and then leaves one sentence about it, without a newline, in why (always terminated; why may be

@@ -174,8 +174,9 @@ enum mt_about {
     M(ALLOC_CONF, 43, "alloc_conf", OTHER,                                                         \
       F(conf, PLAIN))                                                                              \
     /* On a simulated card the program asked for a value that was not computed. what: 1 the size of a \
-     * result, 2 a condition, 3 an integer for the program's own use, 4 a real number for it.      \
-     * count: how many such events this one stands for; 0: one. */                                 \
+     * result, 2 a condition, 3 an integer for the program's own use, 4 a real number for it,      \
+     * 5 a workspace of a convolution, 6 that of its fastest algorithm. count: how many such events \
+     * this one stands for; 0: one. 7, 8: the user's cuDNN answers for workspaces; FORMAT.md. */    \
     M(UNKNOWN_VALUE, 44, "unknown_value", OTHER,                                                   \
       F(what, PLAIN) F(count, PLAIN))                                                              \
     /* A light recording has left out so many of PyTorch's blocks of this stack and device, with    \

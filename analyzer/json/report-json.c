@@ -265,11 +265,13 @@ static json_t *uncomputed(const struct mt_replay *replay)
                                                mt_json_number(line->numbers), "reals",
                                                mt_json_number(line->reals)));
     }
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "sizes", mt_json_number(unknown->sizes),
-                     "integers", mt_json_number(unknown->numbers), "reals",
-                     mt_json_number(unknown->reals), "workspaces",
-                     mt_json_number(unknown->workspaces), "fastest_workspaces",
-                     mt_json_number(unknown->fastest_workspaces), "lines", lines);
+    char cudnn[MT_CUDNN_TEXT];
+    mt_cudnn_text(cudnn, unknown, replay->definitions);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "sizes", mt_json_number(unknown->sizes), "integers",
+        mt_json_number(unknown->numbers), "reals", mt_json_number(unknown->reals), "workspaces",
+        mt_json_number(unknown->workspaces), "fastest_workspaces",
+        mt_json_number(unknown->fastest_workspaces), "workspaces_by", cudnn, "lines", lines);
 }
 
 json_t *mt_report_object(const struct mt_analysis *analysis)

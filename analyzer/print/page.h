@@ -35,6 +35,9 @@ void mt_page_headline(const struct mt_page *page);
  * computed. */
 void mt_page_doubts(const struct mt_page *page);
 
+/* Print its last sentence alone: what the workspaces of convolutions on a simulated card are. */
+void mt_page_workspaces(const struct mt_page *page);
+
 /* Print the program, and the extent of the recording. */
 void mt_page_head(const struct mt_page *page);
 

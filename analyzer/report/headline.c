@@ -201,8 +201,18 @@ static void say_doubts(const struct mt_analysis *analysis, FILE *out)
         fprintf(out, "%s.\n", text);
     if (*mt_uncomputed_numbers_text(text, &replay->uncomputed, replay->definitions))
         fprintf(out, "%s.\n", text);
-    if (*mt_uncomputed_workspaces_text(&replay->uncomputed))
-        fprintf(out, "%s.\n", mt_uncomputed_workspaces_text(&replay->uncomputed));
+}
+
+/* Report what of the peak is not simulated, after what is. */
+static void say_workspaces(const struct mt_analysis *analysis, FILE *out)
+{
+    const struct mt_replay *replay = &analysis->replay;
+    const char *text = mt_uncomputed_workspaces_text(&replay->uncomputed);
+    char cudnn[MT_CUDNN_TEXT];
+    if (*text)
+        fprintf(out, "%s.\n", text);
+    if (*mt_cudnn_text(cudnn, &replay->uncomputed, replay->definitions))
+        fprintf(out, "Simulated with %s.\n", cudnn);
 }
 
 void mt_headline(const struct mt_analysis *analysis, FILE *out)
@@ -217,6 +227,7 @@ void mt_headline(const struct mt_analysis *analysis, FILE *out)
     say_growth(analysis, device, out);
     say_leaks(analysis, device, out);
     say_free(analysis, device, out);
+    say_workspaces(analysis, out);
 }
 
 static void put_sentences(const struct mt_page *page,
@@ -243,6 +254,11 @@ static void put_sentences(const struct mt_page *page,
 void mt_page_headline(const struct mt_page *page)
 {
     put_sentences(page, mt_headline);
+}
+
+void mt_page_workspaces(const struct mt_page *page)
+{
+    put_sentences(page, say_workspaces);
 }
 
 void mt_page_doubts(const struct mt_page *page)

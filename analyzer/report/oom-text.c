@@ -318,6 +318,7 @@ void mt_oom_text(const struct mt_oom_story *story, const struct mt_analysis *ana
     struct mt_page page = mt_page_of(analysis, out, style);
     mt_page_doubts(&page);
     mt_oom_summary(story, analysis, out, style);
+    mt_page_workspaces(&page);
     mt_page_ended(&page);
     mt_page_head(&page);
     print_request(&page, story);

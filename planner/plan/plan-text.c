@@ -353,5 +353,6 @@ void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysi
     struct mt_page page = mt_page_of(analysis, out, style);
     for (size_t i = 0; i < n; i++)
         print_plan(&plans[i], &plans[i] == mt_plan_main(plans, n), analysis, out, style);
+    mt_page_workspaces(&page);
     mt_page_notes(&page);
 }

@@ -6,9 +6,12 @@
 #include "preload/record/recorder.h"
 #include "preload/stacks/python-stack.h"
 
+#include <stdlib.h>
+
 MT_VALUE_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
-enum { CONDITION = 2 };
+/* From INSTALLED on the name is the version of the cuDNN that answered, a number. */
+enum { CONDITION = 2, INSTALLED = 7 };
 
 /* Return whether torch.distributions checks its arguments: it raises, or nothing follows. */
 static bool is_validity_check(struct mt_thread *self)
@@ -31,7 +34,7 @@ void mt_hook_unknown_value(int what, const char *name)
     }
     if (self) {
         mt_record(self, MT_UNKNOWN_VALUE, MT_NO_DEVICE, mt_python_stack(self),
-                  MT_ARGS((uint64_t)what));
+                  MT_ARGS((uint64_t)what, what >= INSTALLED ? strtoull(name, NULL, 10) : 0));
         mt_leave(self);
     }
     real_unknown_value()(what, name);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuGetProcAddress: functions by base name and the CUDA version of the caller. */
+#include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,13 +59,23 @@ CUresult driver_find(const char *name, void **out, int version,
     return CUDA_SUCCESS;
 }
 
+/* Return whether the user's own cuDNN calls: it has a runtime linked in, which it does not need to
+ * answer for a card that it knows by its properties. */
+static bool is_of_cudnn(const void *caller)
+{
+    Dl_info image;
+    const char *name = dladdr(caller, &image) ? strrchr(image.dli_fname, '/') : NULL;
+    return name && !strncmp(name, "/libcudnn_", strlen("/libcudnn_"));
+}
+
 /* Refuse a table: NVIDIA's runtime asks for tables of NVIDIA's driver, and checks that they are its
  * own. */
 CUresult cuGetExportTable(const void **out, const CUuuid *id)
 {
     static _Atomic int told;
     (void)id;
-    if (!atomic_exchange_explicit(&told, 1, memory_order_relaxed))
+    if (!is_of_cudnn(__builtin_return_address(0)) &&
+        !atomic_exchange_explicit(&told, 1, memory_order_relaxed))
         fputs(
             "cudasim: the program brings NVIDIA's own runtime (or CUPTI) linked in, which wants "
             "NVIDIA's driver, and cannot be simulated: CuPy's wheels do, CTranslate2's, RMM's, and "

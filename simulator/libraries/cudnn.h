@@ -41,6 +41,8 @@ struct cudnn_rnn_data {
     int64_t length, batch;
 };
 
+/* Return the version that the program sees: 92600 is 9.26.0, and 8907 is 8.9.7. */
+size_t cudnnGetVersion(void);
 /* Note that a program asked for a convolution's workspace; `fastest`: it tries all algorithms. */
 void cudnn_note_workspace(bool fastest);
 /* Return the bytes of an element of a type. */

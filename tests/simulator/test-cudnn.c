@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuDNN's recurrent networks: sizes by hand, and every weight in a place of its own. */
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim-test.h"
 
@@ -10,6 +13,7 @@ enum { FLOAT = 0, HALF = 2, TANH = 1, LSTM = 2, GRU = 3, NO_BIAS = 0, BOTH_BIASE
 enum { BAD_PARAM = 2000 };
 int cudnnBackendCreateDescriptor(int type, void **out);
 int cudnnBackendDestroyDescriptor(void *descriptor);
+int cudnnBackendFinalize(void *descriptor);
 int cudnnBackendSetAttribute(void *descriptor, int name, int type, int64_t count,
                              const void *elements);
 int cudnnBackendGetAttribute(const void *descriptor, int name, int type, int64_t wanted,
@@ -156,9 +160,10 @@ END_TEST
 static int64_t workspace_of_plan(int operation_type)
 {
     enum { ENGINE_CONFIG = 3, HEURISTIC = 4, PLAN = 5, GRAPH = 15 };
-    enum { OF_DESCRIPTORS = 15, OF_INT64 = 3 };
+    enum { OF_DESCRIPTORS = 15, OF_INT64 = 3, OF_HANDLES = 0 };
+    enum { GRAPH_HANDLE = 800, PLAN_HANDLE = 400 };
     enum { RESULTS = 202, OF_HEURISTIC = 200, OF_PLAN = 401, WORKSPACE = 402, OPERATIONS = 801 };
-    void *operation, *graph, *heuristic, *config, *plan;
+    void *operation, *graph, *heuristic, *config, *plan, *handle = &plan;
     int64_t count, workspace = -1;
 
     ck_assert_int_eq(cudnnBackendCreateDescriptor(operation_type, &operation), 0);
@@ -167,27 +172,33 @@ static int64_t workspace_of_plan(int operation_type)
     ck_assert_int_eq(cudnnBackendCreateDescriptor(ENGINE_CONFIG, &config), 0);
     ck_assert_int_eq(cudnnBackendCreateDescriptor(PLAN, &plan), 0);
     cudnnBackendSetAttribute(graph, OPERATIONS, OF_DESCRIPTORS, 1, &operation);
+    ck_assert_int_eq(cudnnBackendSetAttribute(graph, GRAPH_HANDLE, OF_HANDLES, 1, &handle), 0);
     cudnnBackendSetAttribute(heuristic, OF_HEURISTIC, OF_DESCRIPTORS, 1, &graph);
+    ck_assert_int_eq(cudnnBackendFinalize(heuristic), 0);
     cudnnBackendGetAttribute(heuristic, RESULTS, OF_DESCRIPTORS, 1, &count, &config);
+    ck_assert_int_eq(cudnnBackendSetAttribute(plan, PLAN_HANDLE, OF_HANDLES, 1, &handle), 0);
     cudnnBackendSetAttribute(plan, OF_PLAN, OF_DESCRIPTORS, 1, &config);
+    ck_assert_int_eq(cudnnBackendFinalize(plan), 0);
     cudnnBackendGetAttribute(plan, WORKSPACE, OF_INT64, 1, &count, &workspace);
     for (size_t i = 0; i < 5; i++)
         cudnnBackendDestroyDescriptor(((void *[]){operation, graph, heuristic, config, plan})[i]);
     return workspace;
 }
 
+enum { CONVOLUTION = 10, BACKWARD_FILTER = 11, NONE = 5 };
+enum { INSTALLED_WORKSPACE = 7, NAMED_WORKSPACE = 8 };
 static int noted;
 
 /* In place of the simulated card's own, as a profiler has it. */
 void sim_unknown_value(int what, const char *name)
 {
-    ck_assert_str_eq(name, "convolution");
+    ck_assert_str_eq(name, what >= INSTALLED_WORKSPACE ? "91900" : "convolution");
     noted = what;
 }
 
 START_TEST(attention_takes_a_workspace)
 {
-    enum { CONVOLUTION = 10, PRODUCT = 19 };
+    enum { PRODUCT = 19 };
     enum { WORKSPACE = 5, FASTEST_WORKSPACE = 6 };
     int count, algorithm[32];
 
@@ -203,11 +214,69 @@ START_TEST(attention_takes_a_workspace)
 }
 END_TEST
 
+/* Make a folder as cuDNN has it, of links to a library, but for the part that is left out. */
+static void install(const char *kind, const char *without)
+{
+    static const char *const parts[] = {"graph", "engines_precompiled", "engines_runtime_compiled",
+                                        "heuristic", "engines_tensor_ir"};
+    char folder[] = "/tmp/memtap-cudnn-XXXXXX", path[128];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_ptr_nonnull(getenv(kind));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        snprintf(path, sizeof path, "%s/libcudnn_%s.so.9", folder, parts[i]);
+        if (!without || strcmp(parts[i], without))
+            ck_assert_int_eq(symlink(getenv(kind), path), 0);
+    }
+    setenv("CUDASIM_CUDNN", folder, 1);
+}
+
+/* Remove it, after what was loaded. */
+static void uninstall(void)
+{
+    char command[256];
+    snprintf(command, sizeof command, "rm -r %s", getenv("CUDASIM_CUDNN"));
+    ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(installed_cudnn_answers)
+{
+    install("SIM_TEST_CUDNN_GOOD", "engines_tensor_ir");
+    ck_assert_int_eq(workspace_of_plan(CONVOLUTION), 1000 + CONVOLUTION);
+    ck_assert_int_eq(noted, NAMED_WORKSPACE);
+    noted = 0;
+    ck_assert_int_eq(workspace_of_plan(BACKWARD_FILTER), 1000 + BACKWARD_FILTER);
+    ck_assert_int_eq(noted, 0);
+    uninstall();
+}
+END_TEST
+
+/* What cannot answer is left alone, and convolutions have no workspaces. */
+static const struct {
+    const char *kind, *without;
+} unfit[] = {
+    {"SIM_TEST_CUDNN_OLD", NULL},
+    {"SIM_TEST_CUDNN_REFUSES", NULL},
+    {"SIM_TEST_CUDNN_GOOD", "heuristic"},
+    {"SIM_TEST_CUDNN_GOOD", "graph"},
+    {"SIM_TEST_CUDNN_NEWER", "engines_tensor_ir"},
+};
+
+START_TEST(unfit_cudnn_is_left_alone)
+{
+    install(unfit[_i].kind, unfit[_i].without);
+    ck_assert_int_eq(workspace_of_plan(CONVOLUTION), 0);
+    ck_assert_int_eq(noted, NONE);
+    uninstall();
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("cudnn");
 
     tcase_add_test(tests, attention_takes_a_workspace);
+    tcase_add_test(tests, installed_cudnn_answers);
+    tcase_add_loop_test(tests, unfit_cudnn_is_left_alone, 0, sizeof unfit / sizeof *unfit);
 
     tcase_add_test(tests, weights_fill_their_space);
     tcase_add_test(tests, a_pass_takes_what_its_steps_need);

@@ -115,6 +115,24 @@ START_TEST(a_large_device_fits_a_small_host)
 }
 END_TEST
 
+/* Stretches of 32 MiB: addresses rise in one, the next is below, and a free place is used again. */
+START_TEST(addresses_are_those_of_a_driver)
+{
+    char *at[20], *again;
+    for (int i = 0; i < 20; i++)
+        ck_cuda(cudaMalloc((void **)&at[i], MIB(2)));
+    for (int i = 1; i < 16; i++)
+        ck_assert_ptr_eq(at[i], at[i - 1] + MIB(2));
+    ck_assert_ptr_eq(at[16], at[0] - MIB(32));
+    ck_cuda(cudaFree(at[17]));
+    ck_cuda(cudaMalloc((void **)&again, MIB(2)));
+    ck_assert_ptr_eq(again, at[17]);
+    ck_cuda(cudaFree(at[3]));
+    ck_cuda(cudaMalloc((void **)&again, MIB(28)));
+    ck_assert_ptr_eq(again, at[16] - MIB(32));
+}
+END_TEST
+
 START_TEST(wrong_addresses_are_refused)
 {
     char own[16];
@@ -282,6 +300,7 @@ int main(void)
     tcase_add_test(tests, out_of_memory_is_an_error_like_any_other);
     tcase_add_test(tests, capacity_can_be_chosen);
     tcase_add_test(tests, a_large_device_fits_a_small_host);
+    tcase_add_test(tests, addresses_are_those_of_a_driver);
     tcase_add_test(tests, wrong_addresses_are_refused);
     tcase_add_test(tests, nothing_asked_nothing_given);
     tcase_add_test(tests, pointers_are_known);

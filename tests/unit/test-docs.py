@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-MOST_BYTES = 10_000  # of HACKING.md; why and how fast stand in docs/
+MOST_BYTES = 11_000  # of HACKING.md; why and how fast stand in docs/
 MOST_LINES, TABLES = 120, 1 / 3  # of a page of docs/, and the part of them that may be in tables
 SCHEMAS = {"fleet-dataset.md"}  # nothing but tables
 WRITTEN = ["memtap", "torch", "date"]  # the last columns of results, by campaigns/results.py

@@ -38,7 +38,9 @@ int mt_note_memory(const struct mt_typed *typed);
     {0, "seed", "N", "make up other values of what is not computed", NULL,                         \
      MT_SIMULATION_TEXT(place, seed)},                                                             \
     {0, "boxes", "N", "find N boxes by scores that are not computed (0)", NULL,                    \
-     MT_SIMULATION_TEXT(place, boxes)}
+     MT_SIMULATION_TEXT(place, boxes)},                                                            \
+    {0, "cudnn", "DIR", "query cuDNN in DIR for convolution workspaces; off: none", NULL,          \
+     MT_SIMULATION_TEXT(place, cudnn)}
 #define MT_SIMULATED_OPTIONS(place)                                                                \
     MT_MADE_UP_OPTIONS(place),                                                                     \
     {0, "world-size", "N", "the program is one rank of N; the others are absent", NULL,            \

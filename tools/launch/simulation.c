@@ -33,8 +33,8 @@ int mt_note_memory(const struct mt_typed *typed)
 bool mt_simulation_is_asked(const struct mt_simulation *simulation)
 {
     return simulation->gpu || simulation->memory || simulation->gpus || simulation->values ||
-           simulation->skew || simulation->seed || simulation->boxes || simulation->world_size ||
-           simulation->rank;
+           simulation->skew || simulation->seed || simulation->boxes || simulation->cudnn ||
+           simulation->world_size || simulation->rank;
 }
 
 bool mt_simulation_is_list(const struct mt_simulation *simulation)
@@ -266,6 +266,7 @@ static int read_launch(const struct mt_command *command, const struct mt_simulat
     if (!rc)
         rc = read_limit(command, "values", simulation->values, &launch->values, &values);
     launch->skew = simulation->skew;
+    launch->cudnn = simulation->cudnn;
     if (!rc && simulation->seed)
         rc = mt_read_number(command, "seed", simulation->seed, 0, UINT32_MAX, &launch->seed);
     if (!rc && simulation->boxes)

@@ -14,7 +14,8 @@
 
 struct mt_simulation {
     /* As typed; NULL: the default. */
-    const char *gpu, *memory, *gpus, *copy_limit, *values, *skew, *seed, *boxes, *world_size, *rank;
+    const char *gpu, *memory, *gpus, *copy_limit, *values, *skew, *seed, *boxes, *cudnn,
+        *world_size, *rank;
     const char *module;         /* that Python is to run, of "-m MODULE" */
     const unsigned *stands_for; /* for how many ranks that of each turn stands; NULL: not known */
 };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base.h"
+#include "stretches.h"
 
 static void *map_with(void *at, size_t size, bool usable, int how)
 {
@@ -44,18 +45,33 @@ void *sim_pages_map(size_t size, size_t alignment, bool usable)
     return (void *)aligned;
 }
 
+/* Far from the places of programs, libraries and stacks on Linux, on x86-64 and aarch64. */
+static const uint64_t of_memory = UINT64_C(0x100000000000), of_reserves = UINT64_C(0x300000000000);
+static const uint64_t room = UINT64_C(0x200000000000);
+
+static size_t whole_pages(size_t size)
+{
+    return (size + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
+}
+
+/* Choose an address for pages; 0: there is none. */
+static uintptr_t choose(size_t whole, bool reserves)
+{
+    static _Atomic uint64_t reserved;
+    uint64_t place;
+    if (whole >= room)
+        return 0;
+    if (!reserves)
+        return sim_stretches_take(whole, room, &place) ? of_memory + place : 0;
+    place = atomic_fetch_add(&reserved, whole);
+    return place <= room - whole ? of_reserves + place : 0;
+}
+
 void *sim_pages_in_turn(size_t size, bool reserves)
 {
-    /* Far from the places of programs, libraries and stacks on Linux, on x86-64 and aarch64. */
-    static const uint64_t first[2] = {UINT64_C(0x100000000000), UINT64_C(0x300000000000)};
-    static const uint64_t room = UINT64_C(0x200000000000);
-    static _Atomic uint64_t used[2];
-    size_t whole = (size + SIM_PAGE - 1) & ~(SIM_PAGE - 1);
-    uint64_t start = whole < room ? atomic_fetch_add(&used[reserves], whole) : room;
-    uint64_t place = reserves ? start : room - start - whole;
-    void *wanted = (void *)(uintptr_t)(first[reserves] + place), *address = NULL;
-
-    if (start <= room - whole && whole < room)
+    size_t whole = whole_pages(size);
+    void *wanted = (void *)choose(whole, reserves), *address = NULL;
+    if (wanted)
         address = map_with(wanted, size, !reserves, MAP_FIXED_NOREPLACE);
     if (address && address != wanted) /* a kernel before 4.17 */
         munmap(address, size);
@@ -64,7 +80,10 @@ void *sim_pages_in_turn(size_t size, bool reserves)
 
 void sim_pages_unmap(void *address, size_t size)
 {
+    uintptr_t at = (uintptr_t)address;
     munmap(address, size);
+    if (at >= of_memory && at < of_memory + room)
+        sim_stretches_give(at - of_memory, whole_pages(size));
 }
 
 int sim_pages_renew(void *address, size_t size, bool usable)

@@ -10,10 +10,10 @@
  * `usable` they only keep the addresses. NULL: the machine has no more addresses.
  */
 void *sim_pages_map(size_t size, size_t alignment, bool usable);
-/* Return pages, aligned to 2 MiB, at addresses that fall from call to call, as the driver's mostly
- * do, and are never used again: an allocator that orders by address takes the newest first,
- * in each run. If these addresses are taken, the machine chooses others. `reserves`: for stretches
- * without memory, which have addresses of their own, and whose addresses rise. */
+/* Return pages, aligned to 2 MiB, where the driver would place them (stretches.h), so that an
+ * allocator that orders by address decides the same in each run. If these addresses are taken, the
+ * machine chooses others. `reserves`: for addresses without memory, which are apart, rise from
+ * call to call, and are never used again. */
 void *sim_pages_in_turn(size_t size, bool reserves);
 void sim_pages_unmap(void *address, size_t size);
 /* Replace pages by fresh ones. 0 or -ENOMEM. */

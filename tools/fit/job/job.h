@@ -5,6 +5,7 @@
 #ifndef MT_FIT_JOB_H
 #define MT_FIT_JOB_H
 
+#include "analyzer/replay/uncomputed.h"
 #include "simulator/catalogue.h"
 #include "simulator/launch.h"
 #include "tools/launch/simulation.h"
@@ -111,10 +112,11 @@ struct mt_outcome {
     uint64_t host;                /* the most that the processes had in the host's memory */
     uint64_t host_now;            /* while it goes on */
     uint64_t wall_ns;
-    char unknown[1024];     /* which sizes hang on values that were not computed; "": none */
-    uint64_t handles;       /* of `used`, what handles of libraries hold beside PyTorch */
-    const char *workspaces; /* which are not in it, a sentence; NULL or "": none */
-    char last[1024];        /* the last lines that the program printed, where it ended badly */
+    char unknown[1024];        /* which sizes hang on values that were not computed; "": none */
+    uint64_t handles;          /* of `used`, what handles of libraries hold beside PyTorch */
+    const char *workspaces;    /* which are not in it, a sentence; NULL or "": none */
+    char cudnn[MT_CUDNN_TEXT]; /* whose answer they are; "": not known */
+    char last[1024];           /* the last lines that the program printed, where it ended badly */
 };
 
 struct mt_fit_card {

@@ -137,7 +137,8 @@ static void add_run(struct line *line, const struct mt_attempt *attempt, const s
     const char *const made_up[][2] = {{"--values", job->simulation.values},
                                       {"--skew", job->simulation.skew},
                                       {"--seed", job->simulation.seed},
-                                      {"--boxes", job->simulation.boxes}};
+                                      {"--boxes", job->simulation.boxes},
+                                      {"--cudnn", job->simulation.cudnn}};
     for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
         if (made_up[i][1])
             add(line, made_up[i][0], made_up[i][1]);

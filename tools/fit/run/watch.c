@@ -242,6 +242,8 @@ static void sum_trace(const struct followed *followed, uint64_t context, struct 
         outcome->flushes += replay->survey.failed_cuda;
     if (!outcome->workspaces || !*outcome->workspaces || replay->uncomputed.fastest_workspaces)
         outcome->workspaces = mt_uncomputed_workspaces_text(&replay->uncomputed);
+    if (!*outcome->cudnn)
+        mt_cudnn_text(outcome->cudnn, &replay->uncomputed, replay->definitions);
     if (!*outcome->unknown)
         mt_uncomputed_text(outcome->unknown, &replay->uncomputed, replay->definitions);
 }

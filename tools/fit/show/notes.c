@@ -257,13 +257,17 @@ static void note_flushes(struct notes *notes)
     print(notes);
 }
 
-/* Note once what is not in the peaks. */
+/* Note once what is not in the peaks, or whose answer it is. */
 static void note_workspaces(struct notes *notes)
 {
     for (size_t i = 0; i < notes->answers->n; i++) {
         const struct mt_outcome *best = notes->answers->of[i].best;
         if (best && best->workspaces && *best->workspaces) {
             say(notes, "%s.", best->workspaces);
+            break;
+        }
+        if (best && *best->cudnn) {
+            say(notes, "Simulated with %s.", best->cudnn);
             break;
         }
     }

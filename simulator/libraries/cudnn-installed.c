@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cudnn-installed.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/device/device.h"
+#include "say.h"
+
+enum { OLDEST = 90800, WITH_TENSOR_IR = 92400 };
+
+static struct cudnn_installed installed;
+static bool is_ready;
+
+/* --- where it is --------------------------------------------------------------------------- */
+
+static const char graph[] = "libcudnn_graph.so.9";
+
+static bool has_library(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path &&
+           !access(path, F_OK);
+}
+
+/* Where packages put it, from the folder of libtorch_cuda.so: wheels, PyTorch's own, conda's. */
+static int find_next_to(struct dl_phdr_info *image, size_t size, void *folder)
+{
+    static const char torch[] = "/libtorch_cuda.so";
+    static const char *const places[] = {"../../nvidia/cudnn/lib", ".", "../../../.."};
+    size_t length = strlen(image->dlpi_name);
+    (void)size;
+    if (length < sizeof torch || strcmp(image->dlpi_name + length - sizeof torch + 1, torch))
+        return 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (snprintf(folder, PATH_MAX, "%.*s/%s", (int)(length - sizeof torch + 1),
+                     image->dlpi_name, places[i]) < PATH_MAX &&
+            has_library(folder, graph))
+            return 1;
+    *(char *)folder = '\0';
+    return 1;
+}
+
+/* Write its folder; "": there is none. Return whether CUDASIM_CUDNN names it. */
+static bool find(char folder[PATH_MAX])
+{
+    const char *wanted = getenv("CUDASIM_CUDNN");
+    *folder = '\0';
+    if (!wanted || !*wanted)
+        dl_iterate_phdr(find_next_to, folder);
+    else if (strcmp(wanted, "off"))
+        snprintf(folder, PATH_MAX, "%s", wanted);
+    return wanted && *wanted;
+}
+
+/* Return the version in the name of a wheel's metadata; 0: the folder is not of a wheel. */
+static size_t version_of_wheel(const char *folder)
+{
+    static const char package[] = "nvidia_cudnn_cu";
+    char pattern[PATH_MAX + 64];
+    unsigned cuda, major, minor, patch;
+    size_t version = 0;
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/../../../%s*.dist-info", folder, package);
+    if (glob(pattern, 0, NULL, &found))
+        return 0;
+    const char *name = strrchr(found.gl_pathv[0], '/') + 1 + strlen(package);
+    if (sscanf(name, "%u-%u.%u.%u", &cuda, &major, &minor, &patch) == 4)
+        version = major * 10000 + minor * 100 + patch;
+    globfree(&found);
+    return version;
+}
+
+size_t cudnn_installed_version(void)
+{
+    char folder[PATH_MAX] = "";
+    dl_iterate_phdr(find_next_to, folder);
+    size_t version = *folder ? version_of_wheel(folder) : 0;
+    return version || !is_ready || installed.is_named ? version : installed.version;
+}
+
+/* --- the card, as it knows it -------------------------------------------------------------- */
+
+/* Its JSON of a device. Nearly all answers depend on the compute capability alone. */
+static int write_device(char *out, size_t size, const struct sim_device *device)
+{
+    const struct sim_gpu *gpu = device->gpu;
+    return snprintf(
+        out, size,
+        "{\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],"
+        "\"regsPerBlock\":65536,\"multiProcessorCount\":%d,\"smCountOrigin\":0,\"warpSize\":32,"
+        "\"maxSharedMemoryPerBlock\":49152,\"maxSharedMemoryPerBlockOptin\":%" PRIu64 ","
+        "\"reservedSharedMemoryPerBlock\":%d,\"oversizedSharedMemoryPerBlock\":0,"
+        "\"maxRegistersPerSM\":65536,\"maxCtasPerSM\":%d,\"maxThreadsPerBlock\":1024,"
+        "\"maxThreadsPerSM\":%d,\"pciDeviceId\":0,\"isTccDriver\":0,\"supportCoopLaunch\":1,"
+        "\"totalGlobalMem\":%" PRIu64 ",\"smClockRateKHz\":%d,\"memClockRateKHz\":%d,"
+        "\"memoryBusWidth\":%d,\"l2CacheSize\":%" PRIu64 ",\"cudaDeviceId\":0,"
+        "\"deviceVer\":%d,\"driverVer\":13000,\"deviceName\":\"%s\"}",
+        gpu->sms, gpu->shared_per_block, gpu->major < 8 ? 0 : 1024, gpu->blocks_per_sm,
+        gpu->threads_per_sm, gpu->memory, gpu->core_khz, gpu->memory_khz, gpu->bus_bits, gpu->l2,
+        gpu->major * 100 + gpu->minor * 10, gpu->product);
+}
+
+/* Make its descriptor of the card; what it refuses is said in its own words. */
+static bool describe_device(const char *folder)
+{
+    char json[4096], why[512] = "";
+    const struct sim_device *device = sim_device(sim_thread.device);
+    int length = device ? write_device(json, sizeof json, device) : 0;
+    if (length <= 0 || length >= (int)sizeof json)
+        return false;
+    int status = installed.create(CUDNN_DEVICE, &installed.device);
+    if (!status)
+        status = installed.set(installed.device, CUDNN_JSON_OF_DEVICE, CUDNN_CHARACTER_VALUE,
+                               length, json);
+    if (!status)
+        status = installed.finalize(installed.device);
+    if (!status)
+        return true;
+    installed.last_error(why, sizeof why);
+    sim_say("cuDNN in %s refuses this card (status %d: %s); convolutions have no workspaces",
+            folder, status, why);
+    return false;
+}
+
+/* --- loading ------------------------------------------------------------------------------- */
+
+/* Load a library by its path, so that no other of its name answers, and bound to its own names
+ * first: the stand-in has the same ones. */
+static void *load(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    void *library = NULL;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path)
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (!library)
+        sim_say("cuDNN in %s cannot be used: %s; convolutions have no workspaces", folder,
+                dlerror());
+    return library;
+}
+
+static bool find_functions(void *library)
+{
+    struct {
+        void *to;
+        const char *name;
+    } wanted[] = {
+        {&installed.create, "cudnnBackendCreateDescriptor"},
+        {&installed.destroy, "cudnnBackendDestroyDescriptor"},
+        {&installed.set, "cudnnBackendSetAttribute"},
+        {&installed.get, "cudnnBackendGetAttribute"},
+        {&installed.finalize, "cudnnBackendFinalize"},
+        {&installed.last_error, "cudnnGetLastErrorString"},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        void *function = dlsym(library, wanted[i].name);
+        if (!function)
+            return false;
+        memcpy(wanted[i].to, &function, sizeof function);
+    }
+    return true;
+}
+
+static size_t version_of(void *library)
+{
+    void *at = dlsym(library, "cudnnGetVersion");
+    size_t (*version)(void) = NULL;
+    memcpy(&version, &at, sizeof at);
+    return version ? version() : 0;
+}
+
+/* Load the libraries that its answers need: without one of them they shrink in silence. */
+static bool load_all(const char *folder)
+{
+    static const char *const parts[] = {
+        "libcudnn_engines_precompiled.so.9", "libcudnn_engines_runtime_compiled.so.9",
+        "libcudnn_heuristic.so.9", "libcudnn_engines_tensor_ir.so.9"};
+    void *library = load(folder, graph);
+    if (!library)
+        return false;
+    installed.version = version_of(library);
+    if (installed.version < OLDEST || !find_functions(library)) {
+        if (installed.is_named)
+            sim_say("cuDNN in %s is %zu.%zu; from 9.8 on it can answer without a device; "
+                    "convolutions have no workspaces",
+                    folder, installed.version / 10000, installed.version / 100 % 100);
+        return false;
+    }
+    size_t n = sizeof parts / sizeof *parts - (installed.version < WITH_TENSOR_IR);
+    for (size_t i = 0; i < n; i++)
+        if (!load(folder, parts[i]))
+            return false;
+    return true;
+}
+
+static void start(void)
+{
+    char folder[PATH_MAX];
+    installed.is_named = find(folder);
+    if (*folder)
+        is_ready = load_all(folder) && describe_device(folder);
+}
+
+const struct cudnn_installed *cudnn_installed(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start);
+    return is_ready ? &installed : NULL;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The user's own cuDNN. From 9.8 on its graph interface answers heuristics and builds plans for a
+ * card that it knows by a descriptor of properties only ("deviceless ahead-of-time compilation" in
+ * its documentation), so that convolutions get the workspaces that they have on that card.
+ * Nothing of it executes.
+ */
+#ifndef SIM_CUDNN_INSTALLED_H
+#define SIM_CUDNN_INSTALLED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Numbers of cuDNN's graph interface that both sides use. */
+enum {
+    CUDNN_ENGINE = 2,
+    CUDNN_HEURISTICS = 4,
+    CUDNN_PLAN = 5,
+    CUDNN_DEVICE = 38,
+    CUDNN_HANDLE_VALUE = 0,
+    CUDNN_DESCRIPTOR_VALUE = 15,
+    CUDNN_CHARACTER_VALUE = 24,
+    CUDNN_DEVICE_OF_HEURISTICS = 204,
+    CUDNN_HANDLE_OF_PLAN = 400,
+    CUDNN_DEVICE_OF_PLAN = 407,
+    CUDNN_DEVICE_OF_ENGINE = 1307,
+    CUDNN_JSON_OF_DEVICE = 2702,
+};
+
+/* Its functions, which return its own statuses, and the simulated card as it knows it. */
+struct cudnn_installed {
+    int (*create)(int type, void **out);
+    int (*destroy)(void *descriptor);
+    int (*set)(void *descriptor, int name, int type, int64_t count, const void *elements);
+    int (*get)(const void *descriptor, int name, int type, int64_t wanted, int64_t *count,
+               void *elements);
+    int (*finalize)(void *descriptor);
+    void (*last_error)(char *message, size_t size);
+    void *device;
+    size_t version; /* 91900: 9.19.0 */
+    bool is_named;  /* by CUDASIM_CUDNN: it need not be the one that the program's PyTorch uses */
+};
+
+/*
+ * Return it, or NULL where there is none that can answer; says once why not. The first call loads
+ * it. Thread-safe. CUDASIM_CUDNN names its folder, or "off"; else it is the one of the wheels
+ * next to the program's PyTorch.
+ */
+const struct cudnn_installed *cudnn_installed(void);
+
+/* Return the version of the one that the program's PyTorch has, without loading it; 0: unknown. */
+size_t cudnn_installed_version(void);
+
+#endif
