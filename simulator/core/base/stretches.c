@@ -96,8 +96,9 @@ static struct stretch *stretch_of(uint64_t place)
         else
             to = middle;
     }
-    return from < n && place - stretches[from].at < stretches[from].pages * SIM_PAGE ? &stretches[from]
-                                                                                : NULL;
+    return from < n && place - stretches[from].at < stretches[from].pages * SIM_PAGE
+               ? &stretches[from]
+               : NULL;
 }
 
 void sim_stretches_give(uint64_t place, size_t size)
