@@ -3,6 +3,7 @@
 #include "analyzer/support/demangle.h"
 #include "analyzer/support/glob.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/guard.h"
 #include "classify.h"
 #include "settings/nearest.h"
 #include "settings/size.h"
@@ -297,6 +298,7 @@ int mt_user_rules_read(struct mt_user_rules **out, const char *path, struct mt_r
 {
     memset(error, 0, sizeof *error);
     *out = NULL;
+    mt_input_note(path);
     FILE *file = fopen(path, "re");
     char *bytes = file ? malloc(TEXT_LIMIT + 1) : NULL;
     size_t size = bytes ? fread(bytes, 1, TEXT_LIMIT + 1, file) : 0;

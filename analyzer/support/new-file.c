@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "new-file.h"
+#include "guard.h"
 #include "room.h"
 #include "text.h"
 #include "write.h"
@@ -113,7 +114,8 @@ static int name_temporary(struct mt_new_file *file, int (*try_name)(struct mt_ne
 
 static mode_t new_mode(const struct mt_new_file *file)
 {
-    return file->how & MT_FILE_PRIVATE ? 0600 : 0666;
+    mode_t inputs = file->how & MT_FILE_AS_INPUTS ? mt_inputs_mode() : 0666;
+    return file->how & MT_FILE_PRIVATE ? 0600 : (inputs & 0666) | 0600;
 }
 
 static int open_without_name(const struct mt_new_file *file)
@@ -142,8 +144,11 @@ static int check_old(const struct mt_new_file *file, const struct stat *old)
 {
     if (S_ISDIR(old->st_mode))
         return -EISDIR;
-    if (file->how & MT_FILE_ONLY_NEW)
+    if (file->how & MT_FILE_ONLY_NEW && old->st_mode)
         return -EEXIST;
+    int rc = file->how & MT_FILE_IN_PLACE ? 0 : mt_guard_output(file->path, old);
+    if (rc || !old->st_mode)
+        return rc;
     return faccessat(AT_FDCWD, file->path, W_OK, AT_EACCESS) ? -errno : 0;
 }
 
@@ -161,7 +166,7 @@ int mt_new_file_open(struct mt_new_file *file, const char *path, unsigned how)
         file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         return file->fd < 0 ? -errno : 0;
     }
-    rc = old.st_mode ? check_old(file, &old) : 0;
+    rc = check_old(file, &old);
     if (!rc && (file->fd = open_without_name(file)) < 0)
         rc = name_temporary(file, try_open);
     if (!rc && old.st_mode && (rc = take_mode(file, &old)))
@@ -217,9 +222,23 @@ static int give_name(struct mt_new_file *file)
     return 0;
 }
 
+/* Check again what the file is to replace: it may have come meanwhile, or have been found to be an
+ * input. */
+static int check_again(const struct mt_new_file *file)
+{
+    struct stat now = {0};
+    if (file->how & (MT_FILE_ONLY_NEW | MT_FILE_IN_PLACE))
+        return 0;
+    if (lstat(file->path, &now))
+        now.st_mode = 0;
+    return mt_guard_output(file->path, &now);
+}
+
 int mt_new_file_keep(struct mt_new_file *file)
 {
-    int rc = file->is_direct ? 0 : give_name(file);
+    int rc = file->is_direct ? 0 : check_again(file);
+    if (!rc && !file->is_direct)
+        rc = give_name(file);
     if (close(file->fd) && !rc)
         rc = -errno;
     if (rc && *file->temporary)
@@ -258,6 +277,8 @@ int mt_append_open(const char *path)
     if (snprintf(place, sizeof place, "%s", path) >= (int)sizeof place)
         return -ENAMETOOLONG;
     int rc = find_and_make(place, &old);
+    if (!rc)
+        rc = mt_guard_output(place, &old);
     int fd = rc ? rc : open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
     return fd < 0 && !rc ? -errno : fd;
 }
@@ -269,6 +290,8 @@ int mt_check_output(const char *path)
     if (snprintf(place, sizeof place, "%s", path) >= (int)sizeof place)
         return -ENAMETOOLONG;
     int rc = find(place, &old);
+    if (!rc)
+        rc = mt_guard_output(place, &old);
     return rc == -ENOENT ? 0 : rc;
 }
 
@@ -282,6 +305,8 @@ const char *mt_output_error(int rc)
                  mt_size_text(size, mt_room_of_output()));
         return text;
     }
+    if (mt_guard_error(rc))
+        return mt_guard_error(rc);
     return rc == -ELOOP ? "another user owns it, in a folder that others may write; remove it, or "
                           "give another file"
                         : strerror(-rc);

@@ -7,6 +7,7 @@
  * and owner it gets. A device, a pipe and a socket's file are written to as they are. A symbolic
  * link is followed, but not one that another user may have planted: in a folder that others may
  * write, a link of somebody who owns neither the process nor the folder. Missing folders are made.
+ * What guard.h protects is refused: inputs, traces and what belongs to one.
  *
  *     struct mt_new_file file;
  *     int rc = mt_new_file_open(&file, path, 0);
@@ -25,8 +26,11 @@
 #include <sys/types.h>
 
 enum mt_new_file_how {
-    MT_FILE_PRIVATE = 1, /* a new file is its owner's alone: copies of traces */
-    MT_FILE_ONLY_NEW = 2 /* an older file stays: -EEXIST */
+    MT_FILE_PRIVATE = 1,  /* a new file is its owner's alone: copies of traces */
+    MT_FILE_ONLY_NEW = 2, /* an older file stays: -EEXIST */
+    MT_FILE_IN_PLACE = 4, /* the caller replaces its own input: no guard */
+    /* A new file shows what the inputs contain: it grants no more than they do. */
+    MT_FILE_AS_INPUTS = 8
 };
 
 struct mt_new_file {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What torch.profiler recorded of the same run, as tracks beside memtap's; perfetto-nsight.c has
  * Nsight's. */
+#include "analyzer/support/guard.h"
 #include "perfetto.h"
 
 #include <errno.h>
@@ -178,6 +179,7 @@ static bool is_database(const char *path)
 {
     static const char begin[] = "SQLite format 3";
     char head[sizeof begin] = "";
+    mt_input_note(path);
     FILE *file = fopen(path, "rbe");
     bool is_whole = file && fread(head, 1, sizeof head, file) == sizeof head;
     if (file)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turn a TOML document's tree into a budget. Each error has its place and what was expected. */
 #include "budget.h"
+#include "analyzer/support/guard.h"
 #include "budget-parts.h"
 
 #include <errno.h>
@@ -98,6 +99,7 @@ int mt_budget_parse(struct mt_budget *budget, const char *path, const char *text
 /* Read at most one byte more than the limit. Return 0 or a negative errno. */
 static int read_file(const char *path, char **bytes, size_t *size)
 {
+    mt_input_note(path);
     FILE *file = fopen(path, "re");
     *bytes = file ? malloc(TEXT_LIMIT + 1) : NULL;
     *size = *bytes ? fread(*bytes, 1, TEXT_LIMIT + 1, file) : 0;

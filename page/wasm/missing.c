@@ -2,6 +2,7 @@
 /*
  * The machine as the analyzer sees it from a page: no process is found, and no library has symbols.
  */
+#include "analyzer/support/guard.h"
 #include "analyzer/support/room.h"
 #include "analyzer/trace/symbols.h"
 #include "trace-format/author/author.h"
@@ -31,6 +32,12 @@ bool mt_author_is_locked(int fd)
 {
     (void)fd;
     return false;
+}
+
+/* A page writes no files over its inputs. */
+void mt_input_note(const char *path)
+{
+    (void)path;
 }
 
 static uint64_t input; /* bytes of files */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_outputs.py MAKE-TRACES MEMTAP: what each command does with the file that it is to write: a device or a
 pipe stays one, a link that another user planted is not followed, an older file is replaced whole and keeps
-its mode, a missing folder is made, and a command that fails leaves everything as it was. What people read has lines of 80 columns."""
+its mode, a missing folder is made, and a command that fails leaves everything as it was. No command replaces its inputs, a trace (but by --force) or what
+belongs to one, by whatever name. What shows a trace is no more public than it. What people read has lines of 80 columns."""
 
 import os
 import pathlib
@@ -218,6 +219,96 @@ def make_snapshot():
         pickle.dump({"segments": [segment], "device_traces": [[entry]], "allocator_settings": {}}, file)
 
 
+def kept(path):
+    """What a file is and has, to see whether it is the same later."""
+    status = os.lstat(path)
+    return status.st_ino, status.st_size, stat.S_IMODE(status.st_mode), pathlib.Path(path).read_bytes()
+
+
+def inputs_of(words):
+    return sorted({word for word in words if word.endswith((".mtap", ".pickle"))})
+
+
+def refused(words, output, protected, why, *more):
+    """One line, exit code 2, and nothing is lost or left."""
+    before = {path: kept(path) for path in protected}
+    folder = os.path.dirname(os.path.abspath(output))
+    names = sorted(os.listdir(folder))
+    code, errors = run([words[0], *more, *words[1:]], output)
+    # What a command notes about its own input (a trace that was cut) may come first.
+    check(code == 2 and errors.splitlines()[-1].startswith("memtap: "), f"{words} {more} onto {output}", code, errors)
+    check(any(word in errors.splitlines()[-1] for word in why), f"{words} {more} onto {output}", errors)
+    check({path: kept(path) for path in protected} == before, f"{words} {more} onto {output}: lost", errors)
+    check(sorted(os.listdir(folder)) == names, f"{words} {more} onto {output}: leaves", os.listdir(folder))
+
+
+NEW_ONLY = ("File exists", "exists already")
+
+
+def never_onto_files_of_others(words, folder):
+    """Onto its inputs, other traces, what belongs to one, by other names, and by --force."""
+    is_new = never_replaces(words)
+    copies = {}
+    for name in {*inputs_of(words), "layers.mtap"}:
+        copies[name] = os.path.join(folder, name)
+        pathlib.Path(copies[name]).write_bytes(pathlib.Path(name).read_bytes())
+    own = [copies.get(word, word) for word in words]
+    own = [word.replace("training.mtap", copies.get("training.mtap", "")) if "/" not in word else word for word in own]
+    other, protected = copies["layers.mtap"], list(copies.values())
+    for path in inputs_of(own):
+        refused(own, path, protected, NEW_ONLY if is_new else ("it is an input",))
+        link, hard = os.path.join(folder, "link"), os.path.join(folder, "hard")
+        os.symlink(path, link)
+        os.link(path, hard)
+        refused(own, link, [*protected, hard], NEW_ONLY if is_new else ("it is an input",))
+        refused(own, hard, [*protected, hard], NEW_ONLY if is_new else ("it is an input",))
+        if not is_new and "--summary" not in words:
+            refused(own, hard, [*protected, hard], ("it is an input",), "--force")
+        os.remove(link)
+        os.remove(hard)
+    refused(own, other, protected, NEW_ONLY if is_new else ("it is a trace",))
+    refused(own, folder, protected, ("directory", "exists", "folder"))
+    refused(own, other + ".tail", protected, ("it belongs to a trace",))
+    refused(own, other + ".0", protected, ("it belongs to a trace",))
+    if not is_new and "--summary" not in words:
+        code, errors = run([own[0], "--force", *own[1:]], other)
+        check(code == 0, f"{words} --force onto another trace", code, errors)
+
+
+def to_limited(words, folder):
+    """As on a full disk: the file may not grow."""
+    path = os.path.join(folder, "kept")
+    pathlib.Path(path).write_text("precious", encoding="utf-8")
+    limit = subprocess.run(
+        ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", memtap, *(word.replace("{}", path) for word in words)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    check(limit.returncode == 2, f"{words} to a file that may not grow", limit.returncode, limit.stderr)
+    check(pathlib.Path(path).read_text(encoding="utf-8") == "precious", f"{words} to a file that may not grow: lost")
+    check(os.listdir(folder) == ["kept"], f"{words} to a file that may not grow leaves", os.listdir(folder))
+
+
+def as_private_as_inputs(words, folder):
+    """What shows a trace is no more public than the trace."""
+    if words[0] in ("check", "metrics"):  # figures
+        return
+    for mode in (0o600, 0o640):
+        own = list(words)
+        for name in inputs_of(words):
+            path = os.path.join(folder, f"{mode:o}-{name}")
+            pathlib.Path(path).write_bytes(pathlib.Path(name).read_bytes())
+            os.chmod(path, mode)
+            own = [word.replace(name, path) for word in own]
+        output = os.path.join(folder, f"out-{mode:o}")
+        code, errors = run(own, output)
+        made = stat.S_IMODE(os.stat(output).st_mode) if code == 0 else None
+        is_private = words[0] in ("symbolize", "compact", "recover")
+        check(made == (0o600 if is_private else mode), f"{words} of a trace of mode {mode:o}", code, made, errors)
+
+
 COLUMNS = 80
 PAIRS = [
     ["diff", "training.mtap", "keeping.mtap"],
@@ -262,6 +353,9 @@ def main():
                 to_missing_folder,
                 of_a_part,
                 in_vain,
+                never_onto_files_of_others,
+                to_limited,
+                as_private_as_inputs,
             ):
                 if not case:
                     continue

@@ -37,6 +37,7 @@ const struct mt_option mt_diff_options[] = {
     {0, "flame", "FILE", "write folded stacks for a differential flame graph:\nSTACK OLD NEW", NULL, mt_note_text,
      PLACE(flame)},
     {0, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)", NULL, mt_note_text, PLACE(html)},
+    MT_FORCE_OPTION,
     {0, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's labels", NULL, mt_note_flag,
      PLACE(no_labels)},
     MT_RULES_OPTION(arguments, rules),
@@ -99,7 +100,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
 static int write_flame(const struct mt_diff *diff, const char *path)
 {
     struct mt_new_file file;
-    int rc = mt_new_file_open(&file, path, 0);
+    int rc = mt_new_file_open(&file, path, MT_FILE_AS_INPUTS);
     FILE *out = rc ? NULL : mt_new_file_stream(&file);
     if (out)
         mt_diff_flame(diff, out);

@@ -95,6 +95,7 @@ static int note_every(const struct mt_typed *typed)
 const struct mt_option mt_export_options[] = {
     {'f', "format", "FORMAT", "{}; parquet: -o names a folder", MT_EXPORT_NAMES, note_format},
     {'o', "output", "FILE", "write there (default: standard output)", NULL, mt_note_output, PLACE(output)},
+    MT_FORCE_OPTION,
     {0, "at", "MOMENT", "what is live then: peak, end, oom, a time such as 1.5s,\nevent:N, begin:N or step:N", "peak end oom",
      note_at, PLACE(export.question.moment)},
     {0, "from", "TIME", "leave out what ended before this time", NULL, note_time, PLACE(export.from_ns)},
@@ -177,7 +178,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
                              arguments->format->name);
     arguments->export.paths = arguments->traces.path;
     arguments->export.n_paths = arguments->traces.n;
-    return mt_trace_list_refuse(&arguments->traces, arguments->output);
+    return 0;
 }
 
 static int print_result(const struct arguments *arguments, int rc,
@@ -203,7 +204,7 @@ static int export(const struct arguments *arguments)
     struct mt_sink *sink = calloc(1, sizeof *sink);
     int rc = sink ? 0 : -ENOMEM;
     if (!rc && arguments->output)
-        rc = mt_new_file_open(&file, arguments->output, 0);
+        rc = mt_new_file_open(&file, arguments->output, MT_FILE_AS_INPUTS);
     if (rc) {
         free(sink);
         return print_result(arguments, rc, &error);

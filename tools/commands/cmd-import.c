@@ -13,6 +13,7 @@
 const struct mt_option mt_import_options[] = {
     {'o', "output", "TRACE", "write the trace there (default: NAME.mtap for NAME.pickle)", NULL,
      mt_note_text},
+    MT_FORCE_OPTION,
     {0},
 };
 
@@ -69,7 +70,7 @@ static int import(const char *path, const char *output)
         slash[slash == folder] = 0;
     else
         strcpy(folder, ".");
-    int rc = mt_new_file_open(&file, output, 0);
+    int rc = mt_new_file_open(&file, output, MT_FILE_AS_INPUTS);
     if (rc)
         return mt_fail("%s: cannot be made: %s", output, mt_output_error(rc));
     *error.text = '\0';

@@ -13,6 +13,7 @@
 
 const struct mt_option mt_symbolize_options[] = {
     {'o', "output", "FILE", "write the trace there instead of in its place", NULL, mt_note_text},
+    MT_FORCE_OPTION,
     {0},
 };
 
@@ -53,7 +54,8 @@ static int symbolize(const char *trace, const char *final, bool is_in_place)
     int is_safe = check_over(trace, is_in_place);
     if (is_safe < 0)
         return -is_safe;
-    int rc = mt_new_file_open(&file, final, MT_FILE_PRIVATE);
+    int rc =
+        mt_new_file_open(&file, final, MT_FILE_PRIVATE | (is_in_place ? MT_FILE_IN_PLACE : 0u));
     if (rc)
         return mt_fail("%s: cannot be made: %s", final, mt_output_error(rc));
     FILE *out = mt_new_file_stream(&file);

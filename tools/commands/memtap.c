@@ -325,8 +325,18 @@ static int dispatch(int argc, char **argv)
     return run_command(command, argc - 1, argv + 1);
 }
 
+static void go_on(int number)
+{
+    (void)number;
+}
+
 int main(int argc, char **argv)
 {
+    /* A file that may not grow is an error like a full disk. A program that is started dies of the
+     * signal as it would without us: a handler, unlike SIG_IGN, does not outlive exec. */
+    struct sigaction limit = {.sa_handler = go_on, .sa_flags = SA_RESTART}, before;
+    if (!sigaction(SIGXFSZ, NULL, &before) && before.sa_handler == SIG_DFL)
+        sigaction(SIGXFSZ, &limit, NULL);
     setlocale(LC_CTYPE, ""); /* only for printable characters: numbers stay as they are */
     return mt_finish_output(dispatch(argc, argv));
 }

@@ -22,6 +22,7 @@ extern const struct mt_option mt_check_options[];
      "text (the default), json, junit, github or gitlab, to stdout\nor into a file; may be given " \
      "several times",                                                                              \
      "text json junit github gitlab", mt_note_check_format, place},         \
+        MT_FORCE_OPTION,                                                                           \
     {0, "summary", "FILE", "append a summary in markdown to a file", NULL, mt_note_text,           \
      (place) + offsetof(struct mt_check_arguments, summary)},                                      \
     {0, "allow-missing", "KIND:NAME", "accept that this process, rank, device or phase of the\n" \

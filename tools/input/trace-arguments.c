@@ -63,7 +63,7 @@ static int read_categories(const struct mt_command *command, const char *value,
     " (start of\niteration N) or step:N (its peak)",                                               \
     "peak end oom", mt_note_moment, PLACE(question.moment)}
 #define RANK_OPTION {0, "rank", "N", "choose the trace of rank N", NULL, note_rank}
-#define HTML_OPTION {0, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)", NULL, mt_note_text, PLACE(html)}
+#define HTML_OPTION {0, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)", NULL, mt_note_text, PLACE(html)}, MT_FORCE_OPTION
 #define NO_LABELS_OPTION {0, "no-labels", NULL,                                                    \
     "classify by stacks and lifetimes, without autograd's labels", NULL, mt_note_flag, PLACE(question.no_labels)}
 #define RULES_OPTION MT_RULES_OPTION(mt_trace_arguments, rules)

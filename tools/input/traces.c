@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traces.h"
 #include "analyzer/support/grow.h"
+#include "analyzer/support/guard.h"
 #include "analyzer/support/search.h"
 #include "tools/terminal/command.h"
 
@@ -15,6 +16,7 @@ static int add(struct mt_trace_list *list, char *path)
 {
     if (path && !MT_GROW(list->path, list->capacity, list->n)) {
         list->path[list->n++] = path;
+        mt_input_note(path);
         return 0;
     }
     free(path);
@@ -160,16 +162,6 @@ void mt_trace_list_clear(struct mt_trace_list *list)
         free(list->path[i]);
     free(list->path);
     *list = (struct mt_trace_list){0};
-}
-
-int mt_trace_list_refuse(const struct mt_trace_list *list, const char *output)
-{
-    struct stat written, trace;
-    for (size_t i = 0; output && i < list->n; i++)
-        if (!stat(output, &written) && !stat(list->path[i], &trace) &&
-            written.st_dev == trace.st_dev && written.st_ino == trace.st_ino)
-            return mt_fail("%s: is the trace itself; give another file to -o", output);
-    return 0;
 }
 
 int mt_trace_list_add_operands(struct mt_trace_list *list, char *const *operands, int n)

@@ -28,10 +28,6 @@ int mt_trace_list_add_newest(struct mt_trace_list *list, const char *folder,
 /* Add operands, or without any the newest of the current folder. */
 int mt_trace_list_add_operands(struct mt_trace_list *list, char *const *operands, int n);
 
-/* Refuse an output (NULL: none) that would take the place of a trace that it is made of. Return 0,
- * or MT_EXIT_BAD after a message. */
-int mt_trace_list_refuse(const struct mt_trace_list *list, const char *output);
-
 bool mt_is_folder(const char *path);
 bool mt_folder_has_traces(const char *path);
 

@@ -33,12 +33,12 @@ const struct mt_option mt_metrics_options[] = {
      mt_note_output, PLACE(output)},
     {0, "follow", NULL, "keep the file up to date until the program ends", NULL, mt_note_flag, PLACE(follows)},
     {0, "every", "SECONDS", "with --follow: write so often (5)", NULL, note_every},
+    MT_FORCE_OPTION,
     MT_RULES_OPTION(arguments, rules),
     {0}};
 /* clang-format on */
 
-/* Check the traces: two samples of the same labels would be of one trace; and a file would take the
- * place of a trace. */
+/* Check the traces: two samples of the same labels would be of one trace. */
 static int check_traces(const struct arguments *arguments)
 {
     char *const *path = arguments->traces.path;
@@ -46,7 +46,7 @@ static int check_traces(const struct arguments *arguments)
         for (size_t j = 0; j < i; j++)
             if (!strcmp(path[i], path[j]))
                 return mt_fail("%s: is given twice; give each trace once", path[i]);
-    return mt_trace_list_refuse(&arguments->traces, arguments->output);
+    return 0;
 }
 
 static int read_arguments(const struct mt_command *command, int argc, char **argv,

@@ -49,7 +49,7 @@ static int write_file(const char *path, const struct mt_replay *const *replays, 
 {
     struct mt_new_file file;
     struct mt_sink *sink = calloc(1, sizeof *sink);
-    int rc = sink ? mt_new_file_open(&file, path, 0) : -ENOMEM;
+    int rc = sink ? mt_new_file_open(&file, path, MT_FILE_AS_INPUTS) : -ENOMEM;
     if (rc) {
         free(sink);
         return rc;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command lines: one table of options drives both parsing and --help. */
+#include "analyzer/support/guard.h"
 #include "command.h"
 #include "settings/nearest.h"
 
@@ -110,8 +111,10 @@ const char *mt_read_operand(const struct mt_command *command, int argc, char **a
 {
     *output = NULL;
     int operand = mt_options_read(command, argc, argv, output);
-    if (operand + 1 == argc)
+    if (operand + 1 == argc) {
+        mt_input_note(argv[operand]);
         return argv[operand];
+    }
     if (operand == argc)
         mt_fail_usage(command, "no %s given", what);
     else if (operand > 0)

@@ -27,6 +27,7 @@ enum mt_format {
 int mt_note_text(const struct mt_typed *typed);
 int mt_note_output(const struct mt_typed *typed);
 int mt_note_flag(const struct mt_typed *typed);
+int mt_note_force(const struct mt_typed *typed);
 int mt_note_format(const struct mt_typed *typed);
 int mt_note_number(const struct mt_typed *typed);
 int mt_note_small_number(const struct mt_typed *typed);
@@ -61,5 +62,9 @@ int mt_read_size(const struct mt_command *command, const char *option, const cha
 /* Read a time (settings/size.h) between two bounds, in seconds. */
 int mt_read_time(const struct mt_command *command, const char *option, const char *value,
                  double least, double most, double *seconds);
+
+/* The row of each command that writes a file of its user's choice. */
+#define MT_FORCE_OPTION                                                                            \
+    {0, "force", NULL, "replace the output file even if it is a trace", NULL, mt_note_force}
 
 #endif

@@ -162,6 +162,7 @@ const struct mt_option mt_fit_options[] = {
      PLACE(job.allows_unknown)},
     MT_FORMAT_OPTION(mt_fit_arguments, format, "text (the default) or json", "text json"),
     {0, "picture", "FILE", "draw what fits into an SVG file", TEXT(picture)},
+    MT_FORCE_OPTION,
     {0, "folder", "FOLDER", "keep every run's traces and output there", TEXT(folder)},
     {'q', "quiet", NULL, "print no line about each run", NULL, mt_note_flag, PLACE(is_quiet)},
     {0},
