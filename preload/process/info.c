@@ -18,6 +18,7 @@
 #include "preload/torch/real.h"
 #include "preload/write/device-memory.h"
 #include "preload/write/launcher.h"
+#include "secrets.h"
 #include "title.h"
 #include "trace-format/end-note.h"
 
@@ -79,9 +80,11 @@ static size_t n_values;
 
 static void keep(const char *before, const char *name, const char *value)
 {
-    if (value && n_values < sizeof values / sizeof *values &&
-        asprintf(&values[n_values], "%s%s=%s", before, name, value) >= 0)
-        n_values++;
+    if (!value || n_values == sizeof values / sizeof *values ||
+        asprintf(&values[n_values], "%s%s=%s", before, name, value) < 0)
+        return;
+    char *text = values[n_values++];
+    text[mt_mask_secrets(text, strlen(text))] = '\0';
 }
 
 void mt_info_prepare(void)

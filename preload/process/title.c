@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "title.h"
 #include "preload/host/read-file.h"
+#include "secrets.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ void mt_title_command(char *out, size_t size)
     size_t n = mt_read_file("/proc/self/cmdline", out, size);
     while (n && !out[n - 1])
         n--;
+    n = mt_mask_secrets(out, n);
     for (size_t i = 0; i < n; i++)
         if (!out[i])
             out[i] = ' ';
