@@ -7,6 +7,7 @@
  */
 #include "preload/hooks/hooks.h"
 #include "preload/write/device-watch.h"
+#include "preload/write/output.h"
 #include "ranges.h"
 
 #include <stdlib.h>
@@ -60,6 +61,11 @@ void mt_hook_name(const void *address, const char *name)
 void mt_hook_sample(void)
 {
     mt_watch_request();
+}
+
+size_t mt_hook_trace(char *path, size_t size)
+{
+    return mt_output_own(path, size);
 }
 
 /* Convert a wide text to UTF-8, cut where it is too long. */

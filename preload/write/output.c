@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,6 +213,20 @@ static int create(struct mt_output *out)
     return find_part(out->path) ? -EEXIST : create_at(out, out->path);
 }
 
+/* The path of this process's trace, written once; valid if the process is `of`: a forked child has
+ * its parent's until it has its own. */
+static struct {
+    char path[PATH_MAX];
+    _Atomic pid_t of;
+} own;
+
+static void note_own(const struct mt_output *out)
+{
+    atomic_store(&own.of, 0);
+    snprintf(own.path, sizeof own.path, "%s", out->path);
+    atomic_store(&own.of, getpid());
+}
+
 int mt_output_open(struct mt_output *out)
 {
     out->size = 0;
@@ -226,10 +241,20 @@ int mt_output_open(struct mt_output *out)
         snprintf(out->path + stem, sizeof out->path - stem, ".%d%s", tried, extension);
         rc = create(out);
     }
+    if (!rc)
+        note_own(out);
     if (!rc && tried)
         mt_message("%.*s%s%s exists already; writing %s", (int)(stem - out->shown),
                    mt_output_shown(out), extension, part ? part : "", mt_output_shown(out));
     return rc;
+}
+
+size_t mt_output_own(char *path, size_t size)
+{
+    if (atomic_load(&own.of) != getpid() || strlen(own.path) >= size)
+        return 0;
+    strcpy(path, own.path);
+    return strlen(path);
 }
 
 int mt_output_append(struct mt_output *out, const void *bytes, size_t size)

@@ -35,6 +35,10 @@ static inline const char *mt_output_shown(const struct mt_output *out)
  * out->path. -EISDIR: it is a directory, a device or a pipe. */
 int mt_output_open(struct mt_output *out);
 
+/* Copy the path of this process's trace, as a text. Return its length; 0: the process has none, or
+ * it does not fit. For any thread. */
+size_t mt_output_own(char *path, size_t size);
+
 /* Create the file of the trace's next segment under a name of its own. Return 0 or a negative
  * errno. Remove a killed process's leftover of that name; if another file is there, add a number to
  * the name. */

@@ -9,11 +9,11 @@ import os
 import threading
 from typing import Any, Callable, Optional
 
-_kept: dict[str, Optional[Callable[..., None]]] = {}
+_kept: dict[str, Optional[Callable[..., Any]]] = {}
 _lock = threading.Lock()
 
 
-def _function(name: str) -> Optional[Callable[..., None]]:
+def _function(name: str) -> Optional[Callable[..., Any]]:
     """libmemtap.so's function; None: this process is not recorded."""
     try:
         return _kept[name]
@@ -24,11 +24,12 @@ def _function(name: str) -> Optional[Callable[..., None]]:
     with _lock:
         found = getattr(ctypes.CDLL(None), name, None)
         if found is not None:
-            found.restype = None
+            found.restype = ctypes.c_size_t if name == "memtap_trace" else None
             found.argtypes = {
                 "memtap_name": [ctypes.c_void_p, ctypes.c_char_p],
                 "memtap_range_push": [ctypes.c_char_p],
                 "memtap_mark": [ctypes.c_char_p],
+                "memtap_trace": [ctypes.c_char_p, ctypes.c_size_t],
             }.get(name, [])
         _kept[name] = found
     return found
@@ -108,15 +109,13 @@ def name(what: Any, text: object) -> None:
 
 def own_trace() -> Optional[str]:
     """The path of the trace that this process writes; None: it is not recorded, or has not used CUDA yet."""
-    if not is_recorded():
+    function = _function("memtap_trace")
+    if function is None:
         return None
-    with contextlib.suppress(OSError):
-        for number in os.listdir("/proc/self/fd"):
-            with contextlib.suppress(OSError):
-                path = os.readlink(f"/proc/self/fd/{number}")
-                if path.endswith(".mtap"):
-                    return path
-    return None
+    import ctypes
+
+    path = ctypes.create_string_buffer(4096)
+    return os.fsdecode(path.value) if function(path, len(path)) else None
 
 
 def save(path: Any) -> bool:

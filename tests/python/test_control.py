@@ -88,5 +88,18 @@ with tempfile.TemporaryDirectory() as folder:
     # What was written in the middle is whole by itself, and has what came before it.
     now = memtap.open("now.mtap")
     assert {row["size"] >> 20 for row in arrow.rows(now.blocks("end"))} == {3, 4, 5, 6}
+    # A process knows its own trace: of any ending, under another name than it was told, and with another's open.
+    for output in ("other.trace", "t.mtap"):
+        with open("t.mtap", "rb") as before:
+            kept = before.read()
+        text = "theirs = open('t.mtap', 'rb')\n" + PROGRAM.replace("now.mtap", output + ".saved.mtap")
+        said = python(text, command, "run", "--quiet", "--simulate", "h100", "-o", output, "--").splitlines()
+        assert said[0] == "True True True", said
+        saved = memtap.open(output + ".saved.mtap")
+        assert {row["size"] >> 20 for row in arrow.rows(saved.blocks("end"))} == {3, 4, 5, 6}
+        own = memtap.open(output if output != "t.mtap" else "t.1.mtap").report().data["process"]["pid"]
+        assert saved.report().data["process"]["pid"] == own
+        with open("t.mtap", "rb") as after:
+            assert after.read() == kept
     assert python(NOTHING) == "False None False\n" and not os.path.exists("never.mtap")
     os.chdir("/")
