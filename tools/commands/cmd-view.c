@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,27 +28,52 @@ const struct mt_option mt_view_options[] = {
     {0, "live", NULL,
      "follow a trace while it is written: serve the page to this\nmachine's browsers until it is interrupted",
      NULL, mt_note_flag, offsetof(struct arguments, is_live)},
+    MT_FORCE_OPTION,
     {0}};
 /* clang-format on */
 
-/* Start the browser as its own process, which outlives the command. 0, or -1: none. */
+static bool has_display(void)
+{
+    return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
+}
+
+/* Become the browser, as a process of its own, which outlives the command: without our terminal,
+ * and with no signal blocked. */
+_Noreturn static void become_browser(const char *path)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setsid();
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(nothing, STDOUT_FILENO);
+    dup2(nothing, STDERR_FILENO);
+    execlp("xdg-open", "xdg-open", path, (char *)NULL);
+    _exit(MT_EXIT_NOT_FOUND);
+}
+
+/* Open a file in the browser. Return 0, or -1: there is none. */
 static int open_browser(const char *path)
 {
-    if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
+    if (!has_display())
         return -1;
     pid_t child = fork();
-    if (!child) {
-        setsid();
-        int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-        dup2(nothing, STDOUT_FILENO);
-        dup2(nothing, STDERR_FILENO);
-        execlp("xdg-open", "xdg-open", path, (char *)NULL);
-        _exit(MT_EXIT_NOT_FOUND);
-    }
+    if (!child)
+        become_browser(path);
     int status = 0;
     return child < 0 || waitpid(child, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status)
                ? -1
                : 0;
+}
+
+/* Open a file in the browser, without waiting: it may ask the command for pages until it ends. */
+static void begin_browser(const char *path)
+{
+    pid_t child = fork();
+    if (!child)
+        _exit(fork() ? 0 : (become_browser(path), 0));
+    if (child > 0)
+        waitpid(child, NULL, 0);
 }
 
 static int view(char *const *paths, int n, const char *output, bool is_quiet)
@@ -62,14 +88,37 @@ static int view(char *const *paths, int n, const char *output, bool is_quiet)
 }
 
 static bool is_without_browser;
+static char redirect[PATH_MAX]; /* a file; "": none */
+
+/* Write a page, for this user alone, that leads to the address: in a command line, other users
+ * could read the address's secret. Return whether it is written to `redirect`. */
+static bool write_redirect(const char *url)
+{
+    int fd = mt_temporary_page(redirect);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    if (out)
+        fprintf(out,
+                "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" "
+                "content=\"no-referrer\"><meta http-equiv=\"refresh\" content=\"0; url=%s\">"
+                "<title>memtap</title><a href=\"%s\">memtap view --live</a>\n",
+                url, url);
+    else if (fd >= 0)
+        close(fd);
+    if (out && !fclose(out))
+        return true;
+    if (fd >= 0)
+        unlink(redirect);
+    *redirect = '\0';
+    return false;
+}
 
 static void print_live(const char *url)
 {
-    if (is_without_browser || open_browser(url))
-        printf("%s\n", url);
-    else
-        printf("%s is open in the browser; Ctrl-C ends it\n", url);
+    bool opens = !is_without_browser && has_display() && write_redirect(url);
+    printf(opens ? "%s opens in the browser; Ctrl-C ends it\n" : "%s\n", url);
     fflush(stdout);
+    if (opens)
+        begin_browser(redirect);
 }
 
 static int follow(const struct mt_trace_list *traces, bool is_quiet)
@@ -77,7 +126,10 @@ static int follow(const struct mt_trace_list *traces, bool is_quiet)
     if (traces->n != 1)
         return mt_fail("view --live follows one trace, and %zu were given", traces->n);
     is_without_browser = is_quiet;
-    return mt_serve_live_page(traces->path[0], print_live);
+    int code = mt_serve_live_page(traces->path[0], print_live);
+    if (*redirect)
+        unlink(redirect);
+    return code;
 }
 
 int mt_run_view(const struct mt_command *command, int argc, char **argv)

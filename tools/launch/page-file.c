@@ -389,18 +389,17 @@ static int write_page(FILE *out, const char *out_name, const struct mt_page_cont
     return code;
 }
 
-/* Create a file for the user alone, which a browser reads after the command has ended. */
-static FILE *make_temporary(char path[PATH_MAX])
+int mt_temporary_page(char path[PATH_MAX])
 {
     const char *folder = getenv("TMPDIR");
     snprintf(path, PATH_MAX, "%s/memtap-XXXXXX.html", folder && *folder ? folder : "/tmp");
-    int fd = mkostemps(path, 5, O_CLOEXEC);
-    return fd < 0 ? NULL : fdopen(fd, "w");
+    return mkostemps(path, 5, O_CLOEXEC);
 }
 
 static int save_temporary(const struct mt_page_content *content, char made[PATH_MAX])
 {
-    FILE *out = make_temporary(made);
+    int fd = mt_temporary_page(made);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
     if (!out)
         return mt_fail("%s: %s", made, strerror(errno));
     int code = write_page(out, made, content);
@@ -416,7 +415,7 @@ int mt_save_page(const char *output, const struct mt_page_content *content, char
     struct mt_new_file file;
     if (!output)
         return save_temporary(content, made);
-    int rc = mt_new_file_open(&file, output, 0);
+    int rc = mt_new_file_open(&file, output, MT_FILE_AS_INPUTS);
     FILE *out = rc ? NULL : mt_new_file_stream(&file);
     int code = out ? write_page(out, output, content) : 0;
     if (!rc)

@@ -24,6 +24,10 @@ struct mt_page_content {
  * exit code: MT_EXIT_BAD after a message; an older page is then unchanged. */
 int mt_save_page(const char *output, const struct mt_page_content *content, char made[PATH_MAX]);
 
+/* Create a file for the user alone, with a name that ends with .html, in the folder of temporary
+ * files. Return a descriptor, or -1 with errno. */
+int mt_temporary_page(char path[PATH_MAX]);
+
 /* Return the page that follows a trace, for `memtap view --live`: malloc'ed, or NULL after a
  * message. */
 char *mt_live_page_text(void);

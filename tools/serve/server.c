@@ -174,14 +174,16 @@ static bool is_for_us(const struct server *server, const char *request)
     return false;
 }
 
-/* Compare in constant time, which does not reveal how much of the word was right. */
+/* Compare all of the word, so that the time does not tell how much of it was right. */
 static bool has_token(const struct server *server, const char *target)
 {
-    size_t n = strlen(server->token);
-    unsigned differs = strlen(target) < n + 2 || target[0] != '/' || target[n + 1] != '/';
-    for (size_t i = 0; i < n && !differs; i++)
-        differs |= (unsigned)(target[1 + i] ^ server->token[i]) << 8;
-    return !differs;
+    size_t n = sizeof server->token - 1;
+    unsigned char differs = 0;
+    if (strlen(target) < n + 2)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        differs |= (unsigned char)(target[1 + i] ^ server->token[i]);
+    return !differs & (target[0] == '/') & (target[n + 1] == '/');
 }
 
 static void answer_request(struct server *server, struct connection *connection)
