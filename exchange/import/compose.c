@@ -366,7 +366,7 @@ int mt_compose(struct mt_records *records, struct mt_import_summary *summary)
     *self = (struct mt_composer){.records = records, .summary = summary, .script = records->script};
     if (records->first_us == INT64_MAX)
         records->first_us = 0;
-    if (records->first_us < INT64_MAX / 2000 && records->base_ns < INT64_MAX / 2)
+    if (records->base_ns >= 0 && records->base_ns < INT64_MAX / 2)
         mt_script_start(self->script, records->base_ns + records->first_us * 1000);
     if (*records->settings)
         mt_script_info(self->script, "env.PYTORCH_CUDA_ALLOC_CONF", records->settings);

@@ -77,7 +77,9 @@ static void write_start(struct mt_script *script, sqlite3 *database, int64_t fir
 
 static void write_row(struct mt_script *script, sqlite3_stmt *row, int64_t first_ns)
 {
-    int64_t since = sqlite3_column_int64(row, 0) - first_ns, bytes = sqlite3_column_int64(row, 3);
+    int64_t since = 0, bytes = sqlite3_column_int64(row, 3);
+    if (__builtin_sub_overflow(sqlite3_column_int64(row, 0), first_ns, &since))
+        since = 0;
     int kind = sqlite3_column_int(row, 4), device = sqlite3_column_int(row, 1);
     bool is_free = sqlite3_column_int(row, 5) == 1;
     struct mt_event event = {.time_ns = since > 0 ? (uint64_t)since : 0,

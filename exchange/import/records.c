@@ -65,6 +65,14 @@ static int64_t number(const struct dict *dict, enum key key)
                                                 : 0;
 }
 
+/* Return a time, in microseconds, or the bound next to it: differences of two, in nanoseconds, fit.
+ */
+static int64_t moment(const struct dict *dict, enum key key)
+{
+    int64_t us = number(dict, key), most = INT64_MAX / 4000;
+    return us > most ? most : us < -most ? -most : us;
+}
+
 static uint64_t size_of(const struct dict *dict, enum key key)
 {
     int64_t value = number(dict, key);
@@ -156,7 +164,7 @@ static int take_event(struct mt_records *records, const struct dict *dict, mt_ce
     struct mt_import_event event = {
         .address = size_of(dict, has(dict, KEY_ADDR) ? KEY_ADDR : KEY_DEVICE_FREE),
         .size = size_of(dict, KEY_SIZE),
-        .time_us = number(dict, KEY_TIME),
+        .time_us = moment(dict, KEY_TIME),
         .has_time = has(dict, KEY_TIME),
         .action = (uint8_t)action_of(text(records, dict, KEY_ACTION))};
     event.name = event.action == MT_ACTION_ALLOC ? name_of(records, dict) : 0;
@@ -233,7 +241,7 @@ static int take_note(struct mt_records *records, const struct dict *dict, mt_cel
     if (MT_GROW(records->note, records->notes_capacity, records->n_notes))
         return -ENOMEM;
     records->note[records->n_notes] = (struct mt_import_note){
-        .time_us = number(dict, KEY_TIME),
+        .time_us = moment(dict, KEY_TIME),
         .text = *name ? mt_script_string(records->script,
                                          (uint32_t)mt_cell_value(dict->value[KEY_NAME]), name)
                       : 0,
@@ -407,8 +415,10 @@ static int take(struct mt_records *records, const struct dict *dict, mt_cell *ma
     } else if (has(dict, KEY_TRACE_EVENTS)) {
         records->is_profile = true;
         mt_cell base = has(dict, KEY_BASE_TIME) ? dict->value[KEY_BASE_TIME] : 0;
-        records->base_ns = mt_cell_tag(base) == MT_CELL_KILO ? mt_cell_value(base) * 1000
-                                                             : number(dict, KEY_BASE_TIME);
+        records->base_ns = number(dict, KEY_BASE_TIME);
+        if (mt_cell_tag(base) == MT_CELL_KILO &&
+            __builtin_mul_overflow(mt_cell_value(base), INT64_C(1000), &records->base_ns))
+            records->base_ns = 0;
     }
     return 0;
 }

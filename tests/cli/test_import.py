@@ -266,6 +266,20 @@ def check_hostile():
     totals(events)
     shown = run("blocks", "--at", "end", "t.mtap").stdout
     assert "\x1b" not in shown and "\u202e" not in shown
+    for first, last in ((-(1 << 62), 1 << 62), (-(1 << 58), 1 << 58), (1 << 63, (1 << 63) + 5), (-(1 << 70), 3)):  # times that no clock has
+        far = {"device_traces": [[event("alloc", BASE, 512, first), event("free_completed", BASE, 512, last)]],
+               "external_annotations": [{"stage": "START", "name": "x", "time_us": last}, {"stage": "END", "name": "x", "time_us": first}]}
+        times = [one["time_ns"] for one in imported(pickle.dumps(far, 4))[0]]
+        assert times == sorted(times) and 0 <= times[0] and times[-1] < 1 << 63, times
+        base = sqlite3.connect("far.sqlite")
+        base.executescript("DROP TABLE IF EXISTS CUDA_GPU_MEMORY_USAGE_EVENTS; CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INT, globalPid INT, deviceId INT, "
+                           "contextId INT, address INT, bytes INT, memKind INT, memoryOperationType INT, name INT, correlationId INT, localMemoryPoolAddress INT)")
+        for time, kind in ((max(first, -(1 << 63)), 0), (min(last, (1 << 63) - 1), 1)):
+            base.execute("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (?, 0, 0, 1, 4096, 512, 2, ?, NULL, 1, 0)", (min(time, (1 << 63) - 1), kind))
+        base.commit()
+        base.close()
+        times = [one["time_ns"] for one in imported(pathlib.Path("far.sqlite").read_bytes())[0]]
+        assert times == sorted(times) and 0 <= times[0], times
     shared = copy.copy(MAIN)  # a list in itself, and one that two things have
     shared.append(shared)
     events, _ = imported(pickle.dumps({"device_traces": [[event("alloc", BASE, 512, 1, shared), event("alloc", BASE + 512, 512, 1, shared)]]}))
@@ -278,7 +292,7 @@ def check_command():
     assert "memtap report s.mtap" in run("import", "s.pickle").stdout
     assert "exists already" in run("import", "s.pickle", ends=2).stderr
     for arguments, words in [((), "no file given"), (("a", "b"), "one file at a time"), (("nothing",), "No such file"), (("-o", "-", "s.pickle"), "give a file"), ((".",), "directory"),
-                             (("-o", "s.pickle/t.mtap", "s.pickle"), "cannot be made"), (("s.mtap", "-o", "t.mtap"), "a trace already")]:
+                             (("-o", "s.pickle/t.mtap", "s.pickle"), "cannot be made"), (("s.mtap", "-o", "u.mtap"), "a trace already"), (("s.pickle", "-o", "t.mtap"), "--force")]:
         done = run("import", *arguments, ends=2)
         assert words in done.stderr and done.stderr.count("\n") == 1, done
     run("report", "s.mtap")
