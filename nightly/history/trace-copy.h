@@ -14,9 +14,11 @@
 int mt_history_copy_trace(const char *path, const char *folder, const char *checksum,
                           char out[PATH_MAX]);
 
-/* Remove a copy with its older segment and its tail. Return 0, even if it was absent, or a negative
- * errno. */
-int mt_history_remove_trace(const char *path);
+/* Remove a copy with its older segment and its tail, if it is below the folder and as
+ * mt_history_copy_trace made it: a database's row may name any file. Return 0, even if it was
+ * absent, or a negative errno: -EXDEV, it is not such a copy. */
+int mt_history_remove_trace(const char *path, const char *folder);
+const char *mt_history_remove_error(int rc);
 
 /* SHA-256 (FIPS 180-4) of files, as sha256sum prints it. */
 

@@ -221,6 +221,58 @@ def read_only():
     os.chmod("still", 0o755)
 
 
+def prunes_only_copies():
+    """A row may name any file: only copies below the history's folder or --copies go, by no link."""
+    def prune(path, *more):
+        for old in pathlib.Path().glob("rows.db*"):
+            old.unlink()
+        assert history("add", "--keep", "kept/of-rows", "nights/01.mtap", db="rows.db").returncode == 0
+        copy, = pathlib.Path("kept/of-rows").glob("*.mtap")
+        with contextlib.closing(sqlite3.connect("rows.db")) as base:
+            base.execute("UPDATE trace SET path = ?", (path(copy),))
+            base.commit()
+        return history("prune", "--older-than", "1h", *more, db="rows.db"), copy
+    def stays(make, *more):
+        """make: creates a file, given the copy, and returns it and the path in the row."""
+        kept = []
+        def path(copy):
+            file, row = make(copy)
+            for one in (file, pathlib.Path(f"{file}.tail"), pathlib.Path(f"{file}.0")):
+                if not one.exists():
+                    one.write_bytes(b"precious")
+                kept.append((one, one.read_bytes()))
+            return row
+        done, _ = prune(path, *more)
+        refused(done, "is not a copy of a trace")
+        assert all(one.read_bytes() == data for one, data in kept), kept
+    here = os.path.realpath(".")
+    outside = pathlib.Path(tempfile.mkdtemp())
+    def foreign(copy):
+        return pathlib.Path(f"{here}/notes"), f"{here}/notes"
+    def renamed(copy):
+        return pathlib.Path(shutil.copy(copy, "mine.mtap")), f"{here}/mine.mtap"
+    def changed(copy):
+        other = pathlib.Path(shutil.copy("nights/02.mtap", "changed-" + copy.name.rsplit("-")[-1]))
+        return other, f"{here}/{other}"
+    def elsewhere(copy):
+        return pathlib.Path(shutil.copy(copy, outside)), f"{outside}/{copy.name}"
+    def linked(copy):
+        pathlib.Path("away").symlink_to(outside)
+        return outside / copy.name, f"{here}/away/{copy.name}"
+    def above(copy):
+        return outside / copy.name, f"{here}/../{outside.name}/{copy.name}"
+    for make in (foreign, renamed, changed, elsewhere, linked, above):
+        stays(make)
+    for part in outside.glob("*.*"):
+        if not part.name.endswith(".mtap"):
+            part.unlink()
+    done, _ = prune(lambda copy: f"{outside}/{copy.name}", "--copies", str(outside))
+    assert done.returncode == 0 and not list(outside.glob("*")), (done, list(outside.glob("*")))
+    done, copy = prune(lambda copy: os.path.realpath(copy))
+    assert done.returncode == 0 and not copy.exists(), done
+    shutil.rmtree(outside)
+
+
 def no_git():
     """The commit of the working directory, where there is git; else none is known."""
     def commit(**more):
@@ -269,6 +321,6 @@ with tempfile.TemporaryDirectory() as folder:
     for test in (moved, killed, killed_at_birth, together, ranks_together, locked, foreign):
         test()
     assert add("nights/01.mtap", db="new.db").returncode == 0
-    for test in (newer, damaged, limited, full, read_only, no_git):
+    for test in (newer, damaged, limited, full, read_only, no_git, prunes_only_copies):
         test()
     os.chdir("/")

@@ -67,8 +67,11 @@ static int insert(struct arguments *arguments, const struct mt_new_trace *trace,
     char gone[PATH_MAX] = "";
     if (mt_history_add(&arguments->store, trace, &run, &is_new, gone))
         return mt_fail("%s", arguments->store.error);
-    if (*gone && strcmp(gone, trace->path) && mt_history_remove_trace(gone))
-        mt_say("%s: cannot be removed: %s", gone, strerror(errno));
+    int rc = *gone && strcmp(gone, trace->path)
+                 ? mt_history_remove_copy(&arguments->place, gone, arguments->keep)
+                 : 0;
+    if (rc)
+        mt_say("%s: cannot be removed: %s", gone, mt_history_remove_error(rc));
     char ended[MT_ENDED_TEXT];
     const struct mt_ended *end = &trace->digest.ended;
     mt_print_text(path);

@@ -25,6 +25,7 @@ struct arguments {
     enum mt_format format;
     uint64_t keep_last, older_than_ns; /* 0: not given */
     bool dry_run;
+    const char *copies;  /* a folder with copies, besides the database's; NULL: none */
     const char *operand; /* NULL: none */
 };
 
@@ -99,6 +100,8 @@ static const struct mt_option prune_options[] = {
      1, INT32_MAX},
     {0, "older-than", "TIME", "forget only runs older than this: 90d, 12w, 6h", NULL, note_age, PLACE(older_than_ns)},
     {'n', "dry-run", NULL, "print what would be forgotten; forget nothing", NULL, mt_note_flag, PLACE(dry_run)},
+    {0, "copies", "FOLDER", "remove copies in this folder too: that of add --keep, if\nit is not beside the history", NULL,
+     mt_note_text, PLACE(copies)},
     FILTER_OPTIONS, MT_DB_OPTIONS(arguments, place), {0}};
 /* clang-format on */
 
@@ -228,16 +231,23 @@ static void choose(struct mt_runs *runs, const struct arguments *arguments)
     runs->n = chosen;
 }
 
+struct pruning {
+    const struct arguments *arguments;
+    int code;
+};
+
 static void remove_copy(void *user, const char *path)
 {
-    int rc = mt_history_remove_trace(path);
+    struct pruning *pruning = user;
+    const struct arguments *arguments = pruning->arguments;
+    int rc = mt_history_remove_copy(&arguments->place, path, arguments->copies);
     if (!rc) {
         fputs("removed ", stdout);
         mt_print_text(path);
         putchar('\n');
         return;
     }
-    *(int *)user = mt_fail("%s: cannot be removed: %s", path, strerror(-rc));
+    pruning->code = mt_fail("%s: cannot be removed: %s", path, mt_history_remove_error(rc));
 }
 
 static int prune(const struct mt_command *command, struct mt_store *store,
@@ -245,14 +255,14 @@ static int prune(const struct mt_command *command, struct mt_store *store,
 {
     struct mt_runs runs;
     struct mt_style style = mt_terminal_style();
-    int code = MT_EXIT_OK;
+    struct pruning pruning = {arguments, MT_EXIT_OK};
     if (!arguments->keep_last && !arguments->older_than_ns)
         return mt_fail_usage(command, "no runs chosen; give --keep-last or --older-than");
     int rc = mt_history_runs(store, &arguments->filter, &runs);
     if (!rc)
         choose(&runs, arguments);
     if (!rc && runs.n && !arguments->dry_run)
-        rc = mt_history_forget(store, &runs, remove_copy, &code);
+        rc = mt_history_forget(store, &runs, remove_copy, &pruning);
     if (!rc && runs.n) {
         puts(arguments->dry_run ? "These would be forgotten:" : "Forgotten:");
         mt_runs_text(&runs, stdout, &style);
@@ -260,7 +270,7 @@ static int prune(const struct mt_command *command, struct mt_store *store,
         puts("Nothing to forget");
     }
     mt_runs_clear(&runs);
-    return rc ? rc : code;
+    return rc ? rc : pruning.code;
 }
 
 static int run_list(const struct mt_command *command, int argc, char **argv)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "history-location.h"
+#include "nightly/history/trace-copy.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,4 +54,18 @@ int mt_history_location_open(const struct mt_history_location *place, struct mt_
     if (!place->db && use == MT_STORE_WRITE)
         make_folders(place->path);
     return mt_store_open(store, place->path, use, place->wait_s * 1000);
+}
+
+int mt_history_remove_copy(const struct mt_history_location *place, const char *path,
+                           const char *folder)
+{
+    char own[PATH_MAX];
+    int rc = folder ? mt_history_remove_trace(path, folder) : -EXDEV;
+    if (rc != -EXDEV)
+        return rc;
+    snprintf(own, sizeof own, "%s", place->path);
+    char *slash = strrchr(own, '/');
+    if (slash)
+        slash[slash == own] = '\0';
+    return mt_history_remove_trace(path, slash ? own : ".");
 }

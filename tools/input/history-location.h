@@ -32,4 +32,9 @@ int mt_history_location_find(const struct mt_command *command, struct mt_history
 int mt_history_location_open(const struct mt_history_location *place, struct mt_store *store,
                              enum mt_store_use use);
 
+/* Remove a copy of a trace as mt_history_remove_trace does, from a folder (NULL: none) or from the
+ * folder of the history's file. Return as it does. */
+int mt_history_remove_copy(const struct mt_history_location *place, const char *path,
+                           const char *folder);
+
 #endif
