@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "names.h"
 #include "analyzer/support/text.h"
+#include "trace-format/meaning/marks.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,7 +37,6 @@ static const char *in_directory(const char *file, const char *directory)
 static const struct {
     const char *part, *name;
 } made_up[] = {
-    {"/torchinductor_", "<torchinductor>"},
     {"/ipykernel_", "<notebook>"},
     {"<ipython-input-", "<notebook>"},
     {"<eval_with_key>", "<torch.fx>"},
@@ -44,6 +44,8 @@ static const struct {
 
 static const char *made_up_name(const char *file)
 {
+    if (mt_is_inductor_file(file))
+        return "<torchinductor>";
     for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
         if (strstr(file, made_up[i].part))
             return made_up[i].name;

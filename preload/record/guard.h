@@ -2,8 +2,7 @@
 /*
  * The tail's pages belong to a file. If somebody truncates it, or its disk fails, the next access
  * raises SIGBUS, which would kill the host. Instead, memory takes the place of the pages, and
- * recording ends. Only if the program has no handler for the signal. The signal keeps its meaning
- * for all other causes.
+ * recording ends. For all other causes the signal goes to the program's handler, as without us.
  */
 #ifndef MT_PRELOAD_GUARD_H
 #define MT_PRELOAD_GUARD_H
@@ -11,8 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Start, unless the program handles the signal itself. A thread that blocks it is not saved. */
-void mt_guard_start(void);
+/* Put our handler over the program's, unless it is there. The program may set another one at any
+ * time: call this again and again. A thread that blocks the signal is not saved. */
+void mt_guard_check(void);
 
 #define MT_GUARD_MOST 4097u /* the tail's begin, and each slot */
 

@@ -121,6 +121,8 @@ void mt_writer_drain(bool is_last)
     if (mt_settings.has_thread) /* else long times lie between */
         mt_clock_adjust();
     check_tail();
+    if (mt_tail_exists())
+        mt_guard_check();
     if (mt_writer_is_open() && mt_guard_has_lost())
         mt_writer_give_up(-EIO, "write");
     if (!mt_guard_has_lost())

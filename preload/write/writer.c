@@ -103,7 +103,7 @@ static int begin(void)
     mt_writer.encoder = mt_encoder_create(mt_settings.zstd_level);
     if (!mt_writer.encoder)
         return -ENOMEM;
-    mt_guard_start();
+    mt_guard_check();
     mt_writer.most_events = UINT64_MAX;
     rc = mt_settings.has_thread ? start_thread() : -EAGAIN;
     if (rc) /* the process may have as many threads as it has, or no memory for a stack */

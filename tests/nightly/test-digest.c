@@ -196,6 +196,8 @@ START_TEST(names_files_by_what_stays)
         {"/usr/lib/libfoo.so.12.3", "libfoo.so"},
         {"train.py", "train.py"},
         {"/tmp/torchinductor_me/ab/cabc.py", "<torchinductor>"},
+        {"/cache/tl/ctlynfwe2tqz7mlrkgbwsyhd4pjvuoac3fxei5n6abcdefghijkl.py", "<torchinductor>"},
+        {"/cache/tl/ctlynfwe.py", "/cache/tl/ctlynfwe.py"},
         {"/tmp/ipykernel_4711/123.py", "<notebook>"},
         {"<frozen importlib._bootstrap>", "<frozen importlib._bootstrap>"},
     };

@@ -300,11 +300,17 @@ END_TEST
 /* In pages: none, the header, in the journal, in the first thread's words, in the second's. */
 static const char *const cuts[] = {"0", "4096", "20480", "1572864", "3500000"};
 
+/* What handles the signal, besides; as many as are prime to the cuts. */
+static const char *const handlers[] = {"cut",   "chain",       "taken",        "later",
+                                       "dumps", "dumps-later", "dumps-at-once"};
+#define N_CUTS (sizeof cuts / sizeof *cuts)
+#define N_HANDLERS (sizeof handlers / sizeof *handlers)
+
 START_TEST(a_tail_that_is_cut_short_ends_the_trace_only)
 {
-    const char *mode = _i % 2 ? "chain" : "cut";
-    struct outcome o = run(ARGS("bus-errors", mode, cuts[_i / 2]),
-                           ARGS("MEMTAP_OUTPUT=t.mtap", "MEMTAP_STACKS=both"));
+    const char *mode = handlers[_i % N_HANDLERS], *kept = cuts[_i % N_CUTS];
+    struct outcome o =
+        run(ARGS("bus-errors", mode, kept), ARGS("MEMTAP_OUTPUT=t.mtap", "MEMTAP_STACKS=both"));
     ck_assert(ended_with(&o, 0));
     ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: its tail was cut short, or the disk "
                                "failed; recording ends here, and the program continues\n");
@@ -316,7 +322,17 @@ END_TEST
 static const struct {
     const char *mode;
     int signal, code; /* that it ends by */
-} bus_errors[] = {{"own", SIGBUS, 0}, {"sent", SIGBUS, 0}, {"taken", 0, 42}};
+    const char *output;
+} bus_errors[] = {{"own", SIGBUS, 0, ""},
+                  {"sent", SIGBUS, 0, ""},
+                  {"own-taken", 0, 42, ""},
+                  {"own-later", 0, 42, ""},
+                  {"own-chain", SIGBUS, 0, ""},
+                  {"own-dumps", SIGBUS, 0, "dumped\n"},
+                  {"own-dumps-later", SIGBUS, 0, "dumped\n"},
+                  {"own-jumps", 0, 0, ""},
+                  {"sent-taken", 0, 42, ""},
+                  {"sent-ignored", 0, 0, ""}};
 
 START_TEST(other_bus_errors_are_the_program_s)
 {
@@ -326,6 +342,7 @@ START_TEST(other_bus_errors_are_the_program_s)
         ck_assert(WIFSIGNALED(o.status) && WTERMSIG(o.status) == bus_errors[_i].signal);
     else
         ck_assert(ended_with(&o, bus_errors[_i].code));
+    ck_assert_str_eq(o.output, bus_errors[_i].output);
     ck_assert_str_eq(o.errors, "");
     remove_outcome(&o);
 }
@@ -446,8 +463,7 @@ int main(void)
                         sizeof descriptors / sizeof *descriptors);
     tcase_add_test(tests, the_last_descriptors_are_the_program_s);
     tcase_add_test(tests, a_trace_that_has_gone_is_not_said_to_be_there);
-    tcase_add_loop_test(tests, a_tail_that_is_cut_short_ends_the_trace_only, 0,
-                        2 * sizeof cuts / sizeof *cuts);
+    tcase_add_loop_test(tests, a_tail_that_is_cut_short_ends_the_trace_only, 0, 2 * N_HANDLERS);
     tcase_add_loop_test(tests, other_bus_errors_are_the_program_s, 0,
                         sizeof bus_errors / sizeof *bus_errors);
     tcase_add_test(tests, a_wrong_setting_is_said_and_passed_over);

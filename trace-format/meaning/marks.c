@@ -153,12 +153,25 @@ static uint32_t owner(const char *file)
     return is_pythons || is_framework(file) ? MT_MARK_FRAMEWORK : 0;
 }
 
+bool mt_is_inductor_file(const char *file)
+{
+    enum { HASH = 52 }; /* 'c', and 51 characters of base32 */
+    static const char base32[] = "abcdefghijklmnopqrstuvwxyz234567";
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    if (strstr(file, "/torchinductor_"))
+        return true;
+    if (!slash || slash - file < 2 || (slash - file > 2 && slash[-3] != '/') || *name != 'c' ||
+        strspn(name, base32) != HASH)
+        return false;
+    return slash[-2] == name[1] && slash[-1] == name[2] && !strcmp(name + HASH, ".py");
+}
+
 /* Return whether code is generated: by torch.compile, torch.fx or dataclasses. The line that called
  * it is the user's. */
 static bool is_generated(const char *function, const char *file)
 {
     if (*file != '<')
-        return strstr(file, "/torchinductor_") != NULL;
+        return mt_is_inductor_file(file);
     return !strncmp(file, "<eval_with_key>", 15) ||
            (!strcmp(file, "<string>") && !strncmp(function, "__create_fn__", 13));
 }

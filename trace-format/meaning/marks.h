@@ -6,6 +6,7 @@
 #ifndef MT_MARKS_H
 #define MT_MARKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A bit each, in the order of this list. */
@@ -57,6 +58,10 @@ enum mt_mark {
 #define MT_PHASE_MARKS                                                                             \
     (MT_MARK_OPTIMIZER | MT_MARK_MODULE_CALL | MT_MARK_MODULE_APPLY | MT_MARK_MODULE_INIT |        \
      MT_MARK_BACKWARD)
+
+/* Return whether torch.compile wrote a file of code: by its name, a hash, below a folder of two of
+ * its characters, since the folder above may be any (TORCHINDUCTOR_CACHE_DIR). */
+bool mt_is_inductor_file(const char *file);
 
 /* Return the marks of a native frame, by its library's path. */
 uint32_t mt_module_marks(const char *path);
