@@ -138,6 +138,8 @@ static int add_inside(struct mt_part_list *list, const struct mt_digest *has,
                       const struct mt_digest *lacks, bool is_missing)
 {
     int rc = 0;
+    if (lacks->ended.how != MT_ENDED_WHOLE) /* it is known why */
+        return 0;
     for (size_t i = 0; i < has->n_devices && !rc; i++) {
         const struct mt_digest_device *device = &has->devices[i];
         const struct mt_digest_device *other = device_of(lacks, device->device);
@@ -150,8 +152,7 @@ static int add_inside(struct mt_part_list *list, const struct mt_digest *has,
             rc = add(list, &part);
         }
         other = !other && mt_has_only_device(has, lacks) ? lacks->devices : other;
-        bool is_whole = lacks->ended.how == MT_ENDED_WHOLE; /* else it is known why */
-        if (!rc && other && is_whole)
+        if (!rc && other)
             rc = add_phases(list, part, other);
     }
     return rc;

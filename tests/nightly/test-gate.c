@@ -350,6 +350,21 @@ START_TEST(what_is_missing_can_be_accepted)
 }
 END_TEST
 
+/* A run that was killed before its first allocation lacks everything: its end says why, alone. */
+START_TEST(the_end_of_a_run_says_why_it_lacks_things)
+{
+    static struct night good, night;
+    make_night(&good, &jobs[JOBS - 1], 0);
+    make_night(&night, &jobs[JOBS - 1], 1);
+    night.digest[0].ended.how = MT_ENDED_KILLED;
+    night.digest[0].n_devices = 0;
+    parse(mt_budget_default);
+    hold(&night, &good, 1, true, &nothing_allowed);
+    ck_assert_uint_eq(check.broken, 1);
+    ck_assert_str_eq(check.finding[0].name, "ended");
+}
+END_TEST
+
 /* Two workers that start at once come in either order. */
 START_TEST(exchanged_workers_are_no_change)
 {
@@ -421,6 +436,7 @@ int main(void)
     tcase_add_test(cases, equal_nights_pass);
     tcase_add_test(cases, other_nights_do_not_pass);
     tcase_add_test(cases, what_is_missing_can_be_accepted);
+    tcase_add_test(cases, the_end_of_a_run_says_why_it_lacks_things);
     tcase_add_test(cases, exchanged_workers_are_no_change);
     tcase_add_test(cases, the_newest_night_says_what_there_should_be);
     tcase_add_test(cases, a_pattern_that_matches_nothing_is_broken);
