@@ -9,7 +9,7 @@
 /* A name's end is secret: "token" of HF_TOKEN and authToken, "api key" of --openai-api-key. Where
  * values may be plain, a number, a yes or no, a path or a <mark> is none. */
 static const struct secret_name {
-    const char *words;
+    char words[16];
     bool may_be_plain;
 } secret_names[] = {
     {"token", true},          {"authtoken", true},
@@ -35,7 +35,7 @@ static const struct secret_name {
 };
 
 /* Before "token": one of a language model, or a number of them. Before "pass": one over data. */
-static const char *const plain_before[] = {
+static const char plain_before[][12] = {
     "pad",      "eos",    "bos",      "unk",     "mask",    "sep",      "cls",       "special",
     "image",    "stop",   "start",    "end",     "per",     "video",    "audio",     "prompt",
     "class",    "new",    "max",      "num",     "n",       "min",      "begin",     "next",
@@ -46,12 +46,12 @@ static const char *const plain_before[] = {
     "word",     "boi",    "eoi",      "mm",      "extra",   "context",  "trigger",   "placeholder",
 };
 
-static const char *const plain_values[] = {"true", "false", "none", "null", "yes", "no"};
+static const char plain_values[][6] = {"true", "false", "none", "null", "yes", "no"};
 
 /* Values that show what they are: at least so many letters, digits, '-', '_' and '.' after it. With
  * is_mixed, upper and lower letters and digits. */
 static const struct form {
-    const char *begin;
+    char begin[12];
     unsigned least;
     bool is_mixed;
 } forms[] = {

@@ -213,17 +213,17 @@ static int create(struct mt_output *out)
     return find_part(out->path) ? -EEXIST : create_at(out, out->path);
 }
 
-/* The path of this process's trace, written once; valid if the process is `of`: a forked child has
- * its parent's until it has its own. */
+/* The path of this process's trace; valid if the process is `of`: a forked child has its parent's
+ * until it has its own. It is never freed: another thread may be reading it. */
 static struct {
-    char path[PATH_MAX];
+    char *_Atomic path;
     _Atomic pid_t of;
 } own;
 
 static void note_own(const struct mt_output *out)
 {
     atomic_store(&own.of, 0);
-    snprintf(own.path, sizeof own.path, "%s", out->path);
+    atomic_store(&own.path, strdup(out->path));
     atomic_store(&own.of, getpid());
 }
 
@@ -251,9 +251,10 @@ int mt_output_open(struct mt_output *out)
 
 size_t mt_output_own(char *path, size_t size)
 {
-    if (atomic_load(&own.of) != getpid() || strlen(own.path) >= size)
+    const char *known = atomic_load(&own.of) == getpid() ? atomic_load(&own.path) : NULL;
+    if (!known || strlen(known) >= size)
         return 0;
-    strcpy(path, own.path);
+    strcpy(path, known);
     return strlen(path);
 }
 

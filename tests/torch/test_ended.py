@@ -56,8 +56,9 @@ def gate(trace, good, how, text):
     check((f"{trace}: ended: {text}" in said) == (how != "whole"), done.stdout)
     if how == "whole":
         return
-    check(done.stdout.splitlines()[0].startswith(f"{trace}: ended: "), "it comes first")
-    equal("check, asked to", run([MEMTAP, "check", trace, "--against", good, "--allow-ended", how]).returncode, 0)
+    check(done.stdout.splitlines()[0].startswith(f"{trace}: ended: "), f"it comes first: {done.stdout}")
+    done = run([MEMTAP, "check", trace, "--against", good, "--allow-ended", how])
+    equal(f"check of {trace.name}, asked to: {done.stdout}", done.returncode, 0)
     for command in ("check", good, "--against", trace), ("budget", trace):
         done = run([MEMTAP, *command])
         equal(f"{command[0]}: no baseline", (done.returncode, done.stdout), (2, ""))
