@@ -301,13 +301,25 @@ static size_t count_processes(const struct matcher *m, const struct mt_digest *r
     return n;
 }
 
+/* Return whether a program is known: it is not in the trace of one that was killed at once. */
+static bool has_name(const struct mt_digest *digest)
+{
+    return *mt_digest_text(digest->program) != '\0';
+}
+
+/* Who is paired in a pass: those of one role, then those of one rank, then those without a name. */
+enum { BY_ROLE, BY_RANK, UNNAMED };
+
 static bool may_be(const struct matcher *m, const struct member *member, size_t process, int pass)
 {
     const struct mt_process *of = &m->to->process[process];
     if (m->used[process])
         return false;
-    if (pass)
+    if (pass == BY_RANK)
         return member->rank >= 0 && member->rank == rank_of(shown_of(of));
+    if (pass == UNNAMED)
+        return member->rank == rank_of(shown_of(of)) &&
+               !(has_name(member->digest) && has_name(shown_of(of)));
     return have_one_role(member->digest, shown_of(of));
 }
 
@@ -317,7 +329,7 @@ static bool have_one_parent(const struct mt_digest *a, const struct mt_digest *b
     return a && b ? !strcmp(mt_digest_text(a->program), mt_digest_text(b->program)) : a == b;
 }
 
-/* Pair open members with processes: of the same role (pass 0), of the same rank (1). */
+/* Pair open members with processes in a pass. */
 static int pair(struct matcher *m, int pass)
 {
     struct candidate *candidate = NULL;
@@ -352,7 +364,8 @@ static int pair(struct matcher *m, int pass)
             continue;
         member->of = process;
         m->used[process] = true;
-        m->to->process[process].is_renamed |= pass == 1;
+        m->to->process[process].is_renamed |= pass == BY_RANK && has_name(member->digest) &&
+                                              has_name(shown_of(&m->to->process[process]));
     }
     free(candidate);
     return 0;
@@ -387,7 +400,7 @@ static int take_run(struct mt_processes *to, const struct side *side, size_t run
     int rc = m.member && m.used ? 0 : -ENOMEM;
     if (!rc)
         m.n = list_members(m.member, side, run);
-    for (int pass = 0; pass <= 1 && !rc; pass++)
+    for (int pass = BY_ROLE; pass <= UNNAMED && !rc; pass++)
         rc = pair(&m, pass);
     if (!rc)
         pair_only(&m);

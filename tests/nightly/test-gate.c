@@ -358,6 +358,7 @@ START_TEST(the_end_of_a_run_says_why_it_lacks_things)
     make_night(&night, &jobs[JOBS - 1], 1);
     night.digest[0].ended.how = MT_ENDED_KILLED;
     night.digest[0].n_devices = 0;
+    night.digest[0].program = night.digest[0].command = (char *)"";
     parse(mt_budget_default);
     hold(&night, &good, 1, true, &nothing_allowed);
     ck_assert_uint_eq(check.broken, 1);
