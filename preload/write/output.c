@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output.h"
 #include "launcher.h"
+#include "preload/host/memory.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
 #include "trace-format/block.h"
@@ -214,7 +215,8 @@ static int create(struct mt_output *out)
 }
 
 /* The path of this process's trace; valid if the process is `of`: a forked child has its parent's
- * until it has its own. It is never freed: another thread may be reading it. */
+ * until it has its own. Mapped, not malloc'ed: malloc reserves 64 MiB for the writer's thread. It
+ * is never unmapped: another thread may be reading it. */
 static struct {
     char *_Atomic path;
     _Atomic pid_t of;
@@ -223,7 +225,10 @@ static struct {
 static void note_own(const struct mt_output *out)
 {
     atomic_store(&own.of, 0);
-    atomic_store(&own.path, strdup(out->path));
+    char *path = mt_map(sizeof out->path);
+    if (path)
+        strcpy(path, out->path);
+    atomic_store(&own.path, path);
     atomic_store(&own.of, getpid());
 }
 
