@@ -139,8 +139,8 @@ static const char *hold(const struct night *night, const struct night *good, siz
                         bool by_folder, const struct mt_check_allowed *allowed)
 {
     static char said[1 << 16];
+    static struct mt_digest now[MOST], old[MOST * 4]; /* findings refer to them */
     char text[MT_FINDING_TEXT];
-    struct mt_digest now[MOST], old[MOST * 4];
     size_t n = 0;
     memcpy(now, night->digest, sizeof now);
     for (size_t i = 0; i < n_good; i++)
