@@ -136,7 +136,7 @@ const char *mt_cudnn_text(char out[MT_CUDNN_TEXT], const struct mt_uncomputed *u
                           const struct mt_definitions *definitions)
 {
     const char *gpu = mt_info(definitions, "env.CUDASIM_GPU");
-    /* The bound is that of docs/gpu-results.md, for what was compared there alone. */
+    /* The bound is that of docs/evaluation/gpu-results.md, for what was compared there alone. */
     bool is_compared = gpu && !strcmp(gpu, "h100") && unknown->cudnn / 100 == COMPARED_CUDNN;
     *out = '\0';
     if (unknown->cudnn)

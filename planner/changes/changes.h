@@ -3,7 +3,7 @@
  * What a change of the program would do to its peak, computed from its recorded blocks: the change
  * edits their lives, and the curve of live bytes is computed anew. Nothing is run: every answer is
  * "modelled", says what it assumes, and how far such answers were off when the same change was run
- * (docs/modelled-changes.md).
+ * (docs/evaluation/modelled-changes.md).
  */
 #ifndef MT_CHANGES_H
 #define MT_CHANGES_H

@@ -10,7 +10,7 @@
  * C sees C++ functions through the Itanium ABI: `this` and references are pointers; an object with
  * a destructor is passed by the address of a temporary, and returned through a first argument.
  * c10::Device by value is 16 bits: index << 8 | type. Checked on the wheels of torch 2.0 to 2.15:
- * docs/versions.md.
+ * docs/evaluation/versions.md.
  */
 #ifndef MT_PRELOAD_HOOKS_H
 #define MT_PRELOAD_HOOKS_H

@@ -7,7 +7,7 @@
     memtap.spark.dataset(spark, "s3a://bucket/dataset", "sites")                 # what memtap export --format parquet wrote
     print(memtap.spark.ask(spark, "s3a://bucket/runs").as_text())                # the questions of memtap fleet
 
-Tables: runs, sites, growth, samples, blocks, stacks, events (docs/fleet-dataset.md). Executors need this package and pyarrow.
+Tables: runs, sites, growth, samples, blocks, stacks, events (memtap-dataset(5)). Executors need this package and pyarrow.
 A trace that cannot be read is left out; the table "left_out" has its name and the reason."""
 
 from __future__ import annotations

@@ -155,8 +155,8 @@ def record_zoo():
 
 def main():
     seen = faults = 0
-    pages = [Page(path) for path in [source / "README.md", *sorted((source / "docs/guides").glob("*.md")),
-                                  *sorted((source / "man").iterdir())]]
+    pages = [Page(path) for path in [source / "README.md", *sorted((source / "docs").glob("*.md")),
+                                  *sorted((source / "docs/guides").glob("*.md")), *sorted((source / "man").iterdir())]]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         (record_zoo if with_torch else make)()

@@ -123,9 +123,9 @@ for table, columns in mark["tables"].items():
     assert set(found.schema.names) == set(columns), (table, found.schema.names, columns)
     assert all(file.metadata.metadata[b"memtap.dataset.version"] == mark["version"].encode()
                for file in [pq.ParquetFile(next(iter(found.files)))])
-documented = open({str(source.parent / 'docs' / 'fleet-dataset.md')!r}).read()
+documented = open({str(source.parent / 'man' / 'memtap-dataset.5')!r}).read()
 for table in ("runs", "sites", "growth", "samples"):
-    assert all(f"`{{name}}`" in documented for name in mark["tables"][table]), table
+    assert all(f"\\n{{name}} " in documented or f"\\\\fB{{name}}\\\\fR" in documented for name in mark["tables"][table]), table
 bytes, peak = duckdb.connect().execute("SELECT sum(size), max(r.peak) FROM '{out}/blocks/*/*/*/*.parquet' b JOIN '{out}/runs/*/*/*/*.parquet' r "
                                   "USING (trace) WHERE trace = 'night-1/{BIG}.mtap'").fetchone()
 assert bytes == peak, (bytes, peak)

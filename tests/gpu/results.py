@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """results.py [--instead GPU] [--only NAME]... [--no-costs] [--save]: measures on this machine's GPU what a simulated one cannot show:
 whether traces agree with PyTorch, how far simulated peaks are from real ones, what of the process's memory the balance explains, and
-what recording costs. --save writes rows into results/gpu-peaks.csv and results/gpu-costs.csv; which docs/gpu-results.md explains.
+what recording costs. --save writes rows into results/gpu-peaks.csv and results/gpu-costs.csv; which docs/evaluation/gpu-results.md explains.
 --instead: on that simulated GPU, which shows that this script works, and nothing else. Exit code 1: a program ended badly, a trace's
 peak is not PyTorch's, or a loop that waits for the GPU takes longer; 77: there is no GPU."""
 import argparse

@@ -8,7 +8,7 @@ import harness
 from harness import MEMTAP, PYTHON, check, equal
 
 PROGRAM = Path(__file__).resolve().parent / "steered.py"
-# What is made up, and so known (docs/simulated-runs.md): values are finite, a choice is any of them and no end of a text.
+# What is made up, and so known (docs/evaluation/simulated-runs.md): values are finite, a choice is any of them and no end of a text.
 MADE_UP = {"finds_nan": False, "clips_or_raises": "clipped", "sampling_loop": 20}
 SAME_SHAPE = {"is_in_as_many", "checks_of_a_distribution", "asserts_all", "sums_of_segments", "most_frequent", "most_frequent_of_few_long_rows"}  # whatever the values: they end
 AT_LEAST_THE_HOSTS = {"draws_by_policy"}  # any of 60,000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dataset: Parquet files by job, run and rank (docs/fleet-dataset.md)."""
+"""The dataset: Parquet files by job, run and rank (memtap-dataset(5))."""
 
 from __future__ import annotations
 

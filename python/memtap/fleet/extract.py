@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One trace as the tables that many are compared by (docs/fleet-dataset.md), made from memtap.open's by pyarrow."""
+"""One trace as the tables that many are compared by (memtap-dataset(5)), made from memtap.open's by pyarrow."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 -- What is asked of many ranks, once: DuckDB and Spark both run these statements as they stand (fleet/questions.py).
 -- "-- table: NAME" makes a temporary table of the statement below it, "-- question: NAME" is an answer, and "-- median: NAME: of VALUE
 -- in TABLE by KEYS" makes a table of the keys, n (the ranks) and median, in which a row counts as often as its column ranks says. Given are the
--- tables runs, sites and growth (docs/fleet-dataset.md) and asked, one row of settings. Bytes are BIGINT: sums and medians are cast,
+-- tables runs, sites and growth (memtap-dataset(5)) and asked, one row of settings. Bytes are BIGINT: sums and medians are cast,
 -- because each engine has a type of its own for them. The order of NULLs and of equals is said, because each has its own for that too.
 
 -- question: jobs
