@@ -11,7 +11,8 @@
 #define MODEL_ERROR 0.02
 
 /* As a part of what the cache had to spare: an edited run's cache may have as much more in pieces.
- * Of the claims in docs/evaluation/advice.md the worst was off by 0.52 of it, the change's own error included.
+ * Of the claims in docs/evaluation/advice.md the worst was off by 0.52 of it, the change's own
+ * error included.
  */
 #define UNUSED_ERROR 0.5
 
