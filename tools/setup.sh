@@ -12,9 +12,9 @@ TORCH=torch==2.15.0
 # What PyTorch imports besides NVIDIA's libraries, which the simulated device stands in for.
 TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
 # For the reference scripts; for the tests of the wheel, pytest's plugin and notebooks; readers of tables, reports
-# and other exports; what torch 2.15 compiles by.
+# and other exports; what torch 2.15 compiles by; the documentation as a site.
 TEST_TOOLS=(transformers==5.23.0 meson-python pytest==9.2.0 pytest-xdist nbclient ipykernel polars pyarrow pandas duckdb mypy==2.4.1
-    'mcp>=2,<3' junitparser markdown-it-py perfetto protobuf triton==3.9.0)
+    'mcp>=2,<3' junitparser markdown-it-py perfetto protobuf triton==3.9.0 mkdocs-material==9.8.2)
 PAGE_TOOLS=.cache/page-tools
 CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)
 
@@ -185,6 +185,7 @@ install_test_packages() {
     need chromium/chromium/chromium/chromium command -v chromium chromium-browser google-chrome
     need firefox-esr/firefox/firefox/MozillaFirefox command -v firefox-esr firefox
     need libxml2-utils/libxml2/libxml2/libxml2-tools command -v xmllint
+    need mandoc command -v mandoc
     need tmux command -v tmux
     need valgrind command -v valgrind
     need git command -v git
