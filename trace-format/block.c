@@ -35,6 +35,9 @@ enum {
     AT_RECORDS = 16,
     AT_CHECKSUM = 20,
     AT_BASE_TIME = 24,
+    AT_NUMBER = 32,
+    AT_BEFORE = 36,
+    AT_EVENTS = 40,
 };
 
 static const char block_magic[4] = {'M', 'T', 'B', 'K'};
@@ -86,21 +89,21 @@ static uint32_t crc32_add(const struct mt_crc *crc, uint32_t sum, const unsigned
 }
 
 /* Return the checksum of the header, with zeros in place of its checksum, and the payload. */
-static uint32_t checksum(const struct mt_crc *crc, const unsigned char header[MT_BLOCK_HEADER_SIZE],
+static uint32_t checksum(const struct mt_crc *crc, const unsigned char *header, size_t header_size,
                          const void *payload, size_t size)
 {
     unsigned char blank[MT_BLOCK_HEADER_SIZE];
-    memcpy(blank, header, sizeof blank);
+    memcpy(blank, header, header_size);
     put(blank + AT_CHECKSUM, 0, 4);
-    uint32_t sum = crc32_add(crc, 0xffffffff, blank, sizeof blank);
+    uint32_t sum = crc32_add(crc, 0xffffffff, blank, header_size);
     return ~crc32_add(crc, sum, payload, size);
 }
 
-void mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE],
-                         const struct mt_block_header *header, const void *payload,
-                         const struct mt_crc *crc)
+size_t mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE], struct mt_block_header *header,
+                           const void *payload, unsigned version, const struct mt_crc *crc)
 {
-    memset(out, 0, MT_BLOCK_HEADER_SIZE);
+    size_t size = mt_block_header_size(version);
+    memset(out, 0, size);
     memcpy(out + AT_MAGIC, block_magic, sizeof block_magic);
     out[AT_TYPE] = header->type;
     out[AT_CODEC] = header->codec;
@@ -108,20 +111,32 @@ void mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE],
     put(out + AT_RAW_SIZE, header->raw_size, 4);
     put(out + AT_RECORDS, header->records, 4);
     put(out + AT_BASE_TIME, header->base_time_ns, 8);
-    put(out + AT_CHECKSUM, checksum(crc, out, payload, header->stored_size), 4);
+    if (version >= MT_BLOCK_LINKED) {
+        put(out + AT_NUMBER, header->number, 4);
+        put(out + AT_BEFORE, header->before, 4);
+        put(out + AT_EVENTS, header->events, 8);
+    }
+    header->checksum = checksum(crc, out, size, payload, header->stored_size);
+    put(out + AT_CHECKSUM, header->checksum, 4);
+    return size;
 }
 
 int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
-                        struct mt_block_header *header)
+                        struct mt_block_header *header, unsigned version)
 {
     if (memcmp(in + AT_MAGIC, block_magic, sizeof block_magic))
         return -EINVAL;
-    header->type = in[AT_TYPE];
-    header->codec = in[AT_CODEC];
-    header->stored_size = (uint32_t)get(in + AT_STORED_SIZE, 4);
-    header->raw_size = (uint32_t)get(in + AT_RAW_SIZE, 4);
-    header->records = (uint32_t)get(in + AT_RECORDS, 4);
-    header->base_time_ns = get(in + AT_BASE_TIME, 8);
+    bool is_linked = version >= MT_BLOCK_LINKED;
+    *header = (struct mt_block_header){.type = in[AT_TYPE],
+                                       .codec = in[AT_CODEC],
+                                       .stored_size = (uint32_t)get(in + AT_STORED_SIZE, 4),
+                                       .raw_size = (uint32_t)get(in + AT_RAW_SIZE, 4),
+                                       .records = (uint32_t)get(in + AT_RECORDS, 4),
+                                       .base_time_ns = get(in + AT_BASE_TIME, 8),
+                                       .checksum = (uint32_t)get(in + AT_CHECKSUM, 4),
+                                       .number = is_linked ? (uint32_t)get(in + AT_NUMBER, 4) : 0,
+                                       .before = is_linked ? (uint32_t)get(in + AT_BEFORE, 4) : 0,
+                                       .events = is_linked ? get(in + AT_EVENTS, 8) : 0};
     if (header->stored_size > MT_BLOCK_PAYLOAD_LIMIT || header->raw_size > MT_BLOCK_PAYLOAD_LIMIT ||
         header->records > MT_BLOCK_RECORD_LIMIT)
         return -EINVAL;
@@ -129,7 +144,62 @@ int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
 }
 
 int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
-                   size_t size, const struct mt_crc *crc)
+                   size_t size, unsigned version, const struct mt_crc *crc)
 {
-    return get(header + AT_CHECKSUM, 4) == checksum(crc, header, payload, size);
+    return get(header + AT_CHECKSUM, 4) ==
+           checksum(crc, header, mt_block_header_size(version), payload, size);
+}
+
+/* --- the chain ------------------------------------------------------------------------------ */
+
+struct mt_chain mt_chain_begin(uint64_t trace_id, uint64_t of_older, unsigned version)
+{
+    return (struct mt_chain){.before = (uint32_t)(trace_id ^ trace_id >> 32),
+                             .events = of_older,
+                             .of_older = of_older,
+                             .is_bare = version < MT_BLOCK_LINKED};
+}
+
+void mt_chain_link(const struct mt_chain *chain, struct mt_block_header *header)
+{
+    header->number = chain->blocks + 1;
+    header->before = chain->before;
+    header->events = chain->events;
+}
+
+void mt_chain_add(struct mt_chain *chain, const struct mt_block_header *header)
+{
+    chain->blocks++;
+    chain->before = header->checksum;
+    chain->events += header->type == MT_BLOCK_EVENTS ? header->records : 0;
+}
+
+bool mt_chain_fits(const struct mt_chain *chain, const struct mt_block_header *header)
+{
+    return chain->is_bare || (header->number == chain->blocks + 1 &&
+                              header->before == chain->before && header->events == chain->events);
+}
+
+int mt_chain_read(struct mt_chain *chain, int fd, uint64_t until)
+{
+    unsigned char bytes[MT_BLOCK_HEADER_SIZE];
+    struct mt_block_header header;
+    if (pread(fd, bytes, MT_FILE_HEADER_SIZE, 0) != MT_FILE_HEADER_SIZE ||
+        memcmp(bytes, MT_FILE_MAGIC, MT_FILE_MAGIC_SIZE))
+        return -EINVAL;
+    unsigned version = mt_get16(bytes + 8);
+    uint64_t at = mt_get16(bytes + 10);
+    const ssize_t size = (ssize_t)mt_block_header_size(version);
+    *chain = mt_chain_begin(mt_get64(bytes + 16), 0, version);
+    while (at < until && pread(fd, bytes, (size_t)size, (off_t)at) == size) {
+        if (mt_block_header_get(bytes, &header, version))
+            return -EINVAL;
+        if (!chain->blocks)
+            chain->events = chain->of_older = header.events;
+        if (!mt_chain_fits(chain, &header))
+            return -EINVAL;
+        mt_chain_add(chain, &header);
+        at += (uint64_t)size + header.stored_size;
+    }
+    return 0;
 }

@@ -7,16 +7,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MT_FORMAT_VERSION 4u
+#define MT_FORMAT_VERSION 5u
 #define MT_FILE_MAGIC "\x89MTAP\r\n\x1a"
 #define MT_FILE_MAGIC_SIZE 8u
+#define MT_FILE_HEADER_SIZE 32u
+#define MT_OLDER_ID_AT 24 /* bytes from the file's beginning */
 
 /* Return whether there is a file at the path that is neither a trace nor empty, nor named as a
  * trace
  * (.mtap). */
 bool mt_is_other_file(const char *path);
 
-#define MT_BLOCK_HEADER_SIZE 32u
+#define MT_BLOCK_HEADER_SIZE 48u
+#define MT_BLOCK_BARE_SIZE 32u /* of versions before MT_BLOCK_LINKED: without the link */
+#define MT_BLOCK_LINKED 5u
 #define MT_BLOCK_PAYLOAD_LIMIT (64u << 20) /* bytes, stored or raw */
 #define MT_BLOCK_RECORD_LIMIT (1u << 20)
 
@@ -36,7 +40,50 @@ struct mt_block_header {
     uint32_t raw_size;    /* bytes of payload after decompression */
     uint32_t records;
     uint64_t base_time_ns;
+    /* The link to what is before the block in the file; zeros in versions without. */
+    uint32_t number; /* of the block, from 1 */
+    uint32_t before; /* checksum of the block before; of the first one: mt_chain_begin */
+    uint64_t events; /* before the block: struct mt_chain */
+    uint32_t checksum;
 };
+
+/* Return whether the blocks of a file of that version have links, so that none can be missing
+ * unnoticed. */
+static inline bool mt_version_shows_gaps(unsigned version)
+{
+    return version >= MT_BLOCK_LINKED;
+}
+
+/* The size of a block's header in a file of that version, bytes. */
+static inline size_t mt_block_header_size(unsigned version)
+{
+    return version < MT_BLOCK_LINKED ? MT_BLOCK_BARE_SIZE : MT_BLOCK_HEADER_SIZE;
+}
+
+/* What is in a file so far: the next block links to it. */
+struct mt_chain {
+    uint32_t blocks;
+    uint32_t before; /* the last block's checksum */
+    uint64_t
+        events; /* those of the older segment too, if there is one; carried ones do not count */
+    uint64_t of_older; /* events of the older segment */
+    bool is_bare;      /* the file's version has no links */
+};
+
+/* Begin with a file's header: its trace id, and the number of events in the older segment. */
+struct mt_chain mt_chain_begin(uint64_t trace_id, uint64_t of_older, unsigned version);
+
+/* Link a block, of which all else is known, to a chain; then, with its header made or read, add it
+ * to the chain. */
+void mt_chain_link(const struct mt_chain *chain, struct mt_block_header *header);
+void mt_chain_add(struct mt_chain *chain, const struct mt_block_header *header);
+
+/* Return whether a block follows what is in the chain. */
+bool mt_chain_fits(const struct mt_chain *chain, const struct mt_block_header *header);
+
+/* Follow a file's blocks up to a byte, where one must begin or the file end; only headers are read:
+ * 0, with *chain of them, or a negative errno. */
+int mt_chain_read(struct mt_chain *chain, int fd, uint64_t until);
 
 /* Tables for eight bytes of CRC-32 at a time. Each user has its own, made by mt_crc_init. */
 struct mt_crc {
@@ -45,17 +92,18 @@ struct mt_crc {
 
 void mt_crc_init(struct mt_crc *crc);
 
-/* Write the header, with the checksum over itself and the stored payload. */
-void mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE],
-                         const struct mt_block_header *header, const void *payload,
-                         const struct mt_crc *crc);
+/* Write the header, with the checksum over itself and the stored payload, which *header gets too.
+ * Return its size in a file of that version. */
+size_t mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE], struct mt_block_header *header,
+                           const void *payload, unsigned version, const struct mt_crc *crc);
 
-/* Read a header. Return 0, or -EINVAL if it is none or its sizes are over the limits. */
+/* Read a header of a file of that version. Return 0, or -EINVAL if it is none or its sizes are over
+ * the limits. */
 int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
-                        struct mt_block_header *header);
+                        struct mt_block_header *header, unsigned version);
 
 /* Return whether the header's checksum is right for the header and its payload. */
 int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
-                   size_t size, const struct mt_crc *crc);
+                   size_t size, unsigned version, const struct mt_crc *crc);
 
 #endif

@@ -18,6 +18,7 @@ struct buffer {
 struct mt_encoder {
     ZSTD_CCtx *zstd;
     struct mt_crc crc;
+    struct mt_chain *chain, own_chain;
     int level;
     enum mt_block_type type; /* of the block under construction, once it has a record */
     uint32_t records;
@@ -85,6 +86,7 @@ struct mt_encoder *mt_encoder_create(int level)
     if (!encoder)
         return NULL;
     encoder->level = level;
+    encoder->chain = &encoder->own_chain;
     mt_crc_init(&encoder->crc);
     encoder->zstd = ZSTD_createCCtx();
     if (!encoder->zstd) {
@@ -92,6 +94,17 @@ struct mt_encoder *mt_encoder_create(int level)
         return NULL;
     }
     return encoder;
+}
+
+void mt_encoder_begin(struct mt_encoder *encoder, uint64_t trace_id)
+{
+    encoder->own_chain = mt_chain_begin(trace_id, 0, MT_FORMAT_VERSION);
+    encoder->chain = &encoder->own_chain;
+}
+
+void mt_encoder_follow(struct mt_encoder *encoder, struct mt_chain *chain)
+{
+    encoder->chain = chain;
 }
 
 void mt_encoder_destroy(struct mt_encoder *encoder)
@@ -344,28 +357,32 @@ static int add_frames(struct mt_encoder *encoder, const struct buffer *payload)
 static int make_block(struct mt_encoder *encoder, const struct buffer *payload)
 {
     struct buffer *block = &encoder->block;
+    const unsigned version = encoder->chain->is_bare ? MT_BLOCK_LINKED - 1 : MT_FORMAT_VERSION;
+    const size_t head = mt_block_header_size(version);
     struct mt_block_header header = {.type = (uint8_t)encoder->type,
                                      .codec = MT_CODEC_ZSTD,
                                      .raw_size = (uint32_t)payload->used,
                                      .records = encoder->records,
                                      .base_time_ns = encoder->base_time_ns};
     block->used = 0;
-    if (buffer_reserve(block, MT_BLOCK_HEADER_SIZE + payload->used))
+    if (buffer_reserve(block, head + payload->used))
         return -ENOMEM;
-    block->used = MT_BLOCK_HEADER_SIZE;
+    block->used = head;
     /* Readers find the end block from the file's end, so do not compress it. */
     int rc = encoder->type == MT_BLOCK_END ? 0 : add_frames(encoder, payload);
     if (rc)
         return rc;
-    size_t size = block->used - MT_BLOCK_HEADER_SIZE;
+    size_t size = block->used - head;
     if (size == 0 || size >= payload->used) {
         header.codec = MT_CODEC_RAW;
-        block->used = MT_BLOCK_HEADER_SIZE;
+        block->used = head;
         put_bytes(block, payload->bytes, payload->used);
         size = payload->used;
     }
     header.stored_size = (uint32_t)size;
-    mt_block_header_put(block->bytes, &header, block->bytes + MT_BLOCK_HEADER_SIZE, &encoder->crc);
+    mt_chain_link(encoder->chain, &header);
+    mt_block_header_put(block->bytes, &header, block->bytes + head, version, &encoder->crc);
+    mt_chain_add(encoder->chain, &header);
     return 0;
 }
 

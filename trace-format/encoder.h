@@ -8,9 +8,9 @@
 #define MT_TRACE_ENCODER_H
 
 #include "author/author.h"
+#include "block.h"
 #include "model.h"
 
-#define MT_FILE_HEADER_SIZE 32u
 #define MT_LIVE_HEADER_SIZE (MT_FILE_HEADER_SIZE + MT_AUTHOR_SIZE)
 
 /* Finish a block at this many records, or bytes of definitions: the reader holds a block in memory.
@@ -37,6 +37,14 @@ size_t mt_encode_definition(unsigned char out[MT_DEFINITION_SIZE],
 
 /* Return an encoder; NULL: no memory. level: zstd's, 1 to 19. */
 struct mt_encoder *mt_encoder_create(int level);
+
+/* Begin the trace with that id: its first block is next. */
+void mt_encoder_begin(struct mt_encoder *encoder, uint64_t trace_id);
+
+/* Set what the next blocks follow, each the one before: a chain (block.h) that the caller keeps and
+ * others may use in turn. Call this or mt_encoder_begin
+ * before the first block. */
+void mt_encoder_follow(struct mt_encoder *encoder, struct mt_chain *chain);
 void mt_encoder_destroy(struct mt_encoder *encoder);
 
 /*

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -43,6 +44,104 @@ int mt_reader_no_memory(struct mt_trace_error *error, uint64_t offset)
     return mt_reader_fail(error, MT_FAULT_SYSTEM, offset, "out of memory at byte %llu of the trace",
                           (unsigned long long)offset);
 }
+
+/* --- what is missing ------------------------------------------------------------------------- */
+
+/* Return whether the file has a block of that number from a byte on. Only headers are read. */
+static bool comes_later(const struct mt_reader *reader, uint64_t at, uint32_t number)
+{
+    unsigned char bytes[MT_BLOCK_HEADER_SIZE];
+    struct mt_block_header header;
+    while (pread(reader->fd, bytes, sizeof bytes, (off_t)at) == (ssize_t)sizeof bytes &&
+           !mt_block_header_get(bytes, &header, reader->version)) {
+        if (header.number == number)
+            return true;
+        at += sizeof bytes + header.stored_size;
+    }
+    return false;
+}
+
+/* Write a number with "," between thousands, as reports do. */
+static const char *count_text(char out[32], uint64_t count)
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, count), used = 0;
+    for (int i = 0; i < n; i++) {
+        out[used++] = digits[i];
+        if ((n - i) % 3 == 1 && i + 1 < n)
+            out[used++] = ',';
+    }
+    out[used] = '\0';
+    return out;
+}
+
+static void put_missing(char *out, size_t size, const struct mt_reader *reader, uint32_t last)
+{
+    const struct mt_chain *chain = &reader->chain;
+    char number[32], of[24] = "", events[64] = "";
+    uint64_t n = reader->block.events - chain->events;
+    if (reader->blocks)
+        snprintf(of, sizeof of, " of %" PRIu32, reader->blocks);
+    if (reader->block.events > chain->events)
+        snprintf(events, sizeof events, " with %s event%s", count_text(number, n),
+                 n == 1 ? "" : "s");
+    if (last > chain->blocks + 1)
+        snprintf(out, size, "blocks %" PRIu32 " to %" PRIu32 "%s are missing%s", chain->blocks + 1,
+                 last, of, events);
+    else
+        snprintf(out, size, "block %" PRIu32 "%s is missing%s", last, of, events);
+}
+
+int mt_reader_fail_gap(struct mt_reader *reader, struct mt_trace_error *error)
+{
+    const uint32_t next = reader->chain.blocks + 1, here = reader->block.number;
+    uint64_t after = reader->offset + MT_BLOCK_HEADER_SIZE + reader->block.stored_size;
+    char what[160];
+    if (here == next)
+        snprintf(what, sizeof what,
+                 "block %" PRIu32 " does not follow block %" PRIu32
+                 " of this trace: one of the two is of another trace",
+                 next, next - 1);
+    else if (comes_later(reader, after, next))
+        snprintf(what, sizeof what,
+                 here > next ? "block %" PRIu32 " is before block %" PRIu32
+                             : "block %" PRIu32 " is repeated before block %" PRIu32,
+                 here, next);
+    else if (here < next)
+        snprintf(what, sizeof what, "block %" PRIu32 " is repeated in the place of block %" PRIu32,
+                 here, next);
+    else
+        put_missing(what, sizeof what, reader, here - 1);
+    return mt_reader_fail(error, MT_FAULT_MISSING, reader->offset,
+                          "%s (byte %" PRIu64 "); everything before it was read", what,
+                          reader->offset);
+}
+
+int mt_reader_fail_count(struct mt_reader *reader, struct mt_trace_error *error, uint64_t missing,
+                         uint64_t events)
+{
+    char some[32], all[32];
+    return mt_reader_fail(error, MT_FAULT_MISSING, reader->offset,
+                          "%s of the trace's %s events are missing; everything else was read",
+                          count_text(some, missing), count_text(all, events));
+}
+
+int mt_reader_fail_older(struct mt_reader *reader, struct mt_trace_error *error)
+{
+    char number[32], events[64] = "";
+    if (reader->chain.of_older)
+        snprintf(events, sizeof events, " with %s events",
+                 count_text(number, reader->chain.of_older));
+    return mt_reader_fail(error, MT_FAULT_SEGMENT, 0,
+                          "the trace's older segment (*" MT_OLDER_SUFFIX ")%s %s; everything after "
+                          "it was read",
+                          events,
+                          reader->older_state == OLDER_OTHER ? "is of another trace"
+                          : reader->older_state == OLDER_CUT ? "is incomplete and was not used"
+                                                             : "is missing");
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
 
 ssize_t mt_reader_bytes(int fd, void *into, size_t size)
 {
@@ -102,6 +201,7 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
         lseek(reader->fd, (off_t)size, SEEK_SET) != (off_t)size)
         return mt_reader_fail(error, MT_FAULT_DAMAGED, 8, "the trace's header is damaged (byte 8)");
     reader->offset = reader->header_size = size;
+    reader->chain = mt_chain_begin(reader->trace_id, 0, reader->version);
     return 0;
 }
 
@@ -127,15 +227,18 @@ static int find_end(struct mt_reader *reader)
     uint64_t room = reader->file_size > reader->offset ? reader->file_size - reader->offset : 0;
     size_t size = room < sizeof bytes ? (size_t)room : sizeof bytes;
     struct mt_block_header header;
+    const size_t head_size = mt_block_header_size(reader->version);
     if (pread(reader->fd, bytes, size, (off_t)(reader->file_size - size)) != (ssize_t)size)
         return 0;
-    for (size_t payload = 3; MT_BLOCK_HEADER_SIZE + payload <= size; payload++) {
-        const unsigned char *head = bytes + size - payload - MT_BLOCK_HEADER_SIZE;
-        const unsigned char *stored = head + MT_BLOCK_HEADER_SIZE;
-        if (!mt_block_header_get(head, &header) && header.type == MT_BLOCK_END &&
+    for (size_t payload = 3; head_size + payload <= size; payload++) {
+        const unsigned char *head = bytes + size - payload - head_size;
+        const unsigned char *stored = head + head_size;
+        if (!mt_block_header_get(head, &header, reader->version) && header.type == MT_BLOCK_END &&
             header.codec == MT_CODEC_RAW && header.stored_size == payload &&
-            mt_block_sound(head, stored, payload, &reader->crc))
+            mt_block_sound(head, stored, payload, reader->version, &reader->crc)) {
+            reader->blocks = header.number;
             return !mt_decode_end(stored, payload, &reader->end);
+        }
     }
     return 0;
 }
@@ -226,19 +329,47 @@ int mt_reader_open_alone(struct mt_reader **out, const char *path, struct mt_tra
     return 0;
 }
 
-/* Open the file beside the trace if it is the trace's older segment. */
-static struct mt_reader *open_older(const struct mt_reader *reader, const char *path)
+/* Return whether the older segment has all that its successor counts. */
+static bool is_whole(const struct mt_reader *older, const struct mt_reader *reader)
 {
+    unsigned char bytes[MT_BLOCK_HEADER_SIZE];
+    struct mt_block_header first;
+    struct mt_chain chain;
+    bool has_first =
+        pread(reader->fd, bytes, sizeof bytes, (off_t)reader->offset) == (ssize_t)sizeof bytes &&
+        !mt_block_header_get(bytes, &first, reader->version);
+    if (!has_first || !mt_version_shows_gaps(reader->version) ||
+        !mt_version_shows_gaps(older->version))
+        return true;
+    return !mt_chain_read(&chain, older->fd, UINT64_MAX) &&
+           chain.events - chain.of_older == first.events;
+}
+
+/* Open the file beside the trace if it is the trace's older segment. The one of an older segment
+ * itself is gone. */
+static void open_older(struct mt_reader *reader, const char *path)
+{
+    const size_t suffix = sizeof MT_OLDER_SUFFIX - 1;
     char real[PATH_MAX], name[PATH_MAX + sizeof MT_OLDER_SUFFIX];
     struct mt_trace_error error;
     struct mt_reader *older;
-    snprintf(name, sizeof name, "%s" MT_OLDER_SUFFIX, realpath(path, real) ? real : path);
-    if (!reader->older_id || mt_reader_open_alone(&older, name, &error))
-        return NULL;
-    if (older->trace_id == reader->older_id)
-        return older;
-    mt_reader_close(older);
-    return NULL;
+    const char *file = realpath(path, real) ? real : path;
+    const size_t n = strlen(file);
+    snprintf(name, sizeof name, "%s" MT_OLDER_SUFFIX, file);
+    if (!reader->older_id)
+        return;
+    if (mt_reader_open_alone(&older, name, &error)) {
+        bool is_older = n > suffix && !strcmp(file + n - suffix, MT_OLDER_SUFFIX);
+        reader->older_state = is_older ? OLDER_USED : OLDER_MISSING;
+        return;
+    }
+    reader->older_state = older->trace_id != reader->older_id ? OLDER_OTHER
+                          : !is_whole(older, reader)          ? OLDER_CUT
+                                                              : OLDER_USED;
+    if (reader->older_state == OLDER_USED)
+        reader->older = older;
+    else
+        mt_reader_close(older);
 }
 
 /* Return whether the trace was closed, or another segment took its place, while we looked for its
@@ -257,16 +388,18 @@ int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_err
         int rc = mt_reader_open_alone(out, path, error);
         if (!rc)
             rc = find_state(*out, path, error);
-        bool is_moving = !rc && tries && (*out)->state != MT_TRACE_CLOSED &&
-                         (*out)->state != MT_TRACE_RUNNING && has_gone_on(*out, path);
-        if (!rc && !is_moving)
+        if (rc) {
+            mt_reader_close(*out);
+            *out = NULL;
+            return rc;
+        }
+        open_older(*out, path);
+        bool is_certain = (*out)->state == MT_TRACE_CLOSED ||
+                          ((*out)->state == MT_TRACE_RUNNING && (*out)->older_state == OLDER_USED);
+        if (is_certain || !tries || !has_gone_on(*out, path))
             break;
         mt_reader_close(*out);
-        *out = NULL;
-        if (rc)
-            return rc;
     }
-    (*out)->older = open_older(*out, path);
     (*out)->skip_carried = (*out)->older != NULL;
     return 0;
 }

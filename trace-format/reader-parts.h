@@ -39,6 +39,9 @@ struct mt_reader {
     unsigned raw_turn, turn;
     /* the block of the next events */
     struct mt_block_header block;
+    struct mt_chain chain; /* up to the offset */
+    uint32_t blocks;       /* of the file, by its end block; 0: not known */
+    enum { OLDER_USED, OLDER_MISSING, OLDER_OTHER, OLDER_CUT } older_state; /* USED: or none */
     struct mt_event_decoder decoder;
     size_t n_left;     /* events left of it; 0: all were given */
     uint64_t given;    /* of what mt_reader_most_records counts, up to this block's end */
@@ -61,6 +64,12 @@ int mt_reader_read_tail(struct mt_reader *reader, const char *path, struct mt_tr
 __attribute__((format(printf, 4, 5))) int mt_reader_fail(struct mt_trace_error *error,
                                                          enum mt_trace_fault fault, uint64_t offset,
                                                          const char *format, ...);
+/* Say that the block read last does not follow, that so many events are missing, and what is wrong
+ * with the older segment. */
+int mt_reader_fail_gap(struct mt_reader *reader, struct mt_trace_error *error);
+int mt_reader_fail_count(struct mt_reader *reader, struct mt_trace_error *error, uint64_t missing,
+                         uint64_t events);
+int mt_reader_fail_older(struct mt_reader *reader, struct mt_trace_error *error);
 int mt_reader_no_memory(struct mt_trace_error *error, uint64_t offset);
 
 /* Return the bytes read: less than size only at the end of the file; -1 with errno. */

@@ -77,15 +77,16 @@ static int read_block(struct mt_reader *reader, struct mt_trace_error *error)
 {
     unsigned char head[MT_BLOCK_HEADER_SIZE];
     struct mt_block_header *header = &reader->block;
+    const size_t head_size = mt_block_header_size(reader->version);
     errno = 0;
-    ssize_t n = mt_reader_bytes(reader->fd, head, sizeof head);
+    ssize_t n = mt_reader_bytes(reader->fd, head, head_size);
     if (n < 0)
         return mt_reader_fail(error, MT_FAULT_SYSTEM, reader->offset, "%s", strerror(errno));
     if (n == 0)
         return 0;
-    if ((size_t)n < sizeof head)
+    if ((size_t)n < head_size)
         return cut(reader, error);
-    if (mt_block_header_get(head, header))
+    if (mt_block_header_get(head, header, reader->version))
         return damaged(reader, error, "no block header");
     if (ensure(&reader->stored, header->stored_size) ||
         ensure(&reader->raw[reader->raw_turn], header->raw_size))
@@ -95,7 +96,8 @@ static int read_block(struct mt_reader *reader, struct mt_trace_error *error)
         return mt_reader_fail(error, MT_FAULT_SYSTEM, reader->offset, "%s", strerror(errno));
     if ((size_t)n < header->stored_size)
         return cut(reader, error);
-    if (!mt_block_sound(head, reader->stored.bytes, header->stored_size, &reader->crc))
+    if (!mt_block_sound(head, reader->stored.bytes, header->stored_size, reader->version,
+                        &reader->crc))
         return damaged(reader, error, "checksum");
     return 1;
 }
@@ -250,8 +252,10 @@ static int next_of_block(struct mt_reader *reader, struct mt_batch *batch,
         return mt_reader_no_memory(error, reader->offset);
     if (rc)
         return damaged(reader, error, "content");
-    if (!reader->n_left)
-        reader->offset += MT_BLOCK_HEADER_SIZE + reader->block.stored_size;
+    if (reader->n_left)
+        return 1;
+    mt_chain_add(&reader->chain, &reader->block);
+    reader->offset += mt_block_header_size(reader->version) + reader->block.stored_size;
     return 1;
 }
 
@@ -259,8 +263,36 @@ static int next_of_block(struct mt_reader *reader, struct mt_batch *batch,
  */
 static bool has_more(const struct mt_reader *reader)
 {
-    return reader->offset + MT_BLOCK_HEADER_SIZE <= reader->limit &&
+    return reader->offset + mt_block_header_size(reader->version) <= reader->limit &&
            lseek(reader->fd, (off_t)reader->offset, SEEK_SET) == (off_t)reader->offset;
+}
+
+/* Check that the block follows those before it. Return 0 or an error. */
+static int check_chain(struct mt_reader *reader, struct mt_trace_error *error)
+{
+    struct mt_chain *chain = &reader->chain;
+    if (!chain->blocks && !chain->is_bare) /* only the segment itself knows */
+        chain->events = chain->of_older = reader->block.events;
+    if (!mt_chain_fits(chain, &reader->block))
+        return mt_reader_fail_gap(reader, error);
+    return 0;
+}
+
+/* Return whether the older segment could not be read. Who follows a trace began without it. */
+static bool lacks_older(const struct mt_reader *reader)
+{
+    return reader->older_state != OLDER_USED && !reader->is_following;
+}
+
+/* Compare the number of events with the end block's, where nothing else shows that some are
+ * missing. Return 1 or an error. */
+static int check_count(struct mt_reader *reader, const struct mt_end *end,
+                       struct mt_trace_error *error)
+{
+    uint64_t events = reader->chain.events;
+    if (!reader->chain.is_bare || reader->older_id || events >= end->events)
+        return 1;
+    return mt_reader_fail_count(reader, error, end->events - events, end->events);
 }
 
 /* Give the next batch of the file and its tail, with the events in place of the older segment. */
@@ -280,12 +312,17 @@ static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
         return rc;
     if (reader->is_over)
         return damaged(reader, error, "it comes after the end");
+    if ((rc = check_chain(reader, error)))
+        return rc;
     reader->is_over = reader->block.type == MT_BLOCK_END;
     if ((rc = count(reader, error)))
         return rc;
     if (unpack(reader))
         return damaged(reader, error, "decompression");
-    return next_of_block(reader, batch, error, decode(reader, batch));
+    rc = next_of_block(reader, batch, error, decode(reader, batch));
+    if (rc > 0 && reader->is_over && lacks_older(reader))
+        return mt_reader_fail_older(reader, error);
+    return rc > 0 && reader->is_over ? check_count(reader, &batch->end, error) : rc;
 }
 
 int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_trace_error *error)
@@ -299,6 +336,9 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
     }
     for (;;) {
         int rc = next_of_file(reader, batch, error);
+        batch->version = reader->version;
+        if (rc == 0 && lacks_older(reader))
+            return mt_reader_fail_older(reader, error);
         if (rc <= 0 || !batch->is_carried || !reader->skip_carried)
             return rc;
     }
@@ -324,6 +364,11 @@ enum mt_trace_state mt_reader_state(const struct mt_reader *reader)
 bool mt_reader_is_over(const struct mt_reader *reader)
 {
     return reader->sign == MT_AUTHOR_GONE || reader->state == MT_TRACE_STOPPED;
+}
+
+struct mt_chain mt_reader_chain(const struct mt_reader *reader)
+{
+    return reader->chain;
 }
 
 uint64_t mt_reader_offset(const struct mt_reader *reader)

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "block.h"
 #include "model.h"
 
 struct mt_reader;
@@ -39,6 +40,7 @@ struct mt_batch {
     bool is_tail;              /* the batch is in the file's tail */
     bool is_older;             /* the batch is in the older segment */
     bool is_carried;           /* events in place of a missing older segment */
+    unsigned version;          /* of the file's format; 0: not known */
     uint64_t offset;           /* of the block, bytes from the file's beginning */
     uint64_t file_size;        /* of the file that it is in, bytes */
     const struct mt_definition *definitions;
@@ -60,6 +62,8 @@ enum mt_trace_fault {
     MT_FAULT_VERSION, /* written by a newer memtap */
     MT_FAULT_CUT,     /* ends in the middle of a block: everything before is sound */
     MT_FAULT_DAMAGED, /* a block's checksum or content is wrong: everything before is sound */
+    MT_FAULT_MISSING, /* a block is missing, repeated or of another trace: as MT_FAULT_DAMAGED */
+    MT_FAULT_SEGMENT, /* the older segment is missing or lacks its end; everything else was read */
     MT_FAULT_ROOM,    /* all the memory or all the events allowed are used: it stops there */
 };
 
@@ -102,6 +106,9 @@ enum mt_trace_state mt_reader_state(const struct mt_reader *reader);
  * ran on another machine, or its memtap did not record the process), MT_TRACE_KILLED and
  * MT_TRACE_OPEN mean that there is no sign of a writing process. */
 bool mt_reader_is_over(const struct mt_reader *reader);
+
+/* Return the chain of the blocks that were read so far (block.h). */
+struct mt_chain mt_reader_chain(const struct mt_reader *reader);
 
 /* Return how many valid bytes of the file were read so far; the tail does not count. */
 uint64_t mt_reader_offset(const struct mt_reader *reader);

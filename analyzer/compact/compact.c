@@ -16,6 +16,7 @@ struct work {
     struct mt_encoder *definitions, *events; /* definitions come before their use */
     uint64_t number;                         /* of the last event */
     FILE *out;
+    struct mt_chain chain;
 };
 
 static int end_events(struct work *work)
@@ -90,6 +91,9 @@ static int write_begin(struct work *work)
     if (getrandom(&trace_id, sizeof trace_id, 0) != sizeof trace_id)
         return -errno;
     mt_encode_file_header(header, trace_id | 1, 0);
+    work->chain = mt_chain_begin(trace_id | 1, 0, MT_FORMAT_VERSION);
+    mt_encoder_follow(work->definitions, &work->chain);
+    mt_encoder_follow(work->events, &work->chain);
     snprintf(text, sizeof text, "compact=%llu events, %llu bytes",
              (unsigned long long)work->plan->events, (unsigned long long)work->plan->bytes);
     int rc = mt_write_bytes(work->out, header, sizeof header);

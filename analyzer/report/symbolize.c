@@ -15,6 +15,8 @@
 struct work {
     struct mt_definitions *definitions;
     uint64_t end_offset; /* of the end block: names go before it. 0: none */
+    struct mt_end end;
+    struct mt_chain chain;
     struct mt_encoder *encoder;
     struct mt_address_map strings; /* a text's hash -> id of its new definition */
     uint32_t last_string;
@@ -28,7 +30,7 @@ static int read_batch(void *data, const struct mt_batch *batch)
         if (mt_definitions_add(work->definitions, &batch->definitions[i]) == -ENOMEM)
             return -ENOMEM;
     if (batch->type == MT_BATCH_END)
-        work->end_offset = batch->offset;
+        work->end_offset = batch->offset, work->end = batch->end;
     return 0;
 }
 
@@ -108,9 +110,12 @@ static int rewrite(struct work *work, const char *path, struct mt_symbolized *re
     uint64_t end = work->end_offset ? work->end_offset : UINT64_MAX;
     int rc = copy(work, in, 0, end);
     if (!rc)
+        rc = mt_chain_read(&work->chain, fileno(in), end);
+    mt_encoder_follow(work->encoder, &work->chain);
+    if (!rc)
         rc = write_names(work, result);
     if (!rc && work->end_offset)
-        rc = copy(work, in, end, UINT64_MAX);
+        rc = mt_write_end(work->out, work->encoder, &work->end);
     fclose(in);
     return rc;
 }

@@ -124,6 +124,8 @@ static const char *find_note(const struct mt_survey *survey, const struct mt_tra
         [MT_TRACE_STOPPED] = "the trace has everything up to then",
         [MT_TRACE_EXECUTED] = "the trace has everything up to then",
     };
+    if (fault && fault->fault == MT_FAULT_SEGMENT)
+        return "everything after that was read";
     if (fault && fault->fault)
         return "everything before that was read";
     if (survey->complete || (mt_survey_lost(survey) && survey->state != MT_TRACE_OPEN))

@@ -66,6 +66,7 @@ void mt_survey_batch(struct mt_survey *survey, const struct mt_batch *batch)
     if (!survey->is_copy_of_such)
         survey->state = batch->state;
     survey->events += batch->n_events;
+    survey->is_unnumbered = batch->version && !mt_version_shows_gaps(batch->version);
     if (batch->type == MT_BATCH_END) {
         survey->complete = 1;
         survey->end = batch->end;

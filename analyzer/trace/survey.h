@@ -24,6 +24,7 @@ struct mt_survey {
     enum mt_trace_state state; /* of a compact copy: its original's */
     bool is_copy_of_such;
     int complete;              /* the recording was closed: `end` counts */
+    bool is_unnumbered;        /* its format does not show whether a block is missing */
     struct mt_end end;         /* the recording's own */
     uint64_t allocs_at_oom;    /* kinds[MT_ALLOC], when memory ran out the last time for PyTorch, */
     uint64_t failed_libraries; /* or a library beside it: CUDA calls, as below */

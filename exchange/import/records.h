@@ -21,7 +21,8 @@
 struct mt_script {
     FILE *out; /* the caller's */
     struct mt_encoder *definitions, *events;
-    bool has_events; /* no more definitions */
+    struct mt_chain chain; /* of both */
+    bool has_events;       /* no more definitions */
     uint32_t strings, pairs, frames, stacks;
     struct mt_address_map string_of;                   /* the caller's number + 1 -> id */
     struct mt_address_map pair_of, frame_of, stack_of; /* by what they are made of -> id */

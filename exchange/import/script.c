@@ -22,6 +22,9 @@ int mt_script_open(struct mt_script *script, FILE *out)
     if (getrandom(&trace_id, sizeof trace_id, 0) != sizeof trace_id)
         return script->rc = -errno;
     mt_encode_file_header(header, trace_id | 1, 0);
+    script->chain = mt_chain_begin(trace_id | 1, 0, MT_FORMAT_VERSION);
+    mt_encoder_follow(script->definitions, &script->chain);
+    mt_encoder_follow(script->events, &script->chain);
     return script->rc = mt_write_bytes(out, header, sizeof header);
 }
 

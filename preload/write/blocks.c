@@ -49,10 +49,13 @@ void mt_writer_append(const void *bytes, size_t size)
 void mt_writer_commit(void)
 {
     mt_writer.mark.trace_size = mt_writer.output.size;
-    if (mt_writer.is_short)
+    if (mt_writer.is_short) {
         mt_writer_count_shortage();
-    else
+        mt_writer.chain = mt_writer.committed_chain;
+    } else {
         mt_writer.committed = mt_writer.mark;
+        mt_writer.committed_chain = mt_writer.chain;
+    }
     unsigned index = mt_tail_mark(&mt_writer.committed);
     mt_order_note(&mt_writer.order, index);
     mt_tail_turn(&mt_writer.committed);

@@ -28,9 +28,12 @@ static uint64_t any_id(void)
 void mt_writer_append_header(uint64_t older_id)
 {
     unsigned char header[MT_LIVE_HEADER_SIZE];
+    uint64_t of_older = older_id ? mt_writer.chain.events - mt_writer.chain.of_older : 0;
     mt_writer.mark.trace_id = any_id();
     mt_encode_live_header(header, mt_writer.mark.trace_id, older_id, &mt_writer.output.author);
     mt_writer_append(header, sizeof header);
+    mt_writer.chain = mt_chain_begin(mt_writer.mark.trace_id, of_older, MT_FORMAT_VERSION);
+    mt_encoder_follow(mt_writer.encoder, &mt_writer.chain);
 }
 
 static int write_carried(const struct mt_event *event)
@@ -99,12 +102,14 @@ static void replace(struct mt_output *old)
     mt_tail_turn(&mt_writer.mark);
     mt_order_note(&mt_writer.order, !index);
     mt_writer.committed = mt_writer.mark;
+    mt_writer.committed_chain = mt_writer.chain;
 }
 
 void mt_writer_turn_segment(void)
 {
     static struct mt_output old; /* large */
     struct mt_tail_mark mark = mt_writer.mark;
+    struct mt_chain chain = mt_writer.chain;
     struct mt_intern_position known = mt_writer.known;
     struct mt_trace_part older = mt_writer.older, here = mt_writer.here;
     bool is_large = mt_writer.output.size - here.base >= mt_settings.keep_bytes;
@@ -131,6 +136,7 @@ void mt_writer_turn_segment(void)
     mt_output_discard(&mt_writer.output);
     mt_writer.output = old;
     mt_writer.mark = mark;
+    mt_writer.chain = chain;
     mt_writer.known = known;
     mt_writer.older = older;
     mt_writer.here = here;

@@ -98,12 +98,13 @@ struct mt_writer {
     MT_BEGIN_LINE struct mt_output output;
     struct mt_encoder *encoder;
     struct mt_order order;
-    struct mt_intern_position known; /* definitions in the file */
-    struct mt_tail_mark mark;        /* how far the file has got */
-    struct mt_tail_mark committed;   /* the same, as the tail says it */
-    int is_short;                    /* the errno: there is no room, and nothing is written */
-    uint64_t unwritten;              /* events, meanwhile */
-    uint64_t tried_ns;               /* to begin a segment, meanwhile */
+    struct mt_intern_position known;        /* definitions in the file */
+    struct mt_tail_mark mark;               /* how far the file has got */
+    struct mt_tail_mark committed;          /* the same, as the tail says it */
+    struct mt_chain chain, committed_chain; /* of the file's blocks, likewise */
+    int is_short;       /* the errno: there is no room, and nothing is written */
+    uint64_t unwritten; /* events, meanwhile */
+    uint64_t tried_ns;  /* to begin a segment, meanwhile */
     bool has_said_short;
     uint64_t start_ns, last_ns;
     struct {

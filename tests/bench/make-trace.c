@@ -159,6 +159,7 @@ int main(int argc, char **argv)
     encoder = mt_encoder_create(1);
     must(file && encoder);
     mt_encode_file_header(header, 1, 0);
+    mt_encoder_begin(encoder, 1);
     append(header, sizeof header);
     make_stacks();
     while (written < wanted)

@@ -310,6 +310,7 @@ int main(int n, char **asked_for)
         if (!out || !encoder)
             return 1;
         mt_encode_file_header(header, 4711 + i, 0);
+        mt_encoder_begin(encoder, 4711 + i);
         need(mt_write_bytes(out, header, sizeof header));
         time_ns = 0;
         bombs[i].make();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make-c-run FILE EVENTS SEED: the trace of a made-up program that asks CUDA itself for memory, on
- * two devices: short and long lives, other threads that free, frees that fail or come twice,
- * copies, phases, page-locked memory, memory that runs out. The same for the same seed.
+ * make-c-run FILE EVENTS SEED [EACH]: the trace of a made-up program that asks CUDA itself for
+ * memory, on two devices: short and long lives, other threads that free, frees that fail or come
+ * twice, copies, phases, page-locked memory, memory that runs out. The same for the same seed.
  */
 #include "trace-builder.h"
 #include "trace-format/cuda-apis.h"
@@ -138,7 +138,7 @@ static void one(const uint32_t *names)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4)
+    if (argc < 4)
         return 2;
     uint32_t names[3];
     uint64_t events = strtoull(argv[2], NULL, 10);
@@ -152,8 +152,13 @@ int main(int argc, char **argv)
         snprintf(text, sizeof text, "solver.c:%u step_%u", 10 * i, i);
         line[i] = mt_build_stack(builder, "solver.c:5 main", text, NULL);
     }
-    for (uint64_t i = 0; i < events; i++)
+    uint64_t each = argc > 4 ? strtoull(argv[4], NULL, 10) : UINT64_MAX; /* events of a block */
+    for (uint64_t i = 0; i < events; i++) {
+        size_t size;
         one(names);
+        if (i % each == each - 1)
+            mt_builder_bytes(builder, &size); /* which ends the block */
+    }
     mt_build_end(builder);
     mt_builder_write(builder, argv[1]);
     mt_builder_destroy(builder);

@@ -60,6 +60,7 @@ int main(int argc, char **argv)
     struct mt_encoder *encoder = mt_encoder_create(3);
     need(out && encoder, "cannot be written");
     mt_encode_file_header(header, 4711, 0);
+    mt_encoder_begin(encoder, 4711);
     mt_write_bytes(out, header, sizeof header);
     while (mt_reader_next(reader, &batch, &error) > 0) {
         for (size_t i = 0; i < batch.n_definitions; i++)

@@ -115,6 +115,7 @@ static int copy_trace(const char *from, struct copy *copy, uint64_t id)
         return rc;
     }
     mt_encode_file_header(header, id, 0);
+    mt_encoder_begin(copy->encoder, id);
     rc = fwrite(header, sizeof header, 1, copy->out) == 1 ? 1 : -EIO;
     while (rc > 0 && (rc = mt_reader_next(reader, &batch, &error)) > 0) {
         int put = put_batch(copy, &batch);

@@ -99,6 +99,7 @@ static void write_trace(const struct mt_made_trace *trace)
     struct mt_encoder *encoder = mt_encoder_create(1);
     need(out && encoder);
     mt_encode_file_header(header, 4711, 0);
+    mt_encoder_begin(encoder, 4711);
     need(!mt_write_bytes(out, header, sizeof header));
     for (size_t i = 0; i < trace->n_batches; i++)
         write_batch(out, encoder, &trace->batch[i]);

@@ -23,7 +23,8 @@ static struct mt_block_header finish(struct mt_encoder *encoder)
     struct mt_block_header header;
     const unsigned char *block;
     size_t size;
-    if (mt_encoder_finish(encoder, &block, &size) || mt_block_header_get(block, &header))
+    if (mt_encoder_finish(encoder, &block, &size) ||
+        mt_block_header_get(block, &header, MT_FORMAT_VERSION))
         abort();
     const unsigned char *payload = block + MT_BLOCK_HEADER_SIZE;
     if (header.raw_size > sizeof raw)

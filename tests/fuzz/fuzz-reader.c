@@ -19,13 +19,19 @@ static void mend(uint8_t *bytes, size_t size)
 {
     static struct mt_crc crc;
     struct mt_block_header header;
+    const unsigned version = size > 9 ? bytes[8] : 0;
+    const size_t head = mt_block_header_size(version);
+    struct mt_chain chain =
+        mt_chain_begin(size >= MT_FILE_HEADER_SIZE ? mt_get64(bytes + 16) : 0, 0, version);
     size_t at = MT_FILE_HEADER_SIZE;
     if (!crc.table[0][1])
         mt_crc_init(&crc);
-    while (at + MT_BLOCK_HEADER_SIZE <= size && !mt_block_header_get(bytes + at, &header) &&
-           header.stored_size <= size - at - MT_BLOCK_HEADER_SIZE) {
-        mt_block_header_put(bytes + at, &header, bytes + at + MT_BLOCK_HEADER_SIZE, &crc);
-        at += MT_BLOCK_HEADER_SIZE + header.stored_size;
+    while (at + head <= size && !mt_block_header_get(bytes + at, &header, version) &&
+           header.stored_size <= size - at - head) {
+        mt_chain_link(&chain, &header);
+        mt_block_header_put(bytes + at, &header, bytes + at + head, version, &crc);
+        mt_chain_add(&chain, &header);
+        at += head + header.stored_size;
     }
 }
 

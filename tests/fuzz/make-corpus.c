@@ -130,7 +130,8 @@ static void write_payloads(const unsigned char *bytes, size_t size, const char *
     static unsigned char input[1 << 16];
     struct mt_block_header header;
     size_t at = MT_FILE_HEADER_SIZE;
-    for (unsigned i = 0; i < 3 && !mt_block_header_get(bytes + at, &header); i++) {
+    for (unsigned i = 0; i < 3 && !mt_block_header_get(bytes + at, &header, MT_FORMAT_VERSION);
+         i++) {
         const unsigned char *payload = bytes + at + MT_BLOCK_HEADER_SIZE;
         char name[64];
         input[0] = header.type == MT_BLOCK_DEFINITIONS ? 1 : 2;

@@ -31,6 +31,7 @@ static void begin(void)
     file = fopen(path, "wb");
     encoder = mt_encoder_create(1);
     mt_encode_file_header(header, ID, 0);
+    mt_encoder_begin(encoder, ID);
     fwrite(header, 1, sizeof header, file);
 }
 

@@ -44,6 +44,8 @@ static void put(int fd, const void *bytes, size_t size)
     ck_assert_int_eq(write(fd, bytes, size), (ssize_t)size);
 }
 
+static struct mt_chain chain; /* of the file that was begun last */
+
 /* A trace that this process writes. */
 static int begin_file(const char *name, uint64_t id, uint64_t older_id)
 {
@@ -53,6 +55,7 @@ static int begin_file(const char *name, uint64_t id, uint64_t older_id)
     ck_assert_int_ge(fd, 0);
     mt_author_sign(&author, fd);
     mt_encode_live_header(header, id, older_id, &author);
+    chain = mt_chain_begin(id, older_id ? chain.events - chain.of_older : 0, MT_FORMAT_VERSION);
     put(fd, header, sizeof header);
     return fd;
 }
@@ -211,6 +214,8 @@ static struct bytes training(void)
     struct mt_encoder *encoder = mt_encoder_create(1);
     mt_scenario_training(builder, 40);
     mt_builder_write(builder, path);
+    chain = mt_chain_begin(MT_BUILDER_TRACE_ID, 0, MT_FORMAT_VERSION);
+    mt_encoder_follow(encoder, &chain);
     ck_assert_int_eq(mt_reader_open(&reader, path, &error), 0);
     while (mt_reader_next(reader, &batch, &error) > 0)
         encode(encoder, &batch, out);
@@ -231,7 +236,7 @@ START_TEST(a_trace_that_grows_is_read_once)
     size_t before = 0, times = 0;
     make_folder();
     struct bytes blocks = training();
-    int fd = begin_file(path, 1, 0);
+    int fd = begin_file(path, MT_BUILDER_TRACE_ID, 0);
     struct mt_follower *follower = must_follow();
     for (size_t at = 0; at < blocks.size; at += pieces[_i]) {
         put(fd, blocks.at + at, blocks.size - at < pieces[_i] ? blocks.size - at : pieces[_i]);
@@ -265,7 +270,7 @@ static pid_t begin_by_child(void)
     ck_assert_int_eq(pipe(ready), 0);
     pid_t child = fork();
     if (!child) {
-        begin_file(path, 1, 0);
+        begin_file(path, MT_BUILDER_TRACE_ID, 0);
         if (write(ready[1], &byte, 1) != 1)
             _exit(1);
         pause();
@@ -279,7 +284,7 @@ static pid_t begin_by_child(void)
 
 static void write_tail(uint64_t trace_size, uint64_t events)
 {
-    struct mt_tail_builder *tail = mt_tail_builder_create(1, trace_size, 2, 0);
+    struct mt_tail_builder *tail = mt_tail_builder_create(MT_BUILDER_TRACE_ID, trace_size, 2, 0);
     for (uint64_t i = 0; i < events; i++)
         mt_tail_build_event(tail, &(struct mt_event){.time_ns = 900000000 + i,
                                                      .thread = 1 + (uint32_t)(i % 2),
@@ -333,6 +338,7 @@ static void put_events(int fd, uint64_t last, unsigned n, int is_carried)
     struct mt_encoder *encoder = mt_encoder_create(1);
     const unsigned char *bytes;
     size_t size;
+    mt_encoder_follow(encoder, &chain);
     for (uint64_t i = last - n + 1; i <= last; i++) {
         struct mt_event event = {.time_ns = i, .thread = 1, .kind = MT_LEAF, .arg = {i}};
         ck_assert_int_eq(is_carried ? mt_encoder_carried(encoder, &event)
@@ -349,6 +355,7 @@ static void put_end(int fd)
     struct mt_encoder *encoder = mt_encoder_create(1);
     const unsigned char *bytes;
     size_t size;
+    mt_encoder_follow(encoder, &chain);
     ck_assert_int_eq(mt_encoder_end(encoder, &(struct mt_end){.events = 1}, &bytes, &size), 0);
     put(fd, bytes, size);
     mt_encoder_destroy(encoder);
@@ -439,7 +446,7 @@ START_TEST(a_replay_that_follows_is_the_replay)
     struct mt_trace_error error;
     make_folder();
     struct bytes blocks = training();
-    int fd = begin_file(path, 1, 0);
+    int fd = begin_file(path, MT_BUILDER_TRACE_ID, 0);
     ck_assert_int_eq(mt_follow_open(&follow, path, &(struct mt_question){0}, &error), 0);
     for (size_t at = 0; at < blocks.size; at += 300) {
         ck_assert(!mt_follow_is_over(follow));
@@ -566,7 +573,7 @@ START_TEST(damage_ends_it_in_words)
     int fd = begin_file(path, 1, 0);
     put_events(fd, 10, 10, 0);
     ck_assert_int_eq(mt_follow_open(&follow, path, &(struct mt_question){0}, &error), 0);
-    put(fd, "this is no block of a trace, whatever reads it", 46);
+    put(fd, "this is not a block of a trace, whatever may read it", 52);
     int rc;
     while ((rc = mt_follow_poll(follow, 1000, &error)) > 0)
         ;

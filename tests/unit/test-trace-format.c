@@ -79,6 +79,7 @@ static void make_trace(void)
     size_t size;
     struct mt_encoder *encoder = mt_encoder_create(1);
     mt_encode_file_header(trace, 4711, 0);
+    mt_encoder_begin(encoder, 4711);
     trace_size = MT_FILE_HEADER_SIZE;
     n_blocks = 0;
     define(encoder, (struct mt_definition){.kind = MT_DEF_INFO, .text = "pid=1", .text_size = 5});
@@ -291,6 +292,8 @@ START_TEST(foreign_and_newer_files_are_named)
 }
 END_TEST
 
+static struct mt_chain chain; /* of what add_raw has added */
+
 /* A whole block, as it stands in a file. */
 static void add_raw(unsigned type, unsigned codec, const unsigned char *payload, size_t size)
 {
@@ -302,7 +305,9 @@ static void add_raw(unsigned type, unsigned codec, const unsigned char *payload,
                                      .stored_size = (uint32_t)size,
                                      .raw_size = (uint32_t)size,
                                      .records = type == MT_BLOCK_END ? 0 : 1};
-    mt_block_header_put(block, &header, payload, &crc);
+    mt_chain_link(&chain, &header);
+    mt_block_header_put(block, &header, payload, MT_FORMAT_VERSION, &crc);
+    mt_chain_add(&chain, &header);
     memcpy(block + MT_BLOCK_HEADER_SIZE, payload, size);
     add_block(block, MT_BLOCK_HEADER_SIZE + size);
 }
@@ -347,6 +352,7 @@ START_TEST(what_is_not_known_is_borne_or_refused)
     int blocks;
     struct mt_trace_error error;
     mt_encode_file_header(trace, 4711, 0);
+    chain = mt_chain_begin(4711, 0, MT_FORMAT_VERSION);
     trace_size = MT_FILE_HEADER_SIZE;
     n_blocks = 0;
     add_raw(MT_BLOCK_DEFINITIONS, 0, RAW(MT_DEF_INFO, 0, 3, 'a', '=', 'b'));

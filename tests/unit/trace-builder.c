@@ -60,6 +60,7 @@ struct mt_builder *mt_builder_create(void)
     must(b->encoder != NULL, "out of memory");
     b->next.thread = 1;
     mt_encode_file_header(header, MT_BUILDER_TRACE_ID, 0);
+    mt_encoder_begin(b->encoder, MT_BUILDER_TRACE_ID);
     append(b, header, sizeof header);
     return b;
 }

@@ -197,6 +197,21 @@ static int print_result(const struct arguments *arguments, int rc,
               : MT_EXIT_OK;
 }
 
+/* Say which traces have neither an end nor a tail. */
+static void note_open(const struct mt_export *export)
+{
+    struct mt_reader *reader;
+    struct mt_trace_error error;
+    for (size_t i = 0; i < export->n_paths; i++) {
+        if (mt_reader_open(&reader, export->paths[i], &error))
+            continue;
+        if (mt_reader_state(reader) == MT_TRACE_OPEN)
+            mt_say("%s: the recording was not closed; the trace may lack its end",
+                   export->paths[i]);
+        mt_reader_close(reader);
+    }
+}
+
 static int export(const struct arguments *arguments)
 {
     struct mt_new_file file = {.fd = STDOUT_FILENO};
@@ -222,6 +237,8 @@ static int export(const struct arguments *arguments)
     else if (arguments->output)
         mt_new_file_drop(&file);
     free(sink);
+    if (!rc && !error.fault.fault)
+        note_open(&arguments->export);
     return print_result(arguments, rc, &error);
 }
 

@@ -10,7 +10,8 @@
 #include <errno.h>
 
 static void print_text(const char *path, const struct mt_survey *survey,
-                       const struct mt_ended *ended, const struct mt_definitions *definitions)
+                       const struct mt_ended *ended, bool is_faulty,
+                       const struct mt_definitions *definitions)
 {
     char text[MT_SIZE_TEXT], value[1024], line[MT_ENDED_TEXT];
     struct mt_style style = mt_terminal_style();
@@ -21,7 +22,11 @@ static void print_text(const char *path, const struct mt_survey *survey,
     printf("ended     %s\n", value);
     printf("size      %s\n", mt_size_text(text, survey->bytes));
     printf("length    %s\n", mt_time_text(text, mt_survey_length_ns(survey)));
-    printf("complete  %s\n", survey->complete && !mt_survey_lost(survey) ? "yes" : "no");
+    bool is_complete = survey->complete && !mt_survey_lost(survey) && !is_faulty;
+    printf("complete  %s%s\n", is_complete ? "yes" : "no",
+           is_complete && survey->is_unnumbered
+               ? "; whether a block is missing cannot be known: its format has no block numbers"
+               : "");
     printf("lost      %s\n", mt_count_text(text, mt_survey_lost(survey)));
     printf("events    %s\n", mt_count_text(text, survey->events));
     for (unsigned i = 0; i < MT_KIND_LIMIT; i++)
@@ -39,7 +44,7 @@ static void print_text(const char *path, const struct mt_survey *survey,
     }
 }
 
-static int print_json(const struct mt_survey *survey, const struct mt_ended *ended,
+static int print_json(const struct mt_survey *survey, const struct mt_ended *ended, bool is_faulty,
                       const struct mt_definitions *definitions)
 {
     json_t *records = json_object();
@@ -47,11 +52,12 @@ static int print_json(const struct mt_survey *survey, const struct mt_ended *end
         if (mt_kinds[i].name)
             json_object_set_new(records, mt_kinds[i].name, mt_json_number(survey->kinds[i]));
     json_t *info = json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:o, s:o}", "schema", "memtap.info/1", "ended",
-        mt_json_ended(ended), "events", mt_json_number(survey->events), "bytes",
+        "{s:s, s:o, s:o, s:o, s:o, s:b, s:b, s:s, s:o, s:o, s:o}", "schema", "memtap.info/1",
+        "ended", mt_json_ended(ended), "events", mt_json_number(survey->events), "bytes",
         mt_json_number(survey->bytes), "lost", mt_json_number(mt_survey_lost(survey)), "complete",
-        survey->complete && !mt_survey_lost(survey), "state", mt_trace_state_names[survey->state],
-        "length_ns", mt_json_number(mt_survey_length_ns(survey)), "records", records, "process",
+        survey->complete && !mt_survey_lost(survey) && !is_faulty, "blocks_numbered",
+        !survey->is_unnumbered, "state", mt_trace_state_names[survey->state], "length_ns",
+        mt_json_number(mt_survey_length_ns(survey)), "records", records, "process",
         mt_json_process(definitions));
     return mt_json_print(stdout, info, 0);
 }
@@ -69,9 +75,9 @@ int mt_run_info(const struct mt_command *command, int argc, char **argv)
     if (!rc)
         ended = mt_ended_of(&survey, &error);
     if (!rc && arguments.format == MT_FORMAT_JSON)
-        rc = print_json(&survey, &ended, definitions) == -ENOMEM ? -ENOMEM : 0;
+        rc = print_json(&survey, &ended, error.fault, definitions) == -ENOMEM ? -ENOMEM : 0;
     else if (!rc)
-        print_text(arguments.path, &survey, &ended, definitions);
+        print_text(arguments.path, &survey, &ended, error.fault, definitions);
     mt_definitions_destroy(definitions);
     int code = rc || error.fault ? mt_fail_trace(arguments.path, &error) : MT_EXIT_OK;
     mt_trace_arguments_clear(&arguments);

@@ -28,9 +28,12 @@ const struct mt_option mt_recover_options[] = {
 struct recovery {
     const char *path, *output; /* output NULL: in place */
     struct mt_encoder *encoder;
+    struct mt_chain chain; /* of the unchanged blocks, then of the others */
+    bool is_following;
     struct mt_survey survey;
     uint64_t sound;   /* unchanged bytes of the trace */
     uint64_t of_tail; /* events */
+    bool lacks_older; /* segment, and there is none */
     bool has_older;   /* segment, which is copied with a new file */
     bool is_over;     /* certainly no process writes the trace */
     struct mt_original original;
@@ -38,6 +41,15 @@ struct recovery {
     char *bytes;
     size_t size;
 };
+
+/* Go on after the blocks that were read. */
+static void follow(struct recovery *recovery, const struct mt_reader *reader)
+{
+    if (!recovery->is_following)
+        recovery->chain = mt_reader_chain(reader);
+    recovery->is_following = true;
+    mt_encoder_follow(recovery->encoder, &recovery->chain);
+}
 
 static int encode_batch(struct recovery *recovery, const struct mt_batch *batch)
 {
@@ -95,10 +107,14 @@ static int read_trace(struct recovery *recovery, struct mt_reader *reader,
     while (!rc && mt_reader_next(reader, &batch, error) > 0) {
         mt_survey_add(&recovery->survey, &batch);
         recovery->has_older |= batch.is_older;
-        if (batch.is_tail)
-            rc = encode_batch(recovery, &batch);
+        if (!batch.is_tail)
+            continue;
+        follow(recovery, reader);
+        rc = encode_batch(recovery, &batch);
     }
     recovery->sound = mt_reader_offset(reader);
+    recovery->lacks_older = error->fault == MT_FAULT_SEGMENT;
+    follow(recovery, reader);
     if (!rc && !recovery->survey.complete)
         rc = encode_end(recovery, error);
     return rc;
@@ -148,9 +164,18 @@ static int copy_older(const struct recovery *recovery)
     return rc ? rc : mt_new_file_keep(&file);
 }
 
+/* Let a segment be a trace of its own. */
+static int forget_older(int fd)
+{
+    static const unsigned char none[8];
+    return pwrite(fd, none, sizeof none, MT_OLDER_ID_AT) == (ssize_t)sizeof none ? 0 : -errno;
+}
+
 static int write_file(const struct recovery *recovery, int fd)
 {
     int rc = copy(recovery->path, fd, recovery->sound);
+    if (!rc && recovery->lacks_older && !recovery->has_older)
+        rc = forget_older(fd);
     if (!rc)
         rc = mt_write_all(fd, recovery->bytes, recovery->size);
     if (!rc && fdatasync(fd) && errno != EINVAL)
@@ -228,7 +253,7 @@ static int finish(const struct recovery *recovery, const struct mt_trace_error *
 {
     const char *path = recovery->output ? recovery->output : recovery->path;
     char events[MT_SIZE_TEXT], number[MT_SIZE_TEXT];
-    if (recovery->survey.complete && !recovery->output) {
+    if (recovery->survey.complete && !error->fault && !recovery->output) {
         mt_print_text(path);
         puts(": complete; nothing to recover");
         return MT_EXIT_OK;

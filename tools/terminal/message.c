@@ -58,6 +58,7 @@ static const char *advice(const char *path, const struct mt_trace_error *error)
         return access(path, F_OK) ? "; give the path of a trace (*.mtap)" : "";
     case MT_FAULT_CUT:
     case MT_FAULT_DAMAGED:
+    case MT_FAULT_MISSING:
     case MT_FAULT_ROOM:
         return error->offset < MT_FILE_HEADER_SIZE ? "; nothing in it can be read"
                                                    : "; memtap shows what it read";
