@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The most events of a batch by default: they are used while they are in the processor's second
@@ -24,6 +25,7 @@
 #define EVENTS_AT_ONCE 1024u
 
 #define MOST_TRIES 10 /* at a file that another one replaces */
+#define PAUSE_NS 2000000
 
 int mt_reader_fail(struct mt_trace_error *error, enum mt_trace_fault fault, uint64_t offset,
                    const char *format, ...)
@@ -345,6 +347,21 @@ static bool is_whole(const struct mt_reader *older, const struct mt_reader *read
            chain.events - chain.of_older == first.events;
 }
 
+/* Return whether the writer has removed the older segment, and not yet put the next one in the
+ * place of this one. */
+static bool was_dropped(const struct mt_reader *reader, const char *file)
+{
+    char name[PATH_MAX + sizeof MT_NEXT_SUFFIX];
+    struct mt_trace_error error;
+    struct mt_reader *next;
+    snprintf(name, sizeof name, "%s" MT_NEXT_SUFFIX, file);
+    if (mt_reader_open_alone(&next, name, &error))
+        return false;
+    bool is_next = next->older_id == reader->trace_id;
+    mt_reader_close(next);
+    return is_next;
+}
+
 /* Open the file beside the trace if it is the trace's older segment. The one of an older segment
  * itself is gone. */
 static void open_older(struct mt_reader *reader, const char *path)
@@ -360,13 +377,15 @@ static void open_older(struct mt_reader *reader, const char *path)
         return;
     if (mt_reader_open_alone(&older, name, &error)) {
         bool is_older = n > suffix && !strcmp(file + n - suffix, MT_OLDER_SUFFIX);
-        reader->older_state = is_older ? OLDER_USED : OLDER_MISSING;
+        reader->older_state = is_older || was_dropped(reader, file) ? OLDER_USED : OLDER_MISSING;
         return;
     }
-    reader->older_state = older->trace_id != reader->older_id ? OLDER_OTHER
-                          : !is_whole(older, reader)          ? OLDER_CUT
-                                                              : OLDER_USED;
-    if (reader->older_state == OLDER_USED)
+    /* It is the trace itself: as was_dropped, a moment later. */
+    reader->older_state = older->trace_id == reader->trace_id   ? OLDER_USED
+                          : older->trace_id != reader->older_id ? OLDER_OTHER
+                          : !is_whole(older, reader)            ? OLDER_CUT
+                                                                : OLDER_USED;
+    if (older->trace_id == reader->older_id && reader->older_state == OLDER_USED)
         reader->older = older;
     else
         mt_reader_close(older);
@@ -382,23 +401,36 @@ static bool has_gone_on(const struct mt_reader *reader, const char *path)
             (uint64_t)ours.st_size != reader->file_size);
 }
 
+/* Return whether what was found is not what the files are now. */
+static bool is_moving(const struct mt_reader *reader, const char *path)
+{
+    bool lacks_older = reader->older_state != OLDER_USED;
+    if (reader->state == MT_TRACE_CLOSED)
+        return false;
+    if (reader->state == MT_TRACE_RUNNING)
+        return lacks_older;
+    return has_gone_on(reader, path);
+}
+
+/* The older segment is opened first: soon after the trace, since both are replaced together. */
 int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error)
 {
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
     for (int tries = MOST_TRIES;; tries--) {
         int rc = mt_reader_open_alone(out, path, error);
-        if (!rc)
+        if (!rc) {
+            open_older(*out, path);
             rc = find_state(*out, path, error);
+        }
         if (rc) {
             mt_reader_close(*out);
             *out = NULL;
             return rc;
         }
-        open_older(*out, path);
-        bool is_certain = (*out)->state == MT_TRACE_CLOSED ||
-                          ((*out)->state == MT_TRACE_RUNNING && (*out)->older_state == OLDER_USED);
-        if (is_certain || !tries || !has_gone_on(*out, path))
+        if (!tries || !is_moving(*out, path))
             break;
         mt_reader_close(*out);
+        nanosleep(&pause, NULL);
     }
     (*out)->skip_carried = (*out)->older != NULL;
     return 0;

@@ -21,12 +21,18 @@
 
 struct source {
     int fd;
-    uint64_t size; /* bytes */
     const struct mt_tail_of *trace;
     struct mt_tail_header header;
     struct mt_tail_mark mark;
     unsigned index;  /* of the valid mark and `safe` */
     uint64_t *words; /* of the current ring */
+    uint64_t cut_ns; /* the first event that a ring got while the rings were read */
+};
+
+/* How far a ring had got before any ring was read. */
+struct noted {
+    uint64_t put;
+    uint32_t thread;
 };
 
 static int fill(const struct source *source, void *out, size_t size, uint64_t from)
@@ -158,6 +164,12 @@ static int read_journal(struct mt_tail_content *content, const struct source *so
     return 0;
 }
 
+static uint64_t trace_time(const struct source *source, uint64_t time_ns)
+{
+    return time_ns > source->header.start_monotonic_ns ? time_ns - source->header.start_monotonic_ns
+                                                       : 0;
+}
+
 /* Read the events of a ring's words from..to. */
 static int read_words(struct mt_tail_content *content, const struct source *source, uint64_t from,
                       uint64_t to, uint32_t thread, uint64_t offset)
@@ -172,9 +184,7 @@ static int read_words(struct mt_tail_content *content, const struct source *sour
         }
         at += mt_ring_read(source->words, at, to, head, &event);
         event.thread = thread;
-        event.time_ns = event.time_ns > source->header.start_monotonic_ns
-                            ? event.time_ns - source->header.start_monotonic_ns
-                            : 0;
+        event.time_ns = trace_time(source, event.time_ns);
         if (event.device < MT_NO_DEVICE) {
             damaged(content, offset + at % MT_RING_WORDS * 8, "no device");
             return 0;
@@ -200,9 +210,24 @@ int mt_tail_lose_apart(struct mt_tail_content *content)
     return add_loss(content, 0, content->apart);
 }
 
+/* Return how far to read a ring, and cut before the first event that it got since it was noted. The
+ * rings are read one after the other: what came meanwhile into one may be the cause of what came
+ * into another. */
+static uint64_t find_cut(struct source *source, const struct mt_ring *head, uint64_t from,
+                         uint64_t to, const struct noted *noted)
+{
+    bool is_noted = noted->thread == head->thread && noted->put - from <= to - from;
+    uint64_t until = is_noted ? noted->put : from;
+    if (to - until >= 2) {
+        uint64_t time_ns = trace_time(source, source->words[(until + 1) % MT_RING_WORDS]);
+        source->cut_ns = time_ns < source->cut_ns ? time_ns : source->cut_ns;
+    }
+    return until;
+}
+
 /* Read a ring. head: the ring without its words. */
-static int read_ring(struct mt_tail_content *content, const struct source *source, uint32_t slot,
-                     const struct mt_ring *head)
+static int read_ring(struct mt_tail_content *content, struct source *source, uint32_t slot,
+                     const struct mt_ring *head, const struct noted *noted)
 {
     uint64_t offset = mt_tail_ring_at(slot), from = head->safe[source->index], to = head->put;
     if (to - from > MT_RING_WORDS) {
@@ -214,6 +239,7 @@ static int read_ring(struct mt_tail_content *content, const struct source *sourc
         damaged(content, offset, "it is cut");
         return 0;
     }
+    to = find_cut(source, head, from, to, noted);
     if (read_words(content, source, from, to, head->thread, offset + RING_HEAD))
         return -ENOMEM;
     if (head->thread <= source->mark.threads)
@@ -254,22 +280,50 @@ static int merge_runs(struct mt_tail_content *content, size_t *ends, size_t n)
     return 0;
 }
 
-static int read_rings(struct mt_tail_content *content, struct source *source)
+static void note_rings(const struct source *source, struct noted *noted, uint32_t slots,
+                       struct mt_ring *head)
 {
-    uint32_t slots = source->header.slots;
-    uint64_t room =
-        source->size > MT_TAIL_RINGS ? (source->size - MT_TAIL_RINGS) / sizeof(struct mt_ring) : 0;
+    for (uint32_t slot = 0; slot < slots; slot++)
+        if (!fill(source, head, RING_HEAD, mt_tail_ring_at(slot)))
+            noted[slot] = (struct noted){head->put, head->thread};
+}
+
+/* Return how many rings the file has by now. */
+static uint32_t count_rings(struct mt_tail_content *content, const struct source *source)
+{
+    uint32_t slots;
+    struct stat status;
+    if (fill(source, &slots, sizeof slots, offsetof(struct mt_tail_header, slots)))
+        slots = source->header.slots;
+    uint64_t size = !fstat(source->fd, &status) ? (uint64_t)status.st_size : 0;
+    uint64_t room = size > MT_TAIL_RINGS ? (size - MT_TAIL_RINGS) / sizeof(struct mt_ring) : 0;
     if (room > MT_TAIL_SLOTS)
         room = MT_TAIL_SLOTS; /* the file may be a hole of any size */
-    if (slots > room) {
-        damaged(content, offsetof(struct mt_tail_header, slots), "it is cut, or the rings' number");
-        slots = (uint32_t)room;
-    }
+    if (slots <= room)
+        return slots;
+    damaged(content, offsetof(struct mt_tail_header, slots), "it is cut, or the rings' number");
+    return (uint32_t)room;
+}
+
+/* Drop the events of the moment of the cut and after it, once they are in order. */
+static void cut(struct mt_tail_content *content, const struct source *source)
+{
+    while (content->n_events && content->events[content->n_events - 1].time_ns >= source->cut_ns)
+        content->n_events--;
+}
+
+static int read_rings(struct mt_tail_content *content, struct source *source)
+{
     struct mt_ring *head = aligned_alloc(_Alignof(struct mt_ring), sizeof *head);
+    struct noted *noted = calloc(MT_TAIL_SLOTS, sizeof *noted);
+    if (head && noted)
+        note_rings(source, noted, count_rings(content, source), head);
+    const uint32_t slots = count_rings(content, source); /* a new one may have been used */
     size_t *ends = calloc((size_t)slots + 1, sizeof *ends), n = 0;
     content->names = calloc((size_t)slots + 1, sizeof *content->names);
     source->words = head ? head->word : NULL;
-    int rc = head && ends && content->names ? 0 : -ENOMEM;
+    source->cut_ns = UINT64_MAX;
+    int rc = head && ends && noted && content->names ? 0 : -ENOMEM;
     for (uint32_t slot = 0; !rc && slot < slots; slot++) {
         size_t before = content->n_events;
         if (fill(source, head, RING_HEAD, mt_tail_ring_at(slot))) {
@@ -278,7 +332,7 @@ static int read_rings(struct mt_tail_content *content, struct source *source)
         }
         if (!head->thread)
             continue;
-        rc = read_ring(content, source, slot, head);
+        rc = read_ring(content, source, slot, head, &noted[slot]);
         if (!rc)
             rc = add_loss(content, head->thread, head->lost);
         if (content->n_events > before)
@@ -286,7 +340,9 @@ static int read_rings(struct mt_tail_content *content, struct source *source)
     }
     if (!rc && n > 1)
         rc = merge_runs(content, ends, n);
+    cut(content, source);
     free(head);
+    free(noted);
     free(ends);
     return rc;
 }
@@ -364,10 +420,8 @@ int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace
         rc = -EPROTO;
     else if (is_file && !read_header(&source)) {
         content->is_locked = mt_author_is_locked(source.fd);
-        for (int i = 0; rc == 0 && i < MOST_TRIES; i++) {
-            source.size = !fstat(source.fd, &status) ? (uint64_t)status.st_size : 0;
+        for (int i = 0; rc == 0 && i < MOST_TRIES; i++)
             rc = try_to_read(content, &source);
-        }
     }
     close(source.fd);
     return rc;

@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define MT_TAIL_SUFFIX ".tail"
-#define MT_OLDER_SUFFIX ".0" /* of a trace's older segment */
+#define MT_OLDER_SUFFIX ".0"  /* of a trace's older segment */
+#define MT_NEXT_SUFFIX ".new" /* of the next one, which is being begun */
 #define MT_TAIL_MAGIC "\x89MTAPTL\n"
 #define MT_TAIL_MAGIC_SIZE 8u
 #define MT_TAIL_VERSION 1u

@@ -171,7 +171,6 @@ bool mt_output_is_like(const char *name, const char *pattern, uint32_t *pid)
     return !strcmp(name, pattern + stem);
 }
 
-#define NEXT_SUFFIX ".new"
 #define MOST_NEXT 100
 
 struct other_name {
@@ -293,9 +292,9 @@ int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
 
 static struct other_name next_name(const struct mt_output *next)
 {
-    char suffix[16] = NEXT_SUFFIX;
+    char suffix[16] = MT_NEXT_SUFFIX;
     if (next->next)
-        snprintf(suffix, sizeof suffix, NEXT_SUFFIX ".%u", next->next);
+        snprintf(suffix, sizeof suffix, MT_NEXT_SUFFIX ".%u", next->next);
     return other_name(next->path, suffix);
 }
 
