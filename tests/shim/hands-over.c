@@ -14,7 +14,14 @@
 void report(void *block, int64_t size, size_t allocated, size_t reserved,
             uint16_t device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 
-enum { DEVICE_CUDA = 1, SIZE = 512, FIRST = 0x10000, MOST_THREADS = 64, TURNS = 20, REST_US = 1000 };
+enum {
+    DEVICE_CUDA = 1,
+    SIZE = 512,
+    FIRST = 0x10000,
+    MOST_THREADS = 64,
+    TURNS = 20,
+    REST_US = 1000
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uintptr_t unused[2 * MOST_THREADS]; /* addresses, the last one freed last */
