@@ -69,6 +69,9 @@ def on_config(config):
         "Design": entries("design"),
     }
     config.nav = [{name: lists[name]} if (name := next(iter(entry))) in lists else entry for entry in config.nav]
+    guides = next(entry["Guides"] for entry in config.nav if "Guides" in entry)
+    listed = {path for guide in guides for path in guide.values()}
+    guides += [path for path in entries("guides") if path not in listed]
     return config
 
 
