@@ -13,9 +13,9 @@
 void mt_job_text(const struct mt_job_rank *ranks, size_t n, const struct mt_analysis *highest,
                  FILE *out, const struct mt_style *style);
 
-/* Schema memtap.job/1 (memtap-report(1)), one rank at a time: their reports go to a spool (a file
- * to write and read) while they are analyzed, and from there to the output in their order, after
- * what compares them. `at` has room for each rank's place in the spool, as `given`. */
+/* Schema memtap.job/1 (memtap-report-json(5)), one rank at a time: their reports go to a spool (a
+ * file to write and read) while they are analyzed, and from there to the output in their order,
+ * after what compares them. `at` has room for each rank's place in the spool, as `given`. */
 struct mt_job_spool {
     FILE *file;
     struct mt_job_piece {

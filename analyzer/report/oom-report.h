@@ -25,7 +25,7 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
 void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *analysis, char *out,
                   size_t size);
 
-/* Print schema memtap.oom/1 (memtap-oom(1)). 0, -ENOMEM, or -EIO. */
+/* Print schema memtap.oom/1 (memtap-oom-json(5)). 0, -ENOMEM, or -EIO. */
 int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out);
 
 #endif

@@ -24,7 +24,7 @@ json_t *mt_rules_json(const struct mt_device *device); /* the deciding ones, wit
 /* Make page-locked memory of the host an object; NULL: no memory. */
 json_t *mt_json_host(const struct mt_analysis *analysis);
 
-/* Make schema memtap.report/1 (memtap-report(1)) as an object; NULL: no memory. */
+/* Make schema memtap.report/1 (memtap-report-json(5)) as an object; NULL: no memory. */
 json_t *mt_report_object(const struct mt_analysis *analysis);
 
 /* Print the object. 0, -ENOMEM, or -EIO. */

@@ -14,8 +14,8 @@
 int mt_diff_text(const struct mt_diff *diff, FILE *out, const struct mt_style *style);
 int mt_diff_markdown(const struct mt_diff *diff, FILE *out);
 
-/* Make schema memtap.diff/1 (memtap-diff(1)), as a new object (NULL: no memory) and printed (0,
- * -ENOMEM or -EIO). */
+/* Make schema memtap.diff/1 (memtap-diff-json(5)), as a new object (NULL: no memory) and printed
+ * (0, -ENOMEM or -EIO). */
 json_t *mt_diff_object(const struct mt_diff *diff);
 int mt_diff_json(const struct mt_diff *diff, FILE *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list and show for programs: memtap-history(1). */
+/* list and show for programs: memtap-history(5). */
 #include "analyzer/print/json.h"
 #include "history.h"
 

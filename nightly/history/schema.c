@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The history's tables, as memtap-history(1) describes them. A released step never changes: add
+ * The history's tables, as memtap-history(5) describes them. A released step never changes: add
  * another step instead.
  */
 #include "store.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of memtap diff's JSON (memtap-diff(1), schema memtap.diff/1) that the page shows.
+// The part of memtap diff's JSON (memtap-diff-json(5), schema memtap.diff/1) that the page shows.
 
 export interface Change { old: number; new: number; change: number; spread: number; noise: boolean; }
 export interface Moment { phase: string; iteration: number; }

@@ -61,7 +61,7 @@ bool mt_answer_is_found(const struct mt_plan_answer *answer);
 void mt_answer_text(const struct mt_plan_answer *answer, bool names_device, FILE *out,
                     const struct mt_style *style);
 
-/* Return the member `answer` of memtap-plan(1). */
+/* Return the member `answer` of memtap-plan-json(5). */
 json_t *mt_answer_json(const struct mt_plan_answer *answer);
 
 /* What a way is in words, for people and for programs alike. */

@@ -109,7 +109,7 @@ const struct mt_change_kind *mt_change_kind_of(const char *name, size_t size);
 void mt_change_wrong(FILE *out, const char *name);
 
 /* Write the section of a page for people; then [{"change", "how", "saves", "new_peak", "assumes",
- * ...}], as memtap-plan(1) has it. */
+ * ...}], as memtap-plan-json(5) has it. */
 void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,
                       const struct mt_style *style);
 json_t *mt_modelled_json(const struct mt_modelled_changes *changes);

@@ -17,8 +17,8 @@ void mt_plan_head_text(const struct mt_analysis *analysis, FILE *out, const stru
 void mt_plan_text(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
                   FILE *out, const struct mt_style *style);
 
-/* Write {"schema": "memtap.plan/1", ...}; memtap-plan(1) has its members. changes and answer: the
- * members of that name, which it takes over; NULL: there are none. 0, -EIO or -ENOMEM. */
+/* Write {"schema": "memtap.plan/1", ...}; memtap-plan-json(5) has its members. changes and answer:
+ * the members of that name, which it takes over; NULL: there are none. 0, -EIO or -ENOMEM. */
 int mt_plan_json(const struct mt_plan *plans, size_t n, const struct mt_analysis *analysis,
                  json_t *changes, json_t *answer, FILE *out);
 
