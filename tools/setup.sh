@@ -8,15 +8,10 @@ set -euo pipefail
 self=$(readlink -f "$0") caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-TORCH=torch==2.15.0
-# What PyTorch imports besides NVIDIA's libraries, which the simulated device stands in for.
-TORCH_NEEDS=(filelock 'typing-extensions>=4.13' 'setuptools>=77' sympy networkx jinja2 fsspec numpy)
-# For the reference scripts; for the tests of the wheel, pytest's plugin and notebooks; readers of tables, reports
-# and other exports; what torch 2.15 compiles by; the documentation as a site.
-TEST_TOOLS=(transformers==5.23.0 meson-python pytest==9.2.0 pytest-xdist nbclient ipykernel polars pyarrow pandas duckdb mypy==2.4.1
-    'mcp>=2,<3' junitparser markdown-it-py perfetto protobuf triton==3.9.0 mkdocs-material==9.8.2)
+# Everything from PyPI, with its hashes (*.in: what was wanted).
+locks=packages/locks
+TORCH=$(cat $locks/torch.in)
 PAGE_TOOLS=.cache/page-tools
-CUDA_HEADERS=(nvidia-cuda-runtime==13.2.* nvidia-cuda-cupti==13.2.* nvidia-cuda-crt==13.2.*)
 
 # A program that catches an interrupt and ends must not make us try again.
 trap 'exit 130' INT
@@ -205,7 +200,7 @@ fetch_meson() {
     # pip is the system's, so that this needs no ensurepip.
     quietly build-venv python3 -m venv --clear --without-pip --system-site-packages .cache/build-tools
     fetch build-tools .cache/build-tools/bin/python -m pip install --ignore-installed --no-deps \
-        --require-hashes -r tools/requirements.txt
+        --require-hashes -r $locks/meson.txt
     mkdir -p .cache/bin
     ln -sf ../build-tools/bin/meson ../build-tools/bin/ninja .cache/bin
     PATH=$PWD/.cache/bin:$PATH
@@ -217,22 +212,22 @@ fetch_meson() {
 
 # Sets cuda_include: of an installed CUDA Toolkit, else of NVIDIA's wheels on PyPI.
 find_cuda_headers() {
-    local dir wheels=.cache/cuda-headers
+    local dir wheels=.cache/cuda-headers lock=$locks/cuda-headers.txt
     cuda_include=$(python3 tools/find-cuda-headers.py)
     [ -z "$cuda_include" ] || return 0
     cuda_include=$PWD/$wheels/nvidia/cu13/include
-    [ "$(cat $wheels/ready 2>/dev/null)" != "${CUDA_HEADERS[*]}" ] || return 0
+    ! cmp -s $lock $wheels/ready || return 0
     say "Fetching CUDA's headers (NVIDIA's wheels on PyPI; no CUDA Toolkit was found)"
     rm -rf $wheels
     mkdir -p $wheels/download
     fetch cuda-headers python3 -m pip download --no-deps --dest $wheels/download \
-        "${CUDA_HEADERS[@]}"
+        --require-hashes -r $lock
     for dir in "$wheels"/download/*.whl; do
         python3 -m zipfile -e "$dir" $wheels
     done
     rm -rf $wheels/download
     [ -e "$cuda_include/cuda.h" ] || die "NVIDIA's wheels lack a header in $cuda_include"
-    printf '%s\n' "${CUDA_HEADERS[*]}" >$wheels/ready
+    cp $lock $wheels/ready
 }
 
 # fetch NAME COMMAND...: like quietly, and tries a command that uses the network three times.
@@ -342,19 +337,19 @@ finish_background() {
 
 # Python compiles what it imports when it is first imported, a tenth of all that, and has to keep it.
 unset PYTHONDONTWRITEBYTECODE
-pip_install=(.venv/bin/python -m pip install --no-compile)
+pip_install=(.venv/bin/python -m pip install --no-compile --no-deps --require-hashes)
 
 fill_venv() {
     local kind=$1
     export PIP_DISABLE_PIP_VERSION_CHECK=1
     if [ "$kind" = gpu ]; then
         say "Installing $TORCH with NVIDIA's libraries (about 3 GB; takes minutes)"
-        fetch pip "${pip_install[@]}" "$TORCH" numpy
+        fetch pip "${pip_install[@]}" -r $locks/torch-gpu.txt
     else
         say "Installing $TORCH, its CUDA build (about 0.6 GB; takes a minute or two)"
-        fetch pip "${pip_install[@]}" --no-deps "$TORCH"
+        fetch pip "${pip_install[@]}" -r $locks/torch.txt
         say "Installing what PyTorch imports"
-        fetch pip-more "${pip_install[@]}" "${TORCH_NEEDS[@]}"
+        fetch pip-more "${pip_install[@]}" -r $locks/torch-needs.txt
     fi
     printf '%s\n' "$kind $TORCH" >.venv/ready
 }
@@ -365,10 +360,10 @@ install_test_tools() {
     site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     cp tests/support/quick_imports.py "$site"
     echo 'import quick_imports' >"$site/quick_imports.pth"
-    [ "$(cat .venv/ready-tests 2>/dev/null)" != "${TEST_TOOLS[*]}" ] || return 0
-    say "Installing what tests ask: ${TEST_TOOLS[*]}"
-    fetch pip-tests "${pip_install[@]}" "${TEST_TOOLS[@]}"
-    printf '%s\n' "${TEST_TOOLS[*]}" >.venv/ready-tests
+    ! cmp -s $locks/tests.txt .venv/ready-tests || return 0
+    say "Installing what the tests need: $(grep -v '^[#-]' $locks/tests.in | tr '\n' ' ')"
+    fetch pip-tests "${pip_install[@]}" -r $locks/tests.txt
+    cp $locks/tests.txt .venv/ready-tests
 }
 
 # Whether this machine has an NVIDIA GPU and its driver.
