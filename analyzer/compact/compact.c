@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compact.h"
 #include "analyzer/support/write.h"
+#include "analyzer/trace/redact.h"
 #include "analyzer/trace/scan.h"
 #include "analyzer/trace/survey.h"
 #include "trace-format/end-note.h"
@@ -15,6 +16,7 @@ struct work {
     const struct mt_keep_plan *plan;
     struct mt_encoder *definitions, *events; /* definitions come before their use */
     uint64_t number;                         /* of the last event */
+    struct mt_redaction redaction;
     FILE *out;
     struct mt_chain chain;
 };
@@ -59,8 +61,12 @@ static int handle(void *data, const struct mt_batch *batch)
 {
     struct work *work = data;
     int rc = 0;
-    for (size_t i = 0; !rc && i < batch->n_definitions; i++)
-        rc = mt_write_definition(work->out, work->definitions, &batch->definitions[i]);
+    for (size_t i = 0; !rc && i < batch->n_definitions; i++) {
+        struct mt_definition redacted;
+        rc = mt_redact(&work->redaction, &batch->definitions[i], &redacted);
+        if (!rc)
+            rc = mt_write_definition(work->out, work->definitions, &redacted);
+    }
     for (size_t i = 0; !rc && i < batch->n_events; i++)
         if (mt_kept_has(work->plan->kept.bits, ++work->number))
             rc = write_event(work, &batch->events[i]);
@@ -133,6 +139,7 @@ int mt_compact(const char *path, const struct mt_keep_plan *plan, FILE *out,
         rc = write_end(&work);
     if (!rc && fflush(out))
         rc = -errno;
+    mt_redaction_clear(&work.redaction);
     mt_encoder_destroy(work.definitions);
     mt_encoder_destroy(work.events);
     return rc;

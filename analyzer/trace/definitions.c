@@ -5,6 +5,7 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
 #include "analyzer/support/text.h"
+#include "redact.h"
 #include "symbols.h"
 #include "trace-format/meaning/marks.h"
 
@@ -48,6 +49,7 @@ struct mt_definitions {
     struct mt_address_map by_place; /* a frame's texts and line, hashed -> the first with them */
     char **names;                   /* made here */
     size_t n_names, names_capacity;
+    struct mt_redaction redaction;
     struct mt_symbols *symbols;
 };
 
@@ -76,6 +78,7 @@ void mt_definitions_destroy(struct mt_definitions *d)
         free((char *)d->infos[i].key);
     for (size_t i = 0; i < d->n_names; i++)
         free(d->names[i]);
+    mt_redaction_clear(&d->redaction);
     mt_symbols_destroy(d->symbols);
     mt_address_map_clear(&d->by_key);
     mt_address_map_clear(&d->by_place);
@@ -320,8 +323,11 @@ static int add_info(struct mt_definitions *d, const struct mt_definition *defini
     return 0;
 }
 
-int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *definition)
+int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *given)
 {
+    struct mt_definition redacted, *definition = &redacted;
+    if (mt_redact(&d->redaction, given, definition))
+        return -ENOMEM;
     switch (definition->kind) {
     case MT_DEF_STRING:
         return add_string(d, definition);

@@ -224,12 +224,33 @@ def seen_from_elsewhere(folder):
             say("namespaces, killed", writer, reader, state(folder / "t.mtap")["state"])
 
 
+def is_no_output(folder):
+    """No command writes onto a trace that a program is writing, nor onto its tail, even by --force."""
+    done = start(folder, [alloc_threads, "1", "1000"], MEMTAP_OUTPUT="done.mtap", ALLOC_COUNTS="done-counts")
+    done.communicate()
+    program = start(folder, [alloc_threads, "1", "100000000"])
+    until(lambda: sum(counted(folder)) >= 100_000)
+    commands = [["export", "-f", "csv", "-o"], ["export", "-f", "arrow", "-o"], ["metrics", "-o"], ["symbolize", "-o"],
+                ["compact", "-o"], ["recover", "-o"], ["diff", "done.mtap", "--flame"], ["view", "-o"]]
+    for words in commands:
+        force = [] if words[0] in ("compact", "recover") else ["--force"]
+        for name, why in (("t.mtap", "that a program is writing"), ("t.mtap.tail", "belongs to a trace")):
+            tried = subprocess.run([memtap, words[0], *force, *words[1:], name, "done.mtap"], cwd=folder, text=True, check=False,
+                                   capture_output=True)
+            if tried.returncode != 2 or not (why in tried.stderr or "exists" in tried.stderr or "without its page" in tried.stderr):
+                say(f"{words} onto {name}", tried.returncode, tried.stderr)
+    program.kill()
+    program.wait()
+    is_whole("after outputs onto it", folder, ["killed"])
+
+
 for case in (("idle", "running", "killed"), ("fork", "running", "killed"),
              ("_Fork", "running", "killed"), ("close", "stopped", "stopped"),
              ("exec", "executed", "executed")):
     in_a_folder(be_idle, *case)
 in_a_folder(seen_from_elsewhere)
 in_a_folder(change_meanwhile)
+in_a_folder(is_no_output)
 for kill in range(options.kills):
     in_a_folder(kill_at_random, kill)
 for kill in range(max(2, options.kills // 10)):

@@ -16,6 +16,7 @@
 const struct mt_option mt_compact_options[] = {
     {'o', "output", "FILE", "write the copy there (default: NAME.compact.mtap beside\nNAME.mtap)",
      NULL, mt_note_text},
+    MT_REDACT_OPTION,
     {0},
 };
 

@@ -110,6 +110,7 @@ const struct mt_option mt_export_options[] = {
     {0, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's\nlabels", NULL, mt_note_flag,
      PLACE(export.question.no_labels)},
     MT_RULES_OPTION(arguments, rules),
+    MT_REDACT_OPTION,
     {0}};
 /* clang-format on */
 

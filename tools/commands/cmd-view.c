@@ -29,6 +29,7 @@ const struct mt_option mt_view_options[] = {
      "follow a trace while it is written: serve the page to this\nmachine's browsers until it is interrupted",
      NULL, mt_note_flag, offsetof(struct arguments, is_live)},
     MT_FORCE_OPTION,
+    MT_REDACT_OPTION,
     {0}};
 /* clang-format on */
 

@@ -67,4 +67,13 @@ int mt_read_time(const struct mt_command *command, const char *option, const cha
 #define MT_FORCE_OPTION                                                                            \
     {0, "force", NULL, "replace the output file even if it is a trace", NULL, mt_note_force}
 
+/* --redact, of commands that write something to send around. */
+int mt_note_redact(const struct mt_typed *typed);
+
+#define MT_REDACT_OPTION                                                                           \
+    {                                                                                              \
+        0,    "redact",                                                                            \
+        NULL, "hide folders and host names: a folder is four hexadecimal\ndigits",                 \
+        NULL, mt_note_redact}
+
 #endif
