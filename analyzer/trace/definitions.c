@@ -59,11 +59,10 @@ static const struct mt_stack unknown_stack;
 struct mt_definitions *mt_definitions_create(void)
 {
     struct mt_definitions *d = calloc(1, sizeof *d);
-    if (d && !(d->symbols = mt_symbols_create())) {
-        free(d);
-        return NULL;
-    }
-    return d;
+    if (!d || (d->symbols = mt_symbols_create()))
+        return d;
+    free(d);
+    return NULL;
 }
 
 void mt_definitions_destroy(struct mt_definitions *d)
@@ -323,34 +322,20 @@ static int add_info(struct mt_definitions *d, const struct mt_definition *defini
     return 0;
 }
 
-int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *given)
+/* Not SUMMARY, which is the replay's (whole.c). */
+static int (*const add[MT_DEF_LIMIT])(struct mt_definitions *, const struct mt_definition *) = {
+    [MT_DEF_STRING] = add_string, [MT_DEF_FRAME] = add_frame,   [MT_DEF_CALL] = add_frame,
+    [MT_DEF_STACK] = add_stack,   [MT_DEF_THREAD] = add_thread, [MT_DEF_INFO] = add_info,
+    [MT_DEF_IMAGE] = add_module,  [MT_DEF_NATIVE] = add_native, [MT_DEF_SYMBOL] = add_symbol,
+};
+
+int mt_definitions_add(struct mt_definitions *d, const struct mt_definition *definition)
 {
-    struct mt_definition redacted, *definition = &redacted;
-    if (mt_redact(&d->redaction, given, definition))
+    struct mt_definition redacted;
+    if (mt_redact(&d->redaction, definition, &redacted))
         return -ENOMEM;
-    switch (definition->kind) {
-    case MT_DEF_STRING:
-        return add_string(d, definition);
-    case MT_DEF_FRAME:
-    case MT_DEF_CALL:
-        return add_frame(d, definition);
-    case MT_DEF_STACK:
-        return add_stack(d, definition);
-    case MT_DEF_THREAD:
-        return add_thread(d, definition);
-    case MT_DEF_INFO:
-        return add_info(d, definition);
-    case MT_DEF_IMAGE:
-        return add_module(d, definition);
-    case MT_DEF_NATIVE:
-        return add_native(d, definition);
-    case MT_DEF_SYMBOL:
-        return add_symbol(d, definition);
-    case MT_DEF_SUMMARY: /* the replay's (whole.c) */
-    case MT_DEF_LIMIT:
-        break;
-    }
-    return -EINVAL;
+    return redacted.kind < MT_DEF_LIMIT && add[redacted.kind] ? add[redacted.kind](d, &redacted)
+                                                              : -EINVAL;
 }
 
 /* Return a hash of the qualified name before ".METHOD" and of the file. 0: the frame is not this
