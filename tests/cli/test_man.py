@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_man.py MEMTAP SOURCE: every option that a command's --help lists is in its man page, and the
+"""test_man.py MEMTAP SOURCE: every option that a command's --help lists is in its man page, in order, and the
 other way round; every command is in memtap(1) and has a page; the variables of settings/table.h and their defaults
 are in libmemtap(7), and no others; memtap-trace(5) names every kind of event; every page is installed,
 and what it refers to is there."""
@@ -28,8 +28,9 @@ def in_help(*command):
 def in_man(page):
     text = (folder / page).read_text().replace("\\-", "-")
     options = text.partition(".SH OPTIONS")[2].partition("\n.SH ")[0]
-    heads = re.findall(r"^\.TP\n(.*)", options, re.M)
-    return text, {option for head in heads for option in OPTION.findall(head)}
+    heads = [found for head in re.findall(r"^\.TP\n(.*)", options, re.M) if (found := OPTION.findall(head))]
+    faults.extend(f"{page}: {after[0]} is not in order, after {before[0]}" for before, after in zip(heads, heads[1:]) if before[0] > after[0])
+    return text, {option for head in heads for option in head}
 
 
 overview, _ = in_help()
@@ -56,7 +57,10 @@ kinds = re.findall(r'^ *M\(\w+, \d+, "(\w+)"', (source / "trace-format" / "model
 events = (folder / "memtap-trace.5").read_text().partition(".SS Events")[2].partition("\n.SS ")[0]
 faults += [f"memtap-trace.5: {kind} is not there" for kind in kinds
            if not re.search(rf"\b{kind}\b", events)] or ([] if kinds else ["no kinds of events"])
+SECTIONS = ["EXIT STATUS", "EXAMPLES", "SEE ALSO"]  # that each command's page has
 pages = sorted(folder.iterdir())
+faults += [f"{page.name} has no {section}" for page in pages if page.suffix == ".1" for section in SECTIONS
+           if f".SH {section}\n" not in page.read_text()]
 installed = (source / "tools" / "meson.build").read_text()
 for page in pages:
     if f"../man/{page.name}'" not in installed:
