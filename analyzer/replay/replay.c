@@ -176,9 +176,10 @@ static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
     uint32_t *place = mt_heap_locate(&replay->blocks, event->address);
     if (*place && !(place = replace_block(replay, place)))
         return -ENOMEM;
+    uint32_t index = replay->blocks.first_free; /* place may move as the block is added */
     struct mt_block *block = mt_heap_add_unborn(&replay->blocks, place, event);
     if (!block || mt_replay_begin_life(replay, block, event) ||
-        mt_replay_request(replay, slot, *place & replay->blocks.mask, event->size))
+        mt_replay_request(replay, slot, index, event->size))
         return -ENOMEM;
     return note_total(replay, slot, event, block);
 }

@@ -309,6 +309,21 @@ START_TEST(oddities_are_counted)
 }
 END_TEST
 
+/* Addresses that the table's first factor puts into one slot: it moves while a block is added. */
+START_TEST(a_table_that_moves_keeps_all_blocks)
+{
+    enum { N = 3000 };
+    const uint64_t factor = 0x9e3779b97f4a7c15u;
+    uint64_t inverse = factor;
+    for (int i = 0; i < 6; i++)
+        inverse *= 2 - factor * inverse;
+    for (uint64_t i = 1; i <= N; i++)
+        mt_build_alloc(builder, i * inverse, 512);
+    analyze();
+    ck_assert_uint_eq(mt_analysis_main_device(&analysis)->peak.allocated, N * 512);
+}
+END_TEST
+
 START_TEST(losses_and_ooms_are_told)
 {
     mt_scenario_oom(builder);
@@ -699,6 +714,7 @@ int main(void)
     tcase_add_test(totals, a_failed_cuda_free_changes_nothing);
     tcase_add_test(totals, a_late_start_is_told);
     tcase_add_test(totals, oddities_are_counted);
+    tcase_add_test(totals, a_table_that_moves_keeps_all_blocks);
     tcase_add_test(totals, losses_and_ooms_are_told);
     tcase_add_test(totals, a_trace_without_memory_has_no_device);
     tcase_add_checked_fixture(rules, begin, end);
