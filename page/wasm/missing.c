@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool is_live; /* the page's server says that the recording goes on */
@@ -123,4 +124,12 @@ void qsort_r(void *array, size_t n, size_t size, int (*by)(const void *, const v
 char *realpath(const char *path, char *resolved)
 {
     return resolved ? strcpy(resolved, path) : strdup(path);
+}
+
+/* A page's files do not change while they are read: there is nothing to wait for, and the page has
+ * no poll_oneoff, by which wasi-libc would wait. */
+int nanosleep(const struct timespec *time, struct timespec *rest)
+{
+    (void)time, (void)rest;
+    return 0;
 }
