@@ -45,7 +45,7 @@ for module, command in (("material", ""), ("mkdocs", ""), ("", "mandoc")):
         sys.exit(77)
 with tempfile.TemporaryDirectory() as folder:
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-f", source / "mkdocs.yml", "-d", folder],
+        [sys.executable, "-B", "-m", "mkdocs", "build", "--strict", "--quiet", "-f", source / "mkdocs.yml", "-d", folder],
         capture_output=True,
         text=True,
         check=False,

@@ -58,7 +58,7 @@ for folder in layers.MAY_INCLUDE:
         if count > layers.FILES_MAX:
             fault(f"{path.relative_to(root)}: {count} source files, {layers.FILES_MAX} are allowed")
 for folder, subs in layers.SUBFOLDERS.items():
-    there = {path.name for path in (root / folder).iterdir() if path.is_dir()}
+    there = {path.name for path in (root / folder).iterdir() if path.is_dir() and path.name != "__pycache__"}
     for sub in sorted(there ^ set(subs)):
         fault(f"{folder}/{sub}: the folders and the law (layers.py) differ")
     for path in (root / folder).iterdir():
