@@ -3,6 +3,7 @@
 #ifndef MT_TRACE_BLOCK_H
 #define MT_TRACE_BLOCK_H
 
+#include "chain.h"
 #include "little-endian.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,19 +60,6 @@ static inline size_t mt_block_header_size(unsigned version)
 {
     return version < MT_BLOCK_LINKED ? MT_BLOCK_BARE_SIZE : MT_BLOCK_HEADER_SIZE;
 }
-
-/* What is in a file so far: the next block links to it. */
-struct mt_chain {
-    uint32_t blocks;
-    uint32_t before; /* the last block's checksum */
-    uint64_t
-        events; /* those of the older segment too, if there is one; carried ones do not count */
-    uint64_t of_older; /* events of the older segment */
-    bool is_bare;      /* the file's version has no links */
-};
-
-/* Begin with a file's header: its trace id, and the number of events in the older segment. */
-struct mt_chain mt_chain_begin(uint64_t trace_id, uint64_t of_older, unsigned version);
 
 /* Link a block, of which all else is known, to a chain; then, with its header made or read, add it
  * to the chain. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "survey.h"
 #include "scan.h"
+#include "trace-format/block.h"
 #include "trace-format/cuda-apis.h"
 #include "trace-format/end-note.h"
 
