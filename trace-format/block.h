@@ -3,8 +3,8 @@
 #ifndef MT_TRACE_BLOCK_H
 #define MT_TRACE_BLOCK_H
 
-#include "chain.h"
 #include "little-endian.h"
+#include "model.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -60,6 +60,9 @@ static inline size_t mt_block_header_size(unsigned version)
 {
     return version < MT_BLOCK_LINKED ? MT_BLOCK_BARE_SIZE : MT_BLOCK_HEADER_SIZE;
 }
+
+/* Begin with a file's header: its trace id, and the number of events in the older segment. */
+struct mt_chain mt_chain_begin(uint64_t trace_id, uint64_t of_older, unsigned version);
 
 /* Link a block, of which all else is known, to a chain; then, with its header made or read, add it
  * to the chain. */

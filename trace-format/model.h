@@ -7,6 +7,7 @@
 #ifndef MT_TRACE_MODEL_H
 #define MT_TRACE_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -336,6 +337,16 @@ struct mt_end {
     uint64_t time_ns;
     uint64_t events; /* written to the trace, LOST events included */
     uint64_t lost;   /* not recorded */
+};
+
+/* What is in a file so far, by which a missing, repeated or exchanged block is noticed: the next
+ * block links to it (FORMAT.md). */
+struct mt_chain {
+    uint32_t blocks;
+    uint32_t before;   /* the last block's checksum */
+    uint64_t events;   /* the older segment's too, if there is one; carried ones do not count */
+    uint64_t of_older; /* events of the older segment */
+    bool is_bare;      /* the file's version has no links */
 };
 
 #endif

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 
-#include "chain.h"
 #include "model.h"
 
 struct mt_reader;
@@ -107,7 +106,7 @@ enum mt_trace_state mt_reader_state(const struct mt_reader *reader);
  * MT_TRACE_OPEN mean that there is no sign of a writing process. */
 bool mt_reader_is_over(const struct mt_reader *reader);
 
-/* Return the chain of the blocks that were read so far (chain.h). */
+/* Return the chain of the blocks that were read so far (model.h). */
 struct mt_chain mt_reader_chain(const struct mt_reader *reader);
 
 /* Return how many valid bytes of the file were read so far; the tail does not count. */
