@@ -163,8 +163,18 @@ json_t *mt_json_growth_sites(const struct mt_definitions *definitions,
 
 json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt_growth *growth)
 {
-    return json_pack("{s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration), "sites",
+    return json_pack("{s:o, s:b, s:o, s:o}", "per_iteration", mt_json_number(growth->per_iteration),
+                     "likely", (int)growth->is_likely, "loop", mt_json_loop(growth->turns), "sites",
                      mt_json_growth_sites(definitions, growth));
+}
+
+json_t *mt_json_loop(const struct mt_turns *turns)
+{
+    if (!turns)
+        return json_null();
+    return json_pack("{s:o, s:o, s:i, s:i}", "function", mt_json_text(turns->frame->function),
+                     "file", mt_json_text(turns->frame->file), "line", (int)turns->line, "turns",
+                     (int)turns->n);
 }
 
 json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struct mt_device *device,

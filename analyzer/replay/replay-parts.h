@@ -5,6 +5,7 @@
 #ifndef MT_REPLAY_PARTS_H
 #define MT_REPLAY_PARTS_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "replay.h"
@@ -67,6 +68,9 @@ static inline int mt_replay_note(struct mt_replay *replay, unsigned slot,
     if (now->range && mt_replay_note_range(replay, slot, now))
         return -ENOMEM;
     mt_timeline_note(&replay->timeline[slot], replay->events, now->known_bytes);
+    if (mt_visits_note_level(&replay->visits, slot, replay->tracker.phases.now.run, replay->events,
+                             replay->time_ns, now->allocated, now->reserved))
+        return -ENOMEM;
     return mt_spans_note(&replay->spans[slot], &replay->tracker.phases.now, replay->events,
                          replay->time_ns, now->allocated, now->reserved);
 }

@@ -148,6 +148,9 @@ static inline __attribute__((always_inline)) int note_total(struct mt_replay *re
 /* Begin anew as PyTorch begins to use a device: CUDA's allocations are no longer its blocks. */
 static __attribute__((cold)) void begin_blocks(struct mt_replay *replay, unsigned slot)
 {
+    if (replay->survey.kinds[MT_ALLOC] <= 1)
+        mt_visits_clear(&replay->visits); /* segments for PyTorch's allocator */
+    mt_visits_clear_levels(&replay->visits, slot);
     mt_spans_clear(&replay->spans[slot]);
     mt_timeline_clear(&replay->timeline[slot]);
     mt_places_clear(&replay->places[slot]);
@@ -166,12 +169,25 @@ static inline __attribute__((always_inline)) int reach(struct mt_replay *replay,
     return 0;
 }
 
+static inline int visit(struct mt_replay *replay, const struct mt_event *event)
+{
+    return mt_visits_note(&replay->visits, replay->definitions, event, &replay->tracker.phases.now,
+                          replay->events);
+}
+
+/* Note a visit of a program without PyTorch: with it, CUDA's allocations are segments. */
+static int visit_cuda(struct mt_replay *replay, const struct mt_event *event)
+{
+    bool makes = event->kind == MT_CUDA_MALLOC || event->kind == MT_CUDA_MALLOC_ASYNC;
+    return makes && event->address && !replay->survey.kinds[MT_ALLOC] ? visit(replay, event) : 0;
+}
+
 static int on_alloc(struct mt_replay *replay, const struct mt_event *event)
 {
     unsigned slot = mt_device_slot(event->device);
     replay->present.unused = mt_requests_take_unused(&replay->present.thread->requests);
     mt_replay_went_on(replay);
-    if (reach(replay, slot, event) || mt_heap_make_room(&replay->blocks))
+    if (reach(replay, slot, event) || mt_heap_make_room(&replay->blocks) || visit(replay, event))
         return -ENOMEM;
     uint32_t *place = mt_heap_locate(&replay->blocks, event->address);
     if (*place && !(place = replace_block(replay, place)))
@@ -242,7 +258,7 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_CUDA_FREE_ASYNC:
     case MT_CUDA_MAP:
     case MT_CUDA_UNMAP:
-        if (mt_host_event(&replay->host, event, replay->events))
+        if (visit_cuda(replay, event) || mt_host_event(&replay->host, event, replay->events))
             return -ENOMEM;
         return mt_replay_cuda(replay, event);
     case MT_CUDA_COPY:
@@ -304,12 +320,38 @@ int mt_replay_batch(void *data, const struct mt_batch *batch)
     return 0;
 }
 
-static void number_iterations(struct mt_replay *replay, unsigned slot)
+static bool is_broken_off(const struct mt_replay *replay)
+{
+    const struct mt_oom *oom = mt_replay_last_oom(replay);
+    return replay->survey.state != MT_TRACE_CLOSED || (oom && !oom->went_on);
+}
+
+/* Number iterations by the optimizer's steps and the like; where there are none, by the turns of
+ * the program's loop. 0 or -ENOMEM. */
+static int number_all(struct mt_replay *replay)
+{
+    bool trains = false, calls = false, is_broken = is_broken_off(replay);
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        struct mt_spans *spans = &replay->spans[slot];
+        mt_spans_number(spans, is_broken);
+        trains |= spans->n && !mt_spans_may_turn(spans);
+        calls |= spans->counted == MT_COUNTED_FORWARDS;
+    }
+    /* A light recording and a compact copy lack most of the visits. */
+    bool lacks = replay->survey.short_lived || mt_compact_of(replay->definitions);
+    int rc = trains || lacks ? 0
+                             : mt_turns_find(&replay->turns, &replay->visits, replay->definitions,
+                                             0, UINT64_MAX);
+    if (replay->turns.n < 2 || (calls && !replay->turns.in_forward))
+        mt_turns_clear(&replay->turns);
+    for (unsigned slot = 0; !rc && replay->turns.n && slot < MT_DEVICES; slot++)
+        rc = mt_spans_turn(&replay->spans[slot], &replay->visits.levels[slot], &replay->turns);
+    return rc;
+}
+
+static void draw_iterations(struct mt_replay *replay, unsigned slot)
 {
     const struct mt_spans *spans = &replay->spans[slot];
-    const struct mt_oom *oom = mt_replay_last_oom(replay);
-    mt_spans_number(&replay->spans[slot],
-                    replay->survey.state != MT_TRACE_CLOSED || (oom && !oom->went_on));
     for (size_t i = 0; i < spans->n; i++)
         if (spans->span[i].iteration != (i ? spans->span[i - 1].iteration : 0))
             mt_timeline_iteration(&replay->timeline[slot], spans->span[i].event);
@@ -337,8 +379,10 @@ static int finish(struct mt_replay *replay)
             mt_replay_is_of_cuda(replay, mt_device_slot(block->device)))
             rc = mt_replay_conclude(replay, block, 1);
     }
+    if (!rc)
+        rc = number_all(replay);
     for (unsigned slot = 0; slot < MT_DEVICES; slot++)
-        number_iterations(replay, slot);
+        draw_iterations(replay, slot);
     mt_ranges_finish(&replay->tracker.ranges);
     mt_sums_sort(&replay->cuda.twice);
     mt_sums_sort(&replay->cuda.by_others);
@@ -365,6 +409,7 @@ int mt_replay_begin(struct mt_replay *replay, const char *path, const struct mt_
     replay->tracker.heap = &replay->blocks;
     replay->tracker.cuda = &replay->cuda.heap;
     mt_spans_fold(replay->spans, MT_DEVICES, question->folds_spans);
+    replay->visits.is_off = question->folds_spans;
     return 0;
 }
 
@@ -397,6 +442,8 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_cuda_clear(&replay->cuda);
     mt_tracker_clear(&replay->tracker); /* after the blocks: it has their ends */
     mt_host_clear(&replay->host);
+    mt_visits_clear(&replay->visits);
+    mt_turns_clear(&replay->turns);
     free(replay->reserved.new.call);
     mt_stream_pools_clear(&replay->reserved.pools);
     mt_block_requests_clear(&replay->reserved.of_blocks);

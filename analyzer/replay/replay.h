@@ -16,6 +16,7 @@
 #include "analyzer/model/stream-pools.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/survey.h"
+#include "analyzer/turns/turns.h"
 #include "analyzer/views/groups.h"
 #include "filter.h"
 #include "places.h"
@@ -201,6 +202,8 @@ struct mt_replay {
     struct mt_tracker tracker;
     /* Of PyTorch's blocks, or of CUDA's if PyTorch's allocator does not use the device. */
     struct mt_spans spans[MT_DEVICES];
+    struct mt_visits visits;
+    struct mt_turns turns; /* of the program's loop, if they are the iterations */
     struct mt_timeline timeline[MT_DEVICES];
     struct mt_places places[MT_DEVICES]; /* if question.whole_run */
     struct mt_equal_sets gradients;      /* without labels of gradients */

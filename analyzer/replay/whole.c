@@ -167,7 +167,7 @@ static void clear_places(struct mt_replay *replay, unsigned slot)
 static int get_span(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number)
 {
     const struct mt_spans *spans = &replay->spans[slot];
-    if (!mt_replay_is_of_cuda(replay, slot) || i >= spans->n)
+    if (!mt_replay_is_of_cuda(replay, slot) || i >= spans->n || spans->turns)
         return 0;
     const struct mt_span *span = &spans->span[i];
     const uint64_t numbers[] = {span->run, span->least, span->most, span->most_time_ns,
@@ -179,7 +179,7 @@ static int get_span(const struct mt_replay *replay, unsigned slot, size_t i, uin
 static int take_span(struct mt_replay *replay, unsigned slot, const uint64_t *number)
 {
     struct mt_spans *spans = &replay->spans[slot];
-    const struct mt_span *found = mt_spans_at(spans, (uint32_t)number[0]);
+    const struct mt_span *found = spans->turns ? NULL : mt_spans_at(spans, (uint32_t)number[0], 0);
     if (!found || found->run != number[0])
         return 0;
     struct mt_span *span = &spans->span[found - spans->span];

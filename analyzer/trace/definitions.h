@@ -7,6 +7,7 @@
 #define MT_DEFINITIONS_H
 
 #include "trace-format/meaning/serving.h"
+#include "trace-format/meaning/source-blocks.h"
 #include "trace-format/model.h"
 
 #include <stdbool.h>
@@ -178,6 +179,12 @@ const char *mt_stands_for_text(const struct mt_definitions *definitions);
 
 /* Return whether an info record has the rank: *value is it, of *size bytes. */
 int mt_names_rank(const struct mt_definition *definition, const char **value, size_t *size);
+
+/* Write the lines that begin the loops around a frame's line in its function, the innermost first:
+ * as the trace has them, or for native frames as the unchanged source file has them. Return how
+ * many; *is_known: whether either tells. */
+unsigned mt_frame_loops(const struct mt_definitions *definitions, uint32_t frame,
+                        uint32_t out[MT_SOURCE_DEPTH], bool *is_known);
 
 /* The text of a line of the program, if its file has not changed since the run. */
 

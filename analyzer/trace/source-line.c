@@ -88,3 +88,59 @@ int mt_source_line(char *out, size_t size, const struct mt_definitions *definiti
     snprintf(out, size, "%s", begin);
     return *out != '\0';
 }
+
+/* Read the loops of a trace's record: "19,12". */
+static unsigned read_loops(const char *text, uint32_t out[MT_SOURCE_DEPTH])
+{
+    unsigned n = 0;
+    for (char *end; *text && n < MT_SOURCE_DEPTH; text = *end == ',' ? end + 1 : end) {
+        unsigned long line = strtoul(text, &end, 10);
+        if (end == text)
+            break;
+        out[n++] = (uint32_t)line;
+    }
+    return n;
+}
+
+/* Read them in a file up to the line. */
+static unsigned loops_in(FILE *file, uint32_t line, uint32_t out[MT_SOURCE_DEPTH], bool *is_known)
+{
+    struct mt_source_blocks blocks = {.n = 0};
+    char text[512];
+    for (uint32_t i = 1; i <= line; i++) {
+        if (!fgets(text, sizeof text, file))
+            return 0;
+        size_t end = strcspn(text, "\n");
+        if (!text[end] && !skip_lines(file, 1) && feof(file))
+            return 0;
+        text[end] = '\0';
+        mt_source_add(&blocks, i, text, i == line);
+    }
+    *is_known = blocks.n != 0;
+    return *is_known ? mt_source_loops(&blocks, text, out) : 0;
+}
+
+unsigned mt_frame_loops(const struct mt_definitions *definitions, uint32_t id,
+                        uint32_t out[MT_SOURCE_DEPTH], bool *is_known)
+{
+    const struct mt_frame *frame = mt_named_frame(definitions, id);
+    char key[4200];
+    *is_known = false;
+    if (!frame->line)
+        return 0;
+    if (!frame->is_native) {
+        int size = snprintf(key, sizeof key, MT_LOOP_INFO "%s:%u", frame->file, frame->line);
+        const char *value =
+            size > 0 && (size_t)size < sizeof key ? mt_info(definitions, key) : NULL;
+        *is_known = value != NULL;
+        return value ? read_loops(value, out) : 0;
+    }
+    if (!is_source(frame->file) || !is_this_machine(definitions))
+        return 0;
+    FILE *file = open_unchanged(definitions, frame->file);
+    if (!file)
+        return 0;
+    unsigned n = loops_in(file, frame->line, out, is_known);
+    fclose(file);
+    return n;
+}

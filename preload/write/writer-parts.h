@@ -13,6 +13,7 @@
 #include "preload/record/tail.h"
 #include "preload/record/threads.h"
 #include "trace-format/encoder.h"
+#include "trace-format/meaning/source-blocks.h"
 #include "trace-format/model.h"
 #include "writer.h"
 
@@ -122,6 +123,7 @@ struct mt_writer {
     struct mt_known_thread *threads;
     size_t n_threads, threads_capacity;
     char left_out[128];   /* as in the trace */
+    uint32_t n_loops;     /* lines whose loops were sought */
     uint64_t most_events; /* to write in one drain */
     uint64_t cpu_ns;      /* taken by turns (turns.h), before cpu_begin_ns of this thread's time */
     uint64_t cpu_begin_ns;
@@ -259,5 +261,10 @@ enum mt_loop {
 /* Return the innermost loop around a line of Python's source. It goes by indentation. Not for the
  * fast path: it reads the file. */
 enum mt_loop mt_loop_around(const char *path, unsigned line);
+
+/* Write the lines that begin the loops around it, likewise, the innermost first. Return how many;
+ * *is_known: whether the line could be read. */
+unsigned mt_loops_around(const char *path, unsigned line, uint32_t out[MT_SOURCE_DEPTH],
+                         bool *is_known);
 
 #endif

@@ -154,8 +154,8 @@ class Page:
 
 class Trace:
     """A trace, or those of a job's ranks. Tables of several have the rows of one rank after the other; the column rank tells
-    which. `at`: a moment: "peak" (each device's own), "end", "oom", a time ("1.5s"), "event:N", "begin:N" and "step:N" of
-    iteration N."""
+    which. `at`: a moment: "peak" (each device's own), "end", "oom", "last-turn", a time ("1.5s"), "event:N", "begin:N"
+    and "step:N" of iteration N."""
 
     def __init__(self, paths: Sequence[str], damaged: bool = False) -> None:
         self.paths = tuple(paths)

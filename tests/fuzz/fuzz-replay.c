@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const uint8_t *choices = trace.choices;
     unsigned value = choices[2] | (unsigned)choices[3] << 8;
     struct mt_question question = {
-        .moment = {(enum mt_moment_kind)(choices[1] % (MT_AT_STEP + 1)), mt_made_number(value)},
+        .moment = {(enum mt_moment_kind)(choices[1] % (MT_AT_LAST + 1)), mt_made_number(value)},
         .address = choices[2],
         .by = (enum mt_property)(choices[4] % MT_PROPERTIES_N),
         .one_device = choices[4] > 250,

@@ -41,6 +41,7 @@ SUBFOLDERS = {
         "support",
         "trace",
         "model",
+        "turns",
         "classify",
         "views",
         "replay",
