@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define DEPTH 64u /* lines of the program around a visit; more are left out */
+#define NODES_MOST (1u << 14)
 #define ITSELF (UINT64_C(1) << 40)
 #define ANY UINT32_MAX
 
@@ -259,7 +260,7 @@ static void count_visit(struct mt_loop_finder *f, const struct mt_loop_node *nod
     }
 }
 
-/* Find all loops among the visits of a thread. 0 or -ENOMEM. */
+/* Find all loops among the visits of a thread. 0 or -ENOMEM; -E2BIG: there are too many lines. */
 static int find_loops(struct mt_loop_finder *f, size_t first, size_t end, uint32_t thread)
 {
     uint32_t last = 0; /* place, plus 1 */
@@ -269,6 +270,10 @@ static int find_loops(struct mt_loop_finder *f, size_t first, size_t end, uint32
             continue;
         uint32_t place = mt_address_map_get(&f->places, visit->node);
         if (!place) {
+            if (f->n_nodes == NODES_MOST) {
+                f->n_loops = 0;
+                return -E2BIG;
+            }
             if (add_node(f, visit->node))
                 return -ENOMEM;
             place = (uint32_t)f->n_nodes;
@@ -324,7 +329,7 @@ int mt_loops_find(struct mt_loop_finder *finder, size_t first, size_t end, uint3
     int rc = finder->turned ? find_loops(finder, first, end, *thread) : -ENOMEM;
     if (!rc)
         count_visits(finder, first, end, *thread);
-    return rc;
+    return rc == -E2BIG ? 0 : rc;
 }
 
 void mt_loops_clear(struct mt_loop_finder *finder)

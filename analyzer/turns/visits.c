@@ -3,9 +3,11 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
 
+#include <errno.h>
 #include <string.h>
 
-#define MOST (2u << 20) /* some 200 MiB */
+#define MOST (1u << 16)        /* visits, and levels of all devices: some 10 MiB */
+#define STACKS_MOST (1u << 20) /* their codes: 16 MiB */
 
 static void free_all(struct mt_visits *visits)
 {
@@ -26,53 +28,62 @@ void mt_visits_clear(struct mt_visits *visits)
 void mt_visits_clear_levels(struct mt_visits *visits, unsigned slot)
 {
     free(visits->levels[slot].level);
+    visits->n_levels -= visits->levels[slot].n;
     visits->levels[slot] = (struct mt_visit_levels){0};
 }
 
-/* Return the stack of the innermost line outside of modules, optimizers and autograd; 0: none. */
-static uint32_t find_node(const struct mt_definitions *definitions, uint32_t stack)
-{
-    while (mt_stack(definitions, stack)->phase)
-        stack = mt_stack(definitions, stack)->parent;
-    return mt_stack(definitions, stack)->user;
-}
-
-/* Return the hash of a stack's lines. Modules that are made again and again have numbers in their
+/* Return a stack's code by its caller's. Its node is the stack of the innermost line outside of
+ * modules, optimizers and autograd. Modules that are made again and again have numbers in their
  * names; what they are in the outermost one does not change. */
-static uint64_t hash_lines(const struct mt_definitions *definitions, uint32_t stack)
+static struct mt_visit_code find_code(const struct mt_definitions *definitions, uint32_t stack,
+                                      struct mt_visit_code caller)
 {
-    uint64_t hash = MT_HASH_SEED;
-    for (; mt_stack(definitions, stack)->depth; stack = mt_stack(definitions, stack)->parent) {
-        const struct mt_frame *frame = mt_stack_frame(definitions, stack);
-        hash = mt_hash_number(hash, frame->place);
-        hash = mt_hash_number(hash, (uint64_t)(uintptr_t)frame->path);
-    }
-    return hash;
+    const struct mt_frame *frame = mt_stack_frame(definitions, stack);
+    uint64_t hash = mt_hash_number(caller.code, frame->place);
+    return (struct mt_visit_code){
+        mt_stack(definitions, stack)->phase ? caller.node : mt_stack(definitions, stack)->user + 1,
+        mt_hash_number(hash, (uint64_t)(uintptr_t)frame->path)};
 }
 
-static struct mt_visit_code find_code(const struct mt_definitions *definitions, uint32_t stack)
+/* Find the code of a stack and of its callers, the outermost first. 0 or -ENOMEM. */
+static int find_codes(struct mt_visits *visits, const struct mt_definitions *definitions,
+                      uint32_t stack)
 {
-    return (struct mt_visit_code){find_node(definitions, stack) + 1,
-                                  hash_lines(definitions, stack)};
+    size_t n = 0;
+    for (uint32_t at = stack; at && !visits->code_of[at].node;
+         at = mt_stack(definitions, at)->parent)
+        n++;
+    uint32_t *chain = malloc((n ? n : 1) * sizeof *chain);
+    if (!chain)
+        return -ENOMEM;
+    uint32_t at = stack;
+    for (size_t i = 0; i < n; i++, at = mt_stack(definitions, at)->parent)
+        chain[i] = at;
+    struct mt_visit_code caller = at ? visits->code_of[at] : (struct mt_visit_code){1, MT_HASH_SEED};
+    while (n--)
+        caller = visits->code_of[chain[n]] = find_code(definitions, chain[n], caller);
+    free(chain);
+    return 0;
 }
 
-/* Return find_code's result, kept. */
-static struct mt_visit_code code_of(struct mt_visits *visits,
-                                    const struct mt_definitions *definitions, uint32_t stack)
+/* Write a stack's code. 0 or -ENOMEM; -E2BIG: there are too many stacks. */
+static int code_of(struct mt_visits *visits, const struct mt_definitions *definitions,
+                   uint32_t stack, struct mt_visit_code *code)
 {
     if (stack >= visits->n_codes) {
         size_t n = mt_definitions_stack_limit(definitions);
-        struct mt_visit_code *grown =
-            stack < n ? realloc(visits->code_of, n * sizeof *grown) : NULL;
+        if (n > STACKS_MOST || stack >= n)
+            return -E2BIG;
+        struct mt_visit_code *grown = realloc(visits->code_of, n * sizeof *grown);
         if (!grown)
-            return find_code(definitions, stack);
+            return -ENOMEM;
         memset(grown + visits->n_codes, 0, (n - visits->n_codes) * sizeof *grown);
         visits->code_of = grown;
         visits->n_codes = n;
     }
-    if (!visits->code_of[stack].node)
-        visits->code_of[stack] = find_code(definitions, stack);
-    return visits->code_of[stack];
+    int rc = visits->code_of[stack].node ? 0 : find_codes(visits, definitions, stack);
+    *code = visits->code_of[stack];
+    return rc;
 }
 
 /* Return whether two sizes may be the same request's in two turns, of which the later one is
@@ -91,13 +102,24 @@ static bool is_again(const struct mt_visitor *visitor, uint64_t code, uint64_t s
             (visitor->n == 1 && visitor->was_single && is_near(size, visitor->size)));
 }
 
+/* Do without visits: there are too many. */
+static int give_up(struct mt_visits *visits)
+{
+    visits->is_off = true;
+    mt_visits_clear(visits);
+    return 0;
+}
+
 int mt_visits_note(struct mt_visits *visits, const struct mt_definitions *definitions,
                    const struct mt_event *event, const struct mt_when *now, uint64_t number)
 {
     struct mt_visitor *visitor = &visits->visitors[event->thread % MT_VISITORS];
     if (visits->is_off || !event->stack)
         return 0;
-    struct mt_visit_code code = code_of(visits, definitions, event->stack);
+    struct mt_visit_code code;
+    int rc = code_of(visits, definitions, event->stack, &code);
+    if (rc)
+        return rc == -E2BIG ? give_up(visits) : rc;
     uint32_t node = code.node - 1;
     if (!node)
         return 0;
@@ -106,11 +128,8 @@ int mt_visits_note(struct mt_visits *visits, const struct mt_definitions *defini
          again = !is_other && is_again(visitor, code.code, event->size),
          goes_on = last && last->thread == event->thread && visitor->run == now->run;
     if (is_other || again || !goes_on) {
-        if (visits->n == MOST) {
-            visits->is_off = true;
-            mt_visits_clear(visits);
-            return 0;
-        }
+        if (visits->n == MOST)
+            return give_up(visits);
         if (MT_APPEND(visits->visit, visits->capacity, visits->n,
                       (struct mt_visit){.event = number,
                                         .node = node,
@@ -141,10 +160,8 @@ int mt_visits_begin_level(struct mt_visits *visits, struct mt_visit_levels *leve
     struct mt_visit_level begun = *level;
     begun.before = levels->last;
     levels->last = level->event;
-    if (levels->n == MOST) {
-        visits->is_off = true;
-        mt_visits_clear(visits);
-        return 0;
-    }
+    if (visits->n_levels == MOST)
+        return give_up(visits);
+    visits->n_levels++;
     return MT_APPEND(levels->level, levels->capacity, levels->n, begun);
 }

@@ -52,6 +52,7 @@ struct mt_visits {
     struct mt_visit *visit;
     size_t n, capacity;
     struct mt_visit_levels levels[MT_DEVICES];
+    size_t n_levels; /* of all devices */
     struct mt_visitor visitors[MT_VISITORS];
     struct mt_visit_code {
         uint32_t node; /* plus 1; 0: not known yet */
