@@ -139,8 +139,8 @@ static int note_label(struct planner *p, const struct mt_replay *replay,
     return 0;
 }
 
-/* Return whether the totals are those of the first event of a phase, its lowest, or the highest of
- * any total. */
+/* Return whether the totals are those of the first event of a phase, its lowest (turns of a loop
+ * have theirs in a summary), or the highest of any total. */
 static bool has_totals(struct planner *p, const struct mt_replay *replay,
                        const struct mt_event *event, uint64_t number)
 {
@@ -151,7 +151,7 @@ static bool has_totals(struct planner *p, const struct mt_replay *replay,
     bool is_first = n != device->spans, is_highest = event->ALLOC.reserved > device->reserved;
     if (is_first)
         device->has_least = false;
-    bool is_least = !device->has_least && n && n <= whole->n &&
+    bool is_least = !whole->turns && !device->has_least && n && n <= whole->n &&
                     whole->span[n - 1].least == event->ALLOC.allocated;
     device->has_least |= is_least;
     device->spans = n;
@@ -363,6 +363,11 @@ static int decide(struct mt_keep_plan *plan, const char *path, const struct mt_r
     return rc;
 }
 
+static uint64_t number_of(void *kept, uint64_t number)
+{
+    return mt_kept_number(kept, number);
+}
+
 static int add_summary(void *plan, const struct mt_definition *definition)
 {
     return mt_summaries_add(&((struct mt_keep_plan *)plan)->summaries, definition);
@@ -387,11 +392,14 @@ int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_tra
                                plan->state == MT_TRACE_EXECUTED);
     plan->end = whole.survey.end;
     plan->ended = mt_ended_of(&whole.survey, error);
-    if (!rc)
-        rc = mt_whole_list(&whole, add_summary, plan);
     plan->is_compact = whole.definitions && mt_info(whole.definitions, "compact") != NULL;
     if (!rc && !plan->is_compact)
         rc = decide(plan, path, &whole, &scout, error);
+    if (!rc && !plan->is_compact)
+        rc = mt_kept_count(&plan->kept);
+    if (!rc && !plan->is_compact)
+        rc = mt_whole_list(&whole, &(struct mt_renumber){number_of, &plan->kept}, add_summary,
+                           plan);
     mt_replay_clear(&whole);
     mt_keep_scout_clear(&scout);
     return rc;

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define MOST (1u << 16)        /* visits, and levels of all devices: some 10 MiB */
+#define MOST MT_VISITS_MOST
 #define STACKS_MOST (1u << 20) /* their codes: 16 MiB */
 
 static void free_all(struct mt_visits *visits)
@@ -105,8 +105,8 @@ static bool is_again(const struct mt_visitor *visitor, uint64_t code, uint64_t s
 /* Do without visits: there are too many. */
 static int give_up(struct mt_visits *visits)
 {
-    visits->is_off = true;
     mt_visits_clear(visits);
+    visits->is_off = visits->gave_up = true;
     return 0;
 }
 

@@ -47,6 +47,7 @@ struct mt_visitor {
 };
 
 #define MT_VISITORS 64u
+#define MT_VISITS_MOST (1u << 19) /* and as many levels of all devices: some 60 MiB */
 
 struct mt_visits {
     struct mt_visit *visit;
@@ -59,7 +60,8 @@ struct mt_visits {
         uint64_t code; /* a hash of its lines, whichever object they are at work for */
     } *code_of;        /* by stack id */
     size_t n_codes;
-    bool is_off; /* there were too many, or nobody wants them */
+    bool is_off;  /* there were too many, or nobody wants them */
+    bool gave_up; /* there were too many */
 };
 
 /* Clear; one of zeros is empty. It stays off. */
