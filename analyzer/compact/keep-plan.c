@@ -32,8 +32,10 @@ struct planner {
     struct mt_keep_lives lives;
     struct mt_address_map blocks, cuda; /* PyTorch's and CUDA's blocks: lives by address */
     struct device_state device[MT_DEVICES];
-    struct mt_by_id requests; /* struct last_requests, by thread */
-    uint32_t made;            /* the life that the present event begins */
+    struct mt_by_id requests;               /* struct last_requests, by thread */
+    struct mt_candidate newest[MT_DEVICES]; /* the last event of CUDA's memory on each device */
+    size_t passed;                          /* moments */
+    uint32_t made;                          /* the life that the present event begins */
     int after_oom, saw_gradient, saw_touch;
     struct mt_tracker_seen seen; /* after the last event */
 };
@@ -102,6 +104,28 @@ static void keep_totals(struct planner *p, uint64_t number)
         return;
     keep_event(p, number);
     p->plan->kept.totals[number / 8] |= bit;
+}
+
+/* Keep each device's last event before a moment for the time and the totals that it has then. */
+static void keep_newest(struct planner *p)
+{
+    for (unsigned slot = 0; slot < MT_DEVICES; slot++) {
+        uint64_t number = p->newest[slot].number;
+        if (number && !mt_kept_has(p->plan->kept.bits, number)) {
+            mt_candidate_keep(&p->nodes, p->newest[slot]);
+            p->plan->kept.totals[number / 8] |= (unsigned char)(1 << number % 8);
+        } else if (number) {
+            mt_candidate_drop(&p->nodes, p->newest[slot]);
+        }
+        p->newest[slot] = (struct mt_candidate){0};
+    }
+}
+
+static void set_newest(struct planner *p, unsigned slot, uint64_t number)
+{
+    if (p->newest[slot].number)
+        mt_candidate_drop(&p->nodes, p->newest[slot]);
+    p->newest[slot] = mt_candidate_take(&p->nodes, number);
 }
 
 /* Return the number of passed moments. At a moment all live blocks are kept. */
@@ -245,6 +269,7 @@ static int note_cuda(struct planner *p, const struct mt_replay *replay,
     if (p->device[slot].spans != replay->spans[slot].n || mt_marks_has(&p->moments.totals, number))
         keep_totals(p, number);
     p->device[slot].spans = replay->spans[slot].n;
+    set_newest(p, slot, number);
     return rc;
 }
 
@@ -322,6 +347,9 @@ static int saw(void *data, const struct mt_replay *replay, const struct mt_event
     if (mt_kept_reach(&p->plan->kept, number) || mt_keep_nodes_event(&p->nodes, event, number))
         return -ENOMEM;
     size_t moments = moments_passed(p, number);
+    if (moments != p->passed)
+        keep_newest(p);
+    p->passed = moments;
     int rc = note_kind(p, replay, event, number, moments);
     /* The last event gives the duration. */
     if (mt_tracker_has_changed(&replay->tracker, &p->seen) || number == p->whole->events)
@@ -398,8 +426,8 @@ int mt_keep_plan_make(struct mt_keep_plan *plan, const char *path, struct mt_tra
     if (!rc && !plan->is_compact)
         rc = mt_kept_count(&plan->kept);
     if (!rc && !plan->is_compact)
-        rc = mt_whole_list(&whole, &(struct mt_renumber){number_of, &plan->kept}, add_summary,
-                           plan);
+        rc =
+            mt_whole_list(&whole, &(struct mt_renumber){number_of, &plan->kept}, add_summary, plan);
     mt_replay_clear(&whole);
     mt_keep_scout_clear(&scout);
     return rc;

@@ -337,6 +337,7 @@ static int number_all(struct mt_replay *replay)
         trains |= spans->n && !mt_spans_may_turn(spans);
         calls |= spans->counted == MT_COUNTED_FORWARDS;
     }
+    trains |= replay->survey.kinds[MT_NODE_BEGIN] > 0; /* which --no-labels does not see */
     /* A light recording and a compact copy lack most of the visits. */
     bool lacks = replay->survey.short_lived || mt_compact_of(replay->definitions);
     int rc = trains || lacks ? 0

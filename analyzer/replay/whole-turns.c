@@ -92,9 +92,9 @@ int mt_whole_get_turn_span(const struct mt_replay *replay, unsigned slot, size_t
         return 0;
     const struct mt_span *span = &spans->span[i];
     const uint64_t numbers[MT_TURN_SPAN_NUMBERS] = {
-        span->iteration, span->event,  span->before,   span->most_event, span->run,
-        span->calls,     span->called, span->caller,   flags_of(span),   span->time_ns,
-        span->most_time_ns, span->least, span->most, span->left, span->most_reserved};
+        span->iteration,    span->event,  span->before, span->most_event, span->run,
+        span->calls,        span->called, span->caller, flags_of(span),   span->time_ns,
+        span->most_time_ns, span->least,  span->most,   span->left,       span->most_reserved};
     memcpy(number, numbers, sizeof numbers);
     return 1;
 }

@@ -315,11 +315,11 @@ static const struct list {
     {MT_SUMMARY_SPANS, PARTS, 5, get_span, take_span, NULL, 0, 0, 0},
     {MT_SUMMARY_TWICE, PARTS, 3, get_twice, take_twice, clear_twice, 1, 0, 0},
     {MT_SUMMARY_LOOP, PARTS, MT_LOOP_NUMBERS, mt_whole_get_loop, mt_whole_take_loop, NULL, 0, 0,
-     MT_LOOP_EVENTS},
+     MT_LOOP_ENDS},
     {MT_SUMMARY_TURNS, PARTS, MT_TURN_NUMBERS, mt_whole_get_turn, mt_whole_take_turn, NULL, 0, 0,
-     MT_TURN_EVENTS},
+     MT_TURN_BEGINS},
     {MT_SUMMARY_TURN_SPANS, PARTS, MT_TURN_SPAN_NUMBERS, mt_whole_get_turn_span,
-     mt_whole_take_turn_span, mt_whole_clear_turn_spans, 0, 0, MT_TURN_SPAN_EVENTS},
+     mt_whole_take_turn_span, mt_whole_clear_turn_spans, 0, 0, MT_TURN_SPAN_PLACES},
 };
 #define LISTS (sizeof lists / sizeof *lists)
 

@@ -62,7 +62,7 @@ const char *mt_counted_text(const struct mt_spans *spans, char *out, size_t size
 
 void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
 {
-    char where[WHERE_WIDTH * 4 + 1];
+    char where[WHERE_WIDTH * 4 + 1], count[MT_SIZE_TEXT];
     if (device->at.range) {
         mt_page_range_text(page, device->at.range, where, sizeof where, WHERE_WIDTH);
         fprintf(page->out, "  in the range %s\n", where);
@@ -76,6 +76,11 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
     if (*mt_counted_text(device->spans, where, sizeof where))
         fprintf(page->out, " (%s)", where);
     putc('\n', page->out);
+    if (page->analysis->replay.visits.gave_up && mt_spans_may_turn(device->spans))
+        fprintf(
+            page->out,
+            "  turns of loops not counted: allocations moved between lines more than %s times\n",
+            mt_count_text(count, MT_VISITS_MOST));
 }
 
 /* Return the largest category that every iteration makes anew, and that can be reduced. */

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define MOST MT_VISITS_MOST
 #define STACKS_MOST (1u << 20) /* their codes: 16 MiB */
 
 static void free_all(struct mt_visits *visits)
@@ -59,7 +58,8 @@ static int find_codes(struct mt_visits *visits, const struct mt_definitions *def
     uint32_t at = stack;
     for (size_t i = 0; i < n; i++, at = mt_stack(definitions, at)->parent)
         chain[i] = at;
-    struct mt_visit_code caller = at ? visits->code_of[at] : (struct mt_visit_code){1, MT_HASH_SEED};
+    struct mt_visit_code caller =
+        at ? visits->code_of[at] : (struct mt_visit_code){1, MT_HASH_SEED};
     while (n--)
         caller = visits->code_of[chain[n]] = find_code(definitions, chain[n], caller);
     free(chain);
@@ -128,7 +128,7 @@ int mt_visits_note(struct mt_visits *visits, const struct mt_definitions *defini
          again = !is_other && is_again(visitor, code.code, event->size),
          goes_on = last && last->thread == event->thread && visitor->run == now->run;
     if (is_other || again || !goes_on) {
-        if (visits->n == MOST)
+        if (visits->n == MT_VISITS_MOST)
             return give_up(visits);
         if (MT_APPEND(visits->visit, visits->capacity, visits->n,
                       (struct mt_visit){.event = number,
@@ -160,7 +160,7 @@ int mt_visits_begin_level(struct mt_visits *visits, struct mt_visit_levels *leve
     struct mt_visit_level begun = *level;
     begun.before = levels->last;
     levels->last = level->event;
-    if (visits->n_levels == MOST)
+    if (visits->n_levels == MT_VISITS_MOST)
         return give_up(visits);
     visits->n_levels++;
     return MT_APPEND(levels->level, levels->capacity, levels->n, begun);

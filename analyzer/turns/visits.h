@@ -47,7 +47,7 @@ struct mt_visitor {
 };
 
 #define MT_VISITORS 64u
-#define MT_VISITS_MOST (1u << 19) /* and as many levels of all devices: some 60 MiB */
+#define MT_VISITS_MOST (1u << 17) /* and as many levels of all devices: some 16 MiB */
 
 struct mt_visits {
     struct mt_visit *visit;
