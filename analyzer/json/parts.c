@@ -172,9 +172,12 @@ json_t *mt_json_loop(const struct mt_turns *turns)
 {
     if (!turns)
         return json_null();
-    return json_pack("{s:o, s:o, s:i, s:i}", "function", mt_json_text(turns->frame->function),
-                     "file", mt_json_text(turns->frame->file), "line", (int)turns->line, "turns",
-                     (int)turns->n);
+    const struct mt_frame *frame = turns->frame;
+    return json_pack("{s:o, s:o, s:i, s:i, s:o}", "function",
+                     frame ? mt_json_text(frame->function) : json_null(), "file",
+                     frame ? mt_json_text(frame->file) : json_null(), "line", (int)turns->line,
+                     "turns", (int)turns->n, "range",
+                     turns->named ? mt_json_text(turns->name) : json_null());
 }
 
 json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struct mt_device *device,

@@ -21,7 +21,7 @@ json_t *mt_json_pool(const struct mt_pool_state *pool);
 json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *definitions);
 json_t *mt_json_growth_sites(const struct mt_definitions *definitions,
                              const struct mt_growth *growth);
-/* {"function", "file", "line", "turns"} of a loop; NULL: null. */
+/* {"function", "file", "line", "turns", "range"} of a loop, or of ranges; NULL: null. */
 json_t *mt_json_loop(const struct mt_turns *turns);
 json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt_growth *growth);
 

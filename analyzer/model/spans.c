@@ -112,7 +112,8 @@ const char *const mt_counted_names[] = {[MT_COUNTED_NOT] = "none",
                                         [MT_COUNTED_BACKWARDS] = "backward passes",
                                         [MT_COUNTED_STEPS] = "optimizer steps",
                                         [MT_COUNTED_REQUESTS] = "server steps",
-                                        [MT_COUNTED_TURNS] = "turns of a loop"};
+                                        [MT_COUNTED_TURNS] = "turns of a loop",
+                                        [MT_COUNTED_RANGES] = "ranges"};
 
 static bool has_phase(const struct mt_spans *spans, enum mt_phase phase)
 {

@@ -55,6 +55,7 @@ enum mt_counted {
     MT_COUNTED_STEPS,    /* of an optimizer */
     MT_COUNTED_REQUESTS, /* a server's steps for them */
     MT_COUNTED_TURNS,    /* of the program's loop (analyzer/turns/turns.h) */
+    MT_COUNTED_RANGES,   /* that the program names so (analyzer/turns/named.h) */
 };
 
 extern const char *const mt_counted_names[]; /* JSON's */
@@ -72,7 +73,7 @@ struct mt_spans {
     int only_evaluates;  /* likewise: nothing is trained, so evaluation has the iterations */
     bool serves;         /* likewise: iterations are a server's steps */
     uint8_t counted;     /* likewise: enum mt_counted */
-    const struct mt_turns *turns; /* MT_COUNTED_TURNS: these; else NULL */
+    const struct mt_turns *turns; /* MT_COUNTED_TURNS and _RANGES: these; else NULL */
 };
 
 /* Return whether a span is an evaluation, a framework's or the program's own. */

@@ -228,6 +228,17 @@ static bool is_label(unsigned kind)
     return mt_kind_about[kind] == MT_ABOUT_LABEL || mt_kind_about[kind] == MT_ABOUT_NODE;
 }
 
+/* Note an event of a range that may begin or end an iteration. */
+static int on_range(struct mt_replay *replay, const struct mt_event *event)
+{
+    int rc = mt_tracker_learn(&replay->tracker, replay->present.thread, event);
+    if (!rc)
+        rc = mt_named_turns_note(&replay->named, &replay->tracker.ranges, replay->definitions,
+                                 event, replay->events);
+    replay->visits.boundaries = replay->named.boundaries;
+    return rc;
+}
+
 static int on_event(struct mt_replay *replay, const struct mt_event *event)
 {
     if (replay->taken.is_awaited && is_past(replay, event))
@@ -273,6 +284,11 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_DEVICE_MEMORY:
         mt_replay_sample(replay, event);
         return 0;
+    case MT_RANGE_PUSH:
+    case MT_RANGE_POP:
+    case MT_RANGE_START:
+    case MT_RANGE_END:
+        return on_range(replay, event);
     case MT_UNKNOWN_VALUE:
         return mt_uncomputed_add(&replay->uncomputed, replay->definitions, event);
     }
@@ -326,8 +342,8 @@ static bool is_broken_off(const struct mt_replay *replay)
     return replay->survey.state != MT_TRACE_CLOSED || (oom && !oom->went_on);
 }
 
-/* Number iterations by the optimizer's steps and the like; where there are none, by the turns of
- * the program's loop. 0 or -ENOMEM. */
+/* Number iterations by ranges that are named so, or by the optimizer's steps and the like; where
+ * there are none, by the turns of the program's loop. 0 or -ENOMEM. */
 static int number_all(struct mt_replay *replay)
 {
     bool trains = false, calls = false, is_broken = is_broken_off(replay);
@@ -340,10 +356,10 @@ static int number_all(struct mt_replay *replay)
     trains |= replay->survey.kinds[MT_NODE_BEGIN] > 0; /* which --no-labels does not see */
     /* A light recording and a compact copy lack most of the visits. */
     bool lacks = replay->survey.short_lived || mt_compact_of(replay->definitions);
-    int rc = trains || lacks ? 0
-                             : mt_turns_find(&replay->turns, &replay->visits, replay->definitions,
-                                             0, UINT64_MAX);
-    if (replay->turns.n < 2 || (calls && !replay->turns.in_forward))
+    int rc = mt_named_turns_find(&replay->turns, &replay->named, replay->definitions);
+    if (!rc && !replay->turns.named && !trains && !lacks)
+        rc = mt_turns_find(&replay->turns, &replay->visits, replay->definitions, 0, UINT64_MAX);
+    if (replay->turns.n < 2 || (calls && !replay->turns.in_forward && !replay->turns.named))
         mt_turns_clear(&replay->turns);
     for (unsigned slot = 0; !rc && replay->turns.n && slot < MT_DEVICES; slot++)
         rc = mt_spans_turn(&replay->spans[slot], &replay->visits.levels[slot], &replay->turns);
@@ -445,6 +461,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_host_clear(&replay->host);
     mt_visits_clear(&replay->visits);
     mt_turns_clear(&replay->turns);
+    mt_named_turns_clear(&replay->named);
     free(replay->reserved.new.call);
     mt_stream_pools_clear(&replay->reserved.pools);
     mt_block_requests_clear(&replay->reserved.of_blocks);

@@ -16,7 +16,7 @@
 #include "analyzer/model/stream-pools.h"
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/survey.h"
-#include "analyzer/turns/turns.h"
+#include "analyzer/turns/named.h"
 #include "analyzer/views/groups.h"
 #include "filter.h"
 #include "places.h"
@@ -203,6 +203,7 @@ struct mt_replay {
     /* Of PyTorch's blocks, or of CUDA's if PyTorch's allocator does not use the device. */
     struct mt_spans spans[MT_DEVICES];
     struct mt_visits visits;
+    struct mt_named_turns named;
     struct mt_turns turns; /* of the program's loop, if they are the iterations */
     struct mt_timeline timeline[MT_DEVICES];
     struct mt_places places[MT_DEVICES]; /* if question.whole_run */

@@ -11,8 +11,8 @@ int mt_whole_get_loop(const struct mt_replay *replay, unsigned slot, size_t i, u
     const struct mt_turns *turns = &replay->turns;
     if (slot || i || !turns->n)
         return 0;
-    const uint64_t numbers[MT_LOOP_NUMBERS] = {turns->stack, turns->line, turns->thread,
-                                               turns->in_forward, turns->end};
+    const uint64_t numbers[MT_LOOP_NUMBERS] = {turns->stack,      turns->line, turns->thread,
+                                               turns->in_forward, turns->end,  turns->named};
     memcpy(number, numbers, sizeof numbers);
     return 1;
 }
@@ -29,6 +29,9 @@ int mt_whole_take_loop(struct mt_replay *replay, unsigned slot, const uint64_t *
     turns->thread = (uint32_t)number[2];
     turns->in_forward = number[3] != 0;
     turns->end = number[4];
+    turns->named = (uint32_t)number[5];
+    if (turns->named)
+        mt_turn_name(turns->name, sizeof turns->name, mt_string(replay->definitions, turns->named));
     return 0;
 }
 
@@ -47,7 +50,7 @@ int mt_whole_take_turn(struct mt_replay *replay, unsigned slot, const uint64_t *
 {
     struct mt_turns *turns = &replay->turns;
     (void)slot;
-    if (!turns->frame || (turns->n && turns->begin[turns->n - 1] > number[0]))
+    if (turns->n && turns->begin[turns->n - 1] > number[0])
         return 0;
     if (number[1] &&
         MT_APPEND(turns->first, turns->first_capacity, turns->n_first, (uint32_t)turns->n))
@@ -104,7 +107,7 @@ void mt_whole_clear_turn_spans(struct mt_replay *replay, unsigned slot)
     struct mt_spans *spans = &replay->spans[slot];
     spans->n = 0;
     spans->iterations = (uint32_t)replay->turns.n;
-    spans->counted = MT_COUNTED_TURNS;
+    spans->counted = replay->turns.named ? MT_COUNTED_RANGES : MT_COUNTED_TURNS;
     spans->turns = &replay->turns;
 }
 

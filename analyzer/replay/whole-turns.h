@@ -6,8 +6,9 @@
 
 #include "replay.h"
 
-/* The program's loop: stack, line, thread, whether it calls modules, and the event that ends it. */
-#define MT_LOOP_NUMBERS 5u
+/* The program's loop: stack, line, thread, whether it calls modules, the event that ends it, and
+ * the string of ranges that are its turns. */
+#define MT_LOOP_NUMBERS 6u
 #define MT_LOOP_ENDS (1u << 4) /* bits of the numbers that are events */
 int mt_whole_get_loop(const struct mt_replay *replay, unsigned slot, size_t i, uint64_t *number);
 int mt_whole_take_loop(struct mt_replay *replay, unsigned slot, const uint64_t *number);

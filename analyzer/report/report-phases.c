@@ -34,8 +34,13 @@ void mt_span_text(char *out, size_t size, const struct mt_spans *spans, const st
 
 const char *mt_loop_text(const struct mt_turns *turns, char *out, size_t size)
 {
-    const char *slash = strrchr(turns->frame->file, '/');
     char safe[256];
+    if (turns->named) {
+        mt_safe_text(safe, sizeof safe, turns->name, 60, MT_CUT_END, &(struct mt_style){.utf8 = 1});
+        snprintf(out, size, "the range %s", safe);
+        return out;
+    }
+    const char *slash = strrchr(turns->frame->file, '/');
     mt_safe_text(safe, sizeof safe, slash ? slash + 1 : turns->frame->file, 60, MT_CUT_BEGIN,
                  &(struct mt_style){.utf8 = 1});
     if (turns->line)
@@ -53,8 +58,9 @@ const char *mt_counted_text(const struct mt_spans *spans, char *out, size_t size
                                         [MT_COUNTED_REQUESTS] = "",
                                         [MT_COUNTED_NOT] = ""};
     char loop[300];
-    if (spans->counted == MT_COUNTED_TURNS)
-        snprintf(out, size, "turns of %s", mt_loop_text(spans->turns, loop, sizeof loop));
+    if (spans->turns)
+        snprintf(out, size, spans->turns->named ? "by %s" : "turns of %s",
+                 mt_loop_text(spans->turns, loop, sizeof loop));
     else
         snprintf(out, size, "%s", texts[spans->counted]);
     return out;
@@ -73,7 +79,7 @@ void mt_page_phase(const struct mt_page *page, const struct mt_device *device)
     fprintf(page->out, "  %s %s", mt_device_part(device) == MT_PART_AFTER ? "after" : "in", where);
     if (device->spans->iterations && device->span->iteration)
         fprintf(page->out, " of %u", device->spans->iterations);
-    if (*mt_counted_text(device->spans, where, sizeof where))
+    if (device->span->iteration && *mt_counted_text(device->spans, where, sizeof where))
         fprintf(page->out, " (%s)", where);
     putc('\n', page->out);
     if (page->analysis->replay.visits.gave_up && mt_spans_may_turn(device->spans))

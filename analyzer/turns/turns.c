@@ -233,7 +233,7 @@ int mt_spans_turn(struct mt_spans *spans, const struct mt_visit_levels *levels,
     spans->n = n;
     spans->capacity = capacity;
     spans->iterations = (uint32_t)turns->n;
-    spans->counted = MT_COUNTED_TURNS;
+    spans->counted = turns->named ? MT_COUNTED_RANGES : MT_COUNTED_TURNS;
     spans->turns = turns;
     return 0;
 }

@@ -18,6 +18,8 @@ struct mt_turns {
     uint32_t line;                /* that begins it; a line in it if the source is not known */
     uint32_t thread;              /* that runs it */
     bool in_forward;              /* modules are called in it */
+    uint32_t named;               /* string id of ranges that are the turns (named.h); 0: none */
+    char name[64];                /* theirs, without numbers */
     uint64_t *begin;
     size_t n, capacity;
     uint64_t end;    /* of the last turn, if something comes after it: its first event; else 0 */

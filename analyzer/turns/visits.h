@@ -24,7 +24,7 @@ struct mt_visit {
 
 /* A device's totals while a visit lasts and the phase does not change. */
 struct mt_visit_level {
-    uint32_t visit;                  /* its place, plus 1; 0: before the first one */
+    uint32_t visit;                  /* visits and boundaries until then */
     uint32_t run;                    /* mt_when.run */
     uint64_t event, time_ns, before; /* as in mt_span */
     uint64_t least, most, left;
@@ -53,7 +53,8 @@ struct mt_visits {
     struct mt_visit *visit;
     size_t n, capacity;
     struct mt_visit_levels levels[MT_DEVICES];
-    size_t n_levels; /* of all devices */
+    size_t n_levels;     /* of all devices */
+    uint32_t boundaries; /* of turns that the program names */
     struct mt_visitor visitors[MT_VISITORS];
     struct mt_visit_code {
         uint32_t node; /* plus 1; 0: not known yet */
@@ -81,11 +82,12 @@ static inline int mt_visits_note_level(struct mt_visits *visits, unsigned slot, 
 {
     struct mt_visit_levels *levels = &visits->levels[slot];
     struct mt_visit_level *last = levels->n ? &levels->level[levels->n - 1] : NULL;
+    uint32_t visit = (uint32_t)visits->n + visits->boundaries;
     if (visits->is_off)
         return 0;
-    if (!last || last->visit != visits->n || last->run != run)
+    if (!last || last->visit != visit || last->run != run)
         return mt_visits_begin_level(visits, levels,
-                                     &(struct mt_visit_level){.visit = (uint32_t)visits->n,
+                                     &(struct mt_visit_level){.visit = visit,
                                                               .run = run,
                                                               .event = event,
                                                               .time_ns = time_ns,

@@ -76,6 +76,10 @@ def main():
         device = told("report", record(forks, folder, "train"))["devices"][0]
         equal("train: iterations are steps", (device["iterations"], device["counted_by"], device["loop"]), (12, "optimizer steps", None))
         equal("train: growth", device["growth"]["per_iteration"], 2 * MIB)
+        device = told("report", record(forks, folder, "named"))["devices"][0]
+        equal("named: iterations are ranges", (device["iterations"], device["counted_by"], device["loop"]["range"]),
+              (6, "ranges", "iteration"))
+        equal("named: growth", device["growth"]["per_iteration"], 4 * MIB)
         equal("no loop", told("report", record(forks, folder, "once"))["devices"][0]["loop"], None)
     harness.finish()
 
