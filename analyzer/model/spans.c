@@ -326,14 +326,16 @@ const struct mt_span *mt_spans_begin_of(const struct mt_spans *spans, uint64_t i
 
 #define GROWTH_FLOOR (1u << 20) /* bytes an iteration, */
 #define GROWTH_PART 1000u       /* and that part of the peak; */
-#define GROWTH_SUM_PART 4u      /* or all of it together is that part */
-#define PARTS 3u                /* of the run, in each of which memory grows, */
-#define PART_LEAST 6u           /* by at least that part of the whole */
+#define GROWTH_SUM_PART 4u      /* or all of it together is that part, */
+#define GROWTH_SUM_LEAST (256u << 20)
+#define PARTS 3u      /* of the run, in each of which memory grows, */
+#define PART_LEAST 6u /* by at least that part of the whole */
 
 bool mt_growth_counts(uint64_t per_iteration, uint64_t iterations, uint64_t peak)
 {
     uint64_t floor = peak / GROWTH_PART > GROWTH_FLOOR ? peak / GROWTH_PART : GROWTH_FLOOR;
-    return per_iteration >= floor || per_iteration * iterations >= peak / GROWTH_SUM_PART;
+    uint64_t sum = per_iteration * iterations;
+    return per_iteration >= floor || (sum >= GROWTH_SUM_LEAST && sum >= peak / GROWTH_SUM_PART);
 }
 
 /* Return the growth over few iterations: the steps must be the same, except for the allocator's

@@ -182,7 +182,7 @@ uint64_t mt_spans_growth(const struct mt_spans *spans);
 uint64_t mt_floors_growth(uint64_t *least, size_t n);
 
 /* Return whether growth is worth a word: 1 MiB and 0.1 % of the peak in each iteration, or, from
- * however little, a quarter of the peak. */
+ * however little, a quarter of the peak and 256 MiB. */
 bool mt_growth_counts(uint64_t per_iteration, uint64_t iterations, uint64_t peak);
 
 /* The free part of the reserved memory at the highest moment of an iteration: of the second one

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* "step" and "batch" alone may be an optimizer's step, or the loading of a batch: with a number they
- * count. */
+/* "step" and "batch" alone may be an optimizer's step, or the loading of a batch: with a number
+ * they count. */
 static const char *const names[] = {"iteration",     "iter",       "training iteration",
                                     "training step", "train step", "train batch",
                                     "ProfilerStep",  "request",    "turn"};
@@ -64,9 +64,9 @@ static int open_turn(struct mt_named_turns *turns, const struct mt_definitions *
                      const struct mt_named_turn *opened, uint64_t number)
 {
     size_t i = 0;
-    while (i < turns->n && (turns->named[i].thread != opened->thread ||
-                            turns->named[i].domain != opened->domain ||
-                            !is_same_name(definitions, turns->named[i].name, opened->name)))
+    while (i < turns->n &&
+           (turns->named[i].thread != opened->thread || turns->named[i].domain != opened->domain ||
+            !is_same_name(definitions, turns->named[i].name, opened->name)))
         i++;
     if (i == MT_NAMED_MOST)
         return 0;
