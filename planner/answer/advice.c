@@ -128,7 +128,9 @@ static int go_on(struct adviser *adviser)
      */
     bool is_modelled = rest->ends[MT_REACH_FORWARD] || rest->ends[MT_REACH_BACKWARD];
     uint64_t off = is_modelled ? mt_to_uint64((double)judge->live * MT_CUT_ERROR) : 0;
-    story->rest.more = !rc && enough ? enough - judge->card + off : 0;
+    /* In a step it is known what is requested, and not in which pieces of the cache it is put. */
+    bool is_exact = is_modelled || !rest->is_in_step;
+    story->rest.more = !rc && enough && is_exact ? enough - judge->card + off : 0;
     if (!rc && story->rest.more && rest->supposes_adam && rest->ends[MT_REACH_BACKWARD]) {
         judge->event = rest->ends[MT_REACH_BACKWARD];
         rc = mt_judge_card(judge, "", NULL, &enough);
