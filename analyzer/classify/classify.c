@@ -28,6 +28,18 @@ int mt_rule_holds(const struct mt_rule_context *context, size_t index, const str
                      : mt_rules[index - n].holds(context, block);
 }
 
+/* Return whether nothing at all is known of the block's making: no stack, no label, no backward.
+ * When it was made and freed would show the phase that other blocks' stacks show. */
+static bool is_silent(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    const uint32_t by_time = MT_SAW_END | MT_SAW_LATER_STEP;
+    uint32_t thread = mt_thread_id(block->birth->thread);
+    return context->tracker && !mt_stack(context->definitions, block->stack)->depth &&
+           !block->node_name && !(block->evidence & ~by_time) &&
+           !(thread < context->tracker->n_threads &&
+             context->tracker->threads[thread].at.is_autograds);
+}
+
 const struct mt_rule *mt_classify(const struct mt_rule_context *context,
                                   const struct mt_block *block)
 {
@@ -35,6 +47,8 @@ const struct mt_rule *mt_classify(const struct mt_rule_context *context,
     for (size_t i = 0, n = mt_user_rules_count(context->user); i < n; i++)
         if (mt_user_rule_holds(context->user, i, context, block))
             return mt_user_rule(context->user, i);
+    if (is_silent(context, block))
+        return &mt_rules[mt_n_rules - 1];
     while (!rule->holds(context, block))
         rule++;
     return rule;
@@ -85,13 +99,17 @@ static void find_gradients(struct mt_rule_context *context, const struct mt_verd
 }
 
 /* Collect facts about all blocks that the rules for one block need. */
-static void find_makers(struct mt_rule_context *context, const struct mt_verdict *verdicts,
+static int find_makers(struct mt_rule_context *context, const struct mt_verdict *verdicts,
                         size_t n)
 {
+    int rc = 0;
     uint32_t first = 0;
+    mt_address_map_clear(&context->batches);
     context->is_distributed = context->trains_copies = false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !rc; i++) {
         const struct mt_block *block = verdicts[i].block;
+        if (made_outside(block) && block->birth->when.calls && python_stack(context, block))
+            rc = mt_address_map_put(&context->batches, python_stack(context, block), 1);
         context->trains_copies |= saw(block, MT_SAW_MODULES_PARAMETER) && saw(block, MT_SAW_LEAF) &&
                                   !saw(block, MT_SAW_STEPPED);
         context->is_distributed |= made_under(context, verdicts[i].block, MT_MARK_COMMUNICATION);
@@ -102,6 +120,7 @@ static void find_makers(struct mt_rule_context *context, const struct mt_verdict
             first = line;
     }
     context->first_apply_line = first;
+    return rc;
 }
 
 static bool may_be_copy(const struct mt_rule_context *context, const struct mt_verdict *verdict)
@@ -114,10 +133,10 @@ static bool may_be_copy(const struct mt_rule_context *context, const struct mt_v
  * blocks that the program's own code made can be copies. */
 int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n)
 {
-    int rc = 0, some_trained = 0;
+    int some_trained = 0;
     context->lacks_parameters = context->lacks_gradients = 0;
     context->parameter_bytes = context->first_flat = 0;
-    find_makers(context, verdicts, n);
+    int rc = find_makers(context, verdicts, n);
     classify_each(context, verdicts, n);
     context->lacks_parameters = !has_parameters(verdicts, n);
     if (context->lacks_parameters)

@@ -32,6 +32,7 @@ struct mt_rule_context {
     uint32_t first_apply_line;        /* of Module._apply: moves parameters; 0: not seen */
     const struct mt_equal_sets *gradients; /* sizes of gradients, by lifetimes */
     struct mt_equal_sets copies;
+    struct mt_address_map batches; /* stacks that made inputs after a forward -> 1 */
     const struct mt_user_rules *user; /* NULL: none */
     struct mt_rule_memo *memo;        /* theirs; NULL: none */
 };
@@ -120,6 +121,12 @@ static inline int mt_rule_guesses(const struct mt_rule *rule)
 static inline const char *mt_guess_of(const struct mt_verdict *verdict)
 {
     return mt_rule_guesses(verdict->rule) ? verdict->rule->name : NULL;
+}
+
+/* Return the rule's name if it says which copy of what the block is, else NULL. */
+static inline const char *mt_copy_of(const struct mt_verdict *verdict)
+{
+    return verdict->rule->category == MT_CATEGORY_COPIES ? verdict->rule->name : NULL;
 }
 
 /* Fill in the rules of all blocks of a device together: blocks are evidence for each other. 0 or

@@ -193,6 +193,9 @@ static inline int mt_tracker_ended(const struct mt_tracker *tracker, struct mt_b
     if (!at_end && thread < tracker->n_threads &&
         mt_is_freed_by_leafs_hook(&tracker->threads[thread], block))
         block->evidence |= MT_SAW_LEAF_HOOK;
+    if (!at_end && thread < tracker->n_threads &&
+        tracker->threads[thread].at.marks & MT_MARK_AUTOCAST_END)
+        block->evidence |= MT_SAW_AUTOCAST;
     if (birth->step && thread < tracker->n_threads) {
         if (tracker->threads[thread].at.step != birth->step)
             block->evidence |= MT_SAW_STEP_SURVIVED;

@@ -29,7 +29,7 @@
     M(NCCL)              /* native: NCCL, NVSHMEM */                                              \
     M(COPY_OBJECT)       /* copy.deepcopy(): makes another object of a class */                   \
     M(COPY_DICT)         /* likewise a dict; inside of the one above: attributes */               \
-    M(COPY_TENSOR)       /* likewise a tensor that is no nn.Parameter */                          \
+    M(COPY_TENSOR)       /* likewise a tensor; nn.Parameter's own way is MODULE_INIT, too */      \
     M(GATHER)            /* FSDP: has memory for parameters of all ranks */                       \
     M(ZERO_PARAMETERS)   /* DeepSpeed's ZeRO: makes flat parameters, or a rank's part of them */  \
     M(ZERO_GRADIENTS)    /* likewise gradients */                                                 \
@@ -39,7 +39,9 @@
     M(CACHE)             /* makes a pool of keys and values */                                    \
     M(SERVER)            /* vLLM's runner makes what it keeps, and fills for each step */         \
     M(EVALUATION)        /* a framework's loop of evaluation, also within training */             \
-    M(SAMPLING)          /* a library chooses tokens by a model's logits */
+    M(SAMPLING)          /* a library chooses tokens by a model's logits */                        \
+    M(LOAD)              /* reads a checkpoint: torch.load(), safetensors */                       \
+    M(AUTOCAST_END)      /* drops the copies of parameters that autocast has cached */
 /* clang-format on */
 
 enum mt_mark_bit {
