@@ -18,11 +18,6 @@ bool mt_is_kept_by_backward(const struct mt_block *block)
  * none of them, or copies one each back into its parameter. */
 RULE(is_wrapped_copy,
      may_be_wrapped_copy(context, block) && (!saw(block, MT_SAW_LEAF) || copy_kind(context, block)))
-/* An average, a teacher or a target: no optimizer updates it, and no graph has it. */
-RULE(is_copied_parameter,
-     saw(block, MT_SAW_PARAMETER) && !saw(block, MT_SAW_LEAF | MT_SAW_STEPPED) &&
-         context->saw_steps && made_in(context, block, MT_MARK_MODULE_INIT) &&
-         made_under(context, block, MT_MARK_COPY_TENSOR) && is_as_large_as_parameter(context, block))
 RULE(is_parameter, saw(block, MT_SAW_PARAMETER))
 /* A module may have what a graph made in a parameter's place, for the time of a call (adapted
  * weights, a hypernetwork's): no leaf, an activation. */
@@ -221,8 +216,6 @@ RULE(always, 1)
 const struct mt_rule mt_rules[] = {
     {"an optimizer updates it in place of a module's parameters", MT_CATEGORY_OPTIMIZER_STATE,
      MT_LIKELY, is_wrapped_copy},
-    {"copied with its module by copy.deepcopy, not trained", MT_CATEGORY_COPIES, MT_LIKELY,
-     is_copied_parameter},
     {"wrapped in nn.Parameter", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_parameter},
     {"among a module's parameters", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_modules_parameter},
     {"wrapped in nn.Buffer", MT_CATEGORY_BUFFERS, MT_CERTAIN, is_buffer},
@@ -244,7 +237,7 @@ const struct mt_rule mt_rules[] = {
     {"became a tensor's data", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_data},
     {"leaf of several graphs", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf_again},
     {"leaf", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf},
-    {"read from a checkpoint, as large as a parameter", MT_CATEGORY_COPIES, MT_LIKELY, is_loaded},
+    {"read from a checkpoint, as large as a parameter", MT_CATEGORY_COPIES, MT_GUESS, is_loaded},
     {"copied by copy.deepcopy, as large as a parameter", MT_CATEGORY_COPIES, MT_LIKELY,
      is_deep_copy},
     {"a parameter in 16 bits, cached by autocast until it ends", MT_CATEGORY_COPIES, MT_LIKELY,

@@ -38,7 +38,7 @@ static const struct row {
     ROW("torch/nn/modules/module.py", "_apply", MT_MARK_MODULE_APPLY),
     ROW("torch/nn/modules/", "__init__", MT_MARK_MODULE_INIT),
     ROW("torch/nn/parameter.py", "__new__", MT_MARK_PARAMETER_NEW),
-    ROW("torch/nn/parameter.py", "__deepcopy__", MT_MARK_MODULE_INIT | MT_MARK_COPY_TENSOR),
+    ROW("torch/nn/parameter.py", "__deepcopy__", MT_MARK_MODULE_INIT),
     ROW("torch/autograd/__init__.py", "backward", MT_MARK_BACKWARD),
     ROW("torch/autograd/__init__.py", "grad", MT_MARK_BACKWARD),
     ROW("torch/autograd/function.py", "apply", MT_MARK_CUSTOM_BACKWARD),

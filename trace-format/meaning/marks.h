@@ -29,7 +29,7 @@
     M(NCCL)              /* native: NCCL, NVSHMEM */                                              \
     M(COPY_OBJECT)       /* copy.deepcopy(): makes another object of a class */                   \
     M(COPY_DICT)         /* likewise a dict; inside of the one above: attributes */               \
-    M(COPY_TENSOR)       /* likewise a tensor; nn.Parameter's own way is MODULE_INIT, too */      \
+    M(COPY_TENSOR)       /* likewise a tensor that is no nn.Parameter */                          \
     M(GATHER)            /* FSDP: has memory for parameters of all ranks */                       \
     M(ZERO_PARAMETERS)   /* DeepSpeed's ZeRO: makes flat parameters, or a rank's part of them */  \
     M(ZERO_GRADIENTS)    /* likewise gradients */                                                 \
