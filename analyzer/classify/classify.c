@@ -99,8 +99,7 @@ static void find_gradients(struct mt_rule_context *context, const struct mt_verd
 }
 
 /* Collect facts about all blocks that the rules for one block need. */
-static int find_makers(struct mt_rule_context *context, const struct mt_verdict *verdicts,
-                        size_t n)
+static int find_makers(struct mt_rule_context *context, const struct mt_verdict *verdicts, size_t n)
 {
     int rc = 0;
     uint32_t first = 0;

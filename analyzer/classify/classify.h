@@ -32,7 +32,7 @@ struct mt_rule_context {
     uint32_t first_apply_line;        /* of Module._apply: moves parameters; 0: not seen */
     const struct mt_equal_sets *gradients; /* sizes of gradients, by lifetimes */
     struct mt_equal_sets copies;
-    struct mt_address_map batches; /* stacks that made inputs after a forward -> 1 */
+    struct mt_address_map batches;    /* stacks that made inputs after a forward -> 1 */
     const struct mt_user_rules *user; /* NULL: none */
     struct mt_rule_memo *memo;        /* theirs; NULL: none */
 };
@@ -64,10 +64,6 @@ int mt_rule_holds(const struct mt_rule_context *context, size_t index,
 /* Return whether the rule finds copies of parameters, in higher precision, that an optimizer
  * updates instead. */
 bool mt_rule_is_master(const struct mt_rule *rule);
-
-/* Return whether the rule finds copies of parameters that the program keeps beside them:
- * averages. */
-bool mt_rule_is_average(const struct mt_rule *rule);
 
 /* Return whether what the rule finds may be a copy of a parameter instead. */
 bool mt_rule_lets_copy(const struct mt_rule *rule);

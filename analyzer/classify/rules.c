@@ -33,8 +33,8 @@ RULE(is_workspace, saw(block, MT_SAW_WORKSPACE) && is_unlabelled(block))
 RULE(is_state, saw(block, MT_SAW_STATE))
 RULE(is_modules_buffer, saw(block, MT_SAW_MODULES_BUFFER))
 /* What a checkpoint has beside what modules and optimizers keep of it. */
-RULE(is_loaded, was_loaded(context, block) && is_unlabelled(block) &&
-                    is_as_large_as_parameter(context, block))
+RULE(is_loaded,
+     was_loaded(context, block) && is_unlabelled(block) && is_as_large_as_parameter(context, block))
 RULE(is_deep_copy, made_under(context, block, MT_MARK_COPY_TENSOR) &&
                        !made_under(context, block, MT_MARK_COPY_DICT) &&
                        !made_in(context, block, MT_MARK_MODULE_INIT) && is_unlabelled(block) &&
@@ -43,8 +43,7 @@ RULE(is_cached_by_autocast,
      born(block, MT_PHASE_FORWARD) && saw(block, MT_SAW_AUTOCAST) && !saw(block, MT_SAW_LEAF))
 RULE(made_like_buffer,
      made_like(context, block, MT_SAW_MODULES_BUFFER) && !was_loaded(context, block))
-RULE(made_like_state,
-     made_like(context, block, MT_SAW_STATE) && !was_loaded(context, block))
+RULE(made_like_state, made_like(context, block, MT_SAW_STATE) && !was_loaded(context, block))
 RULE(made_like_gradient, made_like(context, block, MT_SAW_GRADIENT))
 RULE(made_like_parameter, mt_block_stands_in(context->definitions, block) &&
                               (!saw(block, MT_SAW_GRAPH_OUTPUT) || saw(block, MT_SAW_LEAF)) &&
@@ -200,13 +199,12 @@ RULE(went_to_backward, made_outside(block) && !context->saw_parameters &&
                            block->birth->when.after == MT_PHASE_FORWARD &&
                            mt_block_ended(block)->backwards > block->birth->when.backwards)
 RULE(is_input, made_outside(block) && saw_forward_begin(block))
-/* A store of the program's: a replay buffer, keys and values. A line that makes one for each forward
- * makes batches. */
-RULE(is_persistent,
-     is_input(context, block) && is_unlabelled(block) && !block->birth->when.calls &&
-         (has_trained(context) ? mt_block_ended(block)->backwards > 2
-                               : mt_block_ended(block)->calls > 2) &&
-         !mt_address_map_get(&context->batches, python_stack(context, block)))
+/* A store of the program's: a replay buffer, keys and values. A line that makes one for each
+ * forward makes batches. */
+RULE(is_persistent, is_input(context, block) && is_unlabelled(block) && !block->birth->when.calls &&
+                        (has_trained(context) ? mt_block_ended(block)->backwards > 2
+                                              : mt_block_ended(block)->calls > 2) &&
+                        !mt_address_map_get(&context->batches, python_stack(context, block)))
 /* A program's own sampling, and what else it does with results. Training has batches and losses
  * there. */
 RULE(passed_after_forward, made_outside(block) && is_unlabelled(block) && died_in_phase(block) &&
@@ -346,11 +344,6 @@ bool mt_rule_is_master(const struct mt_rule *rule)
 {
     return rule->holds == is_master || rule->holds == is_stepped_copy ||
            rule->holds == is_wrapped_copy || rule->holds == is_copy_of_zero;
-}
-
-bool mt_rule_is_average(const struct mt_rule *rule)
-{
-    return rule->holds == is_average || rule->holds == is_detached_average;
 }
 
 bool mt_rule_lets_copy(const struct mt_rule *rule)
