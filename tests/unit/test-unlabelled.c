@@ -217,17 +217,19 @@ START_TEST(what_a_step_by_hand_leaves_is_state)
 }
 END_TEST
 
-/* Iterations, before which the program made blocks of its own at 30 and 31. */
-static void keep(const char *caller, const char *innermost, uint64_t bytes)
+/* Iterations, before which the program made blocks of its own at 30 and 31. Return the stack. */
+static uint32_t keep(const char *caller, const char *innermost, uint64_t bytes)
 {
+    uint32_t stack = mt_build_stack(builder, "/u/t.py:1 main", caller, innermost, NULL);
     move_module();
-    by(caller, innermost);
+    mt_build_on(builder, 0, 1, stack);
     mt_build_alloc(builder, place(30), bytes);
-    mt_build_alloc(builder, place(31), 3 * MT_MIB);
+    mt_build_alloc(builder, place(31), 9 * MT_MIB);
     for (unsigned i = 0; i < 4; i++) {
         forward();
         backward(3, 11 + 3 * i);
     }
+    return stack;
 }
 
 START_TEST(what_a_checkpoint_holds_of_a_parameters_size_is_a_copy)
@@ -281,8 +283,8 @@ END_TEST
 /* The program keeps its first batch. */
 START_TEST(what_a_line_makes_for_each_forward_is_a_batch)
 {
-    keep("/u/t.py:7 main", "/u/t.py:8 load", MT_MIB);
-    by("/u/t.py:7 main", "/u/t.py:8 load");
+    uint32_t stack = keep("/u/t.py:7 main", "/u/t.py:8 load", MT_MIB);
+    mt_build_on(builder, 0, 1, stack);
     mt_build_alloc(builder, place(32), MT_MIB);
     forward();
     ck_assert_int_eq(category_of(30), MT_CATEGORY_INPUTS);
