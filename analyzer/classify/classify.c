@@ -99,16 +99,13 @@ static void find_gradients(struct mt_rule_context *context, const struct mt_verd
 }
 
 /* Collect facts about all blocks that the rules for one block need. */
-static int find_makers(struct mt_rule_context *context, const struct mt_verdict *verdicts, size_t n)
+static void find_makers(struct mt_rule_context *context, const struct mt_verdict *verdicts,
+                        size_t n)
 {
-    int rc = 0;
     uint32_t first = 0;
-    mt_address_map_clear(&context->batches);
     context->is_distributed = context->trains_copies = false;
-    for (size_t i = 0; i < n && !rc; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mt_block *block = verdicts[i].block;
-        if (made_outside(block) && block->birth->when.calls && python_stack(context, block))
-            rc = mt_address_map_put(&context->batches, python_stack(context, block), 1);
         context->trains_copies |= saw(block, MT_SAW_MODULES_PARAMETER) && saw(block, MT_SAW_LEAF) &&
                                   !saw(block, MT_SAW_STEPPED);
         context->is_distributed |= made_under(context, verdicts[i].block, MT_MARK_COMMUNICATION);
@@ -119,7 +116,6 @@ static int find_makers(struct mt_rule_context *context, const struct mt_verdict 
             first = line;
     }
     context->first_apply_line = first;
-    return rc;
 }
 
 static bool may_be_copy(const struct mt_rule_context *context, const struct mt_verdict *verdict)
@@ -132,10 +128,10 @@ static bool may_be_copy(const struct mt_rule_context *context, const struct mt_v
  * blocks that the program's own code made can be copies. */
 int mt_classify_all(struct mt_rule_context *context, struct mt_verdict *verdicts, size_t n)
 {
-    int some_trained = 0;
+    int rc = 0, some_trained = 0;
     context->lacks_parameters = context->lacks_gradients = 0;
     context->parameter_bytes = context->first_flat = 0;
-    int rc = find_makers(context, verdicts, n);
+    find_makers(context, verdicts, n);
     classify_each(context, verdicts, n);
     context->lacks_parameters = !has_parameters(verdicts, n);
     if (context->lacks_parameters)

@@ -32,7 +32,6 @@ struct mt_rule_context {
     uint32_t first_apply_line;        /* of Module._apply: moves parameters; 0: not seen */
     const struct mt_equal_sets *gradients; /* sizes of gradients, by lifetimes */
     struct mt_equal_sets copies;
-    struct mt_address_map batches;    /* stacks that made inputs after a forward -> 1 */
     const struct mt_user_rules *user; /* NULL: none */
     struct mt_rule_memo *memo;        /* theirs; NULL: none */
 };

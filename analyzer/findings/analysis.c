@@ -269,7 +269,6 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         mt_growth_clear(&analysis->devices[i].growth);
         mt_growth_clear(&analysis->devices[i].of_forwards);
         mt_equal_sets_clear(&analysis->devices[i].context.copies);
-        mt_address_map_clear(&analysis->devices[i].context.batches);
     }
     free(analysis->devices);
     mt_sums_clear(&analysis->host);

@@ -83,7 +83,6 @@ static int judge(const struct mt_replay *replay, struct mt_block *blocks, size_t
     if (!rc)
         rc = take(data, &naming, verdicts, n);
     mt_equal_sets_clear(&context.copies);
-    mt_address_map_clear(&context.batches);
     free(verdicts);
     return rc;
 }
