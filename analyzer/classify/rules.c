@@ -201,11 +201,11 @@ RULE(went_to_backward, made_outside(block) && !context->saw_parameters &&
 RULE(is_input, made_outside(block) && saw_forward_begin(block))
 /* A store of the program's: a replay buffer, keys and values. What runs again after a forward
  * makes batches. A forward may have several backwards. */
-RULE(is_persistent,
-     is_input(context, block) && is_unlabelled(block) && !block->birth->when.calls &&
-         mt_block_ended(block)->calls > 2 &&
-         (!has_trained(context) || mt_block_ended(block)->backwards > 2) && context->tracker &&
-         !mt_address_map_get(&context->tracker->again, python_stack(context, block)))
+RULE(is_persistent, is_input(context, block) && is_unlabelled(block) && !block->birth->when.calls &&
+                        mt_block_ended(block)->calls > 2 &&
+                        (!has_trained(context) || mt_block_ended(block)->backwards > 2) &&
+                        context->tracker &&
+                        !mt_address_map_get(&context->tracker->again, python_stack(context, block)))
 /* A program's own sampling, and what else it does with results. Training has batches and losses
  * there. */
 RULE(passed_after_forward, made_outside(block) && is_unlabelled(block) && died_in_phase(block) &&
