@@ -27,6 +27,12 @@
 #define MOST_TRIES 10 /* at a file that another one replaces */
 #define PAUSE_NS 2000000
 
+/* Of blocks that a tail does not count yet: events that are not in it, at most (samples of the
+ * device, losses, and what light recordings add to each event); and a process says that it lives
+ * more often. */
+#define OWN_EVENTS 64
+#define SILENCE_NS 5000000000u
+
 int mt_reader_fail(struct mt_trace_error *error, enum mt_trace_fault fault, uint64_t offset,
                    const char *format, ...)
 {
@@ -141,6 +147,15 @@ int mt_reader_fail_older(struct mt_reader *reader, struct mt_trace_error *error)
                           reader->older_state == OLDER_OTHER ? "is of another trace"
                           : reader->older_state == OLDER_CUT ? "is incomplete and was not used"
                                                              : "is missing");
+}
+
+int mt_reader_fail_tail(struct mt_reader *reader, struct mt_trace_error *error)
+{
+    return mt_reader_fail(error, MT_FAULT_TAIL, reader->offset,
+                          "the recording was not closed, and the tail beside it (*" MT_TAIL_SUFFIX
+                          ") is %s; the trace without it was read",
+                          reader->tail_fit == TAIL_OTHER ? "another trace's"
+                                                         : "older than the trace");
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
@@ -280,12 +295,45 @@ enum mt_author_sign mt_reader_look_for_author(const struct mt_reader *reader)
     return mt_author_look(&reader->author, &evidence);
 }
 
+/* Return whether the trace has whole blocks of more, or from later, than a tail that follows it can
+ * have: a copy of one that was made before the trace's. What is being written when a process is
+ * killed stands in both, but for some events of memtap's own. */
+static bool is_old(const struct mt_reader *reader)
+{
+    const struct mt_tail_content *tail = &reader->tail;
+    const size_t head_size = mt_block_header_size(reader->version);
+    unsigned char bytes[MT_BLOCK_HEADER_SIZE];
+    struct mt_block_header header;
+    uint64_t events = 0, last_ns = 0;
+    for (uint64_t at = tail->trace_size;
+         pread(reader->fd, bytes, head_size, (off_t)at) == (ssize_t)head_size &&
+         !mt_block_header_get(bytes, &header, reader->version) &&
+         header.stored_size <= reader->file_size - at - head_size;
+         at += head_size + header.stored_size)
+        if (header.type == MT_BLOCK_EVENTS) {
+            events += header.records;
+            last_ns = header.base_time_ns;
+        }
+    uint64_t told_ns = tail->n_events ? tail->events[tail->n_events - 1].time_ns : 0;
+    uint64_t known_ns = tail->lived_ns > told_ns ? tail->lived_ns : told_ns;
+    return events > OWN_EVENTS + 3 * (uint64_t)tail->n_events ||
+           (tail->lived_ns && events && last_ns > known_ns + SILENCE_NS);
+}
+
 int mt_reader_read_tail(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
 {
     const struct mt_tail_of trace = {path, reader->trace_id, reader->header_size};
     int rc = mt_tail_read(&reader->tail, &trace);
     reader->sign = mt_reader_look_for_author(reader);
     reader->state = state_of(&reader->tail, rc > 0, reader->sign);
+    if (reader->state != MT_TRACE_RUNNING && rc > 0 && is_old(reader)) {
+        mt_tail_clear(&reader->tail);
+        rc = 0;
+        reader->state = MT_TRACE_OPEN;
+        reader->tail_fit = TAIL_OLD;
+    } else if (reader->state == MT_TRACE_OPEN && reader->tail.is_other) {
+        reader->tail_fit = TAIL_OTHER;
+    }
     reader->tail_next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
     if (rc > 0 && reader->state != MT_TRACE_RUNNING && mt_tail_lose_apart(&reader->tail))
         return mt_reader_no_memory(error, 0);

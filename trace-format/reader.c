@@ -339,6 +339,8 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
         batch->version = reader->version;
         if (rc == 0 && lacks_older(reader))
             return mt_reader_fail_older(reader, error);
+        if (rc == 0 && reader->tail_fit != TAIL_FITS && !reader->is_following)
+            return mt_reader_fail_tail(reader, error);
         if (rc <= 0 || !batch->is_carried || !reader->skip_carried)
             return rc;
     }

@@ -376,6 +376,8 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
         return 0;
     content->trace_size = source->mark.trace_size;
     content->alive_ns = source->header.alive_ns;
+    if (source->header.alive_ns > source->header.start_realtime_ns)
+        content->lived_ns = source->header.alive_ns - source->header.start_realtime_ns;
     uint64_t put = source->header.apart_put, safe = source->header.apart_safe[source->index];
     content->apart = put > safe ? put - safe : 0;
     if ((source->mark.trace_size <= source->trace->header_size && add_infos(content, source)) ||
@@ -387,6 +389,16 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
     if (read_journal(content, source))
         return -ENOMEM;
     return !read_header(&after) && after.header.turn == source->header.turn;
+}
+
+/* Return whether a tail whose header was read is that of another trace, not one that was just
+ * begun.
+ */
+static bool is_other(const struct source *source)
+{
+    const struct mt_tail_header *header = &source->header;
+    return !memcmp(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE) &&
+           header->mark[header->turn % 2].trace_id;
 }
 
 /* Return whether the tail has a newer version. Nothing else of such a tail may be read. */
@@ -422,6 +434,8 @@ int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace
         content->is_locked = mt_author_is_locked(source.fd);
         for (int i = 0; rc == 0 && i < MOST_TRIES; i++)
             rc = try_to_read(content, &source);
+    } else if (is_file) {
+        content->is_other = is_other(&source);
     }
     close(source.fd);
     return rc;

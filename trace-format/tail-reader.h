@@ -10,7 +10,9 @@
 
 struct mt_tail_content {
     bool is_locked;    /* by the process that writes it */
+    bool is_other;     /* it is the tail of another trace, and nothing of it was read */
     uint64_t alive_ns; /* when the process last said that it lives, by CLOCK_REALTIME; 0: never */
+    uint64_t lived_ns; /* the same in the trace's time; 0: not known */
     enum mt_tail_end end;
     uint64_t apart;      /* events of threads without a slot in it, not in the trace yet */
     uint64_t trace_size; /* the bytes of the trace that count: the content follows them */
