@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define LEVEL 19 /* zstd's: it is written once */
 
@@ -91,18 +90,10 @@ static int write_summary(struct work *work, const struct mt_summary_part *part)
 
 static int write_begin(struct work *work)
 {
-    unsigned char header[MT_FILE_HEADER_SIZE];
-    uint64_t trace_id;
     char text[96];
-    if (getrandom(&trace_id, sizeof trace_id, 0) != sizeof trace_id)
-        return -errno;
-    mt_encode_file_header(header, trace_id | 1, 0);
-    work->chain = mt_chain_begin(trace_id | 1, 0, MT_FORMAT_VERSION);
-    mt_encoder_follow(work->definitions, &work->chain);
-    mt_encoder_follow(work->events, &work->chain);
+    int rc = mt_write_begin(work->out, work->definitions, work->events, &work->chain);
     snprintf(text, sizeof text, "compact=%llu events, %llu bytes",
              (unsigned long long)work->plan->events, (unsigned long long)work->plan->bytes);
-    int rc = mt_write_bytes(work->out, header, sizeof header);
     if (!rc)
         rc = write_info(work, text);
     snprintf(text, sizeof text, MT_STATE_INFO "%s", mt_trace_state_names[work->plan->state]);

@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "write.h"
+#include "trace-format/block.h"
 
 #include <errno.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 int mt_write_bytes(FILE *out, const void *bytes, size_t size)
 {
     return !size || fwrite(bytes, 1, size, out) == size ? 0 : errno ? -errno : -EIO;
+}
+
+int mt_write_begin(FILE *out, struct mt_encoder *definitions, struct mt_encoder *events,
+                   struct mt_chain *chain)
+{
+    unsigned char header[MT_FILE_HEADER_SIZE];
+    uint64_t trace_id;
+    if (getrandom(&trace_id, sizeof trace_id, 0) != sizeof trace_id)
+        return -errno;
+    trace_id |= 1; /* 0: none */
+    mt_encode_file_header(header, trace_id, 0);
+    *chain = mt_chain_begin(trace_id, 0, MT_FORMAT_VERSION);
+    mt_encoder_follow(definitions, chain);
+    mt_encoder_follow(events, chain);
+    return mt_write_bytes(out, header, sizeof header);
 }
 
 int mt_write_block(FILE *out, struct mt_encoder *encoder)

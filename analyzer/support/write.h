@@ -12,6 +12,11 @@
 
 int mt_write_bytes(FILE *out, const void *bytes, size_t size);
 
+/* Begin a trace of a new id, whose blocks two encoders make in turn: definitions, events. They keep
+ * the chain. */
+int mt_write_begin(FILE *out, struct mt_encoder *definitions, struct mt_encoder *events,
+                   struct mt_chain *chain);
+
 /* End the encoder's block, which may be empty. */
 int mt_write_block(FILE *out, struct mt_encoder *encoder);
 

@@ -5,27 +5,18 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define LEVEL 3 /* zstd's */
 #define YEAR_2000_NS (INT64_C(946684800) * 1000000000)
 
 int mt_script_open(struct mt_script *script, FILE *out)
 {
-    unsigned char header[MT_FILE_HEADER_SIZE];
-    uint64_t trace_id;
     *script = (struct mt_script){.out = out};
     script->definitions = mt_encoder_create(LEVEL);
     script->events = mt_encoder_create(LEVEL);
     if (!script->definitions || !script->events)
         return script->rc = -ENOMEM;
-    if (getrandom(&trace_id, sizeof trace_id, 0) != sizeof trace_id)
-        return script->rc = -errno;
-    mt_encode_file_header(header, trace_id | 1, 0);
-    script->chain = mt_chain_begin(trace_id | 1, 0, MT_FORMAT_VERSION);
-    mt_encoder_follow(script->definitions, &script->chain);
-    mt_encoder_follow(script->events, &script->chain);
-    return script->rc = mt_write_bytes(out, header, sizeof header);
+    return script->rc = mt_write_begin(out, script->definitions, script->events, &script->chain);
 }
 
 static void define(struct mt_script *script, const struct mt_definition *definition)
