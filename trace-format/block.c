@@ -143,6 +143,15 @@ int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
     return 0;
 }
 
+int mt_block_header_at(int fd, uint64_t at, struct mt_block_header *header, unsigned version)
+{
+    unsigned char bytes[MT_BLOCK_HEADER_SIZE];
+    const ssize_t size = (ssize_t)mt_block_header_size(version);
+    if (pread(fd, bytes, (size_t)size, (off_t)at) != size)
+        return 0;
+    return mt_block_header_get(bytes, header, version) ? -EINVAL : 1;
+}
+
 int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,
                    size_t size, unsigned version, const struct mt_crc *crc)
 {
@@ -174,32 +183,30 @@ void mt_chain_add(struct mt_chain *chain, const struct mt_block_header *header)
     chain->events += header->type == MT_BLOCK_EVENTS ? header->records : 0;
 }
 
-bool mt_chain_fits(const struct mt_chain *chain, const struct mt_block_header *header)
+bool mt_chain_fits(struct mt_chain *chain, const struct mt_block_header *header)
 {
+    if (!chain->blocks && !chain->is_bare)
+        chain->events = chain->of_older = header->events;
     return chain->is_bare || (header->number == chain->blocks + 1 &&
                               header->before == chain->before && header->events == chain->events);
 }
 
 int mt_chain_read(struct mt_chain *chain, int fd, uint64_t until)
 {
-    unsigned char bytes[MT_BLOCK_HEADER_SIZE];
+    unsigned char bytes[MT_FILE_HEADER_SIZE];
     struct mt_block_header header;
+    int rc = 0;
     if (pread(fd, bytes, MT_FILE_HEADER_SIZE, 0) != MT_FILE_HEADER_SIZE ||
         memcmp(bytes, MT_FILE_MAGIC, MT_FILE_MAGIC_SIZE))
         return -EINVAL;
     unsigned version = mt_get16(bytes + 8);
     uint64_t at = mt_get16(bytes + 10);
-    const ssize_t size = (ssize_t)mt_block_header_size(version);
     *chain = mt_chain_begin(mt_get64(bytes + 16), 0, version);
-    while (at < until && pread(fd, bytes, (size_t)size, (off_t)at) == size) {
-        if (mt_block_header_get(bytes, &header, version))
-            return -EINVAL;
-        if (!chain->blocks)
-            chain->events = chain->of_older = header.events;
+    while (at < until && (rc = mt_block_header_at(fd, at, &header, version)) > 0) {
         if (!mt_chain_fits(chain, &header))
             return -EINVAL;
         mt_chain_add(chain, &header);
-        at += (uint64_t)size + header.stored_size;
+        at += mt_block_header_size(version) + header.stored_size;
     }
-    return 0;
+    return rc < 0 ? rc : 0;
 }

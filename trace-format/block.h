@@ -11,7 +11,6 @@
 #define MT_FORMAT_VERSION 5u
 #define MT_FILE_MAGIC "\x89MTAP\r\n\x1a"
 #define MT_FILE_MAGIC_SIZE 8u
-#define MT_FILE_HEADER_SIZE 32u
 #define MT_OLDER_ID_AT 24 /* bytes from the file's beginning */
 
 /* Return whether there is a file at the path that is neither a trace nor empty, nor named as a
@@ -69,8 +68,9 @@ struct mt_chain mt_chain_begin(uint64_t trace_id, uint64_t of_older, unsigned ve
 void mt_chain_link(const struct mt_chain *chain, struct mt_block_header *header);
 void mt_chain_add(struct mt_chain *chain, const struct mt_block_header *header);
 
-/* Return whether a block follows what is in the chain. */
-bool mt_chain_fits(const struct mt_chain *chain, const struct mt_block_header *header);
+/* Return whether a block follows what is in the chain. How many events the older segment had is
+ * known by the first block, which the chain takes over. */
+bool mt_chain_fits(struct mt_chain *chain, const struct mt_block_header *header);
 
 /* Follow a file's blocks up to a byte, where one must begin or the file end; only headers are read:
  * 0, with *chain of them, or a negative errno. */
@@ -92,6 +92,10 @@ size_t mt_block_header_put(unsigned char out[MT_BLOCK_HEADER_SIZE], struct mt_bl
  * the limits. */
 int mt_block_header_get(const unsigned char in[MT_BLOCK_HEADER_SIZE],
                         struct mt_block_header *header, unsigned version);
+
+/* Read the header of the block at a byte of a file of that version. Return 1; 0: the file ends
+ * before it; or -EINVAL as above. */
+int mt_block_header_at(int fd, uint64_t at, struct mt_block_header *header, unsigned version);
 
 /* Return whether the header's checksum is right for the header and its payload. */
 int mt_block_sound(const unsigned char header[MT_BLOCK_HEADER_SIZE], const void *payload,

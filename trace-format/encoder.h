@@ -8,7 +8,6 @@
 #define MT_TRACE_ENCODER_H
 
 #include "author/author.h"
-#include "block.h"
 #include "model.h"
 
 #define MT_LIVE_HEADER_SIZE (MT_FILE_HEADER_SIZE + MT_AUTHOR_SIZE)
@@ -41,10 +40,10 @@ struct mt_encoder *mt_encoder_create(int level);
 /* Begin the trace with that id: its first block is next. */
 void mt_encoder_begin(struct mt_encoder *encoder, uint64_t trace_id);
 
-/* Set what the next blocks follow, each the one before: a chain (block.h) that the caller keeps and
- * others may use in turn. Call this or mt_encoder_begin
- * before the first block. */
+/* Let the next blocks follow a chain, to which each is added. The caller keeps it; several encoders
+ * may write one trace in turn by it. Call this or mt_encoder_begin before the first block. */
 void mt_encoder_follow(struct mt_encoder *encoder, struct mt_chain *chain);
+
 void mt_encoder_destroy(struct mt_encoder *encoder);
 
 /*

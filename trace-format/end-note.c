@@ -113,13 +113,12 @@ static int read_end(struct trace *trace, const struct mt_block_header *header)
 /* Read blocks up to a byte of the file, where a block must end. */
 static int read_blocks(struct trace *trace, uint64_t until)
 {
-    unsigned char head[MT_BLOCK_HEADER_SIZE];
     struct mt_block_header header;
     int rc = 0;
     while (!rc && trace->at < until) {
-        if (trace->end_at || get(trace, head, sizeof head, trace->at) ||
-            mt_block_header_get(head, &header, MT_FORMAT_VERSION) ||
-            header.stored_size + sizeof head > until - trace->at)
+        if (trace->end_at ||
+            mt_block_header_at(trace->fd, trace->at, &header, MT_FORMAT_VERSION) <= 0 ||
+            header.stored_size + MT_BLOCK_HEADER_SIZE > until - trace->at)
             return -EINVAL;
         if (header.type == MT_BLOCK_DEFINITIONS)
             rc = read_definitions(trace, &header);
@@ -129,7 +128,7 @@ static int read_blocks(struct trace *trace, uint64_t until)
             trace->links.events = header.events;
         if (header.type != MT_BLOCK_END)
             mt_chain_add(&trace->links, &header);
-        trace->at += header.stored_size + sizeof head;
+        trace->at += header.stored_size + MT_BLOCK_HEADER_SIZE;
     }
     return rc;
 }

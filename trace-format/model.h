@@ -339,6 +339,8 @@ struct mt_end {
     uint64_t lost;   /* not recorded */
 };
 
+#define MT_FILE_HEADER_SIZE 32u /* bytes, of every trace */
+
 /* What is in a file so far, by which a missing, repeated or exchanged block is noticed: the next
  * block links to it (FORMAT.md). */
 struct mt_chain {

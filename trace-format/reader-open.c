@@ -52,13 +52,11 @@ int mt_reader_no_memory(struct mt_trace_error *error, uint64_t offset)
 /* Return whether the file has a block of that number from a byte on. Only headers are read. */
 static bool comes_later(const struct mt_reader *reader, uint64_t at, uint32_t number)
 {
-    unsigned char bytes[MT_BLOCK_HEADER_SIZE];
     struct mt_block_header header;
-    while (pread(reader->fd, bytes, sizeof bytes, (off_t)at) == (ssize_t)sizeof bytes &&
-           !mt_block_header_get(bytes, &header, reader->version)) {
+    while (mt_block_header_at(reader->fd, at, &header, reader->version) > 0) {
         if (header.number == number)
             return true;
-        at += sizeof bytes + header.stored_size;
+        at += mt_block_header_size(reader->version) + header.stored_size;
     }
     return false;
 }
@@ -334,14 +332,10 @@ int mt_reader_open_alone(struct mt_reader **out, const char *path, struct mt_tra
 /* Return whether the older segment has all that its successor counts. */
 static bool is_whole(const struct mt_reader *older, const struct mt_reader *reader)
 {
-    unsigned char bytes[MT_BLOCK_HEADER_SIZE];
     struct mt_block_header first;
     struct mt_chain chain;
-    bool has_first =
-        pread(reader->fd, bytes, sizeof bytes, (off_t)reader->offset) == (ssize_t)sizeof bytes &&
-        !mt_block_header_get(bytes, &first, reader->version);
-    if (!has_first || !mt_version_shows_gaps(reader->version) ||
-        !mt_version_shows_gaps(older->version))
+    if (!mt_version_shows_gaps(reader->version) || !mt_version_shows_gaps(older->version) ||
+        mt_block_header_at(reader->fd, reader->offset, &first, reader->version) <= 0)
         return true;
     return !mt_chain_read(&chain, older->fd, UINT64_MAX) &&
            chain.events - chain.of_older == first.events;

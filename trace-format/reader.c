@@ -267,17 +267,6 @@ static bool has_more(const struct mt_reader *reader)
            lseek(reader->fd, (off_t)reader->offset, SEEK_SET) == (off_t)reader->offset;
 }
 
-/* Check that the block follows those before it. Return 0 or an error. */
-static int check_chain(struct mt_reader *reader, struct mt_trace_error *error)
-{
-    struct mt_chain *chain = &reader->chain;
-    if (!chain->blocks && !chain->is_bare) /* only the segment itself knows */
-        chain->events = chain->of_older = reader->block.events;
-    if (!mt_chain_fits(chain, &reader->block))
-        return mt_reader_fail_gap(reader, error);
-    return 0;
-}
-
 /* Return whether the older segment could not be read. Who follows a trace began without it. */
 static bool lacks_older(const struct mt_reader *reader)
 {
@@ -312,8 +301,8 @@ static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
         return rc;
     if (reader->is_over)
         return damaged(reader, error, "it comes after the end");
-    if ((rc = check_chain(reader, error)))
-        return rc;
+    if (!mt_chain_fits(&reader->chain, &reader->block))
+        return mt_reader_fail_gap(reader, error);
     reader->is_over = reader->block.type == MT_BLOCK_END;
     if ((rc = count(reader, error)))
         return rc;

@@ -5,6 +5,7 @@
 #include "analyzer/trace/definitions.h"
 #include "analyzer/trace/scan.h"
 #include "report.h"
+#include "trace-format/block.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,8 +30,10 @@ static int read_batch(void *data, const struct mt_batch *batch)
     for (size_t i = 0; i < batch->n_definitions; i++)
         if (mt_definitions_add(work->definitions, &batch->definitions[i]) == -ENOMEM)
             return -ENOMEM;
-    if (batch->type == MT_BATCH_END)
-        work->end_offset = batch->offset, work->end = batch->end;
+    if (batch->type == MT_BATCH_END) {
+        work->end_offset = batch->offset;
+        work->end = batch->end;
+    }
     return 0;
 }
 

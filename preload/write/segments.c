@@ -3,6 +3,7 @@
 #include "device-watch.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
+#include "trace-format/block.h"
 #include "writer-parts.h"
 
 #include <stdio.h>

@@ -13,6 +13,7 @@ build, prefix = sys.argv[1:]
 
 READER = r"""
 #include <stdio.h>
+#include <trace-format/encoder.h>
 #include <trace-format/reader.h>
 int main(int argc, char **argv)
 {

@@ -7,6 +7,7 @@
 #include "scenarios.h"
 #include "tail-builder.h"
 #include "tests/support/run-tests.h"
+#include "trace-format/block.h"
 #include "trace-format/encoder.h"
 #include "trace-format/follow/follower.h"
 

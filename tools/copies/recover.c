@@ -6,6 +6,7 @@
 #include "command.h"
 #include "tools/input/original.h"
 #include "tools/terminal/values.h"
+#include "trace-format/block.h"
 #include "trace-format/end-note.h"
 #include "trace-format/tail.h"
 
