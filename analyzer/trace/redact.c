@@ -2,6 +2,7 @@
 #include "redact.h"
 #include "analyzer/support/grow.h"
 #include "analyzer/support/hash.h"
+#include "trace-format/meaning/marks.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,16 +44,16 @@ static void put_digest(struct out *out, const char *before, const char *text, si
  * file. */
 static size_t hidden(const char *path, size_t n)
 {
-    static const char *const libraries[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
-    size_t folder = n;
+    static const char python[] = "/lib/python3";
+    size_t folder = n, length;
     while (folder && path[folder - 1] != '/')
         folder--;
     folder -= folder > 0;
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        const char *at = memmem(path, n, libraries[i], strlen(libraries[i]));
-        if (at && (size_t)(at - path) < folder)
-            folder = (size_t)(at - path);
-    }
+    const char *library[] = {mt_packages_in(path, n, &length),
+                             memmem(path, n, python, sizeof python - 1)};
+    for (size_t i = 0; i < sizeof library / sizeof *library; i++)
+        if (library[i] && (size_t)(library[i] - path) < folder)
+            folder = (size_t)(library[i] - path);
     return folder;
 }
 
@@ -66,7 +67,8 @@ static void put_path(struct out *out, const char *path, size_t n)
 /* Signs between which a word stands that may be a path. */
 static bool is_between(char c)
 {
-    return memchr(" \t\n=:,;\"'()[]{}|&<>", c, 19) != NULL;
+    static const char signs[] = " \t\n=:,;\"'()[]{}|&<>";
+    return memchr(signs, c, sizeof signs - 1) != NULL;
 }
 
 /* Put a text with the paths in it replaced: words that begin with a slash, or have one. */

@@ -10,13 +10,9 @@
 /* Return the path below the folder of installed packages. */
 static const char *in_packages(const char *file)
 {
-    static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        const char *at = strstr(file, folders[i]);
-        if (at)
-            return at + strlen(folders[i]);
-    }
-    return NULL;
+    size_t length;
+    const char *at = mt_packages_in(file, strlen(file), &length);
+    return at ? at + length : NULL;
 }
 
 /* Return the path below Python's own library, of any version. */

@@ -139,16 +139,26 @@ static bool is_framework(const char *path)
     return false;
 }
 
+const char *mt_packages_in(const char *file, size_t size, size_t *length)
+{
+    static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        *length = strlen(folders[i]);
+        const char *at = memmem(file, size, folders[i], *length);
+        if (at)
+            return at;
+    }
+    return NULL;
+}
+
 /* Return the owner of code. "<string>" and similar are the user's, "<frozen importlib>" is
  * Python's. torch.profiler names files below their folder of sys.path. */
 static uint32_t owner(const char *file)
 {
-    static const char *const packages[] = {"/site-packages/", "/dist-packages/"};
-    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++) {
-        const char *at = strstr(file, packages[i]);
-        if (at)
-            return is_framework(at + strlen(packages[i])) ? MT_MARK_FRAMEWORK : MT_MARK_LIBRARY;
-    }
+    size_t length;
+    const char *at = mt_packages_in(file, strlen(file), &length);
+    if (at)
+        return is_framework(at + length) ? MT_MARK_FRAMEWORK : MT_MARK_LIBRARY;
     bool is_pythons = !strncmp(file, "<frozen", 7) || strstr(file, "/lib/python3");
     return is_pythons || is_framework(file) ? MT_MARK_FRAMEWORK : 0;
 }

@@ -7,6 +7,7 @@
 #define MT_MARKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A bit each, in the order of this list. */
@@ -62,6 +63,10 @@ enum mt_mark {
 /* Return whether torch.compile wrote a file of code: by its name, a hash, below a folder of two of
  * its characters, since the folder above may be any (TORCHINDUCTOR_CACHE_DIR). */
 bool mt_is_inductor_file(const char *file);
+
+/* Return where a path of so many bytes names the folder of installed packages ("/site-packages/"),
+ * and the length of that; NULL: nowhere. */
+const char *mt_packages_in(const char *file, size_t size, size_t *length);
 
 /* Return the marks of a native frame, by its library's path. */
 uint32_t mt_module_marks(const char *path);
