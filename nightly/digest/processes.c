@@ -307,6 +307,11 @@ static bool has_name(const struct mt_digest *digest)
     return *mt_digest_text(digest->program) != '\0';
 }
 
+static bool have_names(const struct member *member, const struct mt_process *process)
+{
+    return has_name(member->digest) && has_name(shown_of(process));
+}
+
 /* Who is paired in a pass: those of one role, then those of one rank, then those without a name. */
 enum { BY_ROLE, BY_RANK, UNNAMED };
 
@@ -318,8 +323,7 @@ static bool may_be(const struct matcher *m, const struct member *member, size_t 
     if (pass == BY_RANK)
         return member->rank >= 0 && member->rank == rank_of(shown_of(of));
     if (pass == UNNAMED)
-        return member->rank == rank_of(shown_of(of)) &&
-               !(has_name(member->digest) && has_name(shown_of(of)));
+        return member->rank == rank_of(shown_of(of)) && !have_names(member, of);
     return have_one_role(member->digest, shown_of(of));
 }
 
@@ -364,8 +368,8 @@ static int pair(struct matcher *m, int pass)
             continue;
         member->of = process;
         m->used[process] = true;
-        m->to->process[process].is_renamed |= pass == BY_RANK && has_name(member->digest) &&
-                                              has_name(shown_of(&m->to->process[process]));
+        m->to->process[process].is_renamed |=
+            pass == BY_RANK && have_names(member, &m->to->process[process]);
     }
     free(candidate);
     return 0;
