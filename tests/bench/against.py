@@ -168,7 +168,7 @@ def command(*words):
     """The processor's seconds of a command of memtap's on the made-up traces."""
 
     def measure(build, _, programs):
-        return cpu_seconds([build.memtap, *(programs.get(word, word) for word in words)])
+        return cpu_seconds([build.memtap, *({**programs, **build.traces}.get(word, word) for word in words)])
 
     return in_turns(measure)
 
@@ -193,15 +193,19 @@ def interval(values):
     return medians[RESAMPLES // 40], medians[-RESAMPLES // 40]
 
 
-def programs_of(new, folder, names):
-    """The programs that make the events and the simulated device, of the new build, and the traces that commands read."""
-    bench = new.folder / "tests/bench"
-    found = {"native": bench / "native-loop", "threads": bench / "threads-loop", "driver": bench / "driver-loop",
-             "pairs": bench / "pair-loop", "libraries": f"{new.folder / 'tests/shim'}:{bench}",
-             "MANY": folder / "many.mtap", "LINES": folder / "lines.mtap", "OUT": folder / "t.arrow"}
+def make_traces(build, folder, names):
+    """The traces that commands read: the same events, in the format of the build that reads them."""
+    build.traces = {"MANY": f"{folder}-many.mtap", "LINES": f"{folder}-lines.mtap"}
     for name, events in (("MANY", MANY), ("LINES", 1_000_000)):
         if {"replay", "diff", "export"} & names:
-            subprocess.run([new.folder / "tests/golden/make-trace", found[name], str(events)], check=True)
+            subprocess.run([build.folder / "tests/golden/make-trace", build.traces[name], str(events)], check=True)
+
+
+def programs_of(new, folder):
+    """The programs that make the events and the simulated device, of the new build."""
+    bench = new.folder / "tests/bench"
+    found = {"native": bench / "native-loop", "threads": bench / "threads-loop", "driver": bench / "driver-loop",
+             "pairs": bench / "pair-loop", "libraries": f"{new.folder / 'tests/shim'}:{bench}", "OUT": folder / "t.arrow"}
     simulate = [new.memtap, "simulate", "--values", "0", "--gpu", harness.GPU, "--"]
     return {**{name: str(path) for name, path in found.items()}, "simulate": simulate}
 
@@ -223,7 +227,9 @@ def main():
     print(f"{'':8} {'old':>10} {'new':>10}       ratio  95 of 100")
     with harness.folder() as work:
         folder = Path(work)
-        programs = programs_of(options.builds[1], folder, names)
+        programs = programs_of(options.builds[1], folder)
+        for name, build in zip(("old", "new"), options.builds):
+            make_traces(build, folder / name, names)
         for name, (unit, times, measure) in MEASURES.items():
             if name not in names:
                 continue
