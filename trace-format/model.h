@@ -188,7 +188,17 @@ enum mt_about {
      * made it. longest: tokens of the longest sequence; 0: not known. each: room that such a       \
      * sequence takes; 0: not known, then tokens is the least that fit. */                          \
     M(ROOM, 46, "room", LABEL,                                                                     \
-      F(address, DELTA) F(tokens, PLAIN) F(longest, PLAIN) F(each, PLAIN))
+      F(address, DELTA) F(tokens, PLAIN) F(longest, PLAIN) F(each, PLAIN))                         \
+    /* What keeps the memory at address alive, at the moment of the next `holders` event. path:    \
+     * string id; steps from the root to the tensor, '\n' between them (FORMAT.md). root: enum     \
+     * mt_holder_root. view: bytes of the tensor that the path leads to, if it is a view of a part \
+     * of the memory; 0: all of it, or not known. Shorter paths of an address come first. */        \
+    M(HOLDER, 47, "holder", OTHER,                                                                 \
+      F(address, DELTA) F(path, PLAIN) F(root, PLAIN) F(view, PLAIN))                              \
+    /* That list of holders ends. moment, result: enum mt_holders_moment, mt_holders_result.       \
+     * objects: how many were visited. age: ns from the moment to this event. */                   \
+    M(HOLDERS, 48, "holders", OTHER,                                                               \
+      F(moment, PLAIN) F(result, PLAIN) F(objects, PLAIN) F(age, PLAIN))
 /* clang-format on */
 
 enum mt_kind {
@@ -205,6 +215,54 @@ enum mt_member_kind {
     MT_MEMBER_PARAMETER,
     MT_MEMBER_ATTRIBUTE,
     MT_MEMBER_OF_CACHE
+};
+
+/* What a path of holders begins at, or what best describes it: field `root` of a `holder`. */
+enum mt_holder_root {
+    MT_HOLDER_UNKNOWN,
+    MT_HOLDER_LOCAL,         /* a local variable of a running Python function */
+    MT_HOLDER_GLOBAL,        /* a module's global variable */
+    MT_HOLDER_CLASS,         /* an attribute of a class */
+    MT_HOLDER_CLOSURE,       /* a variable of an outer function, kept by an inner one */
+    MT_HOLDER_DEFAULT,       /* a default argument */
+    MT_HOLDER_LRU_CACHE,     /* functools.lru_cache */
+    MT_HOLDER_GENERATOR,     /* a local variable of a suspended generator or coroutine */
+    MT_HOLDER_TRACEBACK,     /* a frame in the traceback of an exception that is being handled */
+    MT_HOLDER_LAST_ERROR,    /* sys.last_exc, sys.last_value, sys.last_traceback */
+    MT_HOLDER_NOTEBOOK,      /* a notebook's Out[] and _ */
+    MT_HOLDER_THREAD,        /* threading.local */
+    MT_HOLDER_AUTOGRAD = 20, /* an autograd graph: a saved tensor, an attribute of ctx */
+    MT_HOLDER_HOOK,          /* a hook of a tensor, a node or a module */
+    MT_HOLDER_OPTIMIZER,     /* an optimizer's state */
+    MT_HOLDER_DATALOADER,
+    MT_HOLDER_AUTOCAST,     /* autocast's cache of weights */
+    MT_HOLDER_GRAPH_POOL,   /* a captured graph's private pool */
+    MT_HOLDER_GARBAGE = 40, /* a reference cycle that no root reaches: gc.collect() frees it */
+    MT_HOLDER_CYCLE,        /* a cycle that no root reaches and Python's collector cannot see */
+    MT_HOLDER_NATIVE,       /* C++ only: no Python object leads to it */
+    MT_HOLDER_LOST = 60,    /* no pointer to it exists */
+    MT_HOLDER_SYMBOL,       /* a variable of a program or library */
+    MT_HOLDER_STACK,        /* a native thread's stack */
+    MT_HOLDER_HEAP          /* a heap block */
+};
+
+/* When a list of holders was made: field `moment` of a `holders`. */
+enum mt_holders_moment {
+    MT_HOLDERS_OOM = 1,  /* PyTorch's allocator ran out of memory: before its exception unwinds */
+    MT_HOLDERS_GROWTH,   /* the same point of the program had more memory several times in a row */
+    MT_HOLDERS_END,      /* the program ends */
+    MT_HOLDERS_REQUESTED /* memtap save, memtap.holders(), memtap.h */
+};
+
+/* Whether a list of holders is complete, or why not: field `result` of a `holders`. */
+enum mt_holders_result {
+    MT_HOLDERS_COMPLETE,
+    MT_HOLDERS_TIME,    /* the limit of time */
+    MT_HOLDERS_REFUSED, /* the system did not allow the child process */
+    MT_HOLDERS_CRASHED, /* the child process crashed */
+    MT_HOLDERS_MEMORY,  /* no memory for it, or more objects or holders than it has room for */
+    MT_HOLDERS_PYTHON_UNKNOWN, /* not a Python whose objects memtap can read */
+    MT_HOLDERS_TORCH_UNKNOWN   /* not a PyTorch whose tensors memtap can read */
 };
 
 /* How many fields each has. Here, for a kind that the compiler knows to be a number. */
