@@ -170,7 +170,7 @@ def refusals(memtap, folder):
     """What cannot be made a copy of, and where."""
     whole, cut = folder / "training.mtap", folder / "cut.mtap"
     cut.write_bytes(whole.read_bytes()[:300])
-    asked = {("training.mtap", "-o", "oom.mtap"): "oom.mtap: cannot be made: File exists",
+    asked = {("training.mtap", "-o", "oom.mtap"): "oom.mtap: cannot create: File exists",
              ("cut.mtap",): "cut.mtap: the trace is cut", ("none.mtap",): "none.mtap: No such file",
              (): "no trace given", ("training.mtap", "oom.mtap"): "unexpected argument 'oom.mtap'"}
     faults = []

@@ -34,8 +34,8 @@ def test_kinds():
     script = f'more=$((RANK == 31 ? 50 : 0)); exec {PROGRAM} $((100 + RANK / 8 + more))'
     done = run(script, 32, "kinds")
     check(done.returncode == 0, f"exit code {done.returncode}: {done.stderr}")
-    for line in ("32 ranks, by the groups of rank 0 4 x 8: ", "  rank 0 stands for 8 (", "  rank 24 stands for 7 (",
-                 "  rank 31 stands for 1: 153.00 MiB", "taken for granted: ranks between two equal ones"):
+    for line in ("32 ranks (groups of rank 0: 4 x 8): ", "  rank 0 stands for 8 (", "  rank 24 stands for 7 (",
+                 "  rank 31 stands for 1: 153.00 MiB", "assumed: ranks between two equal ones"):
         check(line in done.stderr, f"{line!r} is in {done.stderr}")
     report = json.loads(memtap("report", "-f", "json", "kinds").stdout)
     found = [(rank["rank"], rank["stands_for"]) for rank in report["ranks"]]
@@ -49,7 +49,7 @@ def test_kinds():
 def test_failing_rank():
     done = run(f'[ $RANK != 31 ] || {{ echo no such part >&2; exit 7; }}; exec {PROGRAM} 100', 32, "failing")
     check(done.returncode == 2, f"exit code {done.returncode}")
-    check("memtap: rank 31: its run showed nothing: refused, exit code 7; run it alone (--rank 31). Its last lines:\n"
+    check("memtap: rank 31: no answer: refused, exit code 7; run it alone (--rank 31). Its last lines:\n"
           "    no such part\n" in done.stderr, done.stderr)
     check(not (HERE / "failing").exists() or not list((HERE / "failing").iterdir()), "no rank is recorded then")
 
@@ -69,10 +69,10 @@ def test_made_up():
 
 
 def test_command_line():
-    for words, wanted in ((("run", "--rank", "all-different", "true"), "of how many? Give --world-size too"),
-                          (("simulate", "--world-size", "8", "--rank", "all", "true"), "--rank all: not a number from 0 to 7"),
+    for words, wanted in ((("run", "--rank", "all-different", "true"), "--rank all-different requires --world-size"),
+                          (("simulate", "--world-size", "8", "--rank", "all", "true"), "--rank all: expected a number from 0 to 7"),
                           (("fit", "-s", "t4", "--rank", "all-different", "true"),
-                           "--rank all-different: of how many? Give --world-size too")):
+                           "--rank all-different requires --world-size")):
         done = memtap(*words)
         check(done.returncode == 2 and wanted in done.stderr, f"{words}: {done.stderr}")
 

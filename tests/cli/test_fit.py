@@ -126,7 +126,7 @@ def test_layouts():
     text = fit("-q", "-s", "h100", "--vary", "tp=1..4", "--vary", "dp=1..8", "--world-size", "{tp}*{dp}", "--picture",
                "layouts.svg", "sh", "-c", f"exec {PROGRAM} $((400000 / {{tp}} / {{dp}}))").stdout
     for line in ("h100  79.18 GiB  1   2   ruled out ", "Nearest to full: h100, tp=1, dp=8 with 49.34 GiB (62.3 %).",
-                 "So these were ruled out, not run: ", f"--world-size 8 -- sh -c 'exec {PROGRAM} $((400000 / 1 / 8))'\n"):
+                 "Ruled out without a run: ", f"--world-size 8 -- sh -c 'exec {PROGRAM} $((400000 / 1 / 8))'\n"):
         check(line in text, f"{line!r} is in {text}")
     drawn = xml.etree.ElementTree.parse(HERE / "layouts.svg").getroot()
     titles = [title.text for title in drawn.iter("{http://www.w3.org/2000/svg}title")]
@@ -167,7 +167,7 @@ def test_ends_of_the_range():
     card = found("-s", "t4", "--vary", "size=1..10", PROGRAM, "{size}")["cards"][0]
     check(card["fits"] == {"size": 10} and card["fails"] is None and card["verdict"] == "always", f"{card}")
     text = " ".join(fit("-s", "h100,t4", "--vary", "size=1..10", PROGRAM, "{size}").stdout.split())
-    check("size=10, the end of the range, still fits h100; t4. A larger range shows the border." in text, text)
+    check("size=10, the end of the range, still fits h100; t4. Try a larger range." in text, text)
     check("larger range" not in fit("-s", "t4", "--vary", "size=1..20000", PROGRAM, "{size}").stdout, "a border is one")
     card = found("-s", "t4", "--vary", "size=16000..20000", PROGRAM, "{size}", code=1)["cards"][0]
     check(card["fits"] is None and card["fails"] == {"size": 16000} and card["verdict"] == "never", f"{card}")
@@ -180,7 +180,7 @@ def test_ends_of_the_range():
 def test_not_monotonous():
     done = fit("-s", "t4,v100-16g", "--vary", "size=1..65536", PROGRAM, "{size}", "returns")
     text = " ".join(done.stdout.split())
-    check(done.returncode == 0 and "not monotonous in size" in text, text)
+    check(done.returncode == 0 and "grow monotonically with size" in text, text)
     check("size=65536 fits" in text and f"size={T4 + 1} does not fit" in text, text)
     card = found("-s", "t4", "--vary", "size=1..65536", PROGRAM, "{size}", "falls")["cards"][0]
     check(card["monotonous"] is False and card["fits"] == {"size": 65536}, f"{card}")
@@ -189,7 +189,7 @@ def test_not_monotonous():
 def test_caught():
     for how in "catches", "swallows":
         done = fit("-s", "t4", "--vary", "size=14000,16000", PROGRAM, "{size}", how)
-        check(done.returncode == 0 and "counts as not fitting" in " ".join(done.stdout.split()), done.stdout)
+        check(done.returncode == 0 and "caught the error" in " ".join(done.stdout.split()), done.stdout)
     card = found("-s", "t4", "--vary", "size=14000,16000", PROGRAM, "{size}", "catches")["cards"][0]
     check(card["fits"] == {"size": 14000} and card["fails"] == {"size": 16000}, f"{card}")
 
@@ -220,7 +220,7 @@ def test_refused():
     check(done.returncode == 2 and "is not a range" in done.stderr, done.stderr)
     for text in "0", "17", "x":
         done = fit("-s", "t4", "--vary", "size=1..9", "--nproc", text, PROGRAM, "{size}")
-        check(done.returncode == 2 and f"--nproc {text}: not a number from 1 to 16" in done.stderr, done.stderr)
+        check(done.returncode == 2 and f"--nproc {text}: expected a number from 1 to 16" in done.stderr, done.stderr)
     done = fit("-s", "t4", "--vary", "size=1..5", HERE / "nothing", "{size}")
     check(done.returncode == 127 and done.stderr.endswith("/nothing: command not found\n"), done.stderr)
     done = fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "even")
@@ -230,7 +230,7 @@ def test_refused():
     check(done.returncode == 2 and "used no GPU" in done.stdout, done.stdout)
     done = fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "dies")
     check(done.returncode == 2 and "signal 11" in done.stdout, done.stdout)
-    check("1 more that is not known ended alike" in fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "even").stdout,
+    check("1 more that is unknown ended the same way" in fit("-s", "t4", "--vary", "size=3,5", PROGRAM, "{size}", "even").stdout,
           "what ended alike is told once")
 
 
@@ -265,7 +265,7 @@ def test_left():
 
 def test_timeout():
     done = fit("-s", "t4", "--timeout", "1", "--vary", "size=5,6", PROGRAM, "{size}", "hangs")
-    check(done.returncode == 2 and "still ran after 1 s" in done.stdout, done.stdout)
+    check(done.returncode == 2 and "still running after 1 s" in done.stdout, done.stdout)
     nothing_is_left("after a timeout")
 
 

@@ -91,7 +91,7 @@ def check_snapshot():
     events, said = texts[4]
     for name, other in texts.items():
         assert other[0] == events, name
-    assert "from 9 events" in said and "2 blocks were there before the first event; of 1 only the free is in the file" in said, said
+    assert "9 events imported" in said and "2 blocks were allocated before the first event; of 1 the file has only the free" in said, said
     live, seen = totals(events)
     assert live == {BASE: 512, BASE + (64 << 20): 58 * MIB}, live
     assert [kind for kind, _ in seen] == ["alloc", "alloc", "free", "alloc", "alloc", "free", "oom"], seen
@@ -152,7 +152,7 @@ def check_requests():
             "host_traces": [[event("alloc", 4096, 512, 1)]]}
     for data, name in (pickle.dumps(made), "r.pickle"), (json.dumps(made).encode(), "r.json"):
         events, said = imported(data, name)
-        assert "1 events are of no device" in said, said
+        assert "1 events of pinned host memory" in said, said
         kept = [(one["kind"], one.get("stream", one.get("unused", one.get("address")))) for one in events
                 if one["kind"] in ("request_stream", "request", "free_waits", "free_done", "named")]
         # The block of 100 bytes has a thread of its own: autograd's.
@@ -183,7 +183,7 @@ def check_profile_stacks():
              call("aten::mm", 22.25, 24, thread=2, category="cpu_op"),
              {**link, "ph": "f", "tid": 2, "ts": 22.125, "bp": "e"}, {**link, "ph": "s", "tid": 1, "ts": 12.25}]
     events, said = imported(json.dumps({"traceEvents": [*memory, *calls]}).encode(), "p.json")
-    assert "no segments" in said and "no stacks" not in said, said
+    assert "does not record segments" in said and "no stacks" not in said, said
     table = json.loads(run("blocks", "-f", "json", "--at", "end", "t.mtap").stdout)
     found = {block["size"]: [[(frame["file"], frame["line"]) for frame in table["stacks"].get(str(block[stack]), [])]
                              for stack in ("stack", "forward_stack")] + [block["operator"]] for block in table["devices"][0]["blocks"]}
@@ -199,13 +199,13 @@ def check_others():
     profile = {"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "aten::mm", "ts": 1, "args": {"Input Dims": [[1, 2], []]}}, *memory]}
     events, said = imported(json.dumps(profile).encode(), "p.json")
     assert [(one["kind"], one["device"], one["size"]) for one in events] == [("alloc", 0, 1024), ("free", 0, 1024), ("alloc", 1, 2048)]
-    assert "no segments" in said, said
+    assert "does not record segments" in said, said
     # One thread's events come after another's; these are allocated before they are freed, within a microsecond.
     memory[:] = [{**memory[0], "ts": ts, "args": {**memory[0]["args"], "Bytes": size, "Total Allocated": total, "Total Reserved": 2 * MIB}}
                  for ts, size, total in [(100.25, -1024, 4096), (100.75, 1024, 5120), (90.0, 1024, 5120), (100.5, 512, 4608), (100.625, -512, 4096)]]
     events, said = imported(json.dumps({"traceEvents": memory, "baseTimeNanoseconds": 1_790_000_000_000_000_000}).encode(), "p.json")
     assert [(one["kind"], one["size"]) for one in events] == [("alloc", 1024), ("free", 1024), ("alloc", 512), ("free", 512), ("alloc", 1024)], events
-    assert "4.00 KiB were allocated before" in said and {one["reserved"] for one in events} == {2 * MIB - 4096}, (said, events)
+    assert "4.00 KiB allocated before" in said and {one["reserved"] for one in events} == {2 * MIB - 4096}, (said, events)
     assert "start_realtime_ns=1790000000000090000" in run("dump", "t.mtap").stdout
     pathlib.Path("n.sqlite").unlink(missing_ok=True)
     database = sqlite3.connect("n.sqlite")
@@ -245,7 +245,7 @@ def check_hostile():
             (b"\x80\x04" + b"(" * 20_000_000, "nests too much"), (b"\x80\x04Kr" + b"r\xff\xff\xff\x7f", "remembers"), (b"\x80\x04h\5.", "never had"),
             (b"\x80\x04e.", "not there"), (b"\x80\x04K\1K\1a.", "no list"), (b"\x80\x04K\1a.", "not there"), (b"\x80\x04}K\1s.", "no dictionary"), (b"\x80\x04K\1(u.", "no dictionary"), (b"\x80\x04K\1K\1.", "one value"),
             (b"\x80\x04}\xee.", "0xee"), (b"\x80\x04}.", "no memory snapshot"), (b"{}", "no memory snapshot"), (b"[]", "no memory snapshot"),
-            (pickle.dumps({"segments": [], "device_traces": [[event("segment_map", BASE, 1 << 50, 1)]]}, 4), "more work"),  # of pages
+            (pickle.dumps({"segments": [], "device_traces": [[event("segment_map", BASE, 1 << 50, 1)]]}, 4), "safety limit"),  # of pages
             (pickle.dumps({"segments": [], "device_traces": []}), "no events and no blocks"), (json.dumps({"traceEvents": []}).encode(), "no events"),
             (b"SQLite format 3\0" + b"\xff" * 200, "database")]:
         refused(data, words)
@@ -290,9 +290,9 @@ def check_command():
     pathlib.Path("s.pickle").write_bytes(pickle.dumps(snapshot()))
     pathlib.Path("s.mtap").unlink(missing_ok=True)
     assert "memtap report s.mtap" in run("import", "s.pickle").stdout
-    assert "exists already" in run("import", "s.pickle", ends=2).stderr
-    for arguments, words in [((), "no file given"), (("a", "b"), "one file at a time"), (("nothing",), "No such file"), (("-o", "-", "s.pickle"), "give a file"), ((".",), "directory"),
-                             (("-o", "s.pickle/t.mtap", "s.pickle"), "cannot be made"), (("s.mtap", "-o", "u.mtap"), "a trace already"), (("s.pickle", "-o", "t.mtap"), "--force")]:
+    assert "already exists" in run("import", "s.pickle", ends=2).stderr
+    for arguments, words in [((), "no file given"), (("a", "b"), "one file at a time"), (("nothing",), "No such file"), (("-o", "-", "s.pickle"), "name a file"), ((".",), "directory"),
+                             (("-o", "s.pickle/t.mtap", "s.pickle"), "cannot create"), (("s.mtap", "-o", "u.mtap"), "a trace already"), (("s.pickle", "-o", "t.mtap"), "--force")]:
         done = run("import", *arguments, ends=2)
         assert words in done.stderr and done.stderr.count("\n") == 1, done
     run("report", "s.mtap")

@@ -242,7 +242,7 @@ def refused(words, output, protected, why, *more):
     check(sorted(os.listdir(folder)) == names, f"{words} {more} onto {output}: leaves", os.listdir(folder))
 
 
-NEW_ONLY = ("File exists", "exists already")
+NEW_ONLY = ("File exists", "already exists")
 
 
 def never_onto_files_of_others(words, folder):

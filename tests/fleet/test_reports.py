@@ -91,7 +91,7 @@ def main():
             a, b = memory("report", "--format", form, *few), memory("report", "--format", form, *many)
             assert not is_plain or b - a < MANY * 4, (form, a, b)  # an analysis of such a trace takes 1,600 KiB
         said = run("report", "--format", "json", *few, code=2, limit=4096)
-        assert said.stdout == b"" and b"no temporary file can be written" in said.stderr and said.stderr.count(b"\n") == 1, said
+        assert said.stdout == b"" and b"cannot write a temporary file" in said.stderr and said.stderr.count(b"\n") == 1, said
 
 
 main()

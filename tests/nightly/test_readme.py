@@ -91,23 +91,23 @@ class Job:
 
 def nights(folder):
     job = Job(folder)
-    first = job.night("good", 0, "the night is good: memtap-nightly/good/")
+    first = job.night("good", 0, "PASS: memtap-nightly/good/")
     if "diff" in first or "Step" in first:
         faults.append(f"a good night says more than it has to:\n{first}")
-    job.night("good", 0, "the night is good", says=["limits hold"])
-    job.night("grown", 1, "is bad: a limit is broken: memtap-nightly/bad/", says=[
+    job.night("good", 0, "PASS: ", says=["limits hold"])
+    job.night("grown", 1, "FAIL: a limit is broken: memtap-nightly/bad/", says=[
         ": peak: 576.00 MiB", "peak +256.00 MiB", "Step on "])
-    job.night("crashed", 3, "is bad: the program's exit code is 3", says=["ended: exit code 3"])
-    job.night("raised", 1, "is bad: the program's exit code is 1", says=["ended: exit code 1"])
-    job.night("oom", 1, "is bad: the program's exit code is 1", says=["ended: out of memory, not caught", "memtap oom"])
-    job.night("killed", 137, r"exit code is 137 \(128 and a signal's number\)", says=["killed by signal 9"])
-    job.night("child", 1, "is bad: its run is not whole", says=["killed by signal 9"])
-    job.night("none", 2, "is bad: no trace was made")
-    job.night("good", 0, "the night is good")
+    job.night("crashed", 3, "FAIL: the program ended with exit code 3", says=["ended: exit code 3"])
+    job.night("raised", 1, "FAIL: the program ended with exit code 1", says=["ended: exit code 1"])
+    job.night("oom", 1, "FAIL: the program ended with exit code 1", says=["ended: out of memory, not caught", "memtap oom"])
+    job.night("killed", 137, r"exit code 137 \(128 \+ signal\)", says=["killed by signal 9"])
+    job.night("child", 1, "FAIL: the run is incomplete", says=["killed by signal 9"])
+    job.night("none", 2, "FAIL: no trace was written")
+    job.night("good", 0, "PASS: ")
     job.night("grown", 1, "a limit is broken")
     newest = job.names("bad")[-1]
     os.rename(folder / "memtap-nightly/bad" / newest, folder / "memtap-nightly/good" / newest)
-    job.night("grown", 0, "the night is good")  # since the user has said so
+    job.night("grown", 0, "PASS: ")  # since the user has said so
     for trace in re.findall(r"next: memtap \w+ (.*)", job.night("killed", 137, "137")):
         faults.extend(f"next: {word} is not there" for word in trace.split() if not (folder / word).exists())
     listed = subprocess.run([memtap, "history", "list", "--db", folder / "memtap-nightly/memory.db"],
@@ -119,11 +119,11 @@ def nights(folder):
 def first_nights(folder):
     for end, code in ("crashed", 3), ("oom", 1), ("killed", 137), ("child", 1):
         job = Job(folder / end)
-        job.night(end, code, "the night is bad", says=["ended: "])
-        job.night("good", 0, "the night is good")  # and is not compared with the bad one
+        job.night(end, code, "FAIL: ", says=["ended: "])
+        job.night("good", 0, "PASS: ")  # and is not compared with the bad one
     job = Job(folder / "none")
     job.night("none", 2, "no trace")
-    job.night("none", 5, "no trace was made, and the program failed", recipe().split(" -- ")[0] + " -- sh -c 'exit 5'")
+    job.night("none", 5, "no trace was written, and the program failed", recipe().split(" -- ")[0] + " -- sh -c 'exit 5'")
     job.night("none", 127, "no trace", recipe().split(" -- ")[0] + " -- no-such-program")
 
 
@@ -132,8 +132,8 @@ def budgets(folder):
     with_budget = recipe().replace(" -- ", " --budget budget.toml -- ")
     (folder / "budget.toml").write_text('[limits]\npeak = "400 MiB"\nreserved = "+1 %"\n')
     job.night("grown", 1, "a limit is broken", with_budget)  # the first night too
-    job.night("good", 0, "the night is good", with_budget)
-    job.night("good", 0, "the night is good", with_budget)
+    job.night("good", 0, "PASS: ", with_budget)
+    job.night("good", 0, "PASS: ", with_budget)
     job.night("killed", 137, "137", with_budget)
     (folder / "budget.toml").write_text('[limits]\npeak = "400 MiB"\n')
     job.night("grown", 1, "a limit is broken", with_budget)
@@ -149,7 +149,7 @@ def outputs(folder):
     job = Job(folder)
     with_files = recipe().replace(" -- ", " -f text -f junit:night.xml --summary night.md --rules own.rules -- ")
     (folder / "own.rules").write_text('category weights\nweights "model" size=64MiB\n')
-    for end, code, last, word in (("good", 0, "is good", "<testcase"), ("child", 1, "not whole", "<failure"),
+    for end, code, last, word in (("good", 0, "PASS: ", "<testcase"), ("child", 1, "incomplete", "<failure"),
                                   ("grown", 1, "a limit is broken", "<failure")):
         shown = job.night(end, code, last, with_files)
         if word not in (folder / "night.xml").read_text() or "###" not in (folder / "night.md").read_text():
@@ -168,7 +168,7 @@ def ranks(folder):
     both = " -- ".join([recipe().split(" -- ")[0], """bash -c '
         RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 python train.py --steps 5 & RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 python train.py --steps 5; wait $!'"""])
     for _ in range(2):
-        job.night("good", 0, "the night is good", both)
+        job.night("good", 0, "PASS: ", both)
     for name in job.names("good"):
         found = sorted(path.name for path in (folder / "memtap-nightly/good" / name).iterdir())
         if found != ["trace-rank0.mtap", "trace-rank1.mtap"]:

@@ -109,7 +109,7 @@ def check_save(folder):
         process.kill()
         process.wait()
     said = subprocess.run([memtap, "export", "-f", "csv", "--at", "end", copy], text=True, capture_output=True, check=True).stdout
-    check(not done.returncode and is_running and "does not answer" in done.stderr and ",67108864," in said,
+    check(not done.returncode and is_running and "no response" in done.stderr and ",67108864," in said,
           "a copy without an answer has all", done, said)
 
 

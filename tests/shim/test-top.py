@@ -74,7 +74,7 @@ def sizes(trace):
         check(comes_to_fit(terminal, columns, rows), f"{columns} x {rows}", *terminal.screen())
     screen = terminal.wait_for("^q quit")
     check(all(any(re.search(each, line) for line in screen) for each in (
-        r"^allocated +[\d.]+ [MG]iB", r"^ +other +[\d.]+ [MG]iB 100.0 %", r"allocations a second", r"▁|▂|▃|▄|▅|▆|▇|█",
+        r"^allocated +[\d.]+ [MG]iB", r"^ +other +[\d.]+ [MG]iB 100.0 %", r"allocations per second", r"▁|▂|▃|▄|▅|▆|▇|█",
         r"bytes +change +blocks", r"64.00 MiB +1  other")), "what is on 80 x 24", *screen)
     terminal.press("q")
     check(terminal.end() == (0, True), "q quits", repr(terminal.text[-200:]))
@@ -148,7 +148,7 @@ def stopped(trace):
 def ends(folder):
     trace = folder / "ends.mtap"
     terminal = Terminal([memtap, "top", "--interval", "0.2", str(trace)])
-    terminal.wait_for("not there yet")  # it waits
+    terminal.wait_for("to appear")  # it waits
     process = start(trace)
     terminal.wait_for("live$")
     terminal.wait_for("64.00 MiB +1  other")
@@ -162,7 +162,7 @@ def ends(folder):
     check("(killed)" in said and "memtap report" in said, "how it ended", said)
     said = refused("a folder of ended ones", folder / "done") if not shutil.copytree(
         folder, folder / "done", ignore=shutil.ignore_patterns("done", "live*")) else refused("a folder", folder / "done")
-    check("still written" in said, "none is written", said)
+    check("still being written" in said, "none is written", said)
 
 
 def none(folder, trace):
@@ -170,7 +170,7 @@ def none(folder, trace):
     refused("no such process", "999999999")
     with subprocess.Popen(["sleep", "100"]) as process:
         said = refused("a process that is not recorded", process.pid)
-        check("writes no trace" in said, "why", said)
+        check("is not writing a trace" in said, "why", said)
         process.kill()
     (folder / "other").mkdir()
     refused("an empty folder", folder / "other")

@@ -137,7 +137,7 @@ def compare(work, name, entries, settings=None):
     live, reserved = snapshot_blocks(dump)
     equal(f"{name}: live blocks at the end", live_at_end(events), live)
     equal(f"{name}: reserved at the end", sum(segments_at_end(events).values()), reserved)
-    check("another size" not in said, f"{name}: {said}")
+    check("the final size" not in said, f"{name}: {said}")
     got, should = blocks_of(events), blocks_of(wanted)
     should = should[:max(i for i, event in enumerate(should) if event[0] == "oom") + 1]
     if entries > 100000:
@@ -148,7 +148,7 @@ def compare(work, name, entries, settings=None):
         n = sum(1 for event in events if event["time_ns"] > 0 and event["record"] in ("alloc", "free", "oom"))
         equal(f"{name}: the newest events' totals", [event[0] for event in got[-n:]], [event[0] for event in should[-n:]])
         equal(f"{name}: allocated", [event[2] for event in got[-n // 2:]], [event[2] for event in should[-n // 2:]])
-        check("there before the first event" in said, f"{name}: {said}")
+        check("were allocated before the first event" in said, f"{name}: {said}")
     if entries > 100000:
         must_run([MEMTAP, "import", "-o", work / f"{name}.json.mtap", f"{dump}.json"])
         equal(f"{name}: as JSON", [(one["record"], one.get("size")) for one in dumped(work / f"{name}.json.mtap")],

@@ -20,7 +20,7 @@ static int fail_output(const char *path, int rc)
     if (rc == -ENOMEM)
         mt_fail_memory();
     else if (rc)
-        mt_fail("%s: the output could not be written: %s", path, mt_output_error(rc));
+        mt_fail("%s: cannot write: %s", path, mt_output_error(rc));
     return rc;
 }
 

@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 const struct mt_option mt_compact_options[] = {
-    {'o', "output", "FILE", "write the copy there (default: NAME.compact.mtap beside\nNAME.mtap)",
+    {'o', "output", "FILE",
+     "write the copy to this file (default: NAME.compact.mtap,\n"
+     "next to NAME.mtap)",
      NULL, mt_note_text},
     MT_REDACT_OPTION,
     {0},
@@ -28,7 +30,7 @@ static int choose_name(char out[PATH_MAX], const char *trace, const char *given)
         length -= 5;
     int n = given ? snprintf(out, PATH_MAX, "%s", given)
                   : snprintf(out, PATH_MAX, "%.*s.compact.mtap", (int)length, trace);
-    return n < PATH_MAX ? 0 : mt_fail("%s: the name is too long", trace);
+    return n < PATH_MAX ? 0 : mt_fail("%s: file name too long", trace);
 }
 
 static void print_result(const char *output, const struct mt_keep_plan *plan)
@@ -55,7 +57,7 @@ static int write_copy(const char *trace, const char *output, const struct mt_kee
     struct mt_new_file file;
     int rc = mt_new_file_open(&file, output, MT_FILE_PRIVATE | MT_FILE_ONLY_NEW);
     if (rc)
-        return mt_fail("%s: cannot be made: %s", output, mt_output_error(rc));
+        return mt_fail("%s: cannot create: %s", output, mt_output_error(rc));
     FILE *out = mt_new_file_stream(&file);
     rc = mt_new_file_close(&file, out, out ? mt_compact(trace, plan, out, &error) : -errno);
     if (!rc) {
@@ -63,7 +65,7 @@ static int write_copy(const char *trace, const char *output, const struct mt_kee
         return MT_EXIT_OK;
     }
     return error.fault ? mt_fail_trace(trace, &error)
-                       : mt_fail("%s: cannot be written: %s", output, mt_output_error(rc));
+                       : mt_fail("%s: cannot write: %s", output, mt_output_error(rc));
 }
 
 static int compact(const char *trace, const char *output)
@@ -78,8 +80,7 @@ static int compact(const char *trace, const char *output)
     if (rc == -EINVAL && error.fault)
         code = error.fault == MT_FAULT_ROOM
                    ? mt_fail("%s: %s", trace, error.text)
-                   : mt_fail("%s: %s; memtap recover makes a readable trace of what is there",
-                             trace, error.text);
+                   : mt_fail("%s: %s; memtap recover saves the readable part", trace, error.text);
     else if (rc)
         code = mt_fail_trace(trace, &error);
     else if (plan.is_compact)

@@ -33,12 +33,12 @@ static int refuse_to(const struct mt_typed *typed)
 #define PLACE(member) offsetof(struct arguments, member)
 const struct mt_option mt_diff_options[] = {
     MT_FORMAT_OPTION(arguments, format, "text (the default), markdown or json", "text markdown json"),
-    {0, "to", NULL, "separate several old traces from new ones:\nOLD... --to NEW...", NULL, refuse_to},
+    {0, "to", NULL, "separates several old traces from new ones:\nOLD... --to NEW...", NULL, refuse_to},
     {0, "flame", "FILE", "write folded stacks for a differential flame graph:\nSTACK OLD NEW", NULL, mt_note_text,
      PLACE(flame)},
-    {0, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)", NULL, mt_note_text, PLACE(html)},
+    {0, "html", "FILE", "write an HTML page to FILE; see memtap-view(1)", NULL, mt_note_text, PLACE(html)},
     MT_FORCE_OPTION,
-    {0, "no-labels", NULL, "classify by stacks and lifetimes, without autograd's labels", NULL, mt_note_flag,
+    {0, "no-labels", NULL, "classify by stacks and lifetimes only, without autograd's\nlabels", NULL, mt_note_flag,
      PLACE(no_labels)},
     MT_RULES_OPTION(arguments, rules),
     {0},
@@ -75,14 +75,14 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     } else if (to - old == 2) {
         now = to = old + 1;
     } else {
-        mt_fail_usage(command, to - old < 2 ? "give an old and a new trace"
-                                            : "more than two traces: write OLD... --to NEW...");
+        mt_fail_usage(command, to - old < 2 ? "expected an old and a new trace"
+                                            : "more than two traces; separate them as OLD... "
+                                              "--to NEW...");
         return -1;
     }
     if (arguments->html &&
         (arguments->format != MT_FORMAT_TEXT || arguments->rules || arguments->no_labels)) {
-        mt_fail_usage(command, "--html writes a page of the whole traces; it takes no --format, "
-                               "--rules or --no-labels");
+        mt_fail_usage(command, "--html cannot be combined with --format, --rules or --no-labels");
         return -1;
     }
     if (old == to || now == argc) {
@@ -106,7 +106,7 @@ static int write_flame(const struct mt_diff *diff, const char *path)
         mt_diff_flame(diff, out);
     if (!rc)
         rc = mt_new_file_close(&file, out, 0);
-    return rc ? mt_fail("%s: cannot be written: %s", path, mt_output_error(rc)) : MT_EXIT_OK;
+    return rc ? mt_fail("%s: cannot write: %s", path, mt_output_error(rc)) : MT_EXIT_OK;
 }
 
 /* Write the page, with the comparison as text for a browser that cannot draw it. */

@@ -17,8 +17,7 @@ static int parse(const struct mt_command *command, const char *text, uint64_t *n
     errno = 0;
     *number = strtoull(text, &end, 0);
     if (errno || *end || end == text || *text < '0' || *text > '9' || !*number) {
-        mt_fail_usage(command, "'%s' is neither an address (0x7f...) nor the number of a stack",
-                      text);
+        mt_fail_usage(command, "'%s' is neither an address (0x7f...) nor a stack number", text);
         return -1;
     }
     return 0;
@@ -42,7 +41,8 @@ static int print(const struct mt_analysis *analysis, const struct mt_trace_argum
                              arguments->what)
                    : MT_EXIT_OK;
     return mt_explain_stack(analysis, (uint32_t)number, stdout, &style)
-               ? mt_fail("%s: no block of stack %s was live then; --at chooses another moment",
+               ? mt_fail("%s: no block of stack %s was live at this moment; choose another with "
+                         "--at",
                          arguments->path, arguments->what)
                : MT_EXIT_OK;
 }

@@ -32,7 +32,7 @@ static int try_simulation(const struct mt_command *command, const struct mt_job 
     if (!pid)
         _exit(mt_simulation_prepare(command, &simulation, job->words, 0));
     if (pid < 0 || waitpid(pid, &status, 0) < 0)
-        return mt_fail("no process can be started: %s", strerror(errno));
+        return mt_fail("cannot start a process: %s", strerror(errno));
     return WIFEXITED(status) ? WEXITSTATUS(status) : MT_EXIT_BAD;
 }
 
@@ -108,7 +108,7 @@ static const char *unknown_of(const struct mt_fit *fit)
 
 static void refuse_unknown(const struct mt_fit *fit)
 {
-    mt_say("%s, and the border lower: compute more (--values SIZE), or give --allow-unknown",
+    mt_say("%s, and less may fit; simulate larger values (--values SIZE), or pass --allow-unknown",
            unknown_of(fit));
 }
 
@@ -119,13 +119,13 @@ static int make(struct mt_fit_arguments *arguments)
                          .show = arguments->is_quiet ? NULL : mt_fit_show_run};
     int rc = mt_fit_make(&fit), code;
     if (rc == -EINTR && fit.signal != SIGPIPE)
-        mt_say("interrupted after %zu runs; all of them have ended", fit.n_attempts);
+        mt_say("interrupted after %zu runs; none is left running", fit.n_attempts);
     else if (rc == -ECANCELED)
         refuse_unknown(&fit);
     else if (rc && rc != -EINTR)
         mt_say("%s", strerror(-rc));
     if (!rc && *unknown_of(&fit))
-        mt_say("%s, and the border lower", unknown_of(&fit));
+        mt_say("%s, and less may fit", unknown_of(&fit));
     code = rc == -EINTR ? 128 + fit.signal : rc ? MT_EXIT_BAD : show(&fit, arguments);
     mt_fit_clear(&fit);
     return code;

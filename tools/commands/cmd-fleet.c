@@ -25,9 +25,9 @@ static int check_ranks(const struct mt_typed *typed)
 /* clang-format off */
 const struct mt_option mt_fleet_options[] = {
     {'f', "format", "FORMAT", "text (the default) or json", "text json", check_format, FORMAT * sizeof(char *)},
-    {0, "job", "NAME", "ask about this job (default: the one with most traces)", NULL, mt_note_text, JOB * sizeof(char *)},
-    {0, "stages", "N", "the ranks are N pipeline stages, one after the other", NULL, check_ranks, STAGES * sizeof(char *)},
-    {0, "tensor-parallel", "N", "N ranks after each other share each layer's tensors", NULL, check_ranks,
+    {0, "job", "NAME", "analyze this job (default: the one with the most traces)", NULL, mt_note_text, JOB * sizeof(char *)},
+    {0, "stages", "N", "the ranks form N consecutive pipeline stages", NULL, check_ranks, STAGES * sizeof(char *)},
+    {0, "tensor-parallel", "N", "N consecutive ranks share each layer's tensors", NULL, check_ranks,
      TENSOR_PARALLEL * sizeof(char *)},
     {0}};
 /* clang-format on */
@@ -43,7 +43,8 @@ int mt_run_fleet(const struct mt_command *command, int argc, char **argv)
     if (argc - operand != 1)
         return argc == operand
                    ? mt_fail_usage(command,
-                                   "no folder given; give one with the traces of a job's ranks")
+                                   "no folder given; name the folder with the traces of a job's "
+                                   "ranks")
                    : mt_fail_usage(command, "unexpected argument '%s'", argv[operand + 1]);
     for (size_t i = 0; i < OPTIONS; i++)
         if (typed[i]) {

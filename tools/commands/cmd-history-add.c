@@ -30,7 +30,9 @@ static int note_tag(const struct mt_typed *typed)
     struct arguments *arguments = typed->arguments;
     const char *value = typed->value;
     if (!*value || strchr(value, ',') || arguments->n_tags == MOST_TAGS)
-        return mt_fail_usage(typed->command, "bad tag '%s'; give 1 to %d tags, without commas",
+        return mt_fail_usage(typed->command,
+                             "invalid tag '%s'; expected 1 to %d tags without "
+                             "commas",
                              value, MOST_TAGS);
     arguments->tag[arguments->n_tags++] = value;
     return 0;
@@ -39,10 +41,11 @@ static int note_tag(const struct mt_typed *typed)
 /* clang-format off */
 #define PLACE(member) offsetof(struct arguments, member)
 const struct mt_option mt_history_add_options[] = {
-    {0, "commit", "ID", "the commit that ran (default: what a CI service sets,\nelse git's)", NULL, mt_note_text,
+    {0, "commit", "ID", "the commit that ran (default: from the CI service's\nvariables, else "
+                        "from git)", NULL, mt_note_text,
      PLACE(commit)},
     {0, "branch", "NAME", "its branch (default: as for --commit)", NULL, mt_note_text, PLACE(branch)},
-    {0, "tag", "NAME", "a word to find the runs by; may be repeated", NULL, note_tag},
+    {0, "tag", "NAME", "a label to filter runs by; may be repeated", NULL, note_tag},
     {0, "keep", "FOLDER", "copy the traces to this folder", NULL, mt_note_text, PLACE(keep)},
     MT_RULES_OPTION(arguments, rules),
     MT_DB_OPTIONS(arguments, place),
@@ -55,7 +58,7 @@ static int keep_copy(struct arguments *arguments, struct mt_new_trace *trace, co
 {
     int rc = mt_history_copy_trace(path, arguments->keep, trace->checksum, trace->path);
     trace->is_kept = true;
-    return rc ? mt_fail("%s: cannot be copied to %s: %s", path, arguments->keep, strerror(-rc)) : 0;
+    return rc ? mt_fail("%s: cannot copy to %s: %s", path, arguments->keep, strerror(-rc)) : 0;
 }
 
 static int insert(struct arguments *arguments, const struct mt_new_trace *trace, const char *path)
@@ -71,12 +74,12 @@ static int insert(struct arguments *arguments, const struct mt_new_trace *trace,
                  ? mt_history_remove_copy(&arguments->place, gone, arguments->keep)
                  : 0;
     if (rc)
-        mt_say("%s: cannot be removed: %s", gone, mt_history_remove_error(rc));
+        mt_say("%s: cannot remove: %s", gone, mt_history_remove_error(rc));
     char ended[MT_ENDED_TEXT];
     const struct mt_ended *end = &trace->digest.ended;
     mt_print_text(path);
     if (!is_new)
-        printf(": already there, in run %lld\n", (long long)run);
+        printf(": already in run %lld\n", (long long)run);
     else
         printf(": run %lld, %s%s%speak %s\n", (long long)run,
                mt_ended_is_plain(end) ? "" : "ended: ",
@@ -93,8 +96,8 @@ static int analyze(struct arguments *arguments, struct mt_new_trace *trace, cons
     if (mt_digest_read(&trace->digest, path, arguments->rules, &error))
         return mt_fail_trace(path, &error);
     if (!trace->digest.is_sound)
-        return mt_fail("%s: %s; not added: memtap recover makes a readable trace of what is there",
-                       path, trace->digest.fault);
+        return mt_fail("%s: %s; not added; memtap recover saves the readable part", path,
+                       trace->digest.fault);
     int rc = arguments->keep ? keep_copy(arguments, trace, path) : 0;
     return rc ? rc : insert(arguments, trace, path);
 }
@@ -112,7 +115,7 @@ static int add(struct arguments *arguments, const char *path)
     int64_t run = mt_history_find(&arguments->store, trace.checksum);
     if (run) {
         mt_print_text(path);
-        printf(": already there, in run %lld\n", (long long)run);
+        printf(": already in run %lld\n", (long long)run);
     } else {
         rc = arguments->store.failed ? mt_fail("%s", arguments->store.error)
                                      : analyze(arguments, &trace, path);

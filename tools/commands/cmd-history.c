@@ -69,13 +69,13 @@ static int wrong(const struct mt_typed *typed, const char *wanted)
 static int note_since(const struct mt_typed *typed)
 {
     uint64_t since = *(uint64_t *)typed->place = read_since(typed->value);
-    return since ? 0 : wrong(typed, "day (2026-11-20) or time (30d)");
+    return since ? 0 : wrong(typed, "date (2026-11-20) or age (30d)");
 }
 
 static int note_age(const struct mt_typed *typed)
 {
     uint64_t age = *(uint64_t *)typed->place = read_age(typed->value);
-    return age ? 0 : wrong(typed, "time; use 90d, 12w or 6h");
+    return age ? 0 : wrong(typed, "duration; use 90d, 12w or 6h");
 }
 
 /* clang-format off */
@@ -86,7 +86,7 @@ static int note_age(const struct mt_typed *typed)
     {0, "branch", "NAME", "show only runs of this branch", NULL, mt_note_text, PLACE(filter.branch)},    \
     {0, "tag", "NAME", "show only runs with this tag", NULL, mt_note_text, PLACE(filter.tag)},           \
     {0, "program", "NAME", "show only runs of this program", NULL, mt_note_text, PLACE(filter.program)}, \
-    {0, "since", "WHEN", "show only runs since a day (2026-11-20) or of the last\ntime (30d, 12h)", NULL, \
+    {0, "since", "WHEN", "show only runs since a date (2026-11-20) or in the last\n30d, 12h", NULL, \
      note_since, PLACE(filter.since_unix_ns)}
 
 static const struct mt_option list_options[] = {
@@ -99,8 +99,9 @@ static const struct mt_option prune_options[] = {
     {0, "keep-last", "N", "keep the newest N of each program and branch", NULL, mt_note_number, PLACE(keep_last),
      1, INT32_MAX},
     {0, "older-than", "TIME", "forget only runs older than this: 90d, 12w, 6h", NULL, note_age, PLACE(older_than_ns)},
-    {'n', "dry-run", NULL, "print what would be forgotten; forget nothing", NULL, mt_note_flag, PLACE(dry_run)},
-    {0, "copies", "FOLDER", "remove copies in this folder too: that of add --keep, if\nit is not beside the history", NULL,
+    {'n', "dry-run", NULL, "print what would be forgotten, without forgetting it", NULL, mt_note_flag, PLACE(dry_run)},
+    {0, "copies", "FOLDER", "also remove copies in this folder: that of add --keep,\nif it is "
+                            "not next to the history", NULL,
      mt_note_text, PLACE(copies)},
     FILTER_OPTIONS, MT_DB_OPTIONS(arguments, place), {0}};
 /* clang-format on */
@@ -171,13 +172,13 @@ static int show(const struct mt_command *command, struct mt_store *store,
     struct mt_style style = mt_terminal_style();
     uint64_t id = arguments->operand ? read_count(arguments->operand) : 0;
     if (arguments->operand && !id)
-        return mt_fail_usage(command, "'%s' is not the number of a run", arguments->operand);
+        return mt_fail_usage(command, "invalid run number '%s'", arguments->operand);
     arguments->filter.id = (int64_t)id;
     arguments->filter.last = 1;
     int rc = mt_history_runs(store, &arguments->filter, &runs);
     if (!rc && !runs.n)
-        rc = arguments->operand ? mt_fail("%s: there is no run %s", store->path, arguments->operand)
-                                : mt_fail("%s: there is no such run", store->path);
+        rc = arguments->operand ? mt_fail("%s: no run %s", store->path, arguments->operand)
+                                : mt_fail("%s: no such run", store->path);
     else if (!rc)
         rc = arguments->format == MT_FORMAT_JSON ? mt_run_json(store, runs.run, stdout)
                                                  : mt_run_text(store, runs.run, stdout, &style);
@@ -247,7 +248,7 @@ static void remove_copy(void *user, const char *path)
         putchar('\n');
         return;
     }
-    pruning->code = mt_fail("%s: cannot be removed: %s", path, mt_history_remove_error(rc));
+    pruning->code = mt_fail("%s: cannot remove: %s", path, mt_history_remove_error(rc));
 }
 
 static int prune(const struct mt_command *command, struct mt_store *store,
@@ -257,14 +258,14 @@ static int prune(const struct mt_command *command, struct mt_store *store,
     struct mt_style style = mt_terminal_style();
     struct pruning pruning = {arguments, MT_EXIT_OK};
     if (!arguments->keep_last && !arguments->older_than_ns)
-        return mt_fail_usage(command, "no runs chosen; give --keep-last or --older-than");
+        return mt_fail_usage(command, "no runs selected; give --keep-last or --older-than");
     int rc = mt_history_runs(store, &arguments->filter, &runs);
     if (!rc)
         choose(&runs, arguments);
     if (!rc && runs.n && !arguments->dry_run)
         rc = mt_history_forget(store, &runs, remove_copy, &pruning);
     if (!rc && runs.n) {
-        puts(arguments->dry_run ? "These would be forgotten:" : "Forgotten:");
+        puts(arguments->dry_run ? "Would forget:" : "Forgotten:");
         mt_runs_text(&runs, stdout, &style);
     } else if (!rc) {
         puts("Nothing to forget");
@@ -301,22 +302,21 @@ static int run_prune(const struct mt_command *command, int argc, char **argv)
 }
 
 const struct mt_command mt_history_verbs[] = {
-    {"history add", "[OPTION]... TRACE...", "add runs by their traces",
-     "Adds a run to the history: its figures, its commit and its branch. The trace stays\n"
-     "where it is. The ranks of a job are one run.",
+    {"history add", "[OPTION]... TRACE...", "add the runs of traces",
+     "Adds a run to the history, with its commit and branch. The trace stays where it is.\n"
+     "The ranks of a job are one run.",
      mt_history_add_options, 0, mt_run_history_add},
     {"history list", "[OPTION]...", "list the runs", "Lists the runs of the history, newest last.",
      list_options, 0, run_list},
     {"history show", "[OPTION]... [RUN]", "show everything about a run",
-     "Shows everything that the history has about a run, by its number; without a number,\n"
-     "about the newest.",
-     show_options, 0, run_show},
-    {"history trend", "[OPTION]...", "draw runs over time, and find where memory changed",
-     "Draws the newest runs of a program, finds the runs at which memory changed for good,\n"
-     "and names the commits around each change, and its call sites.",
+     "Shows everything that the history has about a run; the default is the newest.", show_options,
+     0, run_show},
+    {"history trend", "[OPTION]...", "chart runs over time, and find where memory changed",
+     "Charts the newest runs of a program, finds where memory changed for good, and names\n"
+     "the commits around each change and its call sites.",
      trend_options, 0, run_trend},
     {"history prune", "[OPTION]...", "forget old runs",
-     "Forgets old runs, removes the history's copies of their traces, and lists them.",
+     "Forgets old runs, removes their traces that the history copied, and lists them.",
      prune_options, 0, run_prune},
     {0},
 };

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 const struct mt_option mt_import_options[] = {
-    {'o', "output", "TRACE", "write the trace there (default: NAME.mtap for NAME.pickle)", NULL,
-     mt_note_text},
+    {'o', "output", "TRACE", "write the trace to this file (default: NAME.mtap for\nNAME.pickle)",
+     NULL, mt_note_text},
     MT_FORCE_OPTION,
     {0},
 };
@@ -22,23 +22,23 @@ static void print_result(const char *output, const struct mt_import_summary *sum
 {
     char count[MT_SIZE_TEXT], other[MT_SIZE_TEXT];
     mt_print_text(output);
-    printf(": from %s events; to see it: memtap report ", mt_count_text(count, summary->events));
+    printf(": %s events imported; next: memtap report ", mt_count_text(count, summary->events));
     mt_print_text(output);
     putchar('\n');
     if (summary->before)
-        printf("Note: %s blocks were there before the first event%s%s%s\n",
+        printf("Note: %s blocks were allocated before the first event%s%s%s\n",
                mt_count_text(count, summary->before), summary->freed_only ? "; of " : "",
                summary->freed_only ? mt_count_text(other, summary->freed_only) : "",
-               summary->freed_only ? " only the free is in the file, without a line" : "");
+               summary->freed_only ? " the file has only the free, without a line" : "");
     if (summary->differing)
-        printf("Note: %s blocks have another size at the end than their request explains\n",
+        printf("Note: the final size of %s blocks does not follow from their request\n",
                mt_count_text(count, summary->differing));
     if (summary->unknown_bytes)
-        printf("Note: %s were allocated before the first event; nothing else is known of them, and "
-               "they are left out\n",
+        printf("Note: %s allocated before the first event is left out, as nothing else is known "
+               "about it\n",
                mt_size_text(count, summary->unknown_bytes));
     if (summary->of_host)
-        printf("Note: %s events are of no device (pinned memory of the host); they are left out\n",
+        printf("Note: %s events of pinned host memory are left out\n",
                mt_count_text(count, summary->of_host));
     const struct {
         bool holds;
@@ -46,12 +46,13 @@ static void print_result(const char *output, const struct mt_import_summary *sum
     } notes[] = {
         {summary->lacks_stacks,
          summary->is_profile
-             ? "the file has no stacks (torch.profiler's with_stack=True), so no block has a line"
+             ? "the file has no stacks (record them with with_stack=True), so no block has a line"
              : "the file has no stacks, so no block has a line"},
         {summary->lacks_times,
-         "some events have no time; their order is kept, a microsecond apart"},
-        {summary->is_profile, "torch.profiler tells no segments; reserved bytes are its totals"},
-        {summary->cut_devices, "there are more than 64 devices; the first ones are in the trace"},
+         "some events have no time; they keep their order, a microsecond apart"},
+        {summary->is_profile, "torch.profiler does not record segments; reserved memory is its "
+                              "total"},
+        {summary->cut_devices, "there are more than 64 devices; the trace has the first ones"},
     };
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (notes[i].holds)
@@ -72,7 +73,7 @@ static int import(const char *path, const char *output)
         strcpy(folder, ".");
     int rc = mt_new_file_open(&file, output, MT_FILE_AS_INPUTS);
     if (rc)
-        return mt_fail("%s: cannot be made: %s", output, mt_output_error(rc));
+        return mt_fail("%s: cannot create: %s", output, mt_output_error(rc));
     *error.text = '\0';
     FILE *out = mt_new_file_stream(&file);
     rc = mt_new_file_close(&file, out,
@@ -81,7 +82,7 @@ static int import(const char *path, const char *output)
         return *error.text     ? mt_fail("%s: %s", path, error.text)
                : rc == -E2BIG  ? mt_fail_work(path)
                : rc == -ENOMEM ? mt_fail_trace(path, &(struct mt_trace_error){0})
-                               : mt_fail("%s: cannot be written: %s", output, mt_output_error(rc));
+                               : mt_fail("%s: cannot write: %s", output, mt_output_error(rc));
     print_result(output, &summary);
     return mt_finish_output(MT_EXIT_OK);
 }
@@ -103,12 +104,12 @@ int mt_run_import(const struct mt_command *command, int argc, char **argv)
         return MT_EXIT_BAD;
     if (output && !strcmp(output, "-"))
         return mt_fail_usage(command,
-                             "a trace is not written to standard output; give a file to -o");
+                             "cannot write a trace to standard output; name a file with -o");
     if (!output) {
         if (choose_name(name, path))
-            return mt_fail("%s: its name is too long; give one to -o", path);
+            return mt_fail("%s: file name too long; name the output with -o", path);
         if (!access(name, F_OK))
-            return mt_fail("%s: it exists already; give another name to -o", name);
+            return mt_fail("%s: already exists; name another file with -o", name);
         output = name;
     }
     return import(path, output);

@@ -25,7 +25,7 @@ static void print_text(const char *path, const struct mt_survey *survey,
     bool is_complete = survey->complete && !mt_survey_lost(survey) && !is_faulty;
     printf("complete  %s%s\n", is_complete ? "yes" : "no",
            is_complete && survey->is_unnumbered
-               ? "; whether a block is missing cannot be known: its format has no block numbers"
+               ? "; missing blocks cannot be detected: this format has no block numbers"
                : "");
     printf("lost      %s\n", mt_count_text(text, mt_survey_lost(survey)));
     printf("events    %s\n", mt_count_text(text, survey->events));

@@ -48,7 +48,7 @@ struct night {
 const struct mt_option mt_nightly_options[] = {
     MT_MORE_SETTINGS(MT_SETTING_OPTION) /* its traces have their own names */
     MT_SIMULATION_OPTIONS(PLACE(run.simulation)),
-    {0, "folder", "FOLDER", "keep the nights there (default: memtap-nightly)", NULL, mt_note_text, PLACE(folder)},
+    {0, "folder", "FOLDER", "keep the runs in this folder (default: memtap-nightly)", NULL, mt_note_text, PLACE(folder)},
     {0, "budget", "FILE", "check against this budget: memtap-budget(5)", NULL, mt_note_text, PLACE(budget)},
     MT_CHECK_OPTIONS(PLACE(check)),
     {0, "rules", "FILE", "apply your own rules first: memtap-rules(5)", NULL, mt_note_text, PLACE(rules)},
@@ -64,7 +64,7 @@ static int read_arguments(int argc, char **argv, struct night *night, int *opera
     if (*operand == argc && !night->run.simulation.module)
         return mt_fail_usage(night->command, "no command to run given");
     if (!*night->folder)
-        return mt_fail_usage(night->command, "the folder's name is empty");
+        return mt_fail_usage(night->command, "the folder name is empty");
     if ((night->rules && mt_read_rules(night->rules, &night->check.rules)) ||
         mt_check_read_budget(&night->check, night->budget)) /* rules may define its categories */
         return MT_EXIT_BAD;
@@ -97,8 +97,7 @@ static void read_pinned(struct night *night)
     snprintf(path, sizeof path, "%s/good/%s", night->folder, night->pinned);
     if (!*night->pinned || strchr(night->pinned, '/') || !mt_folder_has_traces(path)) {
         if (*night->pinned)
-            mt_say("%s/pinned: there is no good night %s; the oldest one is pinned", night->folder,
-                   night->pinned);
+            mt_say("%s/pinned: no good run %s; pinning the oldest", night->folder, night->pinned);
         *night->pinned = '\0';
     }
 }
@@ -112,7 +111,7 @@ static int write_text(const char *path, const char *text)
         fprintf(out, "%s\n", text);
     if (!rc)
         rc = mt_new_file_close(&file, out, 0);
-    return rc ? mt_fail("%s: cannot be written: %s", path, mt_output_error(rc)) : 0;
+    return rc ? mt_fail("%s: cannot write: %s", path, mt_output_error(rc)) : 0;
 }
 
 /* Pin a night, if none is pinned. */
@@ -184,7 +183,7 @@ static int begin_night(struct night *night)
     time_t now = time(NULL);
     struct tm tm;
     if (strlen(night->folder) > PATH_MAX / 4)
-        return mt_fail("%s: the name is too long", night->folder);
+        return mt_fail("%s: file name too long", night->folder);
     snprintf(good, sizeof good, "%s/good", night->folder);
     snprintf(bad, sizeof bad, "%s/bad", night->folder);
     if (make_folder(night->folder) || make_folder(good) || make_folder(bad))
@@ -211,7 +210,7 @@ static int move_to(struct night *night, const char *to)
     if (!strcmp(night->path, path))
         return 0;
     if (rename(night->path, path))
-        return mt_fail("%s: cannot be moved to %s: %s", night->path, path, strerror(errno));
+        return mt_fail("%s: cannot move to %s: %s", night->path, path, strerror(errno));
     snprintf(night->path, sizeof night->path, "%s", path);
     return 0;
 }
@@ -267,7 +266,7 @@ static int check_end(struct night *night, int tell)
     if (!rc && tell && check.broken)
         mt_check_text(&check, stdout);
     int code = rc ? MT_EXIT_BAD : check.broken ? BROKEN : 0;
-    if (!code && !mt_digests_are_whole(&runs, 0, "a good night"))
+    if (!code && !mt_digests_are_whole(&runs, 0, "a run that passes"))
         code = MT_EXIT_BAD;
     mt_check_clear(&check);
     mt_digests_clear(&runs);
@@ -372,7 +371,7 @@ static const char *why_bad(const struct night *night, int held)
 {
     return held == MT_EXIT_BAD ? "its memory could not be measured"
            : night->is_whole   ? "a limit is broken"
-                               : "its run is not whole";
+                               : "the run is incomplete";
 }
 
 static int note_why(const struct night *night, int program, int held)
@@ -398,14 +397,14 @@ static int finish(struct night *night, int program)
     if (!is_good)
         print_why(night, db);
     if (is_good && !kept)
-        mt_say("the night is good: %s", night->path);
+        mt_say("PASS: %s", night->path);
     else if (is_good)
-        mt_say("the night is good, but could not be moved to good/: %s", night->path);
+        mt_say("PASS, but the run could not be moved to good/: %s", night->path);
     else if (program)
-        mt_say("the night is bad: the program's exit code is %d%s: %s", program,
-               program > 128 ? " (128 and a signal's number)" : "", night->path);
+        mt_say("FAIL: the program ended with exit code %d%s: %s", program,
+               program > 128 ? " (128 + signal)" : "", night->path);
     else
-        mt_say("the night is bad: %s: %s", why_bad(night, held), night->path);
+        mt_say("FAIL: %s: %s", why_bad(night, held), night->path);
     return program ? program : held ? held : kept;
 }
 
@@ -413,7 +412,7 @@ static int finish(struct night *night, int program)
 static int leave(const struct night *night, int program)
 {
     rmdir(night->path);
-    mt_say("the night is bad: no trace was made%s", program ? ", and the program failed" : "");
+    mt_say("FAIL: no trace was written%s", program ? ", and the program failed" : "");
     return program ? program : MT_EXIT_BAD;
 }
 

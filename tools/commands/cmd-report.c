@@ -110,7 +110,7 @@ static int print(struct job *job)
 
 static int fail_spool(int rc)
 {
-    return mt_fail("%s: no temporary file can be written in it: %s; set TMPDIR to another folder",
+    return mt_fail("%s: cannot write a temporary file: %s; set TMPDIR to another folder",
                    mt_roster_folder(), strerror(-rc));
 }
 

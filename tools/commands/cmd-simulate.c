@@ -12,9 +12,9 @@
 const struct mt_option mt_simulate_options[] = {
     {'g', "gpu", "NAME", "simulate h200 ..., or FILE.gpu; list prints the names", "list " MT_CARDS,
      MT_SIMULATION_TEXT(0, gpu)},
-    MT_MEMORY_OPTION(0, "give it this memory, such as 24G or 512MiB"),
+    MT_MEMORY_OPTION(0, "its memory, such as 24G or 512MiB"),
     MT_GPUS_OPTION(0),
-    {'c', "copy-limit", "SIZE", "skip the content of larger copies to the card (1M)", NULL,
+    {'c', "copy-limit", "SIZE", "do not store the content of larger copies to the card (1M)", NULL,
      MT_SIMULATION_TEXT(0, copy_limit)},
     MT_SIMULATED_OPTIONS(0),
     {0},

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 const struct mt_option mt_symbolize_options[] = {
-    {'o', "output", "FILE", "write the trace there instead of in its place", NULL, mt_note_text},
+    {'o', "output", "FILE", "write the trace to this file instead of in place", NULL, mt_note_text},
     MT_FORCE_OPTION,
     {0},
 };
@@ -21,10 +21,10 @@ static void print_result(const struct mt_symbolized *result)
 {
     char frames[MT_SIZE_TEXT], named[MT_SIZE_TEXT], before[MT_SIZE_TEXT];
     if (!result->frames) {
-        mt_say("the trace has no native frames; record some with memtap run --stacks both");
+        mt_say("the trace has no native frames; record them with memtap run --stacks both");
         return;
     }
-    printf("%s native frames, %s named now, %s before\n", mt_count_text(frames, result->frames),
+    printf("%s native frames: %s named now, %s before\n", mt_count_text(frames, result->frames),
            mt_count_text(named, result->named), mt_count_text(before, result->before));
 }
 
@@ -40,7 +40,7 @@ static int check_over(const char *trace, bool is_in_place)
     bool is_over = mt_reader_is_over(reader);
     mt_reader_close(reader);
     if (is_in_place && state == MT_TRACE_RUNNING)
-        return -mt_fail("%s: the program is still running; wait for its end, or give -o FILE",
+        return -mt_fail("%s: the program is still running; wait until it ends, or give -o FILE",
                         trace);
     return is_over;
 }
@@ -57,7 +57,7 @@ static int symbolize(const char *trace, const char *final, bool is_in_place)
     int rc =
         mt_new_file_open(&file, final, MT_FILE_PRIVATE | (is_in_place ? MT_FILE_IN_PLACE : 0u));
     if (rc)
-        return mt_fail("%s: cannot be made: %s", final, mt_output_error(rc));
+        return mt_fail("%s: cannot create: %s", final, mt_output_error(rc));
     FILE *out = mt_new_file_stream(&file);
     rc = out ? mt_symbolize(trace, out, &result, &error) : -errno;
     bool may_run = !rc && is_in_place && !is_safe;
@@ -72,7 +72,7 @@ static int symbolize(const char *trace, const char *final, bool is_in_place)
     }
     if (error.fault)
         return mt_fail("%s: %s; no names were written", trace, error.text);
-    return mt_fail("%s: cannot be written: %s; %s is as it was", final, mt_output_error(rc), trace);
+    return mt_fail("%s: cannot write: %s; %s is unchanged", final, mt_output_error(rc), trace);
 }
 
 int mt_run_symbolize(const struct mt_command *command, int argc, char **argv)

@@ -36,9 +36,10 @@ static int note_interval(const struct mt_typed *typed)
 
 /* clang-format off */
 const struct mt_option mt_top_options[] = {
-    {0, "once", NULL, "print one screen as text and end, as where the output is no\nterminal", NULL, mt_note_flag,
+    {0, "once", NULL, "print one screen as text and exit; the default if the\noutput is not a "
+                      "terminal", NULL, mt_note_flag,
      offsetof(struct session, is_text)},
-    {0, "interval", "SECONDS", "draw so often (1)", NULL, note_interval, offsetof(struct session, interval_s)},
+    {0, "interval", "SECONDS", "update interval (1)", NULL, note_interval, offsetof(struct session, interval_s)},
     MT_COLOR_OPTION, {0}};
 /* clang-format on */
 
@@ -66,7 +67,7 @@ static int fail_over(const struct mt_top *trace)
     if (trace->has_failed)
         return mt_fail_trace(trace->path, &trace->fault);
     struct mt_ended ended = mt_follow_ended(trace->follow);
-    return mt_fail("%s: its recording has ended (%s); memtap %s explains it", trace->path,
+    return mt_fail("%s: the recording has ended (%s); see memtap %s", trace->path,
                    mt_ended_text(text, &ended), mt_ended_command(&ended));
 }
 
@@ -89,8 +90,8 @@ static int print_once(struct session *session)
         return fail_over(find_over(session));
     for (size_t i = 0; i < session->found.n; i++)
         if (!session->traces[i].follow)
-            return mt_fail("%s: there is no such trace yet; without --once memtap top waits for it "
-                           "on a terminal",
+            return mt_fail("%s: no such trace yet; on a terminal, memtap top waits for it "
+                           "without --once",
                            session->traces[i].path);
     if (update_all(session))
         return MT_EXIT_BAD;
@@ -289,7 +290,7 @@ static void say_goodbye(const struct session *session)
         mt_top_state(state, trace);
         mt_say("%s: %s; peak %s%s", trace->path, state,
                mt_size_text(size, trace->picture.look.peak.allocated),
-               trace->is_over && !trace->has_failed ? "; memtap report explains it" : "");
+               trace->is_over && !trace->has_failed ? "; see memtap report" : "");
     }
 }
 

@@ -21,12 +21,12 @@ struct arguments {
 
 /* clang-format off */
 const struct mt_option mt_view_options[] = {
-    {'o', "output", "FILE", "write the page to FILE, and open no browser", NULL, mt_note_text,
+    {'o', "output", "FILE", "write the page to FILE, without opening a browser", NULL, mt_note_text,
      offsetof(struct arguments, output)},
     {0, "no-browser", NULL, "print the page's path instead of opening a browser", NULL, mt_note_flag,
      offsetof(struct arguments, is_quiet)},
     {0, "live", NULL,
-     "follow a trace while it is written: serve the page to this\nmachine's browsers until it is interrupted",
+     "follow a trace while it is written: serve the page on\nlocalhost until interrupted",
      NULL, mt_note_flag, offsetof(struct arguments, is_live)},
     MT_FORCE_OPTION,
     MT_REDACT_OPTION,
@@ -116,7 +116,7 @@ static bool write_redirect(const char *url)
 static void print_live(const char *url)
 {
     bool opens = !is_without_browser && has_display() && write_redirect(url);
-    printf(opens ? "%s opens in the browser; Ctrl-C ends it\n" : "%s\n", url);
+    printf(opens ? "Serving %s in the browser; Ctrl-C stops it\n" : "%s\n", url);
     fflush(stdout);
     if (opens)
         begin_browser(redirect);
@@ -125,7 +125,7 @@ static void print_live(const char *url)
 static int follow(const struct mt_trace_list *traces, bool is_quiet)
 {
     if (traces->n != 1)
-        return mt_fail("view --live follows one trace, and %zu were given", traces->n);
+        return mt_fail("--live follows a single trace, but %zu were given", traces->n);
     is_without_browser = is_quiet;
     int code = mt_serve_live_page(traces->path[0], print_live);
     if (*redirect)
@@ -140,7 +140,7 @@ int mt_run_view(const struct mt_command *command, int argc, char **argv)
     if (operand < 0)
         return MT_EXIT_BAD;
     if (typed.is_live && typed.output)
-        return mt_fail_usage(command, "--live serves the page: it cannot be written to %s",
+        return mt_fail_usage(command, "--live serves the page and cannot write it to %s",
                              typed.output);
     struct mt_trace_list traces = {0};
     int rc = typed.is_live ? mt_find_live_traces(&traces, argv + operand, argc - operand)

@@ -20,81 +20,78 @@ static int run_completion(const struct mt_command *command, int argc, char **arg
 
 static const struct mt_command commands[] = {
     {"run", "[OPTION]... [--] COMMAND [ARGUMENT]...", "run a program and record a trace",
-     "Runs a program with memtap's recording library preloaded. Every process of it\n"
-     "that uses CUDA writes a trace; memtap prints their names at the end. The exit code\n"
-     "is the program's own (128 + N when signal N killed it). Python runs a script\n"
-     "(train.py) or a module (-m MODULE).",
+     "Runs a program with memtap's recording library preloaded. Each of its processes that\n"
+     "uses CUDA writes a trace; memtap prints the traces' names at the end. The exit code is\n"
+     "the program's own (128 + N if signal N killed it). A script (train.py) or a module\n"
+     "(-m MODULE) runs with Python.",
      mt_run_options, 1, mt_run_run},
     {"simulate", "[OPTION]... [--] COMMAND [ARGUMENT]...",
      "run a program on a simulated CUDA device",
-     "Runs a program on a simulated CUDA device. The device counts memory as the real\n"
-     "card does; kernels do nothing. It needs no GPU and no driver, but the CUDA build\n"
-     "of PyTorch.",
+     "Runs a program on a simulated CUDA device. The device accounts for memory as the real\n"
+     "card does; kernels do nothing. This needs no GPU and no driver, only the CUDA build of\n"
+     "PyTorch.",
      mt_simulate_options, 1, mt_run_simulate},
     {"fit", "--simulate CARD[,CARD]... [OPTION]... [--] COMMAND...",
-     "find what fits a card: the largest batch, by runs",
-     "Runs a program again and again on simulated cards and finds the largest value that fits "
-     "each\n"
-     "of them: memtap fit --simulate h100 --vary batch=1..512 -- train.py --batch {batch}.\n"
-     "Every answer is two runs: N fits, and N + 1 does not. The exit code is 1 if a card has no\n"
-     "value that fits, and 2 if memtap cannot tell.",
+     "find the largest batch or model that fits a card",
+     "Runs a program repeatedly on simulated cards and finds the largest value that fits each:\n"
+     "memtap fit --simulate h100 --vary batch=1..512 -- train.py --batch {batch}.\n"
+     "Two runs prove each answer: N fits, and N + 1 does not. The exit code is 1 if no value fits\n"
+     "a card, and 2 if the answer is unknown.",
      mt_fit_options, 1, mt_run_fit},
     {"report", "[OPTION]... [TRACE]...", "explain a trace: the peak, by category and call site",
-     "Explains a trace: how much memory was allocated at the peak, what for, and by\n"
-     "which lines. Several traces are the ranks of one job.",
+     "Explains a trace: how much memory was allocated at the peak, what it was used for, and\n"
+     "which lines allocated it. Several traces are the ranks of one job.",
      mt_report_options, 0, mt_run_report},
     {"view", "[OPTION]... [TRACE]...", "show a trace in a browser",
-     "Makes a page that carries the traces and memtap's analyzer, and opens it in a browser.\n"
-     "The page is one file: it needs no network and sends nothing anywhere.",
+     "Writes an HTML page with the traces and memtap's analyzer, and opens it in a browser.\n"
+     "The page is a single file: it needs no network and sends nothing anywhere.",
      mt_view_options, 0, mt_run_view},
     {"top", "[OPTION]... [PID|TRACE]...", "watch a running program's memory in the terminal",
-     "Follows the traces of a running program while it writes them, and shows what is live:\n"
-     "by category and by line, how much of the card, the iteration and its growth. Nothing\n"
-     "is asked of the program. Several traces are the ranks of a job.",
+     "Follows the traces of a running program and shows its live memory by category and line,\n"
+     "the card's usage, the iteration and growth. The program is not disturbed. Several traces\n"
+     "are the ranks of a job.",
      mt_top_options, 0, mt_run_top},
-    {"save", "[OPTION]... [PID|TRACE]...", "save what a running program's trace has now",
-     "Copies the trace of a running program, with all that was recorded so far, into a file\n"
-     "that is complete. A light recording (memtap run --light) tells everything up to then,\n"
-     "and with --full everything of the next iterations.",
+    {"save", "[OPTION]... [PID|TRACE]...", "save a running program's trace",
+     "Copies everything that a running program has recorded so far to a complete trace. A\n"
+     "light recording (memtap run --light) is saved in full up to this moment; --full also\n"
+     "records the next iterations in full.",
      mt_save_options, 0, mt_run_save},
     {"oom", "[OPTION]... [TRACE]...", "explain why memory ran out",
-     "Explains why a program ran out of memory the last time: what was requested, and by\n"
-     "which line; what was live; why the free memory did not help; what would help.",
+     "Explains the last time that a program ran out of memory: what was requested, and by\n"
+     "which line; what was live; why the free memory could not be used; what would help.",
      mt_oom_options, 0, mt_run_oom},
-    {"plan", "[OPTION]... [TRACE]", "replay the run under other settings of PyTorch's allocator",
-     "Replays a trace's requests under other settings of PyTorch's allocator, and on other\n"
-     "cards: what each would have reserved, whether it fits, and where it would not; how\n"
-     "much of the memory any allocator could have avoided. Ends with the cheapest settings\n"
-     "and changes of the program that make it fit; the exit code is 1 if nothing does.",
+    {"plan", "[OPTION]... [TRACE]", "find settings and changes that save memory",
+     "Replays a trace's requests under other settings of PyTorch's allocator and on other\n"
+     "cards: what each would reserve, whether it fits, and where it would fail; and how much\n"
+     "memory any allocator could avoid. Ends with the cheapest settings and program changes\n"
+     "that make it fit. The exit code is 1 if nothing does.",
      mt_plan_options, 0, mt_run_plan},
-    {"diff", "[OPTION]... OLD NEW", "compare two runs: what changed, and which lines did it",
+    {"diff", "[OPTION]... OLD NEW", "compare two runs: what changed, and by which lines",
      "Compares two runs of a program: how the peak changed, and which categories, phases\n"
      "and call sites changed it. OLD and NEW are traces, or folders of traces. Several of\n"
-     "each (OLD... --to NEW...) are the ranks of a job, or repeated runs; a difference\n"
+     "each (OLD... --to NEW...) are the ranks of a job or repeated runs; a difference\n"
      "within the spread of repeated runs is marked as noise.",
      mt_diff_options, 0, mt_run_diff},
-    {"stacks", "[OPTION]... [TRACE]...", "show live memory by whole stacks",
-     "Shows the memory that was live at a moment as a tree of stacks. It leaves out frames\n"
-     "of PyTorch and of Python's library, and branches below 1 % of the total. The format\n"
+    {"stacks", "[OPTION]... [TRACE]...", "show live memory as a tree of stacks",
+     "Shows the memory that was live at a moment as a tree of stacks, without the frames of\n"
+     "PyTorch and Python's library and without branches below 1 % of the total. --format\n"
      "folded is for flame graphs.",
      mt_stacks_options, 0, mt_run_stacks},
     {"explain", "[OPTION]... [TRACE] ADDRESS|STACK", "explain why a block has its category",
      "Shows how memtap classified the block at an address, or all live blocks of a stack\n"
-     "(a number that memtap blocks shows): the evidence, every rule, and the rule that\n"
-     "decided.",
+     "(numbered by memtap blocks): the evidence, every rule, and the rule that applied.",
      mt_explain_options, 0, mt_run_explain},
     {"blocks", "[OPTION]... [TRACE]...", "list every live block at a moment",
      "Lists every block of memory that was live at a moment: its address, size, category\n"
      "and rule, its age, and the line that requested it.",
      mt_blocks_options, 0, mt_run_blocks},
     {"check", "TRACE... [OPTION]...", "check runs against limits; exit code 1 if one is broken",
-     "Checks each trace against a budget, against earlier runs, or against both. For each\n"
-     "broken limit it prints a line: the excess, the line of code behind it, and the\n"
-     "command to run next. The exit code is 1 if a limit is broken, 0 if all hold, and 2\n"
-     "if memtap cannot tell.",
+     "Checks each trace against a budget, earlier runs, or both. For each broken limit it\n"
+     "prints the excess, the line of code responsible, and the command to run next. The exit\n"
+     "code is 0 if all limits hold, 1 if one is broken, and 2 if the answer is unknown.",
      mt_check_options, 0, mt_run_check},
     {"budget", "[OPTION]... TRACE...", "propose limits for memtap check from good runs",
-     "Writes a budget for memtap check: the most memory that the runs took, with a margin,\n"
+     "Writes a budget for memtap check: the most memory that the runs used plus a margin,\n"
      "in round numbers and with comments.",
      mt_budget_options, 0, mt_run_budget},
     {"info", "[OPTION]... [TRACE]", "summarize a trace: process, events, completeness",
@@ -102,63 +99,61 @@ static const struct mt_command commands[] = {
      "events of each kind it has.",
      mt_trace_options, 0, mt_run_info},
     {"dump", "[OPTION]... [TRACE]", "print every record of a trace",
-     "Prints every record of a trace, in the order of the file: definitions (strings,\n"
-     "frames, stacks, threads, info) before the events that use them. The format\n"
-     "json prints one object per line.",
+     "Prints every record of a trace in file order: definitions (strings, frames, stacks,\n"
+     "threads, info) before the events that use them. --format json prints one object per\n"
+     "line.",
      mt_trace_options, 0, mt_run_dump},
-    {"fleet", "[OPTION]... FOLDER", "compare thousands of ranks: which are unlike the others",
-     "Reads all traces in a folder and in the folders in it, or a dataset that memtap export\n"
-     "--format parquet wrote, and says which ranks are unlike those of equal role, by which\n"
-     "line; which grow; who is nearest to running out; and what changed between runs. DuckDB\n"
-     "answers: pip install pyarrow duckdb.",
+    {"fleet", "[OPTION]... FOLDER", "compare thousands of ranks and find the outliers",
+     "Reads all traces below a folder, or a dataset written by memtap export --format parquet,\n"
+     "and shows which ranks differ from others of their role, and by which line; which grow;\n"
+     "which are closest to running out of memory; and what changed between runs. Needs DuckDB:\n"
+     "pip install pyarrow duckdb.",
      mt_fleet_options, 0, mt_run_fleet},
     {"export", "-f FORMAT [OPTION]... [TRACE]...", "write a trace in another tool's format",
-     "Writes traces so that other tools open them: PyTorch's memory_viz, Perfetto, pprof,\n"
-     "speedscope, flame graphs, tables for whatever reads Arrow or CSV.",
+     "Converts traces for other tools: PyTorch's memory_viz, Perfetto, pprof, speedscope,\n"
+     "flame graphs, and tables as Arrow or CSV.",
      mt_export_options, 0, mt_run_export},
-    {"metrics", "[OPTION]... [TRACE]...", "print a trace's figures for Prometheus and the like",
-     "Prints OpenMetrics text: allocated and reserved memory, by category, at the end and at\n"
-     "the peak; the card; iterations and growth; how the run ended. With --follow it keeps a\n"
-     "file up to date while the program runs, for node_exporter's textfile collector.",
+    {"metrics", "[OPTION]... [TRACE]...", "print a trace's metrics for Prometheus",
+     "Prints OpenMetrics text: allocated and reserved memory by category, at the end and at\n"
+     "the peak; the card; iterations and growth; how the run ended. --follow keeps a file up\n"
+     "to date while the program runs, for node_exporter's textfile collector.",
      mt_metrics_options, 0, mt_run_metrics},
-    {"import", "[-o TRACE] FILE", "make a trace of what another tool recorded",
-     "Makes a trace of a memory snapshot of PyTorch (a pickle or JSON), of torch.profiler's "
-     "memory\n"
-     "events (JSON), or of Nsight Systems' SQLite export. Nothing in the file is executed. Every\n"
-     "command then reads the trace.",
+    {"import", "[-o TRACE] FILE", "convert another tool's recording to a trace",
+     "Converts a PyTorch memory snapshot (pickle or JSON), torch.profiler's memory events (JSON)\n"
+     "or an SQLite export of Nsight Systems to a trace, which every command then reads. Nothing\n"
+     "in the file is executed.",
      mt_import_options, 0, mt_run_import},
-    {"history", "VERB [OPTION]...", "keep runs over time: add, list, show, trend, prune",
-     "Keeps the figures of many runs in one file, with the commit of each run, and finds\n"
+    {"history", "VERB [OPTION]...", "track runs over time: add, list, show, trend, prune",
+     "Keeps the memory use of many runs in one file, with the commit of each run, and finds\n"
      "the commit at which memory grew.",
      mt_no_options, 0, NULL, mt_history_verbs},
     {"nightly", "[OPTION]... [--] COMMAND [ARGUMENT]...",
-     "record a nightly run and compare it with good ones",
-     "Runs a program as memtap run does, checks its traces against the newest good nights and\n"
-     "a budget, adds them to a history, and keeps them in good/ or bad/ of a folder. The exit\n"
-     "code is the program's own. If that is 0, memtap exits with 0 for a good night, 1 if a\n"
-     "limit is broken or the run is not whole, and 2 if there is no trace or memtap cannot\n"
-     "tell.",
+     "record a nightly run and compare it with those that passed",
+     "Runs a program as memtap run does, checks its traces against the newest runs that passed\n"
+     "and a budget, adds them to a history, and keeps them in good/ or bad/ of a folder. The\n"
+     "exit code is the program's own. If that is 0, it is 0 for PASS, 1 if a limit is broken or\n"
+     "the run is incomplete, and 2 if there is no trace or the answer is unknown.",
      mt_nightly_options, 1, mt_run_nightly},
-    {"compact", "[OPTION]... TRACE", "write a small copy of a trace, to keep",
-     "Writes a small copy of a trace. The copy has the peaks, iterations and totals, but not\n"
-     "every event. A report of it says the same as a report of the trace.",
+    {"compact", "[OPTION]... TRACE", "write a small copy of a trace",
+     "Writes a small copy of a trace. The copy keeps the peaks, iterations and totals, but not\n"
+     "every event; its report is the same.",
      mt_compact_options, 0, mt_run_compact},
-    {"recover", "[OPTION]... TRACE", "finish the trace of a program that was killed",
-     "Makes one complete file from a killed program's trace and the tail beside it\n"
-     "(TRACE.tail), or from a trace that was cut. The other commands read such traces as\n"
-     "they are; recover them to keep or move them.",
+    {"recover", "[OPTION]... TRACE", "repair the trace of a killed program",
+     "Joins a killed program's trace and its tail (TRACE.tail) into one complete file, or\n"
+     "repairs a truncated trace. The other commands read such traces as they are; recover\n"
+     "them to keep or move them.",
      mt_recover_options, 0, mt_run_recover},
-    {"symbolize", "[OPTION]... TRACE", "write the names of native frames into a trace",
-     "Looks up the functions, files and lines of a trace's native frames in the libraries of\n"
-     "this machine, and writes them into the trace. Other machines can then read it without\n"
-     "these libraries.",
+    {"symbolize", "[OPTION]... TRACE", "resolve a trace's native frames",
+     "Looks up the functions, files and lines of a trace's native frames in this machine's\n"
+     "libraries and writes them into the trace, so that other machines can read it without\n"
+     "them.",
      mt_symbolize_options, 0, mt_run_symbolize},
     {"lib", "", "print the path of the recording library",
      "Prints the path of libmemtap.so. To use it:\n"
      "  LD_PRELOAD=$(memtap lib) python train.py",
      mt_no_options, 0, mt_run_lib},
-    {"completion", "bash|zsh|fish", "print a shell's completion of memtap's command lines",
-     "Prints a script that completes memtap's command lines in a shell. To use it:\n"
+    {"completion", "bash|zsh|fish", "print a shell completion script",
+     "Prints a script that completes memtap command lines in a shell. To use it:\n"
      "  source <(memtap completion bash)",
      mt_no_options, 0, run_completion},
     {0},
@@ -227,7 +222,7 @@ static void print_verbs(const struct mt_command *command)
            command->description);
     for (const struct mt_command *verb = command->verbs; verb->name; verb++)
         printf("  %-14s %s\n", verb->name, verb->summary);
-    printf("\nmemtap help %s VERB explains a verb.\n", command->name);
+    printf("\nSee memtap help %s VERB for a verb.\n", command->name);
 }
 
 static void print_overview(void)
@@ -237,13 +232,15 @@ static void print_overview(void)
          "Commands:");
     for (const struct mt_command *command = commands; command->name; command++)
         printf("  %-10s %s\n", command->name, command->summary);
-    puts("\nOptions:\n"
+    puts("\n"
+         "Options:\n"
          "  -h, --help  show this help\n"
          "  --version   show memtap's version\n"
          "  --most-memory SIZE, --most-output SIZE, --most-events NUMBER\n"
-         "              let a command use this much memory, print this much, or expand\n"
-         "              each trace to so many events\n\n"
-         "memtap help COMMAND explains a command. To begin:\n"
+         "              limits on a command's memory, its output, and the events\n"
+         "              read from each trace\n"
+         "\n"
+         "See memtap help COMMAND for a command. To begin:\n"
          "  memtap run python train.py");
 }
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 const struct mt_option mt_recover_options[] = {
-    {'o', "output", "FILE", "write a new file, and do not change the trace and its tail", NULL,
+    {'o', "output", "FILE", "write to this file, and leave the trace and its tail\nunchanged", NULL,
      mt_note_text},
     {0},
 };
@@ -224,11 +224,11 @@ static int check(const struct recovery *recovery, const struct mt_trace_error *e
     if (recovery->output)
         return 0;
     if (recovery->survey.state == MT_TRACE_RUNNING)
-        return mt_fail("%s: the program is still running; wait for its end, or give -o FILE for a "
-                       "copy of what is there so far",
+        return mt_fail("%s: the program is still running; wait until it ends, or give -o FILE to "
+                       "copy what is recorded so far",
                        recovery->path);
     if (error->fault && error->fault != MT_FAULT_CUT)
-        return mt_fail("%s: %s; give -o FILE for a copy of the readable part", recovery->path,
+        return mt_fail("%s: %s; give -o FILE to copy the readable part", recovery->path,
                        error->text);
     return 0;
 }
@@ -236,18 +236,17 @@ static int check(const struct recovery *recovery, const struct mt_trace_error *e
 static int refuse(const struct recovery *recovery, const char *path, int rc)
 {
     if (rc == -EBUSY && recovery->output)
-        return mt_fail("%s: the program began the next segment meanwhile; try again",
-                       recovery->path);
+        return mt_fail("%s: the program has begun a new segment; try again", recovery->path);
     if (rc == -EBUSY)
         return mt_fail(
-            "%s: has changed meanwhile, so its program is running; wait for its end, or give "
-            "-o FILE for a copy of what is there so far",
+            "%s: changed during recovery, so its program is running; wait until it ends, or give "
+            "-o FILE to copy what is recorded so far",
             path);
     if (rc == -EEXIST && recovery->output)
-        return mt_fail("%s: exists already; give another name", path);
+        return mt_fail("%s: already exists; give another name", path);
     if (rc == -EEXIST)
-        return mt_fail("%s%s: exists already; move it away, or give -o FILE", path, MT_KEPT_SUFFIX);
-    return mt_fail("%s: cannot be written: %s", path, mt_output_error(rc));
+        return mt_fail("%s%s: already exists; move it away, or give -o FILE", path, MT_KEPT_SUFFIX);
+    return mt_fail("%s: cannot write: %s", path, mt_output_error(rc));
 }
 
 static int finish(const struct recovery *recovery, const struct mt_trace_error *error)

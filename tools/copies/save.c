@@ -30,9 +30,11 @@ struct saving {
 
 /* clang-format off */
 const struct mt_option mt_save_options[] = {
-    {'o', "output", "FILE", "write the copy there (default: NAME.saved.mtap beside\nNAME.mtap)", NULL, mt_note_text,
+    {'o', "output", "FILE", "write the copy to this file (default: NAME.saved.mtap,\nnext to "
+                            "NAME.mtap)", NULL, mt_note_text,
      offsetof(struct saving, output)},
-    {0, "full", "N", "record the next N iterations whole, and wait for them;\nCtrl-C saves what is there", NULL,
+    {0, "full", "N", "record the next N iterations in full, and wait for them;\nCtrl-C saves "
+                     "what is recorded so far", NULL,
      mt_note_number, offsetof(struct saving, iterations), 1, MT_MOST_REQUESTED},
     {0}};
 /* clang-format on */
@@ -60,21 +62,19 @@ static int ask(struct saving *saving, size_t i)
     const char *path = saving->traces.path[i];
     struct mt_trace_error error = {0};
     if (!is_running(path, &error))
-        return error.fault
-                   ? mt_fail_trace(path, &error)
-                   : mt_fail("%s: its recording has ended; memtap report explains it", path);
+        return error.fault ? mt_fail_trace(path, &error)
+                           : mt_fail("%s: the recording has ended; see memtap report", path);
     int rc = mt_tail_request_make(&saving->request[i], path, (uint32_t)saving->iterations);
     if (rc == -ENOENT && !saving->iterations)
         return MT_EXIT_OK;
     if (rc == -ENOENT)
-        return mt_fail("%s: has no tail, by which memtap asks the program: this file system cannot "
-                       "keep one",
+        return mt_fail("%s: no tail to send the request through; this file system cannot keep one",
                        path);
     if (rc == -EBUSY)
-        return mt_fail("%s: another memtap save waits for it; try again when that has ended", path);
+        return mt_fail("%s: another memtap save is waiting for it; try again later", path);
     if (rc == -EACCES || rc == -EPERM)
-        return mt_fail("%s: belongs to somebody else; only its user can ask the program", path);
-    return rc ? mt_fail("%s: cannot ask the program: %s", path, strerror(-rc)) : MT_EXIT_OK;
+        return mt_fail("%s: belongs to another user; only that user can send the request", path);
+    return rc ? mt_fail("%s: cannot send the request: %s", path, strerror(-rc)) : MT_EXIT_OK;
 }
 
 /* Return whether the trace needs no more waiting; set *code after a message. */
@@ -87,15 +87,15 @@ static bool is_over(struct saving *saving, size_t i, bool is_late, int *code)
         return true;
     if (answer == MT_ANSWER_NONE && is_late && !saving->iterations) {
         fprintf(stderr,
-                "memtap: %s: the program does not answer: it stands still, or records without a "
-                "thread of memtap's (--thread 0); the copy has what the trace and its tail have\n",
+                "memtap: %s: no response: the program is stopped or records without memtap's "
+                "thread (--thread 0); the copy has what the trace and its tail contain\n",
                 saving->traces.path[i]);
         return true;
     }
     if (answer == MT_ANSWER_NONE && is_late)
-        *code = mt_fail("%s: the program does not answer: it stands still, records without a "
-                        "thread of memtap's (--thread 0), or its memtap is older; memtap recover "
-                        "-o FILE copies what is there",
+        *code = mt_fail("%s: no response: the program is stopped, records without memtap's "
+                        "thread (--thread 0), or uses an older memtap; memtap recover -o FILE "
+                        "copies what is recorded so far",
                         saving->traces.path[i]);
     return *code;
 }
@@ -131,11 +131,11 @@ static int choose_name(char out[PATH_MAX], const char *trace)
             snprintf(number, sizeof number, ".%u", i);
         int n = snprintf(out, PATH_MAX, "%.*s.saved%s.mtap", (int)length, trace, number);
         if (n >= PATH_MAX)
-            return mt_fail("%s: the name is too long", trace);
+            return mt_fail("%s: file name too long", trace);
         if (access(out, F_OK))
             return MT_EXIT_OK;
     }
-    return mt_fail("%s: there are %u copies already", trace, MOST_COPIES);
+    return mt_fail("%s: there are already %u copies", trace, MOST_COPIES);
 }
 
 static int copy_all(const struct saving *saving)
@@ -180,7 +180,7 @@ int mt_run_save(const struct mt_command *command, int argc, char **argv)
     int code = operand < 0 ? MT_EXIT_BAD
                            : mt_find_live_traces(&saving.traces, argv + operand, argc - operand);
     if (!code && saving.output && saving.traces.n > 1)
-        code = mt_fail_usage(command, "-o names one file, and %zu traces are being written",
+        code = mt_fail_usage(command, "-o names one file, but %zu traces are being written",
                              saving.traces.n);
     if (!code)
         code = save(&saving);

@@ -43,9 +43,9 @@ int mt_note_missing(const struct mt_typed *typed)
 {
     struct mt_check_arguments *arguments = typed->place;
     if (!mt_part_is_pattern(typed->value))
-        return mt_fail_usage(
-            typed->command,
-            "'%s' names no part; write process:NAME, rank:N, device:N or phase:NAME", typed->value);
+        return mt_fail_usage(typed->command,
+                             "unknown part '%s'; use process:NAME, rank:N, device:N or phase:NAME",
+                             typed->value);
     if (arguments->allowed.n_missing == MT_MOST_MISSING)
         return mt_fail_usage(typed->command, "--allow-missing is given more than %d times",
                              MT_MOST_MISSING);
@@ -60,7 +60,7 @@ static int note_today(const struct mt_typed *typed)
     const char *end = strptime(typed->value, "%Y-%m-%d", day);
     return end && !*end
                ? 0
-               : mt_fail_usage(typed->command, "'%s' is not a date; give one such as 2027-01-31",
+               : mt_fail_usage(typed->command, "invalid date '%s'; use one such as 2027-01-31",
                                typed->value);
 }
 
@@ -71,10 +71,11 @@ const struct mt_option mt_check_options[] = {
      PLACE(baselines)},
     {0, "budget", "FILE", "check against this budget: memtap-budget(5)", NULL, mt_note_text, PLACE(budget_path)},
     MT_ALLOW_ENDED_OPTION(mt_check_arguments, allowed.ends),
-    {0, "allow-unknown", NULL, "accept a run whose sizes hang on values that the simulated\ncard did not compute", NULL,
+    {0, "allow-unknown", NULL, "accept a run whose sizes depend on values that were "
+                               "not\nsimulated", NULL,
      mt_note_flag, PLACE(allows_unknown)},
     MT_CHECK_OPTIONS(0),
-    {0, "today", "DATE", "apply the allowances of this day (2027-01-31)", NULL, note_today, PLACE(today)},
+    {0, "today", "DATE", "apply the allowances of this date (2027-01-31)", NULL, note_today, PLACE(today)},
     MT_RULES_OPTION(mt_check_arguments, rules),
     {0}};
 /* clang-format on */
@@ -104,7 +105,7 @@ static int check_budget(struct mt_check_arguments *arguments)
 {
     const struct mt_limit *relative = mt_budget_relative(&arguments->budget);
     if (relative && !arguments->baselines.n)
-        return mt_fail("%s:%u:%u: \"%s\" for %s is relative: it needs --against BASELINE",
+        return mt_fail("%s:%u:%u: \"%s\" for %s is relative; give --against BASELINE",
                        arguments->budget_path ? arguments->budget_path : "the default",
                        relative->line, relative->column, relative->text, relative->name);
     if (arguments->today.tm_mday)
@@ -116,12 +117,12 @@ static bool is_complete(const struct mt_command *command,
                         const struct mt_check_arguments *arguments)
 {
     if (!arguments->runs.n && arguments->baselines.n > 1)
-        mt_fail_usage(command, "no trace to check: every trace after --against is a "
-                               "baseline; give the new traces first");
+        mt_fail_usage(command, "no trace to check: every trace after --against is a baseline; "
+                               "put the new traces first");
     else if (!arguments->runs.n)
         mt_fail_usage(command, "no trace given");
     else if (!arguments->budget_path && !arguments->baselines.n)
-        mt_fail_usage(command, "give --against BASELINE, or --budget FILE, or both");
+        mt_fail_usage(command, "no limits given; give --against BASELINE, --budget FILE or both");
     else
         return true;
     return false;

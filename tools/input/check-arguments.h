@@ -23,7 +23,7 @@ extern const struct mt_option mt_check_options[];
      "several times",                                                                              \
      "text json junit github gitlab", mt_note_check_format, place},         \
         MT_FORCE_OPTION,                                                                           \
-    {0, "summary", "FILE", "append a summary in markdown to a file", NULL, mt_note_text,           \
+    {0, "summary", "FILE", "append a Markdown summary to a file", NULL, mt_note_text,           \
      (place) + offsetof(struct mt_check_arguments, summary)},                                      \
     {0, "allow-missing", "KIND:NAME", "accept that this process, rank, device or phase of the\n" \
      "baselines is missing: rank:3, process:worker.py, device:1;\nmay be repeated", NULL, mt_note_missing, place}
@@ -77,7 +77,7 @@ void mt_check_arguments_clear(struct mt_check_arguments *arguments);
 /* clang-format off */
 #define MT_ALLOW_ENDED_OPTION(type, member)                                                        \
     {0, "allow-ended", "HOW",                                                                 \
-     "accept a run that ended like this: any, oom, exit, killed,\n"                         \
+     "accept a run that ended this way: any, oom, exit, killed,\n"                         \
      "running, executed, stopped, open or cut; may be repeated", MT_ALLOWED_CHOICES, \
      mt_note_allowed, offsetof(struct type, member)}
 /* clang-format on */

@@ -54,12 +54,12 @@ static bool is_whole(const struct mt_digest *digest, mt_allowed_ends allowed, co
 {
     char text[MT_ENDED_TEXT];
     if (!mt_is_allowed_end(allowed, &digest->ended))
-        mt_fail("%s: ended: %s; %s must be whole: leave it out, or give --allow-ended %s",
+        mt_fail("%s: ended: %s; %s must be complete; leave it out, or give --allow-ended %s",
                 digest->path, mt_ended_text(text, &digest->ended), it,
                 mt_ended_name(digest->ended.how));
     else if (digest->lost)
-        mt_fail("%s: %" PRIu64 " events were lost; %s must have all: record it again", digest->path,
-                digest->lost, it);
+        mt_fail("%s: %" PRIu64 " events were lost; %s must have all events: record it again",
+                digest->path, digest->lost, it);
     else
         return true;
     return false;
@@ -72,7 +72,7 @@ bool mt_digests_are_whole(const struct mt_digests *digests, mt_allowed_ends allo
             return false;
     if (!has_memory(digests))
         mt_fail(
-            "%s: no memory was allocated in it; give the trace of the process that used the GPU",
+            "%s: no device memory was allocated; give the trace of the process that used the GPU",
             digests->digest->path);
     return has_memory(digests);
 }
@@ -81,7 +81,8 @@ bool mt_digests_are_computed(const struct mt_digests *digests)
 {
     for (size_t i = 0; i < digests->n; i++)
         if (*digests->digest[i].uncomputed) {
-            mt_fail("%s: %s: compute more (memtap run --values SIZE), or give --allow-unknown",
+            mt_fail("%s: %s; simulate larger values (memtap run --values SIZE), or give "
+                    "--allow-unknown",
                     digests->digest[i].path, digests->digest[i].uncomputed);
             return false;
         }
@@ -92,8 +93,8 @@ static void print_text(const struct mt_digest *run, const struct mt_digest *base
                        const char *what, const char *is, const char *was)
 {
     if (*is && *was && strcmp(is, was))
-        mt_say("%s: %s is %s, but that of %s was %s; memtap compares them nevertheless", run->path,
-               what, is, baseline->path, was);
+        mt_say("%s: %s is %s, but that of %s was %s; comparing anyway", run->path, what, is,
+               baseline->path, was);
 }
 
 static void print_number(const struct mt_digest *run, const struct mt_digest *baseline,

@@ -27,10 +27,9 @@ int mt_history_location_find(const struct mt_command *command, struct mt_history
     else if (home)
         n = snprintf(place->path, sizeof place->path, "%s/.local/share/memtap/history.db", home);
     else
-        mt_fail_usage(command,
-                      "HOME is not set, so there is no place for a history; give --db FILE");
+        mt_fail_usage(command, "HOME is not set; name the history with --db FILE");
     if (n >= (int)sizeof place->path)
-        mt_fail_usage(command, "the path of the history's file is too long");
+        mt_fail_usage(command, "the history's path is too long");
     place->db = named;
     return n > 0 && n < (int)sizeof place->path ? 0 : -1;
 }

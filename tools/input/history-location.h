@@ -10,10 +10,10 @@
 
 /* clang-format off */
 #define MT_DB_OPTIONS(type, member)                                                                \
-    {0, "db", "FILE", "the history's file (MEMTAP_HISTORY, else history.db in\n"        \
+    {0, "db", "FILE", "the history file (MEMTAP_HISTORY, else history.db in\n"        \
                                  "$XDG_DATA_HOME/memtap or ~/.local/share/memtap)", NULL, mt_note_text, \
      offsetof(struct type, member.db)},               \
-    {0, "wait", "SECONDS", "wait so long for other writers (default: 30)", NULL, mt_note_small_number, \
+    {0, "wait", "SECONDS", "wait up to this long for other writers (default: 30)", NULL, mt_note_small_number, \
      offsetof(struct type, member.wait_s), 0, 86400}
 /* clang-format on */
 

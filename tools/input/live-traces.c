@@ -121,16 +121,16 @@ static int find_of_process(struct mt_trace_list *list, const char *text)
     long pid = strtol(text, NULL, 10);
     snprintf(path, sizeof path, "/proc/%ld", pid);
     if (pid <= 0 || pid > INT_MAX || access(path, F_OK))
-        return mt_fail("%s: there is no such process", text);
+        return mt_fail("%s: no such process", text);
     int n = process_traces_add(list, (pid_t)pid);
     snprintf(path, sizeof path, "/proc/%ld/fd", pid);
     if (!n && access(path, R_OK))
-        return mt_fail("process %ld belongs to somebody else; give the path of its trace (*.mtap)",
+        return mt_fail("process %ld belongs to another user; give the path of its trace (*.mtap)",
                        pid);
     if (!n)
         return mt_fail(
-            "process %ld writes no trace: it was not started with memtap run, or has not used "
-            "CUDA yet",
+            "process %ld is not writing a trace: it was not started with memtap run, or has not "
+            "used CUDA yet",
             pid);
     return n < 0 ? mt_fail("out of memory") : MT_EXIT_OK;
 }
@@ -149,11 +149,9 @@ static int find_in_folder(struct mt_trace_list *list, const char *folder)
     mt_trace_list_clear(&all);
     if (rc)
         return MT_EXIT_BAD;
-    return n_live
-               ? MT_EXIT_OK
-               : mt_fail(
-                     "%s: none of %zu trace%s is still written; memtap report explains the newest",
-                     folder, n, n == 1 ? "" : "s");
+    return n_live ? MT_EXIT_OK
+                  : mt_fail("%s: none of %zu trace%s is still being written; see memtap report",
+                            folder, n, n == 1 ? "" : "s");
 }
 
 int mt_find_live_traces(struct mt_trace_list *list, char **operands, int n)

@@ -44,7 +44,7 @@ static const char *day_text(char out[64], uint64_t unix_ns, uint64_t now_ns)
     gmtime_r(&now, &today);
     uint64_t days = now_ns / DAY_NS - unix_ns / DAY_NS;
     if (!unix_ns || unix_ns > now_ns)
-        snprintf(out, 64, "the last good night");
+        snprintf(out, 64, "the last run that passed");
     else if (days < 2)
         snprintf(out, 64, days ? "yesterday" : "%02d:%02d", then.tm_hour, then.tm_min);
     else

@@ -55,9 +55,9 @@ static int list_folder(const char *folder, struct dirent ***entries)
     if (!n)
         free(*entries);
     if (strcmp(folder, "."))
-        mt_fail("%s: there is no trace (*.mtap) in this folder", folder);
+        mt_fail("%s: no trace (*.mtap) in this folder", folder);
     else
-        mt_fail("no trace given, and there is none (*.mtap) in this folder");
+        mt_fail("no trace given, and none (*.mtap) in this folder");
     return -1;
 }
 
@@ -110,10 +110,9 @@ static int sort_folder(const char *folder, struct dirent **entries, int n, struc
 static void say_choice(const struct candidate *all, int chosen, int n, const char *what)
 {
     if (chosen)
-        mt_say("%s is the newest %s, of %d traces; memtap reads that one", all[chosen].path, what,
-               n);
+        mt_say("reading %s, the newest %s, of %d traces", all[chosen].path, what, n);
     else if (n > 1)
-        mt_say("%s is the newest of %d traces; memtap reads that one", all->path, n);
+        mt_say("reading %s, the newest of %d traces", all->path, n);
     else if (n)
         mt_say("reading %s", all->path);
 }

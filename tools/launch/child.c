@@ -74,13 +74,12 @@ static bool is_file(const char *path)
 static int print_failure(const char *program, int error)
 {
     if (error == EACCES && is_file(program))
-        mt_say("%s: cannot be run: it is not executable; name the program that reads it, or make "
-               "it executable (chmod +x)",
+        mt_say("%s: not executable; run it with its interpreter, or make it executable (chmod +x)",
                program);
     else if (error != ENOENT)
-        mt_say("%s: cannot be run: %s", program, strerror(error));
+        mt_say("%s: cannot run: %s", program, strerror(error));
     else if (strchr(program, '/') && !access(program, F_OK))
-        mt_say("%s: cannot be run: the interpreter in its first line is not there", program);
+        mt_say("%s: cannot run: the interpreter in its first line does not exist", program);
     else
         mt_say("%s: command not found", program);
     return error == ENOENT ? MT_EXIT_NOT_FOUND : MT_EXIT_NOT_EXECUTABLE;
@@ -129,7 +128,7 @@ int mt_child_run(char *const argv[], struct mt_child_end *end)
     sigset_t all, before;
     *end = (struct mt_child_end){0};
     if (pipe2(ends, O_CLOEXEC))
-        return mt_fail("%s: cannot be run: %s", argv[0], strerror(errno));
+        return mt_fail("%s: cannot run: %s", argv[0], strerror(errno));
     install();
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before); /* miss no signal before the pid is known */
@@ -144,7 +143,7 @@ int mt_child_run(char *const argv[], struct mt_child_end *end)
     ssize_t n = pid > 0 ? read(ends[0], &error, sizeof error) : 0;
     close(ends[0]);
     if (pid < 0)
-        return mt_fail("%s: cannot be run: %s", argv[0], strerror(error));
+        return mt_fail("%s: cannot run: %s", argv[0], strerror(error));
     int code = wait_for(pid, end);
     child_pid = 0;
     return n == sizeof error ? print_failure(argv[0], error) : code;

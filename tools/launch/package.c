@@ -56,7 +56,7 @@ int mt_package_become(const char *work, char *const *arguments, int n)
     char **argv = calloc((size_t)n + 5, sizeof *argv), *name = strdup(work);
     int code = MT_EXIT_BAD;
     if (!argv || !name || prepare()) {
-        mt_fail("not enough memory");
+        mt_fail("out of memory");
     } else {
         static char option[] = "-c";
         argv[0] = find_python(python);

@@ -21,11 +21,10 @@ int mt_temporary_folder(const char *kind, char out[PATH_MAX])
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/memtap-%s-XXXXXX", mt_roster_folder(), kind) >=
         (int)sizeof path)
-        return mt_fail("TMPDIR: the name is too long");
+        return mt_fail("TMPDIR: path too long");
     if (!mkdtemp(path))
-        return mt_fail(
-            "%s: no temporary folder can be made in it: %s; set TMPDIR to another folder",
-            mt_roster_folder(), strerror(errno));
+        return mt_fail("%s: cannot create a temporary folder: %s; set TMPDIR to another folder",
+                       mt_roster_folder(), strerror(errno));
     return realpath(path, out) ? 0 : mt_fail("%s: %s", path, strerror(errno));
 }
 

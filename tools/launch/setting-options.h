@@ -29,23 +29,23 @@ int mt_note_memory(const struct mt_typed *typed);
 #define MT_SIMULATION_TEXT(place, member) mt_note_text, (place) + offsetof(struct mt_simulation, member)
 #define MT_MEMORY_OPTION(place, help) {'m', "memory", "SIZE", help, NULL, mt_note_memory, place}
 #define MT_GPUS_OPTION(place)                                                                      \
-    {'n', "gpus", "N", "simulate N cards; 1 by default", NULL, MT_SIMULATION_TEXT(place, gpus)}
+    {'n', "gpus", "N", "simulate N cards (1)", NULL, MT_SIMULATION_TEXT(place, gpus)}
 #define MT_MADE_UP_OPTIONS(place)                                                                  \
-    {0, "values", "SIZE", "compute tensors up to this size (64K); 0: none", NULL,                  \
+    {0, "values", "SIZE", "simulate values of tensors up to this size (64K); 0: none", NULL,                  \
      MT_SIMULATION_TEXT(place, values)},                                                           \
-    {0, "skew", "HOW", "load experts: even, zipf:S, or a file with their loads", NULL,             \
+    {0, "skew", "HOW", "load of experts: even, zipf:S, or a file with loads", NULL,             \
      MT_SIMULATION_TEXT(place, skew)},                                                             \
-    {0, "seed", "N", "make up other values of what is not computed", NULL,                         \
+    {0, "seed", "N", "seed of made-up values where they are not simulated", NULL,                         \
      MT_SIMULATION_TEXT(place, seed)},                                                             \
-    {0, "boxes", "N", "find N boxes by scores that are not computed (0)", NULL,                    \
+    {0, "boxes", "N", "find N boxes where scores are not simulated (0)", NULL,                    \
      MT_SIMULATION_TEXT(place, boxes)},                                                            \
     {0, "cudnn", "DIR", "query cuDNN in DIR for convolution workspaces; off: none", NULL,          \
      MT_SIMULATION_TEXT(place, cudnn)}
 #define MT_SIMULATED_OPTIONS(place)                                                                \
     MT_MADE_UP_OPTIONS(place),                                                                     \
-    {0, "world-size", "N", "the program is one rank of N; the others are absent", NULL,            \
+    {0, "world-size", "N", "run one rank of N without the others", NULL,            \
      MT_SIMULATION_TEXT(place, world_size)},                                                       \
-    {0, "rank", "R[,R...]", "this rank (0); several run in turn; all-different", NULL,             \
+    {0, "rank", "R[,R...]", "the rank to run (0); several run in turn; all-different", NULL,             \
      MT_SIMULATION_TEXT(place, rank)}
 #define MT_SIMULATION_OPTIONS(place)                                                               \
     {'s', "simulate", "NAME", "run on this simulated card; list prints all of them",               \

@@ -71,12 +71,12 @@ int mt_simulation_find(const struct mt_command *command, const char *name,
         return mt_fail("%s", why);
     /* A size has a unit; "4090" means a card. */
     if (!mt_size_parse(name, &bytes) && name[strspn(name, "0123456789")])
-        return mt_fail_usage(command, "'%s' is a size, not a GPU; give it by --memory", name);
+        return mt_fail_usage(command, "'%s' is a size, not a GPU; give it with --memory", name);
     for (size_t i = 0; (one = sim_gpu_at(i)); i++)
         mt_nearest_offer(&nearest, one->name);
     mt_nearest_text(&nearest, "", meant, sizeof meant);
     return mt_fail_usage(command, "unknown GPU '%.*s'%s", MT_TYPED_SHOWN, name,
-                         *meant ? meant : "; give 'list' to see all of them");
+                         *meant ? meant : "; 'list' prints all of them");
 }
 
 static int read_size(const struct mt_command *command, const char *option, const char *text,
@@ -94,7 +94,9 @@ static int read_memory(const struct mt_command *command, const char *text,
     char size[MT_SIZE_TEXT];
     int rc = read_size(command, "memory", text, &launch->memory);
     if (!rc && text && launch->memory < least)
-        rc = mt_fail_usage(command, "--memory %s: a context on %s needs %s; give more, such as 24G",
+        rc = mt_fail_usage(command,
+                           "--memory %s: a context on %s alone needs %s; give more, "
+                           "such as 24G",
                            text, gpu->name, mt_size_text(size, least));
     return rc;
 }
@@ -147,10 +149,9 @@ static int read_rank(const struct mt_command *command, const char *ranks, unsign
         snprintf(word, sizeof word, "%.*s", (int)length, at);
         rc = length && length < sizeof word
                  ? mt_read_number(command, "rank", word, 0, launch->world_size - 1, &rank)
-                 : mt_fail_usage(command, "--rank %s: not numbers with commas between", ranks);
+                 : mt_fail_usage(command, "--rank %s: expected comma-separated numbers", ranks);
         if (!rc && has_rank(ranks, at, rank))
-            rc = mt_fail_usage(command, "--rank %s: rank %s stands there twice; each runs once",
-                               ranks, word);
+            rc = mt_fail_usage(command, "--rank %s: rank %s is listed twice", ranks, word);
         if (!rc && !turn)
             launch->rank = (unsigned)rank;
         at = at[length] ? at + length + 1 : NULL;
@@ -190,8 +191,8 @@ static const struct starter *find_starter(char *const *words)
 static int check_starter(char *const *words)
 {
     const struct starter *starter = find_starter(words);
-    return starter ? mt_fail("%s starts ranks itself, and --world-size simulates one of them "
-                             "alone; give the program that it starts",
+    return starter ? mt_fail("%s starts all ranks, but --world-size simulates only one of them; "
+                             "run the program that it starts",
                              starter->name)
                    : 0;
 }
@@ -218,13 +219,13 @@ static int count_cards(char *const *words, struct sim_launch *launch)
                                     ? strtoull(value, NULL, 10)
                                     : 0;
     if (number > SIM_MAX_GPUS)
-        return mt_fail("%s %s %s: a simulated machine has up to %d cards; simulate one rank: "
-                       "--world-size %s, and the program that it starts",
+        return mt_fail("%s %s %s: a simulated machine has up to %d cards; simulate one rank of "
+                       "the program that it starts, with --world-size %s",
                        starter->name, starter->option, value, SIM_MAX_GPUS, value);
     launch->gpus = (unsigned)number;
     /* deepspeed's -1 is "as many as there are". */
     if (value && strspn(value, "-0123456789") == strlen(value) && atoi(value) != -1 && !number)
-        return mt_fail("%s %s %s: give it 1 rank or more", starter->name, starter->option, value);
+        return mt_fail("%s %s %s: expected at least 1 rank", starter->name, starter->option, value);
     return 0;
 }
 
@@ -236,7 +237,7 @@ int mt_simulation_card(const struct mt_command *command, const struct mt_simulat
         return MT_EXIT_BAD;
     int rc = read_size(command, "memory", simulation->memory, &launch.memory);
     if (!rc && simulation->memory && !launch.memory)
-        rc = mt_fail_usage(command, "--memory %s: a card has memory; give more, such as 24G",
+        rc = mt_fail_usage(command, "--memory %s: must be positive, such as 24G",
                            simulation->memory);
     *name = launch.gpu ? launch.gpu->product : NULL;
     *memory = simulation->memory ? launch.memory : launch.gpu ? launch.gpu->memory : 0;
@@ -277,8 +278,7 @@ static int read_launch(const struct mt_command *command, const struct mt_simulat
         rc = read_count(command, "world-size", simulation->world_size, SIM_MAX_RANKS,
                         &launch->world_size);
     if (!rc && simulation->rank && !launch->world_size)
-        rc = mt_fail_usage(command, "--rank %s: of how many? Give --world-size too",
-                           simulation->rank);
+        rc = mt_fail_usage(command, "--rank %s requires --world-size", simulation->rank);
     if (!rc && launch->world_size)
         rc = check_starter(program);
     else if (!rc && !simulation->gpus)
@@ -302,7 +302,7 @@ static int check(const struct mt_command *command, const struct mt_simulation *s
     if (mt_locate_simulator(folder))
         return mt_fail("%s: the simulated device is missing; build or install it", folder);
     if (mt_pytorch_of(program[0], pytorch) == MT_PYTORCH_CPU)
-        return mt_fail("%s: this PyTorch is the CPU build, without CUDA, so it would see no "
+        return mt_fail("%s: this PyTorch is the CPU build, without CUDA, and would find no "
                        "device; install its CUDA build",
                        pytorch);
     return 0;
@@ -331,8 +331,8 @@ void mt_simulation_say_failed(const struct mt_simulation *simulation, int code)
     const char *rank = getenv("RANK");
     if (code && code < MT_EXIT_NOT_EXECUTABLE && simulation->world_size && rank &&
         strcmp(rank, "0"))
-        mt_say("rank %s of %s ended with exit code %d, alone; if it missed what another rank "
-               "writes or broadcasts, run that one before: --rank 0,%s",
+        mt_say("rank %s of %s ended with exit code %d; if it needs what another rank writes or "
+               "broadcasts, run that rank first: --rank 0,%s",
                rank, simulation->world_size, code, rank);
 }
 

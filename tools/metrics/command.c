@@ -29,10 +29,11 @@ static int note_every(const struct mt_typed *typed)
 /* clang-format off */
 #define PLACE(member) offsetof(struct arguments, member)
 const struct mt_option mt_metrics_options[] = {
-    {'o', "output", "FILE", "write there, the whole file at once, such as\n/var/lib/node_exporter/memtap.prom", NULL,
+    {'o', "output", "FILE", "replace this file at once, such "
+                            "as\n/var/lib/node_exporter/memtap.prom", NULL,
      mt_note_output, PLACE(output)},
     {0, "follow", NULL, "keep the file up to date until the program ends", NULL, mt_note_flag, PLACE(follows)},
-    {0, "every", "SECONDS", "with --follow: write so often (5)", NULL, note_every},
+    {0, "every", "SECONDS", "with --follow: interval between writes (5)", NULL, note_every},
     MT_FORCE_OPTION,
     MT_RULES_OPTION(arguments, rules),
     {0}};
@@ -45,7 +46,7 @@ static int check_traces(const struct arguments *arguments)
     for (size_t i = 0; i < arguments->traces.n; i++)
         for (size_t j = 0; j < i; j++)
             if (!strcmp(path[i], path[j]))
-                return mt_fail("%s: is given twice; give each trace once", path[i]);
+                return mt_fail("%s: given twice; give each trace once", path[i]);
     return 0;
 }
 
@@ -56,9 +57,9 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
     if (operand < 0)
         return MT_EXIT_BAD;
     if (arguments->follows && !arguments->output)
-        return mt_fail_usage(command, "--follow keeps a file up to date; name it with -o FILE");
+        return mt_fail_usage(command, "--follow requires a file; name it with -o FILE");
     if (arguments->has_every && !arguments->follows)
-        return mt_fail_usage(command, "--every goes with --follow");
+        return mt_fail_usage(command, "--every requires --follow");
     if (arguments->follows)
         code = mt_find_live_traces(&arguments->traces, argv + operand, argc - operand);
     else
@@ -68,7 +69,7 @@ static int read_arguments(const struct mt_command *command, int argc, char **arg
 
 static int fail_write(const char *path, int rc)
 {
-    return mt_fail("%s: cannot be written: %s", path, mt_output_error(rc));
+    return mt_fail("%s: cannot write: %s", path, mt_output_error(rc));
 }
 
 /* Write the whole file, or leave it as it is. Return an exit code. */

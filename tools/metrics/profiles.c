@@ -96,7 +96,7 @@ static int write_now(const struct mt_profiles *profiles, struct mt_followed *tra
     if (rc)
         return rc == -ENOMEM
                    ? mt_fail_memory()
-                   : mt_fail("%s: cannot be written: %s", profiles->folder, mt_output_error(rc));
+                   : mt_fail("%s: cannot write: %s", profiles->folder, mt_output_error(rc));
     remove_old(profiles);
     return MT_EXIT_OK;
 }

@@ -30,7 +30,7 @@ static void print_kind(const struct mt_rank_kind *kind)
     const struct mt_outcome *outcome = kind->first->outcome;
     char size[MT_SIZE_TEXT], stands[MT_SIZE_TEXT], equal[96] = "";
     if (kind->runs > 1 && kind->exact == kind->runs)
-        snprintf(equal, sizeof equal, " (%u runs, equal to the last request)", kind->runs);
+        snprintf(equal, sizeof equal, " (%u runs with equal requests)", kind->runs);
     else if (kind->runs > 1)
         snprintf(equal, sizeof equal, " (%u runs with equal peaks and sizes)", kind->runs);
     mt_say("  rank %u stands for %s%s: %s%s", kind->first->rank,
@@ -44,16 +44,16 @@ static void print_found(const struct mt_rank_kinds *kinds)
     char world[MT_SIZE_TEXT], mesh[200] = "", unknown[MT_SIZE_TEXT];
     for (unsigned i = kinds->n_axes; i-- > 0;)
         mt_text_append(mesh, sizeof mesh, "%s%u", *mesh ? " x " : "", kinds->axis[i].size);
-    mt_say("%s ranks, by the groups of rank 0 %s: %u run to where iterations repeat, %u kind%s",
+    mt_say("%s ranks (groups of rank 0: %s): %u run until iterations repeat, %u kind%s",
            mt_count_text(world, kinds->world), mesh, kinds->n_known, kinds->n_kinds,
            kinds->n_kinds == 1 ? "" : "s");
     for (unsigned i = 0; i < kinds->n_kinds; i++)
         print_kind(&kinds->kind[i]);
     if (kinds->unknown)
-        mt_say("  %s ranks are not known: too many differ; name some with --rank",
+        mt_say("  %s ranks are unknown: too many differ; name some with --rank",
                mt_count_text(unknown, kinds->unknown));
     if (kinds->n_known < kinds->world && !kinds->unknown)
-        mt_say("taken for granted: ranks between two equal ones on an axis are like them");
+        mt_say("assumed: ranks between two equal ones on an axis equal them");
 }
 
 MT_ORDER(by_rank, struct mt_rank_kind, MT_RISING(first->rank))
@@ -85,9 +85,8 @@ static int fail_run(const struct mt_attempt *attempt)
         snprintf(how, sizeof how, "signal %d", outcome->signal);
     else
         snprintf(how, sizeof how, "exit code %d", outcome->exit_code);
-    int code = mt_fail("rank %u: its run showed nothing: %s%s%s; run it alone (--rank %u)%s",
-                       *attempt->rank, mt_fit_end_name(outcome->end),
-                       outcome->end == MT_FIT_REFUSED ? ", " : "",
+    int code = mt_fail("rank %u: no answer: %s%s%s; run it alone (--rank %u)%s", *attempt->rank,
+                       mt_fit_end_name(outcome->end), outcome->end == MT_FIT_REFUSED ? ", " : "",
                        outcome->end == MT_FIT_REFUSED ? how : "", *attempt->rank,
                        *outcome->last ? ". Its last lines:" : "");
     mt_output_print_last(outcome->last, stderr, &(struct mt_style){.utf8 = true});
@@ -135,7 +134,7 @@ static int make(struct mt_fit *fit)
     if (rc == -EINTR)
         return 128 + fit->signal;
     if (rc)
-        return mt_fail("no run can be started: %s", strerror(-rc));
+        return mt_fail("cannot start a run: %s", strerror(-rc));
     return fit->line->is_refused ? fail_run(&fit->attempt[fit->line->refusal]) : 0;
 }
 
@@ -149,8 +148,7 @@ int mt_ranks_find(const struct mt_command *command, struct mt_simulation *simula
     first.rank = NULL;
     int code = mt_simulation_check(command, &first, program);
     if (!code && !simulation->world_size)
-        code = mt_fail_usage(command, "--rank %s: of how many? Give --world-size too",
-                             simulation->rank);
+        code = mt_fail_usage(command, "--rank %s requires --world-size", simulation->rank);
     if (!code)
         code =
             mt_read_number(command, "world-size", simulation->world_size, 1, SIM_MAX_RANKS, &world);

@@ -148,5 +148,5 @@ int mt_serve_live_page(const char *trace, void (*tell)(const char *url))
         return MT_EXIT_BAD;
     free(page);
     int rc = mt_serve(&(struct mt_web_site){.ready = ready, .answer = answer, .data = &live});
-    return rc ? mt_fail("the loopback address cannot be served: %s", strerror(-rc)) : MT_EXIT_OK;
+    return rc ? mt_fail("cannot listen on localhost: %s", strerror(-rc)) : MT_EXIT_OK;
 }

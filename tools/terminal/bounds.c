@@ -75,8 +75,7 @@ static void end_with_message(void)
 {
     char line[200], size[MT_SIZE_TEXT];
     int n = snprintf(line, sizeof line,
-                     "memtap: the output ends here, at %s; memtap --most-output SIZE ... lets it "
-                     "be longer\n",
+                     "memtap: output truncated at %s; memtap --most-output SIZE ... allows more\n",
                      mt_size_text(size, mt_room_of_output()));
     if (write(STDERR_FILENO, line, (size_t)n) == n)
         _exit(MT_EXIT_BAD);

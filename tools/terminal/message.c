@@ -60,8 +60,8 @@ static const char *advice(const char *path, const struct mt_trace_error *error)
     case MT_FAULT_DAMAGED:
     case MT_FAULT_MISSING:
     case MT_FAULT_ROOM:
-        return error->offset < MT_FILE_HEADER_SIZE ? "; nothing in it can be read"
-                                                   : "; memtap shows what it read";
+        return error->offset < MT_FILE_HEADER_SIZE ? "; nothing in it is readable"
+                                                   : "; showing what was read";
     default:
         return "";
     }
@@ -81,8 +81,8 @@ int mt_fail_memory(void)
 
 int mt_fail_work(const char *path)
 {
-    return mt_fail("%s: memtap stopped: it is more work than so small a file should make; memtap "
-                   "--most-events NUMBER ... allows more",
+    return mt_fail("%s: the trace expands beyond the safety limit; memtap --most-events NUMBER "
+                   "... allows more",
                    path);
 }
 
@@ -116,5 +116,5 @@ int mt_finish_output(int code)
         putchar('\n');
         fflush(stdout);
     }
-    return mt_fail("the output could not be written: %s", strerror(errno ? errno : EIO));
+    return mt_fail("cannot write the output: %s", strerror(errno ? errno : EIO));
 }

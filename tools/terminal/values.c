@@ -133,9 +133,9 @@ int mt_read_number(const struct mt_command *command, const char *option, const c
     if (end && !*end && !errno && *number >= least && *number <= most)
         return 0;
     if (most >= ENDLESS)
-        return mt_fail_usage(command, "--%s %s: not a number from %" PRIu64 " on", option, value,
-                             least);
-    return mt_fail_usage(command, "--%s %s: not a number from %" PRIu64 " to %" PRIu64, option,
+        return mt_fail_usage(command, "--%s %s: expected a number of at least %" PRIu64, option,
+                             value, least);
+    return mt_fail_usage(command, "--%s %s: expected a number from %" PRIu64 " to %" PRIu64, option,
                          value, least, most);
 }
 
@@ -158,6 +158,6 @@ int mt_read_time(const struct mt_command *command, const char *option, const cha
     *seconds = (double)ns / 1e9;
     return *seconds >= least && *seconds <= most
                ? 0
-               : mt_fail_usage(command, "--%s '%s' is not a time from %gs to %gs", option, value,
+               : mt_fail_usage(command, "--%s '%s': expected a time from %gs to %gs", option, value,
                                least, most);
 }

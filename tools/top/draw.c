@@ -28,7 +28,7 @@ const char *mt_top_state(char out[MT_TOP_STATE], const struct mt_top *trace)
     if (trace->has_failed)
         snprintf(out, MT_TOP_STATE, "%s", *trace->fault.text ? trace->fault.text : "out of memory");
     else if (!trace->follow)
-        snprintf(out, MT_TOP_STATE, "waiting: it is not there yet");
+        snprintf(out, MT_TOP_STATE, "waiting for the trace to appear");
     else if (trace->is_over) {
         struct mt_ended ended = mt_follow_ended(trace->follow);
         snprintf(out, MT_TOP_STATE, "ended: %s", mt_ended_text(text, &ended));
@@ -249,8 +249,8 @@ static void draw_run(struct drawing *to)
         mt_pen_put(&to->pen, "; ");
     }
     mt_pen_put(&to->pen,
-               picture->allocations_s < 10 ? "%.1f allocations a second"
-                                           : "%.0f allocations a second",
+               picture->allocations_s < 10 ? "%.1f allocations per second"
+                                           : "%.0f allocations per second",
                picture->allocations_s);
     mt_pen_end_line(&to->pen);
 }
@@ -289,7 +289,7 @@ static void draw_past(struct drawing *to)
     }
     if (is_tall(to)) {
         mt_pen_go_to(&to->pen, 13);
-        mt_pen_put(&to->pen, "the most allocated, over the last %s",
+        mt_pen_put(&to->pen, "peak allocated, over the last %s",
                    mt_time_text(time, each_ns * width));
         mt_pen_end_line(&to->pen);
     }
@@ -363,7 +363,7 @@ static void draw_keys(struct drawing *to)
         return; /* the screen is too small */
     mt_pen_bold(&to->pen);
     mt_pen_put(&to->pen, "q quit  ? help  s sort: %s  r change from now on  space %s",
-               orders[to->trace->order], to->view->is_paused ? "go on" : "pause");
+               orders[to->trace->order], to->view->is_paused ? "resume" : "pause");
     if (to->view->n > 1)
         mt_pen_put(&to->pen, "  left/right rank");
     if (to->view->category >= 0)
@@ -376,18 +376,18 @@ static void draw_help(struct drawing *to)
     static const char *const lines[] = {
         "q, Ctrl-C      quit",
         "up, down       other lines of the table (Page up, Page down, Home)",
-        "left, right    another rank, where several traces are watched (or Tab)",
+        "left, right    another rank, if there are several (or Tab)",
         "d              another device",
-        "s              sort by bytes, by blocks, or by what has changed",
-        "r              count the column \"change\" from this moment on",
-        "c              only the lines of one category, the next one each time",
-        "space          pause; what is recorded meanwhile is shown afterwards",
+        "s              sort by bytes, by blocks, or by change",
+        "r              restart the column \"change\" at zero",
+        "c              show only one category's lines; again: the next one",
+        "space          pause; the recording continues",
         "?              this help",
         "",
         "allocated: what PyTorch's allocator has handed out.",
-        "reserved: what it took from CUDA.",
-        "The program writes its trace every 2 s, so what is shown may be that old.",
-        "memtap report explains the peak, memtap view shows the run in a browser."};
+        "reserved: what it holds from CUDA.",
+        "The program writes its trace every 2 s, so the display may lag by that much.",
+        "See memtap report for the peak, memtap view for the run in a browser."};
     mt_pen_end_line(&to->pen);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         mt_pen_put(&to->pen, "  %s", lines[i]);
@@ -423,7 +423,7 @@ void mt_top_draw(const struct mt_top_view *view, FILE *out)
         draw_picture(&to);
     else {
         mt_pen_end_line(&to.pen);
-        mt_pen_put(&to.pen, trace->has_failed ? "" : "No device memory was allocated yet.");
+        mt_pen_put(&to.pen, trace->has_failed ? "" : "No device memory allocated yet.");
     }
     draw_keys(&to);
     if (!view->rows)

@@ -33,8 +33,9 @@ static int add_card(struct mt_job *job, const struct mt_command *command, const 
     if (job->fraction < 1) /* in whole MiB, as a user would type it */
         memory = (uint64_t)((double)memory * job->fraction) >> 20 << 20;
     if (memory < least)
-        return mt_fail_usage(command, "%s on %s: a context needs %s", mt_size_text(size, memory),
-                             gpu->name, mt_size_text(least_text, least));
+        return mt_fail_usage(command, "%s on %s: a context alone needs %s",
+                             mt_size_text(size, memory), gpu->name,
+                             mt_size_text(least_text, least));
     job->card[job->n_cards++] = (struct mt_fit_card){gpu, memory};
     return 0;
 }
@@ -68,8 +69,7 @@ static int read_cards(struct mt_fit_arguments *arguments, const struct mt_comman
     if (memory && mt_read_size(command, "memory", memory, &bytes))
         return MT_EXIT_BAD;
     if (memory && !bytes)
-        return mt_fail_usage(command, "--memory %s: a card has memory; give more, such as 24G",
-                             memory);
+        return mt_fail_usage(command, "--memory %s: must be positive, such as 24G", memory);
     job->is_smaller = memory || job->fraction < 1;
     if (!cards)
         return add_card(job, command, sim_gpu_default(), bytes);
@@ -90,8 +90,8 @@ static int note_fraction(const struct mt_typed *typed)
     *fraction = strtod(text, &end);
     if ((isdigit((unsigned char)*text) || *text == '.') && !*end && *fraction > 0 && *fraction <= 1)
         return 0;
-    return mt_fail_usage(typed->command,
-                         "--fraction %s: not a number above 0 and up to 1, such as 0.95", text);
+    return mt_fail_usage(
+        typed->command, "--fraction %s: expected a number above 0 and up to 1, such as 0.95", text);
 }
 
 static int note_steps(const struct mt_typed *typed)
@@ -120,8 +120,7 @@ static int note_vary(const struct mt_typed *typed)
         return mt_fail_usage(typed->command, "--vary %s %s", *text ? text : "''", wrong);
     for (size_t i = 0; i + 1 < job->n_variables; i++)
         if (!strcmp(job->variable[i].name, variable->name))
-            return mt_fail_usage(typed->command, "--vary %s: the variable is given twice",
-                                 variable->name);
+            return mt_fail_usage(typed->command, "--vary %s: given twice", variable->name);
     return 0;
 }
 
@@ -136,35 +135,39 @@ static int note_environment(const struct mt_typed *typed)
 #define PLACE(member) offsetof(struct mt_fit_arguments, member)
 #define TEXT(member) NULL, mt_note_text, PLACE(member)
 const struct mt_option mt_fit_options[] = {
-    {'s', "simulate", "CARDS", "the cards, with commas between; all: every one; list: print\nthem",
+    {'s', "simulate", "CARDS", "comma-separated cards; all: every one; list: print them",
      "list all " MT_CARDS, mt_note_text, PLACE(job.simulation.gpu)},
-    {'V', "vary", "NAME=VALUES", "the values of {NAME} in the command: a range (1..512, of\n"
-     "which the largest that fits is searched; 8..512+8) or a list\n"
-     "(0,1); may be repeated", NULL, note_vary, PLACE(job)},
-    {0, "env", "NAME", "this variable is one of the environment; names in capitals\n"
-     "are, unless the command has {NAME}", NULL, note_environment},
-    {0, "fraction", "F", "leave the rest of each card free: 0.95", NULL, note_fraction, PLACE(job.fraction)},
-    {0, "steps", "N", "end each run after N iterations of training, or all: at the\n"
-     "program's end; by default when its iterations repeat", "all", note_steps, PLACE(job.steps), 1, MOST_COUNT},
-    {0, "timeout", "TIME", "give a run up after this time: 90s, 20m (30m)", NULL, note_timeout, PLACE(job.timeout_s)},
-    {'j', "jobs", "N", "make at most N runs at a time; by default as many as\nthere are processors and memory for", NULL,
+    {'V', "vary", "NAME=VALUES", "the values of {NAME} in the command: a list (0,1), or a\n"
+                                 "range (1..512, 8..512+8), in which memtap fit finds the\n"
+                                 "largest that fits; may be repeated", NULL, note_vary, PLACE(job)},
+    {0, "env", "NAME", "pass this variable through the environment; the default\n"
+                       "for names in capitals, unless the command has {NAME}", NULL, note_environment},
+    {0, "fraction", "F", "use at most this part of each card, such as 0.95", NULL, note_fraction, PLACE(job.fraction)},
+    {0, "steps", "N", "end each run after N training iterations, or all: run to\n"
+                      "the end; by default until iterations repeat", "all", note_steps, PLACE(job.steps), 1, MOST_COUNT},
+    {0, "timeout", "TIME", "stop a run after this time: 90s, 20m (30m)", NULL, note_timeout, PLACE(job.timeout_s)},
+    {'j', "jobs", "N", "make at most N runs at a time; by default as many as\nprocessors and "
+                       "memory allow", NULL,
      mt_note_small_number, PLACE(jobs), 1, MOST_COUNT},
-    {0, "nproc", "N", "start the command N times, as ranks of a job with a card\neach, as torchrun does; may be {NAME} or {A}*{B}",
+    {0, "nproc", "N", "start the command N times as torchrun does, a card for\neach rank; may be "
+                      "{NAME} or {A}*{B}",
      TEXT(job.count[MT_JOB_PROCESSES])},
-    {0, "world-size", "N", "run one rank of N, the others absent; may be {A}*{B}, or\n{A}*{B}=64: other layouts are left out",
+    {0, "world-size", "N", "run one rank of N without the others; may be {A}*{B}, "
+                           "or\n{A}*{B}=64, which leaves out other layouts",
      TEXT(job.count[MT_JOB_RANKS])},
-    {0, "rank", "R", "be this rank of --world-size (0); all-different: one of each\nkind", MT_ALL_DIFFERENT, mt_note_text,
+    {0, "rank", "R", "the rank of --world-size to run (0); all-different: one\nof each kind", MT_ALL_DIFFERENT, mt_note_text,
      PLACE(job.count[MT_JOB_RANK])},
     {'n', "gpus", "N", "simulate N cards for a run; may be {NAME}", TEXT(job.count[MT_JOB_CARDS])},
-    MT_MEMORY_OPTION(PLACE(job.simulation), "give the cards this memory instead of their own"),
+    MT_MEMORY_OPTION(PLACE(job.simulation), "the cards' memory, instead of their own"),
     MT_MADE_UP_OPTIONS(PLACE(job.simulation)),
-    {0, "allow-unknown", NULL, "show what fits though sizes hang on values that were\nnot computed", NULL, mt_note_flag,
+    {0, "allow-unknown", NULL, "show what fits even if sizes depend on values that were\nnot "
+                               "simulated", NULL, mt_note_flag,
      PLACE(job.allows_unknown)},
     MT_FORMAT_OPTION(mt_fit_arguments, format, "text (the default) or json", "text json"),
-    {0, "picture", "FILE", "draw what fits into an SVG file", TEXT(picture)},
+    {0, "picture", "FILE", "write a chart of what fits to an SVG file", TEXT(picture)},
     MT_FORCE_OPTION,
-    {0, "folder", "FOLDER", "keep every run's traces and output there", TEXT(folder)},
-    {'q', "quiet", NULL, "print no line about each run", NULL, mt_note_flag, PLACE(is_quiet)},
+    {0, "folder", "FOLDER", "keep every run's traces and output in this folder", TEXT(folder)},
+    {'q', "quiet", NULL, "do not print a line for each run", NULL, mt_note_flag, PLACE(is_quiet)},
     {0},
 };
 /* clang-format on */
@@ -198,7 +201,7 @@ static int place_variables(struct mt_fit_arguments *arguments, const struct mt_c
         while (j < job->n_variables && strcmp(job->variable[j].name, arguments->environment[i]))
             j++;
         if (j == job->n_variables)
-            return mt_fail_usage(command, "--env %s: no --vary gives it values",
+            return mt_fail_usage(command, "--env %s: no --vary gives its values",
                                  arguments->environment[i]);
         job->variable[j].is_environment = 1;
     }
@@ -209,7 +212,7 @@ static int place_variables(struct mt_fit_arguments *arguments, const struct mt_c
         if (!is_there && !variable->is_environment)
             return mt_fail_usage(
                 command,
-                "--vary %s: the command has no {%s}; write it where the value belongs, or "
+                "--vary %s: no {%s} in the command; add it where the value belongs, or give "
                 "--env %s",
                 variable->name, variable->name, variable->name);
     }
@@ -233,11 +236,10 @@ static const char *find_unfilled(const struct mt_job *job, const char *text)
 static int check_counts(struct mt_job *job, const struct mt_command *command)
 {
     if (job->count[MT_JOB_RANK] && !job->count[MT_JOB_RANKS])
-        return mt_fail_usage(command, "--rank %s: of how many? Give --world-size too",
-                             job->count[MT_JOB_RANK]);
+        return mt_fail_usage(command, "--rank %s requires --world-size", job->count[MT_JOB_RANK]);
     if (job->count[MT_JOB_PROCESSES] && job->count[MT_JOB_RANKS])
-        return mt_fail_usage(command, "--nproc starts all ranks, and --world-size one that "
-                                      "is alone; give one of them");
+        return mt_fail_usage(command, "--nproc (all ranks) cannot be combined with --world-size "
+                                      "(one rank)");
     job->finds_ranks =
         job->count[MT_JOB_RANK] && !strcmp(job->count[MT_JOB_RANK], MT_ALL_DIFFERENT);
     if (job->finds_ranks)
@@ -248,15 +250,16 @@ static int check_counts(struct mt_job *job, const struct mt_command *command)
         unsigned number;
         const char *unfilled = text ? find_unfilled(job, text) : NULL;
         if (unfilled)
-            return mt_fail_usage(command, "--%s %s: no --vary gives %.*s", form->option, text,
-                                 (int)strcspn(unfilled, "*="), unfilled);
+            return mt_fail_usage(command, "--%s %s: no --vary gives the values of %.*s",
+                                 form->option, text, (int)strcspn(unfilled, "*="), unfilled);
         const char *equals = text ? strchr(text, '=') : NULL;
         if (equals && (i != MT_JOB_RANKS || !mt_job_count_read(equals + 1, i, form->most, &number)))
-            return mt_fail_usage(command, "--%s %s: what follows = is not a number of ranks",
-                                 form->option, text);
+            return mt_fail_usage(command,
+                                 "--%s %s: expected a number of ranks after =", form->option, text);
         if (text && !strchr(text, '{') && !mt_job_count_read(text, i, form->most, &number))
             return mt_fail_usage(command,
-                                 "--%s %s: not a number from %u to %u, nor the {NAME} of a --vary",
+                                 "--%s %s: expected a number from %u to %u or the {NAME} of a "
+                                 "--vary",
                                  form->option, text, form->least, form->most);
     }
     return 0;
@@ -308,13 +311,13 @@ static int finish(struct mt_fit_arguments *arguments, const struct mt_command *c
         return code;
     rc = mt_job_finish(job);
     if (rc == -E2BIG)
-        return mt_fail_usage(
-            command, "more than %u combinations of values besides the range that is searched",
-            MT_MOST_LINES);
+        return mt_fail_usage(command,
+                             "more than %u combinations of values, not counting the searched range",
+                             MT_MOST_LINES);
     if (rc == -ENOENT)
-        return mt_fail_usage(
-            command, "--world-size %s: no combination of the values of --vary gives this number",
-            job->count[MT_JOB_RANKS]);
+        return mt_fail_usage(command,
+                             "--world-size %s: no combination of --vary values gives this number",
+                             job->count[MT_JOB_RANKS]);
     return rc ? mt_fail("out of memory") : check_lines(job, command);
 }
 

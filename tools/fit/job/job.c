@@ -138,7 +138,7 @@ int mt_job_counts(const struct mt_job *job, struct mt_choice choice,
             continue;
         char *filled = fill(job, choice, job->count[i]);
         if ((!filled || !mt_job_count_read(filled, i, most, &count[i])) && !rc) {
-            snprintf(why, size, "--%s %s: not a number from %u to %u", form->option,
+            snprintf(why, size, "--%s %s: expected a number from %u to %u", form->option,
                      filled ? filled : job->count[i], form->least, most);
             rc = -EINVAL;
         }

@@ -63,7 +63,7 @@ static bool is_range(const char *text)
 
 static int read_range(struct mt_variable *variable, const char *at, char *wrong, size_t size)
 {
-    static const char form[] = "is not a range; give one such as 1..512, 8..512+8 or 64M..1G*2";
+    static const char form[] = "is not a range; use one such as 1..512, 8..512+8 or 64M..1G*2";
     uint64_t first, last, by = 1;
     int rc = read_number(&at, &first);
     if (!rc && strncmp(at, "..", 2))
@@ -157,7 +157,7 @@ int mt_variable_read(struct mt_variable *variable, const char *text, char *wrong
     size_t n = name_length(text);
     *variable = (struct mt_variable){0};
     if (!n || text[n] != '=')
-        return fail(wrong, size, "is not NAME=VALUES, such as batch=1..512");
+        return fail(wrong, size, "is not of the form NAME=VALUES, such as batch=1..512");
     if (!text[n + 1])
         return fail(wrong, size, "has no values; give a range (1..512) or a list (0,1)");
     if (!(variable->name = strndup(text, n)))

@@ -72,17 +72,19 @@ const char *mt_fit_obstacle_text(char out[MT_OBSTACLE_TEXT], const struct mt_job
 {
     switch (outcome->end) {
     case MT_FIT_LATE:
-        snprintf(out, MT_OBSTACLE_TEXT, "still ran after %.0f s, %u iterations seen (--timeout)",
+        snprintf(out, MT_OBSTACLE_TEXT,
+                 "was still running after %.0f s and %u iterations "
+                 "(--timeout)",
                  job->timeout_s, outcome->iterations);
         break;
     case MT_FIT_KILLED:
-        snprintf(out, MT_OBSTACLE_TEXT, "was killed; the host may be out of memory (--jobs 1)");
+        snprintf(out, MT_OBSTACLE_TEXT, "was killed; the host may be out of memory (try --jobs 1)");
         break;
     case MT_FIT_UNSEEN:
         snprintf(out, MT_OBSTACLE_TEXT, "used no GPU");
         break;
     case MT_FIT_BROKEN:
-        snprintf(out, MT_OBSTACLE_TEXT, "could not be made");
+        snprintf(out, MT_OBSTACLE_TEXT, "could not be started");
         break;
     case MT_FIT_FULL:
         snprintf(out, MT_OBSTACLE_TEXT, "did not even fit %" PRIu64 " TiB", MT_HUGE_CARD >> 40);
@@ -106,9 +108,9 @@ void mt_fit_show_run(const struct mt_fit *fit, const struct mt_attempt *attempt)
     mt_size_text(used, outcome->used);
     mt_size_text(memory, card->memory);
     if (outcome->end == MT_FIT_FITS && outcome->takes_all)
-        snprintf(how, sizeof how, "takes what there is");
+        snprintf(how, sizeof how, "uses whatever is there");
     else if (outcome->end == MT_FIT_FITS && attempt->is_huge)
-        snprintf(how, sizeof how, "takes %s", used);
+        snprintf(how, sizeof how, "uses %s", used);
     else if (outcome->end == MT_FIT_FITS)
         snprintf(how, sizeof how, "fits: %s of %s", used, memory);
     else if (outcome->end == MT_FIT_FULL && !attempt->is_huge)

@@ -65,7 +65,7 @@ static void say_run(struct notes *notes, const struct mt_attempt *attempt)
     const struct mt_outcome *outcome = attempt->outcome;
     say(notes, " %s ", values_of(notes, attempt->choice));
     if (outcome->end == MT_FIT_FITS)
-        say(notes, "%s%s;", attempt->is_huge ? "takes " : "fits, ",
+        say(notes, "%s%s;", attempt->is_huge ? "uses " : "fits, ",
             mt_size_text(size, outcome->used));
     else
         say(notes, "%s;",
@@ -79,14 +79,12 @@ static void note_uneven(struct notes *notes, const struct mt_fit_answer *answer)
     const struct mt_variable *searched = mt_job_searched(notes->job);
     if (!answer->is_uneven)
         return;
-    say(notes, "%s: memory is not monotonous in %s: ", where(notes, answer, MT_NONE),
+    say(notes, "%s: memory does not grow monotonically with %s: ", where(notes, answer, MT_NONE),
         searched->name);
     if (answer->search->hole == MT_NONE)
-        say(notes, "other values may fit, or not. Runs:");
+        say(notes, "other values may or may not fit. Runs:");
     else
-        say(notes,
-            "there are several borders. %s does not fit, though %s does; that may be so of other "
-            "values, too. Runs:",
+        say(notes, "%s does not fit, though %s does, and other values may be like that. Runs:",
             mt_variable_text(searched, answer->search->hole, hole),
             mt_variable_text(searched, answer->search->fits, fits));
     for (size_t i = 0; i < fit->n_attempts; i++)
@@ -100,8 +98,8 @@ static void note_caught(struct notes *notes, const struct mt_fit_answer *answer)
 {
     if (answer->was_caught)
         say(notes,
-            "%s: the program caught an out-of-memory error and continued, or ended well; that "
-            "counts as not fitting.",
+            "%s: does not fit: the program ran out of memory, caught the error, and continued or "
+            "ended normally.",
             where(notes, answer, answer->search->fails));
     print(notes);
 }
@@ -126,7 +124,7 @@ static bool note_obstacle(struct notes *notes, const struct mt_fit_answer *answe
                    : where(notes, answer, answer->obstacle->choice.at),
         mt_fit_obstacle_text(how, notes->job, outcome));
     if (outcome->end == MT_FIT_REFUSED && mt_job_searched(notes->job) && !is_refused)
-        say(notes, "; if the program takes only some values, name them (8..512+8)");
+        say(notes, "; if the program accepts only some values, name them (8..512+8)");
     say(notes, *outcome->last ? ". Its last lines:" : ".");
     print(notes);
     mt_output_print_last(outcome->last, stdout, notes->style);
@@ -145,7 +143,7 @@ static void note_change(struct notes *notes, const struct mt_fit_answer *of)
         none += of[line].verdict == MT_VERDICT_NONE || of[line].verdict == MT_VERDICT_RULED;
     }
     if (none && fits && fits <= MOST_NAMED)
-        say(notes, "%s: it fits with", notes->job->card[of->card].gpu->name);
+        say(notes, "%s: fits with", notes->job->card[of->card].gpu->name);
     for (size_t line = 0; *notes->text && line < n_lines; line++) {
         if (!of[line].best)
             continue;
@@ -205,10 +203,10 @@ static void note_ruled(struct notes *notes, const struct mt_fit_answer *of)
             if (!*notes->text) {
                 say(notes, "%s: memory falls with more ", notes->job->card[of->card].gpu->name);
                 say_axes(notes);
-                say(notes, ". So these were ruled out, not run:");
+                say(notes, ". Ruled out without a run:");
             }
             say(notes, " %s;", line_of(notes, line));
-            snprintf(end, sizeof end, " (as %s does not fit);", line_of(notes, by));
+            snprintf(end, sizeof end, " (because %s does not fit);", line_of(notes, by));
         }
         if (*end)
             end_list(notes, end);
@@ -226,18 +224,18 @@ static void note_ranks(struct notes *notes)
         const struct mt_rank_kinds *kinds = &ranks->kinds;
         if (!ranks->is_found)
             continue;
-        say(notes, "%s%s%s%s of %u kind%s by %u runs, rank %u takes most",
-            *notes->text ? " " : "Ranks, by runs of some: ", line_of(notes, line),
+        say(notes, "%s%s%s%s of %u kind%s (%u runs), rank %u uses most",
+            *notes->text ? " " : "Ranks, from runs of some: ", line_of(notes, line),
             notes->job->n_lines > 1 ? ": " : "", mt_count_text(world, kinds->world), kinds->n_kinds,
             kinds->n_kinds == 1 ? "" : "s", kinds->n_known, ranks->rank[0]);
         if (kinds->unknown)
-            say(notes, ", %u not known: too many differ", kinds->unknown);
+            say(notes, ", %u unknown: too many differ", kinds->unknown);
         say(notes, ";");
         granted += kinds->n_known < kinds->world && !kinds->unknown;
     }
     print(notes);
     if (granted)
-        say(notes, "Taken for granted: ranks between two equal ones on an axis are like them.");
+        say(notes, "Assumed: ranks between two equal ones on an axis equal them.");
     print(notes);
 }
 
@@ -249,7 +247,7 @@ static void note_flushes(struct notes *notes)
         if (!answer->best || !answer->best->flushes)
             continue;
         say(notes, "%s%s",
-            *notes->text ? " " : "To fit, PyTorch gave its cache back, which takes time: ",
+            *notes->text ? " " : "To fit, PyTorch emptied its cache, which takes time: ",
             where(notes, answer, answer->largest));
         say(notes, answer->best->flushes == 1 ? " once;" : " %llu times;",
             (unsigned long long)answer->best->flushes);
@@ -288,9 +286,9 @@ static void note_handles(struct notes *notes)
         is_estimate |= notes->job->card[notes->answers->of[i].card].gpu->major != 9;
     }
     if (most)
-        say(notes, "Handles of cuBLAS, cuDNN and cuSOLVER take up to %s of a card%s.",
+        say(notes, "Handles of cuBLAS, cuDNN and cuSOLVER use up to %s of a card%s.",
             mt_size_text(size, most),
-            is_estimate ? ": as measured on an H100, an estimate for cards of other kinds" : "");
+            is_estimate ? " (measured on an H100; an estimate for other cards)" : "");
     print(notes);
 }
 
@@ -307,7 +305,7 @@ static void note_range(struct notes *notes)
                 mt_variable_text(searched, searched->n - 1, room));
         say(notes, " %s;", where(notes, &notes->answers->of[i], MT_NONE));
     }
-    end_list(notes, ". A larger range shows the border.");
+    end_list(notes, ". Try a larger range.");
     print(notes);
 }
 
@@ -323,10 +321,10 @@ static void note_how(struct notes *notes)
     if (fit->most_at_once > 1)
         say(notes, ", %u at a time", fit->most_at_once);
     if (stopped && notes->job->steps)
-        say(notes, "; they ended after %u iterations", notes->job->steps);
+        say(notes, "; ended after %u iterations", notes->job->steps);
     else if (stopped)
         say(notes, "; %u of them ended when the iterations repeated", stopped);
-    say(notes, stopped ? ", so that later phases were not seen (--steps all)." : ".");
+    say(notes, stopped ? ", so later phases were not run (--steps all)." : ".");
     print(notes);
 }
 
@@ -345,7 +343,7 @@ static void print_proof(const struct mt_fit_answers *answers)
     }
     char *line = shown ? mt_attempt_line(shown, answers->job) : NULL;
     if (line) {
-        fputs("To repeat one: ", stdout);
+        fputs("To reproduce: ", stdout);
         mt_print_text(line);
         putchar('\n');
     }
@@ -369,7 +367,8 @@ void mt_fit_print_notes(const struct mt_fit_answers *answers, const struct mt_st
         }
     }
     if (alike)
-        say(&notes, "%zu more that %s not known ended alike.", alike, alike == 1 ? "is" : "are");
+        say(&notes, "%zu more that %s unknown ended the same way.", alike,
+            alike == 1 ? "is" : "are");
     print(&notes);
     note_ranks(&notes);
     note_flushes(&notes);

@@ -233,7 +233,7 @@ static void draw_one_line(struct plot *plot)
     find_ranges(plot);
     draw_frame(
         plot,
-        "what runs took of a card (dots), runs that did not fit (crosses), and the cards' memory",
+        "memory that runs used (dots), runs that did not fit (crosses), and the cards' memory",
         " GiB");
     draw_values(plot, mt_job_searched(plot->job)->name);
     for (size_t card = 0; card < plot->job->n_cards; card++)
@@ -341,8 +341,8 @@ static void draw_lines(struct plot *plot)
 {
     const struct mt_job *job = plot->job;
     const struct mt_variable *searched = mt_job_searched(job);
-    char what[160] = "part of the card that each line takes (crosses: it does not fit; grey ones: "
-                     "not run, another line rules it out)";
+    char what[160] = "part of the card that each line uses (cross: does not fit; grey: not run, "
+                     "ruled out by another line)";
     struct name name[MT_MOST_FIT_CARDS];
     double most = 1;
     for (size_t i = 0; i < plot->answers->n; i++)
@@ -351,11 +351,10 @@ static void draw_lines(struct plot *plot)
     plot->last = (double)places_of(job) - 0.5;
     plot->most = most * 1.08;
     if (searched)
-        snprintf(what, sizeof what, "the largest %s that fits (crosses: none does)",
-                 searched->name);
+        snprintf(what, sizeof what, "the largest %s that fits (cross: none)", searched->name);
     else if (!job->n_variables)
         snprintf(what, sizeof what,
-                 "part of each card's memory that it takes (crosses: it does not fit)");
+                 "part of each card's memory that is used (cross: does not fit)");
     draw_frame(plot, what, searched ? "" : " %");
     draw_line_names(plot);
     for (size_t card = 0; card < job->n_cards; card++)

@@ -47,9 +47,9 @@ static void put_name(struct table *table, const char *before, const char *name, 
 
 static void put_names(struct table *table, const struct mt_job *job)
 {
-    static const char *const figures[] = {"peak", "of it", "reserved", "runs"};
+    static const char *const figures[] = {"peak", "of card", "reserved", "runs"};
     put_name(table, "", "card", false);
-    put_name(table, "", job->is_smaller ? "may take" : "memory", true);
+    put_name(table, "", job->is_smaller ? "usable" : "memory", true);
     for (size_t i = 0; i < job->n_variables; i++)
         if ((int)i != job->searched)
             put_name(table, "", job->variable[i].name, false);
@@ -71,7 +71,7 @@ static void put_largest(struct table *table, const struct mt_job *job,
     else if (answer->verdict == MT_VERDICT_NONE)
         put(table, "%s", job->searched < 0 ? "no" : "none");
     else if (is_open && (answer->largest == MT_NONE || job->searched < 0))
-        put(table, "not known");
+        put(table, "unknown");
     else if (job->searched < 0)
         put(table, "yes");
     else
