@@ -11,7 +11,8 @@
 #define MT_FORMAT_VERSION 5u
 #define MT_FILE_MAGIC "\x89MTAP\r\n\x1a"
 #define MT_FILE_MAGIC_SIZE 8u
-#define MT_OLDER_ID_AT 24 /* bytes from the file's beginning */
+#define MT_TRACE_ID_AT 16 /* bytes from the file's beginning */
+#define MT_OLDER_ID_AT 24
 
 /* Return whether there is a file at the path that is neither a trace nor empty, nor named as a
  * trace

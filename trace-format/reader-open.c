@@ -141,6 +141,15 @@ int mt_reader_fail_older(struct mt_reader *reader, struct mt_trace_error *error)
                                                              : "is missing");
 }
 
+int mt_reader_fail_tail(struct mt_reader *reader, struct mt_trace_error *error)
+{
+    return mt_reader_fail(error, MT_FAULT_TAIL, reader->offset,
+                          "the recording was not closed, and its tail (*" MT_TAIL_SUFFIX
+                          ") is %s; the trace was read without it",
+                          reader->tail_fit == TAIL_OTHER ? "that of another trace"
+                                                         : "older than the trace");
+}
+
 /* --- the file -------------------------------------------------------------------------------- */
 
 ssize_t mt_reader_bytes(int fd, void *into, size_t size)
@@ -278,12 +287,34 @@ enum mt_author_sign mt_reader_look_for_author(const struct mt_reader *reader)
     return mt_author_look(&reader->author, &evidence);
 }
 
+/* Open the trace at the blocks that its tail does not count, to compare them with the tail. */
+static void open_rest(struct mt_reader *reader, const char *path)
+{
+    const uint64_t from = reader->tail.trace_size;
+    struct mt_trace_error error;
+    struct mt_reader *rest;
+    if (from >= reader->file_size || mt_reader_open_alone(&rest, path, &error))
+        return;
+    if (rest->trace_id != reader->trace_id || mt_chain_read(&rest->chain, rest->fd, from)) {
+        mt_reader_close(rest);
+        return;
+    }
+    rest->offset = from;
+    rest->limit = reader->file_size; /* what came since was written after the tail was read */
+    rest->is_following = true;
+    reader->rest = rest;
+}
+
 int mt_reader_read_tail(struct mt_reader *reader, const char *path, struct mt_trace_error *error)
 {
     const struct mt_tail_of trace = {path, reader->trace_id, reader->header_size};
     int rc = mt_tail_read(&reader->tail, &trace);
     reader->sign = mt_reader_look_for_author(reader);
     reader->state = state_of(&reader->tail, rc > 0, reader->sign);
+    if (reader->state != MT_TRACE_RUNNING && rc > 0)
+        open_rest(reader, path);
+    if (reader->state == MT_TRACE_OPEN && reader->tail.is_other)
+        reader->tail_fit = TAIL_OTHER;
     reader->tail_next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
     if (rc > 0 && reader->state != MT_TRACE_RUNNING && mt_tail_lose_apart(&reader->tail))
         return mt_reader_no_memory(error, 0);
@@ -437,6 +468,7 @@ void mt_reader_close(struct mt_reader *reader)
     if (reader->fd >= 0)
         close(reader->fd);
     mt_reader_close(reader->older);
+    mt_reader_close(reader->rest);
     ZSTD_freeDCtx(reader->zstd);
     mt_tail_clear(&reader->tail);
     free(reader->stored.bytes);

@@ -23,12 +23,14 @@ struct mt_reader {
     unsigned version;
     uint64_t trace_id, older_id; /* 0: none */
     struct mt_reader *older;     /* the segment before, which is read first; NULL: none */
+    struct mt_reader *rest;      /* at the blocks that the tail does not count; NULL: none */
     bool older_is_read, skip_carried, is_over; /* is_over: its end block was given */
     struct mt_author author;                   /* zeros: not known */
     enum mt_author_sign sign;
     enum mt_trace_state state;
     struct mt_end end; /* if the state is MT_TRACE_CLOSED */
     struct mt_tail_content tail;
+    enum { TAIL_FITS, TAIL_OTHER, TAIL_OLD } tail_fit; /* FITS: or there is none */
     enum { TAIL_NONE, TAIL_DEFINITIONS, TAIL_EVENTS, TAIL_OVER } tail_next;
     uint64_t offset, file_size, header_size; /* bytes */
     ZSTD_DCtx *zstd;
@@ -65,11 +67,12 @@ __attribute__((format(printf, 4, 5))) int mt_reader_fail(struct mt_trace_error *
                                                          enum mt_trace_fault fault, uint64_t offset,
                                                          const char *format, ...);
 /* Say that the block read last does not follow, that so many events are missing, and what is wrong
- * with the older segment. */
+ * with the older segment, or the tail. */
 int mt_reader_fail_gap(struct mt_reader *reader, struct mt_trace_error *error);
 int mt_reader_fail_count(struct mt_reader *reader, struct mt_trace_error *error, uint64_t missing,
                          uint64_t events);
 int mt_reader_fail_older(struct mt_reader *reader, struct mt_trace_error *error);
+int mt_reader_fail_tail(struct mt_reader *reader, struct mt_trace_error *error);
 int mt_reader_no_memory(struct mt_trace_error *error, uint64_t offset);
 
 /* Return the bytes read: less than size only at the end of the file; -1 with errno. */

@@ -284,6 +284,24 @@ static int check_count(struct mt_reader *reader, const struct mt_end *end,
     return mt_reader_fail_count(reader, error, end->events - events, end->events);
 }
 
+/* Return whether the trace has later events than its tail, of which nothing was given yet. The tail
+ * keeps an event until it counts the event's block, so this one was copied at an earlier time.
+ * Threads without a ring in the tail are the exception. */
+static bool is_tail_old(struct mt_reader *reader)
+{
+    const struct mt_tail_content *tail = &reader->tail;
+    uint64_t kept_ns = tail->n_events ? tail->events[tail->n_events - 1].time_ns : 0, last_ns = 0;
+    struct mt_trace_error error;
+    struct mt_batch batch;
+    if (!reader->rest || tail->apart || tail->error.fault || reader->tail_next != TAIL_DEFINITIONS)
+        return false;
+    while (mt_reader_next(reader->rest, &batch, &error) > 0)
+        for (size_t i = 0; i < batch.n_events; i++)
+            if (batch.events[i].time_ns > last_ns)
+                last_ns = batch.events[i].time_ns;
+    return last_ns > kept_ns;
+}
+
 /* Give the next batch of the file and its tail, with the events in place of the older segment. */
 static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
                         struct mt_trace_error *error)
@@ -292,6 +310,10 @@ static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
     batch->state = reader->state;
     if (reader->n_left)
         return next_of_block(reader, batch, error, decode_events(reader, batch));
+    if (reader->tail_next && reader->offset >= reader->tail.trace_size && is_tail_old(reader)) {
+        reader->tail_next = TAIL_NONE;
+        reader->tail_fit = TAIL_OLD;
+    }
     if (reader->tail_next && reader->offset >= reader->tail.trace_size)
         return next_of_tail(reader, batch, error);
     if (reader->is_following && !has_more(reader))
@@ -328,6 +350,8 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
         batch->version = reader->version;
         if (rc == 0 && lacks_older(reader))
             return mt_reader_fail_older(reader, error);
+        if (rc == 0 && reader->tail_fit != TAIL_FITS && !reader->is_following)
+            return mt_reader_fail_tail(reader, error);
         if (rc <= 0 || !batch->is_carried || !reader->skip_carried)
             return rc;
     }

@@ -63,6 +63,7 @@ enum mt_trace_fault {
     MT_FAULT_DAMAGED, /* a block's checksum or content is wrong: everything before is sound */
     MT_FAULT_MISSING, /* a block is missing, repeated or of another trace: as MT_FAULT_DAMAGED */
     MT_FAULT_SEGMENT, /* the older segment is missing or lacks its end; everything else was read */
+    MT_FAULT_TAIL,    /* the tail beside it does not go on where the trace ends; likewise */
     MT_FAULT_ROOM,    /* all the memory or all the events allowed are used: it stops there */
 };
 

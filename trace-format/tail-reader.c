@@ -396,6 +396,15 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
     return !read_header(&after) && after.header.turn == source->header.turn;
 }
 
+/* Return whether a tail whose header was read is that of another trace, not one that was just
+ * begun. */
+static bool is_other(const struct source *source)
+{
+    const struct mt_tail_header *header = &source->header;
+    return !memcmp(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE) &&
+           header->mark[header->turn % 2].trace_id;
+}
+
 /* Return whether the tail has a newer version. Nothing else of such a tail may be read. */
 static bool is_newer(int fd)
 {
@@ -441,6 +450,8 @@ int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace
             if (rc == 1 && i < LATE_TRIES && has_late_event(&source))
                 rc = 0;
         }
+    } else if (is_file) {
+        content->is_other = is_other(&source);
     }
     close(source.fd);
     return rc;

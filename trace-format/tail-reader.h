@@ -10,6 +10,7 @@
 
 struct mt_tail_content {
     bool is_locked;    /* by the process that writes it */
+    bool is_other;     /* it is the tail of another trace, and nothing of it was read */
     uint64_t alive_ns; /* when the process last said that it lives, by CLOCK_REALTIME; 0: never */
     enum mt_tail_end end;
     uint64_t apart;      /* events of threads without a slot in it, not in the trace yet */

@@ -126,6 +126,8 @@ static const char *find_note(const struct mt_survey *survey, const struct mt_tra
     };
     if (fault && fault->fault == MT_FAULT_SEGMENT)
         return "everything after that was read";
+    if (fault && fault->fault == MT_FAULT_TAIL)
+        return "the trace may lack its end";
     if (fault && fault->fault)
         return "everything before that was read";
     if (survey->complete || (mt_survey_lost(survey) && survey->state != MT_TRACE_OPEN))

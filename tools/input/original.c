@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "original.h"
+#include "trace-format/block.h"
+#include "trace-format/little-endian.h"
 #include "trace-format/tail.h"
 
 #include <errno.h>
@@ -22,6 +24,18 @@ static struct name beside(const struct mt_original *original, const char *suffix
     return name;
 }
 
+/* Return whether a tail is this trace's. Another one is not ours to remove. */
+static bool is_of_trace(const struct mt_original *original, const struct mt_tail_header *header)
+{
+    unsigned char bytes[MT_FILE_HEADER_SIZE];
+    int fd = open(original->path, O_RDONLY | O_CLOEXEC);
+    bool is_read = fd >= 0 && pread(fd, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes;
+    uint64_t id = is_read ? mt_get64(bytes + MT_TRACE_ID_AT) : 0;
+    if (fd >= 0)
+        close(fd);
+    return is_read && (header->mark[0].trace_id == id || header->mark[1].trace_id == id);
+}
+
 static int read_tail(struct mt_original *original)
 {
     struct mt_tail_header header;
@@ -30,7 +44,8 @@ static int read_tail(struct mt_original *original)
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
     original->has_tail = !fstat(fd, &original->tail) &&
-                         pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+                         pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+                         is_of_trace(original, &header);
     original->progress = original->has_tail ? header.turn + header.journal_put + header.end : 0;
     for (uint32_t i = 0; original->has_tail && i < header.slots && i < MT_TAIL_SLOTS; i++) {
         uint64_t put;
