@@ -37,13 +37,16 @@ static int replace(uintptr_t address)
     return 0;
 }
 
-/* Act as without us: a fault recurs when we return; a signal that was sent must be sent again. */
-static void leave_to_kernel(const siginfo_t *info)
+/* The program's action before ours. */
+static struct sigaction before = {.sa_handler = SIG_DFL};
+
+/* Act as without us: the program's own action is back once we return. A fault then recurs, and a
+ * signal that was sent is sent again as it was. */
+static void leave_to_program(siginfo_t *info)
 {
-    struct sigaction action = {.sa_handler = SIG_DFL};
-    sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGBUS, &before, NULL);
     if (info->si_code <= 0)
-        syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), SIGBUS);
+        syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGBUS, info);
 }
 
 static void on_bus_error(int number, siginfo_t *info, void *context)
@@ -52,17 +55,27 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     (void)number;
     (void)context;
     if (info->si_code <= 0 || !replace((uintptr_t)info->si_addr))
-        leave_to_kernel(info);
+        leave_to_program(info);
     errno = saved;
 }
 
+static bool is_handled(const struct sigaction *action)
+{
+    return action->sa_flags & SA_SIGINFO || action->sa_handler != SIG_DFL;
+}
+
+/* An ignored signal is left alone: a handler's action would not outlive an exec. */
 void mt_guard_start(void)
 {
     struct sigaction found,
         ours = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
-    if (!sigaction(SIGBUS, NULL, &found) && !(found.sa_flags & SA_SIGINFO) &&
-        found.sa_handler == SIG_DFL)
-        sigaction(SIGBUS, &ours, NULL);
+    if (sigaction(SIGBUS, NULL, &found) || found.sa_sigaction == ours.sa_sigaction ||
+        found.sa_handler == SIG_IGN)
+        return;
+    if (is_handled(&found))
+        ours.sa_flags &= found.sa_flags | ~SA_RESTART;
+    before = found;
+    sigaction(SIGBUS, &ours, NULL);
 }
 
 void mt_guard_set(unsigned number, void *pages, size_t size)

@@ -2,8 +2,8 @@
 /*
  * The tail's pages belong to a file. If somebody truncates it, or its disk fails, the next access
  * raises SIGBUS, which would kill the host. Instead, memory takes the place of the pages, and
- * recording ends. Only if the program has no handler for the signal. The signal keeps its meaning
- * for all other causes.
+ * recording ends. For every other cause the program's own action is put back and decides, and the
+ * guard is over: the kernel calls the program's handler, as it would without us.
  */
 #ifndef MT_PRELOAD_GUARD_H
 #define MT_PRELOAD_GUARD_H
@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Start, unless the program handles the signal itself. A thread that blocks it is not saved. */
+/* Start, over the handler that the program has, unless the program ignores the signal. A thread
+ * that blocks it is not saved, nor a program that sets another handler later and does not call
+ * ours. */
 void mt_guard_start(void);
 
 #define MT_GUARD_MOST 4097u /* the tail's begin, and each slot */

@@ -302,8 +302,8 @@ static const char *const cuts[] = {"0", "4096", "20480", "1572864", "3500000"};
 
 START_TEST(a_tail_that_is_cut_short_ends_the_trace_only)
 {
-    const char *mode = _i % 2 ? "chain" : "cut";
-    struct outcome o = run(ARGS("bus-errors", mode, cuts[_i / 2]),
+    static const char *const modes[] = {"cut", "chain", "fatal", "handled"};
+    struct outcome o = run(ARGS("bus-errors", modes[_i % 4], cuts[_i / 4]),
                            ARGS("MEMTAP_OUTPUT=t.mtap", "MEMTAP_STACKS=both"));
     ck_assert(ended_with(&o, 0));
     ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: its tail was cut short, or the disk "
@@ -316,7 +316,13 @@ END_TEST
 static const struct {
     const char *mode;
     int signal, code; /* that it ends by */
-} bus_errors[] = {{"own", SIGBUS, 0}, {"sent", SIGBUS, 0}, {"taken", 0, 42}};
+    const char *said;
+} bus_errors[] = {{"own", SIGBUS, 0, ""},
+                  {"sent", SIGBUS, 0, ""},
+                  {"own-handled", 0, 42, ""},
+                  {"sent-handled", 0, 42, ""},
+                  {"own-fatal", SIGBUS, 0, "fatal\n"},
+                  {"sent-fatal", SIGBUS, 0, "fatal\n"}};
 
 START_TEST(other_bus_errors_are_the_program_s)
 {
@@ -326,7 +332,7 @@ START_TEST(other_bus_errors_are_the_program_s)
         ck_assert(WIFSIGNALED(o.status) && WTERMSIG(o.status) == bus_errors[_i].signal);
     else
         ck_assert(ended_with(&o, bus_errors[_i].code));
-    ck_assert_str_eq(o.errors, "");
+    ck_assert_str_eq(o.errors, bus_errors[_i].said);
     remove_outcome(&o);
 }
 END_TEST
@@ -447,7 +453,7 @@ int main(void)
     tcase_add_test(tests, the_last_descriptors_are_the_program_s);
     tcase_add_test(tests, a_trace_that_has_gone_is_not_said_to_be_there);
     tcase_add_loop_test(tests, a_tail_that_is_cut_short_ends_the_trace_only, 0,
-                        2 * sizeof cuts / sizeof *cuts);
+                        4 * sizeof cuts / sizeof *cuts);
     tcase_add_loop_test(tests, other_bus_errors_are_the_program_s, 0,
                         sizeof bus_errors / sizeof *bus_errors);
     tcase_add_test(tests, a_wrong_setting_is_said_and_passed_over);
