@@ -127,6 +127,19 @@ static inline bool is_as_large_as_gradient(const struct mt_rule_context *context
     return context->gradients && mt_equal_sets_has_size(context->gradients, block->size);
 }
 
+/* Return whether a parameter, of the trained ones if any is, has the block's size. */
+static inline bool is_as_large_as_parameter(const struct mt_rule_context *context,
+                                            const struct mt_block *block)
+{
+    return mt_equal_sets_has_size(&context->copies, block->size);
+}
+
+/* Return whether a checkpoint was read into it. */
+static inline bool was_loaded(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    return made_outside(block) && made_under(context, block, MT_MARK_LOAD);
+}
+
 /* Return the stack from the innermost Python frame on. */
 static inline uint32_t python_stack(const struct mt_rule_context *context,
                                     const struct mt_block *block)

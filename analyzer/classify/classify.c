@@ -28,6 +28,18 @@ int mt_rule_holds(const struct mt_rule_context *context, size_t index, const str
                      : mt_rules[index - n].holds(context, block);
 }
 
+/* Return whether nothing at all is known of the block's making: no stack, no label, no backward.
+ * When it was made and freed would show the phase that other blocks' stacks show. */
+static bool is_silent(const struct mt_rule_context *context, const struct mt_block *block)
+{
+    const uint32_t by_time = MT_SAW_END | MT_SAW_LATER_STEP;
+    uint32_t thread = mt_thread_id(block->birth->thread);
+    return context->tracker && !mt_stack(context->definitions, block->stack)->depth &&
+           !block->node_name && !(block->evidence & ~by_time) &&
+           !(thread < context->tracker->n_threads &&
+             context->tracker->threads[thread].at.is_autograds);
+}
+
 const struct mt_rule *mt_classify(const struct mt_rule_context *context,
                                   const struct mt_block *block)
 {
@@ -35,6 +47,8 @@ const struct mt_rule *mt_classify(const struct mt_rule_context *context,
     for (size_t i = 0, n = mt_user_rules_count(context->user); i < n; i++)
         if (mt_user_rule_holds(context->user, i, context, block))
             return mt_user_rule(context->user, i);
+    if (is_silent(context, block))
+        return &mt_rules[mt_n_rules - 1];
     while (!rule->holds(context, block))
         rule++;
     return rule;

@@ -64,10 +64,6 @@ int mt_rule_holds(const struct mt_rule_context *context, size_t index,
  * updates instead. */
 bool mt_rule_is_master(const struct mt_rule *rule);
 
-/* Return whether the rule finds copies of parameters that the program keeps beside them:
- * averages. */
-bool mt_rule_is_average(const struct mt_rule *rule);
-
 /* Return whether what the rule finds may be a copy of a parameter instead. */
 bool mt_rule_lets_copy(const struct mt_rule *rule);
 
@@ -120,6 +116,12 @@ static inline int mt_rule_guesses(const struct mt_rule *rule)
 static inline const char *mt_guess_of(const struct mt_verdict *verdict)
 {
     return mt_rule_guesses(verdict->rule) ? verdict->rule->name : NULL;
+}
+
+/* Return the rule's name if it says which copy of what the block is, else NULL. */
+static inline const char *mt_copy_of(const struct mt_verdict *verdict)
+{
+    return verdict->rule->category == MT_CATEGORY_COPIES ? verdict->rule->name : NULL;
 }
 
 /* Fill in the rules of all blocks of a device together: blocks are evidence for each other. 0 or

@@ -32,8 +32,18 @@ RULE(made_by_nccl, made_under(context, block, MT_MARK_NCCL))
 RULE(is_workspace, saw(block, MT_SAW_WORKSPACE) && is_unlabelled(block))
 RULE(is_state, saw(block, MT_SAW_STATE))
 RULE(is_modules_buffer, saw(block, MT_SAW_MODULES_BUFFER))
-RULE(made_like_buffer, made_like(context, block, MT_SAW_MODULES_BUFFER))
-RULE(made_like_state, made_like(context, block, MT_SAW_STATE))
+/* What a checkpoint has beside what modules and optimizers keep of it. */
+RULE(is_loaded,
+     was_loaded(context, block) && is_unlabelled(block) && is_as_large_as_parameter(context, block))
+RULE(is_deep_copy, made_under(context, block, MT_MARK_COPY_TENSOR) &&
+                       !made_under(context, block, MT_MARK_COPY_DICT) &&
+                       !made_in(context, block, MT_MARK_MODULE_INIT) && is_unlabelled(block) &&
+                       is_as_large_as_parameter(context, block))
+RULE(is_cached_by_autocast,
+     born(block, MT_PHASE_FORWARD) && saw(block, MT_SAW_AUTOCAST) && !saw(block, MT_SAW_LEAF))
+RULE(made_like_buffer,
+     made_like(context, block, MT_SAW_MODULES_BUFFER) && !was_loaded(context, block))
+RULE(made_like_state, made_like(context, block, MT_SAW_STATE) && !was_loaded(context, block))
 RULE(made_like_gradient, made_like(context, block, MT_SAW_GRADIENT))
 RULE(made_like_parameter, mt_block_stands_in(context->definitions, block) &&
                               (!saw(block, MT_SAW_GRAPH_OUTPUT) || saw(block, MT_SAW_LEAF)) &&
@@ -189,6 +199,13 @@ RULE(went_to_backward, made_outside(block) && !context->saw_parameters &&
                            block->birth->when.after == MT_PHASE_FORWARD &&
                            mt_block_ended(block)->backwards > block->birth->when.backwards)
 RULE(is_input, made_outside(block) && saw_forward_begin(block))
+/* A store of the program's: a replay buffer, keys and values. What runs again after a forward
+ * makes batches. A forward may have several backwards. */
+RULE(is_persistent, is_input(context, block) && is_unlabelled(block) && !block->birth->when.calls &&
+                        mt_block_ended(block)->calls > 2 &&
+                        (!has_trained(context) || mt_block_ended(block)->backwards > 2) &&
+                        context->tracker &&
+                        !mt_address_map_get(&context->tracker->again, python_stack(context, block)))
 /* A program's own sampling, and what else it does with results. Training has batches and losses
  * there. */
 RULE(passed_after_forward, made_outside(block) && is_unlabelled(block) && died_in_phase(block) &&
@@ -219,6 +236,11 @@ const struct mt_rule mt_rules[] = {
     {"became a tensor's data", MT_CATEGORY_PARAMETERS, MT_CERTAIN, is_data},
     {"leaf of several graphs", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf_again},
     {"leaf", MT_CATEGORY_PARAMETERS, MT_LIKELY, is_leaf},
+    {"read from a checkpoint, as large as a parameter", MT_CATEGORY_COPIES, MT_GUESS, is_loaded},
+    {"copied by copy.deepcopy, as large as a parameter", MT_CATEGORY_COPIES, MT_LIKELY,
+     is_deep_copy},
+    {"a parameter in 16 bits, cached by autocast until it ends", MT_CATEGORY_COPIES, MT_LIKELY,
+     is_cached_by_autocast},
     {"made like a module's parameter before", MT_CATEGORY_PARAMETERS, MT_LIKELY,
      made_like_parameter},
     {"leaf that is not a parameter", MT_CATEGORY_INPUTS, MT_LIKELY, is_leaf_input},
@@ -241,7 +263,7 @@ const struct mt_rule mt_rules[] = {
     {"moved with its module", MT_CATEGORY_PARAMETERS, MT_LIKELY, was_moved_unlabelled},
     {"made in a module's constructor", MT_CATEGORY_PARAMETERS, MT_LIKELY,
      was_constructed_unlabelled},
-    {"one for every parameter, detached from its graph", MT_CATEGORY_PARAMETERS, MT_GUESS,
+    {"one for every parameter, detached from its graph", MT_CATEGORY_COPIES, MT_GUESS,
      is_detached_average},
     {"has a grad_fn", MT_CATEGORY_ACTIVATIONS, MT_CERTAIN, has_grad_fn},
     {"made in backward, kept by a module or a parameter", MT_CATEGORY_GRADIENTS, MT_LIKELY,
@@ -274,7 +296,7 @@ const struct mt_rule mt_rules[] = {
      MT_GUESS, is_put_aside},
     {"one for every parameter, in higher precision", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS,
      is_master},
-    {"one for every parameter, of another copy", MT_CATEGORY_PARAMETERS, MT_GUESS, is_average},
+    {"one for every parameter, of another copy", MT_CATEGORY_COPIES, MT_GUESS, is_average},
     {"one for every parameter", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS, is_own_state},
     {"made by torch.distributed in backward, outlived it", MT_CATEGORY_GRADIENTS, MT_LIKELY,
      is_scattered_gradient},
@@ -310,6 +332,8 @@ const struct mt_rule mt_rules[] = {
      is_made_in_own_step},
     {"made by what works after each backward", MT_CATEGORY_OPTIMIZER_STATE, MT_GUESS,
      is_of_own_stepper},
+    {"made before the first forward, live in several", MT_CATEGORY_PERSISTENT, MT_GUESS,
+     is_persistent},
     {"made outside modules, live in forward", MT_CATEGORY_INPUTS, MT_GUESS, is_input},
     {"made and freed after a forward", MT_CATEGORY_TEMPORARIES, MT_GUESS, passed_after_forward},
     {"no evidence", MT_CATEGORY_OTHER, MT_GUESS, always},
@@ -321,11 +345,6 @@ bool mt_rule_is_master(const struct mt_rule *rule)
 {
     return rule->holds == is_master || rule->holds == is_stepped_copy ||
            rule->holds == is_wrapped_copy || rule->holds == is_copy_of_zero;
-}
-
-bool mt_rule_is_average(const struct mt_rule *rule)
-{
-    return rule->holds == is_average || rule->holds == is_detached_average;
 }
 
 bool mt_rule_lets_copy(const struct mt_rule *rule)

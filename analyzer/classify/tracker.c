@@ -18,6 +18,7 @@ void mt_tracker_clear(struct mt_tracker *tracker)
     mt_address_map_clear(&tracker->stand_for_all);
     mt_address_map_clear(&tracker->trained);
     mt_address_map_clear(&tracker->loops);
+    mt_address_map_clear(&tracker->again);
     mt_ranges_clear(&tracker->ranges);
     mt_storages_clear(&tracker->storages);
     mt_parts_clear(&tracker->parts);
@@ -105,6 +106,10 @@ struct mt_thread_state *mt_tracker_look(struct mt_tracker *tracker, const struct
     if (is_new && thread->at.python && !tracker->phases.steps_begun &&
         mt_steppers_note(&tracker->steppers, tracker->definitions, thread->at.python,
                          &tracker->phases.now, (enum mt_phase)thread->at.phase))
+        return NULL;
+    if (is_new && thread->at.python && tracker->phases.now.calls &&
+        thread->at.phase == MT_PHASE_OUTSIDE &&
+        mt_address_map_put(&tracker->again, thread->at.python, 1))
         return NULL;
     if (thread->at.n_nodes && thread->at.python)
         thread->at.nodes[thread->at.n_nodes - 1].had_hook = true;
@@ -463,9 +468,10 @@ bool mt_tracker_has_changed(const struct mt_tracker *tracker, struct mt_tracker_
     bool changed = mt_phases_differ(&seen->phases, &tracker->phases) ||
                    seen->saw_parameters != tracker->saw_parameters ||
                    seen->saw_stepped != tracker->saw_stepped ||
-                   seen->loops != tracker->loops.used ||
+                   seen->loops != tracker->loops.used || seen->again != tracker->again.used ||
                    seen->steppers != tracker->steppers.changes;
     seen->loops = tracker->loops.used;
+    seen->again = tracker->again.used;
     seen->steppers = tracker->steppers.changes;
     seen->phases = tracker->phases;
     seen->saw_parameters = tracker->saw_parameters;

@@ -50,6 +50,7 @@ struct mt_tracker {
     struct mt_address_map lines;   /* mt_line_of -> evidence on the program's own blocks */
     struct mt_address_map trained; /* mt_root_key of outermost modules that make graphs -> 1 */
     struct mt_address_map loops;   /* stacks below which backward or a step ran -> 1 */
+    struct mt_address_map again;   /* stacks of the program's own after its first forward -> 1 */
     struct mt_address_map stand_for_all; /* parameters with the state of all of them -> 1 */
     const char *last_trained;            /* mt_stack_root; NULL: none yet */
     int saw_parameters;                  /* the trace labels parameters */
@@ -193,6 +194,9 @@ static inline int mt_tracker_ended(const struct mt_tracker *tracker, struct mt_b
     if (!at_end && thread < tracker->n_threads &&
         mt_is_freed_by_leafs_hook(&tracker->threads[thread], block))
         block->evidence |= MT_SAW_LEAF_HOOK;
+    if (!at_end && thread < tracker->n_threads &&
+        tracker->threads[thread].at.marks & MT_MARK_AUTOCAST_END)
+        block->evidence |= MT_SAW_AUTOCAST;
     if (birth->step && thread < tracker->n_threads) {
         if (tracker->threads[thread].at.step != birth->step)
             block->evidence |= MT_SAW_STEP_SURVIVED;
@@ -208,7 +212,7 @@ static inline int mt_tracker_ended(const struct mt_tracker *tracker, struct mt_b
 struct mt_tracker_seen {
     struct mt_phases phases;
     int saw_parameters, saw_stepped;
-    size_t lines, loops;
+    size_t lines, loops, again;
     uint64_t storages, parts, steppers;
 };
 

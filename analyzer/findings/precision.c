@@ -155,10 +155,8 @@ static enum mt_role role_of_parameter(const struct finder *finder, const struct 
         return MT_ROLE_GATHERED;
     if (is_master(finder, verdict->block))
         return MT_ROLE_MASTERS;
-    return mt_rule_is_average(verdict->rule) ||
-                   (finder->has_copies && may_be_copy(finder, verdict->block))
-               ? MT_ROLE_COPIES
-               : MT_ROLE_WEIGHTS;
+    return finder->has_copies && may_be_copy(finder, verdict->block) ? MT_ROLE_COPIES
+                                                                     : MT_ROLE_WEIGHTS;
 }
 
 static int role_of(const struct finder *finder, const struct mt_verdict *verdict,
@@ -167,6 +165,9 @@ static int role_of(const struct finder *finder, const struct mt_verdict *verdict
     switch (verdict->rule->category) {
     case MT_CATEGORY_PARAMETERS:
         *role = role_of_parameter(finder, verdict);
+        return 1;
+    case MT_CATEGORY_COPIES:
+        *role = MT_ROLE_COPIES;
         return 1;
     case MT_CATEGORY_GRADIENTS:
         *role = MT_ROLE_GRADIENTS;

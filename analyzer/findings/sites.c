@@ -26,6 +26,7 @@ int mt_sites_collect(struct mt_sites *sites, const struct mt_naming *naming,
                                                  .node_name = sum->key[OPERATOR],
                                                  .name = sum->key[NAME],
                                                  .guess = sum->guess,
+                                                 .copy = sum->copy,
                                                  .certainty = (enum mt_certainty)sum->certainty};
         memcpy(sites->site[sites->n].of_certainty, sum->of_certainty, sizeof sum->of_certainty);
     }

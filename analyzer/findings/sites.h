@@ -15,6 +15,7 @@ struct mt_site {
     uint32_t node_name; /* string id of the backward node's type: stack is its forward line */
     uint32_t name;      /* string id: the program's name for it; 0: none */
     const char *guess;  /* the rule that guessed the category; NULL: not a guess */
+    const char *copy;   /* the rule that says which copy of parameters it is; NULL: it is none */
     enum mt_certainty certainty; /* of the category, for the block where it is least */
     uint64_t of_certainty[MT_SUM_CERTAINTIES]; /* bytes */
 };

@@ -175,14 +175,15 @@ json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struc
     for (size_t i = 0; i < n; i++) {
         const struct mt_site *site = &device->sites.site[i];
         json_array_append_new(
-            array, json_pack("{s:o, s:o, s:s, s:s, s:s?, s:o, s:o, s:o, s:o}", "bytes",
-                             mt_json_number(site->bytes), "blocks", mt_json_number(site->blocks),
-                             "category", mt_categories[site->category].name, "certainty",
-                             mt_certainty_name(site->certainty), "guess", site->guess, "operator",
-                             mt_json_type_name(definitions, site->node_name), "line",
-                             mt_json_frame(definitions, site->stack), "called_from",
-                             mt_json_frame(definitions, mt_site_caller(definitions, site)), "name",
-                             mt_json_name(definitions, site->name)));
+            array,
+            json_pack("{s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "bytes",
+                      mt_json_number(site->bytes), "blocks", mt_json_number(site->blocks),
+                      "category", mt_categories[site->category].name, "certainty",
+                      mt_certainty_name(site->certainty), "guess", site->guess, "copy", site->copy,
+                      "operator", mt_json_type_name(definitions, site->node_name), "line",
+                      mt_json_frame(definitions, site->stack), "called_from",
+                      mt_json_frame(definitions, mt_site_caller(definitions, site)), "name",
+                      mt_json_name(definitions, site->name)));
     }
     return array;
 }

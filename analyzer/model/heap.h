@@ -56,6 +56,7 @@ static inline unsigned mt_device_slot(int device)
     E(STEP_SURVIVED, "made in an optimizer step, lived longer")                                    \
     E(STEP_DIED, "made in an optimizer step, freed before its end")                                \
     E(LATER_STEP, "lived past the end of an optimizer step")                                       \
+    E(AUTOCAST, "freed when autocast dropped its cached copies of parameters")                     \
     E(SEGMENT, "CUDA's: a segment of PyTorch's allocator")                                         \
     E(END, "") /* it was freed, else the trace ends first: told with its life */
 /* clang-format on */
@@ -66,7 +67,7 @@ enum {
 #undef MT_EVIDENCE_BIT
         MT_EVIDENCE_COUNT
 };
-#define MT_EVIDENCE_BITS 28 /* in mt_block */
+#define MT_EVIDENCE_BITS 29 /* in mt_block */
 _Static_assert(MT_EVIDENCE_COUNT < MT_EVIDENCE_BITS,
                "the next one has room, too: give it another bit");
 

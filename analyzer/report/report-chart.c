@@ -26,6 +26,7 @@ static const struct {
     char letter;
 } own_layers[MT_CATEGORY_COUNT] = {
     {MT_CATEGORY_PARAMETERS, 'P'},      {MT_CATEGORY_BUFFERS, 'b'},
+    {MT_CATEGORY_COPIES, 'p'},          {MT_CATEGORY_PERSISTENT, 's'},
     {MT_CATEGORY_OPTIMIZER_STATE, 'O'}, {MT_CATEGORY_RUNTIME, 'r'},
     {MT_CATEGORY_WORKSPACE, 'w'},       {MT_CATEGORY_COMMUNICATION, 'c'},
     {MT_CATEGORY_INPUTS, 'i'},          {MT_CATEGORY_GRADIENTS, 'G'},

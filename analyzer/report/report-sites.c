@@ -52,9 +52,9 @@ static void print_site_place(const struct mt_page *page, const struct mt_site *s
 }
 
 /* Return where a line's guess begins: below the line, or left of it if it is long. */
-static int guess_column(const struct mt_page *page, const char *guess)
+static int guess_column(const struct mt_page *page, const char *mark, const char *guess)
 {
-    size_t length = strlen("guess: ") + strlen(guess), room = page->width - BEFORE_PLACE;
+    size_t length = strlen(mark) + strlen(guess), room = page->width - BEFORE_PLACE;
     return (int)(BEFORE_PLACE - (length > room ? length - room : 0));
 }
 
@@ -73,8 +73,10 @@ void mt_page_sites(const struct mt_page *page, const struct mt_device *device, s
         mt_put_category(page->out, page->style, site->category, 15);
         putc(' ', page->out);
         print_site_place(page, site);
-        if (site->guess)
-            fprintf(page->out, "%*sguess: %s\n", guess_column(page, site->guess), "", site->guess);
+        const char *rule = site->guess ? site->guess : site->copy;
+        const char *mark = site->guess ? "guess: " : "copy: ";
+        if (rule)
+            fprintf(page->out, "%*s%s%s\n", guess_column(page, mark, rule), "", mark, rule);
     }
     mt_page_rest(page, device->sites.n - n);
 }

@@ -23,7 +23,9 @@
     C(COMMUNICATION, "communication", "communication", 37)                                         \
     C(RUNTIME, "runtime", "runtime", 244)                                                          \
     C(OTHER, "other", "other", 250)                                                                \
-    C(KV_CACHE, "kv_cache", "kv cache", 71)
+    C(KV_CACHE, "kv_cache", "kv cache", 71)                                                        \
+    C(COPIES, "weight_copies", "weight copies", 110)                                               \
+    C(PERSISTENT, "persistent", "persistent", 107)
 /* clang-format on */
 
 #define MT_MOST_USER_CATEGORIES 16

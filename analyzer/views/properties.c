@@ -120,6 +120,7 @@ int mt_sum_blocks(struct mt_sums *sums, const struct mt_naming *naming, const en
     for (size_t i = 0; i < n && !rc; i++) {
         struct mt_sum block = {.stack = mt_line_stack(naming->definitions, verdicts[i].block),
                                .guess = mt_guess_of(&verdicts[i]),
+                               .copy = mt_copy_of(&verdicts[i]),
                                .certainty = mt_certainty_of(verdicts[i].rule)};
         for (unsigned j = 0; j < n_by; j++)
             block.key[j] = mt_property(naming, by[j], &verdicts[i]);

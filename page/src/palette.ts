@@ -10,6 +10,8 @@ const LOOKS: { [name: string]: [colour: string, pattern: Pattern] } = {
   activations: ["#e08a00", "none"],
   inputs: ["#cc79a7", "none"],
   kv_cache: ["#4c9a2a", "lines"],
+  weight_copies: ["#87d787", "dots"],
+  persistent: ["#87af5f", "dots"],
   temporaries: ["#d55e00", "falling"],
   workspace: ["#8c6d31", "cross"],
   communication: ["#009e73", "none"],

@@ -76,7 +76,8 @@ uint64_t mt_call_output(const struct mt_recording *recording, const struct mt_mo
 static bool may_go(const struct mt_recorded_block *block)
 {
     return block->category != MT_CATEGORY_PARAMETERS && block->category != MT_CATEGORY_BUFFERS &&
-           block->category != MT_CATEGORY_WORKSPACE && block->category != MT_CATEGORY_GRADIENTS &&
+           block->category != MT_CATEGORY_COPIES && block->category != MT_CATEGORY_WORKSPACE &&
+           block->category != MT_CATEGORY_GRADIENTS &&
            block->category != MT_CATEGORY_OPTIMIZER_STATE;
 }
 

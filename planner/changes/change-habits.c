@@ -63,6 +63,7 @@ bool mt_is_of_model(const struct mt_recorded_block *block)
     switch (block->category) {
     case MT_CATEGORY_PARAMETERS:
     case MT_CATEGORY_BUFFERS:
+    case MT_CATEGORY_COPIES:
     case MT_CATEGORY_GRADIENTS:
     case MT_CATEGORY_OPTIMIZER_STATE:
     case MT_CATEGORY_WORKSPACE:

@@ -372,7 +372,7 @@ def find_truth(roots, more_variables, gradients):
     truth.claim("optimizer_state", (t for t in (ref() for ref in states.values()) if t is not None))
     variables = [value for values in program_locals() for value in values] + more_variables
     # Of an optimizer without a class, or an average of the parameters.
-    truth.claim("parameters" if optimizers else "optimizer_state",
+    truth.claim("weight_copies" if optimizers else "optimizer_state",
                 (t for t in shadows(variables, shapes) if not is_result(t)))
     live = active_blocks() if buckets else ()
     for address, (category, size) in buckets.items():

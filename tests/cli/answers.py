@@ -19,7 +19,7 @@ import memtap.mcp as mcp
 from checks import until
 from memtap.report import size_text
 
-LABELS = r"parameters|buffers|gradients|optimizer state|activations|inputs|temporaries|workspace|communication|other|kv cache"
+LABELS = r"parameters|buffers|gradients|optimizer state|activations|inputs|temporaries|workspace|communication|other|kv cache|weight copies|persistent"
 JOB = {"training": 1, "keeping": 5, "layers": 1, "mixed": 9, "idle": 1}  # what its ranks recorded: for how many each stands in "kinds"
 JOBS = "job", "kinds"
 UNKNOWN = "unknown"

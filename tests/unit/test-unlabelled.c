@@ -53,10 +53,10 @@ static void backward(unsigned keeps, unsigned first)
     mt_build_free(builder, place(100));
 }
 
-/* Of all devices' blocks the one there. */
-static enum mt_category category_of(unsigned i)
+/* Of all devices' blocks at a moment the one there. */
+static enum mt_category category_at(enum mt_moment_kind moment, unsigned i)
 {
-    struct mt_question question = {.no_labels = 1, .moment = {.kind = MT_AT_END}};
+    struct mt_question question = {.no_labels = 1, .moment = {.kind = moment}};
     if (!analysis.n_devices) {
         mt_build_end(builder);
         mt_analyze(&analysis, builder, &question);
@@ -67,6 +67,11 @@ static enum mt_category category_of(unsigned i)
             return device->verdicts[j].rule->category;
     ck_abort_msg("there is no block at %u", i);
     return MT_CATEGORY_OTHER;
+}
+
+static enum mt_category category_of(unsigned i)
+{
+    return category_at(MT_AT_END, i);
 }
 
 START_TEST(frames_of_libraries_say_what_is_made)
@@ -212,6 +217,98 @@ START_TEST(what_a_step_by_hand_leaves_is_state)
 }
 END_TEST
 
+/* Iterations, before which the program made blocks of its own at 30 and 31. Return the stack. */
+static uint32_t keep(const char *caller, const char *innermost, uint64_t bytes)
+{
+    uint32_t stack = mt_build_stack(builder, "/u/t.py:1 main", caller, innermost, NULL);
+    move_module();
+    mt_build_on(builder, 0, 1, stack);
+    mt_build_alloc(builder, place(30), bytes);
+    mt_build_alloc(builder, place(31), 9 * MT_MIB);
+    for (unsigned i = 0; i < 4; i++) {
+        forward();
+        backward(3, 11 + 3 * i);
+    }
+    return stack;
+}
+
+START_TEST(what_a_checkpoint_holds_of_a_parameters_size_is_a_copy)
+{
+    keep(TORCH "serialization.py:1530 load", TORCH "_utils.py:100 _cuda", 4 * MT_MIB);
+    ck_assert_int_eq(category_of(30), MT_CATEGORY_COPIES);
+    ck_assert_int_ne(category_of(31), MT_CATEGORY_COPIES);
+}
+END_TEST
+
+START_TEST(what_is_deeply_copied_of_a_parameters_size_is_a_copy)
+{
+    keep("/v/lib/python3.11/copy.py:128 deepcopy", TORCH "_tensor.py:100 Tensor.__deepcopy__",
+         4 * MT_MIB);
+    ck_assert_int_eq(category_of(30), MT_CATEGORY_COPIES);
+    ck_assert_int_ne(category_of(31), MT_CATEGORY_COPIES);
+}
+END_TEST
+
+static void cache_cast(const char *function)
+{
+    move_module();
+    by(TORCH "nn/modules/module.py:1787 Module._call_impl", "/u/t.py:2 Net.forward");
+    mt_build_alloc(builder, place(40), 64 * MT_MIB);
+    by("/u/t.py:5 evaluate", function);
+    mt_build_free(builder, place(40));
+    forward();
+}
+
+START_TEST(what_autocast_drops_is_a_copy)
+{
+    cache_cast(TORCH "amp/autocast_mode.py:400 autocast.__exit__");
+    ck_assert_int_eq(category_at(MT_AT_PEAK, 40), MT_CATEGORY_COPIES);
+}
+END_TEST
+
+START_TEST(what_the_program_drops_is_no_copy_of_autocasts)
+{
+    cache_cast("/u/t.py:6 drop");
+    ck_assert_int_ne(category_at(MT_AT_PEAK, 40), MT_CATEGORY_COPIES);
+}
+END_TEST
+
+START_TEST(what_is_there_before_the_first_forward_and_stays_is_persistent)
+{
+    keep("/u/t.py:7 main", "/u/t.py:8 make_store", MT_MIB);
+    ck_assert_int_eq(category_of(30), MT_CATEGORY_PERSISTENT);
+}
+END_TEST
+
+/* The program keeps its first batch, and no other one. */
+START_TEST(what_a_line_makes_for_each_forward_is_a_batch)
+{
+    uint32_t stack = keep("/u/t.py:7 main", "/u/t.py:8 load", MT_MIB);
+    mt_build_on(builder, 0, 1, stack);
+    mt_build_alloc(builder, place(32), MT_MIB);
+    forward();
+    mt_build_on(builder, 0, 1, stack);
+    mt_build_free(builder, place(32));
+    ck_assert_int_eq(category_of(30), MT_CATEGORY_INPUTS);
+}
+END_TEST
+
+START_TEST(without_stack_and_label_there_is_no_category)
+{
+    move_module();
+    forward();
+    mt_build_on(builder, 0, 1, 0);
+    mt_build_alloc(builder, place(30), MT_MIB);
+    forward();
+    backward(3, 11);
+    mt_build_on(builder, 0, 1, 0);
+    mt_build_alloc(builder, place(31), MT_MIB);
+    forward();
+    ck_assert_int_eq(category_of(30), MT_CATEGORY_OTHER);
+    ck_assert_int_eq(category_of(31), MT_CATEGORY_OTHER);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("unlabelled");
@@ -222,5 +319,12 @@ int main(void)
     tcase_add_test(tests, where_backward_keeps_gradients_buckets_are_communication);
     tcase_add_test(tests, copies_that_are_made_after_backward_are_put_aside);
     tcase_add_test(tests, what_a_step_by_hand_leaves_is_state);
+    tcase_add_test(tests, what_a_checkpoint_holds_of_a_parameters_size_is_a_copy);
+    tcase_add_test(tests, what_is_deeply_copied_of_a_parameters_size_is_a_copy);
+    tcase_add_test(tests, what_autocast_drops_is_a_copy);
+    tcase_add_test(tests, what_the_program_drops_is_no_copy_of_autocasts);
+    tcase_add_test(tests, what_is_there_before_the_first_forward_and_stays_is_persistent);
+    tcase_add_test(tests, what_a_line_makes_for_each_forward_is_a_batch);
+    tcase_add_test(tests, without_stack_and_label_there_is_no_category);
     return RUN_TESTS(tests);
 }

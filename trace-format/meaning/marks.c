@@ -87,6 +87,9 @@ static const struct row {
     ROW("transformers/generation/utils.py", "_get_top_k_continuations", MT_MARK_SAMPLING),
     ROW("transformers/generation/utils.py", "_assisted_decoding", MT_MARK_SAMPLING),
     ROW("transformers/generation/utils.py", "_speculative_sampling", MT_MARK_SAMPLING),
+    ROW("torch/serialization.py", "load", MT_MARK_LOAD),
+    ROW("safetensors/torch.py", "load_file", MT_MARK_LOAD),
+    ROW("torch/amp/autocast_mode.py", "__exit__", MT_MARK_AUTOCAST_END),
     ROW("/loops/evaluation_loop.py", "run", MT_MARK_EVALUATION), /* Lightning */
     ROW("transformers/trainer.py", "evaluation_loop", MT_MARK_EVALUATION),
     ROW("transformers/trainer.py", "prediction_loop", MT_MARK_EVALUATION),

@@ -40,7 +40,9 @@
     M(CACHE)             /* makes a pool of keys and values */                                    \
     M(SERVER)            /* vLLM's runner makes what it keeps, and fills for each step */         \
     M(EVALUATION)        /* a framework's loop of evaluation, also within training */             \
-    M(SAMPLING)          /* a library chooses tokens by a model's logits */
+    M(SAMPLING)          /* a library chooses tokens by a model's logits */                        \
+    M(LOAD)              /* reads a checkpoint: torch.load(), safetensors */                       \
+    M(AUTOCAST_END)      /* drops the copies of parameters that autocast has cached */
 /* clang-format on */
 
 enum mt_mark_bit {

@@ -11,7 +11,7 @@ from torch import nn
 WAY = sys.argv[1]
 model = nn.Sequential(nn.Linear(768, 1024), nn.GELU(), nn.Linear(1024, 512), nn.GELU(), nn.Linear(512, 768)).cuda()
 weights = list(model.parameters())
-truth = {"optimizer_state": [], "inputs": []}
+truth = {"optimizer_state": [], "persistent": []}
 
 
 def state(tensor):
@@ -20,7 +20,7 @@ def state(tensor):
 
 
 def data(tensor):
-    truth["inputs"].append(tensor)
+    truth["persistent"].append(tensor)
     return tensor
 
 
