@@ -136,6 +136,7 @@ static void print_share(const struct mt_page *page, char mark, const char *label
 }
 
 #define GUESSES_SHOWN 4u
+#define LEAST_GUESS 1000 /* part of all bytes */
 
 static const struct mt_device *sorted; /* qsort passes no argument; one thread prints */
 
@@ -145,8 +146,9 @@ static int by_share(const void *left, const void *right)
     return MT_COMPARE(sorted->category[b].bytes, sorted->category[a].bytes) ?: MT_COMPARE(a, b);
 }
 
-/* Print the largest guesses only: there may be a dozen. */
-static void print_guesses(const struct mt_page *page, const struct mt_device *device)
+/* Print the largest guesses only: there may be a dozen, of a few KiB each. */
+static void print_guesses(const struct mt_page *page, const struct mt_device *device,
+                          uint64_t whole)
 {
     uint64_t below = UINT64_MAX;
     size_t last = 0, n = device->by_rule ? mt_rules_count(device->context.user) : 0;
@@ -164,7 +166,7 @@ static void print_guesses(const struct mt_page *page, const struct mt_device *de
                 at = i;
             }
         }
-        if (!best)
+        if (!best || most < whole / LEAST_GUESS)
             return;
         char size[MT_SIZE_TEXT], text[160];
         int used = snprintf(text, sizeof text, "  guessed: %s of %s,", mt_size_text(size, most),
@@ -204,7 +206,7 @@ void mt_page_categories(const struct mt_page *page, const struct mt_device *devi
     if (device->unseen)
         print_share(page, ' ', "not recorded", device->unseen, whole, 250);
     mt_certainty_legend(page->out, " ", least);
-    print_guesses(page, device);
+    print_guesses(page, device, whole);
 }
 
 static void print_note(const struct mt_page *page, uint64_t count, const char *what)
