@@ -47,9 +47,12 @@ static void find_fitting(struct mt_oom_story *story)
 static void advise_always(struct mt_oom_story *story, const char *change, const char *what,
                           uint64_t bytes)
 {
-    if (bytes && story->n_advice < MT_ADVICE_KEPT)
-        story->advice[story->n_advice++] =
-            (struct mt_advice){.what = what, .change = change, .bytes = bytes};
+    if (!bytes || story->n_advice == MT_ADVICE_KEPT)
+        return;
+    struct mt_advice *advice = &story->advice[story->n_advice++];
+    *advice = (struct mt_advice){.bytes = bytes};
+    snprintf(advice->what, sizeof advice->what, "%s", what);
+    snprintf(advice->change, sizeof advice->change, "%s", change);
 }
 
 /* Add an advice that is about more than a thousandth of what is live. */
@@ -96,7 +99,8 @@ static void find_advice(struct mt_oom_story *story)
     enum mt_phase phase = story->span ? (enum mt_phase)story->span->phase : MT_PHASE_OUTSIDE;
     if (story->is_in_pieces && !story->device->segments.expandable) {
         advise(story, "set", "expandable_segments:True", story->usable + story->on_card);
-        story->advice[0].set = story->advice[0].what;
+        snprintf(story->advice[0].set, sizeof story->advice[0].set, "%s",
+                 "expandable_segments:True");
     }
     /* From the cheapest, as planner/answer/remedies.c orders them. */
     if (phase == MT_PHASE_FORWARD)

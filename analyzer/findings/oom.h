@@ -10,6 +10,9 @@
 
 #define MT_ADVICE_KEPT 10u
 #define MT_ADVICE_MODULES 112u
+#define MT_ADVICE_TEXT 480u
+#define MT_ADVICE_CHANGE 128u
+#define MT_ADVICE_SET 160u
 
 /* A run grew until nothing was left where what it kept is more than this part of what is allocated,
  * and more than what is free. */
@@ -56,13 +59,14 @@ struct mt_oom_rest {
     bool is_first;      /* a first forward or backward, before any step, whose rest is not known */
     struct mt_handles_to_come handles; /* of the backward that is modelled */
     uint64_t
-        more; /* bytes more of the card that serve all of it; 0: unknown, or the card has them */
+        more, /* bytes more of the card that serve all of it; 0: unknown, or the card has them */
+        of_backward; /* the same up to the end of backward, where the optimizer is supposed */
 };
 
 struct mt_advice {
-    const char *what;
-    const char *change; /* its name for programs: "batch:1/2", or of a setting "set" */
-    const char *set;    /* a setting of PyTorch's allocator; NULL: the program is to change */
+    char what[MT_ADVICE_TEXT];
+    char change[MT_ADVICE_CHANGE]; /* its name for programs: "batch:1/2", or of a setting "set" */
+    char set[MT_ADVICE_SET]; /* a setting of PyTorch's allocator; "": the program is to change */
     char modules[MT_ADVICE_MODULES]; /* to checkpoint, as memtap-plan(1) names them; "": not told */
     uint64_t bytes;                  /* less at that moment, at most; 0: not told */
     enum mt_served served;

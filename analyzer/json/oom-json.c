@@ -4,6 +4,8 @@
 #include "analyzer/report/report.h"
 #include "parts.h"
 
+#include <string.h>
+
 static json_t *operator_of(const struct mt_definitions *definitions, const struct mt_oom *oom)
 {
     return mt_json_type_name(definitions, oom->node_name);
@@ -17,10 +19,13 @@ json_t *mt_json_served(enum mt_served served)
 static json_t *suggestion(const struct mt_advice *advice)
 {
     json_t *modules = mt_json_text_or_null(advice->modules);
-    return json_pack("{s:s, s:o, s:s, s:s?, s:o, s:s, s:o, s:o}", "what", advice->what, "bytes",
-                     mt_json_number(advice->bytes), "change", advice->change, "set", advice->set,
-                     "fits", mt_json_served(advice->served), "how",
-                     advice->is_replayed ? "replayed" : "modelled", "modules", modules, "through",
+    bool is_set = !strcmp(advice->change, "set");
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o}", "what",
+                     mt_json_text(is_set ? advice->set : advice->what), "bytes",
+                     mt_json_number(advice->bytes), "change", mt_json_text(advice->change), "set",
+                     mt_json_text_or_null(advice->set), "fits", mt_json_served(advice->served),
+                     "how", advice->is_replayed ? "replayed" : "modelled", "modules", modules,
+                     "through",
                      advice->served == MT_SERVED_YES && advice->reach
                          ? json_string(mt_reach_names[advice->reach])
                          : json_null());
@@ -36,12 +41,13 @@ static json_t *rest_json(const struct mt_oom_rest *rest)
 {
     if (rest->known <= MT_REACH_REQUEST)
         return json_null();
-    return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:b, s:b, s:o, s:o}", "through",
+    return json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "through",
                      mt_reach_names[rest->known], "how", "modelled", "layers",
                      (json_int_t)rest->layers, "layers_seen", (json_int_t)rest->seen, "state",
                      mt_json_number(rest->state), "passing", mt_json_number(rest->passing),
                      "supposes_adam", (int)rest->supposes_adam, "evaluates", (int)rest->evaluates,
-                     "more_needed", mt_json_number_or_null(rest->more), "handles",
+                     "more_needed", mt_json_number_or_null(rest->more), "more_for_backward",
+                     mt_json_number_or_null(rest->of_backward), "handles",
                      mt_json_handles(&rest->handles));
 }
 

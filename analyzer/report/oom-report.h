@@ -25,6 +25,10 @@ void mt_oom_sentence(const struct mt_oom_story *story, const struct mt_analysis 
 void mt_oom_cause(const struct mt_oom_story *story, const struct mt_analysis *analysis, char *out,
                   size_t size);
 
+/* Write what to do, as the summary has it: "export PYTORCH_ALLOC_CONF=... (replayed: ...)"; "":
+ * nothing is known to help. */
+void mt_oom_remedy(const struct mt_oom_story *story, char *out, size_t size);
+
 /* Print schema memtap.oom/1 (memtap-oom-json(5)). 0, -ENOMEM, or -EIO. */
 int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out);
 

@@ -122,48 +122,23 @@ static bool is_remedy(const struct mt_oom_story *story, const struct mt_advice *
            (story->rest.known <= MT_REACH_REQUEST || advice->reach > MT_REACH_REQUEST);
 }
 
-/* Return whether a remedy comes before another one: where the run grew, or in a first forward or
- * backward whose rest is not known, what lets less be live, as much is still to come; then what was
- * replayed to serve the request, then what is modelled to come further, then the order in which it
- * stands, which is that of its cost. */
-static bool is_better(const struct mt_oom_story *story, const struct mt_advice *one,
-                      const struct mt_advice *other)
+/* Return the first remedy after a place, or the first that was replayed; NULL: there is none. */
+static const struct mt_advice *remedy_from(const struct mt_oom_story *story, size_t i,
+                                           bool is_replayed)
 {
-    if ((story->rest.is_first || mt_oom_is_grown(story)) && !one->set != !other->set)
-        return !one->set;
-    if (one->is_replayed != other->is_replayed)
-        return one->is_replayed;
-    return one->reach > other->reach;
-}
-
-static bool serves_request(const struct mt_oom_story *story)
-{
-    size_t i = 0;
-    while (i < story->n_advice && story->advice[i].served != MT_SERVED_YES)
-        i++;
-    return i < story->n_advice;
-}
-
-/* Return the cheapest advice of which is not known whether it serves. */
-static const struct mt_advice *first_unknown(const struct mt_oom_story *story)
-{
-    for (size_t i = 0; i < story->n_advice; i++)
-        if (story->advice[i].served == MT_SERVED_UNKNOWN)
+    for (; i < story->n_advice; i++)
+        if (is_remedy(story, &story->advice[i]) && (!is_replayed || story->advice[i].is_replayed))
             return &story->advice[i];
     return NULL;
 }
 
-static const struct mt_advice *best_of(const struct mt_oom_story *story,
-                                       const struct mt_advice *but)
+/* Return the first advice of which that is known of the request; NULL: there is none. */
+static const struct mt_advice *first_served(const struct mt_oom_story *story, enum mt_served served)
 {
-    const struct mt_advice *best = NULL;
-    for (size_t i = 0; i < story->n_advice; i++) {
-        const struct mt_advice *advice = &story->advice[i];
-        if (advice == but || !is_remedy(story, advice) || (but && advice->reach <= but->reach))
-            continue;
-        best = !best || is_better(story, advice, best) ? advice : best;
-    }
-    return best;
+    for (size_t i = 0; i < story->n_advice; i++)
+        if (story->advice[i].served == served)
+            return &story->advice[i];
+    return NULL;
 }
 
 /* Write how advice that serves the request was tried, and how far the run comes with it. */
@@ -185,17 +160,31 @@ static void put(FILE *out, const char *text, const struct mt_style *style)
     mt_put_wrapped(out, text, WIDTH, style);
 }
 
+static void remedy_text(char *out, size_t size, const struct mt_oom_story *story,
+                        const struct mt_advice *advice)
+{
+    char reach[120];
+    oom_reach_text(reach, sizeof reach, advice);
+    if (!strcmp(advice->change, "set") && *advice->set)
+        snprintf(out, size, "export %s=%s (%s)", story->variable, advice->set, reach);
+    else
+        snprintf(out, size, "%s (%s)", advice->what, reach);
+}
+
+void mt_oom_remedy(const struct mt_oom_story *story, char *out, size_t size)
+{
+    const struct mt_advice *first = remedy_from(story, 0, false);
+    *out = '\0';
+    if (first && !story->oom->of_library)
+        remedy_text(out, size, story, first);
+}
+
 static void put_remedy(FILE *out, const char *label, const struct mt_oom_story *story,
                        const struct mt_advice *advice, const struct mt_style *style)
 {
-    char text[512], reach[120];
-    oom_reach_text(reach, sizeof reach, advice);
-    if (advice->set)
-        snprintf(text, sizeof text, "%s export %s=%s (%s)", label, story->variable, advice->set,
-                 reach);
-    else
-        snprintf(text, sizeof text, "%s %s%s%s (%s)", label, advice->what,
-                 *advice->modules ? " of " : "", mt_modules_words(advice->modules), reach);
+    char text[MT_ADVICE_TEXT + 160];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s ", label);
+    remedy_text(text + used, sizeof text - used, story, advice);
     put(out, text, style);
 }
 
@@ -219,6 +208,19 @@ static void put_for_library(FILE *out, const struct mt_oom_story *story,
     put(out, text, style);
 }
 
+/* Put that nothing is known to help. */
+static void put_nothing(FILE *out, const struct mt_oom_story *story, bool has_more,
+                        const struct mt_style *style)
+{
+    static const char *const ends[] = {"serve this request",    "serve this request",
+                                       "finish this forward",   "finish this backward",
+                                       "finish this iteration", "finish this iteration"};
+    char text[200];
+    snprintf(text, sizeof text, "%s we tried is sure to %s%s", has_more ? "Nothing" : "Do: nothing",
+             ends[story->rest.known], has_more ? "." : "; free memory, or use a larger card");
+    put(out, text, style);
+}
+
 void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *analysis, FILE *out,
                     const struct mt_style *style)
 {
@@ -228,26 +230,23 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     mt_oom_cause(story, analysis, cause, sizeof cause);
     snprintf(text, sizeof text, "Why: %s", cause);
     put(out, text, style);
-    const struct mt_advice *first = best_of(story, NULL);
-    const struct mt_advice *other = first ? best_of(story, first) : NULL;
-    const struct mt_advice *unknown = first ? NULL : first_unknown(story);
+    const struct mt_advice *first = remedy_from(story, 0, false);
+    const struct mt_advice *surer = first && !first->is_replayed
+                                        ? remedy_from(story, (size_t)(first - story->advice), true)
+                                        : NULL;
+    const struct mt_advice *served = first_served(story, MT_SERVED_YES);
+    const struct mt_advice *unknown = served ? served : first_served(story, MT_SERVED_UNKNOWN);
     if (story->oom->of_library)
         put_for_library(out, story, style);
     else if (first)
         put_remedy(out, "Do:", story, first, style);
-    else if (unknown)
-        put_remedy(out, "Try:", story, unknown, style);
-    else if (serves_request(story))
-        put(out,
-            "Do: what was tried serves this request, and is not known to carry the run on; memtap "
-            "plan tries more",
-            style);
     else if (story->oom->of_cuda)
         put(out, "Do: request less, or free some of what is listed below first", style);
-    else
-        put(out, "Do: nothing that was tried is known to serve the request; memtap plan tries more",
-            style);
-    if (other)
-        put_remedy(out, "Or:", story, other, style);
+    else if (served || !unknown)
+        put_nothing(out, story, served, style);
+    if (!first && unknown && !story->oom->of_library && !story->oom->of_cuda)
+        put_remedy(out, "Try:", story, unknown, style);
+    if (surer && surer != first && !story->oom->of_library)
+        put_remedy(out, "Or:", story, surer, style);
     putc('\n', out);
 }

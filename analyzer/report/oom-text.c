@@ -4,6 +4,10 @@
 #include "analyzer/trace/definitions.h"
 #include "oom-report.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 enum { CALLERS = 6 }; /* shown of the requesting line */
 #define SITES_SHOWN 5u
 
@@ -198,9 +202,13 @@ static void print_rest(const struct mt_page *page, const struct mt_oom_rest *res
     char a[MT_SIZE_TEXT], handles[MT_HANDLES_TEXT];
     if (rest->known <= MT_REACH_REQUEST)
         return;
+    if (rest->of_backward)
+        fprintf(page->out, "  With %s more the run comes through this backward (modelled).\n",
+                mt_size_text(a, rest->of_backward));
     if (rest->more)
-        fprintf(page->out, "  With %s more the run comes through %s (modelled).\n",
-                mt_size_text(a, rest->more), mt_reach_words[rest->known]);
+        fprintf(page->out, "  With %s more the run comes through %s%s (modelled).\n",
+                mt_size_text(a, rest->more), mt_reach_words[rest->known],
+                rest->of_backward ? " if Adam steps it" : "");
     if (rest->layers)
         fprintf(page->out, "    modelled of %zu equal layers, %zu of them seen\n", rest->layers,
                 rest->seen);
@@ -254,12 +262,29 @@ static void print_forwards(const struct mt_page *page, const struct mt_oom_story
         mt_page_growth_site(page, &kept->site[i], "forward");
 }
 
-#define BEFORE_LESS 24u /* columns that "(at most 100.00 GiB less)" leaves an advice */
+#define ADVICE_INDENT 32
+#define ADVICE_WIDTH 48u
+
+/* Put what to do, its later lines below the first. */
+static void put_advice(const struct mt_page *page, const char *text)
+{
+    char *lines = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&lines, &size);
+    if (!memory)
+        return;
+    mt_put_wrapped(memory, text, ADVICE_WIDTH, page->style);
+    if (!mt_close_memory(memory))
+        for (char *line = lines, *end; (end = strchr(line, '\n')); line = end + 1)
+            fprintf(page->out, "%*s%.*s\n", line == lines ? 0 : ADVICE_INDENT, "",
+                    (int)(end - line), line);
+    free(lines);
+}
 
 static void print_advice(const struct mt_page *page, const struct mt_oom_story *story)
 {
     static const char *const outcomes[] = {"may be served", "served", "not served"};
-    char a[MT_SIZE_TEXT], modules[MT_ADVICE_MODULES];
+    char a[MT_SIZE_TEXT], text[MT_ADVICE_TEXT + 64];
     const struct mt_oom_rest *rest = &story->rest;
     if (!story->n_advice)
         return;
@@ -270,28 +295,28 @@ static void print_advice(const struct mt_page *page, const struct mt_oom_story *
     for (size_t i = 0; i < story->n_advice; i++) {
         const struct mt_advice *advice = &story->advice[i];
         bool is_far = advice->served == MT_SERVED_YES && rest->known > MT_REACH_REQUEST;
-        mt_safe_text(modules, sizeof modules, mt_modules_words(advice->modules), 24, MT_CUT_END,
-                     page->style);
+        bool is_set = !strcmp(advice->change, "set");
         fprintf(page->out, "  %-18s  %s  ",
                 is_far ? mt_reach_words[advice->reach] : outcomes[advice->served],
                 advice->is_replayed ? "replayed" : "modelled");
-        if (advice->set)
+        if (is_set && *advice->set)
             fprintf(page->out, "%s=%s\n", story->variable, advice->set);
-        else
-            fprintf(page->out, "%s%s%s%s(at most %s less)\n", advice->what, *modules ? " of " : "",
-                    modules,
-                    *modules || strlen(advice->what) > BEFORE_LESS
-                        ? "\n                                "
-                        : " ",
-                    mt_size_text(a, advice->bytes));
+        else if (is_set)
+            fprintf(page->out, "%s\n", advice->what);
+        else {
+            int used = snprintf(text, sizeof text, "%s", advice->what);
+            if (advice->bytes)
+                snprintf(text + used, sizeof text - (size_t)used, " (at most %s less)",
+                         mt_size_text(a, advice->bytes));
+            put_advice(page, text);
+        }
     }
     if (rest->known == MT_REACH_REQUEST)
         fputs("What the program would have requested next is not known.\n", page->out);
     if (rest->evaluates)
         fputs(
             "memtap takes this forward for an evaluation: no backward has followed the line that\n"
-            "called the model, and one has followed others. Programs often checkpoint nothing "
-            "there.\n",
+            "called the model, or none has been seen at all.\n",
             page->out);
 }
 

@@ -15,7 +15,7 @@ struct mt_cut_run {
                             * kind MARK, whose stream is an enum mt_reach, stands where each ends */
 };
 
-/* Add to a recording that has the request that failed as a block (mt_failed_add, mt_failed_add_all)
+/* Add to a recording that has the request that failed as a block (mt_failed_add_all)
  * what follows it. 0 or -ENOMEM; to be cleared in any case. */
 int mt_cut_extend(struct mt_cut_run *cut, struct mt_recording *recording,
                   const struct mt_asked *asked);

@@ -29,24 +29,10 @@ static struct mt_recorded_block as_block(const struct mt_recording *recording, u
         .end = end,
         .size = bytes,
         .device = (int16_t)recording->device,
+        .has_failed = true,
         .step = phase == MT_PHASE_STEP,
         .phase = (uint8_t)phase,
         .category = phase == MT_PHASE_FORWARD ? MT_CATEGORY_ACTIVATIONS : MT_CATEGORY_TEMPORARIES};
-}
-
-int mt_failed_add(struct mt_recording *recording, uint64_t event, uint64_t bytes,
-                  enum mt_phase phase)
-{
-    if (MT_GROW(recording->block, recording->capacity, recording->n))
-        return -ENOMEM;
-    size_t at = recording->n;
-    while (at && recording->block[at - 1].begin > event)
-        at--;
-    memmove(recording->block + at + 1, recording->block + at,
-            (recording->n - at) * sizeof *recording->block);
-    recording->block[at] = as_block(recording, event, MT_EVER, bytes, phase);
-    recording->n++;
-    return 0;
 }
 
 static bool is_in_step(const struct mt_recording *recording, uint64_t event)
@@ -74,10 +60,11 @@ int mt_failed_add_all(struct mt_recording *recording, const struct mt_asked *ask
         uint64_t event = asked->recorded[i].event;
         if (!mt_failed(asked, i))
             continue;
-        if (MT_APPEND(recording->block, recording->capacity, recording->n,
-                      as_block(recording, event, event + 1,
-                               (asked->request[i].size + 511) & ~UINT64_C(511),
-                               find_phase(recording, event))))
+        struct mt_recorded_block block =
+            as_block(recording, event, event + 1, (asked->request[i].size + 511) & ~UINT64_C(511),
+                     find_phase(recording, event));
+        block.stack = asked->recorded[i].stack;
+        if (MT_APPEND(recording->block, recording->capacity, recording->n, block))
             return -ENOMEM;
     }
     if (recording->n > n)

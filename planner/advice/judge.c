@@ -16,10 +16,6 @@
  */
 #define UNUSED_ERROR 0.5
 
-/* As a part of what was live as memory ran out: what a change does to the modelled rest of a run.
- * Of the peaks in results/bounds.csv nine of ten were off by less. */
-#define CUT_ERROR 0.25
-
 /* A card that serves all is sought up to so much larger ones. */
 #define DOUBLINGS 4
 
@@ -42,7 +38,7 @@ static int run(struct mt_judge *judge, const struct mt_trial *trial, uint64_t ca
 /* Return whether the request that failed is served; the reach says what follows it. */
 static bool is_served(const struct mt_judge *judge, const struct mt_trial_result *result)
 {
-    return judge->rest && !judge->wants_all ? result->reach >= MT_REACH_REQUEST : result->fits;
+    return judge->rest ? result->reach >= MT_REACH_REQUEST : result->fits;
 }
 
 /* Find how far the run comes if the modelled rest of its forward or backward takes as much more as
@@ -51,9 +47,8 @@ static int try_rest(struct mt_judge *judge, const struct mt_trial *trial,
                     struct mt_judgement *judgement)
 {
     struct mt_trial_result result;
-    uint64_t off = mt_to_uint64((double)judge->live * CUT_ERROR);
-    if (!judge->rest || judge->wants_all || !judge->rest->ends[MT_REACH_BACKWARD] ||
-        judgement->served != MT_SERVED_YES)
+    uint64_t off = mt_to_uint64((double)judge->live * MT_CUT_ERROR);
+    if (!judge->rest || !judge->rest->ends[MT_REACH_BACKWARD] || judgement->served != MT_SERVED_YES)
         return 0;
     int rc = run(judge, trial, judge->card > off ? judge->card - off : 0, &result);
     if (!rc && result.reach < judgement->reach)
@@ -79,6 +74,8 @@ static int try(struct mt_judge *judge, const struct mt_trial *trial, uint64_t of
         judgement->served = is_served(judge, &least) ? MT_SERVED_YES : MT_SERVED_NO;
     judgement->reach = least.reach;
     rc = try_rest(judge, trial, judgement);
+    if (least.diverges && judgement->reach > MT_REACH_REQUEST)
+        judgement->reach = MT_REACH_REQUEST;
     judgement->error = (unsigned)((double)off / (double)judge->card * 1000 + 0.5);
     judgement->at = most;
     if (!rc && off && judgement->served != MT_SERVED_NO)
@@ -120,16 +117,28 @@ static int try_edits(struct mt_judge *judge, const struct mt_edits *edits,
     struct mt_trial trial;
     struct mt_request *request;
     int rc = edit_trial(judge, edits, conf, &trial, &request);
-    double off = (double)judge->live * error / 1000 + (double)judge->unused * UNUSED_ERROR;
-    bool is_rough = (judge->rest && judge->wants_all) || edits->guesses & MT_GUESS_PRODUCTS;
-    if (is_rough && off < (double)judge->live * CUT_ERROR)
-        off = (double)judge->live * CUT_ERROR;
+    double off = error ? (double)judge->live * error / 1000 + (double)judge->unused * UNUSED_ERROR
+                       : 0; /* the program's own requests, only freed earlier */
+    if (edits->guesses & MT_GUESS_PRODUCTS && off < (double)judge->live * MT_CUT_ERROR)
+        off = (double)judge->live * MT_CUT_ERROR;
     if (!judge->is_exact && off < (double)judge->card * MODEL_ERROR)
         off = (double)judge->card * MODEL_ERROR;
     if (!rc)
         rc = try(judge, &trial, (uint64_t)off, judgement);
     free(request);
     return rc;
+}
+
+/* Return whether a request that failed, and that the program went on after, is served now: it would
+ * go on otherwise then, and what follows is not known. */
+static bool has_earlier(const struct mt_edits *edits)
+{
+    const struct mt_recording *recording = edits->recording;
+    for (size_t i = 0; i < recording->n; i++)
+        if (recording->block[i].has_failed && recording->block[i].end != MT_EVER &&
+            edits->block[i].size)
+            return true;
+    return false;
 }
 
 static int try_guess(struct mt_judge *judge, const char *name, const struct mt_alloc_conf *conf,
@@ -147,6 +156,8 @@ static int try_guess(struct mt_judge *judge, const char *name, const struct mt_a
     judgement->has_bound = !(edits.guesses & MT_NO_BOUND);
     judgement->why_not = rc == -ENOENT ? change.why_not : NULL;
     judgement->operators = change.operators;
+    if (judgement->reach > MT_REACH_REQUEST && has_earlier(&edits))
+        judgement->reach = MT_REACH_REQUEST;
     *guesses = edits.guesses;
     mt_edits_clear(&edits);
     return rc == -ENOENT ? 0 : rc;
@@ -156,7 +167,8 @@ int mt_judge_change(struct mt_judge *judge, const char *name, const struct mt_al
                     struct mt_judgement *judgement)
 {
     static const unsigned cases[] = {MT_GUESS_STORES, MT_GUESS_STORES | MT_GUESS_INPUTS,
-                                     MT_GUESS_CALLS, MT_GUESS_SCORES, MT_GUESS_FLOATS};
+                                     MT_GUESS_CALLS,  MT_GUESS_SCORES,
+                                     MT_GUESS_FLOATS, MT_GUESS_COPIES};
     unsigned guesses, unused, last = 0;
     int rc = try_guess(judge, name, conf, 0, &guesses, judgement);
     for (size_t i = 0; !rc && i < sizeof cases / sizeof *cases; i++) {

@@ -27,6 +27,8 @@ static void note(void *context, size_t index, const struct mt_request *request,
         result->most_used = now->reserved + watch->others;
     if (out_of_memory != had_failed)
         result->is_recorded = false;
+    if (had_failed && !is_last && !out_of_memory)
+        result->diverges = true;
     if (out_of_memory && (is_last || !had_failed))
         result->fits = false;
     if (trial->is_cut && request->kind == MT_REQUEST_MARK && request->stream && result->fits)
@@ -51,6 +53,7 @@ int mt_trial_card(const struct mt_trial *trial, uint64_t total, uint64_t *enough
     struct mt_trial_result result;
     uint64_t few = total, most = total * 2;
     int rc = mt_trial_run(trial, most, &result);
+    bool is_found = result.fits && !result.diverges;
     *enough = 0;
     if (rc || !result.fits)
         return rc;
@@ -61,7 +64,10 @@ int mt_trial_card(const struct mt_trial *trial, uint64_t total, uint64_t *enough
             most = middle;
         else
             few = middle;
+        is_found |= result.fits && !result.diverges;
     }
+    if (!is_found)
+        return rc;
     *enough = most;
     /* What it used then is enough, unless the settings are of parts of the card. */
     if (!rc)
@@ -71,5 +77,9 @@ int mt_trial_card(const struct mt_trial *trial, uint64_t total, uint64_t *enough
         rc = mt_trial_run(trial, used, &result);
     if (!rc && result.fits && used > total && used < most)
         *enough = used;
+    if (!rc)
+        rc = mt_trial_run(trial, *enough, &result);
+    if (!rc && result.diverges)
+        *enough = 0;
     return rc;
 }

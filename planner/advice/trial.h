@@ -25,8 +25,9 @@ struct mt_trial {
 struct mt_trial_result {
     bool fits; /* the last request is served, and every one before it that was served; where the
                 * trial is cut, all that follow are, too */
-    enum mt_reach reach;    /* of a trial that is cut */
-    bool is_recorded;       /* just those requests fail that failed in the recorded run */
+    enum mt_reach reach; /* of a trial that is cut */
+    bool diverges;    /* one that failed before it is served now: the program goes on otherwise */
+    bool is_recorded; /* just those requests fail that failed in the recorded run */
     uint64_t peak_reserved; /* bytes */
     uint64_t most_used;     /* bytes of the card that were in use at once, all of it: PyTorch's and
                                others' */
@@ -36,8 +37,8 @@ struct mt_trial_result {
  * such requests. */
 int mt_trial_run(const struct mt_trial *trial, uint64_t total, struct mt_trial_result *result);
 
-/* Find the smallest card on which the last request is served, to within 2 MiB and from `total` up
- * to double that; 0: none is. 0 or a negative errno. */
+/* Find the smallest card on which the last request is served and the program goes on as it did, to
+ * within 2 MiB and from `total` up to double that; 0: none is. 0 or a negative errno. */
 int mt_trial_card(const struct mt_trial *trial, uint64_t total, uint64_t *enough);
 
 /* Make the requests of edited lives, up to `event`: where neither a block's size nor its life is

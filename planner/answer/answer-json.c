@@ -36,7 +36,9 @@ static json_t *way_json(const struct mt_plan_answer *answer, const struct mt_way
         "peak_reserved", mt_json_number(way->peak_reserved), "free", mt_json_number(way->free),
         "costs", words.costs, "price", mt_json_text(words.price), "operators_again",
         mt_json_number(way->operators), "through",
-        answer->rest ? mt_reach_names[answer->rest->known] : "end");
+        answer->rest
+            ? mt_reach_names[way->served == MT_SERVED_UNKNOWN ? way->reach : answer->rest->known]
+            : "end");
 }
 
 static json_t *nearest_json(const struct mt_plan_answer *answer)

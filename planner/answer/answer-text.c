@@ -65,10 +65,17 @@ static void put_way(FILE *out, const struct mt_plan_answer *answer, size_t i,
     put_below(out, "", text, style);
 }
 
+/* Return what is known of a way, as they are ordered: it fits, it serves the request that failed,
+ * it may. */
+static unsigned known_of(const struct mt_way *way)
+{
+    return way->served == MT_SERVED_YES ? 0 : way->request == MT_SERVED_YES ? 1 : 2;
+}
+
 static void put_ways(FILE *out, const struct mt_plan_answer *answer, const struct mt_style *style)
 {
     char count[MT_SIZE_TEXT];
-    bool was_certain = true;
+    unsigned was_known = answer->n ? known_of(&answer->way[0]) : 0;
     size_t certain = 0, shown;
     while (certain < answer->n && answer->way[certain].served == MT_SERVED_YES)
         certain++;
@@ -76,10 +83,13 @@ static void put_ways(FILE *out, const struct mt_plan_answer *answer, const struc
     shown = shown > WAYS_SHOWN ? WAYS_SHOWN : shown;
     shown = shown > answer->n ? answer->n : shown;
     for (size_t i = 0; i < shown; i++) {
-        bool is_certain = answer->way[i].served == MT_SERVED_YES;
-        if (was_certain && !is_certain && i)
-            fputs("Each of these may make it fit; the model cannot tell:\n", out);
-        was_certain = is_certain;
+        unsigned known = known_of(&answer->way[i]);
+        if (known != was_known)
+            fputs(known == 1
+                      ? "Each of these serves the request that failed; it may run out again:\n"
+                      : "Each of these may make it fit; the model cannot tell:\n",
+                  out);
+        was_known = known;
         put_way(out, answer, i, style);
     }
     if (answer->n > shown)
@@ -123,6 +133,11 @@ static const char *heading(const struct mt_plan_answer *answer)
     if (answer->fits == MT_SERVED_UNKNOWN)
         return "It may fit as it is; the model cannot tell. Each of these makes it fit, the "
                "cheapest "
+               "first:";
+    if (known_of(&answer->way[0]) == 1)
+        return "It does not fit as it is: memory ran out, and nothing we tried is sure to keep it "
+               "from "
+               "running out again. Each of these serves the request that failed, the cheapest "
                "first:";
     if (answer->way[0].served != MT_SERVED_YES)
         return "It does not fit, and nothing makes it fit for certain. Each of these may, the "

@@ -33,6 +33,21 @@ static void add_price(struct mt_way_words *words, const struct mt_plan_answer *a
              place ? place + 2 : "");
 }
 
+/* Write what to do for one change, in this run. */
+static void remedy_text(char *out, const struct mt_plan_answer *answer, const char *change)
+{
+    if (!strcmp(change, "no-grad") && *answer->calls)
+        snprintf(out, MT_WAY_TEXT, "with torch.no_grad(): around the evaluation, %s",
+                 answer->calls);
+    else if (!strncmp(change, "batch:", 6) && answer->infers)
+        snprintf(out, MT_WAY_TEXT, "a batch of %.20s the size", change + 6);
+    else
+        mt_remedy_text(out, MT_WAY_TEXT, change);
+    const char *adamw = strstr(out, "optim.AdamW(");
+    if (adamw && !strcmp(answer->optimizer, "Adam") && !strncmp(change, "optimizer:adamw", 15))
+        memmove(out + (adamw - out) + 10, adamw + 11, strlen(adamw + 11) + 1);
+}
+
 void mt_way_words(struct mt_way_words *words, const struct mt_plan_answer *answer,
                   const struct mt_way *way)
 {
@@ -43,7 +58,7 @@ void mt_way_words(struct mt_way_words *words, const struct mt_plan_answer *answe
         add_setting(words, answer, way);
     for (const char *next = way->change; next && *next && words->n < MT_WAY_ACTIONS;) {
         next = mt_next_change(next, part, sizeof part);
-        mt_remedy_text(words->action[words->n++], MT_WAY_TEXT, part);
+        remedy_text(words->action[words->n++], answer, part);
         add_price(words, answer, way, mt_remedy_of(part));
     }
     if (!*way->change && way->retries) {

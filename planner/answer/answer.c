@@ -57,12 +57,19 @@ static struct mt_way way_of(const struct search *search, const char *change,
                             const struct mt_plan_setting *setting,
                             const struct mt_judgement *judgement)
 {
-    struct mt_way way = {.served = judgement->served,
+    const struct mt_rest *rest = search->answer->rest;
+    bool is_whole = !rest || (judgement->reach >= rest->known && !rest->is_first);
+    struct mt_way way = {.served = judgement->served == MT_SERVED_YES && !is_whole
+                                       ? MT_SERVED_UNKNOWN
+                                       : judgement->served,
+                         .request = judgement->served,
+                         .reach = judgement->reach,
                          .is_replayed = judgement->is_replayed,
                          .error = judgement->has_bound ? judgement->error : 0,
                          .peak_reserved = judgement->at.peak_reserved,
                          .free = free_of(search->answer->plan, judgement->at.most_used),
                          .operators = judgement->operators,
+                         .is_async = setting && setting->is_async,
                          .has_conf = setting != NULL};
     snprintf(way.change, sizeof way.change, "%s", change);
     snprintf(way.conf, sizeof way.conf, "%s", setting ? setting->conf : "");
@@ -85,14 +92,6 @@ static int read_conf(const struct mt_plan *plan, const char *text, struct mt_all
     return mt_alloc_conf_read(conf, plan->release, text, &error);
 }
 
-/* Return what is known of the run by that: of a first forward or backward whose rest is not known,
- * nothing but that its requests so far are served. */
-static enum mt_served known_of(const struct search *search, enum mt_served served)
-{
-    const struct mt_rest *rest = search->answer->rest;
-    return rest && rest->is_first && served == MT_SERVED_YES ? MT_SERVED_UNKNOWN : served;
-}
-
 /* Judge a setting. Try what is not replayed exactly on other cards, too. */
 static int judge_setting(struct search *search, const struct mt_plan_setting *setting,
                          struct mt_judgement *judgement)
@@ -105,9 +104,7 @@ static int judge_setting(struct search *search, const struct mt_plan_setting *se
     if ((search->judge.is_exact && !setting->is_async && !search->judge.rest) ||
         read_conf(search->answer->plan, setting->conf, &conf))
         return 0;
-    int rc = mt_judge_setting(&search->judge, &conf, judgement);
-    judgement->served = known_of(search, judgement->served);
-    return rc;
+    return mt_judge_setting(&search->judge, &conf, judgement);
 }
 
 /* Try the settings in plan's order: what fits, and what reserves least, comes first. */
@@ -122,7 +119,8 @@ static int try_settings(struct search *search)
         struct mt_judgement judgement;
         bool has_room = answer->fits != MT_SERVED_YES ||
                         free_of(plan, setting->most_used) > answer->free + more;
-        if (!setting->fits || !is_new(answer, setting) || !has_room)
+        bool may = setting->fits || (answer->rest && plan->asked->ooms > 1);
+        if (!may || !is_new(answer, setting) || !has_room)
             continue;
         rc = judge_setting(search, setting, &judgement);
         if (search->grows && judgement.served == MT_SERVED_YES)
@@ -161,8 +159,8 @@ static int try_change(struct search *search, const char *name, bool with_setting
     int rc = mt_judge_change(&search->judge, name, setting ? &search->conf : NULL, &judgement);
     if (rc || judgement.why_not)
         return rc == -EINVAL ? 0 : rc;
-    *served = judgement.served = known_of(search, judgement.served);
     struct mt_way way = way_of(search, name, setting, &judgement);
+    *served = way.served;
     return *served == MT_SERVED_NO || *served == alone ? 0 : add(search->answer, &way);
 }
 
@@ -172,15 +170,35 @@ static bool is_hopeful(const struct search *search, const struct mt_modelled *ch
            change->peak <= search->answer->plan->card.total;
 }
 
+/* What no_grad has to save, as a part of what keeping nothing would: else the program keeps results
+ * of its own, and grows on with it. */
+#define GRAPHS_LEAST 0.75
+
+/* Return whether a change is not for the run: what is for training, where nothing is trained; a
+ * faster kernel of Adam, where something else steps; no_grad, where most growth is not of graphs.
+ */
+static bool is_beside(const struct search *search, const char *name)
+{
+    const struct mt_plan_answer *answer = search->answer;
+    if (answer->infers && mt_remedy_of(name)->trains)
+        return true;
+    if (!strcmp(name, "no-grad") &&
+        (double)mt_answer_saves(search->changes, name) <
+            (double)mt_answer_saves(search->changes, "keep-nothing") * GRAPHS_LEAST)
+        return true;
+    return *answer->optimizer && !strncmp(name, "optimizer:adamw", strlen("optimizer:adamw")) &&
+           !strstr(answer->optimizer, "Adam");
+}
+
 static int try_changes(struct search *search)
 {
     int rc = 0;
     for (size_t i = 0; !rc && i < search->changes->n; i++) {
         const struct mt_modelled *change = &search->changes->change[i];
         search->served[i] = MT_SERVED_NO;
-        if (!change->why_not)
+        if (!change->why_not && !is_beside(search, change->name))
             note_nearest(search, change->name, change->peak);
-        if (is_hopeful(search, change))
+        if (is_hopeful(search, change) && !is_beside(search, change->name))
             rc = try_change(search, change->name, false, &search->served[i]);
     }
     return rc;
@@ -206,7 +224,7 @@ static int try_with_setting(struct search *search)
         const struct mt_modelled *change = &search->changes->change[i];
         enum mt_served served = search->served[i];
         if (served != MT_SERVED_YES && is_hopeful(search, change) &&
-            !is_beaten(search, change->name))
+            !is_beside(search, change->name) && !is_beaten(search, change->name))
             rc = try_change(search, change->name, true, &served);
     }
     return rc;
@@ -228,6 +246,7 @@ static size_t find_pairs(const struct search *search, struct pair pair[PAIRED_MO
     size_t n = 0, found = 0;
     for (size_t i = 0; i < search->changes->n && n < PAIRED_MOST; i++)
         if (search->served[i] != MT_SERVED_YES && !search->changes->change[i].why_not &&
+            !is_beside(search, search->changes->change[i].name) &&
             search->changes->change[i].saves > 0 && !strchr(search->changes->change[i].name, '+'))
             alone[n++] = &search->changes->change[i];
     for (size_t i = 0; i < n; i++)
@@ -244,6 +263,20 @@ static size_t find_pairs(const struct search *search, struct pair pair[PAIRED_MO
     if (found)
         qsort(pair, found, sizeof *pair, cheapest_first);
     return found;
+}
+
+static bool is_two(const struct mt_way *way)
+{
+    return strchr(way->change, '+') || (way->has_conf && *way->change);
+}
+
+/* Return whether one thing alone serves the request that failed, and no more is known. */
+static bool is_enough(const struct mt_plan_answer *answer)
+{
+    size_t i = 0;
+    while (i < answer->n && (answer->way[i].request != MT_SERVED_YES || is_two(&answer->way[i])))
+        i++;
+    return answer->rest && answer->rest->known <= MT_REACH_REQUEST && i < answer->n;
 }
 
 static int try_pairs(struct search *search)
@@ -298,33 +331,38 @@ static int find_missing(struct search *search)
     return rc;
 }
 
-static bool is_two(const struct mt_way *way)
-{
-    return strchr(way->change, '+') || (way->has_conf && *way->change);
-}
-
-/* Return whether a setting costs no time: one with which PyTorch empties its cache does. */
+/* Return whether a setting costs no time: one with which PyTorch empties its cache does, and what
+ * another allocator's costs is not known. */
 static bool is_free(const struct mt_way *way)
 {
-    return !way->retries && mt_remedy_cost(way->change) == MT_COSTS_NOTHING;
+    return !way->retries && (!way->is_async || *way->change) &&
+           mt_remedy_cost(way->change) == MT_COSTS_NOTHING;
+}
+
+/* Return what is known of a way: it fits; it serves the request that failed; it may. */
+static unsigned known_of(const struct mt_way *way)
+{
+    return way->served == MT_SERVED_YES ? 0 : way->request == MT_SERVED_YES ? 1 : 2;
 }
 
 static unsigned group_of(const struct mt_way *way)
 {
-    unsigned group = is_free(way) ? 0 : is_two(way) ? 3 : *way->change ? 2 : 1;
-    return way->served == MT_SERVED_YES ? group : group + 4;
+    return is_free(way) ? 0 : is_two(way) ? 3 : *way->change ? 2 : 1;
 }
 
-/* Return where a way stands in its group: what changes least first. */
+/* Return where a way stands in its group: what changes least first; of what costs nothing, settings
+ * last. */
 static unsigned rank_of(const struct mt_way *way)
 {
-    return mt_remedy_rank(way->change) + (way->has_conf && *way->change);
+    return *way->change ? mt_remedy_rank(way->change) + way->has_conf : MT_SETTING_RANK;
 }
 
-/* What fits for certain comes before what may; what costs nothing, then settings, changes,
- * combinations. */
+/* What fits for certain comes before what carries the run a part of the way, and that before what
+ * may; then what costs nothing, settings, changes, combinations. */
 MT_ORDER(cheaper, struct mt_way,
-         MT_COMPARE(group_of(a), group_of(b)) ?: MT_COMPARE(rank_of(a), rank_of(b))
+         MT_COMPARE(known_of(a), known_of(b))
+         ?: MT_FALLING(reach) ?: MT_COMPARE(group_of(a), group_of(b))
+         ?: MT_COMPARE(rank_of(a), rank_of(b))
          ?: MT_RISING(operators) ?: MT_FALLING(is_replayed) ?: MT_FALLING(free)
          ?: MT_BY_TEXT(change))
 
@@ -396,13 +434,14 @@ static int begin(struct search *search, const struct mt_cut_run *cut,
     judge->live = plan->asked->peak_allocated;
     for (size_t i = 0; recording && i < recording->n; i++)
         search->answer->forward += recording->block[i].phase == MT_PHASE_FORWARD;
+    if (recording)
+        mt_answer_about(search->answer, recording);
     if (!cut)
         return 0;
     search->has_failed = calloc(cut->asked.n + 1, sizeof *search->has_failed);
     if (!search->has_failed)
         return -ENOMEM;
     mt_cut_judge(cut, judge, search->has_failed);
-    judge->wants_all = true;
     return 0;
 }
 
@@ -425,9 +464,10 @@ int mt_answer_make(struct mt_plan_answer *answer, const struct mt_plan *plan,
         choose_setting(&search);
         search.served = calloc(changes->n + 1, sizeof *search.served);
         rc = search.served ? try_changes(&search) : -ENOMEM;
-        if (!rc)
+        bool is_alone = is_enough(answer);
+        if (!rc && !is_alone)
             rc = try_with_setting(&search);
-        if (!rc)
+        if (!rc && !is_alone)
             rc = try_pairs(&search);
         free(search.served);
     }

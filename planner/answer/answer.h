@@ -20,11 +20,14 @@ struct mt_way {
     char conf[MT_PLAN_CONF];     /* "" with has_conf: PyTorch's defaults */
     bool has_conf;               /* else the recorded setting stays */
     char change[MT_CHANGE_NAME]; /* "checkpoint:layers.*+optimizer:sgd"; "": none */
-    enum mt_served served;       /* never MT_SERVED_NO */
+    enum mt_served served;       /* all that is known of the run; never MT_SERVED_NO */
+    enum mt_served request;      /* the request that failed, where what follows is modelled */
+    enum mt_reach reach;         /* how far the run comes then, at least */
     bool is_replayed;
     unsigned error; /* per thousand of the card that it holds within; 0: replayed, or no bound */
     uint64_t peak_reserved, free; /* free: the least that is left of the card */
     uint64_t operators;           /* that are run again, over the whole trace */
+    bool is_async;                /* the setting is another allocator's */
     uint64_t retries; /* of CUDA's allocation, after the cache was freed; settings alone */
 };
 
@@ -41,9 +44,26 @@ struct mt_plan_answer {
                             * 0: not found */
     struct mt_way nearest; /* that way */
     uint64_t forward;      /* allocations in forward, over the whole trace */
+    bool infers;           /* the run ends in an evaluation: nothing is trained there */
+    char optimizer[32];    /* the class that steps, "AdamW"; "": no step was seen */
+    char calls[96];        /* the line that called the model last, "train.py:9"; "": not known */
     bool has_changes;      /* changes of the program were asked for */
     bool is_cut;           /* not all combinations were tried */
 };
+
+/* Add what the run would have gone on to request to the recording, and model changes: those of the
+ * names, or all that make sense; the best come first. 0, -ENOMEM; -EINVAL: there is no change of
+ * names[*wrong]. All are to be cleared in any case. */
+int mt_answer_model(struct mt_modelled_changes *changes, struct mt_cut_run *cut,
+                    struct mt_recording *recording, const struct mt_replay *replay,
+                    const struct mt_asked *asked, const char *const *names, size_t n_names,
+                    size_t *wrong);
+
+/* Return by how much less the change of that name lets be live, as modelled; 0: not known. */
+uint64_t mt_answer_saves(const struct mt_modelled_changes *changes, const char *name);
+
+/* Fill in what the run is: infers, optimizer, calls. */
+void mt_answer_about(struct mt_plan_answer *answer, const struct mt_recording *recording);
 
 /* Make the answer. cut: what would have followed, in the recording, too; NULL: the trace ends by
  * itself. recording: with what failed in it (mt_failed_add_all); changes: those to try, modelled;

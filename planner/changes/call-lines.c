@@ -5,6 +5,7 @@
 #include "kinds.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 size_t mt_first_made(const struct mt_recording *recording, uint64_t event)
 {
@@ -59,6 +60,73 @@ bool mt_call_evaluates(const struct mt_call_lines *lines, const struct mt_record
     return stack && !has(lines, stack);
 }
 
+bool mt_is_checkpointed(const struct mt_recording *recording, uint32_t stack)
+{
+    static const char file[] = "/torch/utils/checkpoint.py";
+    for (; stack && mt_stack(recording->definitions, stack)->depth;
+         stack = mt_stack(recording->definitions, stack)->parent) {
+        const char *path = mt_stack_frame(recording->definitions, stack)->file;
+        size_t size = path ? strlen(path) : 0;
+        if (size >= sizeof file - 1 && !strcmp(path + size - (sizeof file - 1), file))
+            return true;
+    }
+    return false;
+}
+
+/* Forwards without a backward: after so many that keep their graphs, none is expected. */
+#define FORWARDS_LEAST 4u
+
+/* Return how often the program has come back to the module with which its forwards begin; *newest:
+ * the event at which it did last. */
+static unsigned count_forwards(const struct mt_recording *recording, uint64_t *newest)
+{
+    uint32_t first = 0;
+    unsigned n = 0;
+    for (size_t i = 0; i < recording->n_turns; i++) {
+        const struct mt_turn *turn = &recording->turn[i];
+        if (turn->phase != MT_PHASE_FORWARD || !turn->module || (first && turn->module != first))
+            continue;
+        first = turn->module;
+        *newest = turn->event;
+        n++;
+    }
+    return n;
+}
+
+bool mt_only_infers(const struct mt_recording *recording)
+{
+    uint64_t newest = 0, ended = 0, saved = 0;
+    if (recording->n_steps || !recording->n_nodes)
+        return false;
+    for (size_t i = 0; i < recording->n_turns; i++)
+        if (recording->turn[i].phase == MT_PHASE_BACKWARD)
+            return false;
+    unsigned n = count_forwards(recording, &newest);
+    for (size_t i = 0; i < recording->n && recording->block[i].begin < newest; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (!block->saved || block->category != MT_CATEGORY_ACTIVATIONS ||
+            mt_is_checkpointed(recording, block->stack))
+            continue;
+        saved += block->size;
+        ended += block->end != MT_EVER ? block->size : 0; /* its graph was dropped */
+    }
+    return (n > FORWARDS_LEAST && saved) || (n > 2 && ended > saved / 4);
+}
+
+/* Return whether it is an attempt after one that ran out of memory: its line has trained, though it
+ * was called from elsewhere. */
+static bool is_tried_again(const struct mt_call_lines *lines, const struct mt_recording *recording,
+                           uint32_t stack)
+{
+    const struct mt_definitions *d = recording->definitions;
+    bool has_trained = false, has_failed = false;
+    for (size_t i = 0; i < lines->n; i++)
+        has_trained |= mt_stack_place(d, lines->stack[i]) == mt_stack_place(d, stack);
+    for (size_t i = 0; i < recording->n; i++)
+        has_failed |= recording->block[i].has_failed && recording->block[i].end != MT_EVER;
+    return has_trained && has_failed;
+}
+
 bool mt_newest_call_evaluates(const struct mt_call_lines *lines,
                               const struct mt_recording *recording,
                               const struct mt_module_calls *calls)
@@ -66,7 +134,7 @@ bool mt_newest_call_evaluates(const struct mt_call_lines *lines,
     uint32_t stack = 0;
     for (size_t i = calls->n; i && !stack && !calls->call[i - 1].backward; i--)
         stack = caller_of(recording, &calls->call[i - 1]);
-    return stack && lines->n && !has(lines, stack);
+    return stack && lines->n && !has(lines, stack) && !is_tried_again(lines, recording, stack);
 }
 
 void mt_call_lines_clear(struct mt_call_lines *lines)

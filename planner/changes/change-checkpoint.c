@@ -45,19 +45,6 @@ static int find_modules(struct checkpoint *checkpoint, const char *pattern)
     return rc ? rc : n ? 0 : -ENOENT;
 }
 
-bool mt_is_checkpointed(const struct mt_recording *recording, uint32_t stack)
-{
-    static const char file[] = "/torch/utils/checkpoint.py";
-    for (; stack && mt_stack(recording->definitions, stack)->depth;
-         stack = mt_stack(recording->definitions, stack)->parent) {
-        const char *path = mt_stack_frame(recording->definitions, stack)->file;
-        size_t size = path ? strlen(path) : 0;
-        if (size >= sizeof file - 1 && !strcmp(path + size - (sizeof file - 1), file))
-            return true;
-    }
-    return false;
-}
-
 size_t mt_first_node(const struct mt_recording *recording, uint64_t event)
 {
     return MT_LEADING(i, recording->n_nodes, recording->node[i].made < event);

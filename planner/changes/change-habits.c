@@ -4,6 +4,7 @@
 #include "analyzer/support/search.h"
 #include "kinds.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,9 +153,10 @@ static void keep_nothing_of_forwards(struct mt_edits *edits)
     }
 }
 
-/* Return whether the recording ends in an evaluation. */
-static bool ends_in_evaluation(const struct mt_recording *recording)
+bool mt_ends_in_evaluation(const struct mt_recording *recording)
 {
+    if (mt_only_infers(recording))
+        return true;
     struct mt_shard_groups groups = {0};
     struct mt_module_calls calls = {0};
     struct mt_call_lines lines = {0};
@@ -176,7 +178,7 @@ int mt_change_keep_nothing(struct mt_edits *edits, const char *argument, struct 
 {
     const struct mt_recording *recording = edits->recording;
     (void)argument;
-    bool evaluates = ends_in_evaluation(recording);
+    bool evaluates = mt_ends_in_evaluation(recording);
     if (evaluates)
         keep_nothing_of_forwards(edits);
     if (recording->n_steps < 2 && !evaluates) {
@@ -190,6 +192,32 @@ int mt_change_keep_nothing(struct mt_edits *edits, const char *argument, struct 
         if (next && block->begin > recording->step[0].end && next->end < block->end &&
             !mt_is_of_model(block))
             edits->block[i].end = mt_moment_of(next->end);
+    }
+    return 0;
+}
+
+/* Free what the evaluation in which the recording ends saves for a backward that never comes: an
+ * activation when its module is done with it, a batch with the next forward. */
+int mt_change_no_grad(struct mt_edits *edits, const char *argument, struct mt_modelled *change)
+{
+    const struct mt_recording *recording = edits->recording;
+    size_t n = recording->n_turns, first = last_forwards(recording);
+    (void)argument;
+    if (first >= n || !mt_ends_in_evaluation(recording)) {
+        change->why_not = "the run does not end in an evaluation";
+        return -ENOENT;
+    }
+    size_t next = after_forward(recording, first);
+    for (size_t i = mt_first_made(recording, recording->turn[first].event); i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        while (next < n && recording->turn[next].event <= block->begin)
+            next = after_forward(recording, next);
+        if (!block->saved || mt_is_of_model(block))
+            continue;
+        if (block->category == MT_CATEGORY_ACTIVATIONS)
+            mt_end_unsaved(edits, i);
+        else if (next < n && recording->turn[next].event < block->end)
+            edits->block[i].end = mt_moment_of(recording->turn[next].event);
     }
     return 0;
 }

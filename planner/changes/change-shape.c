@@ -32,6 +32,31 @@ static bool is_of_batch(const struct mt_recorded_block *block, const uint64_t *s
            block->category == MT_CATEGORY_ACTIVATIONS || block->category == MT_CATEGORY_INPUTS;
 }
 
+/* Return the elements of all parameters, in order. NULL: no memory. */
+static uint64_t *parameter_elements(const struct mt_recording *recording)
+{
+    uint64_t *elements = calloc(recording->n + 1, sizeof *elements);
+    size_t n = 0;
+    for (size_t i = 0; elements && i < recording->n; i++)
+        if (recording->block[i].category == MT_CATEGORY_PARAMETERS)
+            elements[n++] = mt_recorded_elements(&recording->block[i]);
+    mt_sort_sizes(elements, n);
+    return elements;
+}
+
+/* The least bytes of what may be a copy of a parameter: smaller ones are not worth a doubt. */
+#define COPY_LEAST 65536u
+
+/* Return whether it may be a copy of a parameter in another type, as autocast makes and keeps it:
+ * it has as many elements. */
+static bool may_be_copy(const struct mt_recorded_block *block, const uint64_t *elements, size_t n)
+{
+    uint64_t own = block->size / mt_recorded_width(block);
+    return block->size >= COPY_LEAST && block->dtype && mt_recorded_width(block) < 4 &&
+           block->phase != MT_PHASE_BACKWARD && n &&
+           bsearch(&own, elements, n, sizeof own, mt_by_value);
+}
+
 /* How a block's bytes grow with the sequence, as far as its operator tells. */
 enum growth { GROWTH_UNKNOWN, GROWTH_LINEAR, GROWTH_SQUARE };
 
@@ -236,7 +261,8 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
     struct scores scores = {0};
     size_t n;
     uint64_t *sizes = parameter_sizes(recording, &n);
-    int rc = sizes ? 0 : -ENOMEM;
+    uint64_t *elements = parameter_elements(recording);
+    int rc = sizes && elements ? 0 : -ENOMEM;
     bool *is_made = rc ? NULL : mt_made_in_forward(recording);
     rc = rc || is_made ? rc : -ENOMEM;
     if (!rc && is_sequence)
@@ -245,13 +271,15 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
         const struct mt_recorded_block *block = &recording->block[i];
         if (!is_of_batch(block, sizes, n))
             continue;
-        unsigned guess = guess_of(recording, block) | (is_made[i] ? MT_GUESS_MADE : 0);
+        unsigned guess = guess_of(recording, block) | (is_made[i] ? MT_GUESS_MADE : 0) |
+                         (may_be_copy(block, elements, n) ? MT_GUESS_COPIES : 0);
         edits->guesses |= guess;
         double stays = guess & edits->without ? (is_sequence && is_made[i] ? part * part : 1)
                                               : part_of(edits, &scores, i, part);
         edits->block[i].size = mt_scaled(edits->block[i].size, stays);
     }
     free(sizes);
+    free(elements);
     free(scores.of);
     free(scores.growth);
     free(scores.seen);

@@ -11,6 +11,10 @@
 const struct mt_change_kind mt_change_kinds[] = {
     {"keep-nothing", NULL, NULL, "no activation, input or other tensor of an iteration outlives the next one's step; none of an evaluation's forward the next one",
      50, MT_REBUILDS_LEFT_BEHIND, mt_change_keep_nothing},
+    {"no-grad", NULL, NULL, "no forward of the evaluation in which the run ends saves anything for a backward", 20,
+     MT_REBUILDS_EVALUATION, mt_change_no_grad},
+    {"drop-exception", NULL, NULL, "what an attempt that ran out of memory requested is freed before the next one", 0,
+     MT_REBUILDS_EVALUATION, mt_change_drop_exception},
     {"batch", "PART", "1/2", "all that is neither the model's nor the optimizer's is for the batch", 20,
      MT_REBUILDS_SHAPE, mt_change_batch},
     {"sequence", "PART", "1/2", "likewise for the sequence; scores of attention by its square", 20,
@@ -21,7 +25,7 @@ const struct mt_change_kind mt_change_kinds[] = {
      MT_REBUILDS_SAVED, mt_change_checkpoint},
     {"lora", "RANK", "16", "adapters beside the linear layers of numbered modules, all else frozen", 10,
      MT_REBUILDS_OPTIMIZER | MT_REBUILDS_GRADIENTS | MT_REBUILDS_PLACES | MT_REBUILDS_SAVED, mt_change_lora},
-    {"optimizer", "adamw|adamw-fused|adamw-for-loop|adam8bit|adafactor|sgd|sgd-momentum", "adamw-fused adam8bit adafactor sgd",
+    {"optimizer", "adamw|adamw-fused|adamw-for-loop|adam8bit|adafactor|sgd|sgd-momentum", "adamw-fused adamw-for-loop adam8bit adafactor sgd",
      "PyTorch's own optimizer of that name (8 bits: bitsandbytes'), for every trained parameter", 20,
      MT_REBUILDS_OPTIMIZER, mt_change_optimizer},
     {"zero-grad", NULL, NULL, "gradients are freed after each step, and made again in the next backward", 50,
@@ -164,7 +168,8 @@ static int apply(struct mt_modelled *change, const char *name, const struct mt_r
     }
     change->saves = rc ? 0 : (int64_t)(*before - change->peak);
     change->is_untried = edits.guesses & MT_GUESS_PRODUCTS;
-    unsigned doubts = edits.guesses & (MT_GUESS_SCORES | MT_GUESS_FLOATS | MT_GUESS_MADE);
+    unsigned doubts =
+        edits.guesses & (MT_GUESS_SCORES | MT_GUESS_FLOATS | MT_GUESS_MADE | MT_GUESS_COPIES);
     mt_edits_clear(&edits);
     return rc || !doubts ? rc : apply_otherwise(change, name, recording, doubts);
 }

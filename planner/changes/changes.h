@@ -24,14 +24,15 @@ struct mt_modelled;
 
 /* What a kind of change rebuilds. Two that rebuild one thing cannot be combined. */
 enum mt_rebuilt {
-    MT_REBUILDS_SHAPE = 1,        /* of the batch */
-    MT_REBUILDS_TYPES = 2,        /* of floats */
-    MT_REBUILDS_CASTS = 4,        /* copies in another type that are saved */
-    MT_REBUILDS_SAVED = 8,        /* activations for backward */
-    MT_REBUILDS_GRADIENTS = 16,   /* their lives */
-    MT_REBUILDS_OPTIMIZER = 32,   /* its state */
-    MT_REBUILDS_PLACES = 64,      /* other ranks, or the host */
-    MT_REBUILDS_LEFT_BEHIND = 128 /* what an iteration keeps */
+    MT_REBUILDS_SHAPE = 1,         /* of the batch */
+    MT_REBUILDS_TYPES = 2,         /* of floats */
+    MT_REBUILDS_CASTS = 4,         /* copies in another type that are saved */
+    MT_REBUILDS_SAVED = 8,         /* activations for backward */
+    MT_REBUILDS_GRADIENTS = 16,    /* their lives */
+    MT_REBUILDS_OPTIMIZER = 32,    /* its state */
+    MT_REBUILDS_PLACES = 64,       /* other ranks, or the host */
+    MT_REBUILDS_LEFT_BEHIND = 128, /* what an iteration keeps */
+    MT_REBUILDS_EVALUATION = 256   /* what an evaluation, or an attempt that failed, keeps */
 };
 
 /* A kind of change, named KIND:ARGUMENT. Of several the first rows are applied first: each edits

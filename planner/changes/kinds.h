@@ -23,6 +23,15 @@ int mt_change_zero_grad(struct mt_edits *edits, const char *argument, struct mt_
 int mt_change_keep_nothing(struct mt_edits *edits, const char *argument,
                            struct mt_modelled *change);
 
+int mt_change_no_grad(struct mt_edits *edits, const char *argument, struct mt_modelled *change);
+int mt_change_drop_exception(struct mt_edits *edits, const char *argument,
+                             struct mt_modelled *change);
+
+/* Return whether the recording ends in an evaluation: in a forward of a line that has had no
+ * backward, while others have; or of a program that drops graph after graph without one. */
+bool mt_ends_in_evaluation(const struct mt_recording *recording);
+bool mt_only_infers(const struct mt_recording *recording);
+
 /* Return whether the block is of the model, of its optimizer or of a library: another batch leaves
  * it alone. */
 bool mt_is_of_model(const struct mt_recorded_block *block);

@@ -57,9 +57,10 @@ static bool is_free_product(const struct mt_recording *recording, const struct w
     const struct mt_recorded_block *output = mt_recorded_at(recording, node->output);
     uint64_t largest;
     unsigned n = factors_of(recording, weights, node, &largest);
+    bool has_rows_twice = n == 1 && node->n_saves == 2 && strstr(name, "MmBackward");
     if (strstr(name, "MmBackward") || strstr(name, "AddmmBackward") ||
         strstr(name, "LinearBackward"))
-        return n == 2;
+        return n == 2 || has_rows_twice;
     return strstr(name, "MulBackward") && output && n == 2 &&
            mt_recorded_elements(output) > largest;
 }

@@ -37,8 +37,9 @@ struct mt_recorded_block {
     uint32_t evidence;   /* enum mt_evidence */
     int16_t device;
     uint8_t category, phase, dtype;
-    bool is_addend; /* it ended when it was added to a leaf's gradient */
-    bool is_master; /* a copy of a parameter, in higher precision */
+    bool is_addend;  /* it ended when it was added to a leaf's gradient */
+    bool has_failed; /* the request ran out of memory (planner/advice/failed.h) */
+    bool is_master;  /* a copy of a parameter, in higher precision */
 };
 
 /* A backward node: from forward, which made it. */

@@ -242,14 +242,50 @@ static int find_evaluation(struct mt_resting *resting)
     struct mt_call_lines lines;
     int rc = mt_call_lines_find(&lines, &resting->calls, resting->recording);
     resting->rest->evaluates =
-        !rc && mt_newest_call_evaluates(&lines, resting->recording, &resting->calls);
+        (!rc && mt_newest_call_evaluates(&lines, resting->recording, &resting->calls)) ||
+        mt_only_infers(resting->recording);
     mt_call_lines_clear(&lines);
     return rc;
+}
+
+/* Return whether a whole backward came and no step: the program has no optimizer, or accumulates
+ * gradients first. */
+static bool goes_without_step(const struct mt_recording *recording)
+{
+    size_t i = 0;
+    while (i < recording->n_turns && recording->turn[i].phase != MT_PHASE_BACKWARD)
+        i++;
+    while (i < recording->n_turns && recording->turn[i].phase != MT_PHASE_FORWARD)
+        i++;
+    return !recording->n_steps && i < recording->n_turns;
+}
+
+/* Return whether memory ran out as backward ran a checkpointed forward again, and most of what such
+ * forwards made is still there: how much this one still makes is not known. */
+static bool is_first_again(const struct mt_resting *resting)
+{
+    const struct mt_recording *recording = resting->recording;
+    const struct mt_recorded_block *failed = mt_recorded_at(recording, resting->rest->cut);
+    uint64_t made = 0, ended = 0;
+    if (!failed || !mt_is_checkpointed(recording, failed->stack))
+        return false;
+    for (size_t i = 0; i < recording->n; i++) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        if (block == failed || block->phase != MT_PHASE_BACKWARD || mt_is_of_model(block) ||
+            !mt_is_checkpointed(recording, block->stack))
+            continue;
+        made += block->size;
+        ended += block->end < resting->rest->cut ? block->size : 0;
+    }
+    return ended <= made / 2;
 }
 
 static int add_phases(struct mt_resting *resting, enum mt_phase phase)
 {
     int rc = 0;
+    if (phase == MT_PHASE_BACKWARD && is_first_again(resting))
+        return -ENOENT;
+    bool has_no_step = goes_without_step(resting->recording);
     if (phase == MT_PHASE_FORWARD) {
         rc = mt_rest_forward(resting);
         if (rc)
@@ -267,7 +303,7 @@ static int add_phases(struct mt_resting *resting, enum mt_phase phase)
             return rc;
         reach(resting, MT_REACH_BACKWARD);
     }
-    if (phase == MT_PHASE_OUTSIDE)
+    if (phase == MT_PHASE_OUTSIDE || has_no_step)
         return -ENOENT;
     uint64_t back = resting->now;
     rc = mt_rest_step(resting, phase == MT_PHASE_STEP);

@@ -2,9 +2,9 @@
 /* model-changes TRACE [CHANGE]...: what planner/changes says of the trace, as JSON or, without
  * changes, text. */
 #include "analyzer/findings/analysis.h"
-#include "planner/advice/advice.h"
 #include "planner/advice/cut.h"
 #include "planner/advice/failed.h"
+#include "planner/answer/advice.h"
 #include "planner/changes/changes.h"
 
 /* What would have followed, if the trace ends as memory ran out. 0 or -ENOMEM. */

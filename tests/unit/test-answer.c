@@ -2,8 +2,8 @@
 /* What makes a job fit a card (planner/answer): of a program of which everything is known by hand.
  */
 #include "analyzed.h"
-#include "planner/advice/advice.h"
 #include "planner/advice/failed.h"
+#include "planner/answer/advice.h"
 #include "planner/answer/answer.h"
 #include "planner/answer/remedies.h"
 #include "tests/support/run-tests.h"

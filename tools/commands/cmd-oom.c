@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyzer/report/oom-report.h"
 #include "commands.h"
-#include "planner/advice/advice.h"
+#include "planner/answer/advice.h"
 #include "tools/input/trace-arguments.h"
 #include "tools/launch/page-file.h"
 #include "tools/terminal/command.h"

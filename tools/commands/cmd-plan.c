@@ -93,28 +93,18 @@ static int model_changes(const struct mt_analysis *analysis, const struct plan_a
                          const struct mt_plan *plan, struct mt_cut_run *cut,
                          struct mt_modelled_changes *changes)
 {
-    struct mt_recording *recording = arguments->recording;
-    int rc = mt_recording_finish(recording, &analysis->replay, plan->asked->device);
-    if (!rc)
-        rc = mt_failed_add_all(recording, plan->asked);
-    if (!rc)
-        rc = mt_cut_extend(cut, recording, plan->asked);
-    changes->rest = cut->rest.known ? &cut->rest : NULL;
-    for (size_t i = 0; !rc && i < arguments->n_changes; i++) {
-        rc = mt_modelled_add(changes, recording, arguments->change[i]);
-        if (rc == -EINVAL) {
-            char wrong[1024] = "";
-            FILE *out = fmemopen(wrong, sizeof wrong, "w");
-            if (out) {
-                mt_change_wrong(out, arguments->change[i]);
-                fclose(out);
-            }
-            return mt_fail_usage(arguments->command, "%s", wrong);
+    size_t at = 0;
+    int rc = mt_answer_model(changes, cut, arguments->recording, &analysis->replay, plan->asked,
+                             arguments->change, arguments->n_changes, &at);
+    if (rc == -EINVAL) {
+        char wrong[1024] = "";
+        FILE *out = fmemopen(wrong, sizeof wrong, "w");
+        if (out) {
+            mt_change_wrong(out, arguments->change[at]);
+            fclose(out);
         }
+        return mt_fail_usage(arguments->command, "%s", wrong);
     }
-    if (!rc && !arguments->n_changes)
-        rc = mt_modelled_add_usual(changes, recording);
-    mt_modelled_sort(changes);
     return rc;
 }
 

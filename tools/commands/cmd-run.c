@@ -5,6 +5,7 @@
 #include "analyzer/support/text.h"
 #include "analyzer/trace/ended.h"
 #include "commands.h"
+#include "planner/answer/advice.h"
 #include "steps.h"
 #include "tools/launch/child.h"
 #include "tools/launch/ends.h"
@@ -203,21 +204,30 @@ static int load_end(const char *trace, struct mt_survey *survey, struct mt_ended
     return rc;
 }
 
-/* Print what memtap oom would say first of a program that ended so. */
+/* Print what memtap oom says first of a program that ended so. */
 static void print_oom(const char *trace, const char *name)
 {
-    const struct mt_question question = {.moment.kind = MT_AT_OOM};
+    static struct mt_advisor advisor;
+    struct mt_question question = {.moment.kind = MT_AT_OOM};
     struct mt_analysis analysis;
     struct mt_oom_story story;
-    char what[400], why[300], both[704], safe[704];
-    if (!mt_analysis_create(&analysis, trace, &question) && !mt_oom_explain(&story, &analysis)) {
+    char what[400], why[300], remedy[600], all[1320], safe[1320];
+    if (mt_advisor_watch(&advisor, &question))
+        return;
+    int rc = mt_analysis_create(&analysis, trace, &question);
+    rc = rc ? rc : mt_oom_explain(&story, &analysis);
+    if (!rc && !story.oom->of_library)
+        rc = mt_advise(&advisor, &analysis, &story);
+    if (!rc) {
         mt_oom_sentence(&story, &analysis, what, sizeof what);
         mt_oom_cause(&story, &analysis, why, sizeof why);
-        snprintf(both, sizeof both, "%s; %s", what, why);
-        mt_safe_text(safe, sizeof safe, both, 0, MT_CUT_END, &(struct mt_style){.utf8 = 1});
+        mt_oom_remedy(&story, remedy, sizeof remedy);
+        snprintf(all, sizeof all, "%s; %s%s%s", what, why, *remedy ? "; do: " : "", remedy);
+        mt_safe_text(safe, sizeof safe, all, 0, MT_CUT_END, &(struct mt_style){.utf8 = 1});
         mt_say("%s: %s", name, safe);
     }
     mt_analysis_destroy(&analysis);
+    mt_advisor_clear(&advisor);
 }
 
 struct telling {

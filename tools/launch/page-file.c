@@ -6,7 +6,7 @@
 #include "analyzer/support/text.h"
 #include "analyzer/trace/definitions.h"
 #include "locate.h"
-#include "planner/advice/advice.h"
+#include "planner/answer/advice.h"
 #include "tools/terminal/command.h"
 #include "trace-format/reader.h"
 #include "trace-format/tail.h"

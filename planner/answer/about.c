@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run is, for its answer: which optimizer steps, which line calls the model, what could be
+ * changed. */
+#include "analyzer/trace/definitions.h"
+#include "answer.h"
+#include "planner/advice/failed.h"
+#include "planner/changes/kinds.h"
+
+#include <string.h>
+
+/* Return the class of the optimizer that steps, by the frames of what its steps made. */
+static void find_optimizer(struct mt_plan_answer *answer, const struct mt_recording *recording)
+{
+    const struct mt_definitions *d = recording->definitions;
+    for (size_t i = recording->n; i-- && !*answer->optimizer;)
+        for (uint32_t stack = recording->block[i].step ? recording->block[i].stack : 0;
+             stack && mt_stack(d, stack)->depth; stack = mt_stack(d, stack)->parent) {
+            const char *function = mt_stack_frame(d, stack)->function;
+            const char *step = strstr(function, ".step");
+            if (step && !step[5] && step > function && !strchr(function, '<'))
+                snprintf(answer->optimizer, sizeof answer->optimizer, "%.*s",
+                         (int)(step - function), function);
+        }
+}
+
+/* Find the line that called the model last. */
+static void find_call(struct mt_plan_answer *answer, const struct mt_recording *recording)
+{
+    const struct mt_definitions *d = recording->definitions;
+    for (size_t i = recording->n; i-- && !*answer->calls;) {
+        const struct mt_recorded_block *block = &recording->block[i];
+        uint32_t caller = block->phase == MT_PHASE_FORWARD ? mt_stack(d, block->stack)->caller : 0;
+        const struct mt_frame *frame = caller ? mt_stack_frame(d, mt_stack(d, caller)->user) : NULL;
+        const char *slash = frame ? strrchr(frame->file, '/') : NULL;
+        if (frame && frame->line)
+            snprintf(answer->calls, sizeof answer->calls, "%.80s:%u",
+                     slash ? slash + 1 : frame->file, frame->line);
+    }
+}
+
+void mt_answer_about(struct mt_plan_answer *answer, const struct mt_recording *recording)
+{
+    find_optimizer(answer, recording);
+    find_call(answer, recording);
+    answer->infers = answer->rest && mt_ends_in_evaluation(recording);
+}
+
+int mt_answer_model(struct mt_modelled_changes *changes, struct mt_cut_run *cut,
+                    struct mt_recording *recording, const struct mt_replay *replay,
+                    const struct mt_asked *asked, const char *const *names, size_t n_names,
+                    size_t *wrong)
+{
+    int rc = mt_recording_finish(recording, replay, asked->device);
+    if (!rc)
+        rc = mt_failed_add_all(recording, asked);
+    if (!rc)
+        rc = mt_cut_extend(cut, recording, asked);
+    changes->rest = cut->rest.known ? &cut->rest : NULL;
+    for (size_t i = 0; !rc && i < n_names; i++) {
+        *wrong = i;
+        rc = mt_modelled_add(changes, recording, names[i]);
+    }
+    if (!rc && !n_names)
+        rc = mt_modelled_add_usual(changes, recording);
+    mt_modelled_sort(changes);
+    return rc;
+}
+
+uint64_t mt_answer_saves(const struct mt_modelled_changes *changes, const char *name)
+{
+    for (size_t i = 0; i < changes->n; i++)
+        if (!strcmp(changes->change[i].name, name) && changes->change[i].saves > 0)
+            return (uint64_t)changes->change[i].saves;
+    return 0;
+}

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dead_jobs.py JOB [REMEDY]...: jobs that run out of memory on a small card; REMEDY is what memtap advises, followed. Says
+how far it came: a line for each forward, backward and step."""
+import sys
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+JOB, REMEDIES = (sys.argv[1:2] or [""])[0], sys.argv[2:]
+HALVES = 2 if "batch:1/2" in REMEDIES else 1
+
+
+def came(what):
+    print("came", what, flush=True)
+
+
+class Tower(nn.Module):
+    def __init__(self, width, depth, bias=True):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, width, bias) for _ in range(depth))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = F.gelu(layer(x))
+        return x
+
+
+class Encoder(nn.Module):
+    def __init__(self, width=256, depth=6):
+        super().__init__()
+        self.embed = nn.Embedding(1000, width)
+        self.blocks = nn.ModuleList(nn.TransformerEncoderLayer(width, 4, 4 * width, batch_first=True, dropout=0) for _ in range(depth))
+        self.head = nn.Linear(width, 1000)
+
+    def forward(self, tokens):
+        x = self.embed(tokens)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def adam(model, cls=torch.optim.AdamW):
+    return cls(model.parameters(), lr=1e-4, fused="optimizer:adamw-fused" in REMEDIES or None,
+               foreach=False if "optimizer:adamw-for-loop" in REMEDIES else None)
+
+
+def step(model, optimizer, loss):
+    came("forward")
+    loss.backward()
+    came("backward")
+    optimizer.step()
+    optimizer.zero_grad()
+    came("step")
+
+
+def no_grad():
+    return torch.set_grad_enabled("no-grad" not in REMEDIES)
+
+
+# Evaluations without no_grad.
+def validation_sums():
+    """Adds up the loss as a tensor: each batch's graph stays."""
+    model = nn.Sequential(nn.Linear(1024, 4096), nn.ReLU(), nn.Linear(4096, 10)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    labels = torch.zeros(2048, dtype=torch.long, device="cuda")
+    for _ in range(2):
+        for _ in range(3):
+            step(model, optimizer, F.cross_entropy(model(torch.ones(2048, 1024, device="cuda")), labels))
+        total = 0
+        with no_grad():
+            for _ in range(12):
+                total += F.cross_entropy(model(torch.ones(2048, 1024, device="cuda")), labels)
+
+
+def validation_at_once():
+    """A larger batch in validation runs out in its first forward."""
+    model = Tower(1024, 12).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(2):
+        step(model, optimizer, model(torch.ones(2048, 1024, device="cuda")).mean())
+    with no_grad():
+        for _ in range(3):
+            model(torch.ones(8192 // HALVES, 1024, device="cuda")).mean()
+            came("evaluation")
+
+
+def scoring():
+    """Never trains."""
+    model = Encoder().cuda().eval()
+    with no_grad():
+        for number in range(6):
+            tokens = torch.zeros(8 if number < 4 else 48 // HALVES, 128, dtype=torch.long, device="cuda")
+            scores = model(tokens)  # until the next ones are there
+            came("evaluation")
+
+
+# Out of memory in Adam's step.
+def wide(cls=torch.optim.AdamW):
+    model = Tower(2048, 8).cuda()
+    optimizer = adam(model, cls)
+    for _ in range(3):
+        step(model, optimizer, model(torch.ones(64, 2048, device="cuda")).mean())
+
+
+def wide_adam():
+    wide(torch.optim.Adam)
+
+
+def embeddings():
+    model = nn.Sequential(nn.Embedding(40000, 512), nn.Linear(512, 512)).cuda()
+    optimizer = adam(model)
+    for _ in range(3):
+        step(model, optimizer, model(torch.zeros(64, dtype=torch.long, device="cuda")).mean())
+
+
+# Exceptions that hold what failed.
+def attempt(model, rows):
+    loss = model(torch.empty(rows, 2048, device="cuda")).square().mean()
+    came("forward")
+    loss.backward()
+    came("backward")
+    model.zero_grad()
+
+
+def retry():
+    model, rows = Tower(2048, 8, bias=False).cuda(), None
+    try:
+        attempt(model, 32768)
+    except torch.cuda.OutOfMemoryError:
+        rows = 16384
+        if "drop-exception" not in REMEDIES:
+            attempt(model, rows)
+            rows = None
+    if rows:
+        attempt(model, rows)
+
+
+def retry_kept():
+    """Keeps the error itself, for its report."""
+    model, failed = Tower(2048, 8, bias=False).cuda(), []
+    for rows in (32768, 12288):
+        try:
+            attempt(model, rows)
+            break
+        except torch.cuda.OutOfMemoryError as error:
+            if failed:
+                raise
+            failed.append(str(error) if "drop-exception" in REMEDIES else error)
+
+
+def retry_encoder():
+    model = Encoder().cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def turn(batch):
+        step(model, optimizer, model(torch.zeros(batch, 128, dtype=torch.long, device="cuda")).mean())
+
+    turn(8)
+    failed = False
+    try:
+        turn(96)
+    except torch.cuda.OutOfMemoryError:
+        failed = True
+        if "drop-exception" not in REMEDIES:
+            turn(24)
+            failed = False
+    if failed:
+        turn(24)
+
+
+# A checkpoint around everything.
+def whole():
+    blocks = nn.ModuleList(nn.Sequential(nn.Linear(1024, 1024, bias=False), nn.GELU()) for _ in range(16)).cuda()
+
+    def everything(x):
+        for block in blocks:
+            x = block(x)
+        return x
+
+    for _ in range(2):
+        x = torch.ones(16384 // HALVES, 1024, device="cuda", requires_grad=True)
+        if "checkpoint-each" in REMEDIES:
+            for block in blocks:
+                x = checkpoint(block, x, use_reentrant=False)
+        else:
+            x = checkpoint(everything, x, use_reentrant=False)
+        came("forward")
+        x.mean().backward()
+        came("backward")
+        blocks.zero_grad()
+
+
+def no_optimizer():
+    """Backward without an optimizer; grows from turn to turn."""
+    model = Tower(1024, 6).cuda()
+    for rows in (4096, 4096, 16384):
+        model(torch.ones(rows // HALVES, 1024, device="cuda")).mean().backward()
+        came("backward")
+        model.zero_grad()
+
+
+def squares():
+    """Results of N x N rows, under autocast: not all of it is halved with the batch."""
+    model = Tower(1024, 4).cuda()
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        for _ in range(2):
+            x = model(torch.ones(8192 // HALVES, 1024, device="cuda"))
+            came("forward")
+            (x @ x.t()).float().logsumexp(-1).mean().backward()
+            came("backward")
+            model.zero_grad()
+
+
+def cached_casts():
+    """Autocast keeps a copy of each weight in 16 bits: half a batch has as many."""
+    model = Tower(2048, 8, bias=False).cuda()
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        for _ in range(2):
+            model(torch.ones(4096 // HALVES, 2048, device="cuda")).float().mean().backward()
+            model.zero_grad()
+
+
+def half_copies():
+    """A copy of the model in 16 bits for the forward of each turn."""
+    model, copy = Tower(1024, 8, bias=False).cuda(), None
+    for _ in range(2):
+        copy = [parameter.bfloat16() for parameter in model.parameters()]
+        x = torch.ones(4096 // HALVES, 1024, device="cuda", dtype=torch.bfloat16)
+        for weight, layer in zip(copy, model.layers, strict=True):
+            x = F.gelu(F.linear(x, weight)) + 0 * layer(x[:1].float()).sum().bfloat16()
+        x.float().mean().backward()
+        model.zero_grad()
+
+
+if __name__ == "__main__":
+    globals()[JOB]()
+    print("peak", torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved())
