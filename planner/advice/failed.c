@@ -29,7 +29,7 @@ static struct mt_recorded_block as_block(const struct mt_recording *recording, u
         .end = end,
         .size = bytes,
         .device = (int16_t)recording->device,
-        .has_failed = true,
+        .was_caught = true,
         .step = phase == MT_PHASE_STEP,
         .phase = (uint8_t)phase,
         .category = phase == MT_PHASE_FORWARD ? MT_CATEGORY_ACTIVATIONS : MT_CATEGORY_TEMPORARIES};

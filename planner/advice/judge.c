@@ -135,8 +135,7 @@ static bool has_earlier(const struct mt_edits *edits)
 {
     const struct mt_recording *recording = edits->recording;
     for (size_t i = 0; i < recording->n; i++)
-        if (recording->block[i].has_failed && recording->block[i].end != MT_EVER &&
-            edits->block[i].size)
+        if (recording->block[i].was_caught && edits->block[i].size)
             return true;
     return false;
 }

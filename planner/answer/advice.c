@@ -231,7 +231,7 @@ static void add_way(struct mt_oom_story *story, const struct mt_plan_answer *ans
                                  .is_replayed = way->is_replayed};
     for (size_t i = 0, used = 0; i < words.n && used < sizeof advice->what; i++)
         used += (size_t)snprintf(advice->what + used, sizeof advice->what - used, "%s%s",
-                                 i ? " and " : "", words.action[i]);
+                                 i ? ", and " : "", words.action[i]);
     if (way->has_conf)
         snprintf(advice->set, sizeof advice->set, "%s", way->conf);
     snprintf(advice->change, sizeof advice->change, "%s", is_set ? "set" : way->change);

@@ -21,7 +21,7 @@ static const struct mt_remedy remedies[] = {
     {"drop-exception", MT_COSTS_NOTHING, "try again after the except block, not in it: the exception holds what the attempt that failed made",
      false, "nothing"},
     {"zero-grad", MT_COSTS_NOTHING, "optimizer.zero_grad(set_to_none=True) after each step", true, "nothing"},
-    {"keep-nothing", MT_COSTS_NOTHING, "keep no tensor of an iteration: loss.item(), tensor.detach().cpu(), del",
+    {"keep-nothing", MT_COSTS_NOTHING, "keep nothing from one iteration to the next: loss.item(), tensor.detach().cpu(), del",
      false, "nothing, if nothing needs them"},
     {"optimizer:adamw-for-loop", MT_COSTS_TIME, "torch.optim.AdamW(..., foreach=False)",
      true, "time: a step goes parameter by parameter"},

@@ -119,12 +119,12 @@ static bool is_tried_again(const struct mt_call_lines *lines, const struct mt_re
                            uint32_t stack)
 {
     const struct mt_definitions *d = recording->definitions;
-    bool has_trained = false, has_failed = false;
+    bool has_trained = false, was_caught = false;
     for (size_t i = 0; i < lines->n; i++)
         has_trained |= mt_stack_place(d, lines->stack[i]) == mt_stack_place(d, stack);
     for (size_t i = 0; i < recording->n; i++)
-        has_failed |= recording->block[i].has_failed && recording->block[i].end != MT_EVER;
-    return has_trained && has_failed;
+        was_caught |= recording->block[i].was_caught;
+    return has_trained && was_caught;
 }
 
 bool mt_newest_call_evaluates(const struct mt_call_lines *lines,

@@ -73,8 +73,8 @@ int mt_change_drop_exception(struct mt_edits *edits, const char *argument,
     (void)argument;
     for (size_t i = 0; i < recording->n; i++) {
         const struct mt_recorded_block *failed = &recording->block[i];
-        if (!failed->has_failed || failed->end == MT_EVER)
-            continue; /* that one ended the run */
+        if (!failed->was_caught)
+            continue;
         struct attempt attempt = attempt_of(recording, failed->begin);
         uint64_t until = attempt.module ? again(recording, &attempt) : MT_EVER;
         if (until == MT_EVER)

@@ -38,7 +38,8 @@ struct mt_recorded_block {
     int16_t device;
     uint8_t category, phase, dtype;
     bool is_addend;  /* it ended when it was added to a leaf's gradient */
-    bool has_failed; /* the request ran out of memory (planner/advice/failed.h) */
+    bool was_caught; /* the request ran out of memory, and the program went on
+                      * (planner/advice/failed.h) */
     bool is_master;  /* a copy of a parameter, in higher precision */
 };
 

@@ -13,9 +13,11 @@
  * it would have lived on. */
 static void cut_off(struct mt_recording *recording, uint64_t cut)
 {
-    for (size_t i = 0; i < recording->n; i++)
-        if (recording->block[i].end > cut)
-            recording->block[i].end = MT_EVER;
+    for (size_t i = 0; i < recording->n; i++) {
+        struct mt_recorded_block *block = &recording->block[i];
+        block->end = block->end > cut ? MT_EVER : block->end;
+        block->was_caught &= block->begin != cut;
+    }
     while (recording->n_turns && recording->turn[recording->n_turns - 1].event > cut)
         recording->n_turns--;
     while (recording->n_nodes && recording->node[recording->n_nodes - 1].made > cut)
