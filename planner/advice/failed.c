@@ -50,7 +50,9 @@ static enum mt_phase find_phase(const struct mt_recording *recording, uint64_t e
     size_t before = next ? (size_t)(next - recording->turn) : recording->n_turns;
     if (is_in_step(recording, event))
         return MT_PHASE_STEP;
-    return before ? (enum mt_phase)recording->turn[before - 1].phase : MT_PHASE_OUTSIDE;
+    enum mt_phase phase =
+        before ? (enum mt_phase)recording->turn[before - 1].phase : MT_PHASE_OUTSIDE;
+    return phase == MT_PHASE_STEP ? MT_PHASE_OUTSIDE : phase; /* that one has ended */
 }
 
 int mt_failed_add_all(struct mt_recording *recording, const struct mt_asked *asked)

@@ -70,6 +70,7 @@ static struct mt_way way_of(const struct search *search, const char *change,
                          .free = free_of(search->answer->plan, judgement->at.most_used),
                          .operators = judgement->operators,
                          .is_async = setting && setting->is_async,
+                         .is_first = rest && rest->is_first,
                          .has_conf = setting != NULL};
     snprintf(way.change, sizeof way.change, "%s", change);
     snprintf(way.conf, sizeof way.conf, "%s", setting ? setting->conf : "");
@@ -345,9 +346,16 @@ static unsigned known_of(const struct mt_way *way)
     return way->served == MT_SERVED_YES ? 0 : way->request == MT_SERVED_YES ? 1 : 2;
 }
 
+/* Return whether it is known that a first forward or backward goes on requesting more: a setting
+ * that only serves one request leaves that as it is. */
+static bool is_for_one_request(const struct mt_way *way)
+{
+    return way->is_first && !*way->change;
+}
+
 static unsigned group_of(const struct mt_way *way)
 {
-    return is_free(way) ? 0 : is_two(way) ? 3 : *way->change ? 2 : 1;
+    return is_for_one_request(way) ? 3 : is_free(way) ? 0 : is_two(way) ? 3 : *way->change ? 2 : 1;
 }
 
 /* Return where a way stands in its group: what changes least first; of what costs nothing, settings

@@ -28,6 +28,7 @@ struct mt_way {
     uint64_t peak_reserved, free; /* free: the least that is left of the card */
     uint64_t operators;           /* that are run again, over the whole trace */
     bool is_async;                /* the setting is another allocator's */
+    bool is_first;                /* it is a first forward or backward, whose rest is not known */
     uint64_t retries; /* of CUDA's allocation, after the cache was freed; settings alone */
 };
 

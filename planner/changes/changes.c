@@ -222,14 +222,25 @@ int mt_modelled_add(struct mt_modelled_changes *changes, const struct mt_recordi
     return MT_APPEND(changes->change, changes->capacity, changes->n, change);
 }
 
+/* Return what a change has to save to be worth a word: a thousandth of what is live, without a
+ * request that failed. */
+static int64_t least_saved(const struct mt_modelled_changes *changes,
+                           const struct mt_recording *recording)
+{
+    const struct mt_recorded_block *failed =
+        changes->rest ? mt_recorded_at(recording, changes->rest->cut) : NULL;
+    uint64_t size = failed ? failed->size : 0;
+    return (int64_t)(changes->peak > size ? changes->peak - size : 0) / 1000;
+}
+
 /* Try a change. What cannot be modelled is not worth a word where nobody asked; nor is what saves
  * nothing. */
 static int try(struct mt_modelled_changes *changes, const struct mt_recording *recording,
                const char *name)
 {
     int rc = mt_modelled_add(changes, recording, name);
-    if (!rc &&
-        (changes->change[changes->n - 1].why_not || changes->change[changes->n - 1].saves <= 0))
+    if (!rc && (changes->change[changes->n - 1].why_not ||
+                changes->change[changes->n - 1].saves <= least_saved(changes, recording)))
         changes->n--;
     return rc == -EINVAL ? 0 : rc;
 }

@@ -126,17 +126,17 @@ def test_kept():
 
 
 def test_optimizer_advice():
-    """An optimizer of 8 bits saves three quarters of moments that have 32, and nothing of master weights."""
+    """An optimizer of 8 bits saves three quarters of moments that have 32, half of those that have 16, and nothing of master weights."""
     n = 2 << 22
     program = pathlib.Path(__file__).with_name("optimizer_oom.py")
-    for kind, moments in (("fp32", 2 * 4 * n), ("masters", 2 * 4 * n), ("bf16", 0)):
+    for kind, most in (("fp32", 2 * 3 * n), ("masters", 2 * 3 * n), ("bf16", 2 * n)):
         with harness.folder() as work:
             path = pathlib.Path(work) / "t.mtap"
             subprocess.run([MEMTAP, "run", "-q", "--simulate", GPU, "-o", path, "--", harness.PYTHON, program, kind],
                            stderr=subprocess.PIPE, check=False)
             told = json.loads(harness.must_run([MEMTAP, "oom", "--format", "json", path]).stdout)
         saved = [advice["bytes"] for advice in told["suggestions"] if advice["change"] == "optimizer:adam8bit"]
-        equal(f"8-bit optimizer, {kind}", saved, [moments * 3 // 4] if moments else [])
+        check(len(saved) == 1 and most * 0.98 < saved[0] <= most, f"8-bit optimizer, {kind}: saves {saved} of at most {most}")
 
 
 def test_first_step():
