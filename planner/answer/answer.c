@@ -346,7 +346,7 @@ static unsigned known_of(const struct mt_way *way)
     return way->served == MT_SERVED_YES ? 0 : way->request == MT_SERVED_YES ? 1 : 2;
 }
 
-/* Return whether it is a setting, which leaves what a first forward or backward goes on requesting. */
+/* Return whether it is a setting, and a first forward or backward goes on requesting as before. */
 static bool is_for_one_request(const struct mt_way *way)
 {
     return way->is_first && !*way->change;
