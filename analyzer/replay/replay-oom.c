@@ -87,6 +87,15 @@ bool mt_sample_has_bytes_twice(const struct mt_sample *sample, const struct mt_s
            other->objects.modules >= sample->objects.modules;
 }
 
+/* Return whether CUDA allocated something between the sample before the moment and it, and nothing
+ * between it and the sample after it: then that one is of the moment. */
+static bool is_of_the_moment(const struct mt_replay *replay, unsigned slot)
+{
+    const struct mt_samples *samples = &replay->samples;
+    uint64_t then = replay->of_torch.at[slot].cuda_bytes;
+    return samples->at[slot].cuda_bytes != then && samples->last[slot].cuda_bytes == then;
+}
+
 /* Take a sample. Of those before and after the moment the nearer one counts, if it can be relied
  * on. */
 void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)
@@ -106,6 +115,7 @@ void mt_replay_sample(struct mt_replay *replay, const struct mt_event *event)
     uint64_t taken_ns = replay->taken.device_ns[slot];
     if (replay->samples.awaited[slot] &&
         (!before->time_ns || event->time_ns - taken_ns <= taken_ns - before->time_ns ||
+         is_of_the_moment(replay, slot) ||
          mt_sample_has_bytes_twice(before, &replay->samples.last[slot])))
         replay->samples.at[slot] = replay->samples.last[slot];
     replay->samples.awaited[slot] = 0;

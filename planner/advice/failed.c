@@ -4,23 +4,7 @@
 
 #include <string.h>
 
-/* Add the block that failed. It is freed at its own event. */
-bool mt_failed(const struct mt_asked *asked, size_t place)
-{
-    const struct mt_request *request = &asked->request[place];
-    return place + 1 < asked->n && request->kind == MT_REQUEST_ALLOCATE &&
-           request[1].kind == MT_REQUEST_FREE && request->block == request[1].block &&
-           asked->recorded[place].event == asked->recorded[place + 1].event;
-}
-
-size_t mt_failed_last(const struct mt_asked *asked)
-{
-    size_t i = asked->n;
-    while (i && !mt_failed(asked, i - 1))
-        i--;
-    return i;
-}
-
+/* Return the block that failed. It is freed at its own event. */
 static struct mt_recorded_block as_block(const struct mt_recording *recording, uint64_t event,
                                          uint64_t end, uint64_t bytes, enum mt_phase phase)
 {

@@ -6,12 +6,6 @@
 #include "planner/changes/recording.h"
 #include "planner/requests/gather.h"
 
-/* Return whether the request at that place failed. */
-bool mt_failed(const struct mt_asked *asked, size_t place);
-
-/* Return how many requests came up to the last one that failed, with it; 0: none failed. */
-size_t mt_failed_last(const struct mt_asked *asked);
-
 /* Add the requests that failed to the recorded blocks, for changes to edit: each with its phase,
  * and freed at once. 0 or -ENOMEM. */
 int mt_failed_add_all(struct mt_recording *recording, const struct mt_asked *asked);

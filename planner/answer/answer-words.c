@@ -43,11 +43,12 @@ static void remedy_text(char *out, const struct mt_plan_answer *answer, const ch
         snprintf(out, MT_WAY_TEXT, "keep nothing from one forward to the next: tensor.cpu(), del");
     else if (!strncmp(change, "batch:", 6) && answer->infers)
         snprintf(out, MT_WAY_TEXT, "a batch of %.20s the size", change + 6);
+    else if (!strcmp(change, "optimizer:adamw-fused") && *answer->optimizer)
+        snprintf(out, MT_WAY_TEXT, "pass fused=True to the optimizer");
+    else if (!strcmp(change, "optimizer:adamw-for-loop") && *answer->optimizer)
+        snprintf(out, MT_WAY_TEXT, "pass foreach=False to the optimizer");
     else
         mt_remedy_text(out, MT_WAY_TEXT, change);
-    const char *adamw = strstr(out, "optim.AdamW(");
-    if (adamw && !strcmp(answer->optimizer, "Adam") && !strncmp(change, "optimizer:adamw", 15))
-        memmove(out + (adamw - out) + 10, adamw + 11, strlen(adamw + 11) + 1);
 }
 
 void mt_way_words(struct mt_way_words *words, const struct mt_plan_answer *answer,

@@ -27,7 +27,8 @@ static int note_others(struct mt_asking *asking, const struct mt_replay *replay,
     if (others == asking->others)
         return 0;
     asking->others = others;
-    struct mt_gather_at base = {.event = at->event, .allocated = asking->n_samples};
+    struct mt_gather_at base = {
+        .event = at->event, .allocated = asking->n_samples, .reserved = cuda};
     return mt_gather_ask(asking, &base,
                          (struct mt_request){.size = others, .kind = MT_REQUEST_OTHERS});
 }
@@ -105,12 +106,14 @@ static int failed(void *data, const struct mt_replay *replay, struct mt_torch_bl
     struct mt_asking *asking = &g->device[block->slot];
     struct mt_request free = {.block = block->number, .kind = MT_REQUEST_FREE};
     asking->asked.ooms++;
-    return on_request(g, replay, block, event,
-                      (struct mt_gather_at){.allocated = event->OOM.allocated,
-                                            .reserved = event->OOM.reserved}) ||
-                   mt_gather_ask(asking, &(struct mt_gather_at){.event = replay->events}, free)
-               ? -ENOMEM
-               : 0;
+    asking->others = UINT64_MAX; /* what was free then counts: the next sample may say it */
+    if (on_request(g, replay, block, event,
+                   (struct mt_gather_at){.allocated = event->OOM.allocated,
+                                         .reserved = event->OOM.reserved}) ||
+        mt_gather_ask(asking, &(struct mt_gather_at){.event = replay->events}, free))
+        return -ENOMEM;
+    asking->others = UINT64_MAX;
+    return 0;
 }
 
 static int freed(void *data, const struct mt_replay *replay, struct mt_torch_block *block,
@@ -194,8 +197,9 @@ static int on_sample(struct mt_asking *asking, const struct mt_replay *replay,
     if (event->DEVICE_MEMORY.free > event->DEVICE_MEMORY.total)
         return 0;
     asking->asked.card = event->DEVICE_MEMORY.total;
-    if (MT_APPEND(asking->sample, asking->samples_capacity, asking->n_samples,
-                  replay->samples.last[mt_device_slot(event->device)]))
+    struct mt_gather_sample sample = {replay->samples.last[mt_device_slot(event->device)],
+                                      asking->freeing != 0};
+    if (MT_APPEND(asking->sample, asking->samples_capacity, asking->n_samples, sample))
         return -ENOMEM;
     asking->others = UINT64_MAX; /* to be told again */
     return 0;
@@ -221,11 +225,24 @@ static int on_library(struct mt_asking *asking, const struct mt_replay *replay,
     return mt_gather_ask(asking, &at, wanted);
 }
 
+/* Note how much is CUDA's now. */
+static void note_cuda(struct mt_asking *asking, uint32_t thread, uint64_t bytes)
+{
+    if (bytes < asking->cuda)
+        asking->freeing = thread;
+    else if (asking->freeing == thread)
+        asking->freeing = 0;
+    if (bytes > asking->cuda && asking->n_samples)
+        asking->sample[asking->n_samples - 1].may_have_twice = true;
+    asking->cuda = bytes;
+}
+
 int mt_gather(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct mt_gathering *g = data;
     struct mt_asking *asking = &g->device[mt_device_slot(event->device)];
     mt_handles_note(&asking->asked.handles, replay, event);
+    note_cuda(asking, event->thread, replay->cuda.heap.total[mt_device_slot(event->device)].bytes);
     switch (event->kind) {
     case MT_ALLOC:
     case MT_FREE:
@@ -274,17 +291,32 @@ static void settle(struct mt_sample *sample, const struct mt_sample *other)
  * while no object of CUDA's goes, so all later samples count. Where NVML does not tell this process
  * from others, only the next one does. Nothing comes after the last ones: those before settle them.
  */
-static void settle_samples(struct mt_sample *sample, size_t n)
+static void settle_samples(struct mt_asking *asking)
 {
     enum { LAST = 3 };
-    struct mt_sample next = n ? sample[n - 1] : (struct mt_sample){0};
+    struct mt_gather_sample *sample = asking->sample;
+    size_t n = asking->n_samples;
+    struct mt_sample next = n ? sample[n - 1].of : (struct mt_sample){0};
     for (size_t i = n; i > 1; i--) {
-        struct mt_sample this = sample[i - 2];
-        settle(&sample[i - 2], next.own ? &sample[i - 1] : &next);
+        struct mt_sample this = sample[i - 2].of;
+        settle(&sample[i - 2].of, next.own ? &sample[i - 1].of : &next);
         next = this;
     }
     for (size_t i = n > LAST ? n - LAST + 1 : 1; i < n; i++)
-        settle(&sample[i], &sample[i - 1]);
+        if (sample[i].may_have_twice)
+            settle(&sample[i].of, &sample[i - 1].of);
+}
+
+/* Return the sample that tells what else was on the card at a request. It is the one before it; at
+ * a request that failed the next one, if CUDA allocated nothing in between: the context may have
+ * grown since the one before, and filled the card with it. */
+static const struct mt_sample *sample_at(const struct mt_asking *asking, size_t place)
+{
+    const struct mt_asked_at *told = &asking->asked.recorded[place];
+    size_t before = told->allocated;
+    bool has_next = before < asking->n_samples && mt_failed(&asking->asked, place + 1) &&
+                    asking->sample[before].of.cuda_bytes == told->reserved;
+    return &asking->sample[has_next ? before : before ? before - 1 : 0].of;
 }
 
 /* Add what the samples told to what CUDA's calls did. */
@@ -292,13 +324,12 @@ static void finish_others(struct mt_asking *asking)
 {
     struct mt_asked *asked = &asking->asked;
     asked->knows_others = asking->n_samples > 0;
-    settle_samples(asking->sample, asking->n_samples);
+    settle_samples(asking);
     for (size_t i = 0; i < asked->n; i++)
         if (asked->request[i].kind == MT_REQUEST_OTHERS) {
-            size_t before = asked->recorded[i].allocated;
-            asked->recorded[i].allocated = 0;
             if (asking->n_samples)
-                asked->request[i].size += besides_cuda(&asking->sample[before ? before - 1 : 0]);
+                asked->request[i].size += besides_cuda(sample_at(asking, i));
+            asked->recorded[i].allocated = asked->recorded[i].reserved = 0;
             if (asked->most_others < asked->request[i].size)
                 asked->most_others = asked->request[i].size;
         }

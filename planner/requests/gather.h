@@ -65,4 +65,10 @@ size_t mt_gathering_beside(const struct mt_gathering *gathering, unsigned slot);
  * index; *n of them. They belong to the gathering. NULL where there are none. */
 const struct mt_asked *mt_gathering_finish(struct mt_gathering *gathering, size_t *n);
 
+/* Return whether the request at that place failed. */
+bool mt_failed(const struct mt_asked *asked, size_t place);
+
+/* Return how many requests came up to the last one that failed, with it; 0: none failed. */
+size_t mt_failed_last(const struct mt_asked *asked);
+
 #endif

@@ -31,8 +31,13 @@ struct mt_asking {
     uint64_t others;               /* as CUDA's calls told last */
     uint64_t library_wanted;       /* a library that found so much not, since the last request; */
     size_t library_at;             /* its request */
-    struct mt_sample *sample;      /* of the device's memory */
+    struct mt_gather_sample {
+        struct mt_sample of; /* the device's memory */
+        bool may_have_twice; /* CUDA was freeing memory, or allocated some after it */
+    } *sample;
     size_t n_samples, samples_capacity;
+    uint64_t cuda;    /* bytes of CUDA's now */
+    uint32_t freeing; /* a thread whose last event freed some of them; 0: none */
 };
 
 struct mt_gathering {
