@@ -87,13 +87,14 @@ bool mt_sample_has_bytes_twice(const struct mt_sample *sample, const struct mt_s
            other->objects.modules >= sample->objects.modules;
 }
 
-/* Return whether CUDA allocated something between the sample before the moment and it, and nothing
- * between it and the sample after it: then that one is of the moment. */
+/* Return whether memory ran out at the moment, and CUDA allocated something between the sample
+ * before and it, and nothing between it and the one after: that one says what was free. */
 static bool is_of_the_moment(const struct mt_replay *replay, unsigned slot)
 {
     const struct mt_samples *samples = &replay->samples;
     uint64_t then = replay->of_torch.at[slot].cuda_bytes;
-    return samples->at[slot].cuda_bytes != then && samples->last[slot].cuda_bytes == then;
+    return replay->question.moment.kind == MT_AT_OOM && samples->at[slot].cuda_bytes != then &&
+           samples->last[slot].cuda_bytes == then;
 }
 
 /* Take a sample. Of those before and after the moment the nearer one counts, if it can be relied

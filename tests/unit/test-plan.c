@@ -239,8 +239,34 @@ static void samples(struct mt_builder *builder)
         mt_build_event4(builder, MT_DEVICE_MEMORY, 64 * MIB, 64 * MIB - used, used, 0);
         mt_build_event4(builder, MT_ALLOC, BASE + i * 4 * MIB, 4 * MIB, cuda, cuda);
     }
+    mt_build_event4(builder, MT_CUDA_MALLOC, BASE + 20 * MIB, 4 * MIB, 0, MT_API_CUDA_MALLOC);
     mt_build_end(builder);
 }
+
+/* The context grows by 3 MiB before a request fails, and CUDA allocates nothing after it. */
+static void grown_context(struct mt_builder *builder)
+{
+    mt_build_event4(builder, MT_DEVICE_MEMORY, 16 * MIB, 15 * MIB, MIB, 0);
+    mt_build_event4(builder, MT_CUDA_MALLOC, BASE, 10 * MIB, 0, MT_API_CUDA_MALLOC);
+    mt_build_event4(builder, MT_ALLOC, BASE, 10 * MIB, 10 * MIB, 10 * MIB);
+    mt_build_event4(builder, MT_CUDA_MALLOC, 0, 4 * MIB, 2, MT_API_CUDA_MALLOC);
+    mt_build_event4(builder, MT_OOM, 4 * MIB, 10 * MIB, 10 * MIB, 0);
+    mt_build_event4(builder, MT_DEVICE_MEMORY, 16 * MIB, 2 * MIB, 14 * MIB, 0);
+    mt_build_end(builder);
+}
+
+START_TEST(the_sample_after_a_failure_says_what_was_free)
+{
+    size_t n;
+    struct mt_gathering *g;
+    const struct mt_asked *asked = gather(grown_context, &g, &n);
+    size_t failed = mt_failed_last(asked);
+    ck_assert_uint_ge(failed, 2);
+    ck_assert_int_eq(asked->request[failed - 2].kind, MT_REQUEST_OTHERS);
+    ck_assert_uint_eq(asked->request[failed - 2].size, 4 * MIB);
+    mt_gathering_destroy(g);
+}
+END_TEST
 
 START_TEST(samples_settle_each_other)
 {
@@ -332,6 +358,7 @@ int main(void)
     tcase_add_test(tests, frees_of_a_library_are_none);
     tcase_add_test(tests, frees_of_segments_are_an_empty_cache);
     tcase_add_test(tests, samples_settle_each_other);
+    tcase_add_test(tests, the_sample_after_a_failure_says_what_was_free);
     tcase_add_test(tests, private_pools_are_released_once);
     tcase_add_test(tests, a_plan_knows_the_release);
     return RUN_TESTS(tests);
