@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choices.h"
 #include "core/values/values.h"
 #include "rules.h"
 #include "small.h"
@@ -85,7 +86,7 @@ static enum sim_unknown asks(const struct sim_replaced *op, const struct sim_val
     if (op->rules & SIM_DECIDES)
         return SIM_ASKS_CONDITION;
     if (op->rules & SIM_SEEKS)
-        return sim_rule_choices(op, arguments) > ONE_BLOCK ? SIM_ASKS_SIZE : SIM_ASKS_NOTHING;
+        return sim_choices(op, arguments) > ONE_BLOCK ? SIM_ASKS_SIZE : SIM_ASKS_NOTHING;
     if (op->rules & SIM_READS)
         type = sim_dtype(arguments[0].object);
     else if (op->rules & SIM_COPIES && !sim_is_on_device(&arguments[0]) &&

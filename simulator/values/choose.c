@@ -89,7 +89,21 @@ static void pick(int64_t *row, size_t picks, const double *loads, size_t choices
     }
 }
 
-void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices)
+/* Choose for one row. */
+static void spread(int64_t *row, size_t picks, size_t choices, uint64_t first)
+{
+    size_t step = choices > picks ? choices / picks : 1;
+
+    for (size_t i = 0; i < picks; i++)
+        row[i] = (int64_t)((first / picks + 1 + i * step) % choices);
+    if (row[0] == 0 && picks > 1) {
+        row[0] = row[picks - 1];
+        row[picks - 1] = 0;
+    }
+}
+
+/* Choose for all rows among so many. */
+static void choose(int64_t *chosen, size_t rows, size_t picks, size_t choices)
 {
     static _Atomic uint64_t before;
     /* Few choices, and places in a text, go on where those before ended. A layer that is computed
@@ -105,8 +119,21 @@ void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices)
                  fmod((double)(first / picks + row) * golden, 1));
         return;
     }
+    if (choices < SIM_MANY_CHOICES && rows == 1 && picks <= choices) {
+        spread(chosen, picks, choices, first);
+        return;
+    }
     for (size_t i = 0; i < rows * picks; i++)
         chosen[i] =
             (int64_t)(choices < SIM_MANY_CHOICES ? (first + i) % choices
                                                  : choices / 4 + (first + i) % (choices / 2));
+}
+
+void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices, int64_t zero)
+{
+    bool excludes = zero >= 0 && picks < choices && choices > 1;
+
+    choose(chosen, rows, picks, choices - excludes);
+    for (size_t i = 0; excludes && i < rows * picks; i++)
+        chosen[i] += chosen[i] >= zero;
 }

@@ -16,9 +16,11 @@ extern "C" {
 /*
  * Choose `picks` different ones of 0 .. choices - 1 for each row. They are loaded evenly, or as
  * CUDASIM_SKEW says; of many things (a vocabulary) none of the first or the last ones, which are
- * those with a meaning: an end of text would end a loop at once. CUDASIM_SEED begins elsewhere.
+ * those with a meaning: an end of text would end a loop at once. The picks of a single row are
+ * spread over all, and the first of several is not 0. `zero` is not chosen: its value is known to
+ * be 0, while others are not known; -1: there is none. CUDASIM_SEED begins elsewhere.
  */
-void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices);
+void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices, int64_t zero);
 /* Return how many elements a selection by unknown values finds among n (CUDASIM_BOXES). */
 int64_t sim_found(int64_t n);
 /* Return CUDASIM_SEED. */

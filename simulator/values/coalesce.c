@@ -19,21 +19,6 @@ static sim_boxed *replaced;
 
 /* --- the host's kernels --------------------------------------------------------------------- */
 
-static struct sim_value tensor_value(void *tensor)
-{
-    return (struct sim_value){.object = tensor, .tag = SIM_TAG_TENSOR};
-}
-
-static struct sim_value integer_value(int64_t integer)
-{
-    return (struct sim_value){.integer = integer, .tag = SIM_TAG_INT};
-}
-
-static struct sim_value bool_value(bool boolean)
-{
-    return (struct sim_value){.integer = boolean, .tag = sim_layout.tag_bool};
-}
-
 /* Call the host's kernel of an operator on n arguments, which it consumes. The results are on the
  * stack, which the caller frees. false: it cannot. */
 static bool call(const char *name, struct sim_values *stack, const struct sim_value *arguments,
@@ -87,9 +72,9 @@ static void settle(void *device, const void *host)
 static void settle_values(void *device, const void *values, void *places)
 {
     struct sim_values stack = {0};
-    struct sim_value arguments[] = {tensor_value(copy_of(device, true)), integer_value(0),
-                                    tensor_value(places), tensor_value(copy_of(values, false)),
-                                    integer_value(1)};
+    struct sim_value arguments[] = {sim_tensor_value(copy_of(device, true)), sim_integer_value(0),
+                                    sim_tensor_value(places),
+                                    sim_tensor_value(copy_of(values, false)), sim_integer_value(1)};
 
     if (arguments[0].object && arguments[3].object) {
         sim_hold(places);
@@ -116,8 +101,9 @@ static void settle_result(void *result, const void *values, const struct sim_val
 /* Find the indices that differ, in order, and for each element which of them it has. */
 static bool find_unique(const void *indices, struct sim_values *unique)
 {
-    struct sim_value arguments[] = {tensor_value(copy_of(indices, false)), integer_value(1),
-                                    bool_value(true), bool_value(true), bool_value(false)};
+    struct sim_value arguments[] = {sim_tensor_value(copy_of(indices, false)), sim_integer_value(1),
+                                    sim_bool_value(true), sim_bool_value(true),
+                                    sim_bool_value(false)};
 
     return arguments[0].object && call("aten::unique_dim", unique, arguments, 5) &&
            unique->end - unique->begin == 3;

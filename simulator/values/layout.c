@@ -66,6 +66,40 @@ static bool measure_tensor(void)
     return good;
 }
 
+/* Return the bit that a lazy view of a tensor has and the tensor has not, at words from `at` on; 0:
+ * not one bit. */
+static uint64_t lazy_bit(void *tensor, size_t at, bool negative)
+{
+    void *view = sim_torch_lazy_view(tensor, negative);
+    uint64_t bit = 0;
+
+    if (view && view != tensor)
+        bit = ((const uint64_t *)view)[at] ^ ((const uint64_t *)tensor)[at];
+    if (view)
+        sim_drop(view);
+    return bit & (bit - 1) ? 0 : bit;
+}
+
+/* Find the bits of views that are conjugates or negatives: behind the device. */
+static bool measure_lazy(void)
+{
+    const int64_t one = 1;
+    void *tensor = sim_torch_tensor(&one, &one, 1, SIM_TYPE_COMPLEX_FLOAT);
+
+    for (size_t at = sim_layout.dtype / 8 + 1; tensor && at < sim_layout.dtype / 8 + 5; at++) {
+        sim_layout.keys = 8 * at;
+        sim_layout.conjugate = lazy_bit(tensor, at, false);
+        sim_layout.negative = lazy_bit(tensor, at, true);
+        if (sim_layout.conjugate && sim_layout.negative &&
+            sim_layout.conjugate != sim_layout.negative)
+            break;
+        sim_layout.conjugate = sim_layout.negative = 0;
+    }
+    if (tensor)
+        sim_drop(tensor);
+    return sim_layout.conjugate != 0;
+}
+
 /* --- operators ----------------------------------------------------------------------------- */
 
 static bool peek(const void *from, void *to, size_t size)
@@ -184,7 +218,7 @@ bool sim_measure_layout(void)
 {
     const char *add, *add_inside, *equal;
 
-    return sim_torch_functions() && measure_tensor() && measure_name() &&
+    return sim_torch_functions() && measure_tensor() && measure_lazy() && measure_name() &&
            (add = sim_find_operator("aten::add", "Tensor")) &&
            (add_inside = sim_find_operator("aten::add_", "Tensor")) &&
            (equal = sim_find_operator("aten::equal", "")) && measure_schema(add_inside) &&

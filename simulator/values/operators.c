@@ -18,7 +18,7 @@ const struct sim_listed *sim_first_operator(void)
     return sim_next_operator(sim_torch_operators());
 }
 
-static const char *operator_overload(const char *entry)
+const char *sim_operator_overload(const char *entry)
 {
     return (const char *)sim_field(entry, sim_layout.name / 2);
 }
@@ -27,7 +27,7 @@ const char *sim_find_operator(const char *name, const char *overload)
 {
     for (const struct sim_listed *node = sim_first_operator(); node; node = sim_next_operator(node))
         if (!strcmp(sim_operator_name(node->entry), name) &&
-            !strcmp(operator_overload(node->entry), overload))
+            !strcmp(sim_operator_overload(node->entry), overload))
             return node->entry;
     return NULL;
 }
@@ -65,6 +65,13 @@ size_t sim_results(const char *entry)
     struct vector all = vector_at(entry, sim_layout.schema + 24);
 
     return (size_t)(all.end - all.begin) / sim_layout.argument;
+}
+
+const char *sim_argument_name(const char *entry, size_t argument)
+{
+    struct vector all = vector_at(entry, sim_layout.schema);
+
+    return (const char *)sim_field(all.begin + argument * sim_layout.argument, 0);
 }
 
 bool sim_writes(const char *entry, size_t argument)

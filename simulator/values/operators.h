@@ -21,6 +21,9 @@ static inline const char *sim_operator_name(const char *entry)
     return (const char *)sim_field(entry, 0);
 }
 
+/* Return the part of its name behind the dot; "": none. */
+const char *sim_operator_overload(const char *entry);
+
 /* The table's slots: a kernel's functor, its boxed function, its unboxed one, that for symbolic
  * sizes. */
 enum { SIM_SLOT_HOST = 1, SIM_SLOT_CUDA = 2 };
@@ -34,6 +37,7 @@ void sim_put_kernel(char *slot, sim_boxed *kernel);
 
 size_t sim_arguments(const char *entry);
 size_t sim_results(const char *entry);
+const char *sim_argument_name(const char *entry, size_t argument);
 /* Return whether the operator writes to its argument. */
 bool sim_writes(const char *entry, size_t argument);
 /* Return whether a result shares memory with an argument that is not written: a view. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "instead.h"
 #include "rules.h"
 
 /* Open addressing by the entry's address; written by one thread, read by all. */
@@ -62,12 +63,13 @@ static bool is_of_host(const void *function)
  * those are replaced. */
 static bool is_wanted(const char *entry, const char *slot)
 {
-    /* One of the two is there, the second where sizes may be symbolic. */
+    /* The second is there where sizes may be symbolic; a kernel in Python has neither. */
     const void *unboxed = sim_field(slot, 16) ? sim_field(slot, 16) : sim_field(slot, 24);
+    const void *code = unboxed ? unboxed : sim_field(slot, 8);
 
-    return unboxed && sim_field(slot, 8) && !sim_makes_view(entry) && sim_arguments(entry) <= 64 &&
+    return sim_field(slot, 8) && !sim_makes_view(entry) && sim_arguments(entry) <= 64 &&
            sim_results(entry) <= 16 &&
-           (sim_rules_of(entry) & SIM_EVERYWHERE || !is_of_host(unboxed)) &&
+           (sim_rules_of(entry) & SIM_EVERYWHERE || !is_of_host(code)) &&
            !(sim_rules_of(entry) & SIM_LEFT_ALONE);
 }
 
@@ -82,6 +84,7 @@ static void replace(const char *entry, char *slot, sim_boxed *kernel)
     made->results = (unsigned)sim_results(entry);
     made->boxed = (sim_boxed *)(uintptr_t)sim_field(slot, 8);
     made->rules = sim_rules_of(entry);
+    made->has_instead = sim_has_instead(entry);
     for (unsigned i = 0; i < made->arguments; i++)
         made->writes |= (uint64_t)sim_writes(entry, i) << i;
     used++;

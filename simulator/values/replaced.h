@@ -9,8 +9,9 @@ struct sim_replaced {
     const char *entry;
     sim_boxed *boxed; /* CUDA's kernel */
     unsigned arguments, results;
-    uint64_t writes; /* a bit for each argument */
-    unsigned rules;  /* enum sim_rule */
+    uint64_t writes;  /* a bit for each argument */
+    unsigned rules;   /* enum sim_rule */
+    bool has_instead; /* another operator of the host computes the same (instead.h) */
     unsigned failures;
 };
 

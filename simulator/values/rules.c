@@ -4,10 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "choices.h"
 #include "choose.h"
 #include "core/memory/content.h"
 #include "core/memory/written.h"
 #include "small.h"
+#include "zeroed.h"
 
 static const double most_guard = 1e-3;
 
@@ -31,6 +33,11 @@ static const struct {
     {"aten::is_set_to", SIM_LEFT_ALONE},
     {"aten::_fused_sdp_choice", SIM_LEFT_ALONE},
     {"c10d::*", SIM_LEFT_ALONE},
+    {"aten::convolution", SIM_EVERYWHERE | SIM_OVERWRITES},
+    {"aten::convolution_backward", SIM_EVERYWHERE | SIM_OVERWRITES},
+    {"aten::_native_batch_norm_legit", 0}, /* it reads what it writes to */
+    {"aten::_batch_norm_with_update", 0},
+    {"aten::_fused_moving_avg_obs_fq_helper", 0},
     {"aten::_local_scalar_dense", SIM_READS | SIM_NOT_COMPUTED},
     {"aten::equal", SIM_DECIDES},
     {"aten::nonzero", SIM_COUNTS | SIM_FINDS | SIM_ROUTES},
@@ -133,32 +140,6 @@ unsigned sim_rules_of(const char *entry)
             return table[i].rules;
     /* One that writes in place reads it, too; results that are given are only written. */
     return name[strlen(name) - 1] == '_' ? 0 : SIM_OVERWRITES;
-}
-
-int64_t sim_rule_choices(const struct sim_replaced *op, const struct sim_value *arguments)
-{
-    const char *name = sim_operator_name(op->entry);
-    size_t at = strcmp(name, "aten::topk") ? 1 : 2, n;
-    int64_t dimension;
-
-    if (!sim_is_on_device(&arguments[0]))
-        return 0;
-    n = sim_dimensions(arguments[0].object);
-    if (op->results == 1 && (!strcmp(name, "aten::max") || !strcmp(name, "aten::min")))
-        return 0; /* of all values, or of two tensors */
-    if (!strcmp(name, "aten::multinomial") || at >= op->arguments)
-        dimension = -1;
-    else if (arguments[at].tag == SIM_TAG_NONE)
-        return sim_numel(arguments[0].object);
-    else if (arguments[at].tag == SIM_TAG_INT)
-        dimension = arguments[at].integer;
-    else
-        return 0;
-    if (!n)
-        return 1;
-    if (dimension < 0)
-        dimension += (int64_t)n;
-    return dimension >= 0 && dimension < (int64_t)n ? sim_sizes(arguments[0].object)[dimension] : 0;
 }
 
 /* --- results that are settled though the arguments are not known ------------------------------ */
@@ -274,17 +255,6 @@ static bool are_all(const struct sim_replaced *op, const struct sim_value *argum
     return masks == needed;
 }
 
-/* Return how many a row of the result has. */
-static int64_t picks_of(const struct sim_replaced *op, const struct sim_value *arguments)
-{
-    const char *name = sim_operator_name(op->entry);
-    bool many = !strcmp(name, "aten::topk") || !strcmp(name, "aten::multinomial");
-
-    return many && op->arguments > 1 && arguments[1].tag == SIM_TAG_INT && arguments[1].integer > 0
-               ? arguments[1].integer
-               : 1;
-}
-
 /* Return whether an operator seeks one of a few known numbers, the end of a text, among choices. */
 static bool seeks_end(const struct sim_replaced *op, const struct sim_value *arguments)
 {
@@ -370,9 +340,12 @@ void sim_rule_before(const struct sim_replaced *op, const struct sim_value *argu
     if (op->rules & SIM_KEEPS && sim_is_on_device(&arguments[0]))
         rule->kept = sim_known(sim_storage(arguments[0].object));
     rule->zero = op->rules & SIM_CLEARS;
-    if (op->rules & SIM_CHOOSES)
-        rule->choices = sim_rule_choices(op, arguments);
-    rule->picks = picks_of(op, arguments);
+    sim_note_zeroed(op, arguments);
+    if (op->rules & SIM_CHOOSES) {
+        rule->choices = sim_choices(op, arguments);
+        rule->zeroed = sim_known_zero(op, arguments);
+    }
+    rule->picks = sim_picks(op, arguments);
     rule->ends = seeks_end(op, arguments);
 }
 
@@ -385,7 +358,8 @@ static void choose(void *tensor, const struct sim_rule_state *rule)
     if (!n || sim_span(tensor) != n * 8 || sim_is_wide(SIM_LARGE, tensor) || n % picks)
         return;
     sim_mark_written(sim_elements(tensor), n * 8);
-    sim_choose((int64_t *)(void *)sim_elements(tensor), n / picks, picks, (size_t)rule->choices);
+    sim_choose((int64_t *)(void *)sim_elements(tensor), n / picks, picks, (size_t)rule->choices,
+               rule->zeroed);
     /* Experts are balanced; a place in a sequence may be any. */
     sim_know(sim_storage(tensor), rule->choices < SIM_MANY_CHOICES ? SIM_EVEN : SIM_CHOSEN);
 }
@@ -450,6 +424,7 @@ void sim_rule_after(const struct sim_replaced *op, struct sim_value *results,
     const struct sim_value *index = results + op->results - 1;
 
     note_least(op, results, known);
+    sim_forget_zeroed(results, op->results);
     if (rule->choices > 0 && !known && sim_is_on_device(index) &&
         sim_dtype(index->object) == SIM_TYPE_LONG)
         choose(index->object, rule);

@@ -54,13 +54,12 @@ struct sim_rule_state {
     enum sim_known content; /* of a large copy: what it brings, if that is known */
     enum sim_known kept;    /* SIM_KEEPS */
     int64_t choices;        /* SIM_CHOOSES: the number of things to choose from; else 0 */
+    int64_t zeroed;         /* of them, the one that is known to be 0; -1: none */
     int64_t picks;          /* of them for each row */
     int64_t found, among, sizes[SIM_MOST_DIMENSIONS]; /* nonzero of a tensor of these sizes */
 };
 
 unsigned sim_rules_of(const char *entry);
-/* Count the number of things among which an operator chooses: the size of its dimension. */
-int64_t sim_rule_choices(const struct sim_replaced *op, const struct sim_value *arguments);
 /* Return how sure the results are, if the least sure argument is `least`. */
 enum sim_known sim_rule_gives(const struct sim_replaced *op, const struct sim_value *arguments,
                               enum sim_known least);

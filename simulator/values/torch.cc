@@ -34,6 +34,10 @@ struct {
     void (*set_threads)(int threads);
     bool (*observed)();
     void (*observe)(bool wanted);
+    Counted (*conj)(void *const *tensor);
+    Counted (*neg_view)(void *const *tensor);
+    Counted (*conj_physical)(void *const *tensor);
+    Counted (*neg)(void *const *tensor);
     Counted (*indices)(void *const *sparse);
     Counted (*values)(void *const *sparse);
 } torch;
@@ -67,6 +71,11 @@ bool sim_torch_functions(void)
            look_up(library, torch.set_threads, "omp_set_num_threads") &&
            look_up(library, torch.has_callbacks, "_ZN2at12hasCallbacksEv") &&
            look_up(library, torch.observed, "_ZN2at23isRecordFunctionEnabledEv") &&
+           look_up(library, torch.conj, "_ZN2at4_ops5_conj4callERKNS_6TensorE") &&
+           look_up(library, torch.neg_view, "_ZN2at4_ops9_neg_view4callERKNS_6TensorE") &&
+           look_up(library, torch.conj_physical,
+                   "_ZN2at4_ops13conj_physical4callERKNS_6TensorE") &&
+           look_up(library, torch.neg, "_ZN2at4_ops3neg4callERKNS_6TensorE") &&
            look_up(library, torch.observe, "_ZN2at20enableRecordFunctionEb");
 }
 
@@ -92,6 +101,25 @@ bool sim_torch_copy(void *to, void *from)
     } catch (...) {
         return false;
     }
+}
+
+void *sim_torch_lazy_view(void *tensor, bool negative)
+{
+    return (negative ? torch.neg_view(&tensor) : torch.conj(&tensor)).object;
+}
+
+void *sim_torch_lazy_copy(void *host, bool negative)
+{
+    struct sim_pause paused = sim_torch_pause();
+    void *made = nullptr;
+
+    try {
+        made = (negative ? torch.neg(&host) : torch.conj_physical(&host)).object;
+    } catch (...) {
+        made = nullptr;
+    }
+    sim_torch_resume(paused);
+    return made;
 }
 
 bool sim_torch_of_sparse(void)

@@ -46,6 +46,7 @@ enum {
     SIM_TYPE_HALF,
     SIM_TYPE_FLOAT,
     SIM_TYPE_DOUBLE,
+    SIM_TYPE_COMPLEX_FLOAT = 9,
     SIM_TYPE_BOOL = 11,
     SIM_TYPE_BFLOAT16 = 15
 };
@@ -67,11 +68,13 @@ typedef void sim_boxed(void *functor, const struct sim_handle *handle, uint64_t 
 struct sim_layout {
     size_t counts;                                  /* the size of the two reference counts */
     size_t sizes, numel, dtype, device, has_device; /* of a TensorImpl */
+    size_t keys;                                    /* the bits below, and others */
     size_t storage, data, bytes;                    /* its StorageImpl, and in that */
     size_t name, schema, argument, table, slot;     /* of an operator's entry; sizes of a name, an
                                                        argument and a slot */
     uint32_t tag_bool, tag_string, tag_list, tag_device, tag_generator;
-    const void *undefined; /* the tensor that stands for none */
+    uint64_t conjugate, negative; /* bits of a tensor whose elements are not those in memory */
+    const void *undefined;        /* the tensor that stands for none */
 };
 extern struct sim_layout sim_layout;
 
@@ -122,6 +125,11 @@ static inline int sim_device_type(const void *tensor)
     return bytes[sim_layout.has_device] == 1 ? bytes[sim_layout.device] : -1;
 }
 
+static inline bool sim_has_key(const void *tensor, uint64_t bit)
+{
+    return (*(const uint64_t *)((const char *)tensor + sim_layout.keys) & bit) != 0;
+}
+
 /* Return the address of its storage's first byte; NULL: it has no storage. */
 static inline char *sim_storage(const void *tensor)
 {
@@ -144,6 +152,31 @@ size_t sim_span(const void *tensor);
 /* Return the address of its first element. */
 char *sim_elements(const void *tensor);
 
+/* --- values -------------------------------------------------------------------------------- */
+
+static inline struct sim_value sim_tensor_value(void *tensor)
+{
+    struct sim_value value = {{tensor}, SIM_TAG_TENSOR, 0};
+
+    return value;
+}
+
+static inline struct sim_value sim_integer_value(int64_t integer)
+{
+    struct sim_value value = {{NULL}, SIM_TAG_INT, 0};
+
+    value.integer = integer;
+    return value;
+}
+
+static inline struct sim_value sim_bool_value(bool boolean)
+{
+    struct sim_value value = {{NULL}, sim_layout.tag_bool, 0};
+
+    value.boolean = boolean;
+    return value;
+}
+
 /* --- lists --------------------------------------------------------------------------------- */
 
 static inline struct sim_values *sim_list(const struct sim_value *value)
@@ -161,6 +194,10 @@ void *sim_torch_operators(void);
 void *sim_torch_tensor(const int64_t *sizes, const int64_t *strides, size_t n, unsigned dtype);
 /* Copy the elements of a host tensor to another one of the same shape. false: it cannot. */
 bool sim_torch_copy(void *to, void *from);
+/* Make a view whose elements are the negatives, or else the conjugates, of those in memory; make a
+ * copy of a host tensor that has them in memory. NULL: it cannot. The caller drops both. */
+void *sim_torch_lazy_view(void *tensor, bool negative);
+void *sim_torch_lazy_copy(void *host, bool negative);
 /* Look the next two up, which only sparse tensors need. false: this release lacks one. */
 bool sim_torch_of_sparse(void);
 /* Return the indices, or the values, of a sparse tensor. The caller drops them. */

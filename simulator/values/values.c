@@ -15,6 +15,8 @@
 #include "core/values/known.h"
 #include "core/values/values.h"
 #include "finite.h"
+#include "host-tensor.h"
+#include "instead.h"
 #include "replaced.h"
 #include "rules.h"
 #include "small.h"
@@ -27,6 +29,8 @@ enum {
 
 struct run {
     struct sim_replaced *op;
+    const char *entry;      /* the host's operator, mostly the same one */
+    size_t host_results;    /* of its results, so many are also the operator's */
     struct sim_values host; /* the arguments, then the results, of the host's kernel */
     struct written {
         void *device, *host;
@@ -89,81 +93,6 @@ static bool in_backward(void)
 
 /* --- arguments for the host's kernel -------------------------------------------------------- */
 
-/* Let the host's tensor have its elements there. Its own memory stays with it. */
-static void put_at(void *tensor, void *elements)
-{
-    void *storage = sim_field(tensor, sim_layout.storage);
-
-    *(void **)((char *)storage + sim_layout.data) = elements;
-}
-
-static void *like(const void *tensor)
-{
-    return sim_torch_tensor(sim_sizes(tensor), sim_strides(tensor), sim_dimensions(tensor),
-                            sim_dtype(tensor));
-}
-
-/* Tensors of the host that were made before, for the next one of the same shape. */
-enum { SPARE = 64 };
-static _Thread_local void *spare[SPARE];
-
-static bool same_shape(const void *a, const void *b)
-{
-    size_t n = sim_dimensions(a), bytes = n * sizeof(int64_t);
-
-    return n == sim_dimensions(b) && sim_dtype(a) == sim_dtype(b) &&
-           !memcmp(sim_sizes(a), sim_sizes(b), bytes) &&
-           !memcmp(sim_strides(a), sim_strides(b), bytes);
-}
-
-static void **spare_for(const void *tensor)
-{
-    uint64_t hash = sim_dtype(tensor);
-
-    for (size_t i = 0; i < sim_dimensions(tensor); i++)
-        hash = hash * 31 + (uint64_t)sim_sizes(tensor)[i] * 7 + (uint64_t)sim_strides(tensor)[i];
-    return &spare[(hash ^ hash >> 6) % SPARE];
-}
-
-/* Make a tensor of the host over the same memory. NULL: no memory. */
-static void *over_same_memory(void *tensor)
-{
-    void **place = spare_for(tensor), *made = *place;
-
-    if (!made || !sim_is_alone(made) || !same_shape(made, tensor)) {
-        made = like(tensor);
-        if (!made)
-            return NULL;
-        if (!*place || sim_is_alone(*place)) {
-            if (*place)
-                sim_drop(*place);
-            *place = made;
-            sim_hold(made);
-        }
-    } else {
-        sim_hold(made);
-    }
-    put_at(made, sim_elements(tensor));
-    return made;
-}
-
-/* Make a tensor of the host with a device's integers as real numbers; all of 53 bits are exact.
- * NULL: it cannot. */
-static void *as_reals(void *tensor)
-{
-    void *integers = over_same_memory(tensor);
-    void *made = sim_torch_tensor(sim_sizes(tensor), sim_strides(tensor), sim_dimensions(tensor),
-                                  SIM_TYPE_DOUBLE);
-
-    if (made && (!integers || !sim_torch_copy(made, integers))) {
-        sim_drop(made);
-        made = NULL;
-    }
-    if (integers)
-        sim_drop(integers);
-    return made;
-}
-
 /* Make a tensor of the host with the same elements. It shares memory only where nobody writes and
  * the memory lasts: the device's. NULL: it cannot. */
 static void *stand_in(struct run *run, void *tensor, bool written)
@@ -180,11 +109,13 @@ static void *stand_in(struct run *run, void *tensor, bool written)
         run->least = sim_find_known(tensor);
     if (!run->known && in_backward())
         return NULL;
+    if (sim_has_key(tensor, sim_layout.conjugate | sim_layout.negative))
+        return written || !sim_is_device(tensor) ? NULL : sim_host_resolved(tensor);
     if (sim_is_device(tensor) && !written)
         return run->op->rules & SIM_AS_REALS && sim_dtype(tensor) <= SIM_TYPE_LONG
-                   ? as_reals(tensor)
-                   : over_same_memory(tensor);
-    made = like(tensor);
+                   ? sim_host_reals(tensor)
+                   : sim_host_over(tensor);
+    made = sim_host_like(tensor);
     if (!made)
         return NULL;
     if (sim_numel(tensor) && !(written && run->op->rules & SIM_OVERWRITES))
@@ -246,14 +177,41 @@ static bool add_argument(struct run *run, struct sim_values *to, struct sim_valu
     return true;
 }
 
+/* Add n arguments of the host's operator. writes: a bit for each that it writes to. */
+static bool add_arguments(struct run *run, const struct sim_value *arguments, size_t n,
+                          uint64_t writes)
+{
+    const char *slot = sim_kernel_slot(run->entry, SIM_SLOT_HOST);
+    size_t results = sim_results(run->entry);
+
+    if (!sim_field(slot, 0) || !sim_field(slot, 8) ||
+        !sim_torch_stack(&run->host, (n > results ? n : results) + 1))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!add_argument(run, &run->host, arguments[i], writes >> i & 1))
+            return false;
+    return true;
+}
+
+static bool add_instead(struct run *run, const struct sim_value *arguments)
+{
+    struct sim_instead instead;
+    bool added = sim_begin_instead(run->op, arguments, &instead);
+
+    run->entry = instead.entry;
+    run->host_results = instead.results;
+    added = added && add_arguments(run, instead.arguments, instead.n, 0);
+    sim_end_instead(&instead);
+    return added;
+}
+
 /* Take the arguments over for the host's kernel. */
 static void prepare(struct run *run, const struct sim_value *arguments)
 {
     const struct sim_replaced *op = run->op;
-    const char *slot = sim_kernel_slot(op->entry, SIM_SLOT_HOST);
     size_t together = 0;
 
-    if (!sim_field(slot, 0) || !sim_field(slot, 8) || op->failures >= MOST_FAILURES ||
+    if (op->failures >= MOST_FAILURES ||
         atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed))
         return;
     if (!sim_are_small(op->rules, arguments, arguments + op->arguments, &together)) {
@@ -267,11 +225,9 @@ static void prepare(struct run *run, const struct sim_value *arguments)
                !sim_have_contents(arguments, arguments + op->arguments)) {
         return;
     }
-    if (!sim_torch_stack(&run->host, op->arguments + op->results + 1))
+    if (op->has_instead ? !add_instead(run, arguments)
+                        : !add_arguments(run, arguments, op->arguments, op->writes))
         return;
-    for (size_t i = 0; i < op->arguments; i++)
-        if (!add_argument(run, &run->host, arguments[i], op->writes >> i & 1))
-            return;
     run->stays_finite =
         !run->known && op->rules & SIM_DIVIDES && sim_are_finite(run->host.begin, run->host.end);
     run->least = sim_rule_gives(op, arguments, run->least);
@@ -312,8 +268,8 @@ static void settle(const struct run *run, void *device, void *host)
                 sim_mark_written(sim_elements(device), sim_bytes(host));
                 memcpy(sim_elements(device), sim_elements(host), sim_bytes(host));
             }
-        } else if ((seen = like(device))) {
-            put_at(seen, sim_elements(device));
+        } else if ((seen = sim_host_like(device))) {
+            sim_host_put(seen, sim_elements(device));
             sim_mark_written(sim_elements(device), sim_span(device));
             sim_torch_copy(seen, host);
             sim_drop(seen);
@@ -340,18 +296,19 @@ static void settle_value(const struct run *run, struct sim_value *device, struct
 }
 
 /* Call the host's kernel. */
-static void compute(struct run *run, const struct sim_handle *handle, uint64_t keys)
+static void compute(struct run *run, uint64_t keys)
 {
     struct sim_replaced *op = run->op;
-    const char *slot = sim_kernel_slot(op->entry, SIM_SLOT_HOST);
+    const struct sim_handle handle = {(char *)(uintptr_t)run->entry};
+    const char *slot = sim_kernel_slot(run->entry, SIM_SLOT_HOST);
     struct sim_pause paused = sim_torch_pause();
     bool random = op->rules & SIM_RANDOM;
 
     if (random)
         sim_torch_swap_generator();
-    if (!sim_torch_call((sim_boxed *)(uintptr_t)sim_field(slot, 8), sim_field(slot, 0), handle,
+    if (!sim_torch_call((sim_boxed *)(uintptr_t)sim_field(slot, 8), sim_field(slot, 0), &handle,
                         keys, &run->host) ||
-        run->host.end - run->host.begin != (ptrdiff_t)op->results) {
+        run->host.end - run->host.begin != (ptrdiff_t)sim_results(run->entry)) {
         op->failures++;
         run->computes = false;
     }
@@ -369,7 +326,10 @@ static void settle_results(struct run *run, struct sim_value *results)
     if (!sim_are_small(run->rules, run->host.begin, run->host.end, &together))
         run->known = false;
     for (size_t i = 0; i < run->op->results; i++)
-        settle_value(run, results + i, run->host.begin + i);
+        if (i < run->host_results)
+            settle_value(run, results + i, run->host.begin + i);
+        else
+            forget_value(results + i);
 }
 
 /* --- the operator --------------------------------------------------------------------------- */
@@ -411,6 +371,8 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
     struct sim_rule_state rule;
 
     inside++;
+    run.entry = op->entry;
+    run.host_results = op->results;
     run.rules = op->rules;
     run.asks = op->rules & (SIM_COUNTS | SIM_DECIDES | SIM_COPIES);
     sim_rule_before(op, arguments, &rule, inside > 1);
@@ -432,7 +394,7 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
         run.computes = false;
     } else if (run.computes && op->rules & SIM_COUNTS) {
         run.along = sim_rule_along(op, arguments);
-        compute(&run, handle, keys);
+        compute(&run, keys);
         expect_count(&run);
     } else if (op->rules & SIM_COUNTS && !(op->rules & SIM_FINDS) &&
                sim_numel(arguments[0].object)) {
@@ -454,7 +416,7 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
             small = true;
         }
         if (small)
-            compute(&run, handle, keys);
+            compute(&run, keys);
         else
             run.computes = false;
     }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that only CUDA has, and the operators of the host that compute the same. */
+#ifndef SIM_INSTEAD_H
+#define SIM_INSTEAD_H
+
+#include "replaced.h"
+
+enum { SIM_INSTEAD_ARGUMENTS = 16 };
+
+/* A call of the host's operator. */
+struct sim_instead {
+    const char *entry;
+    struct sim_value arguments[SIM_INSTEAD_ARGUMENTS]; /* the device's tensors; borrowed */
+    size_t n;
+    size_t results; /* as many of the host's first results are also those of CUDA's operator */
+    void *list;     /* a list among the arguments that was made for the call, or NULL; owned */
+};
+
+/* Return whether another operator of the host computes the same. */
+bool sim_has_instead(const char *entry);
+/* Translate a call of `op`. Return false if this release or this call has no equivalent. The
+ * caller ends the translation in either case. */
+bool sim_begin_instead(const struct sim_replaced *op, const struct sim_value *arguments,
+                       struct sim_instead *instead);
+void sim_end_instead(struct sim_instead *instead);
+
+#endif
