@@ -9,6 +9,7 @@ enum {
     MOST_SPAN = 16 << 20,    /* bytes between a view's first element and its last */
     MOST_LARGE = 256 << 20,  /* the same, and of a tensor, where choices are counted */
     MOST_INTEGERS = 1 << 20, /* of a tensor, where all are integers that are known */
+    MOST_EXPANDED = 8,       /* times what is stored, where nothing is a choice */
     MOST_TOGETHER = 8,       /* tensors of the largest size that an operator may have in all */
 };
 
@@ -211,11 +212,40 @@ bool sim_is_of_integers(const struct sim_replaced *op, const struct sim_value *a
            (!copies || is_sure(op, arguments[0].object, true));
 }
 
+/* Add up the bytes of the storages, and of the tensors as they are read. false: one is a choice
+ * among values that are not known. */
+static bool add_known(const struct sim_value *begin, const struct sim_value *end, size_t *stored,
+                      size_t *read)
+{
+    for (const struct sim_value *value = begin; value != end; value++)
+        if (value->tag == sim_layout.tag_list) {
+            if (!add_known(sim_list(value)->begin, sim_list(value)->end, stored, read))
+                return false;
+        } else if (value->tag == SIM_TAG_TENSOR && value->object != sim_layout.undefined) {
+            if (sim_find_known(value->object) > SIM_KNOWN)
+                return false;
+            *stored += sim_storage_size(value->object);
+            *read += sim_bytes(value->object);
+        }
+    return true;
+}
+
+size_t sim_most_of_route(const struct sim_replaced *op, const struct sim_value *arguments)
+{
+    size_t stored = 0, read = 0, most;
+
+    if (!add_known(arguments, arguments + op->arguments, &stored, &read))
+        return SIZE_MAX;
+    most = size_limit ? MOST_EXPANDED * stored : 0;
+    most = most > sim_integer_limit() ? most : sim_integer_limit();
+    return read <= most ? most : 0;
+}
+
 bool sim_is_route(const struct sim_replaced *op, const struct sim_value *arguments)
 {
     size_t together = 0;
 
-    if (!(op->rules & SIM_ROUTES) ||
+    if (!(op->rules & SIM_ROUTES) || !sim_most_of_route(op, arguments) ||
         (op->rules & SIM_COPIES && !changes(&arguments[0], &arguments[1])) ||
         !sim_are_small(op->rules | SIM_LARGE, arguments, arguments + op->arguments, &together))
         return false;

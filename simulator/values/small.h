@@ -38,6 +38,9 @@ bool sim_is_of_integers(const struct sim_replaced *op, const struct sim_value *a
 bool sim_are_integers(const struct sim_value *begin, const struct sim_value *end);
 /* Return whether an operator makes counts of what is known, in tensors that are not too large. */
 bool sim_is_route(const struct sim_replaced *op, const struct sim_value *arguments);
+/* Return how many bytes its results may have then: any, where it reads choices; where all is known,
+ * a few times what is stored, since a broadcast of little makes much. */
+size_t sim_most_of_route(const struct sim_replaced *op, const struct sim_value *arguments);
 /* Return what is known of a tensor's content. */
 enum sim_known sim_find_known(const void *tensor);
 bool sim_covers_storage(const void *tensor);

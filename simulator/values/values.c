@@ -36,6 +36,7 @@ struct run {
         void *device, *host;
     } written[MOST_WRITTEN];
     size_t n_written;
+    size_t most;          /* SIM_LARGE: bytes of its results */
     unsigned rules;       /* the operator's, and whether it computes with large tensors */
     bool computes, known; /* known: its results depend on known values alone */
     enum sim_known least; /* how sure the least sure of them is */
@@ -215,9 +216,10 @@ static void prepare(struct run *run, const struct sim_value *arguments)
         atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed))
         return;
     if (!sim_are_small(op->rules, arguments, arguments + op->arguments, &together)) {
-        if (sim_is_route(op, arguments))
+        if (sim_is_route(op, arguments)) {
             run->rules |= SIM_LARGE;
-        else if (sim_is_of_integers(op, arguments))
+            run->most = sim_most_of_route(op, arguments);
+        } else if (sim_is_of_integers(op, arguments))
             run->rules |= SIM_INTEGERS;
         else
             return;
@@ -409,7 +411,8 @@ void sim_replacement(void *functor, const struct sim_handle *handle, uint64_t ke
     arguments = stack->end - op->results; /* the results have replaced them */
     if (run.computes && !(op->rules & SIM_COUNTS)) {
         size_t together = 0;
-        bool small = sim_are_small(run.rules, arguments, stack->end, &together);
+        bool small = sim_are_small(run.rules, arguments, stack->end, &together) &&
+                     !(run.rules & SIM_LARGE && together > run.most);
 
         if (!small && run.known && sim_are_integers(arguments, stack->end)) {
             run.rules |= SIM_INTEGERS;
