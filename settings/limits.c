@@ -17,7 +17,7 @@ static int read_size(uint64_t *most, const char *name, const char *text, char *e
         snprintf(error, size, "%s '%s' %s", name, text,
                  mt_size_wrong(text, rc, wrong, sizeof wrong));
     else if (!*most)
-        snprintf(error, size, "%s '%s' is too small a size; give 1 or more", name, text);
+        snprintf(error, size, "%s '%s' is too small; the minimum is 1", name, text);
     return rc || !*most ? -EINVAL : 0;
 }
 
@@ -28,7 +28,8 @@ static int read_count(uint64_t *most, const char *name, const char *text, char *
     *most = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     if (*most && !*end && !errno)
         return 0;
-    snprintf(error, size, "%s '%s' is not a number of events, such as 50000000", name, text);
+    snprintf(error, size, "%s '%s' is not a number of events; give one such as 50000000", name,
+             text);
     return -EINVAL;
 }
 

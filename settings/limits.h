@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What reading a file may take, so that a small file that stands for much ends in a line: as
- * options and the environment give it, and else by the bytes that are read.
+ * Limits on the memory, output and events that reading a file may use, so that a small hostile file
+ * fails with a message. Options and the environment set them; the default depends on the bytes
+ * read.
  */
 #ifndef MT_LIMITS_H
 #define MT_LIMITS_H
@@ -11,24 +12,24 @@
 
 enum mt_limit_kind { MT_LIMIT_MEMORY, MT_LIMIT_OUTPUT, MT_LIMIT_EVENTS, MT_LIMITS_N };
 
-/* Bytes of memory, of one output, and events; 0: choose by what is read. */
+/* Bytes of memory, bytes of one output, and events; 0: choose by the size of the input. */
 struct mt_limits {
     uint64_t most[MT_LIMITS_N];
 };
 
-/* The variables of the environment, by limit: MEMTAP_MOST_MEMORY ... */
+/* The environment variables, by limit: MEMTAP_MOST_MEMORY ... */
 extern const char *const mt_limit_variables[MT_LIMITS_N];
 
-/* Read a limit that a user wrote for the option or variable `name`. 0, or -EINVAL with a line in
- * `error`. */
+/* Parse a limit that a user gave for the option or variable `name`. Return 0, or -EINVAL with a
+ * message in `error`. */
 int mt_limit_read(uint64_t *most, enum mt_limit_kind limit, const char *name, const char *text,
                   char *error, size_t size);
 
-/* Put what the environment says where a limit is 0. The same. */
+/* Fill in limits that are 0 from the environment. Return as mt_limit_read. */
 int mt_limits_of_environment(struct mt_limits *limits, char *error, size_t size);
 
-/* Bytes of memory and of output for so many bytes of files. Traces of PyTorch take less: their
- * outputs have at most 123 bytes for each. A sanitizer takes memory itself. */
+/* Bytes of memory and of output allowed for so many bytes of input. PyTorch's traces need less:
+ * their outputs have at most 123 bytes for each. Sanitizers use memory themselves. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define MT_LIMIT_TIMES 16u
 #else

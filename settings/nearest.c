@@ -19,7 +19,7 @@ static bool is_same(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Return how many letters are wrong, missing, extra, or swapped with the next one. */
+/* Return the number of letters that are wrong, missing, extra, or swapped with the next one. */
 static unsigned distance(const char *a, size_t n_a, const char *b, size_t n_b)
 {
     unsigned row[3][LONGEST + 1]; /* row i: from a's first i letters to b's first j */
@@ -38,7 +38,8 @@ static unsigned distance(const char *a, size_t n_a, const char *b, size_t n_b)
     return row[n_a % 3][n_b];
 }
 
-/* Accept two faults in a long word, one in a short one; or the begin or end of a word ("4090"). */
+/* Accept two mistakes in a long word, one in a short one, or the beginning or end of a word
+ * ("4090"). */
 void mt_nearest_offer(struct mt_nearest *nearest, const char *word)
 {
     size_t n = strlen(word);

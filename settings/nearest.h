@@ -11,22 +11,23 @@
 struct mt_nearest {
     const char *typed;
     size_t length;     /* of the typed word; the rest of the text is ignored */
-    const char *found; /* the nearest word so far; NULL: none is near */
+    const char *found; /* the nearest word so far; NULL: none is close */
     unsigned distance; /* of `found` */
 };
 
-/* Begin with {.typed = WORD, .length = strlen(WORD)}, and offer each word that is known. */
+/* Initialize with {.typed = WORD, .length = strlen(WORD)} and offer each known word. */
 void mt_nearest_offer(struct mt_nearest *nearest, const char *word);
 
 /* Write "; did you mean 'BEFOREfound'?" or "". Return out. */
 const char *mt_nearest_text(const struct mt_nearest *nearest, const char *before, char *out,
                             size_t size);
 
-/* Write words with blanks between them as a person does: "outside, forward or optimizer". */
+/* Write words that are separated by blanks as a sentence has them: "outside, forward or optimizer".
+ */
 void mt_list_choices(char *out, size_t size, const char *choices);
 
-/* Write what every command says of a word that is none of a list's (blanks between them): "unknown
- * phase 'forwrd'; did you mean 'forward'?", or which there are, if none is near. Returns out. */
+/* Write the message for a word that is not in a list (separated by blanks): "unknown phase
+ * 'forwrd'; did you mean 'forward'?", or the list if none is close. Return out. */
 const char *mt_unknown_text(char out[MT_UNKNOWN_TEXT], const char *what, const char *typed,
                             size_t length, const char *choices);
 

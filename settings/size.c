@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Not by the C library's functions, which skip blanks and look at the locale. */
+/* Does not use the C library's functions, which skip blanks and depend on the locale. */
 #include "size.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define MOST_SCALE UINT64_C(1000000000000) /* more digits behind the point are skipped */
+#define MOST_SCALE UINT64_C(1000000000000) /* further decimals are ignored */
 
 struct decimal {
     uint64_t whole, fraction, scale; /* whole + fraction / scale */
@@ -42,7 +42,7 @@ static int scan_decimal(const char **at, struct decimal *decimal)
     return rc;
 }
 
-/* Multiply; of a part add this much (scale - 1: it is rounded up; 0: it is cut). */
+/* Multiply. `more` is added before the fraction is truncated: scale - 1 rounds up, 0 down. */
 static int multiply(const struct decimal *decimal, uint64_t factor, uint64_t more,
                     uint64_t *product)
 {
@@ -54,7 +54,7 @@ static int multiply(const struct decimal *decimal, uint64_t factor, uint64_t mor
     return 0;
 }
 
-/* Return a unit's power of two; -1: it is none. */
+/* Return a unit's power of two, or -1 if it is unknown. */
 static int shift_of(const char *unit, size_t n)
 {
     static const char letters[] = "KMGTPE";
@@ -79,7 +79,7 @@ int mt_size_scan(const char **at, uint64_t *bytes)
     int shift = is_digit(unit[n]) && n ? -1 : shift_of(unit, n);
     *at = n ? unit : *at;
     if (shift < 0 || (!shift && decimal.fraction))
-        return -EINVAL; /* there is no part of a byte */
+        return -EINVAL; /* no fractions of a byte */
     *at += n;
     return rc ? rc : multiply(&decimal, UINT64_C(1) << shift, decimal.scale - 1, bytes);
 }
@@ -128,12 +128,12 @@ const char *mt_size_wrong(const char *text, int rc, char *out, size_t size)
     const char *unit = text;
     char meant[32];
     if (rc == -ERANGE) {
-        snprintf(out, size, "is too large a size");
+        snprintf(out, size, "is too large");
         return out;
     }
     bool is_number = scan_decimal(&unit, &decimal) == 0;
     unit += strspn(unit, " ");
-    is_number = is_number && is_letter(*unit) && !is_digit(unit[1]); /* 1e6 is no 1E */
+    is_number = is_number && is_letter(*unit) && !is_digit(unit[1]); /* 1e6 does not mean 1E */
     snprintf(meant, sizeof meant, "%.*s%c", (int)(unit - text), text, is_letter(*unit) ? *unit : 0);
     if (is_number && unit - text < 24 && shift_of(unit, 1) >= !!decimal.fraction)
         snprintf(out, size, "is not a size; did you mean '%s'?", meant);

@@ -48,7 +48,7 @@ static int check_size(const char *value, char *wrong, size_t size)
     if (rc)
         mt_size_wrong(value, rc, wrong, size);
     else if (bytes < LEAST_KEPT)
-        snprintf(wrong, size, "is too small a size; give 1M or more, or all");
+        snprintf(wrong, size, "is too small; give 1M or more, or all");
     return rc || bytes < LEAST_KEPT ? -EINVAL : 0;
 }
 
@@ -62,11 +62,11 @@ static int check_level(const char *value, char *wrong, size_t size)
     }
     if (is_number && level >= 1 && level <= MOST_LEVEL)
         return 0;
-    snprintf(wrong, size, "is not a zstd level from 1 to %d", MOST_LEVEL);
+    snprintf(wrong, size, "is not a zstd level; give one from 1 to %d", MOST_LEVEL);
     return -EINVAL;
 }
 
-/* Read permissions that leave the owner's reading and writing, which memtap itself needs. */
+/* Parse permissions. The owner must keep read and write, which memtap itself needs. */
 int mt_setting_mode(const char *value)
 {
     int mode = 0;
@@ -82,7 +82,8 @@ static int check_mode(const char *value, char *wrong, size_t size)
 {
     if (!strcmp(value, "umask") || mt_setting_mode(value))
         return 0;
-    snprintf(wrong, size, "is neither permissions such as 640 (the owner's with 6) nor umask");
+    snprintf(wrong, size,
+             "is not a file mode; give one such as 640 (read and write for the owner), or umask");
     return -EINVAL;
 }
 
@@ -106,11 +107,11 @@ static int check_limit(const struct mt_setting *setting, const char *value, char
     if (!strcmp(value, "none") || (is_time ? mt_setting_time(value) : mt_setting_count(value)))
         return 0;
     snprintf(wrong, size,
-             is_time ? MT_TIME_WRONG ", or none" : "is not a number from 1 on, or none");
+             is_time ? MT_TIME_WRONG ", or none" : "is not a positive number; give one, or none");
     return -EINVAL;
 }
 
-/* Return whether a text is an age, in hours, days or weeks: 10m is a size. */
+/* Return whether a text is an age in hours, days or weeks: 10m is a size. */
 static bool is_age(const char *value, size_t n)
 {
     return n && strchr("hdwHDW", value[n - 1]);
@@ -146,7 +147,7 @@ static int check_bound(const char *value, char *wrong, size_t size)
         mt_size_wrong(value, mt_size_parse(value, &bytes), wrong, size);
     else if (rc)
         snprintf(wrong, size,
-                 "is no bound; give an age (14d), a size (20G), both (14d,20G), or all");
+                 "is not a limit; give an age (14d), a size (20G), both (14d,20G), or all");
     return rc;
 }
 
@@ -154,7 +155,7 @@ static int check_pattern(const char *value, char *wrong, size_t size)
 {
     for (const char *at = value; (at = strchr(at, '%')); at += 2)
         if (!at[1] || !strchr("pehr%", at[1])) {
-            snprintf(wrong, size, "has a %% that no p, e, h, r or %% follows");
+            snprintf(wrong, size, "has an unknown %% sequence; use %%p, %%e, %%h, %%r or %%%%");
             return -EINVAL;
         }
     return 0;
@@ -171,7 +172,7 @@ static bool is_choice(const char *choices, const char *value)
     return false;
 }
 
-/* Check a value. Return 0, or -EINVAL with the fault in `wrong`, in words that follow the value. */
+/* Check a value. Return 0, or -EINVAL with the error in `wrong`, worded to follow the value. */
 static int check(const struct mt_setting *setting, const char *value, char *wrong, size_t size)
 {
     switch (setting->kind) {

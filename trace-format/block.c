@@ -9,7 +9,7 @@
 
 #define EXTENSION ".mtap"
 
-bool mt_is_other_file(const char *path)
+bool mt_is_foreign_file(const char *path)
 {
     struct stat status;
     char begin[MT_FILE_MAGIC_SIZE] = "";
@@ -57,7 +57,7 @@ static void put(unsigned char *at, uint64_t value, unsigned size)
 }
 
 /* Compute the tables of CRC-32 with the reflected polynomial 0xEDB88320 (ISO 3309). table[0] has a
- * byte's remainder, table[k] the remainder of a byte with k zero bytes after it. */
+ * byte's remainder, table[k] that of a byte followed by k zero bytes. */
 void mt_crc_init(struct mt_crc *crc)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
@@ -77,7 +77,7 @@ static uint32_t crc32_add(const struct mt_crc *crc, uint32_t sum, const unsigned
                           size_t size)
 {
     for (; size >= 8; at += 8, size -= 8) {
-        uint64_t word = mt_get64(at) ^ sum; /* written out: compilers leave the loop as it is */
+        uint64_t word = mt_get64(at) ^ sum; /* unrolled by hand: compilers do not */
         sum = crc->table[7][word & 0xff] ^ crc->table[6][word >> 8 & 0xff] ^
               crc->table[5][word >> 16 & 0xff] ^ crc->table[4][word >> 24 & 0xff] ^
               crc->table[3][word >> 32 & 0xff] ^ crc->table[2][word >> 40 & 0xff] ^
@@ -88,7 +88,7 @@ static uint32_t crc32_add(const struct mt_crc *crc, uint32_t sum, const unsigned
     return sum;
 }
 
-/* Return the checksum of the header, with zeros in place of its checksum, and the payload. */
+/* Return the checksum of the header, its own checksum field as zero, and the payload. */
 static uint32_t checksum(const struct mt_crc *crc, const unsigned char *header, size_t header_size,
                          const void *payload, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the encoder and the decoder of an event block: the columns, and the state from which
- * the codes predict. Both start from zero in every block, so that a block decodes by itself. At the
- * end, for encoder.c: events into columns.
+ * Shared by the encoder and the decoder of event blocks: the columns, and the state from which the
+ * codes predict values. Both start from zero in every block, so each block decodes on its own. The
+ * last part, for encoder.c, turns events into columns.
  */
 #ifndef MT_TRACE_COLUMNS_H
 #define MT_TRACE_COLUMNS_H
@@ -14,12 +14,12 @@
 
 enum mt_column {
     MT_COLUMN_KIND,      /* one byte a record */
-    MT_COLUMN_TIME,      /* difference to the record before; the first: to the block's base time:
-                          * its lowest byte (version 1: all of it) */
+    MT_COLUMN_TIME,      /* difference from the previous record (the first: the block's
+                          * base time): its lowest byte (version 1: all of it) */
     MT_COLUMN_THREAD,    /* thread id */
     MT_COLUMN_DEVICE,    /* device index + 1; 0: not known */
     MT_COLUMN_STACK,     /* stack id */
-    MT_COLUMN_TIME_HIGH, /* the rest of the time; noise and pattern compress better apart */
+    MT_COLUMN_TIME_HIGH, /* the rest of the time; noise and pattern compress better separately */
     MT_COLUMN_COMMON,
     MT_COLUMN_FIRST_ARG = 8, /* then MT_EVENT_ARGS for each kind, by its number */
     MT_COLUMNS = MT_COLUMN_FIRST_ARG + MT_EVENT_ARGS * MT_KIND_LIMIT,
@@ -33,16 +33,16 @@ static inline unsigned mt_arg_column(unsigned kind, unsigned field)
 #define MT_DEVICE_SLOTS 16u
 #define MT_THREAD_SLOTS 16u
 #define MT_MOST_PENDING 8192u
-#define MT_PENDING_LOOKS 8u
+#define MT_PENDING_SCANNED 8u
 
 struct mt_predictor {
     uint64_t running[MT_THREAD_SLOTS];
     uint64_t last[MT_KIND_LIMIT][MT_EVENT_ARGS];
     uint64_t allocated[MT_DEVICE_SLOTS];
     uint64_t reserved[MT_DEVICE_SLOTS];
-    uint64_t met; /* the last node that ran and was not the newest pending one */
+    uint64_t met; /* the last node to run that was not the newest pending one */
     unsigned n_pending;
-    uint64_t pending[MT_MOST_PENDING]; /* nodes that are new and have not run, oldest first */
+    uint64_t pending[MT_MOST_PENDING]; /* new nodes that have not run yet, oldest first */
 };
 
 /* Return a field's code in a version of the format. */
@@ -54,7 +54,7 @@ static inline enum mt_code mt_code_of(unsigned version, unsigned kind, unsigned 
     return code == MT_CODE_RUNNING && version < 2 ? MT_CODE_DELTA : code;
 }
 
-/* Keep a new node until it runs. A full list begins anew. */
+/* Keep a new node until it runs. A full list starts over. */
 static inline void mt_add_pending(struct mt_predictor *state, uint64_t node)
 {
     unsigned n = state->n_pending;
@@ -65,8 +65,8 @@ static inline void mt_add_pending(struct mt_predictor *state, uint64_t node)
     state->n_pending = n + 1;
 }
 
-/* Exchange two numbers, 0 and the one that the newest pending node has: backward runs the newest
- * node first. A number is the zigzag difference to the last node that was met otherwise. */
+/* Swap the number 0 with that of the newest pending node, since backward runs the newest node
+ * first. A number is the zigzag difference from `met`. */
 static inline uint64_t mt_exchange_pending(const struct mt_predictor *state, uint64_t number)
 {
     unsigned n = state->n_pending;
@@ -74,11 +74,11 @@ static inline uint64_t mt_exchange_pending(const struct mt_predictor *state, uin
     return number == newest ? 0 : number ? number : newest;
 }
 
-/* Follow a node that runs: what is newer than it was made for nothing. */
+/* Remove a node that runs, and newer ones: they were created for nothing. */
 static inline void mt_run_pending(struct mt_predictor *state, const struct mt_event *event)
 {
     uint64_t node = event->NODE_BEGIN.node;
-    unsigned n = state->n_pending, least = n > MT_PENDING_LOOKS ? n - MT_PENDING_LOOKS : 0;
+    unsigned n = state->n_pending, least = n > MT_PENDING_SCANNED ? n - MT_PENDING_SCANNED : 0;
     state->running[event->thread % MT_THREAD_SLOTS] = node;
     if (!n || state->pending[n - 1] != node)
         state->met = node;
@@ -88,7 +88,7 @@ static inline void mt_run_pending(struct mt_predictor *state, const struct mt_ev
         state->n_pending = n - 1;
 }
 
-/* Return the value from which a field's code starts; NULL: the code stores plain values. */
+/* Return the value that a field's code starts from; NULL if the code stores plain values. */
 static inline uint64_t *mt_predicted(struct mt_predictor *state, const struct mt_event *event,
                                      unsigned field, enum mt_code code)
 {
@@ -116,33 +116,33 @@ static inline uint64_t *mt_predicted(struct mt_predictor *state, const struct mt
 
 /* --- encoding ---------------------------------------------------------------------------- */
 
-#define MT_ENCODER_STRETCH 128u /* events that are encoded column by column */
+#define MT_ENCODER_STRETCH 128u /* events encoded at a time, column by column */
 
-/* The events' numbers in a column. It has room for a whole block; the system provides only what is
- * used. */
+/* One column's numbers. Address space for a whole block is reserved; only what is used costs
+ * memory. */
 struct mt_column_bytes {
     unsigned char *bytes; /* NULL: no event of its kind was seen yet */
     size_t used;
-    bool is_written; /* false: all are zeros so far, and only counted */
+    bool is_written; /* false: only zeros so far, counted but not stored */
 };
 
-/* The members are for the encoder only. */
+/* For the encoder only. */
 struct mt_event_encoder {
     struct mt_column_bytes column[MT_COLUMNS];
-    uint64_t kinds;   /* that have columns: a bit for each */
+    uint64_t kinds;   /* that have columns, a bit each */
     uint64_t time_ns; /* of the last event */
     struct mt_predictor predictor;
     /* the current stretch */
     struct mt_event *events;
     unsigned n_events;
     uint64_t number[MT_ENCODER_STRETCH]; /* of a column */
-    /* Where its events of each kind begin, in bytes, and those of kinds with codes that use other
-     * kinds' events. */
+    /* Where the events of each kind begin, in bytes, and where those begin whose codes use events
+     * of other kinds. */
     uint16_t n_of_kind[MT_KIND_LIMIT], n_ordered;
     uint16_t by_kind[MT_KIND_LIMIT][MT_ENCODER_STRETCH], in_order[MT_ENCODER_STRETCH];
 };
 
-/* Make columns for events: 0, -ENOMEM, or -EINVAL for one that is in no table. */
+/* Create the columns for events. Return 0, -ENOMEM, or -EINVAL if a kind is not in the table. */
 int mt_event_encoder_make(struct mt_event_encoder *encoder, const struct mt_event *events,
                           size_t n);
 
@@ -152,12 +152,12 @@ static inline bool mt_event_encoder_has(const struct mt_event_encoder *encoder, 
     return kind < MT_KIND_LIMIT && encoder->kinds >> kind & 1;
 }
 
-/* Begin a block whose first event has this time; then put events whose columns were made, at most
- * MT_BLOCK_RECORDS. Coded numbers take the place of their arguments. */
+/* Begin a block whose first event has this time. mt_event_encoder_put adds events whose columns
+ * exist, at most MT_BLOCK_RECORDS; it overwrites their arguments with the coded numbers. */
 void mt_event_encoder_begin(struct mt_event_encoder *encoder, uint64_t time_ns);
 void mt_event_encoder_put(struct mt_event_encoder *encoder, struct mt_event *events, size_t n);
 
-/* Empty the columns; free them. */
+/* Empty the columns, or free them. */
 void mt_event_encoder_clear(struct mt_event_encoder *encoder);
 void mt_event_encoder_destroy(struct mt_event_encoder *encoder);
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA calls that events of CUDA's own memory name by number (their argument `api`), each once.
- * A number is never used again for something else. All functions here are pure.
+ * The CUDA calls that memory events name by number (argument `api`). A number is never reused.
+ * All functions here are pure.
  */
 #ifndef MT_TRACE_CUDA_APIS_H
 #define MT_TRACE_CUDA_APIS_H
 
-/* The memory that a call is about, and the meaning of the event's address. */
+/* The kind of memory that a call concerns, and the meaning of the event's address. */
 enum mt_space {
     MT_SPACE_DEVICE,   /* memory of a device, by address */
     MT_SPACE_MANAGED,  /* memory that moves between host and device, by address */
     MT_SPACE_HOST,     /* page-locked memory of the host, by address */
-    MT_SPACE_ARRAY,    /* an array of texels, by handle; its size is its texels' */
-    MT_SPACE_PHYSICAL, /* memory of a device without an address yet, by handle */
-    MT_SPACE_IMPORTED, /* memory of another process or API, or another handle: not counted again */
-    MT_SPACE_TEAM,     /* a multicast object, by handle: it shows memory of several devices */
-    MT_SPACE_CONTEXT,  /* a context, by handle: CUDA does not tell its size */
-    MT_SPACE_MODULE,   /* a CUDA module, by handle: CUDA does not tell its size */
-    MT_SPACE_STREAM,   /* a stream, by handle: CUDA does not tell its size */
+    MT_SPACE_ARRAY,    /* an array of texels, by handle; the size counts the texels */
+    MT_SPACE_PHYSICAL, /* device memory without an address yet, by handle */
+    MT_SPACE_IMPORTED, /* memory of another process or API, or a second handle: counted elsewhere */
+    MT_SPACE_TEAM,     /* a multicast object, by handle: it maps memory of several devices */
+    MT_SPACE_CONTEXT,  /* a context, by handle: CUDA does not report its size */
+    MT_SPACE_MODULE,   /* a CUDA module, by handle: CUDA does not report its size */
+    MT_SPACE_STREAM,   /* a stream, by handle: CUDA does not report its size */
     MT_SPACE_IN_USE,   /* memory in use, by addresses into it: copies, memsets */
-    MT_SPACE_UNKNOWN,  /* a call that this version does not know */
+    MT_SPACE_UNKNOWN,  /* a call unknown to this version */
 };
 
 /* A(enumerator, number, name, space): the runtime's from 0, the driver's from 64. */
@@ -153,9 +153,10 @@ enum mt_cuda_api {
         MT_API_LIMIT
 };
 
-/* Accept any number: "?" and MT_SPACE_UNKNOWN for one that this version does not know. */
+/* Any number is allowed: the results are "?" and MT_SPACE_UNKNOWN if this version does not know it.
+ */
 const char *mt_cuda_api_name(unsigned long long api);
-/* Inline: for a constant call, the compiler knows the result. */
+/* Inline, so that the compiler folds it for a constant call. */
 static inline enum mt_space mt_cuda_api_space(unsigned long long api)
 {
     switch (api) {

@@ -4,10 +4,11 @@
 
 #include <string.h>
 
-static int take_text(struct mt_cursor *cursor, struct mt_definition *out)
+static int read_text(struct mt_cursor *cursor, struct mt_definition *out)
 {
     uint64_t size;
-    if (mt_take(cursor, &size) || size > MT_TEXT_LIMIT || size > (size_t)(cursor->end - cursor->at))
+    if (mt_cursor_get(cursor, &size) || size > MT_TEXT_LIMIT ||
+        size > (size_t)(cursor->end - cursor->at))
         return -EINVAL;
     out->text = (const char *)cursor->at;
     out->text_size = size;
@@ -15,21 +16,21 @@ static int take_text(struct mt_cursor *cursor, struct mt_definition *out)
     return 0;
 }
 
-static int take_frame(struct mt_cursor *cursor, struct mt_definition *out)
+static int read_frame(struct mt_cursor *cursor, struct mt_definition *out)
 {
-    if (mt_take32(cursor, &out->frame.function) || mt_take32(cursor, &out->frame.file) ||
-        mt_take32(cursor, &out->frame.line))
+    if (mt_cursor_get32(cursor, &out->frame.function) ||
+        mt_cursor_get32(cursor, &out->frame.file) || mt_cursor_get32(cursor, &out->frame.line))
         return -EINVAL;
     if (out->kind == MT_DEF_CALL &&
-        (mt_take32(cursor, &out->frame.root) || mt_take32(cursor, &out->frame.path)))
+        (mt_cursor_get32(cursor, &out->frame.root) || mt_cursor_get32(cursor, &out->frame.path)))
         return -EINVAL;
     return 0;
 }
 
-static int take_summary(struct mt_cursor *cursor, struct mt_definition *out)
+static int read_summary(struct mt_cursor *cursor, struct mt_definition *out)
 {
     uint32_t device;
-    if (mt_take32(cursor, &device) || device > INT16_MAX || take_text(cursor, out))
+    if (mt_cursor_get32(cursor, &device) || device > INT16_MAX || read_text(cursor, out))
         return -EINVAL;
     out->device = (int32_t)device - 1;
     return 0;
@@ -39,33 +40,36 @@ static int decode_definition(struct mt_cursor *cursor, struct mt_definition *out
 {
     memset(out, 0, sizeof *out);
     uint32_t kind;
-    if (mt_take32(cursor, &kind) || mt_take32(cursor, &out->id))
+    if (mt_cursor_get32(cursor, &kind) || mt_cursor_get32(cursor, &out->id))
         return -EINVAL;
     out->kind = (enum mt_definition_kind)kind;
     switch (kind) {
     case MT_DEF_STRING:
     case MT_DEF_INFO:
-        return take_text(cursor, out);
+        return read_text(cursor, out);
     case MT_DEF_FRAME:
     case MT_DEF_SYMBOL:
     case MT_DEF_CALL:
-        return take_frame(cursor, out);
+        return read_frame(cursor, out);
     case MT_DEF_STACK:
-        return mt_take32(cursor, &out->stack.parent) || mt_take32(cursor, &out->stack.frame)
+        return mt_cursor_get32(cursor, &out->stack.parent) ||
+                       mt_cursor_get32(cursor, &out->stack.frame)
                    ? -EINVAL
                    : 0;
     case MT_DEF_IMAGE:
-        return mt_take32(cursor, &out->image.build_id) || mt_take32(cursor, &out->image.path)
+        return mt_cursor_get32(cursor, &out->image.build_id) ||
+                       mt_cursor_get32(cursor, &out->image.path)
                    ? -EINVAL
                    : 0;
     case MT_DEF_NATIVE:
-        return mt_take32(cursor, &out->native.image) || mt_take(cursor, &out->native.address)
+        return mt_cursor_get32(cursor, &out->native.image) ||
+                       mt_cursor_get(cursor, &out->native.address)
                    ? -EINVAL
                    : 0;
     case MT_DEF_THREAD:
-        return mt_take32(cursor, &out->os_thread) || take_text(cursor, out) ? -EINVAL : 0;
+        return mt_cursor_get32(cursor, &out->os_thread) || read_text(cursor, out) ? -EINVAL : 0;
     case MT_DEF_SUMMARY:
-        return take_summary(cursor, out);
+        return read_summary(cursor, out);
     }
     return -EINVAL;
 }
@@ -92,8 +96,8 @@ int mt_decode_definition(const unsigned char **at, const unsigned char *end,
 int mt_decode_end(const unsigned char *raw, size_t size, struct mt_end *out)
 {
     struct mt_cursor cursor = {raw, raw + size};
-    if (mt_take(&cursor, &out->time_ns) || mt_take(&cursor, &out->events) ||
-        mt_take(&cursor, &out->lost))
+    if (mt_cursor_get(&cursor, &out->time_ns) || mt_cursor_get(&cursor, &out->events) ||
+        mt_cursor_get(&cursor, &out->lost))
         return -EINVAL;
     return 0;
 }

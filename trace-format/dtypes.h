@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The types of tensors' elements, which labels name by number: PyTorch's own (c10::ScalarType,
- * which only grows) plus 1; 0: unknown. All functions here are pure.
+ * The element types of tensors, which labels name by number: PyTorch's own (c10::ScalarType, which
+ * only grows) plus 1; 0 is unknown. All functions here are pure.
  */
 #ifndef MT_TRACE_DTYPES_H
 #define MT_TRACE_DTYPES_H
@@ -23,10 +23,10 @@
 /* PyTorch 2.15 has fewer types; a larger number is invalid. */
 #define MT_DTYPE_LIMIT 64u
 
-/* Numbers of the table that code asks for. */
+/* Numbers of the table that code uses by name. */
 enum { MT_DTYPE_UINT8 = 1, MT_DTYPE_FLOAT32 = 7 };
 
-/* Accept any number: "?" and 0 bits for one that this version does not know. */
+/* Any number is allowed: the results are "?" and 0 bits if this version does not know it. */
 const char *mt_dtype_name(unsigned long long dtype);
 unsigned mt_dtype_bits(unsigned long long dtype);
 

@@ -25,9 +25,9 @@ struct mt_encoder {
     uint64_t base_time_ns;
     struct mt_event_encoder events;
     struct buffer definitions;
-    struct buffer raw;   /* columns put together */
+    struct buffer raw;   /* the columns, joined */
     struct buffer block; /* the result */
-    /* Events that came one by one, and wait for others. */
+    /* Events added one by one, waiting for a full stretch. */
     struct mt_event waiting[MT_ENCODER_STRETCH];
     unsigned n_waiting;
 };
@@ -48,7 +48,7 @@ static int buffer_reserve(struct buffer *buffer, size_t more)
     return 0;
 }
 
-/* Put bytes into reserved room. */
+/* Put bytes into reserved space. */
 static void put(struct buffer *buffer, uint64_t value)
 {
     buffer->used = (size_t)(mt_varint_put(buffer->bytes + buffer->used, value) - buffer->bytes);
@@ -133,7 +133,6 @@ static void put_waiting(struct mt_encoder *encoder)
     encoder->n_waiting = 0;
 }
 
-/* Begin to add events to the block. */
 static int begin_events(struct mt_encoder *encoder, const struct mt_event *events, size_t n,
                         enum mt_block_type type)
 {
@@ -163,8 +162,8 @@ static int add_event(struct mt_encoder *encoder, const struct mt_event *event,
     } else {
         encoder->records++;
     }
-    /* Word by word, as the event was just written: a processor does not forward two stores to one
-     * load. Such loads are not joined by the compiler. */
+    /* Copy word by word, as the event was written: a processor does not forward two stores to one
+     * load, and this keeps the compiler from joining the loads. */
     struct mt_event *copy = &encoder->waiting[encoder->n_waiting++];
     copy->time_ns = event->time_ns;
     for (unsigned i = 0; i < MT_EVENT_ARGS; i++)
@@ -275,8 +274,8 @@ size_t mt_encoder_room(const struct mt_encoder *encoder)
     return MT_BLOCK_RECORDS - encoder->records;
 }
 
-/* Return a column by its order in a block. The time's are last, each in a frame of its own: nearly
- * random bytes would spoil the statistics of the others. */
+/* Return the column at a place of the block. The time columns come last, each in its own frame:
+ * their nearly random bytes would spoil the statistics of the others. */
 static unsigned column_at(unsigned place)
 {
     static const unsigned last[] = {MT_COLUMN_TIME_HIGH, MT_COLUMN_TIME};
@@ -286,7 +285,7 @@ static unsigned column_at(unsigned place)
     return place + (place >= MT_COLUMN_TIME_HIGH);
 }
 
-/* Join a directory and the columns; a missing column is all zeros (columns.h). */
+/* Join the directory and the columns. A column that is left out is all zeros (columns.h). */
 static int join_columns(struct mt_encoder *encoder)
 {
     struct buffer *raw = &encoder->raw;
@@ -316,7 +315,7 @@ static int join_columns(struct mt_encoder *encoder)
     return 0;
 }
 
-/* Compress the payload's bytes from `from` on, without the last `but`, and append the frame. */
+/* Compress the payload from byte `from` on, without the last `but`, and append the frame. */
 static int add_frame(struct mt_encoder *encoder, const struct buffer *payload, size_t from,
                      size_t but)
 {
@@ -353,7 +352,7 @@ static int add_frames(struct mt_encoder *encoder, const struct buffer *payload)
                : 0;
 }
 
-/* Compress the payload into encoder->block, and put the header before it. */
+/* Compress the payload into encoder->block, after the header. */
 static int make_block(struct mt_encoder *encoder, const struct buffer *payload)
 {
     struct buffer *block = &encoder->block;
@@ -368,7 +367,7 @@ static int make_block(struct mt_encoder *encoder, const struct buffer *payload)
     if (buffer_reserve(block, head + payload->used))
         return -ENOMEM;
     block->used = head;
-    /* Readers find the end block from the file's end, so do not compress it. */
+    /* Readers find the end block from the file's end, so it is not compressed. */
     int rc = encoder->type == MT_BLOCK_END ? 0 : add_frames(encoder, payload);
     if (rc)
         return rc;

@@ -49,7 +49,7 @@ static bool has_key(const struct mt_definition *definition, const char *key)
     return definition->text_size >= strlen(key) && !memcmp(definition->text, key, strlen(key));
 }
 
-static void take(struct trace *trace, const struct mt_definition *definition)
+static void keep_definition(struct trace *trace, const struct mt_definition *definition)
 {
     const size_t ended = sizeof MT_ENDED_INFO - 1;
     if (definition->kind != MT_DEF_INFO)
@@ -96,7 +96,7 @@ static int read_definitions(struct trace *trace, const struct mt_block_header *h
         rc = mt_decode_definitions(trace->raw, header->raw_size, header->records,
                                    trace->definitions);
     for (size_t i = 0; !rc && i < header->records; i++)
-        take(trace, &trace->definitions[i]);
+        keep_definition(trace, &trace->definitions[i]);
     return rc;
 }
 
@@ -150,7 +150,7 @@ static int read_header(struct trace *trace)
 
 /* --- in the trace itself -------------------------------------------------------------------- */
 
-/* Write the note, and the end block after it, at once, so that no reader finds a part of it. */
+/* Write the note and the end block after it in one call, so that no reader sees a part. */
 static int write_note(struct trace *trace, struct mt_encoder *encoder, const char *how)
 {
     char text[sizeof trace->ended + sizeof MT_ENDED_INFO];
@@ -192,7 +192,7 @@ static int note_in_trace(struct trace *trace, pid_t pid, pid_t parent, const cha
 
 /* --- in its tail ---------------------------------------------------------------------------- */
 
-/* Write no note into the tail of a trace with an end block: it may be another trace's. */
+/* Do not write into the tail of a trace with an end block: the tail may be another trace's. */
 static int note(struct trace *trace, const char *path, pid_t pid, pid_t parent, const char *how)
 {
     int rc = read_header(trace), tail, noted = -EINVAL;

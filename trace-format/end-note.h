@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a recorded process ended, as its parent writes it into the trace after waitpid. The process
- * writes its own end where it can (info record `ended`), but it cannot know which signal kills it.
+ * How a recorded process ended, written into the trace by its parent after waitpid. The process
+ * records its own end where it can (info record `ended`), but it cannot know which signal kills it.
  */
 #ifndef MT_TRACE_END_NOTE_H
 #define MT_TRACE_END_NOTE_H
@@ -13,19 +13,18 @@
 #define MT_ENDED_INFO "ended="
 
 /*
- * Write into a process's trace how it ended ("signal 9"), after waiting for it: into the tail if
- * there is one, else before the end block, or behind the last block. The records stay as they are,
- * and a reader finds the trace with or without the note. Return 0; -ESRCH if the trace is not of
- * this process and parent (MT_ANY_PARENT: the caller knows by other means that the process has
- * ended); another negative errno if the trace must stay as it is (it is cut, its process replaced
- * itself by another program, or another end is noted already). If the trace says the same already,
- * write nothing and return 0.
+ * Write into a process's trace how it ended ("signal 9"); call it after waitpid. The note goes into
+ * the tail if there is one, else before the end block or after the last block. Existing records are
+ * unchanged. Return 0, also if the trace has the same note already; -ESRCH if the trace does not
+ * belong to this process and parent (MT_ANY_PARENT: the caller knows by other means that the
+ * process has ended); another negative errno if the trace must stay as it is: it is truncated, its
+ * process executed another program, or a different end is noted.
  */
 #define MT_ANY_PARENT 0
 int mt_note_end(const char *path, pid_t pid, pid_t parent, const char *how);
 
-/* Read what a closed trace says of its process's end: 0 and "exit code 0", or "" if it does not
- * say; a negative errno if its blocks cannot be followed. Reads only definitions. */
+/* Read from a closed trace how its process ended: 0 and "exit code 0", or "" if the trace does not
+ * say; a negative errno if its blocks cannot be followed. Reads definitions only. */
 #define MT_NOTED_END 64
 int mt_noted_end(const char *path, char out[MT_NOTED_END]);
 

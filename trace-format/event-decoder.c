@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decode column by column, in stretches of records that stay in the processor's cache: a tight loop
- * for each column instead of one over all columns for each record. Values that depend on the order
- * between kinds (totals, running nodes) are computed from the stored numbers at a stretch's end.
+ * Decode column by column, in stretches of records that stay in the processor's cache: each column
+ * has a tight loop. Values that depend on the order between kinds (totals, running nodes) are
+ * computed from the stored numbers at a stretch's end.
  */
 #include "cuda-apis.h"
 #include "decoder.h"
@@ -10,15 +10,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Open the columns. The payload begins with a directory: the number of columns, then id and size of
- * each. Skip columns that this version does not know. */
+/* Open the columns. The payload begins with a directory: the number of columns, then the id and
+ * size of each. Columns unknown to this version are skipped. */
 static int open_columns(struct mt_event_decoder *decoder, struct mt_cursor payload)
 {
     uint64_t count, id[256], bytes[256];
-    if (mt_take(&payload, &count) || count > 256)
+    if (mt_cursor_get(&payload, &count) || count > 256)
         return -EINVAL;
     for (uint64_t i = 0; i < count; i++)
-        if (mt_take(&payload, &id[i]) || mt_take(&payload, &bytes[i]))
+        if (mt_cursor_get(&payload, &id[i]) || mt_cursor_get(&payload, &bytes[i]))
             return -EINVAL;
     for (uint64_t i = 0; i < count; i++) {
         if (bytes[i] > (size_t)(payload.end - payload.at))
@@ -32,7 +32,7 @@ static int open_columns(struct mt_event_decoder *decoder, struct mt_cursor paylo
     return 0;
 }
 
-/* Return where a stretch continues in a column; a missing column is all zeros. */
+/* Return where a stretch continues in a column; a column that is left out is all zeros. */
 static struct mt_cursor begin_column(const struct mt_event_decoder *decoder, unsigned column)
 {
     static const unsigned char zeros[MT_STRETCH * MT_VARINT_SIZE]; /* roomy */
@@ -46,7 +46,7 @@ static void end_column(struct mt_event_decoder *decoder, unsigned column, struct
         decoder->column[column] = cursor;
 }
 
-/* Read eight bytes in any order. (gcc does not turn mt_get64 within an "or" into one load.) */
+/* Read eight bytes in native order. (gcc does not turn mt_get64 within an "or" into one load.) */
 static inline uint64_t eight(const unsigned char *at)
 {
     uint64_t word;
@@ -72,15 +72,15 @@ static int all_are_bytes(struct mt_cursor cursor, unsigned n)
     return (size_t)(cursor.end - cursor.at) >= n && are_below(cursor.at, n, 128);
 }
 
-/* Return whether n values lie within a column at any length. */
+/* Return whether n values of any length lie within a column. */
 static bool is_roomy(struct mt_cursor cursor, unsigned n)
 {
     return (size_t)(cursor.end - cursor.at) >= (size_t)n * MT_VARINT_SIZE;
 }
 
-/* Take the next value. roomy: the column was found roomy. */
-static inline __attribute__((always_inline)) int take(struct mt_cursor *cursor, int roomy,
-                                                      uint64_t *value)
+/* Read the next value. roomy: is_roomy was true for the column. */
+static inline __attribute__((always_inline)) int read_value(struct mt_cursor *cursor, int roomy,
+                                                            uint64_t *value)
 {
     const unsigned char *next = roomy ? mt_varint_get_quickly(cursor->at, value)
                                       : mt_varint_get_slowly(cursor->at, cursor->end, value);
@@ -110,10 +110,10 @@ static inline void put_time(struct mt_event *event, uint64_t value)
     event->time_ns = value;
 }
 
-/* Take a column's next value for each record of the stretch. limit: their highest, 2^k - 1 and at
- * least 127. Inline, so that each column has a loop. */
+/* Read a column's next value for each record of the stretch. limit is the highest allowed, 2^k - 1
+ * and at least 127. Inline, so that each column has its own loop. */
 static inline __attribute__((always_inline)) int
-take_values(struct mt_event_decoder *decoder, unsigned column, uint64_t limit, put_value *put)
+read_values(struct mt_event_decoder *decoder, unsigned column, uint64_t limit, put_value *put)
 {
     struct mt_cursor cursor = begin_column(decoder, column);
     struct mt_event *events = decoder->events;
@@ -127,7 +127,7 @@ take_values(struct mt_event_decoder *decoder, unsigned column, uint64_t limit, p
         cursor.at += n;
     } else {
         for (unsigned i = 0; i < n; i++) {
-            if (roomy ? take(&cursor, 1, &value) : take(&cursor, 0, &value))
+            if (roomy ? read_value(&cursor, 1, &value) : read_value(&cursor, 0, &value))
                 return -EINVAL;
             any |= value;
             put(&events[i], value);
@@ -143,7 +143,7 @@ static void put_kind(struct mt_event_decoder *decoder, unsigned kind, unsigned h
     decoder->by_kind[kind][half][decoder->n_of_kind[kind][half]++] = (uint16_t)i;
 }
 
-static int take_kinds(struct mt_event_decoder *decoder)
+static int read_kinds(struct mt_event_decoder *decoder)
 {
     struct mt_cursor *kinds = &decoder->column[MT_COLUMN_KIND];
     unsigned n = decoder->n_events, half = n / 2;
@@ -164,15 +164,14 @@ static int take_kinds(struct mt_event_decoder *decoder)
     return 0;
 }
 
-/* Take the ns since the record before: the rest of the time and its lowest byte, in version 1
- * together. */
-static int take_times(struct mt_event_decoder *decoder)
+/* Read the ns since the previous record: its lowest byte and the rest, together in version 1. */
+static int read_times(struct mt_event_decoder *decoder)
 {
     static const unsigned char zeros[MT_STRETCH];
     unsigned n = decoder->n_events, shift = decoder->version < 2 ? 0 : 8;
     struct mt_cursor *column = &decoder->column[MT_COLUMN_TIME];
     const unsigned char *low = zeros;
-    if (take_values(decoder, shift ? MT_COLUMN_TIME_HIGH : MT_COLUMN_TIME, UINT64_MAX >> shift,
+    if (read_values(decoder, shift ? MT_COLUMN_TIME_HIGH : MT_COLUMN_TIME, UINT64_MAX >> shift,
                     put_time))
         return -EINVAL;
     if (shift && column->at) {
@@ -188,19 +187,19 @@ static int take_times(struct mt_event_decoder *decoder)
     return 0;
 }
 
-/* Take the columns that all kinds have. */
-static int take_common(struct mt_event_decoder *decoder)
+/* Read the columns that all kinds have. */
+static int read_common(struct mt_event_decoder *decoder)
 {
-    return take_times(decoder) || take_values(decoder, MT_COLUMN_THREAD, UINT32_MAX, put_thread) ||
-                   take_values(decoder, MT_COLUMN_DEVICE, INT16_MAX, put_device) ||
-                   take_values(decoder, MT_COLUMN_STACK, UINT32_MAX, put_stack)
+    return read_times(decoder) || read_values(decoder, MT_COLUMN_THREAD, UINT32_MAX, put_thread) ||
+                   read_values(decoder, MT_COLUMN_DEVICE, INT16_MAX, put_device) ||
+                   read_values(decoder, MT_COLUMN_STACK, UINT32_MAX, put_stack)
                ? -EINVAL
                : 0;
 }
 
-/* Take all arguments of a kind's records; as stored, if their codes use other kinds. Field by field
- * in each record, so that the columns do not wait for each other. Inline, so that each number of
- * fields has a loop. */
+/* Read all arguments of a kind's records, as stored if their codes use other kinds. Fields of a
+ * record are read side by side so that the columns do not wait for each other. Inline, so that each
+ * number of fields has its own loop. */
 static inline __attribute__((always_inline)) int
 take_fields(struct mt_event_decoder *decoder, unsigned kind, unsigned n_fields, int roomy)
 {
@@ -218,7 +217,7 @@ take_fields(struct mt_event_decoder *decoder, unsigned kind, unsigned n_fields, 
 #pragma GCC unroll 4
             for (unsigned field = 0; field < n_fields; field++) {
                 uint64_t value;
-                if (take(&column[field], roomy, &value))
+                if (read_value(&column[field], roomy, &value))
                     return -EINVAL;
                 if (is_delta[field])
                     value = last[field] += mt_unzigzag(value);
@@ -238,7 +237,7 @@ static int take_arguments_of(struct mt_event_decoder *decoder, unsigned kind, un
 {
     unsigned n_fields = mt_kind_fields[kind];
     while (n_fields && !decoder->column[mt_arg_column(kind, n_fields - 1)].at)
-        n_fields--; /* missing columns are all zeros: totals, mostly */
+        n_fields--; /* columns left out are all zeros, mostly totals */
     int roomy = 1;
     for (unsigned field = 0; field < n_fields; field++)
         roomy &= is_roomy(begin_column(decoder, mt_arg_column(kind, field)), n);
@@ -270,7 +269,7 @@ static int looks_at_others(enum mt_code code)
     return code != MT_CODE_PLAIN && code != MT_CODE_DELTA;
 }
 
-/* Find the codes. A kind's fields whose codes use other kinds stand together. */
+/* Find the codes. A kind's fields whose codes use other kinds are consecutive. */
 static void find_codes(struct mt_event_decoder *decoder)
 {
     for (unsigned kind = 0; kind < MT_KIND_LIMIT; kind++)
@@ -326,8 +325,8 @@ static void follow_order(struct mt_event_decoder *decoder)
     }
 }
 
-/* Set the calls of version 1, which knows cudaMalloc, number 0, and cudaFree. */
-static void say_apis(struct mt_event_decoder *decoder)
+/* Set the API of version 1, which knows cudaMalloc (number 0) and cudaFree only. */
+static void set_apis(struct mt_event_decoder *decoder)
 {
     for (unsigned i = 0; i < decoder->n_events; i++) {
         struct mt_event *event = &decoder->events[i];
@@ -342,11 +341,11 @@ static int take_stretch(struct mt_event_decoder *decoder, struct mt_event *event
 {
     decoder->events = events;
     decoder->n_events = n;
-    if (take_kinds(decoder) || take_common(decoder) || take_arguments(decoder))
+    if (read_kinds(decoder) || read_common(decoder) || take_arguments(decoder))
         return -EINVAL;
     follow_order(decoder);
     if (decoder->version < 2)
-        say_apis(decoder);
+        set_apis(decoder);
     return 0;
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Encode column by column, in stretches of events that stay in the processor's cache, as
- * event-decoder.c decodes: each column has a tight loop, without branches that go by the kind.
- * Codes that depend on the order between kinds (totals, running nodes) come first, in the events'
- * order.
+ * event-decoder.c decodes: each column has a tight loop without branches on the kind. Codes that
+ * depend on the order between kinds (totals, running nodes) are computed first, in event order.
  */
 #include "columns.h"
 #include "encoder.h"
@@ -31,7 +30,7 @@ static bool is_ordered(unsigned code)
     return code > MT_CODE_DELTA;
 }
 
-/* Kinds with codes that use other kinds' events, and node_new, which they use. */
+/* Kinds with codes that use other kinds' events, and node_new, which those use. */
 #define OR_ORDERED(name, code) || MT_CODE_##code > MT_CODE_DELTA
 #define ORDERED(id, number, name, about, fields) | (uint64_t)(0 fields) << (number)
 static const uint64_t ordered_kinds = 1ull << MT_NODE_NEW MT_EVENT_KINDS(ORDERED, OR_ORDERED);
@@ -45,7 +44,7 @@ static int make_column(struct mt_column_bytes *column)
     return column->bytes ? 0 : -ENOMEM;
 }
 
-/* Make the columns of a kind seen for the first time, and the common ones. */
+/* Create the columns of a kind seen for the first time, and the common ones. */
 static int make_columns(struct mt_event_encoder *encoder, unsigned kind)
 {
     int rc = 0;
@@ -74,7 +73,7 @@ int mt_event_encoder_make(struct mt_event_encoder *encoder, const struct mt_even
     return rc;
 }
 
-/* Return where the next bytes go, which are not all zeros. */
+/* Return where the next bytes go, of which at least one is not zero. */
 static unsigned char *begin_bytes(struct mt_column_bytes *column)
 {
     if (!column->is_written)
@@ -90,7 +89,7 @@ static void put_zeros(struct mt_column_bytes *column, unsigned n)
     column->used += n;
 }
 
-/* Put the stretch's numbers. any: all of them, joined by "or". */
+/* Put the stretch's numbers. any is all of them, joined by "or". */
 static void put_numbers(struct mt_event_encoder *encoder, struct mt_column_bytes *column,
                         unsigned n, uint64_t any)
 {
@@ -107,7 +106,7 @@ static void put_numbers(struct mt_event_encoder *encoder, struct mt_column_bytes
         for (unsigned i = 0; i < n; i++) {
             unsigned is_more = number[i] > 0x7f;
             at[0] = (unsigned char)((number[i] & 0x7f) | is_more << 7);
-            at[1] = (unsigned char)(number[i] >> 7); /* the next number may take its place */
+            at[1] = (unsigned char)(number[i] >> 7); /* the next number may overwrite it */
             at += 1 + is_more;
         }
     else
@@ -116,7 +115,7 @@ static void put_numbers(struct mt_event_encoder *encoder, struct mt_column_bytes
     column->used = (size_t)(at - column->bytes);
 }
 
-/* Put the number that all events of the stretch have, as threads and devices mostly do. */
+/* Put one number that all events of the stretch share, as threads and devices mostly do. */
 static void put_same(struct mt_event_encoder *encoder, struct mt_column_bytes *column,
                      uint64_t number)
 {
@@ -144,21 +143,21 @@ static void put_same(struct mt_event_encoder *encoder, struct mt_column_bytes *c
         put_numbers(encoder, &(encoder)->column[id], n, any);                                      \
     } while (0)
 
-/* Return the event that begins so many bytes behind another one. */
+/* Return the event at a byte offset from another one. */
 static inline struct mt_event *event_at(struct mt_event *events, uint16_t at)
 {
     return (struct mt_event *)((char *)events + at);
 }
 
-/* What a look at all events of a stretch found: numbers joined by "or", and in what they differ
- * from the first one. */
+/* The result of a scan of a stretch's events: numbers joined by "or", and the bits in which they
+ * differ from the first one. */
 struct stretch_summary {
     uint64_t kinds; /* a bit for each */
     uint64_t low, high;
     uint32_t threads, stacks, devices;
 };
 
-/* Take the time and the kind of each event, and list the events by kind. */
+/* Read the time and the kind of each event, and list the events by kind. */
 static struct stretch_summary scan(struct mt_event_encoder *encoder,
                                    unsigned char low[MT_ENCODER_STRETCH])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in files are little-endian, at any address. Compilers turn each of these into one
- * load or store, written out. */
+/* Numbers in files are little-endian and may be unaligned. Compilers turn each function into one
+ * load or store. */
 #ifndef MT_TRACE_LITTLE_ENDIAN_H
 #define MT_TRACE_LITTLE_ENDIAN_H
 

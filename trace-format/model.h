@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The event model: what a trace says. Writer and reader share these types; FORMAT.md has their
- * encoding. Sizes are bytes, times are ns since the trace's start (info "start_monotonic_ns").
- * All functions here are pure: any thread, any signal handler.
+ * The event model: what a trace contains. Writer and reader share these types; FORMAT.md specifies
+ * their encoding. Sizes are bytes, times are ns since the trace's start (info
+ * "start_monotonic_ns"). All functions here are pure and safe in any thread and signal handler.
  */
 #ifndef MT_TRACE_MODEL_H
 #define MT_TRACE_MODEL_H
@@ -17,11 +17,11 @@
 /* How a field is coded (FORMAT.md, "Codes"). */
 enum mt_code {
     MT_CODE_PLAIN,     /* the value */
-    MT_CODE_DELTA,     /* difference to the last value of this kind's field in the block */
-    MT_CODE_ALLOCATED, /* difference to what the device's last one and the event's size predict */
-    MT_CODE_RESERVED,  /* difference to the device's last one */
-    MT_CODE_RUNNING,   /* difference to the thread's last one; it ends what it began */
-    MT_CODE_PENDING,   /* 0: the newest node that has yet to run (columns.h) */
+    MT_CODE_DELTA,     /* difference from the field's last value in the block */
+    MT_CODE_ALLOCATED, /* difference from the device's last one plus or minus the size */
+    MT_CODE_RESERVED,  /* difference from the device's last one */
+    MT_CODE_RUNNING,   /* difference from the thread's last one; it ends what it began */
+    MT_CODE_PENDING,   /* 0: the newest node that has not run yet (columns.h) */
 };
 
 /* The subject of an event. */
@@ -29,25 +29,25 @@ enum mt_about {
     MT_ABOUT_OTHER,
     MT_ABOUT_MEMORY, /* of an allocator, of CUDA, or of a device */
     MT_ABOUT_LABEL,  /* what the tensor at an address is for */
-    MT_ABOUT_NODE,   /* autograd's nodes, which are labels, too */
+    MT_ABOUT_NODE,   /* autograd's nodes, which are also labels */
     MT_ABOUT_NAME,   /* what a program or a library calls the memory at an address */
     MT_ABOUT_RANGE,  /* phases that a program names */
 };
 
 /*
- * Every event kind, once: M(enumerator, number, name, about, fields), where fields is a list of
- * F(name, code), at most MT_EVENT_ARGS of them, in the order of mt_event.arg. A number is never
- * used again for something else. The addresses of tensors may point into a block (views).
+ * The event kinds: M(enumerator, number, name, about, fields), where fields is a list of
+ * F(name, code), at most MT_EVENT_ARGS, in the order of mt_event.arg. A number is never reused.
+ * The address of a tensor may point into a block (views).
  */
 /* clang-format off */
 #define MT_EVENT_KINDS(M, F)                                                                       \
-    /* PyTorch's allocator hands out / takes back a block. allocated and reserved: its own totals  \
+    /* PyTorch's allocator hands out or frees a block. allocated and reserved: its own totals  \
      * for the device after the event, in bytes. */                                                \
     M(ALLOC, 1, "alloc", MEMORY,                                                                   \
       F(address, DELTA) F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))              \
     M(FREE, 2, "free", MEMORY,                                                                     \
       F(address, DELTA) F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))              \
-    /* PyTorch's allocator could not serve `size` bytes (the program may catch that). */          \
+    /* PyTorch's allocator could not serve `size` bytes (the program may catch the error). */          \
     M(OOM, 3, "oom", MEMORY,                                                                       \
       F(size, PLAIN) F(allocated, ALLOCATED) F(reserved, RESERVED))                                \
     /* CUDA's own memory. api: the call (cuda-apis.h), which says what the address is; result: its  \
@@ -58,7 +58,7 @@ enum mt_about {
       F(address, DELTA) F(api, PLAIN))                                                             \
     M(CUDA_FREE_FAILED, 6, "cuda_free_failed", MEMORY,                                             \
       F(address, DELTA) F(result, PLAIN) F(api, PLAIN))                                            \
-    /* autograd: the tensor at address is saved for backward; a leaf that needs a gradient; the    \
+    /* autograd: the tensor at address is saved for backward; a leaf that requires a gradient; \
      * gradient that a leaf (its address, 0: not known) keeps, whoever put it there. dtype: of its  \
      * elements (dtypes.h). */                                                                     \
     M(SAVED, 7, "saved", LABEL,                                                                    \
@@ -97,13 +97,13 @@ enum mt_about {
       F(address, DELTA) F(size, PLAIN) F(handle, DELTA) F(api, PLAIN))                             \
     M(CUDA_UNMAP, 19, "cuda_unmap", MEMORY,                                                        \
       F(address, DELTA) F(size, PLAIN) F(api, PLAIN))                                              \
-    /* What takes device memory that no call tells: a context, a module or a stream, by its        \
+    /* What uses device memory that no call reports: a context, a module or a stream, by its       \
      * handle. size: of a module's image, as it was given to CUDA; 0: not known. */                \
     M(CUDA_OBJECT, 20, "cuda_object", MEMORY,                                                      \
       F(handle, DELTA) F(api, PLAIN) F(size, PLAIN))                                               \
     M(CUDA_OBJECT_GONE, 21, "cuda_object_gone", MEMORY,                                            \
       F(handle, DELTA) F(api, PLAIN))                                                              \
-    /* Phases that the program names (NVTX, memtap.h). name, domain: string ids, domain 0: the      \
+    /* Ranges that the program names (NVTX, memtap.h). name, domain: string ids, domain 0: the      \
      * program's own. Those pushed nest per thread and domain; those started may end anywhere. */  \
     M(RANGE_PUSH, 22, "range_push", RANGE,                                                         \
       F(name, PLAIN) F(domain, PLAIN))                                                             \
@@ -115,11 +115,11 @@ enum mt_about {
       F(range, DELTA))                                                                             \
     M(RANGE_MARK, 26, "range_mark", RANGE,                                                         \
       F(name, PLAIN) F(domain, PLAIN))                                                             \
-    /* The memory that address points into is called so, until it is freed. */                     \
+    /* The memory that address points into has this name until it is freed. */                     \
     M(NAMED, 27, "named", NAME,                                                                    \
       F(address, DELTA) F(name, PLAIN))                                                            \
-    /* What the whole device has, free or taken by anybody: bytes. own: of this process, others:   \
-     * of all others, by NVML; 0: it does not tell. */                                             \
+    /* The device's free and total memory in bytes. own: used by this process, others: by all      \
+     * others, as NVML reports; 0: unknown.          */                                             \
     M(DEVICE_MEMORY, 28, "device_memory", MEMORY,                                                  \
       F(total, PLAIN) F(free, PLAIN) F(own, PLAIN) F(others, PLAIN))                               \
     /* Memory was copied or set, by a call of a program without PyTorch. Addresses may point into  \
@@ -136,7 +136,7 @@ enum mt_about {
      * are the same address, the optimizer works on that tensor. */                                \
     M(STATE, 32, "state", LABEL,                                                                   \
       F(address, DELTA) F(parameter, DELTA) F(name, PLAIN) F(elements, PLAIN))                     \
-    /* An optimizer begins a step: the stack is in it. */                                          \
+    /* An optimizer begins a step; the stack is inside it. */                                          \
     M(STEP, 33, "step", OTHER, )                                                                   \
     /* A torch.nn module has the tensor among its buffers; or, parameter being 1, its parameters; or, \
      * being 2, the module or one of its parameters keeps it in another attribute; being 3, a cache \
@@ -174,7 +174,7 @@ enum mt_about {
       F(limit, PLAIN))                                                                             \
     M(ALLOC_CONF, 43, "alloc_conf", OTHER,                                                         \
       F(conf, PLAIN))                                                                              \
-    /* On a simulated card the program asked for a value that was not computed. what: 1 the size of a \
+    /* On a simulated card the program read a value that is not simulated. what:      1 the size of a \
      * result, 2 a condition, 3 an integer for the program's own use, 4 a real number for it,      \
      * 5 a workspace of a convolution, 6 that of its fastest algorithm. count: how many such events \
      * this one stands for; 0: one. 7, 8: the user's cuDNN answers for workspaces; FORMAT.md. */    \
@@ -265,7 +265,8 @@ enum mt_holders_result {
     MT_HOLDERS_TORCH_UNKNOWN   /* not a PyTorch whose tensors memtap can read */
 };
 
-/* How many fields each has. Here, for a kind that the compiler knows to be a number. */
+/* How many fields each kind has, in the header so that the compiler knows it for a constant kind.
+ */
 static const unsigned char mt_kind_fields[MT_KIND_LIMIT] = {
 #define MT_ONE_MORE(name, code) +1
 #define MT_COUNT_FIELDS(id, number, name, about, fields) [number] = 0 fields,
@@ -286,7 +287,7 @@ struct mt_field {
 };
 
 struct mt_kind_info {
-    const char *name;                     /* NULL: no such kind */
+    const char *name;                     /* NULL: unused number */
     struct mt_field field[MT_EVENT_ARGS]; /* as many as mt_kind_fields says */
 };
 
@@ -294,8 +295,8 @@ extern const struct mt_kind_info mt_kinds[MT_KIND_LIMIT];
 
 #define MT_NO_DEVICE (-1)
 
-/* The fields of each kind have their names: event->CUDA_MAP.handle. Kinds whose first fields are
- * the same (ALLOC, FREE) may be read by either. */
+/* The fields of each kind by name: event->CUDA_MAP.handle. Kinds with the same first fields (ALLOC,
+ * FREE) can be read through either. */
 struct mt_event {
     uint64_t time_ns;
     __extension__ union {
@@ -319,27 +320,27 @@ struct mt_event {
 };
 
 /*
- * Definitions: what the ids of events mean. Written once, in an earlier block than their first
- * use. Ids of each space begin at 1; 0 is unknown (stack, parent) or the empty string.
+ * Definitions give the ids in events their meaning. Each is written once, in a block before its
+ * first use. Ids of each space begin at 1; 0 is unknown (stack, parent) or the empty string.
  */
 enum mt_definition_kind {
-    MT_DEF_STRING = 1, /* id, text */
-    MT_DEF_FRAME = 2,  /* id, function: string id, file: string id, line (0: unknown) */
-    MT_DEF_STACK = 3,  /* id, parent: stack id of the caller (0: none), frame: frame id */
-    MT_DEF_THREAD = 4, /* id, os_thread: the kernel's tid, text: its name */
-    MT_DEF_INFO = 5,   /* key: text before the first '=', value: text after it */
-    MT_DEF_IMAGE = 6,  /* id, build_id: string id (0: none), path: string id */
-    MT_DEF_NATIVE = 7, /* id, of a frame: image: image id (0: none), address in it */
-    MT_DEF_SYMBOL = 8, /* id, of a native frame: its function, file and line, as in FRAME */
-    MT_DEF_CALL = 9,   /* id, of a frame as in FRAME that is at work for a module of torch.nn: root:
-                        * string id of the outermost module's class, path: string id of the module's
-                        * name in it, "layers.3.mlp" (0: it is that one) */
+    MT_DEF_STRING = 1,   /* id, text */
+    MT_DEF_FRAME = 2,    /* id, function: string id, file: string id, line (0: unknown) */
+    MT_DEF_STACK = 3,    /* id, parent: stack id of the caller (0: none), frame: frame id */
+    MT_DEF_THREAD = 4,   /* id, os_thread: the kernel's tid, text: its name */
+    MT_DEF_INFO = 5,     /* key: text before the first '=', value: text after it */
+    MT_DEF_IMAGE = 6,    /* id, build_id: string id (0: none), path: string id */
+    MT_DEF_NATIVE = 7,   /* id, of a frame: image: image id (0: none), address in it */
+    MT_DEF_SYMBOL = 8,   /* id, of a native frame: its function, file and line, as in FRAME */
+    MT_DEF_CALL = 9,     /* id, a frame as in FRAME that runs for a torch.nn module: root:
+                          * string id of the outermost module's class, path: string id of the module's
+                          * name in it, "layers.3.mlp" (0: that module itself) */
     MT_DEF_SUMMARY = 10, /* id: enum mt_summary, device; text: numbers, each a zigzag varint */
     MT_DEF_LIMIT,
 };
 
-/* What a compact copy says of the whole run, as lists of numbers (FORMAT.md, "Summary blocks"):
- * number, name. */
+/* What a compact copy states about the whole run, as lists of numbers (FORMAT.md, "Summary
+ * blocks"): number, name. */
 #define MT_SUMMARIES(X)                                                                            \
     X(ODDITIES, 1, "oddities")                                                                     \
     X(CHART, 2, "chart")                                                                           \
@@ -360,7 +361,7 @@ enum mt_summary {
 #undef MT_SUMMARY_MEMBER
 };
 
-/* Return the name of a summary; "?" for one that is not known. */
+/* Return the name of a summary; "?" if unknown. */
 const char *mt_summary_name(uint64_t summary);
 
 struct mt_definition {
@@ -384,13 +385,14 @@ struct mt_definition {
             uint32_t image;
         } native;
     };
-    const char *text; /* STRING, THREAD, INFO, SUMMARY: not terminated; owner: see the function */
+    const char
+        *text; /* STRING, THREAD, INFO, SUMMARY: not terminated; owned as the function says */
     size_t text_size; /* bytes, at most MT_TEXT_LIMIT */
 };
 
 #define MT_TEXT_LIMIT 65535u
 
-/* How the recording ended; only a trace that was closed has it. */
+/* How the recording ended. Only closed traces have it. */
 struct mt_end {
     uint64_t time_ns;
     uint64_t events; /* written to the trace, LOST events included */
@@ -399,12 +401,12 @@ struct mt_end {
 
 #define MT_FILE_HEADER_SIZE 32u /* bytes, of every trace */
 
-/* What is in a file so far, by which a missing, repeated or exchanged block is noticed: the next
- * block links to it (FORMAT.md). */
+/* Everything in a file so far, which the next block links to (FORMAT.md). Missing, repeated and
+ * exchanged blocks are noticed by it. */
 struct mt_chain {
     uint32_t blocks;
     uint32_t before;   /* the last block's checksum */
-    uint64_t events;   /* the older segment's too, if there is one; carried ones do not count */
+    uint64_t events;   /* with the older segment's; without carried ones */
     uint64_t of_older; /* events of the older segment */
     bool is_bare;      /* the file's version has no links */
 };

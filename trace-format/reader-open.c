@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open and close a trace: its header, its end, its tail, and the segment before it. */
+/* Open and close a trace: its header, its end, its tail, and the previous segment. */
 #include "author/author.h"
 #include "block.h"
 #include "decoder.h"
@@ -20,11 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The most events of a batch by default: they are used while they are in the processor's second
- * cache. A multiple of MT_STRETCH. */
-#define EVENTS_AT_ONCE 1024u
+/* The default number of events in a batch, which stays in the processor's second-level cache while
+ * it is used. A multiple of MT_STRETCH. */
+#define BATCH_SIZE 1024u
 
-#define MOST_TRIES 10 /* at a file that another one replaces */
+#define MOST_TRIES 10 /* at a file that is being replaced */
 #define PAUSE_NS 2000000
 
 int mt_reader_fail(struct mt_trace_error *error, enum mt_trace_fault fault, uint64_t offset,
@@ -49,7 +49,7 @@ int mt_reader_no_memory(struct mt_trace_error *error, uint64_t offset)
 
 /* --- what is missing ------------------------------------------------------------------------- */
 
-/* Return whether the file has a block of that number from a byte on. Only headers are read. */
+/* Return whether the file has a block of that number after an offset. Reads headers only. */
 static bool comes_later(const struct mt_reader *reader, uint64_t at, uint32_t number)
 {
     struct mt_block_header header;
@@ -100,16 +100,16 @@ int mt_reader_fail_gap(struct mt_reader *reader, struct mt_trace_error *error)
     if (here == next)
         snprintf(what, sizeof what,
                  "block %" PRIu32 " does not follow block %" PRIu32
-                 " of this trace: one of the two is of another trace",
+                 " of this trace: one of them is of another trace",
                  next, next - 1);
     else if (comes_later(reader, after, next))
         snprintf(what, sizeof what,
-                 here > next ? "block %" PRIu32 " is before block %" PRIu32
+                 here > next ? "block %" PRIu32 " comes before block %" PRIu32
                              : "block %" PRIu32 " is repeated before block %" PRIu32,
                  here, next);
     else if (here < next)
-        snprintf(what, sizeof what, "block %" PRIu32 " is repeated in the place of block %" PRIu32,
-                 here, next);
+        snprintf(what, sizeof what, "block %" PRIu32 " is repeated instead of block %" PRIu32, here,
+                 next);
     else
         put_missing(what, sizeof what, reader, here - 1);
     return mt_reader_fail(error, MT_FAULT_MISSING, reader->offset,
@@ -122,7 +122,7 @@ int mt_reader_fail_count(struct mt_reader *reader, struct mt_trace_error *error,
 {
     char some[32], all[32];
     return mt_reader_fail(error, MT_FAULT_MISSING, reader->offset,
-                          "%s of the trace's %s events are missing; everything else was read",
+                          "%s of the trace's %s events are missing; the rest was read",
                           count_text(some, missing), count_text(all, events));
 }
 
@@ -137,7 +137,7 @@ int mt_reader_fail_older(struct mt_reader *reader, struct mt_trace_error *error)
                           "it was read",
                           events,
                           reader->older_state == OLDER_OTHER ? "is of another trace"
-                          : reader->older_state == OLDER_CUT ? "is incomplete and was not used"
+                          : reader->older_state == OLDER_CUT ? "is incomplete and was ignored"
                                                              : "is missing");
 }
 
@@ -181,7 +181,7 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
             error, MT_FAULT_EMPTY, 0,
             "the file is empty; the program was stopped before anything was recorded, or "
             "the disk was full");
-    if (reader->file_size < (uint64_t)n) /* it was begun after we had asked for its size */
+    if (reader->file_size < (uint64_t)n) /* it was created after fstat */
         reader->file_size = (uint64_t)n;
     size_t magic = (size_t)n < MT_FILE_MAGIC_SIZE ? (size_t)n : MT_FILE_MAGIC_SIZE;
     if (memcmp(header, MT_FILE_MAGIC, magic))
@@ -191,12 +191,12 @@ static int read_file_header(struct mt_reader *reader, struct mt_trace_error *err
     size_t needed = (size_t)n < least || mt_get16(header + 8) < 2 ? least : MT_FILE_HEADER_SIZE;
     if ((size_t)n < needed)
         return mt_reader_fail(error, MT_FAULT_CUT, (uint64_t)n,
-                              "the trace is cut at byte %zd, in its header", n);
+                              "the trace is truncated at byte %zd, in its header", n);
     reader->version = mt_get16(header + 8);
     if (reader->version > MT_FORMAT_VERSION)
         return mt_reader_fail(
             error, MT_FAULT_VERSION, 8,
-            "the trace has format version %u and this memtap reads up to %u; use a newer "
+            "the trace has format version %u, but this memtap reads up to %u; use a newer "
             "memtap",
             reader->version, MT_FORMAT_VERSION);
     unsigned size = mt_get16(header + 10);
@@ -229,7 +229,7 @@ static int open_file(struct mt_reader *reader, const char *path, struct mt_trace
     return read_file_header(reader, error);
 }
 
-/* Find the end block, which is the last and not compressed. */
+/* Find the end block, the last one. It is not compressed. */
 static int find_end(struct mt_reader *reader)
 {
     unsigned char bytes[MT_BLOCK_HEADER_SIZE + 3 * MT_VARINT_SIZE];
@@ -257,7 +257,8 @@ const char *const mt_trace_state_names[MT_TRACE_STATES] = {
     [MT_TRACE_OPEN] = "open",     [MT_TRACE_STOPPED] = "stopped", [MT_TRACE_EXECUTED] = "executed",
 };
 
-/* Return the state by the tail. A process that is about to become another program lives. */
+/* Return the state that the tail shows. A process that is about to execute another program counts
+ * as running. */
 static enum mt_trace_state state_of(const struct mt_tail_content *tail, bool is_read,
                                     enum mt_author_sign sign)
 {
@@ -270,7 +271,7 @@ static enum mt_trace_state state_of(const struct mt_tail_content *tail, bool is_
     return MT_TRACE_OPEN;
 }
 
-enum mt_author_sign mt_reader_look_for_author(const struct mt_reader *reader)
+enum mt_author_sign mt_reader_check_author(const struct mt_reader *reader)
 {
     struct stat status;
     const struct mt_tail_content *tail = &reader->tail;
@@ -284,7 +285,7 @@ enum mt_author_sign mt_reader_look_for_author(const struct mt_reader *reader)
         .last_sign_ns = tail->alive_ns > written_ns ? tail->alive_ns : written_ns,
         .device = status.st_dev,
         .inode = status.st_ino};
-    return mt_author_look(&reader->author, &evidence);
+    return mt_author_check(&reader->author, &evidence);
 }
 
 /* Open the trace at the blocks that its tail does not count, to compare them with the tail. */
@@ -293,7 +294,7 @@ static void open_rest(struct mt_reader *reader, const char *path)
     const uint64_t from = reader->tail.trace_size;
     struct mt_trace_error error;
     struct mt_reader *rest;
-    if (from >= reader->file_size || mt_reader_open_alone(&rest, path, &error))
+    if (from >= reader->file_size || mt_reader_open_single(&rest, path, &error))
         return;
     if (rest->trace_id != reader->trace_id || mt_chain_read(&rest->chain, rest->fd, from)) {
         mt_reader_close(rest);
@@ -309,19 +310,19 @@ int mt_reader_read_tail(struct mt_reader *reader, const char *path, struct mt_tr
 {
     const struct mt_tail_of trace = {path, reader->trace_id, reader->header_size};
     int rc = mt_tail_read(&reader->tail, &trace);
-    reader->sign = mt_reader_look_for_author(reader);
+    reader->sign = mt_reader_check_author(reader);
     reader->state = state_of(&reader->tail, rc > 0, reader->sign);
     if (reader->state != MT_TRACE_RUNNING && rc > 0)
         open_rest(reader, path);
     if (reader->state == MT_TRACE_OPEN && reader->tail.is_other)
         reader->tail_fit = TAIL_OTHER;
     reader->tail_next = rc > 0 ? TAIL_DEFINITIONS : TAIL_NONE;
-    if (rc > 0 && reader->state != MT_TRACE_RUNNING && mt_tail_lose_apart(&reader->tail))
+    if (rc > 0 && reader->state != MT_TRACE_RUNNING && mt_tail_lose_slotless(&reader->tail))
         return mt_reader_no_memory(error, 0);
     if (rc == -EPROTO)
         return mt_reader_fail(error, MT_FAULT_VERSION, 8,
                               "its tail (*" MT_TAIL_SUFFIX
-                              ") has a version that this memtap does not know; "
+                              ") has a version unknown to this memtap; "
                               "use a newer memtap");
     return rc < 0 ? mt_reader_no_memory(error, 0) : 0;
 }
@@ -336,7 +337,7 @@ static int find_state(struct mt_reader *reader, const char *path, struct mt_trac
     return 0;
 }
 
-int mt_reader_open_alone(struct mt_reader **out, const char *path, struct mt_trace_error *error)
+int mt_reader_open_single(struct mt_reader **out, const char *path, struct mt_trace_error *error)
 {
     *out = NULL;
     memset(error, 0, sizeof *error);
@@ -344,7 +345,7 @@ int mt_reader_open_alone(struct mt_reader **out, const char *path, struct mt_tra
     if (!reader)
         return mt_reader_no_memory(error, 0);
     reader->fd = -1;
-    reader->at_once = EVENTS_AT_ONCE;
+    reader->batch_size = BATCH_SIZE;
     mt_crc_init(&reader->crc);
     int rc = open_file(reader, path, error);
     if (!rc) {
@@ -360,8 +361,8 @@ int mt_reader_open_alone(struct mt_reader **out, const char *path, struct mt_tra
     return 0;
 }
 
-/* Return whether the older segment has all that its successor counts. */
-static bool is_whole(const struct mt_reader *older, const struct mt_reader *reader)
+/* Return whether the older segment has all the events that its successor counts. */
+static bool is_complete(const struct mt_reader *older, const struct mt_reader *reader)
 {
     struct mt_block_header first;
     struct mt_chain chain;
@@ -372,23 +373,23 @@ static bool is_whole(const struct mt_reader *older, const struct mt_reader *read
            chain.events - chain.of_older == first.events;
 }
 
-/* Return whether the writer has removed the older segment, and not yet put the next one in the
- * place of this one. */
+/* Return whether the writer has removed the older segment but not yet renamed the next one to this
+ * name. */
 static bool was_dropped(const struct mt_reader *reader, const char *file)
 {
     char name[PATH_MAX + sizeof MT_NEXT_SUFFIX];
     struct mt_trace_error error;
     struct mt_reader *next;
     snprintf(name, sizeof name, "%s" MT_NEXT_SUFFIX, file);
-    if (mt_reader_open_alone(&next, name, &error))
+    if (mt_reader_open_single(&next, name, &error))
         return false;
     bool is_next = next->older_id == reader->trace_id;
     mt_reader_close(next);
     return is_next;
 }
 
-/* Open the file beside the trace if it is the trace's older segment. The one of an older segment
- * itself is gone. */
+/* Open the file next to the trace if it is the trace's older segment. An older segment has none of
+ * its own: it is gone. */
 static void open_older(struct mt_reader *reader, const char *path)
 {
     const size_t suffix = sizeof MT_OLDER_SUFFIX - 1;
@@ -400,15 +401,15 @@ static void open_older(struct mt_reader *reader, const char *path)
     snprintf(name, sizeof name, "%s" MT_OLDER_SUFFIX, file);
     if (!reader->older_id)
         return;
-    if (mt_reader_open_alone(&older, name, &error)) {
+    if (mt_reader_open_single(&older, name, &error)) {
         bool is_older = n > suffix && !strcmp(file + n - suffix, MT_OLDER_SUFFIX);
         reader->older_state = is_older || was_dropped(reader, file) ? OLDER_USED : OLDER_MISSING;
         return;
     }
-    /* It is the trace itself: as was_dropped, a moment later. */
+    /* The same id: the trace itself, renamed a moment after was_dropped. */
     reader->older_state = older->trace_id == reader->trace_id   ? OLDER_USED
                           : older->trace_id != reader->older_id ? OLDER_OTHER
-                          : !is_whole(older, reader)            ? OLDER_CUT
+                          : !is_complete(older, reader)         ? OLDER_CUT
                                                                 : OLDER_USED;
     if (older->trace_id == reader->older_id && reader->older_state == OLDER_USED)
         reader->older = older;
@@ -416,9 +417,9 @@ static void open_older(struct mt_reader *reader, const char *path)
         mt_reader_close(older);
 }
 
-/* Return whether the trace was closed, or another segment took its place, while we looked for its
- * author. */
-static bool has_gone_on(const struct mt_reader *reader, const char *path)
+/* Return whether the trace was closed, or replaced by another segment, while its author was being
+ * checked. */
+static bool has_changed(const struct mt_reader *reader, const char *path)
 {
     struct stat ours, there;
     return !fstat(reader->fd, &ours) && !stat(path, &there) &&
@@ -426,7 +427,7 @@ static bool has_gone_on(const struct mt_reader *reader, const char *path)
             (uint64_t)ours.st_size != reader->file_size);
 }
 
-/* Return whether what was found is not what the files are now. */
+/* Return whether the files have changed since they were opened. */
 static bool is_moving(const struct mt_reader *reader, const char *path)
 {
     bool lacks_older = reader->older_state != OLDER_USED;
@@ -434,15 +435,15 @@ static bool is_moving(const struct mt_reader *reader, const char *path)
         return false;
     if (reader->state == MT_TRACE_RUNNING)
         return lacks_older;
-    return has_gone_on(reader, path);
+    return has_changed(reader, path);
 }
 
-/* The older segment is opened first: soon after the trace, since both are replaced together. */
+/* Open the older segment soon after the trace, since both are replaced together. */
 int mt_reader_open(struct mt_reader **out, const char *path, struct mt_trace_error *error)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     for (int tries = MOST_TRIES;; tries--) {
-        int rc = mt_reader_open_alone(out, path, error);
+        int rc = mt_reader_open_single(out, path, error);
         if (!rc) {
             open_older(*out, path);
             rc = find_state(*out, path, error);

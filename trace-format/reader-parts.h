@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the reader's files: reader-open.c opens and closes a trace, reader.c reads on. */
+/* Shared by the reader's files: reader-open.c opens and closes a trace, reader.c reads it. */
 #ifndef MT_TRACE_READER_PARTS_H
 #define MT_TRACE_READER_PARTS_H
 
@@ -22,9 +22,9 @@ struct mt_reader {
     int fd;
     unsigned version;
     uint64_t trace_id, older_id; /* 0: none */
-    struct mt_reader *older;     /* the segment before, which is read first; NULL: none */
+    struct mt_reader *older;     /* the previous segment, which is read first; NULL: none */
     struct mt_reader *rest;      /* at the blocks that the tail does not count; NULL: none */
-    bool older_is_read, skip_carried, is_over; /* is_over: its end block was given */
+    bool older_is_read, skip_carried, is_over; /* is_over: its end block was returned */
     struct mt_author author;                   /* zeros: not known */
     enum mt_author_sign sign;
     enum mt_trace_state state;
@@ -36,8 +36,8 @@ struct mt_reader {
     ZSTD_DCtx *zstd;
     struct mt_crc crc;
     struct mt_buffer stored;
-    struct mt_buffer raw[2];     /* the last two blocks, decompressed, in turn */
-    struct mt_buffer records[2]; /* events or definitions of the last two batches, in turn */
+    struct mt_buffer raw[2];     /* the last two blocks, decompressed, alternating */
+    struct mt_buffer records[2]; /* events or definitions of the last two batches, alternating */
     unsigned raw_turn, turn;
     /* the block of the next events */
     struct mt_block_header block;
@@ -45,29 +45,29 @@ struct mt_reader {
     uint32_t blocks;       /* of the file, by its end block; 0: not known */
     enum { OLDER_USED, OLDER_MISSING, OLDER_OTHER, OLDER_CUT } older_state; /* USED: or none */
     struct mt_event_decoder decoder;
-    size_t n_left;     /* events left of it; 0: all were given */
-    uint64_t given;    /* of what mt_reader_most_records counts, up to this block's end */
-    size_t at_once;    /* the most events in a batch */
+    size_t n_left;     /* its events left to return */
+    uint64_t given;    /* of what mt_reader_limit_records counts, up to this block's end */
+    size_t batch_size; /* events in a batch, at most */
     bool is_following; /* the file grows (follow/follower.h): it counts up to `limit` */
     uint64_t limit;
 };
 
-/* Open a file by itself: like mt_reader_open, without its state, tail and older segment. */
-int mt_reader_open_alone(struct mt_reader **out, const char *path, struct mt_trace_error *error);
+/* Open one file: like mt_reader_open, but without its state, tail and older segment. */
+int mt_reader_open_single(struct mt_reader **out, const char *path, struct mt_trace_error *error);
 
-/* Return whether its author still runs, by its tail as far as known. */
-enum mt_author_sign mt_reader_look_for_author(const struct mt_reader *reader);
+/* Return whether the author still runs, as far as its tail shows. */
+enum mt_author_sign mt_reader_check_author(const struct mt_reader *reader);
 
-/* Read the tail of a trace that is not closed, and so find how the recording ended. Return 0 or a
+/* Read the tail of a trace that is not closed, and from it how the recording ended. Return 0 or a
  * negative errno. */
 int mt_reader_read_tail(struct mt_reader *reader, const char *path, struct mt_trace_error *error);
 
-/* Say what is wrong. Return a negative errno. */
+/* Fill *error. Return a negative errno. */
 __attribute__((format(printf, 4, 5))) int mt_reader_fail(struct mt_trace_error *error,
                                                          enum mt_trace_fault fault, uint64_t offset,
                                                          const char *format, ...);
-/* Say that the block read last does not follow, that so many events are missing, and what is wrong
- * with the older segment, or the tail. */
+/* Fill *error: the last block does not follow the chain; how many events are missing; what is wrong
+ * with the older segment or the tail. Return a negative errno. */
 int mt_reader_fail_gap(struct mt_reader *reader, struct mt_trace_error *error);
 int mt_reader_fail_count(struct mt_reader *reader, struct mt_trace_error *error, uint64_t missing,
                          uint64_t events);
@@ -75,7 +75,8 @@ int mt_reader_fail_older(struct mt_reader *reader, struct mt_trace_error *error)
 int mt_reader_fail_tail(struct mt_reader *reader, struct mt_trace_error *error);
 int mt_reader_no_memory(struct mt_trace_error *error, uint64_t offset);
 
-/* Return the bytes read: less than size only at the end of the file; -1 with errno. */
+/* Read up to size bytes; fewer only at the end of the file. Return their number, or -1 with errno.
+ */
 ssize_t mt_reader_bytes(int fd, void *into, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Ensure room; never leave NULL, even for 0 bytes: no number may be added to NULL. */
+/* Ensure room. Even for 0 bytes the pointer is not NULL: adding to NULL is undefined. */
 static int ensure(struct mt_buffer *buffer, size_t need)
 {
     if (need <= buffer->capacity && buffer->bytes)
@@ -25,54 +25,53 @@ static int cut(struct mt_reader *reader, struct mt_trace_error *error)
 {
     return mt_reader_fail(
         error, MT_FAULT_CUT, reader->offset,
-        "the trace is cut in the block at byte %llu; everything before it is sound",
+        "the trace is truncated in the block at byte %llu; everything before it is intact",
         (unsigned long long)reader->offset);
 }
 
 static int damaged(struct mt_reader *reader, struct mt_trace_error *error, const char *what)
 {
     return mt_reader_fail(error, MT_FAULT_DAMAGED, reader->offset,
-                          "the block at byte %llu is damaged (%s); everything before it is sound",
+                          "the block at byte %llu is damaged (%s); everything before it is intact",
                           (unsigned long long)reader->offset, what);
 }
 
-static atomic_uint_fast64_t most_records;
-static const char *_Atomic raises = "memtap --most-events NUMBER ...";
+static atomic_uint_fast64_t record_limit;
+static const char *_Atomic limit_hint = "memtap --most-events NUMBER ...";
 
-void mt_reader_most_records(uint64_t records)
+void mt_reader_limit_records(uint64_t records)
 {
-    most_records = records;
+    record_limit = records;
 }
 
-void mt_reader_raised_by(const char *what)
+void mt_reader_set_limit_hint(const char *what)
 {
-    raises = what;
+    limit_hint = what;
 }
 
-/* Bytes of a payload that count as a record: none takes more, but for texts. */
+/* Bytes of payload that count as one record: none is larger, except for texts. */
 #define RECORD_BYTES 64u
 
-/* Count the block, before it is unpacked. Return 0 or an error: it is more than is allowed. */
+/* Count the block before it is decompressed. Return 0, or an error if it exceeds the limit. */
 static int count(struct mt_reader *reader, struct mt_trace_error *error)
 {
     const struct mt_block_header *header = &reader->block;
     uint64_t size = reader->offset > reader->file_size ? reader->offset : reader->file_size;
-    uint64_t most = most_records;
+    uint64_t most = record_limit;
     if (!most)
         most = MT_READER_RECORDS + size * MT_READER_RECORDS_A_BYTE;
     uint32_t by_size = header->raw_size / RECORD_BYTES;
     reader->given += header->records > by_size ? header->records : by_size;
     if (reader->given <= most)
         return 0;
-    return mt_reader_fail(
-        error, MT_FAULT_ROOM, reader->offset,
-        "memtap stopped reading at byte %llu: so small a file stands for more than "
-        "%llu events; %s allows more",
-        (unsigned long long)reader->offset, (unsigned long long)most, raises);
+    return mt_reader_fail(error, MT_FAULT_ROOM, reader->offset,
+                          "reading stopped at byte %llu: a file of this size expands to more than "
+                          "%llu events; %s limit_hint the limit",
+                          (unsigned long long)reader->offset, (unsigned long long)most, limit_hint);
 }
 
-/* Read the header and payload of the next block, and make room for its content. Return 1, 0 at the
- * end of the file, or an error. */
+/* Read the header and payload of the next block, and allocate room for its content. Return 1, 0 at
+ * the end of the file, or an error. */
 static int read_block(struct mt_reader *reader, struct mt_trace_error *error)
 {
     unsigned char head[MT_BLOCK_HEADER_SIZE];
@@ -87,7 +86,7 @@ static int read_block(struct mt_reader *reader, struct mt_trace_error *error)
     if ((size_t)n < head_size)
         return cut(reader, error);
     if (mt_block_header_get(head, header, reader->version))
-        return damaged(reader, error, "no block header");
+        return damaged(reader, error, "invalid block header");
     if (ensure(&reader->stored, header->stored_size) ||
         ensure(&reader->raw[reader->raw_turn], header->raw_size))
         return mt_reader_no_memory(error, reader->offset);
@@ -118,10 +117,10 @@ static int unpack(struct mt_reader *reader)
     return ZSTD_isError(size) || size != header->raw_size ? -EINVAL : 0;
 }
 
-/* Decode events of the begun block. */
+/* Decode events of the current block. */
 static int decode_events(struct mt_reader *reader, struct mt_batch *batch)
 {
-    size_t n = reader->n_left < reader->at_once ? reader->n_left : reader->at_once;
+    size_t n = reader->n_left < reader->batch_size ? reader->n_left : reader->batch_size;
     struct mt_buffer *to = &reader->records[reader->turn];
     if (ensure(to, n * sizeof(struct mt_event)))
         return -ENOMEM;
@@ -161,7 +160,7 @@ static int decode_definitions(struct mt_reader *reader, struct mt_batch *batch, 
     return 0;
 }
 
-/* Return 0, -EINVAL if the payload is no such records, or -ENOMEM. */
+/* Return 0, -EINVAL if the payload is invalid, or -ENOMEM. */
 static int decode(struct mt_reader *reader, struct mt_batch *batch)
 {
     const struct mt_block_header *header = &reader->block;
@@ -216,20 +215,20 @@ static int next_block(struct mt_reader *reader, struct mt_trace_error *error)
 {
     int rc = read_block(reader, error);
     if (error->fault == MT_FAULT_CUT && reader->state == MT_TRACE_RUNNING) {
-        memset(error, 0, sizeof *error); /* it is just being written */
+        memset(error, 0, sizeof *error); /* it is still being written */
         return 0;
     }
     if (rc == 0 && reader->tail_next)
         return mt_reader_fail(
             error, MT_FAULT_CUT, reader->offset,
-            "the trace is cut at byte %llu, and its tail begins at byte %llu; everything "
-            "before it is sound",
+            "the trace is truncated at byte %llu, but its tail begins at byte %llu; everything "
+            "before it is intact",
             (unsigned long long)reader->offset, (unsigned long long)reader->tail.trace_size);
     return rc;
 }
 
-/* Read the older segment. Return 1, 0 at its end, or an error. It stays open: its last batch is
- * still in use. */
+/* Read the older segment. Return 1, 0 at its end, or an error. The segment stays open, since its
+ * last batch is still in use. */
 static int next_of_older(struct mt_reader *reader, struct mt_batch *batch,
                          struct mt_trace_error *error)
 {
@@ -240,7 +239,8 @@ static int next_of_older(struct mt_reader *reader, struct mt_batch *batch,
     return rc;
 }
 
-/* Return the next of a block. rc: of decoding. A block counts as read after all of it was given. */
+/* Return the next batch of the block. rc is decode's result. A block counts as read once all of it
+ * was returned. */
 static int next_of_block(struct mt_reader *reader, struct mt_batch *batch,
                          struct mt_trace_error *error, int rc)
 {
@@ -259,7 +259,7 @@ static int next_of_block(struct mt_reader *reader, struct mt_batch *batch,
     return 1;
 }
 
-/* Return whether a growing file has more. The last read may have reached into an incomplete block.
+/* Return whether a growing file has more. The last read may have ended within an incomplete block.
  */
 static bool has_more(const struct mt_reader *reader)
 {
@@ -267,14 +267,14 @@ static bool has_more(const struct mt_reader *reader)
            lseek(reader->fd, (off_t)reader->offset, SEEK_SET) == (off_t)reader->offset;
 }
 
-/* Return whether the older segment could not be read. Who follows a trace began without it. */
+/* Return whether the older segment could not be read. A follower starts without it. */
 static bool lacks_older(const struct mt_reader *reader)
 {
     return reader->older_state != OLDER_USED && !reader->is_following;
 }
 
-/* Compare the number of events with the end block's, where nothing else shows that some are
- * missing. Return 1 or an error. */
+/* Compare the number of events with the end block's, if nothing else shows that some are missing.
+ * Return 1 or an error. */
 static int check_count(struct mt_reader *reader, const struct mt_end *end,
                        struct mt_trace_error *error)
 {
@@ -284,8 +284,8 @@ static int check_count(struct mt_reader *reader, const struct mt_end *end,
     return mt_reader_fail_count(reader, error, end->events - events, end->events);
 }
 
-/* Return whether the trace has later events than its tail, of which nothing was given yet. The tail
- * keeps an event until it counts the event's block, so this one was copied at an earlier time.
+/* Return whether the trace has later events than its tail, of which nothing was returned yet. The
+ * tail keeps an event until it counts the event's block, so this one was copied at an earlier time.
  * Threads without a ring in the tail are the exception. */
 static bool is_tail_old(struct mt_reader *reader)
 {
@@ -293,7 +293,8 @@ static bool is_tail_old(struct mt_reader *reader)
     uint64_t kept_ns = tail->n_events ? tail->events[tail->n_events - 1].time_ns : 0, last_ns = 0;
     struct mt_trace_error error;
     struct mt_batch batch;
-    if (!reader->rest || tail->apart || tail->error.fault || reader->tail_next != TAIL_DEFINITIONS)
+    if (!reader->rest || tail->slotless || tail->error.fault ||
+        reader->tail_next != TAIL_DEFINITIONS)
         return false;
     while (mt_reader_next(reader->rest, &batch, &error) > 0)
         for (size_t i = 0; i < batch.n_events; i++)
@@ -302,7 +303,8 @@ static bool is_tail_old(struct mt_reader *reader)
     return last_ns > kept_ns;
 }
 
-/* Give the next batch of the file and its tail, with the events in place of the older segment. */
+/* Return the next batch of the file and its tail, with the events that replace the older segment.
+ */
 static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
                         struct mt_trace_error *error)
 {
@@ -322,7 +324,7 @@ static int next_of_file(struct mt_reader *reader, struct mt_batch *batch,
     if (rc <= 0)
         return rc;
     if (reader->is_over)
-        return damaged(reader, error, "it comes after the end");
+        return damaged(reader, error, "it is after the end block");
     if (!mt_chain_fits(&reader->chain, &reader->block))
         return mt_reader_fail_gap(reader, error);
     reader->is_over = reader->block.type == MT_BLOCK_END;
@@ -357,11 +359,11 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
     }
 }
 
-void mt_reader_give_at_once(struct mt_reader *reader, size_t events)
+void mt_reader_set_batch_size(struct mt_reader *reader, size_t events)
 {
-    reader->at_once = events;
+    reader->batch_size = events;
     if (reader->older)
-        reader->older->at_once = events;
+        reader->older->batch_size = events;
 }
 
 const struct mt_end *mt_reader_end(const struct mt_reader *reader)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Return the length. The ranges for the second byte keep out overlong forms and surrogates. */
+/* The ranges for the second byte exclude overlong forms and surrogates. */
 size_t mt_utf8_length(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -46,10 +46,10 @@ static const struct {
     {0x0000, 0x001f},   /* control characters */
     {0x007f, 0x009f},   /* delete, and 8-bit control characters */
     {0x061c, 0x061c},   /* Arabic letter mark */
-    {0x200b, 0x200b},   /* a space without a width */
-    {0x200e, 0x200f},   /* marks of direction */
-    {0x2028, 0x202e},   /* ends of lines and paragraphs; embeddings and overrides of direction */
-    {0x2060, 0x206f},   /* invisible operators; isolates of direction */
+    {0x200b, 0x200b},   /* zero-width space */
+    {0x200e, 0x200f},   /* directional marks */
+    {0x2028, 0x202e},   /* line and paragraph separators; directional embeddings, overrides */
+    {0x2060, 0x206f},   /* invisible operators; directional isolates */
     {0xfeff, 0xfeff},   /* byte order mark */
     {0xfff9, 0xfffb},   /* annotations */
     {0xe0000, 0xe007f}, /* tags */
@@ -78,7 +78,7 @@ size_t mt_safe_next(const char *text, bool *is_safe)
     return length ? length : *text != 0;
 }
 
-/* Return whether programs that read lines take this for a space before the first word. */
+/* Return whether programs that read lines skip this as a space before the first word. */
 static bool is_space(uint32_t number)
 {
     return number <= ' ' || number == 0xa0 || number == 0x1680 ||

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The meanings of numbers from the headers' tables: an event's kind, a type of elements, a call of
- * CUDA, an error. */
+/* Look up the numbers of the headers' tables: event kinds, element types, CUDA calls, errors. */
 #include "cuda-apis.h"
 #include "cuda-errors.h"
 #include "dtypes.h"

@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_TRIES 50 /* at a tail that is just being written */
-#define LATE_TRIES 5  /* while an event comes late */
+#define MOST_TRIES 50 /* at a tail that changes meanwhile */
+#define LATE_TRIES 5  /* while an event is late */
 
 /* A ring's first page, without the writer's own part. */
 #define RING_HEAD offsetof(struct mt_ring, word)
@@ -28,7 +28,7 @@ struct source {
     struct mt_tail_mark mark;
     unsigned index;    /* of the valid mark and `safe` */
     uint64_t *words;   /* of the current ring */
-    uint64_t began_ns; /* reading the rings */
+    uint64_t began_ns; /* when reading the rings began */
     uint64_t cut_ns;   /* the first event that a ring got meanwhile */
 };
 
@@ -43,8 +43,8 @@ static int fill(const struct source *source, void *out, size_t size, uint64_t fr
     return pread(source->fd, out, size, (off_t)from) == (ssize_t)size ? 0 : -EIO;
 }
 
-/* Read the bytes from..to ever put into a circle of so many bytes that begins at `file`: each at
- * its own place in out, or one after the other if is_straight. */
+/* Read the bytes from..to ever put into a circular buffer of `size` bytes at offset `file`: each at
+ * its own place in out, or consecutively if is_straight. */
 static int fill_circle(const struct source *source, void *out, uint64_t from, uint64_t to,
                        uint64_t circle, uint64_t file, bool is_straight)
 {
@@ -78,7 +78,7 @@ static void damaged(struct mt_tail_content *content, uint64_t offset, const char
     error->offset = offset;
     snprintf(error->text, sizeof error->text,
              "the trace's tail (*" MT_TAIL_SUFFIX ") is damaged at byte %" PRIu64
-             " (%s); the trace itself is sound",
+             " (%s); the trace itself is intact",
              offset, what);
 }
 
@@ -100,7 +100,7 @@ static int add_event(struct mt_tail_content *content, const struct mt_event *eve
     return 0;
 }
 
-/* Add the infos of a trace's beginning, which the writer did not get to write. */
+/* Add the info records of a trace's beginning that the writer had not written yet. */
 static int add_infos(struct mt_tail_content *content, const struct source *source)
 {
     const struct mt_tail_header *header = &source->header;
@@ -121,7 +121,7 @@ static int add_infos(struct mt_tail_content *content, const struct source *sourc
     return 0;
 }
 
-/* Add how it ended, if the process knew. */
+/* Add how it ended, if the process noted it. */
 static int add_end(struct mt_tail_content *content, const struct source *source)
 {
     static const char *const keys[MT_TAIL_ENDS] = {
@@ -150,7 +150,7 @@ static int read_journal(struct mt_tail_content *content, const struct source *so
         return -ENOMEM;
     if (fill_circle(source, content->journal, from, from + size, MT_JOURNAL_SIZE, MT_TAIL_JOURNAL,
                     1)) {
-        damaged(content, MT_TAIL_JOURNAL, "it is cut");
+        damaged(content, MT_TAIL_JOURNAL, "it is truncated");
         return 0;
     }
     const unsigned char *next = content->journal, *end = next + size;
@@ -158,7 +158,7 @@ static int read_journal(struct mt_tail_content *content, const struct source *so
         struct mt_definition definition;
         uint64_t offset = (from + (uint64_t)(next - content->journal)) % MT_JOURNAL_SIZE;
         if (mt_decode_definition(&next, end, &definition)) {
-            damaged(content, MT_TAIL_JOURNAL + offset, "no definition");
+            damaged(content, MT_TAIL_JOURNAL + offset, "invalid definition");
             return 0;
         }
         if (add_definition(content, &definition))
@@ -182,14 +182,14 @@ static int read_words(struct mt_tail_content *content, const struct source *sour
         uint64_t head = source->words[at % MT_RING_WORDS];
         unsigned kind = (uint16_t)head;
         if (kind >= MT_KIND_LIMIT || !mt_kinds[kind].name || to - at < mt_ring_event_words(kind)) {
-            damaged(content, offset + at % MT_RING_WORDS * 8, "no event");
+            damaged(content, offset + at % MT_RING_WORDS * 8, "invalid event");
             return 0;
         }
         at += mt_ring_read(source->words, at, to, head, &event);
         event.thread = thread;
         event.time_ns = trace_time(source, event.time_ns);
         if (event.device < MT_NO_DEVICE) {
-            damaged(content, offset + at % MT_RING_WORDS * 8, "no device");
+            damaged(content, offset + at % MT_RING_WORDS * 8, "invalid device");
             return 0;
         }
         if (add_event(content, &event))
@@ -208,14 +208,14 @@ static int add_loss(struct mt_tail_content *content, uint32_t thread, uint64_t e
     return events ? add_event(content, &event) : 0;
 }
 
-int mt_tail_lose_apart(struct mt_tail_content *content)
+int mt_tail_lose_slotless(struct mt_tail_content *content)
 {
-    return add_loss(content, 0, content->apart);
+    return add_loss(content, 0, content->slotless);
 }
 
-/* Return how far to read a ring, and cut before the first event that it got since it was noted. The
- * rings are read one after the other: what came meanwhile into one may be the cause of what came
- * into another. */
+/* Return how far to read a ring. Set the cut before the first event that it got after it was noted:
+ * rings are read one after the other, so an event that one got meanwhile may have caused one in
+ * another. */
 static uint64_t find_cut(struct source *source, const struct mt_ring *head, uint64_t from,
                          uint64_t to, const struct noted *noted)
 {
@@ -234,12 +234,12 @@ static int read_ring(struct mt_tail_content *content, struct source *source, uin
 {
     uint64_t offset = mt_tail_ring_at(slot), from = head->safe[source->index], to = head->put;
     if (to - from > MT_RING_WORDS) {
-        damaged(content, offset, "a ring's extent");
+        damaged(content, offset, "the extent of a ring");
         return 0;
     }
     if (from != to && fill_circle(source, source->words, from * 8, to * 8, sizeof head->word,
                                   offset + RING_HEAD, 0)) {
-        damaged(content, offset, "it is cut");
+        damaged(content, offset, "it is truncated");
         return 0;
     }
     to = find_cut(source, head, from, to, noted);
@@ -256,7 +256,7 @@ static int read_ring(struct mt_tail_content *content, struct source *source, uin
     return add_definition(content, &definition);
 }
 
-/* Merge neighbouring runs of events, each ordered by time, until one is left. */
+/* Merge neighbouring runs of events, each in time order, until one is left. */
 static int merge_runs(struct mt_tail_content *content, size_t *ends, size_t n)
 {
     struct mt_event *from = content->events;
@@ -301,14 +301,14 @@ static uint32_t count_rings(struct mt_tail_content *content, const struct source
     uint64_t size = !fstat(source->fd, &status) ? (uint64_t)status.st_size : 0;
     uint64_t room = size > MT_TAIL_RINGS ? (size - MT_TAIL_RINGS) / sizeof(struct mt_ring) : 0;
     if (room > MT_TAIL_SLOTS)
-        room = MT_TAIL_SLOTS; /* the file may be a hole of any size */
+        room = MT_TAIL_SLOTS; /* the file may be sparse, of any size */
     if (slots <= room)
         return slots;
-    damaged(content, offsetof(struct mt_tail_header, slots), "it is cut, or the rings' number");
+    damaged(content, offsetof(struct mt_tail_header, slots), "truncated, or the number of rings");
     return (uint32_t)room;
 }
 
-/* Drop the events of the moment of the cut and after it, once they are in order. */
+/* Drop the events at and after the moment of the cut, once they are in order. */
 static void cut(struct mt_tail_content *content, const struct source *source)
 {
     while (content->n_events && content->events[content->n_events - 1].time_ns >= source->cut_ns)
@@ -334,7 +334,7 @@ static int read_rings(struct mt_tail_content *content, struct source *source)
     for (uint32_t slot = 0; !rc && slot < slots; slot++) {
         size_t before = content->n_events;
         if (fill(source, head, RING_HEAD, mt_tail_ring_at(slot))) {
-            damaged(content, mt_tail_ring_at(slot), "it is cut");
+            damaged(content, mt_tail_ring_at(slot), "it is truncated");
             break;
         }
         if (!head->thread)
@@ -373,8 +373,8 @@ static void empty(struct mt_tail_content *content)
     content->is_locked = is_locked;
 }
 
-/* Read the rings first: the journal then has everything that their events refer to. Try once: 1 if
- * nothing was given back to the rings meanwhile, else 0; -ENOMEM. */
+/* Read the rings before the journal, which then has everything that their events refer to. Return
+ * 1; 0 if ring space was freed meanwhile; or -ENOMEM. */
 static int try_to_read(struct mt_tail_content *content, struct source *source)
 {
     struct source after = *source;
@@ -383,8 +383,8 @@ static int try_to_read(struct mt_tail_content *content, struct source *source)
         return 0;
     content->trace_size = source->mark.trace_size;
     content->alive_ns = source->header.alive_ns;
-    uint64_t put = source->header.apart_put, safe = source->header.apart_safe[source->index];
-    content->apart = put > safe ? put - safe : 0;
+    uint64_t put = source->header.slotless_put, safe = source->header.slotless_safe[source->index];
+    content->slotless = put > safe ? put - safe : 0;
     if ((source->mark.trace_size <= source->trace->header_size && add_infos(content, source)) ||
         add_end(content, source) || read_rings(content, source))
         return -ENOMEM;
@@ -405,7 +405,7 @@ static bool is_other(const struct source *source)
            header->mark[header->turn % 2].trace_id;
 }
 
-/* Return whether the tail has a newer version. Nothing else of such a tail may be read. */
+/* Return whether the tail has a newer version. Then nothing else in it may be read. */
 static bool is_newer(int fd)
 {
     struct mt_tail_header header;
@@ -423,10 +423,10 @@ int mt_tail_file(const char *trace_path, int access)
     return open(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* Return whether an event from before the reading came meanwhile, as its thread had been
- * interrupted between its time and its place in the ring: the cut took what other threads had
- * recorded since. It is there the next time. Another machine's or container's clock may make this
- * true each time. */
+/* Return whether an event from before the reading came meanwhile, because its thread was
+ * interrupted between reading the clock and putting the event: the cut then dropped what other
+ * threads had recorded since. The next try has it. With the clock of another machine or container
+ * this may be true each time. */
 static bool has_late_event(const struct source *source)
 {
     return source->cut_ns < source->began_ns;
@@ -457,7 +457,7 @@ int mt_tail_read(struct mt_tail_content *content, const struct mt_tail_of *trace
     return rc;
 }
 
-/* Read the header. A mark is rewritten at the second turn after it at the earliest. */
+/* Read a consistent header. A mark is overwritten two turns later at the earliest. */
 static int read_steady_header(struct source *source)
 {
     struct source after = *source;
@@ -468,7 +468,7 @@ static int read_steady_header(struct source *source)
     return -EINVAL;
 }
 
-int mt_tail_glance(struct mt_tail_content *content, const struct mt_tail_of *trace)
+int mt_tail_peek(struct mt_tail_content *content, const struct mt_tail_of *trace)
 {
     struct source source = {.fd = mt_tail_file(trace->path, O_RDONLY), .trace = trace};
     struct stat status;

@@ -17,7 +17,8 @@ static bool read_word(int fd, size_t offset, uint32_t *word)
     return pread(fd, word, sizeof *word, (off_t)offset) == (ssize_t)sizeof *word;
 }
 
-/* Write a word, not by a mapping: the file may be cut. The page cache shows both sides the same. */
+/* Write a word with pwrite: a mapping could fault if the file is truncated. The page cache shows it
+ * to both sides. */
 static int write_word(int fd, size_t offset, uint32_t word)
 {
     ssize_t n = pwrite(fd, &word, sizeof word, (off_t)offset);
@@ -31,22 +32,24 @@ static int check(int fd)
     if (pread(fd, magic, sizeof magic, 0) != (ssize_t)sizeof magic ||
         memcmp(magic, MT_TAIL_MAGIC, sizeof magic) ||
         !read_word(fd, offsetof(struct mt_tail_header, version), &version))
-        return -ENOENT; /* it is only being made */
+        return -ENOENT; /* it is being created */
     return version == MT_TAIL_VERSION ? 0 : -EPROTO;
 }
 
-/* Ask, and hold the file until the answer: two requests at once would be one. */
-static int ask(struct mt_tail_request *request, uint32_t iterations)
+/* Make the request and hold the file's lock until it is answered: two at once would merge. */
+static int request_writing(struct mt_tail_request *request, uint32_t iterations)
 {
-    uint32_t asked;
+    uint32_t requested;
     if (flock(request->fd, LOCK_EX | LOCK_NB))
         return errno == EWOULDBLOCK ? -EBUSY : -errno;
-    if (!read_word(request->fd, offsetof(struct mt_tail_header, asked), &asked))
+    if (!read_word(request->fd, offsetof(struct mt_tail_header, requested), &requested))
         return -EIO;
-    request->number = asked + 1;
-    int rc = write_word(request->fd, offsetof(struct mt_tail_header, asked_iterations), iterations);
+    request->number = requested + 1;
+    int rc =
+        write_word(request->fd, offsetof(struct mt_tail_header, requested_iterations), iterations);
     return rc ? rc
-              : write_word(request->fd, offsetof(struct mt_tail_header, asked), request->number);
+              : write_word(request->fd, offsetof(struct mt_tail_header, requested),
+                           request->number);
 }
 
 int mt_tail_request_make(struct mt_tail_request *request, const char *trace, uint32_t iterations)
@@ -61,14 +64,14 @@ int mt_tail_request_make(struct mt_tail_request *request, const char *trace, uin
         return -errno;
     int rc = check(request->fd);
     if (!rc)
-        rc = ask(request, iterations);
+        rc = request_writing(request, iterations);
     if (rc)
         mt_tail_request_close(request);
     return rc;
 }
 
-/* Return whether a number has come to another: numbers wrap around. */
-static bool has_come_to(const struct mt_tail_request *request, size_t offset)
+/* Return whether one counter has reached another; counters wrap around. */
+static bool has_reached(const struct mt_tail_request *request, size_t offset)
 {
     uint32_t number;
     return read_word(request->fd, offset, &number) && (int32_t)(number - request->number) >= 0;
@@ -76,10 +79,10 @@ static bool has_come_to(const struct mt_tail_request *request, size_t offset)
 
 enum mt_tail_answer mt_tail_request_answer(const struct mt_tail_request *request)
 {
-    if (!has_come_to(request, offsetof(struct mt_tail_header, answered)))
+    if (!has_reached(request, offsetof(struct mt_tail_header, answered)))
         return MT_ANSWER_NONE;
-    return has_come_to(request, offsetof(struct mt_tail_header, finished)) ? MT_ANSWER_FINISHED
-                                                                           : MT_ANSWER_TAKEN;
+    return has_reached(request, offsetof(struct mt_tail_header, finished)) ? MT_ANSWER_FINISHED
+                                                                           : MT_ANSWER_ACCEPTED;
 }
 
 void mt_tail_request_close(struct mt_tail_request *request)
@@ -97,7 +100,7 @@ static bool is_tail_of(const struct mt_tail_header *header, uint64_t trace_id)
             header->mark[1].trace_id == trace_id);
 }
 
-/* Write the words first: they mean nothing before `end` is set. */
+/* Write the text first: it counts only once `end` is set. */
 int mt_tail_end_put(int fd, uint64_t trace_id, pid_t pid, const char *how)
 {
     struct mt_tail_header header;

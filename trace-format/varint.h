@@ -20,8 +20,8 @@ static inline unsigned char *mt_varint_put(unsigned char *at, uint64_t value)
     return at;
 }
 
-/* Put a number, where eight bytes can be written. Its length decides no branch but for short and
- * very long ones. */
+/* Put a number where at least eight bytes can be written. Only very short and very long numbers
+ * branch on their length. */
 static inline unsigned char *mt_varint_put_quickly(unsigned char *at, uint64_t value)
 {
     const uint64_t more = 0x8080808080808080u;
@@ -39,7 +39,7 @@ static inline unsigned char *mt_varint_put_quickly(unsigned char *at, uint64_t v
     return at + last + 1;
 }
 
-/* Read byte by byte; call mt_varint_get instead. */
+/* Read byte by byte; use mt_varint_get instead. */
 static inline const unsigned char *mt_varint_get_slowly(const unsigned char *at,
                                                         const unsigned char *end, uint64_t *value)
 {
@@ -57,7 +57,7 @@ static inline const unsigned char *mt_varint_get_slowly(const unsigned char *at,
     return NULL;
 }
 
-/* Read a number of four to eight bytes, up to the first byte without a top bit. */
+/* Read a number of four to eight bytes, up to the first byte without its top bit. */
 static inline const unsigned char *mt_varint_get_long(const unsigned char *at, uint64_t *value)
 {
     uint64_t word = mt_get64(at), last = ~word & 0x8080808080808080u;
@@ -70,8 +70,8 @@ static inline const unsigned char *mt_varint_get_long(const unsigned char *at, u
     return at + (__builtin_ctzll(last) + 1) / 8;
 }
 
-/* Get a number as mt_varint_get does, if at least MT_VARINT_SIZE bytes can be read. Most numbers
- * have up to three bytes: branches, which are predicted, let the next number begin at once. */
+/* Get a number as mt_varint_get does; at least MT_VARINT_SIZE bytes must be readable. Most numbers
+ * have up to three bytes: predictable branches let the next number begin early. */
 static inline __attribute__((always_inline)) const unsigned char *
 mt_varint_get_quickly(const unsigned char *at, uint64_t *value)
 {
@@ -90,7 +90,8 @@ mt_varint_get_quickly(const unsigned char *at, uint64_t *value)
     return mt_varint_get_long(at, value);
 }
 
-/* Read a number of [at, end). Return the byte after it; NULL: it is cut or over 64 bits. */
+/* Read a number of [at, end). Return the byte after it; NULL if it is truncated or exceeds 64 bits.
+ */
 static inline const unsigned char *mt_varint_get(const unsigned char *at, const unsigned char *end,
                                                  uint64_t *value)
 {
@@ -108,12 +109,13 @@ static inline uint64_t mt_unzigzag(uint64_t coded)
     return (coded >> 1) ^ (0 - (coded & 1));
 }
 
-/* A position in untrusted bytes. Each take reads a number there: 0, or -EINVAL if there is none. */
+/* A position in untrusted bytes. mt_cursor_get reads a number and advances; 0, or -EINVAL if there
+ * is none. */
 struct mt_cursor {
     const unsigned char *at, *end;
 };
 
-static inline int mt_take(struct mt_cursor *cursor, uint64_t *value)
+static inline int mt_cursor_get(struct mt_cursor *cursor, uint64_t *value)
 {
     const unsigned char *next = mt_varint_get(cursor->at, cursor->end, value);
     if (!next)
@@ -122,10 +124,10 @@ static inline int mt_take(struct mt_cursor *cursor, uint64_t *value)
     return 0;
 }
 
-static inline int mt_take32(struct mt_cursor *cursor, uint32_t *value)
+static inline int mt_cursor_get32(struct mt_cursor *cursor, uint32_t *value)
 {
     uint64_t wide;
-    if (mt_take(cursor, &wide) || wide > UINT32_MAX)
+    if (mt_cursor_get(cursor, &wide) || wide > UINT32_MAX)
         return -EINVAL;
     *value = (uint32_t)wide;
     return 0;

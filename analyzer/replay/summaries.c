@@ -91,7 +91,7 @@ static int add_part(struct mt_numbers *numbers, const struct mt_summary_part *pa
 {
     struct mt_cursor cursor = {part->bytes, part->bytes + part->size};
     uint64_t coded;
-    while (!mt_take(&cursor, &coded)) {
+    while (!mt_cursor_get(&cursor, &coded)) {
         uint64_t number = mt_unzigzag(coded);
         if (mt_numbers_add(numbers, &number, 1))
             return -ENOMEM;

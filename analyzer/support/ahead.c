@@ -49,7 +49,7 @@ void mt_ahead_begin(struct mt_ahead *ahead, struct mt_reader *reader)
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->changed, NULL);
     if (has_processors())
-        mt_reader_give_at_once(reader, MT_AHEAD_EVENTS);
+        mt_reader_set_batch_size(reader, MT_AHEAD_EVENTS);
     ahead->has_thread =
         has_processors() && !pthread_create(&ahead->thread, NULL, read_ahead, ahead);
 }

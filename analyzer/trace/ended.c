@@ -236,7 +236,7 @@ static void add_how(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
         ADD(out, "the recording was not closed");
         return;
     case MT_ENDED_CUT:
-        ADD(out, *ended->what ? "%s" : "the trace is cut", ended->what);
+        ADD(out, *ended->what ? "%s" : "the trace is truncated", ended->what);
         return;
     default:
         ADD(out, "whole");

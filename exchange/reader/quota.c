@@ -41,8 +41,8 @@ int mt_quota_begin(struct mt_quota *quota, char *error, size_t size)
         return -EINVAL;
     *quota = (struct mt_quota){.memory = limits.most[MT_LIMIT_MEMORY],
                                .output = limits.most[MT_LIMIT_OUTPUT]};
-    mt_reader_most_records(limits.most[MT_LIMIT_EVENTS]);
-    mt_reader_raised_by("MEMTAP_MOST_EVENTS=NUMBER");
+    mt_reader_limit_records(limits.most[MT_LIMIT_EVENTS]);
+    mt_reader_set_limit_hint("MEMTAP_MOST_EVENTS=NUMBER");
     return 0;
 }
 

@@ -108,7 +108,7 @@ int mt_rows_events(struct mt_rows **out, const char *path, struct mt_trace_error
         free(self);
         return rc;
     }
-    mt_reader_give_at_once(self->reader, MT_AHEAD_EVENTS);
+    mt_reader_set_batch_size(self->reader, MT_AHEAD_EVENTS);
     find_fields(self->address, "address");
     find_fields(self->size, "size");
     find_fields(self->allocated, "allocated");

@@ -22,8 +22,8 @@ __attribute__((export_name("live"), visibility("default"))) void mt_web_live(boo
     is_live = is_so;
 }
 
-enum mt_author_sign mt_author_look(const struct mt_author *author,
-                                   const struct mt_author_evidence *evidence)
+enum mt_author_sign mt_author_check(const struct mt_author *author,
+                                    const struct mt_author_evidence *evidence)
 {
     (void)author, (void)evidence;
     return is_live ? MT_AUTHOR_LIVES : MT_AUTHOR_UNSEEN;

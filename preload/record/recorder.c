@@ -218,13 +218,13 @@ void mt_start_slow(void)
 static void lose(struct mt_thread *self, uint64_t events)
 {
     mt_ring_lose(&self->ring, events);
-    if (self->ring.is_apart)
-        mt_tail_count_apart(events);
+    if (self->ring.is_slotless)
+        mt_tail_count_slotless(events);
 }
 
 static void lose_unclaimed(uint64_t events)
 {
-    mt_tail_count_apart(events);
+    mt_tail_count_slotless(events);
     atomic_fetch_add(&n_unclaimed, events);
 }
 
@@ -388,8 +388,8 @@ void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t 
         mt_ring_is_full(ring) || atomic_load_explicit(&ring->lost, memory_order_relaxed);
     if (is_short && make_room(self))
         return;
-    if (ring->is_apart && (uint16_t)head != MT_LOST) /* before it can be taken */
-        mt_tail_count_apart(1);
+    if (ring->is_slotless && (uint16_t)head != MT_LOST) /* before it can be taken */
+        mt_tail_count_slotless(1);
     bool is_near_end = mt_ring_is_near_end(mt_ring_put(ring));
     put(ring, head, arguments);
     mt_ring_set_limit(ring);

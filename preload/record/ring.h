@@ -32,7 +32,7 @@ struct mt_own_ring {
     unsigned refused;             /* events since it was entered */
     /* The writer's line. */
     MT_BEGIN_LINE _Atomic uint64_t taken; /* words */
-    bool is_apart;        /* the ring has no slot in the tail, which counts its events */
+    bool is_slotless;     /* the ring has no slot in the tail, which counts its events */
     _Atomic bool is_left; /* its thread goes on with another one: what is being put never comes */
     bool is_damaged;      /* others have written to the words */
 };
@@ -85,7 +85,7 @@ static inline void mt_ring_set_limit(struct mt_own_ring *ring)
     uint64_t room = at - mt_ring_used(ring) + MT_RING_WORDS - 16 + 1;
     atomic_store_explicit(&ring->limit, end < room ? end : room, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&ring->lost, memory_order_relaxed) || ring->is_apart)
+    if (atomic_load_explicit(&ring->lost, memory_order_relaxed) || ring->is_slotless)
         atomic_store_explicit(&ring->limit, 0, memory_order_relaxed);
 }
 

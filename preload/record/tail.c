@@ -47,7 +47,7 @@ static struct {
     char status[256];
     struct mt_tail_header *header; /* NULL: no tail */
     _Atomic bool is_left;          /* others have written to it: it is memory now */
-    _Atomic bool has_apart;        /* some ring is not in the file */
+    _Atomic bool has_slotless;     /* some ring is not in the file */
     unsigned char *journal;
     /* What the file says, too. Others may write to it. */
     _Atomic uint64_t journal_put;
@@ -55,7 +55,7 @@ static struct {
     uint32_t slots;
     struct mt_tail_mark mark[2];
     uint64_t start_ns;
-    uint32_t asked;                 /* the newest request that was taken */
+    uint32_t requested;             /* the newest request accepted */
     _Atomic uint64_t journal_taken; /* bytes already in the trace */
     int journal_overflowed;         /* the writer has taken nothing since */
     unsigned char definition[MT_DEFINITION_SIZE];
@@ -168,7 +168,7 @@ int mt_tail_exists(void)
 
 bool mt_tail_has_all(void)
 {
-    return mt_tail_exists() && !atomic_load_explicit(&tail.has_apart, memory_order_relaxed);
+    return mt_tail_exists() && !atomic_load_explicit(&tail.has_slotless, memory_order_relaxed);
 }
 
 /* Return whether the file says what we wrote there. */
@@ -288,12 +288,12 @@ int mt_tail_take_ring(struct mt_own_ring *ring, int *slot)
     *slot = -1;
     if (!mt_tail_exists())
         return 0;
-    ring->is_apart = true;
+    ring->is_slotless = true;
     int found = !mt_own_file_is_ours(&tail.file) ? -1
                 : tail.n_free                    ? (int)tail.free_slots[tail.n_free - 1]
                                                  : new_slot();
     if (found < 0) {
-        if (!atomic_exchange(&tail.has_apart, true))
+        if (!atomic_exchange(&tail.has_slotless, true))
             mt_writer_wake(); /* it sleeps too long */
         return 0;
     }
@@ -305,21 +305,21 @@ int mt_tail_take_ring(struct mt_own_ring *ring, int *slot)
         atomic_store_explicit(&tail.header->slots, tail.slots = (uint32_t)found + 1,
                               memory_order_release);
     mt_tail_clear_ring(ring);
-    ring->is_apart = false;
+    ring->is_slotless = false;
     *slot = found;
     return 0;
 }
 
-void mt_tail_count_apart(uint64_t events)
+void mt_tail_count_slotless(uint64_t events)
 {
     if (tail.header)
-        atomic_fetch_add_explicit(&tail.header->apart_put, events, memory_order_relaxed);
+        atomic_fetch_add_explicit(&tail.header->slotless_put, events, memory_order_relaxed);
 }
 
-void mt_tail_note_apart(unsigned index, uint64_t events)
+void mt_tail_note_slotless(unsigned index, uint64_t events)
 {
     if (tail.header)
-        atomic_store_explicit(&tail.header->apart_safe[index], events, memory_order_relaxed);
+        atomic_store_explicit(&tail.header->slotless_safe[index], events, memory_order_relaxed);
 }
 
 void mt_tail_give_ring(struct mt_own_ring *ring, int slot)
@@ -423,11 +423,11 @@ __attribute__((no_sanitize("thread"))) void mt_tail_say_alive(void)
  */
 __attribute__((no_sanitize("thread"))) bool mt_tail_take_request(uint32_t *iterations)
 {
-    uint32_t asked = mt_tail_exists() ? atomic_load(&tail.header->asked) : tail.asked;
-    if (asked == tail.asked)
+    uint32_t requested = mt_tail_exists() ? atomic_load(&tail.header->requested) : tail.requested;
+    if (requested == tail.requested)
         return false;
-    uint32_t n = atomic_load(&tail.header->asked_iterations);
-    tail.asked = asked;
+    uint32_t n = atomic_load(&tail.header->requested_iterations);
+    tail.requested = requested;
     *iterations = n < MT_MOST_REQUESTED ? n : MT_MOST_REQUESTED;
     return true;
 }
@@ -437,8 +437,8 @@ __attribute__((no_sanitize("thread"))) void mt_tail_answer(bool is_finished)
     if (!mt_tail_exists())
         return;
     if (is_finished)
-        atomic_store(&tail.header->finished, tail.asked);
-    atomic_store(&tail.header->answered, tail.asked);
+        atomic_store(&tail.header->finished, tail.requested);
+    atomic_store(&tail.header->answered, tail.requested);
 }
 
 void mt_tail_remove(void)

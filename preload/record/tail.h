@@ -33,11 +33,11 @@ int mt_tail_take_ring(struct mt_own_ring *ring, int *slot);
 /* Forget what an earlier thread wrote to a ring in the file, before another one has it. */
 void mt_tail_clear_ring(struct mt_own_ring *ring);
 
-/* Count events of rings that are apart (is_apart), by an atomic addition. Any thread. */
-void mt_tail_count_apart(uint64_t events);
+/* Count events of rings that are apart (is_slotless), by an atomic addition. Any thread. */
+void mt_tail_count_slotless(uint64_t events);
 
 /* Note how many of these are in the trace, by the mark of that index. Writer only. */
-void mt_tail_note_apart(unsigned index, uint64_t events);
+void mt_tail_note_slotless(unsigned index, uint64_t events);
 
 /* Give the slot back, before the ring is unmapped. */
 void mt_tail_give_ring(struct mt_own_ring *ring, int slot);

@@ -92,7 +92,7 @@ static void write_loss(uint32_t thread, uint64_t events)
 static void write_losses(bool is_last)
 {
     uint64_t unclaimed = mt_take_unclaimed();
-    mt_writer.order.apart += unclaimed;
+    mt_writer.order.slotless += unclaimed;
     write_loss(0, unclaimed);
     for (size_t i = 0; i < mt_writer.order.n; i++) {
         struct mt_thread *thread = mt_writer.order.source[i].thread;
@@ -100,7 +100,7 @@ static void write_losses(bool is_last)
             continue;
         uint64_t lost = atomic_exchange(&thread->ring.lost, 0);
         mt_ring_share_losses(&thread->ring);
-        mt_writer.order.apart += thread->ring.is_apart ? lost : 0;
+        mt_writer.order.slotless += thread->ring.is_slotless ? lost : 0;
         write_loss(thread->id, lost);
     }
 }

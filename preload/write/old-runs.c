@@ -82,7 +82,7 @@ static bool is_of_ended(int fd, const struct stat *status, uint32_t pid)
     struct mt_author_evidence evidence = {
         .is_locked = mt_author_is_locked(fd), .device = status->st_dev, .inode = status->st_ino};
     return author.pid && author.device == status->st_dev && author.inode == status->st_ino &&
-           (!pid || author.pid == pid) && mt_author_look(&author, &evidence) == MT_AUTHOR_GONE;
+           (!pid || author.pid == pid) && mt_author_check(&author, &evidence) == MT_AUTHOR_GONE;
 }
 
 static bool is_of_this_run(const char *name)

@@ -328,8 +328,8 @@ static size_t take_run(struct mt_order *order, uint64_t until_ns, struct mt_even
         load_next(&here);
     } while (n < most && here.next_time_ns < until_ns);
     *source = here;
-    if (thread->ring.is_apart)
-        order->apart += count_events(out, n);
+    if (thread->ring.is_slotless)
+        order->slotless += count_events(out, n);
     order->next[0].time_ns = source->next_time_ns;
     if (source->at == source->end)
         order->next[0] = order->next[--order->n_next];
@@ -356,7 +356,7 @@ size_t mt_order_take(struct mt_order *order, struct mt_event *out, size_t most)
 
 void mt_order_note(struct mt_order *order, unsigned index)
 {
-    mt_tail_note_apart(index, order->apart);
+    mt_tail_note_slotless(index, order->slotless);
     for (size_t i = 0; i < order->n; i++)
         atomic_store_explicit(&order->source[i].thread->ring.shared.safe[index],
                               order->source[i].at, memory_order_release);

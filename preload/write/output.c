@@ -238,7 +238,7 @@ int mt_output_open(struct mt_output *out)
         return -EISDIR;
     const size_t stem = stem_length(out->path);
     const char *extension = out->path[stem] ? EXTENSION : "", *part = find_part(out->path);
-    if (mt_is_other_file(out->path)) /* /etc/passwd gets no /etc/passwd.1 */
+    if (mt_is_foreign_file(out->path)) /* /etc/passwd gets no /etc/passwd.1 */
         return -ENOTUNIQ;
     int rc = create(out), tried = 0;
     while (rc == -EEXIST && ++tried < MOST_SUFFIXES) {

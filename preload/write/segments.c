@@ -81,7 +81,7 @@ static void write_shortage(void)
                             .LOST = {mt_writer.unwritten}};
     if (!mt_writer.unwritten)
         return;
-    mt_writer.order.apart += mt_writer.unwritten;
+    mt_writer.order.slotless += mt_writer.unwritten;
     mt_writer.so_far.lost += mt_writer.unwritten;
     mt_writer.so_far.events++;
     int rc = mt_encoder_event(mt_writer.encoder, &loss);

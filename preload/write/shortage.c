@@ -36,7 +36,7 @@ void mt_writer_count_shortage(void)
     mt_writer.unwritten += events;
     mt_writer.so_far.events = mt_writer.at_commit.events;
     mt_writer.so_far.lost = mt_writer.at_commit.lost;
-    mt_tail_count_apart(events);
+    mt_tail_count_slotless(events);
 }
 
 bool mt_writer_may_try(void)
@@ -54,7 +54,7 @@ void mt_writer_forget_shortage(void)
 {
     if (!mt_writer.unwritten)
         return;
-    mt_writer.order.apart -= mt_writer.unwritten;
+    mt_writer.order.slotless -= mt_writer.unwritten;
     mt_writer.so_far.lost -= mt_writer.unwritten;
     mt_writer.so_far.events--;
 }

@@ -47,8 +47,8 @@ struct mt_order {
     uint64_t horizon_ns;    /* every older event is here */
     struct mt_event sample; /* the oldest waiting sample (device-watch.h) */
     bool has_sample;
-    bool is_hasty;  /* do not wait for a thread that is putting an event */
-    uint64_t apart; /* events of rings that are apart (tail.h) so far, with lost ones */
+    bool is_hasty;     /* do not wait for a thread that is putting an event */
+    uint64_t slotless; /* events of rings that are slotless (tail.h) so far, with lost ones */
 };
 
 /* Collect events up to a horizon: 0 or -ENOMEM. is_last: up to the very last event. */

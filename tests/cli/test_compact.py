@@ -171,7 +171,7 @@ def refusals(memtap, folder):
     whole, cut = folder / "training.mtap", folder / "cut.mtap"
     cut.write_bytes(whole.read_bytes()[:300])
     asked = {("training.mtap", "-o", "oom.mtap"): "oom.mtap: cannot create: File exists",
-             ("cut.mtap",): "cut.mtap: the trace is cut", ("none.mtap",): "none.mtap: No such file",
+             ("cut.mtap",): "cut.mtap: the trace is truncated", ("none.mtap",): "none.mtap: No such file",
              (): "no trace given", ("training.mtap", "oom.mtap"): "unexpected argument 'oom.mtap'"}
     faults = []
     for arguments, words in asked.items():

@@ -15,7 +15,7 @@ memtap, make_run, *rest = sys.argv[1:]
 memtap, make_run = Path(memtap).resolve(), Path(make_run).resolve()
 readings = int(rest[0]) if rest else 150
 HEAD = 48
-WORDS = ("missing", "repeated", "is before block", "another trace", "is damaged")
+WORDS = ("missing", "repeated", "comes before block", "another trace", "is damaged")
 OPEN = "the recording was not closed"
 COMMANDS = {
     "report": ["report", "{}"],
@@ -89,7 +89,7 @@ def run(name, path, folder):
 def say_why(name, code, said, path):
     """Return whether an answer that is not the whole trace's says why."""
     if name == "recover" and not code:  # the new trace has to say it, unless it is whole
-        return "it comes after the end" in said or any(word in run("info", folder / "made.mtap", folder / "again")[1] for word in (*WORDS, OPEN))
+        return "it is after the end block" in said or any(word in run("info", folder / "made.mtap", folder / "again")[1] for word in (*WORDS, OPEN))
     if (OPEN in said or 'state="open"} 1' in said) and (name != "check" or code):  # the end is missing, as of a program that was killed
         return True
     return code > 0 and any(word in said for word in WORDS)

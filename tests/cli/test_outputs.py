@@ -67,7 +67,7 @@ def of_a_part(words, folder):
         return
     path = os.path.join(folder, "part")
     code, errors = run([word.replace("training.mtap", "cut.mtap") for word in words], path)
-    said = errors.count("cut.mtap: the trace is cut in the block at byte")
+    said = errors.count("cut.mtap: the trace is truncated in the block at byte")
     check(code == 2 and said == 1 and os.path.getsize(path), f"{words} of a part", code, errors)
 
 

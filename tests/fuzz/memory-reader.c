@@ -53,7 +53,7 @@ int mt_reader_next(struct mt_reader *reader, struct mt_batch *batch, struct mt_t
     return -EINVAL;
 }
 
-void mt_reader_give_at_once(struct mt_reader *reader, size_t events)
+void mt_reader_set_batch_size(struct mt_reader *reader, size_t events)
 {
     (void)reader;
     (void)events;

@@ -42,7 +42,7 @@ for call in ["cuInit", "cuMemAlloc_v2", "cuCtxCreate_v2", "cuModuleLoadData", "c
 equal("all of the driver's", run(driver, "100,3"), told("cuInit", "CUDA_ERROR_NO_DEVICE", *NO_DEVICE[1:]))
 equal("all of the runtime's", run(runtime, "35"),
       told("cudaGetDeviceCount", "cudaErrorInsufficientDriver", 35,
-           "NVIDIA's driver is missing, or older than the program's CUDA runtime"))
+           "the NVIDIA driver is missing or older than the program's CUDA runtime"))
 equal("unknown", run(runtime, "999", "cudaMalloc"),
       told("cudaMalloc", "cudaErrorUnknown", 999, "CUDA gives no reason"))
 equal("quiet", run(runtime, "100", options=["-q"]), ("", 0))

@@ -63,7 +63,7 @@ def check_bad_input():
     assert problem.startswith("nothing.mtap: No such file"), problem
     pathlib.Path("cut.mtap").write_bytes(pathlib.Path("trace.mtap").read_bytes()[:-20])
     frame, said, problem = ask(magic.view, "cut.mtap")
-    assert frame and "the trace is cut in the block at byte" in said and not problem, (said, problem)
+    assert frame and "the trace is truncated in the block at byte" in said and not problem, (said, problem)
     os.environ["MEMTAP"] = "/nonexistent/memtap"
     _, _, problem = ask(magic.view, "trace.mtap")
     assert "$MEMTAP is /nonexistent/memtap" in problem, problem

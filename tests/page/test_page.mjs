@@ -459,10 +459,10 @@ async function badInput(trace) {
   const bytes = readFileSync(trace), cut = join(folder, "cut.mtap"), out = join(folder, "cut.html");
   writeFileSync(cut, bytes.subarray(0, bytes.length * 0.7));
   const { status, stderr } = spawnSync(memtap, ["view", "-o", out, cut], { encoding: "utf8" });
-  check(status === 2 && /^memtap: .*cut\.mtap: the trace is cut [^\n]*\n$/.test(stderr), `the command says that a trace is cut: ${stderr}`);
+  check(status === 2 && /^memtap: .*cut\.mtap: the trace is truncated [^\n]*\n$/.test(stderr), `the command says that a trace is cut: ${stderr}`);
   const page = await show(out);
   check(await state(page) === "ready", "a cut trace is shown");
-  check(/cut/.test(await page.textContent("#message") + await page.textContent("#headline")), "that it is cut is said");
+  check(/truncated/.test(await page.textContent("#message") + await page.textContent("#headline")), "that it is cut is said");
   const other = join(folder, "other.txt");
   writeFileSync(other, "this is no trace");
   await page.setInputFiles("#file", other);

@@ -78,7 +78,7 @@ static struct digest read_trace(int is_ahead, size_t most)
     struct mt_batch batch;
     struct digest digest = {.rc = 1};
     ck_assert_int_eq(mt_reader_open(&reader, path, &digest.error), 0);
-    mt_reader_give_at_once(reader, MT_AHEAD_EVENTS);
+    mt_reader_set_batch_size(reader, MT_AHEAD_EVENTS);
     if (is_ahead)
         mt_ahead_begin(&ahead, reader);
     while (digest.batches < most) {

@@ -224,7 +224,7 @@ START_TEST(what_is_not_known_is_taken_from_the_rest)
          "out of memory, not caught; exit code 1"},
         {"ended=exit code 256256256", MT_ALLOC, MT_ENDED_WHOLE, "whole"}, /* nobody writes that */
         {"ended=nonsense", MT_ALLOC, MT_ENDED_WHOLE, "whole"},
-        {"ended=cut", MT_ALLOC, MT_ENDED_CUT, "the trace is cut"},
+        {"ended=cut", MT_ALLOC, MT_ENDED_CUT, "the trace is truncated"},
         {"recovered=7 events from the tail", MT_ALLOC, MT_ENDED_KILLED, "killed, recovered"},
         {"recovered=the trace is cut at byte 9; it is so", MT_ALLOC, MT_ENDED_CUT,
          "the trace is cut at byte 9, recovered"},

@@ -190,7 +190,7 @@ START_TEST(wrong_sizes_are_told_in_one_way)
                  {"1x", "is not a size; give one such as 64M, 1.5 GiB or 65536"},
                  {"1.5", "is not a size; give one such as 64M, 1.5 GiB or 65536"},
                  {"1.5 bytes", "is not a size; give one such as 64M, 1.5 GiB or 65536"},
-                 {"99E", "is too large a size"}};
+                 {"99E", "is too large"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char wrong[MT_SIZE_WRONG];
         uint64_t bytes = 7;

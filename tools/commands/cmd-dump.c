@@ -120,7 +120,7 @@ static int print_summary_text(const struct mt_definition *summary)
     struct mt_cursor cursor = numbers_of(summary);
     uint64_t coded;
     printf("summary %s device=%d", mt_summary_name(summary->id), (int)summary->device);
-    while (!mt_take(&cursor, &coded))
+    while (!mt_cursor_get(&cursor, &coded))
         printf(" %" PRId64, (int64_t)mt_unzigzag(coded));
     putchar('\n');
     return 0;
@@ -165,7 +165,7 @@ static int print_summary_json(const struct mt_definition *summary)
     struct mt_cursor cursor = numbers_of(summary);
     uint64_t coded;
     json_t *numbers = json_array();
-    while (!mt_take(&cursor, &coded))
+    while (!mt_cursor_get(&cursor, &coded))
         json_array_append_new(numbers, json_integer((json_int_t)mt_unzigzag(coded)));
     return mt_json_print(stdout,
                          json_pack("{s:s, s:s, s:i, s:o}", "record", "summary", "summary",

@@ -96,7 +96,7 @@ static int check_output(const char *output)
     struct stat status;
     if (!stat(output, &status) && !S_ISREG(status.st_mode))
         return mt_fail("%s: is a device or a pipe, which cannot hold a trace; give a file", output);
-    if (mt_is_other_file(output))
+    if (mt_is_foreign_file(output))
         return mt_fail("%s: is a file already, and no trace; give another name", output);
     const char *slash = strrchr(output, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output) + 1 : 2,

@@ -110,6 +110,6 @@ void mt_bounds_begin(void)
     if (*memory && *memory < LEAST_MEMORY)
         *memory = LEAST_MEMORY;
     mt_room_begin(&limits);
-    mt_reader_most_records(limits.most[MT_LIMIT_EVENTS]);
+    mt_reader_limit_records(limits.most[MT_LIMIT_EVENTS]);
     count_output();
 }

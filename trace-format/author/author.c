@@ -12,7 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A byte beyond any file: where a lock keeps others from reading (SMB), it covers no data. */
+/* A byte beyond any file's end: even where a lock keeps others from reading (SMB), it covers no
+ * data. */
 #define LOCK_AT ((off_t)1 << 62)
 
 static int hexadecimal(char c)
@@ -51,7 +52,7 @@ size_t mt_author_read(const char *path, char *text, size_t size)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Read "NUMBER (NAME) STATE ...": the name may be anything. */
+/* Parse "NUMBER (NAME) STATE ...". The name may contain anything. */
 int mt_author_stat(const char *path, struct mt_author_stat *out)
 {
     char text[1024];
@@ -102,7 +103,7 @@ void mt_author_sign(struct mt_author *self, int fd)
 
 #define HEADER 32 /* bytes before the author (FORMAT.md) */
 
-/* As in linux/pidfd.h of Linux 6.15; older ones lack it. */
+/* As in linux/pidfd.h of Linux 6.15, which older headers lack. */
 struct process_info {
     uint64_t mask, cgroup;
     uint32_t pid, thread_group, parent, owners[8];
@@ -146,7 +147,7 @@ int mt_author_follow(const char *trace_path, uint32_t *pid)
     int process = (int)syscall(SYS_pidfd_open, (pid_t)author.pid, 0);
     if (process < 0)
         return -errno;
-    if (!is_there(&author)) { /* another process has the number by now */
+    if (!is_there(&author)) { /* the number was reused */
         close(process);
         return -ESRCH;
     }

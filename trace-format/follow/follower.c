@@ -12,9 +12,9 @@
 struct mt_follower {
     char *path;
     struct mt_reader *reader;
-    struct mt_reader *before; /* of the segment before, whose last batch may be in use */
-    bool has_ended;           /* the reader has all the rest */
-    bool is_over;             /* and all of it was given */
+    struct mt_reader *before; /* of the previous segment, whose last batch may be in use */
+    bool has_ended;           /* the reader has everything that remains */
+    bool is_over;             /* and all of it was returned */
 };
 
 static uint64_t size_of(const struct mt_reader *reader)
@@ -23,7 +23,7 @@ static uint64_t size_of(const struct mt_reader *reader)
     return fstat(reader->fd, &status) ? reader->file_size : (uint64_t)status.st_size;
 }
 
-/* Begin to follow: the reader then gives only the bytes that count, without the tail. */
+/* Begin to follow: the reader then returns only the bytes that count, without the tail. */
 static void begin_to_follow(struct mt_reader *reader)
 {
     mt_tail_clear(&reader->tail);
@@ -54,7 +54,7 @@ int mt_follower_open(struct mt_follower **out, const char *path, struct mt_trace
     return 0;
 }
 
-/* Return whether another segment has the trace's name now: this one is complete. */
+/* Return whether another segment has the trace's name now, which makes this one complete. */
 static bool is_older_now(const struct mt_follower *follower)
 {
     struct stat ours, there;
@@ -62,11 +62,11 @@ static bool is_older_now(const struct mt_follower *follower)
            (ours.st_dev != there.st_dev || ours.st_ino != there.st_ino);
 }
 
-/* Go on to the next segment. Return 1 or a negative errno. */
+/* Advance to the next segment. Return 1 or a negative errno. */
 static int go_to_next_segment(struct mt_follower *follower, struct mt_trace_error *error)
 {
     struct mt_reader *next;
-    int rc = mt_reader_open_alone(&next, follower->path, error);
+    int rc = mt_reader_open_single(&next, follower->path, error);
     if (rc)
         return rc;
     if (next->older_id != follower->reader->trace_id) {
@@ -76,7 +76,7 @@ static int go_to_next_segment(struct mt_follower *follower, struct mt_trace_erro
         return -ESTALE;
     }
     next->skip_carried = 1;
-    next->at_once = follower->reader->at_once;
+    next->batch_size = follower->reader->batch_size;
     begin_to_follow(next);
     mt_reader_close(follower->before);
     follower->before = follower->reader;
@@ -84,8 +84,8 @@ static int go_to_next_segment(struct mt_follower *follower, struct mt_trace_erro
     return 1;
 }
 
-/* Take the tail, because no process writes the trace any more. Return 1 or a negative errno. */
-static int take_tail(struct mt_follower *follower, struct mt_trace_error *error)
+/* Read the tail, because no process writes the trace any more. Return 1 or a negative errno. */
+static int read_tail(struct mt_follower *follower, struct mt_trace_error *error)
 {
     struct mt_reader *reader = follower->reader;
     reader->is_following = false;
@@ -93,15 +93,15 @@ static int take_tail(struct mt_follower *follower, struct mt_trace_error *error)
     follower->has_ended = true;
     mt_tail_clear(&reader->tail);
     int rc = mt_reader_read_tail(reader, follower->path, error);
-    if (reader->state == MT_TRACE_RUNNING) /* it is just ending */
+    if (reader->state == MT_TRACE_RUNNING) /* it is ending right now */
         reader->state = reader->tail_next ? MT_TRACE_KILLED : MT_TRACE_OPEN;
     if (!rc && lseek(reader->fd, (off_t)reader->offset, SEEK_SET) < 0)
         rc = mt_reader_fail(error, MT_FAULT_SYSTEM, reader->offset, "%s", strerror(errno));
     return rc ? rc : 1;
 }
 
-/* Look for new data. Return 1: there may be something to read; 0: not yet; or a negative errno.
- * Look for the process's signs of life first, to find everything that it wrote before it ended. */
+/* Check for new data. Return 1 if there may be some, 0 if not, or a negative errno. The signs of
+ * life are checked first, so that everything written before the end is found. */
 static int find_new(struct mt_follower *follower, struct mt_trace_error *error)
 {
     struct mt_reader *reader = follower->reader;
@@ -111,8 +111,8 @@ static int find_new(struct mt_follower *follower, struct mt_trace_error *error)
         return 0;
     }
     bool is_older = is_older_now(follower);
-    bool has_tail = mt_tail_glance(&reader->tail, &trace);
-    enum mt_author_sign sign = mt_reader_look_for_author(reader);
+    bool has_tail = mt_tail_peek(&reader->tail, &trace);
+    enum mt_author_sign sign = mt_reader_check_author(reader);
     uint64_t size = size_of(reader), before = reader->limit;
     bool is_stopped = has_tail && reader->tail.end == MT_TAIL_STOPPED;
     reader->limit =
@@ -121,7 +121,7 @@ static int find_new(struct mt_follower *follower, struct mt_trace_error *error)
         return 1;
     if (is_older && !is_stopped)
         return go_to_next_segment(follower, error);
-    return sign == MT_AUTHOR_LIVES && !is_stopped ? 0 : take_tail(follower, error);
+    return sign == MT_AUTHOR_LIVES && !is_stopped ? 0 : read_tail(follower, error);
 }
 
 int mt_follower_next(struct mt_follower *follower, struct mt_batch *batch,

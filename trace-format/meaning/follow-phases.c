@@ -13,7 +13,7 @@ void mt_phases_end_step(struct mt_phases *phases, struct mt_thread_phase *thread
 }
 
 /* Follow a step, which ends with the thread's first event outside the optimizer. Events without a
- * stack, such as autograd's threads', show nothing. */
+ * stack, as on autograd's threads, show nothing. */
 static void follow_step(struct mt_phases *phases, struct mt_thread_phase *thread)
 {
     bool is_inside = (thread->marks & MT_MARK_OPTIMIZER) != 0;

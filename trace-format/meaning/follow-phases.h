@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Follow a program's phases event by event: each thread's running nodes of autograd, one inside the
- * other, its optimizer step, and the phase that its Python stack shows. The library follows them
- * while it records (preload/light/), the analyzer when it reads (analyzer/classify/tracker.h).
+ * Follow a program's phases event by event: for each thread, the nested nodes of autograd that run,
+ * its optimizer step, and the phase that its Python stack shows. The library follows them while it
+ * records (preload/light/), the analyzer when it reads (analyzer/classify/tracker.h).
  */
 #ifndef MT_FOLLOW_PHASES_H
 #define MT_FOLLOW_PHASES_H
@@ -12,27 +12,26 @@
 
 struct mt_running_node {
     uint64_t node;
-    uint32_t name, forward_stack; /* the analyzer's */
-    uint32_t begun;               /* the library's: the place of its begin in the window */
+    uint32_t name, forward_stack; /* for the analyzer */
+    uint32_t begun;               /* for the library: where it begins in the window */
     bool is_accumulator;
-    bool had_hook; /* the analyzer's: Python ran in it */
+    bool had_hook; /* for the analyzer: Python ran in it */
 };
 
-/* A thread of zeros is new. */
+/* A zeroed thread is new. */
 struct mt_thread_phase {
     bool is_known;        /* it has had an event */
-    bool is_autograds;    /* one of autograd's threads, one a device, which run backward */
+    bool is_autograds;    /* one of autograd's threads (one per device), which run backward */
     uint8_t phase;        /* by the last event's stack */
-    uint8_t serving;      /* enum mt_serving, likewise; the analyzer's */
-    uint32_t stack;       /* the last event's, */
-    uint32_t python;      /* from its innermost frame of Python on; 0: it has none */
-    uint32_t marks;       /* of that (marks.h), */
-    uint32_t phase_marks; /* and those of the innermost frame that begins a phase */
+    uint8_t serving;      /* enum mt_serving, by the last event's stack; for the analyzer */
+    uint32_t stack;       /* the last event's*/
+    uint32_t python;      /* its part from the innermost Python frame on; 0: none */
+    uint32_t marks;       /* of the Python part (marks.h)*/
+    uint32_t phase_marks; /* of the innermost frame that begins a phase */
     uint32_t caller;      /* the stack that called the outermost module; 0: none */
-    uint32_t step;        /* 0: in none */
-    uint32_t step_depth;  /* nodes that ran when the step began */
-    uint32_t n_nodes, n_stacked,
-        capacity; /* nodes that run, and those that ran at the last event */
+    uint32_t step;        /* 0: not in a step */
+    uint32_t step_depth;  /* running nodes when the step began */
+    uint32_t n_nodes, n_stacked, capacity; /* running nodes, now and at the last event */
     struct mt_running_node *nodes;
 };
 
@@ -42,16 +41,16 @@ struct mt_phases {
     uint32_t server; /* the last thread that did a server's work */
     uint32_t steps_begun, steps_ended;
     struct {
-        uint32_t calls, runs; /* of modules since the forward began, and runs that they began */
-        uint32_t least;       /* the fewest calls that a backward has followed; 0: none yet */
+        uint32_t calls, runs; /* module calls since the forward began, and the runs they began */
+        uint32_t least;       /* the fewest calls before a backward so far; 0: none yet */
         uint32_t trains;      /* the caller of the last one */
     } forward;
 };
 
-/* So many runs of one forward are told apart by their callers. */
+/* The runs of one forward that are distinguished by their callers, at most. */
 #define MT_FORWARD_RUNS 1024u
 
-/* Return whether the thread's stack or nodes are others than at its last event. */
+/* Return whether the thread's stack or running nodes differ from those at its last event. */
 static inline bool mt_phases_is_new(const struct mt_thread_phase *thread,
                                     const struct mt_event *event)
 {
@@ -59,10 +58,10 @@ static inline bool mt_phases_is_new(const struct mt_thread_phase *thread,
            !thread->is_known;
 }
 
-/* Follow the thread's step, and set its phase, after its stack or its nodes have changed. */
+/* Update the thread's step and phase after its stack or its nodes have changed. */
 void mt_phases_update(struct mt_phases *phases, struct mt_thread_phase *thread);
 
-/* Note a server's work. Other threads of it (outputs, logs) do not end that. */
+/* Note a server's work. Its other threads (outputs, logs) do not end that work. */
 static inline void mt_phases_serve(struct mt_phases *phases, const struct mt_thread_phase *thread,
                                    uint32_t number)
 {
@@ -72,9 +71,10 @@ static inline void mt_phases_serve(struct mt_phases *phases, const struct mt_thr
         mt_when_serve(&phases->now, (enum mt_serving)thread->serving);
 }
 
-/* Note that a forward begins; caller: of a module, or 0. Until the first backward each one is a run
- * of its own. Later a forward may be no part of an iteration, such as a program's own evaluation:
- * one that other code calls, and each one beyond those that a backward has followed. */
+/* Note that a forward begins. caller is the caller of a module, or 0. Until the first backward each
+ * forward is a run of its own. After that a forward may not belong to an iteration, such as a
+ * program's own evaluation: one with a different caller, and each one beyond the number that a
+ * backward has followed. */
 static inline void mt_phases_call(struct mt_phases *phases, uint32_t caller)
 {
     struct mt_when *now = &phases->now;
@@ -107,7 +107,7 @@ static inline void mt_phases_go_back(struct mt_phases *phases)
     phases->forward.trains = phases->now.caller;
 }
 
-/* Follow an event of an updated thread. A node made outside modules means forward too. Threads
+/* Follow an event of an updated thread. A node created outside modules also means forward. Threads
  * other than the training thread (data loaders) do not change the program's phase by working
  * outside. */
 static inline void mt_phases_follow(struct mt_phases *phases, const struct mt_thread_phase *thread,
@@ -136,20 +136,21 @@ static inline void mt_phases_follow(struct mt_phases *phases, const struct mt_th
     phases->now.makes_graph |= makes_graph;
 }
 
-/* Begin a node inside the thread's others; one too many is left out. 0 or -ENOMEM. */
+/* Begin a node inside the thread's others; nodes beyond the limit are left out. Return 0 or
+ * -ENOMEM. */
 int mt_phases_begin_node(struct mt_thread_phase *thread, const struct mt_running_node *node);
 
-/* Return the thread's running node at this address, the innermost one; NULL: none. */
+/* Return the thread's innermost running node at this address, or NULL. */
 struct mt_running_node *mt_phases_node(const struct mt_thread_phase *thread, uint64_t node);
 
-/* End the node at an address, and nodes inside it whose ends are missing. An optimizer that ran in
- * one of its hooks has ended too. */
+/* End the node at an address and the nodes inside it whose ends are missing. An optimizer that ran
+ * in one of its hooks has ended too. */
 void mt_phases_end_node(struct mt_phases *phases, struct mt_thread_phase *thread, uint64_t node);
 
 /* End the thread's step, if it is in one. */
 void mt_phases_end_step(struct mt_phases *phases, struct mt_thread_phase *thread);
 
-/* Return whether the program's phase, its steps or the training thread are others. */
+/* Return whether the program's phase, its steps or the training thread differ. */
 static inline bool mt_phases_differ(const struct mt_phases *a, const struct mt_phases *b)
 {
     return a->now.epoch != b->now.epoch || a->now.run != b->now.run || a->leader != b->leader ||

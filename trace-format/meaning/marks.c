@@ -6,11 +6,11 @@
 #include <string.h>
 
 /*
- * file: FOLDER/ = any file under it, else the end of the path. function: the last part of the
- * qualified name; a trailing * stands for any end.
+ * file: a trailing / matches any file under that folder, else the end of the path. function: the
+ * last part of the qualified name; a trailing * matches any end.
  *
- * PyTorch wraps the step of every subclass of Optimizer, the user's own ones too, in a function
- * `wrapper` of torch/optim/optimizer.py: that frame is what makes a step, not names of classes.
+ * PyTorch wraps the step of every subclass of Optimizer, users' own included, in the function
+ * `wrapper` of torch/optim/optimizer.py: that frame marks a step, not the names of classes.
  */
 #define ROW(file, function, marks) {file, function, sizeof(file) - 1, sizeof(function) - 1, marks}
 static const struct row {
@@ -71,12 +71,13 @@ static const struct row {
     ROW("vllm/v1/attention/backends/", "_get_trtllm_workspace_buffer", MT_MARK_SCRATCH),
     ROW("vllm/v1/sample/ops/topk_topp_triton.py", "_apply_topp_split", MT_MARK_SCRATCH),
     ROW("vllm/v1/sample/ops/topk_topp_triton.py", "apply_top_k_top_p_triton", MT_MARK_SCRATCH),
-    ROW("torch/_inductor/runtime/benchmarking.py", "*", MT_MARK_SCRATCH), /* to clear caches by */
+    ROW("torch/_inductor/runtime/benchmarking.py", "*", MT_MARK_SCRATCH), /* to clear caches */
     ROW("triton/testing.py", "do_bench*", MT_MARK_SCRATCH),
     ROW("triton/backends/nvidia/driver.py", "get_empty_cache_for_benchmark", MT_MARK_SCRATCH),
     ROW("vllm/v1/worker/", "__init__", MT_MARK_SERVER),
-    ROW("vllm/v1/worker/", "initialize_kv_cache", MT_MARK_SERVER), /* and its tables of blocks */
-    ROW("vllm/v1/worker/gpu/sample/sampler.py", "__call__", MT_MARK_MODULE_CALL), /* no nn.Module */
+    ROW("vllm/v1/worker/", "initialize_kv_cache", MT_MARK_SERVER), /* and its block tables */
+    ROW("vllm/v1/worker/gpu/sample/sampler.py", "__call__",
+        MT_MARK_MODULE_CALL), /* not an nn.Module */
     ROW("vllm/v1/worker/gpu/spec_decode/rejection_sampler.py", "__call__", MT_MARK_MODULE_CALL),
     ROW("vllm/", "_allocate_kv_cache*", MT_MARK_CACHE),
     ROW("vllm/", "allocate_kv_cache*", MT_MARK_CACHE), /* 0.33 */
@@ -115,7 +116,7 @@ static bool file_matches(const char *file, size_t size, const struct row *row)
                                                 : ends_with(file, size, row->file, row->file_size);
 }
 
-/* Compare: most differ in their first letter or their length. */
+/* Most functions differ in their first letter or their length. */
 static bool function_matches(const char *function, size_t size, const struct row *row)
 {
     size_t n = row->function_size - 1u;
@@ -155,7 +156,7 @@ const char *mt_packages_in(const char *file, size_t size, size_t *length)
 }
 
 /* Return the owner of code. "<string>" and similar are the user's, "<frozen importlib>" is
- * Python's. torch.profiler names files below their folder of sys.path. */
+ * Python's. torch.profiler gives file names relative to sys.path. */
 static uint32_t owner(const char *file)
 {
     size_t length;
@@ -179,7 +180,7 @@ bool mt_is_inductor_file(const char *file)
     return slash[-2] == name[1] && slash[-1] == name[2] && !strcmp(name + HASH, ".py");
 }
 
-/* Return whether code is generated: by torch.compile, torch.fx or dataclasses. The line that called
+/* Return whether code is generated: by torch.compile, torch.fx or dataclasses. The line that calls
  * it is the user's. */
 static bool is_generated(const char *function, const char *file)
 {
@@ -189,17 +190,17 @@ static bool is_generated(const char *function, const char *file)
            (!strcmp(file, "<string>") && !strncmp(function, "__create_fn__", 13));
 }
 
-/* Libraries (and programs) that calls of a C program, or of PyTorch, pass through on the way to an
- * allocation, by the text before the first '.' or '-' of the file's name. */
+/* Libraries and programs that calls of a C program or of PyTorch pass through on the way to an
+ * allocation, by the part of the file's name before the first '.' or '-'. */
 static const char *const framework_modules[] = {
     "libc10",  "libc10_cuda", "libtorch",  "libtorch_cpu", "libtorch_cuda", "libtorch_python",
     "libcuda", "libcudart",   "libc",      "libm",         "libpthread",    "libdl",
     "ld",      "libgcc_s",    "libstdc++", "python3",      "python",        "libpython3",
 };
 
-/* Libraries that allocate memory for themselves: it is never a tensor. */
+/* Libraries that allocate memory for their own use, which is never a tensor. */
 static const struct {
-    const char *begin; /* of the name */
+    const char *begin; /* beginning of the name */
     uint32_t marks;
 } getters[] = {
     {"libcublas", MT_MARK_MATH_LIBRARY},   {"libcudnn", MT_MARK_MATH_LIBRARY},

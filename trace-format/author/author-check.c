@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-/* A live process writes something every 2 s. Another machine, which sees this, has another
- * clock. */
+/* A live process writes something every 2 s. The trace may be seen from another machine, whose
+ * clock differs. */
 #define FRESH_NS 10000000000u
 
 enum life { UNKNOWN, ALIVE, DEAD, ANOTHER /* process has its number */ };
@@ -43,7 +43,7 @@ static bool has_number(const struct mt_author *author, const char *number)
     return strtoul(last, NULL, 10) == author->pid;
 }
 
-/* Look for the author in containers of this machine. */
+/* Search for the author in this machine's containers. */
 static enum life find(const struct mt_author *author)
 {
     DIR *processes = opendir("/proc");
@@ -80,7 +80,7 @@ static bool is_fresh(uint64_t sign_ns)
     return (now > sign_ns ? now - sign_ns : sign_ns - now) < FRESH_NS;
 }
 
-/* Look for an author on this machine since its start: the kernel knows all processes and locks. */
+/* Check an author of this machine and boot: the kernel knows all its processes and locks. */
 static enum mt_author_sign find_sign(const struct mt_author *author,
                                      const struct mt_author_evidence *evidence)
 {
@@ -103,8 +103,8 @@ static bool is_here(const struct mt_author *author)
     return memcmp(boot, unknown, sizeof boot) && !memcmp(boot, author->boot, sizeof boot);
 }
 
-enum mt_author_sign mt_author_look(const struct mt_author *author,
-                                   const struct mt_author_evidence *evidence)
+enum mt_author_sign mt_author_check(const struct mt_author *author,
+                                    const struct mt_author_evidence *evidence)
 {
     bool is_copy = author->inode != evidence->inode;
     if (author->pid && is_here(author))
