@@ -131,7 +131,7 @@ START_TEST(the_budget_has_what_loading_left_and_the_profile_run_took)
     ck_assert_uint_eq(device->serving.activations, 100 + 2000 + 50 + 5000 - (100 + 2000 + 50 + 7));
     ck_assert_uint_eq(device->serving.work[MT_SERVING_PROFILE].times, 1);
     ck_assert_uint_eq(device->serving.work[MT_SERVING_STEP].times, 0);
-    ck_assert_str_eq(where(device), "making the kv cache");
+    ck_assert_str_eq(where(device), "allocating the KV cache");
 }
 END_TEST
 
