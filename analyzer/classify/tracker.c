@@ -445,7 +445,8 @@ int mt_tracker_learn(struct mt_tracker *tracker, struct mt_thread_state *thread,
         return label(tracker, event, event->address, thread->at.python);
     case MT_ABOUT_RANGE:
         thread->at.is_known = false; /* the range may say what its stack does not */
-        return mt_ranges_event(&tracker->ranges, event, range_around(tracker, thread));
+        return mt_ranges_event(&tracker->ranges, tracker->definitions, event,
+                               range_around(tracker, thread));
     }
     switch (event->kind) {
     case MT_NODE_NEW:

@@ -175,7 +175,8 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
                           device->is_peak ? device->at.time_ns : replay->taken.time_ns,
                           device->verdicts, device->n_verdicts);
     if (!rc)
-        rc = mt_sites_collect(&device->sites, &naming, device->shown, device->n_shown);
+        rc = mt_sites_collect(&device->sites, &naming, device->shown, device->n_shown,
+                              replay->question.library_frames);
     mt_filtered_sites(&device->sites, &replay->question.filter, replay->definitions);
     mt_filtered_groups(&device->groups, &replay->question.filter);
     return rc;

@@ -110,7 +110,7 @@ static int collect(void *data, const struct mt_naming *naming, const struct mt_v
     look->blocks = n;
     for (size_t i = 0; i < n; i++)
         look->category[verdicts[i].rule->category] += verdicts[i].block->size;
-    return mt_sites_collect(&look->sites, naming, verdicts, n);
+    return mt_sites_collect(&look->sites, naming, verdicts, n, false);
 }
 
 static int take(struct mt_look *look, const struct mt_replay *replay, unsigned slot,

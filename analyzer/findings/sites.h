@@ -12,6 +12,7 @@ struct mt_site {
     uint64_t bytes, blocks;
     enum mt_category category;
     uint32_t stack;     /* a stack whose innermost frame is the line; 0: unknown */
+    uint32_t whole;     /* if asked for: the whole stack of all its blocks; else 0 */
     uint32_t node_name; /* string id of the backward node's type: stack is its forward line */
     uint32_t name;      /* string id: the program's name for it; 0: none */
     const char *guess;  /* the rule that guessed the category; NULL: not a guess */
@@ -25,9 +26,10 @@ struct mt_sites {
     size_t n;
 };
 
-/* Group the blocks. 0 or -ENOMEM. Clear with mt_sites_clear in any case. */
+/* Group the blocks, by_stack: also by their whole stack. 0 or -ENOMEM. Clear with mt_sites_clear in
+ * any case. */
 int mt_sites_collect(struct mt_sites *sites, const struct mt_naming *naming,
-                     const struct mt_verdict *verdicts, size_t n);
+                     const struct mt_verdict *verdicts, size_t n, bool by_stack);
 void mt_sites_clear(struct mt_sites *sites);
 
 /* Return how sure a category is, for its blocks where it is least; what is less than a hundredth of
@@ -35,7 +37,8 @@ void mt_sites_clear(struct mt_sites *sites);
 enum mt_certainty mt_sites_certainty(const struct mt_sites *sites, enum mt_category category);
 
 /* Return the stack of the nearest caller in the user's own code if a site lies in an installed
- * package; 0 if it does not, or none is known. */
+ * package; 0 if it does not, or none is known. A program that a console script or "python -m"
+ * starts is a package itself: then its frame nearest to the site. */
 uint32_t mt_site_caller(const struct mt_definitions *definitions, const struct mt_site *site);
 
 #endif

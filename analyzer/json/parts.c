@@ -167,6 +167,14 @@ json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt
                      mt_json_growth_sites(definitions, growth));
 }
 
+static json_t *library_frames(const struct mt_definitions *definitions, const struct mt_site *site)
+{
+    json_t *frames = json_array();
+    for (uint32_t at = site->whole; at && at != site->stack; at = mt_stack(definitions, at)->parent)
+        json_array_append_new(frames, mt_json_frame(definitions, at));
+    return frames;
+}
+
 json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struct mt_device *device,
                            const struct mt_filter *filter)
 {
@@ -174,8 +182,7 @@ json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struc
     size_t n = mt_filter_rows(filter, device->sites.n, device->sites.n);
     for (size_t i = 0; i < n; i++) {
         const struct mt_site *site = &device->sites.site[i];
-        json_array_append_new(
-            array,
+        json_t *object =
             json_pack("{s:o, s:o, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "bytes",
                       mt_json_number(site->bytes), "blocks", mt_json_number(site->blocks),
                       "category", mt_categories[site->category].name, "certainty",
@@ -183,7 +190,10 @@ json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struc
                       "operator", mt_json_type_name(definitions, site->node_name), "line",
                       mt_json_frame(definitions, site->stack), "called_from",
                       mt_json_frame(definitions, mt_site_caller(definitions, site)), "name",
-                      mt_json_name(definitions, site->name)));
+                      mt_json_name(definitions, site->name));
+        if (site->whole)
+            json_object_set_new(object, "library_frames", library_frames(definitions, site));
+        json_array_append_new(array, object);
     }
     return array;
 }

@@ -3,6 +3,7 @@
 #include "analyzer/support/grow.h"
 
 #include <stdio.h>
+#include <strings.h>
 
 /* Only damaged traces have more, and programs that never close ranges. */
 #define NESTING_LIMIT 512u
@@ -142,8 +143,27 @@ static int note_mark(struct mt_ranges *ranges, const struct mt_event *event)
     return 0;
 }
 
-int mt_ranges_event(struct mt_ranges *ranges, const struct mt_event *event, uint32_t around)
+bool mt_range_is_of_library(const struct mt_definitions *definitions, uint64_t domain)
 {
+    static const char *const libraries[] = {"cccl",     "cub",      "thrust", "nccl",
+                                            "cudnn",    "cublas",   "cufft",  "cusparse",
+                                            "cusolver", "cutensor", "curand", "nvshmem"};
+    const char *name = domain ? mt_string(definitions, string_id(domain)) : "";
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (!strncasecmp(name, libraries[i], strlen(libraries[i])))
+            return true;
+    return false;
+}
+
+int mt_ranges_event(struct mt_ranges *ranges, const struct mt_definitions *definitions,
+                    const struct mt_event *event, uint32_t around)
+{
+    uint64_t domain = event->kind == MT_RANGE_PUSH    ? event->RANGE_PUSH.domain
+                      : event->kind == MT_RANGE_START ? event->RANGE_START.domain
+                      : event->kind == MT_RANGE_MARK  ? event->RANGE_MARK.domain
+                                                      : 0;
+    if (mt_range_is_of_library(definitions, domain))
+        return 0; /* nor does its end close one */
     switch (event->kind) {
     case MT_RANGE_PUSH:
         return open_range(ranges, event->thread, around,

@@ -45,9 +45,14 @@ struct mt_ranges {
 /* Clear ranges; those of zeros are empty. */
 void mt_ranges_clear(struct mt_ranges *ranges);
 
+/* Return whether NVIDIA's libraries open ranges of this domain, a string id, by themselves. They
+ * are nobody's phases, and are left out. */
+bool mt_range_is_of_library(const struct mt_definitions *definitions, uint64_t domain);
+
 /* Handle an event of any kind. around: the outer path of its thread, besides its own open ranges. 0
  * or -ENOMEM. */
-int mt_ranges_event(struct mt_ranges *ranges, const struct mt_event *event, uint32_t around);
+int mt_ranges_event(struct mt_ranges *ranges, const struct mt_definitions *definitions,
+                    const struct mt_event *event, uint32_t around);
 
 /* Return the path of the thread's open ranges, 0: none. */
 uint32_t mt_ranges_of_thread(const struct mt_ranges *ranges, uint32_t thread);

@@ -47,6 +47,7 @@ struct mt_question {
     int device;
     int whole_run;                       /* places, which takes a little longer */
     bool folds_spans;                    /* the oldest iterations are only summed up (spans.h) */
+    bool library_frames;                 /* call sites differ by their whole stack */
     bool no_labels;                      /* ignore autograd's labels: stacks and lifetimes only */
     const struct mt_watcher *watcher;    /* the caller's; NULL: none */
     const struct mt_life_watcher *lives; /* likewise */

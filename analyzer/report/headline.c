@@ -88,8 +88,10 @@ static void say_what_fills(const struct mt_analysis *analysis, const struct mt_d
     if (most == MT_CATEGORY_OTHER) {
         say_line(analysis, device->sites.n ? &device->sites.site[0] : NULL, sum, out);
     } else {
-        fprintf(out, "; the largest part is %s, %s (%.0f %%)", mt_categories[most].label,
-                mt_size_text(bytes, part), 100.0 * (double)part / (double)sum);
+        bool is_guess = mt_sites_certainty(&device->sites, (enum mt_category)most) == MT_GUESS;
+        fprintf(out, "; the largest part is %s%s, %s (%.0f %%)", mt_categories[most].label,
+                is_guess ? " (a guess)" : "", mt_size_text(bytes, part),
+                100.0 * (double)part / (double)sum);
         say_line(analysis, largest_of(device, (enum mt_category)most), part, out);
     }
     fputs(".\n", out);

@@ -45,6 +45,11 @@ static void print_site_place(const struct mt_page *page, const struct mt_site *s
         fprintf(page->out, "%s\n", text);
     }
     print_source(page, site->stack);
+    for (uint32_t at = site->whole; at && at != site->stack;
+         at = mt_stack(page->definitions, at)->parent) {
+        mt_page_place(page, at, text, sizeof text, room - 3);
+        fprintf(page->out, "%*sin %s\n", (int)BEFORE_PLACE, "", text);
+    }
     if (!caller)
         return;
     mt_page_place(page, caller, text, sizeof text, room - 5);

@@ -37,14 +37,14 @@ struct entries {
 };
 
 /* Return whether a tree shows a frame: all except the framework's, and gaps. */
-static bool is_shown(const struct mt_definitions *d, uint32_t stack)
+static bool is_shown(const struct mt_definitions *d, uint32_t stack, bool all)
 {
     const struct mt_frame *frame = mt_stack_frame(d, stack);
-    return frame->is_gap || !(frame->marks & MT_MARK_FRAMEWORK);
+    return all || frame->is_gap || !(frame->marks & MT_MARK_FRAMEWORK);
 }
 
 static int make_paths(struct entries *entries, const struct mt_definitions *d,
-                      enum mt_direction direction)
+                      enum mt_direction direction, bool all)
 {
     size_t room = 0, used = 0;
     for (size_t i = 0; i < entries->n; i++)
@@ -56,7 +56,7 @@ static int make_paths(struct entries *entries, const struct mt_definitions *d,
         struct entry *entry = &entries->entry[i];
         entry->path = entries->paths + used;
         for (uint32_t s = entry->sum->key[STACK]; mt_stack(d, s)->depth; s = mt_stack(d, s)->parent)
-            if (is_shown(d, s) && entry->length < MOST_DEPTH)
+            if (is_shown(d, s, all) && entry->length < MOST_DEPTH)
                 entry->path[entry->length++] = s;
         used += entry->length;
         for (uint32_t j = 0; direction == MT_TOP_DOWN && j < entry->length / 2; j++) {
@@ -72,12 +72,13 @@ struct tree {
     const struct mt_definitions *definitions;
     FILE *out;
     const struct mt_style *style;
+    bool all;              /* frames: also the framework's */
     uint64_t whole, least; /* bytes of all; least bytes of a shown branch */
 };
 
 static uint32_t frame_at(const struct tree *tree, const struct entry *entry, uint32_t depth)
 {
-    return depth < entry->length ? mt_stack(tree->definitions, entry->path[depth])->frame
+    return depth < entry->length ? mt_stack_place(tree->definitions, entry->path[depth])
                                  : UINT32_MAX;
 }
 
@@ -153,7 +154,7 @@ static int device_tree(struct tree *tree, const struct mt_sums *sums, enum mt_di
         tree->whole += sums->sum[i].bytes;
     }
     if (!rc)
-        rc = make_paths(&entries, tree->definitions, direction);
+        rc = make_paths(&entries, tree->definitions, direction, tree->all);
     if (!rc && tree->whole)
         rc = walk(tree, chosen, entries.n, 0, 0);
     free(chosen);
@@ -168,6 +169,7 @@ int mt_stacks_tree(const struct mt_analysis *analysis, enum mt_direction directi
     struct tree tree = {.definitions = analysis->replay.definitions,
                         .out = out,
                         .style = style,
+                        .all = analysis->replay.question.library_frames,
                         .least = analysis->replay.question.filter.least};
     int rc = 0;
     for (size_t i = 0; i < analysis->n_devices && !rc; i++) {

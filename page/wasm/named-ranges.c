@@ -17,7 +17,8 @@ static uint32_t depth_of(const struct mt_named_ranges *ranges, uint32_t thread)
 static int begin(struct mt_named_ranges *ranges, const struct mt_replay *replay,
                  const struct mt_named_range *range)
 {
-    if (ranges->n >= MT_NAMED_RANGES_MAX || ranges->n_open >= MT_NAMED_RANGES_OPEN)
+    if (ranges->n >= MT_NAMED_RANGES_MAX || ranges->n_open >= MT_NAMED_RANGES_OPEN ||
+        mt_range_is_of_library(replay->definitions, range->domain))
         return 0;
     if (MT_GROW(ranges->range, ranges->capacity, ranges->n) ||
         MT_GROW(ranges->open, ranges->open_capacity, ranges->n_open))

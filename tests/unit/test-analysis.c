@@ -118,6 +118,44 @@ START_TEST(call_sites_are_the_users)
 }
 END_TEST
 
+/* Return the line of the caller that is shown for a site below those frames; 0: none. */
+static uint32_t caller_of(const char *outer, const char *middle, const char *inner)
+{
+    mt_build_on(builder, 0, 1, mt_build_stack(builder, outer, middle, inner, NULL));
+    mt_build_alloc(builder, 0x1000, MT_MIB);
+    analyze();
+    const struct mt_definitions *d = analysis.replay.definitions;
+    const struct mt_site *site = &analysis.devices[0].sites.site[0];
+    return mt_stack_frame(d, mt_site_caller(d, site))->line;
+}
+
+START_TEST(a_console_script_stands_for_its_package)
+{
+    const char *script = "/v/bin/yolo:8 <module>";
+    const char *other = "/v/lib/python3.11/site-packages/timm/layers.py:3 make";
+    ck_assert_uint_eq(
+        caller_of(script, "/v/lib/python3.11/site-packages/yolo/train.py:5 run", other), 5);
+}
+END_TEST
+
+START_TEST(a_site_in_the_programs_package_has_no_caller)
+{
+    const char *module = "/v/lib/python3.11/site-packages/yolo/__main__.py:4 <module>";
+    ck_assert_uint_eq(caller_of("<frozen runpy>:88 _run_code", module,
+                                "/v/lib/python3.11/site-packages/yolo/train.py:5 run"),
+                      0);
+}
+END_TEST
+
+START_TEST(a_script_of_the_users_is_a_caller)
+{
+    ck_assert_uint_eq(caller_of("/u/bin/train.py:8 <module>",
+                                "/v/lib/python3.11/site-packages/yolo/train.py:5 run",
+                                "/v/lib/python3.11/site-packages/timm/layers.py:3 make"),
+                      8);
+}
+END_TEST
+
 START_TEST(the_first_of_equal_peaks_counts)
 {
     mt_build_alloc(builder, A, 1024);
@@ -705,6 +743,9 @@ int main(void)
     tcase_add_checked_fixture(totals, begin, end);
     tcase_add_test(totals, training_is_told_apart);
     tcase_add_test(totals, call_sites_are_the_users);
+    tcase_add_test(totals, a_console_script_stands_for_its_package);
+    tcase_add_test(totals, a_site_in_the_programs_package_has_no_caller);
+    tcase_add_test(totals, a_script_of_the_users_is_a_caller);
     tcase_add_test(totals, the_first_of_equal_peaks_counts);
     tcase_add_test(totals, moments_have_names);
     tcase_add_test(totals, any_moment_can_be_asked_for);

@@ -111,6 +111,26 @@ START_TEST(a_domain_closes_its_own)
 }
 END_TEST
 
+START_TEST(ranges_of_libraries_are_left_out)
+{
+    uint32_t library = mt_build_string(builder, "NCCL"), plan = mt_build_string(builder, "plan");
+    mt_build_event(builder, MT_RANGE_PUSH, plan, library, 0);
+    make();
+    push("step");
+    mt_build_event(builder, MT_RANGE_START, 7, plan, mt_build_string(builder, "CCCL"));
+    mt_build_event(builder, MT_RANGE_MARK, plan, library, 0);
+    make();
+    mt_build_event(builder, MT_RANGE_POP, library, 0, 0);
+    mt_build_event(builder, MT_RANGE_END, 7, 0, 0);
+    make();
+    analyze();
+    ck_assert_str_eq(made_in(0), "no range");
+    ck_assert_str_eq(made_in(1), "step");
+    ck_assert_str_eq(made_in(2), "step");
+    ck_assert_uint_eq(analysis.replay.tracker.ranges.n_marks, 0);
+}
+END_TEST
+
 START_TEST(started_ranges_end_in_any_order_and_thread)
 {
     mt_build_event(builder, MT_RANGE_START, 7, mt_build_string(builder, "a"), 0);
@@ -296,6 +316,7 @@ int main(void)
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, blocks_know_the_ranges_around_them);
     tcase_add_test(tests, a_domain_closes_its_own);
+    tcase_add_test(tests, ranges_of_libraries_are_left_out);
     tcase_add_test(tests, started_ranges_end_in_any_order_and_thread);
     tcase_add_test(tests, autograds_threads_are_inside_the_trainings_ranges);
     tcase_add_test(tests, the_most_in_a_range_counts_for_those_around);

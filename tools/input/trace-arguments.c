@@ -66,6 +66,7 @@ static int read_categories(const struct mt_command *command, const char *value,
 #define HTML_OPTION {0, "html", "FILE", "write a page for a browser to FILE: memtap-view(1)", NULL, mt_note_text, PLACE(html)}, MT_FORCE_OPTION
 #define NO_LABELS_OPTION {0, "no-labels", NULL,                                                    \
     "classify by stacks and lifetimes, without autograd's labels", NULL, mt_note_flag, PLACE(question.no_labels)}
+#define LIBRARY_FRAMES_OPTION(help) {0, "library-frames", NULL, help, NULL, mt_note_flag, PLACE(question.library_frames)}
 #define RULES_OPTION MT_RULES_OPTION(mt_trace_arguments, rules)
 
 #define MIN_SIZE_OPTION(help) {0, "min-size", "SIZE", help, NULL, mt_note_size, PLACE(question.filter.least)}
@@ -139,7 +140,8 @@ const struct mt_option mt_trace_options[] = {FORMAT_OPTION("text (the default) o
 const struct mt_option mt_report_options[] = {
     FORMAT_OPTION("text (the default) or json", "text json"),
     {0, "by", "WHAT", "group by this instead of call sites: {}", MT_PROPERTY_NAMES, note_by, PLACE(question.by)},
-    HTML_OPTION, RANK_OPTION, QUESTION_OPTIONS, TOP_OPTION("rows of each table at most"),
+    HTML_OPTION, LIBRARY_FRAMES_OPTION("show library frames below each call site"), RANK_OPTION,
+    QUESTION_OPTIONS, TOP_OPTION("rows of each table at most"),
     SORT_OPTION("sort tables by bytes (the default), blocks or name", "bytes blocks name"),
     MIN_SIZE_OPTION("leave out rows of fewer bytes, such as \"64 MiB\""), CATEGORY_OPTION, MODULE_OPTION, {0}};
 const struct mt_option mt_blocks_options[] = {
@@ -153,7 +155,8 @@ const struct mt_option mt_oom_options[] = {
     RULES_OPTION, MT_COLOR_OPTION, {0}};
 const struct mt_option mt_stacks_options[] = {
     FORMAT_OPTION("text (the default), folded or json", "text folded json"),
-    {0, "bottom-up", NULL, "begin with the innermost frames", NULL, mt_note_flag, PLACE(bottom_up)}, RANK_OPTION,
+    {0, "bottom-up", NULL, "begin with the innermost frames", NULL, mt_note_flag, PLACE(bottom_up)},
+    LIBRARY_FRAMES_OPTION("show frames of PyTorch and Python's library, too"), RANK_OPTION,
     QUESTION_OPTIONS, MIN_SIZE_OPTION("leave out branches of fewer bytes, instead of 1 % of all"),
     CATEGORY_OPTION, MODULE_OPTION, {0}};
 /* clang-format on */
