@@ -206,7 +206,9 @@ static bool is_in(uint64_t frame, const char *function, const char *file,
     const struct mt_python_layout *layout = python.layout;
     uint64_t code = mt_py_frame_code(layout, frame);
     uint64_t name = mt_py_word(code, layout->code_name);
-    if (mt_py_word(name, MT_STRING_LENGTH) != strlen(function) || !text_ends_with(name, function) ||
+    bool is_function = !function || (mt_py_word(name, MT_STRING_LENGTH) == strlen(function) &&
+                                     text_ends_with(name, function));
+    if (!is_function ||
         !text_ends_with(mt_py_word(code, layout->code_filename), file))
         return false;
     uint64_t instruction =

@@ -11,7 +11,7 @@
 MT_VALUE_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
 /* From INSTALLED on the name is the version of the cuDNN that answered, a number. */
-enum { CONDITION = 2, INSTALLED = 7 };
+enum { CONDITION = 2, REAL = 4, INSTALLED = 7 };
 
 /* Return whether torch.distributions checks its arguments: it raises, or nothing follows. */
 static bool is_validity_check(struct mt_thread *self)
@@ -25,10 +25,20 @@ static bool is_validity_check(struct mt_thread *self)
     return false;
 }
 
+/* Return whether the value is printed or saved: no size follows from it. */
+static bool is_output(struct mt_thread *self)
+{
+    struct mt_python_place place;
+    return mt_python_is_near(self, NULL, "torch/_tensor_str.py", &place) ||
+           mt_python_is_near(self, "_save", "torch/serialization.py", &place) ||
+           mt_python_is_near(self, "_legacy_save", "torch/serialization.py", &place);
+}
+
 void mt_hook_unknown_value(int what, const char *name)
 {
     struct mt_thread *self = mt_enter();
-    if (self && what == CONDITION && is_validity_check(self)) {
+    if (self && ((what == CONDITION && is_validity_check(self)) ||
+                 (what <= REAL && is_output(self)))) {
         mt_leave(self);
         return;
     }
