@@ -208,8 +208,7 @@ static bool is_in(uint64_t frame, const char *function, const char *file,
     uint64_t name = mt_py_word(code, layout->code_name);
     bool is_function = !function || (mt_py_word(name, MT_STRING_LENGTH) == strlen(function) &&
                                      text_ends_with(name, function));
-    if (!is_function ||
-        !text_ends_with(mt_py_word(code, layout->code_filename), file))
+    if (!is_function || !text_ends_with(mt_py_word(code, layout->code_filename), file))
         return false;
     uint64_t instruction =
         mt_py_word(frame, layout->frame_instruction) & mt_py_instruction_bits(layout);

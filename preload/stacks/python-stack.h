@@ -47,8 +47,8 @@ struct mt_python_place {
     uint32_t line;
 };
 
-/* Return whether the thread's innermost frame, or its caller, is of this function, NULL being any, in
- * a file whose path ends with `file`; write its place. Call between mt_enter and mt_leave. */
+/* Return whether the thread's innermost frame, or its caller, is of this function, NULL being any,
+ * in a file whose path ends with `file`; write its place. Call between mt_enter and mt_leave. */
 bool mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
                        struct mt_python_place *out);
 

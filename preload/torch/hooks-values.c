@@ -37,8 +37,8 @@ static bool is_output(struct mt_thread *self)
 void mt_hook_unknown_value(int what, const char *name)
 {
     struct mt_thread *self = mt_enter();
-    if (self && ((what == CONDITION && is_validity_check(self)) ||
-                 (what <= REAL && is_output(self)))) {
+    if (self &&
+        ((what == CONDITION && is_validity_check(self)) || (what <= REAL && is_output(self)))) {
         mt_leave(self);
         return;
     }

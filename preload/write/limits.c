@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #define PLACES 64u
-#define EQUAL_TURNS 1000u     /* of a loop, before it is named */
+#define MOST_TURNS 1000u /* of a loop, before it is named */
+#define ALIKE 8u         /* turns with so many times the events of the shortest are of one loop */
 #define GRACE_NS 10000000000u /* from SIGTERM to SIGKILL */
 #define PLACE_SIZE 512
 
@@ -24,8 +25,8 @@ enum {
 static struct {
     struct place {
         uint32_t stack;
-        uint64_t at, gap; /* the number of its last event; of all events since the one before */
-        unsigned turns;   /* as long as each other */
+        uint64_t at, gap; /* the number of its last event; the least number of events between two */
+        unsigned turns;   /* alike: one may print, or save a checkpoint of its state */
     } place[PLACES];      /* by the stack */
     uint32_t stack;       /* of the newest event that has one */
     bool has_said, is_over;
@@ -111,9 +112,9 @@ static void say_waiting(uint32_t stack)
     char place[PLACE_SIZE];
     limits.has_said = true;
     write_place(place, stack);
-    mt_message("%s has read a value that was not computed in %u equal turns; a loop that waits for "
-               "it never ends: --limit-time and --limit-events end it",
-               *place ? place : "an unknown line", EQUAL_TURNS);
+    mt_message("%s read a value that is not simulated %u times; a loop that waits for it never "
+               "ends: use --limit-time or --limit-events",
+               *place ? place : "an unknown line", MOST_TURNS);
 }
 
 static void note_unknown_value(const struct mt_event *event, uint64_t number)
@@ -122,12 +123,13 @@ static void note_unknown_value(const struct mt_event *event, uint64_t number)
     if (what == SIZE || what >= WORKSPACE || limits.has_said)
         return;
     struct place *place = &limits.place[event->stack % PLACES];
-    bool is_same = place->stack == event->stack && number - place->at == place->gap;
-    place->turns = is_same ? place->turns + 1 : 0;
+    uint64_t gap = number - place->at;
+    bool is_alike = place->stack == event->stack && place->gap && gap <= ALIKE * place->gap;
+    place->turns = is_alike ? place->turns + 1 : 0;
+    place->gap = is_alike && place->gap < gap ? place->gap : place->stack == event->stack ? gap : 0;
     place->stack = event->stack;
-    place->gap = number - place->at;
     place->at = number;
-    if (place->turns == EQUAL_TURNS && !is_counted(event->stack))
+    if (place->turns == MOST_TURNS && !is_counted(event->stack))
         say_waiting(event->stack);
 }
 

@@ -8,7 +8,7 @@ import harness
 from harness import PYTHON, check, equal
 
 PROGRAM = Path(__file__).resolve().parent / "unknown_values.py"
-LINE = "17 sizes at unknown_values.py:14 selected hang on values that were not computed; the peak may be higher"
+LINE = "17 sizes at unknown_values.py:15 selected hang on values that were not computed; the peak may be higher"
 
 
 def said(done):
@@ -20,7 +20,7 @@ def main():
     with harness.folder() as work:
         path, known = Path(work) / "unknown.mtap", Path(work) / "known.mtap"
         done = harness.must_run([*harness.recorded(path), PYTHON, PROGRAM, "large"])
-        check("17 sizes or conditions hung on values" in done.stderr, done.stderr)
+        check("17 sizes or conditions depend on values that are not simulated" in done.stderr, done.stderr)
         for command in ("report", "plan"):
             text = said(harness.run([harness.MEMTAP, command, path]))
             check(text.startswith(LINE), f"{command} begins with {text[:200]}")
@@ -29,8 +29,8 @@ def main():
         told = json.loads(harness.must_run([harness.MEMTAP, "report", "--format", "json", path]).stdout)
         equal("JSON", [told["not_computed"][what] for what in ("sizes", "integers", "reals")], [17, 1, 3])
         line = told["not_computed"]["lines"][1]
-        equal("line in JSON", [line["line"]["line"], line["sizes"]], [14, 17])
-        check("1 integer read at unknown_values.py:36" in said(harness.run([harness.MEMTAP, "report", path])),
+        equal("line in JSON", [line["line"]["line"], line["sizes"]], [15, 17])
+        check("1 integer read at unknown_values.py:47" in said(harness.run([harness.MEMTAP, "report", path])),
               "the integer is not told")
         compact = Path(work) / "compact.mtap"
         harness.must_run([harness.MEMTAP, "compact", "-o", compact, path])
@@ -48,12 +48,17 @@ def main():
 
         done = harness.must_run([*harness.recorded(Path(work) / "waits.mtap", "--limit-events", 30000), PYTHON, PROGRAM, "waits"],
                                 ends=128 + 15)
-        check("unknown_values.py:21 loss_of has read a value that was not computed in 1000 equal turns" in done.stderr,
+        check("unknown_values.py:22 loss_of read a value that is not simulated 1000 times" in done.stderr,
               done.stderr)
         check("the run is over --limit-events 30000, at unknown_values.py:" in done.stderr, done.stderr)
 
         done = harness.must_run([*harness.recorded(Path(work) / "prints.mtap"), PYTHON, PROGRAM, "prints"])
-        check("equal turns" not in done.stderr, done.stderr)
+        check("1000 times" not in done.stderr, done.stderr)
+
+        done = harness.must_run([*harness.recorded(Path(work) / "saves.mtap"), PYTHON, PROGRAM, "saves"])
+        equal("what is printed and saved", harness.Trace(Path(work) / "saves.mtap").of("unknown_value")[1:], [])
+        done = harness.must_run([*harness.recorded(Path(work) / "divides.mtap"), PYTHON, PROGRAM, "divides"], ends=1)
+        check("the program read 1 value that is not simulated; its error may follow from it" in done.stderr, done.stderr)
 
         harness.must_run([*harness.recorded(known), PYTHON, PROGRAM, "small"])
         equal("events of the small one", harness.Trace(known).of("unknown_value"), [])

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selects by a mask of many values, which the simulated card does not compute, or of few, which it
 does."""
+import io
 import sys
 
 import torch
 
-SIZE = {"large": 1000000, "waits": 1000000, "prints": 1000000, "small": 1000}[sys.argv[1]]
+SIZE = 1000 if sys.argv[1] == "small" else 1000000
 # What a program only logs, and checks for infinities, are no sizes.
 
 
@@ -22,14 +23,24 @@ def loss_of(values):
 
 
 def wait():
+    turns = 0
     while loss_of(values) < 1:
-        pass
+        turns += 1
+        if turns % 10 == 0:
+            print((values * 2).mean())
 
 
 values = torch.rand(SIZE, device="cuda")
 loss_of(values)
 if sys.argv[1] == "waits":
     wait()
+if sys.argv[1] == "saves":
+    numbers = (values * 100).long()
+    torch.save({"numbers": numbers}, io.BytesIO())
+    print(numbers, values > 0.5)
+    sys.exit()
+if sys.argv[1] == "divides":
+    print(100 // int((values * 100).long().sum()))
 for _ in range(17):
     part = selected(values)
 print(len(part), loss_of(values))

@@ -1,22 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "values.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
+
 #include "say.h"
 
-static _Atomic unsigned long sizes;
+static _Atomic unsigned long sizes, integers;
+
+/* A program that fails may fail because of such a value: a size of 0, a division by one. */
+static void report(int status, void *unused)
+{
+    unsigned long n = sizes, all = n + integers;
+
+    (void)unused;
+    if (status)
+        sim_say("the program read %lu value%s that %s not simulated; its error may follow from %s",
+                all, all == 1 ? "" : "s", all == 1 ? "is" : "are", all == 1 ? "it" : "them");
+    else if (n)
+        sim_say("%lu size%s or condition%s depend%s on values that are not simulated; the peak may "
+                "be higher",
+                n, n == 1 ? "" : "s", n == 1 ? "" : "s", n == 1 ? "s" : "");
+}
 
 void sim_unknown_value(int what, const char *name)
 {
-    (void)name;
-    if (what == SIM_ASKS_SIZE || what == SIM_ASKS_CONDITION)
-        atomic_fetch_add_explicit(&sizes, 1, memory_order_relaxed);
-}
+    static atomic_bool is_registered;
 
-__attribute__((destructor)) static void tell_at_the_end(void)
-{
-    unsigned long n = sizes;
-    if (n)
-        sim_say("%lu size%s or condition%s hung on values that were not computed; the peak may be "
-                "higher",
-                n, n == 1 ? "" : "s", n == 1 ? "" : "s");
+    (void)name;
+    if (what != SIM_ASKS_SIZE && what != SIM_ASKS_CONDITION && what != SIM_ASKS_NUMBER)
+        return;
+    atomic_fetch_add_explicit(what == SIM_ASKS_NUMBER ? &integers : &sizes, 1,
+                              memory_order_relaxed);
+    if (!atomic_exchange(&is_registered, true))
+        on_exit(report, NULL);
 }
