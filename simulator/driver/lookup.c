@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "say.h"
 
 /*
  * The generated table names functions of every type; only their addresses matter here, and the
@@ -59,28 +60,24 @@ CUresult driver_find(const char *name, void **out, int version,
     return CUDA_SUCCESS;
 }
 
-/* Return whether the user's own cuDNN calls: it has a runtime linked in, which it does not need to
- * answer for a card that it knows by its properties. */
-static bool is_of_cudnn(const void *caller)
-{
-    Dl_info image;
-    const char *name = dladdr(caller, &image) ? strrchr(image.dli_fname, '/') : NULL;
-    return name && !strncmp(name, "/libcudnn_", strlen("/libcudnn_"));
-}
-
-/* Refuse a table: NVIDIA's runtime asks for tables of NVIDIA's driver, and checks that they are its
- * own. */
+/* Refuse a table: NVIDIA's runtime queries tables of NVIDIA's driver, and checks that they are its
+ * own. The user's own cuDNN does so in silence: its runtime is linked in, and not needed to answer
+ * for a card that it knows by its properties. */
 CUresult cuGetExportTable(const void **out, const CUuuid *id)
 {
-    static _Atomic int told;
+    static _Atomic int reported;
+    Dl_info caller = {0};
+    const char *path, *name;
     (void)id;
-    if (!is_of_cudnn(__builtin_return_address(0)) &&
-        !atomic_exchange_explicit(&told, 1, memory_order_relaxed))
-        fputs(
-            "cudasim: the program brings NVIDIA's own runtime (or CUPTI) linked in, which wants "
-            "NVIDIA's driver, and cannot be simulated: CuPy's wheels do, CTranslate2's, RMM's, and "
-            "cuda.bindings.runtime. A program of your own: nvcc --cudart shared\n",
-            stderr);
+    path = dladdr(__builtin_return_address(0), &caller) && caller.dli_fname ? caller.dli_fname
+                                                                            : "the program";
+    name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    if (strncmp(name, "libcudnn_", strlen("libcudnn_")) &&
+        !atomic_exchange_explicit(&reported, 1, memory_order_relaxed))
+        sim_say("%s has NVIDIA's CUDA runtime (or CUPTI) linked in, which works with NVIDIA's "
+                "driver only: its CUDA calls fail here. Use a build that loads libcudart.so (of "
+                "your own: nvcc --cudart shared), or record it on a GPU",
+                path);
     if (out)
         *out = NULL;
     return CUDA_ERROR_NOT_SUPPORTED;
