@@ -224,6 +224,29 @@ void mt_page_rest(const struct mt_page *page, size_t n)
                 mt_page_filter(page)->sort > MT_SORT_BYTES ? "more" : "smaller ones");
 }
 
+/* Print where an imported file contradicts itself, and what it does not say. */
+static void print_import_notes(const struct mt_page *page)
+{
+    const char *unknown = mt_info(page->definitions, MT_IMPORT_UNKNOWN);
+    char size[MT_SIZE_TEXT], other[MT_SIZE_TEXT], name[MT_SIZE_TEXT];
+    for (size_t i = 0; i < page->analysis->n_devices; i++) {
+        const struct mt_device *device = &page->analysis->devices[i];
+        if (mt_info(page->definitions, MT_IMPORTED) && device->at.allocated > device->at.reserved &&
+            device->at.reserved)
+            fprintf(page->out,
+                    "\nThe imported file contradicts itself: %s has %s allocated, but only %s "
+                    "reserved.\n",
+                    mt_device_text(name, device->device), mt_size_text(size, device->at.allocated),
+                    mt_size_text(other, device->at.reserved));
+    }
+    if (unknown)
+        fprintf(
+            page->out,
+            "\nThe profiler's totals have another %s, allocated before its first event; nothing "
+            "else\nis known about it, and all sizes here leave it out.\n",
+            mt_size_text(size, strtoull(unknown, NULL, 10)));
+}
+
 void mt_page_notes(const struct mt_page *page)
 {
     const struct mt_oddities *odd = &page->analysis->replay.oddities;
@@ -237,4 +260,5 @@ void mt_page_notes(const struct mt_page *page)
     print_note(page, odd->replaced, "allocations returned an address that was in use");
     print_note(page, odd->wrong_size, "frees gave a different size than the allocation");
     print_note(page, odd->drift, "times PyTorch's total changed by something else");
+    print_import_notes(page);
 }

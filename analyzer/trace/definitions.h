@@ -104,6 +104,11 @@ static inline uint32_t mt_stack_place(const struct mt_definitions *definitions, 
     return mt_stack_frame(definitions, stack)->place;
 }
 
+/* Keys of what memtap import notes: what it was made of, and the bytes that a profiler's totals
+ * have from before its first event, of which nothing else is known. */
+#define MT_IMPORTED "imported"
+#define MT_IMPORT_UNKNOWN "imported_unknown"
+
 /* Return the library that requested memory, a file's name: that of the innermost native frame,
  * except CUDA's runtime and PyTorch's own. NULL: not known. */
 const char *mt_library_of(const struct mt_definitions *definitions, uint32_t stack);

@@ -67,7 +67,12 @@ void mt_compose_alloc(struct mt_composer *self, const struct mt_import_extent *b
 {
     const struct mt_whence *whence = mt_compose_whence(self, block->tag);
     uint32_t thread = mt_compose_thread(self, whence);
-    self->allocated[block->device] += block->size;
+    uint64_t allocated = self->allocated[block->device] += block->size;
+    if (self->is_writing && self->records->is_snapshot &&
+        allocated > self->reserved[block->device] && allocated > self->summary->most_allocated) {
+        self->summary->most_allocated = allocated;
+        self->summary->in_reserved = self->reserved[block->device];
+    }
     mt_compose_node(self, block->device, thread, whence);
     write_request(self, block, thread);
     WRITE(self, MT_ALLOC, block->device, thread, whence->stack, block->address, block->size,

@@ -6,8 +6,10 @@
 #include "analyzer/support/grow.h"
 #include "analyzer/support/room.h"
 #include "analyzer/support/search.h"
+#include "analyzer/trace/definitions.h"
 #include "compose-parts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define MOST_PAGES (1u << 20)
@@ -95,17 +97,26 @@ static void do_alloc(struct mt_composer *self, const struct mt_import_event *eve
     add(self, &self->blocks, &block);
 }
 
+/* Remember a block of which the events have the free alone. */
+static void freed_alone(struct mt_composer *self, const struct mt_import_event *event)
+{
+    const struct mt_import_extent block = {.address = event->address,
+                                           .size = event->size,
+                                           .tag = NO_WHENCE,
+                                           .lane = self->records->is_snapshot ? event->lane : 0,
+                                           .requested = event->size,
+                                           .device = event->device,
+                                           .is_pending = true};
+    was_there(self, false, block);
+    if (event->action == MT_ACTION_FREE_REQUESTED && self->records->is_snapshot)
+        add(self, &self->blocks, &block); /* until its second half */
+}
+
 static void do_free(struct mt_composer *self, const struct mt_import_event *event)
 {
     struct mt_import_extent *block = mt_extents_at(&self->blocks, event->address);
     if (!block && !self->is_writing) {
-        was_there(self, false,
-                  (struct mt_import_extent){.address = event->address,
-                                            .size = event->size,
-                                            .tag = NO_WHENCE,
-                                            .lane = self->records->is_snapshot ? event->lane : 0,
-                                            .requested = event->size,
-                                            .device = event->device});
+        freed_alone(self, event);
         return;
     }
     if (block && !block->is_pending)
@@ -116,7 +127,9 @@ static void do_free(struct mt_composer *self, const struct mt_import_event *even
 static void do_free_completed(struct mt_composer *self, const struct mt_import_event *event)
 {
     const struct mt_import_extent *block = mt_extents_at(&self->blocks, event->address);
-    if (block && !block->is_pending)
+    if (!block && !self->is_writing)
+        freed_alone(self, event);
+    else if (block && !block->is_pending)
         end_block(self, event, true);
     else if (block && block->waits)
         WRITE(self, MT_FREE_DONE, event->device, MAIN_THREAD, 0, event->address);
@@ -320,8 +333,27 @@ static uint64_t rounded(uint64_t size)
     return size < 512 ? 512 : (size + 511) & ~UINT64_C(511);
 }
 
+/* Find what a profile's totals have beyond the blocks from before it, and note it in the trace. */
+static void know_unknown(struct mt_composer *self)
+{
+    uint64_t known[MT_IMPORT_DEVICES] = {0}, sum = 0;
+    char text[32];
+    for (size_t i = 0; i < self->n_first_blocks; i++)
+        known[self->first_blocks[i].device] += self->first_blocks[i].size;
+    for (unsigned i = 0; i < MT_IMPORT_DEVICES; i++) {
+        uint64_t bytes = self->records->before[i].bytes;
+        self->unknown[i] = bytes > known[i] ? bytes - known[i] : 0;
+        sum += self->unknown[i];
+    }
+    snprintf(text, sizeof text, "%" PRIu64, sum);
+    if (sum)
+        mt_script_info(self->script, MT_IMPORT_UNKNOWN, text);
+    self->summary->unknown_bytes = sum;
+}
+
 static void write_first(struct mt_composer *self)
 {
+    know_unknown(self);
     sort(self->first_segments, self->n_first_segments);
     sort(self->first_blocks, self->n_first_blocks);
     for (size_t i = 0; i < self->n_first_segments && !self->rc; i++) {
@@ -336,15 +368,11 @@ static void write_first(struct mt_composer *self)
         self->summary->freed_only += is_freed;
         block.size = is_freed && self->records->is_snapshot ? rounded(block.size) : block.size;
         block.tag = is_freed ? 0 : block.tag;
+        block.is_pending = false;
         mt_compose_alloc(self, &block);
         add(self, &self->blocks, &block);
     }
     self->summary->before = self->n_first_blocks;
-    for (unsigned i = 0; i < MT_IMPORT_DEVICES; i++) {
-        uint64_t known = self->allocated[i], bytes = self->records->before[i].bytes;
-        self->unknown[i] = bytes > known ? bytes - known : 0;
-        self->summary->unknown_bytes += self->unknown[i];
-    }
 }
 
 static void reset(struct mt_composer *self)

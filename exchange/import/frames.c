@@ -49,6 +49,28 @@ static uint32_t node_of(struct mt_records *records, const char *name)
     return mt_script_string(records->script, index, node);
 }
 
+void mt_slash_path(char *path)
+{
+    if (strchr(path, '/'))
+        return;
+    for (char *at = strchr(path, '\\'); at; at = strchr(at, '\\'))
+        *at = '/';
+}
+
+/* Return the script's text of a file's path. */
+static uint32_t path_text(struct mt_records *records, mt_cell file, const char *path)
+{
+    char slashed[4096];
+    uint32_t index = (uint32_t)mt_cell_value(file);
+    if (strlen(path) >= sizeof slashed || !strchr(path, '\\'))
+        return mt_script_string(records->script, index, path);
+    strcpy(slashed, path);
+    mt_slash_path(slashed);
+    return mt_texts_add(&records->graph.texts, slashed, &index)
+               ? 0
+               : mt_script_string(records->script, index, slashed);
+}
+
 int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_cell line,
                      uint64_t *number)
 {
@@ -75,7 +97,7 @@ int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_
         frame = mt_script_frame(
             records->script,
             mt_script_string(records->script, (uint32_t)mt_cell_value(name), function),
-            mt_script_string(records->script, (uint32_t)mt_cell_value(file), path), (uint32_t)at);
+            path_text(records, file, path), (uint32_t)at);
     records->frame[records->n_frames] = frame;
     records->frame_node[records->n_frames] =
         python ? 0 : node_of(records, mt_graph_text(&records->graph, name));
@@ -130,8 +152,10 @@ static uint32_t parse_forward(struct mt_records *records, const char *line)
     char path[4096], function[512];
     unsigned number;
     uint32_t file_text, function_text;
-    if (sscanf(line, " File \"%4095[^\"]\", line %u, in %511[^\n]", path, &number, function) != 3 ||
-        mt_texts_add(&records->graph.texts, path, &file_text) ||
+    if (sscanf(line, " File \"%4095[^\"]\", line %u, in %511[^\n]", path, &number, function) != 3)
+        return 0;
+    mt_slash_path(path);
+    if (mt_texts_add(&records->graph.texts, path, &file_text) ||
         mt_texts_add(&records->graph.texts, function, &function_text))
         return 0;
     return mt_script_frame(records->script,

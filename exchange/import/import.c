@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import.h"
 #include "analyzer/support/room.h"
+#include "analyzer/support/text.h"
+#include "analyzer/trace/definitions.h"
 #include "input.h"
 
 #include <errno.h>
@@ -32,6 +34,18 @@ static enum form form_of(const struct mt_input *input)
     return at < n && (b[at] == '{' || b[at] == '[') ? FORM_JSON : FORM_NONE;
 }
 
+bool mt_may_import(const char *path)
+{
+    unsigned char first[64];
+    struct mt_input input = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .buffer = first};
+    ssize_t n = input.fd < 0 ? -1 : read(input.fd, first, sizeof first);
+    if (input.fd >= 0)
+        close(input.fd);
+    input.n = n > 0 ? (size_t)n : 0;
+    enum form form = form_of(&input);
+    return form == FORM_PICKLE || form == FORM_JSON || form == FORM_SQLITE || form == FORM_GZIP;
+}
+
 static int fail(struct mt_import_error *error, const char *text)
 {
     snprintf(error->text, sizeof error->text, "%s", text);
@@ -42,7 +56,7 @@ static int refuse(enum form form, const struct mt_input *input, struct mt_import
 {
     switch (form) {
     case FORM_GZIP:
-        return fail(error, "it is compressed; gunzip it first");
+        return fail(error, "it is compressed twice; gunzip it first");
     case FORM_ZIP:
         return fail(error, "it is an archive (torch.save); give the file that "
                            "torch.cuda.memory._dump_snapshot writes");
@@ -72,10 +86,19 @@ static int read_graph(struct mt_input *input, enum form form, struct mt_script *
     if (!rc && !records->is_snapshot && !records->is_profile)
         rc = fail(error, "there is no memory snapshot in it, nor what torch.profiler records of "
                          "memory (profile_memory=True)");
+    if (!rc && !records->n_events && records->without_address) {
+        char count[MT_SIZE_TEXT];
+        snprintf(
+            error->text, sizeof error->text,
+            "it has %s memory events without addresses, so blocks cannot be told apart; record "
+            "it with a newer PyTorch",
+            mt_count_text(count, records->without_address));
+        rc = -EBADMSG;
+    }
     if (!rc && !records->n_events && !records->n_blocks)
         rc = fail(error, "it has no events and no blocks of memory");
     if (!rc)
-        mt_script_info(script, "imported",
+        mt_script_info(script, MT_IMPORTED,
                        records->is_snapshot ? "PyTorch's memory snapshot"
                                             : "torch.profiler's memory events");
     if (!rc)
@@ -100,6 +123,11 @@ int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_
     if (!rc) {
         mt_input_fill(&input);
         enum form form = form_of(&input);
+        if (form == FORM_GZIP) {
+            mt_input_unpack(&input);
+            form = form_of(&input);
+            form = form == FORM_SQLITE ? FORM_GZIP : form; /* it is read by its path */
+        }
         mt_script_info(&script, "imported_from", path);
         mt_script_thread(&script, 1, "main");
         mt_script_thread(&script, 2, "pt_autograd_0");
@@ -117,6 +145,6 @@ int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_
     if (input.buffer)
         mt_script_close(&script);
     free(input.buffer);
-    close(input.fd);
+    mt_input_close(&input);
     return rc;
 }

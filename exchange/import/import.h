@@ -16,6 +16,7 @@ struct mt_import_summary {
         freed_only; /* of them, those of which only the end is known: size as requested, no stack */
     uint64_t
         differing; /* blocks at the end that the events do not lead to, or not with that size */
+    uint64_t most_allocated, in_reserved; /* a snapshot's, where less was reserved; 0: nowhere */
     uint64_t unknown_bytes; /* that were there before a profile, and are not in the trace */
     bool lacks_times, lacks_stacks, lacks_segments, cut_devices, is_profile;
 };
@@ -32,6 +33,9 @@ struct mt_import_error {
  * negative errno with *error filled. */
 int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_summary *summary,
               struct mt_import_error *error);
+
+/* Return whether a file begins as one that mt_import reads. A trace does not. */
+bool mt_may_import(const char *path);
 
 /* Import a database of Nsight Systems, of which the caller has seen that it is one of SQLite. */
 int mt_import_nsight(const char *path, struct mt_script *script, struct mt_import_summary *summary,

@@ -4,6 +4,46 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
+
+/* Bytes that a byte of a compressed file may stand for, beyond some that any may: profiles have 10
+ * to 50. */
+#define MOST_EXPANSION 200
+#define ANY_EXPANSION (64u << 20)
+
+void mt_input_unpack(struct mt_input *input)
+{
+    int fd = lseek(input->fd, 0, SEEK_SET) ? -1 : dup(input->fd);
+    input->packed = fd < 0 ? NULL : gzdopen(fd, "rb");
+    if (!input->packed) {
+        input->rc = errno ? -errno : -ENOMEM;
+        if (fd >= 0)
+            close(fd);
+    }
+    input->at = input->n = 0;
+    mt_input_fill(input);
+}
+
+void mt_input_close(struct mt_input *input)
+{
+    if (input->packed)
+        gzclose(input->packed);
+    close(input->fd);
+}
+
+static ssize_t unpack(struct mt_input *input)
+{
+    int n = gzread(input->packed, input->buffer, MT_INPUT_BUFFER);
+    z_off_t packed = gzoffset(input->packed);
+    if (n > 0 && input->before > ANY_EXPANSION &&
+        input->before / MOST_EXPANSION > (uint64_t)packed) {
+        errno = E2BIG;
+        return -1;
+    }
+    if (n < 0)
+        errno = EIO;
+    return n;
+}
 
 bool mt_input_fill(struct mt_input *input)
 {
@@ -11,7 +51,7 @@ bool mt_input_fill(struct mt_input *input)
     if (input->rc)
         return false;
     do
-        n = read(input->fd, input->buffer, MT_INPUT_BUFFER);
+        n = input->packed ? unpack(input) : read(input->fd, input->buffer, MT_INPUT_BUFFER);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         input->rc = -errno;

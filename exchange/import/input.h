@@ -11,11 +11,16 @@
 
 struct mt_input {
     int fd;
+    void *packed;          /* zlib's, of the same file; NULL: it is not compressed */
     unsigned char *buffer; /* of MT_INPUT_BUFFER bytes */
     size_t at, n;
     uint64_t before; /* bytes of the file before the buffer's */
     int rc;          /* of reading: 0 or a negative errno */
 };
+
+/* Read the file, of which nothing but the first buffer was read, as a gzip file, from its begin. */
+void mt_input_unpack(struct mt_input *input);
+void mt_input_close(struct mt_input *input);
 
 /* Read more: false at the end. */
 bool mt_input_fill(struct mt_input *input);

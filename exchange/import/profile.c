@@ -109,6 +109,7 @@ static uint32_t frame_of(struct mt_records *records, const struct mt_ran *span, 
         return 0;
     memcpy(file, name, (size_t)(at - name - 1));
     file[at - name - 1] = '\0';
+    mt_slash_path(file);
     if (mt_texts_add(&records->graph.texts, file, &file_text) ||
         mt_texts_add(&records->graph.texts, function, &function_text))
         return 0;

@@ -403,6 +403,8 @@ static int take(struct mt_records *records, const struct dict *dict, mt_cell *ma
         records->call_from = dict->value[KEY_CALL_FROM];
     if (has(dict, KEY_BYTES) && has(dict, KEY_ADDR_OF))
         take_args(records, dict);
+    else if (has(dict, KEY_BYTES) && number(dict, KEY_DEVICE_TYPE) == 1)
+        records->without_address++;
     else if (has(dict, KEY_TS) && records->args.is_there &&
              !strcmp(text(records, dict, KEY_NAME), "[memory]"))
         return take_instant(records, dict, made);

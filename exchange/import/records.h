@@ -218,6 +218,7 @@ struct mt_records {
         int64_t milli;  /* of its first event's time */
         uint64_t bytes; /* allocated before it */
     } before[MT_IMPORT_DEVICES];
+    uint64_t without_address; /* a profile's events of a device */
     bool is_snapshot, is_profile, has_frames, lacks_times, cut_devices;
     struct { /* of the last "[memory]"'s args */
         bool is_there;
@@ -244,6 +245,9 @@ int mt_records_whence_forward(struct mt_records *records, mt_cell frames, mt_cel
 /* Make a number of a whence. 0 or -ENOMEM. */
 int mt_records_whence_number(struct mt_records *records, const struct mt_whence *whence,
                              uint32_t *number);
+
+/* Write a path of Windows ("C:\\w\\net.py") with slashes, in place. */
+void mt_slash_path(char *path);
 
 /* Make a number of a dictionary's cells, a frame's. */
 int mt_records_frame(struct mt_records *records, mt_cell name, mt_cell file, mt_cell line,

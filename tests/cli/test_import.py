@@ -2,6 +2,7 @@
 """test_import.py MEMTAP: memtap import of files that this test writes: PyTorch's snapshots by Python's own pickle and json, as releases
 from 2.0 on have them, torch.profiler's JSON, Nsight Systems' SQLite; and of files that are damaged or mean harm."""
 import copy
+import gzip
 import json
 import os
 import pathlib
@@ -87,14 +88,16 @@ def check_snapshot():
     texts = {protocol: imported(pickle.dumps(made, protocol)) for protocol in (2, 3, 4, 5)}
     texts["pure Python"] = imported(pickle._dumps(made, 4))
     texts["JSON"] = imported(json.dumps(made).encode(), "s.json")
+    texts["compressed JSON"] = imported(gzip.compress(json.dumps(made).encode()), "s.json.gz")
+    texts["compressed pickle"] = imported(gzip.compress(pickle.dumps(made, 4)), "s.pickle.gz")
     texts["JSON with blanks"] = imported(("\n " + json.dumps(made, indent=3, ensure_ascii=False)).encode(), "s.json")
     events, said = texts[4]
     for name, other in texts.items():
         assert other[0] == events, name
-    assert "9 events imported" in said and "2 blocks were allocated before the first event; of 1 the file has only the free" in said, said
+    assert "9 events imported" in said and "3 blocks were allocated before the first event; of 2 the file has only the free" in said, said
     live, seen = totals(events)
     assert live == {BASE: 512, BASE + (64 << 20): 58 * MIB}, live
-    assert [kind for kind, _ in seen] == ["alloc", "alloc", "free", "alloc", "alloc", "free", "oom"], seen
+    assert [kind for kind, _ in seen] == ["alloc", "alloc", "alloc", "free", "free", "alloc", "alloc", "free", "oom"], seen
     kinds = [one["kind"] for one in events]
     for kind in ("node_begin", "node_end", "workspace", "range_push", "range_pop"):
         assert kinds.count(kind) == 1, (kind, kinds)
@@ -220,6 +223,28 @@ def check_others():
         ("cuda_malloc", 0, "cudaMalloc"), ("cuda_malloc", 2000, "cudaMallocManaged"), ("cuda_free", 4000, "cudaFree")], events
 
 
+def check_public():
+    """What public files have: paths of Windows, events without addresses, bytes that contradict each other."""
+    here = [{"name": "forward", "filename": "C:\\w\\net.py", "line": 3},
+            {"name": "_call_impl", "filename": "C:\\Python311\\Lib\\site-packages\\torch\\nn\\modules\\module.py", "line": 4},
+            {"name": "inner", "filename": "C:\\Python311\\Lib\\contextlib.py", "line": 5}, {"name": "main", "filename": "C:\\w\\train.py", "line": 9}]
+    entries = [event("segment_alloc", BASE, 2 * MIB, 1, here), event("alloc", BASE, 512, 2, here), event("alloc", BASE + 4 * MIB, 3 * MIB, 3, here[1:])]
+    _, said = imported(pickle.dumps({"segments": [], "device_traces": [entries]}))
+    assert "contradicts itself: 3.00 MiB allocated, but only 2.00 MiB reserved" in said, said
+    report = run("report", "t.mtap").stdout
+    assert "contradicts itself: device 0 has 3.00 MiB allocated, but only 2.00 MiB\nreserved" in report.replace("  ", " ") or "contradicts itself" in report, report
+    lines = run("blocks", "-f", "csv", "t.mtap").stdout
+    assert '"forward","C:/w/net.py",3' in lines and '"main","C:/w/train.py",9' in lines, lines
+    old = {"ph": "i", "name": "[memory]", "ts": 1, "args": {"Device Type": 1, "Device Id": 0, "Bytes": 1024}}
+    host = {"ph": "i", "name": "[memory]", "ts": 2, "args": {"Device Type": 0, "Device Id": -1, "Bytes": 1024}}
+    refused(json.dumps({"traceEvents": [old, host, old]}).encode(), "2 memory events without addresses")
+    beyond = [{"ph": "i", "name": "[memory]", "ts": 1, "args": {"Bytes": 512, "Addr": BASE, "Device Id": 0, "Device Type": 1,
+                                                               "Total Allocated": 4 * MIB + 512, "Total Reserved": 8 * MIB}}]
+    _, said = imported(json.dumps({"traceEvents": beyond}).encode(), "p.json")
+    assert "4.00 MiB allocated before" in said, said
+    assert "another 4.00 MiB, allocated before its first event" in run("report", "t.mtap").stdout
+
+
 def refused(data, words):
     pathlib.Path("bad").write_bytes(data)
     pathlib.Path("t.mtap").unlink(missing_ok=True)
@@ -236,7 +261,7 @@ class Runs:
 def check_hostile():
     good = pickle.dumps(snapshot(), 4)
     for data, words in [
-            (b"", "it is empty"), (b"hello", "it is neither"), (b"\x1f\x8b123", "gunzip"), (b"PK\3\4abc", "archive"),
+            (b"", "it is empty"), (b"hello", "it is neither"), (gzip.compress(gzip.compress(b"{}")), "gunzip"), (b"\x1f\x8b123", "error"), (b"PK\3\4abc", "archive"),
             (b"\x80\x04", "without its end"), (b"{", "no text"), (b"[", "ends in the middle"), (b'{"segments": [}', "no JSON"), (b'{"a" 1}', "colon"),
             (b"[" * 100000, "too deep"), (b'["\\u12"]', "four digits"), (b'["\\q"]', "escape"), (b'{"segments": []} x', "more after"),
             (pickle.dumps(Runs(), 2), "GLOBAL"), (pickle.dumps(Runs(), 4), "runs code"), (pickle.dumps({"segments": Runs()}, 5), "runs code"),
@@ -297,6 +322,11 @@ def check_command():
         assert words in done.stderr and done.stderr.count("\n") == 1, done
     run("report", "s.mtap")
     run("blocks", "s.mtap")
+    for command in ("report", "blocks", "stacks"):  # with the import in between
+        direct, through = run(command, "-f", "json", "s.pickle"), run(command, "-f", "json", "s.mtap")
+        assert direct.stdout == through.stdout and "as memtap import would" in direct.stderr, direct
+    pathlib.Path("no.json").write_text("{}")
+    assert "no memory snapshot" in run("report", "no.json", ends=2).stderr
     run("diff", "s.mtap", "s.mtap")
     run("check", "s.mtap", "--against", "s.mtap", "--allow-ended", "any")
 
@@ -309,6 +339,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_requests()
     check_profile_stacks()
     check_others()
+    check_public()
     check_hostile()
     check_command()
     os.chdir("/")

@@ -37,6 +37,10 @@ static void print_result(const char *output, const struct mt_import_summary *sum
         printf("Note: %s allocated before the first event is left out, as nothing else is known "
                "about it\n",
                mt_size_text(count, summary->unknown_bytes));
+    if (summary->most_allocated)
+        printf("Note: the file contradicts itself: %s allocated, but only %s reserved\n",
+               mt_size_text(count, summary->most_allocated),
+               mt_size_text(other, summary->in_reserved));
     if (summary->of_host)
         printf("Note: %s events of pinned host memory are left out\n",
                mt_count_text(count, summary->of_host));

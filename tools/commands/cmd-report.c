@@ -167,7 +167,12 @@ int mt_run_report(const struct mt_command *command, int argc, char **argv)
         return mt_on_trace(&arguments, print_one);
     bool is_damaged = false;
     const struct mt_page_content content = {
-        .paths = arguments.paths, .n = arguments.n_paths, .is_damaged = &is_damaged};
+        .paths = arguments.paths,
+        .n = arguments.n_paths,
+        .imported = arguments.found.imported
+                        ? arguments.found.imported + (arguments.paths - arguments.found.path)
+                        : NULL,
+        .is_damaged = &is_damaged};
     int code =
         arguments.html ? mt_save_page(arguments.html, &content, made) : report_job(&arguments);
     mt_trace_arguments_clear(&arguments);

@@ -77,11 +77,14 @@ static void begin_browser(const char *path)
         waitpid(child, NULL, 0);
 }
 
-static int view(char *const *paths, int n, const char *output, bool is_quiet)
+static int view(const struct mt_trace_list *traces, const char *output, bool is_quiet)
 {
     char made[PATH_MAX];
     bool is_damaged = false;
-    const struct mt_page_content content = {.paths = paths, .n = n, .is_damaged = &is_damaged};
+    const struct mt_page_content content = {.paths = traces->path,
+                                            .n = (int)traces->n,
+                                            .imported = traces->imported,
+                                            .is_damaged = &is_damaged};
     int code = mt_save_page(output, &content, made);
     if (!code && !output && (is_quiet || open_browser(made)))
         puts(made);
@@ -145,11 +148,11 @@ int mt_run_view(const struct mt_command *command, int argc, char **argv)
     struct mt_trace_list traces = {0};
     int rc = typed.is_live ? mt_find_live_traces(&traces, argv + operand, argc - operand)
                            : mt_trace_list_add_operands(&traces, argv + operand, argc - operand);
-    int code =
-        rc ? MT_EXIT_BAD
-        : typed.is_live
-            ? follow(&traces, typed.is_quiet)
-            : mt_finish_output(view(traces.path, (int)traces.n, typed.output, typed.is_quiet));
+    if (!rc && !typed.is_live)
+        rc = mt_trace_list_import(&traces);
+    int code = rc              ? MT_EXIT_BAD
+               : typed.is_live ? follow(&traces, typed.is_quiet)
+                               : mt_finish_output(view(&traces, typed.output, typed.is_quiet));
     mt_trace_list_clear(&traces);
     return code;
 }

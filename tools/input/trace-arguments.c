@@ -272,6 +272,8 @@ static int find_traces(const struct mt_command *command, char **operands, int n,
         rc = mt_trace_list_add(&arguments->found, n ? operands : (char *[]){here}, n ? n : 1);
     arguments->paths = arguments->found.path;
     arguments->n_paths = (int)arguments->found.n;
+    if (!rc)
+        rc = mt_trace_list_import(&arguments->found);
     arguments->path = rc ? NULL : *arguments->paths;
     return rc ? rc : arguments->has_rank ? pick_rank(arguments) : 0;
 }

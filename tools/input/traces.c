@@ -159,7 +159,10 @@ void mt_trace_list_clear(struct mt_trace_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
         free(list->path[i]);
+    for (size_t i = 0; list->imported && i < list->n; i++)
+        free(list->imported[i]);
     free(list->path);
+    free(list->imported);
     *list = (struct mt_trace_list){0};
 }
 

@@ -11,6 +11,7 @@
 struct mt_trace_list {
     char **path;
     size_t n, capacity;
+    char **imported; /* by path: what it was imported from, or NULL; NULL: none was */
 };
 
 /* Add operands; for a folder every *.mtap in it, by name. Return 0, or -1 after a message. */
@@ -31,6 +32,9 @@ int mt_trace_list_add_operands(struct mt_trace_list *list, char *const *operands
 bool mt_is_folder(const char *path);
 bool mt_folder_has_traces(const char *path);
 
+/* Replace what memtap import reads (a snapshot, a profile) by traces in files without a name, after
+ * a message each. Return 0, or -1 after a message. */
+int mt_trace_list_import(struct mt_trace_list *list);
 void mt_trace_list_clear(struct mt_trace_list *list);
 
 /* Operands of commands that follow a run: a process, a folder, a trace, or nothing. */

@@ -174,6 +174,8 @@ static int put_story(FILE *out, const char *label, const char *path)
 static const char *label_of(const struct mt_page_content *content, int index)
 {
     const char *path = content->paths[index], *name = mt_last_part(path);
+    if (content->imported && content->imported[index])
+        return mt_last_part(content->imported[index]);
     for (int i = 0; i < content->n; i++)
         if (i != index && !strcmp(mt_last_part(content->paths[i]), name))
             return !strncmp(path, "./", 2) ? path + 2 : path;

@@ -18,6 +18,7 @@ struct mt_page_content {
     /* Set, after a message, if only the first part of a trace can be read. NULL: the caller
      * says so itself. */
     bool *is_damaged;
+    char *const *imported; /* by trace: the file that it was imported from; NULL: none */
 };
 
 /* Write a page. Without output, create a temporary file and write its name to `made`. Return an

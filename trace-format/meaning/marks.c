@@ -155,6 +155,13 @@ const char *mt_packages_in(const char *file, size_t size, size_t *length)
     return NULL;
 }
 
+/* Return whether a file is of Python's own library on Windows: "C:/.../Python311/Lib/x.py". */
+static bool is_of_windows_python(const char *file)
+{
+    const char *at = *file && file[1] == ':' ? strstr(file, "/Python3") : NULL;
+    return at && (at = strchr(at + 1, '/')) && !strncmp(at, "/Lib/", 5);
+}
+
 /* Return the owner of code. "<string>" and similar are the user's, "<frozen importlib>" is
  * Python's. torch.profiler gives file names relative to sys.path. */
 static uint32_t owner(const char *file)
@@ -163,7 +170,8 @@ static uint32_t owner(const char *file)
     const char *at = mt_packages_in(file, strlen(file), &length);
     if (at)
         return is_framework(at + length) ? MT_MARK_FRAMEWORK : MT_MARK_LIBRARY;
-    bool is_pythons = !strncmp(file, "<frozen", 7) || strstr(file, "/lib/python3");
+    bool is_pythons =
+        !strncmp(file, "<frozen", 7) || strstr(file, "/lib/python3") || is_of_windows_python(file);
     return is_pythons || is_framework(file) ? MT_MARK_FRAMEWORK : 0;
 }
 
