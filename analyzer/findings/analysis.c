@@ -126,6 +126,8 @@ static int find_story(struct mt_device *device, const struct mt_replay *replay, 
     if (device->of_cuda)
         device->foreign_pool =
             mt_foreign_pool_find(replay->definitions, device->verdicts, device->n_verdicts);
+    if (!rc)
+        rc = mt_held_find(device, replay, slot);
     if (rc || !device->span)
         return rc;
     device->next = mt_spans_highest(device->spans, device->span->phase);
@@ -179,6 +181,8 @@ static int analyze_device(struct mt_analysis *analysis, unsigned slot)
                               replay->question.library_frames);
     mt_filtered_sites(&device->sites, &replay->question.filter, replay->definitions);
     mt_filtered_groups(&device->groups, &replay->question.filter);
+    if (!rc)
+        rc = mt_held_sites(device, &naming);
     return rc;
 }
 
@@ -216,27 +220,39 @@ static unsigned highest_slot(const struct mt_replay *replay)
     return best;
 }
 
-/* Replay once more: the events of an iteration are only known at the trace's end. If the iteration
- * does not exist, the replay stays at the peak. */
+/* Find the moment that a first replay shows. Return whether the trace has it. */
+static bool find_moment(struct mt_moment *found, const struct mt_replay *replay,
+                        const struct mt_moment *moment)
+{
+    const struct mt_holders *holders = &replay->holders;
+    if (moment->kind == MT_AT_HOLDERS && holders->n)
+        *found = (struct mt_moment){MT_AT_TIME, holders->list[holders->n - 1].time_ns};
+    if (moment->kind == MT_AT_HOLDERS)
+        return holders->n > 0;
+    const struct mt_spans *spans = &replay->spans[highest_slot(replay)];
+    bool at_begin = moment->kind == MT_AT_BEGIN;
+    const struct mt_span *span = at_begin ? mt_spans_begin_of(spans, moment->value)
+                                          : mt_spans_of_iteration(spans, moment->value);
+    if (span)
+        *found = (struct mt_moment){MT_AT_EVENT, at_begin ? span->before : span->most_event};
+    return span != NULL;
+}
+
+/* Replay once more: the events of an iteration, and the moment of holders, are only known at the
+ * trace's end. If it does not exist, the replay stays at the peak. */
 static int replay_step(struct mt_analysis *analysis, const char *path,
                        const struct mt_question *question)
 {
     struct mt_question step = *question;
     step.moment.kind = MT_AT_PEAK;
     int rc = mt_replay(path, &step, &analysis->replay, &analysis->fault);
-    const struct mt_spans *spans = &analysis->replay.spans[highest_slot(&analysis->replay)];
-    uint64_t number = question->moment.value;
-    int at_begin = question->moment.kind == MT_AT_BEGIN;
-    const struct mt_span *span = rc         ? NULL
-                                 : at_begin ? mt_spans_begin_of(spans, number)
-                                            : mt_spans_of_iteration(spans, number);
-    if (span) {
-        step.moment = (struct mt_moment){MT_AT_EVENT, at_begin ? span->before : span->most_event};
+    bool has_moment = !rc && find_moment(&step.moment, &analysis->replay, &question->moment);
+    if (has_moment) {
         mt_replay_clear(&analysis->replay);
         rc = mt_replay(path, &step, &analysis->replay, &analysis->fault);
     }
     analysis->replay.question.moment = question->moment;
-    analysis->has_no_step = !span;
+    analysis->has_no_step = !has_moment;
     return rc;
 }
 
@@ -260,6 +276,9 @@ void mt_analysis_destroy(struct mt_analysis *analysis)
         free(analysis->devices[i].by_rule);
         free(analysis->devices[i].verdicts);
         free(analysis->devices[i].own_shown);
+        free(analysis->devices[i].held);
+        for (unsigned kind = 0; kind < MT_HELD_KINDS; kind++)
+            mt_held_most_clear(&analysis->devices[i].held_by[kind]);
         mt_sites_clear(&analysis->devices[i].sites);
         mt_groups_clear(&analysis->devices[i].groups);
         mt_sums_clear(&analysis->devices[i].leaks);
@@ -308,6 +327,8 @@ const char *mt_no_moment_text(const struct mt_analysis *analysis, char out[MT_NO
     char end[MT_SIZE_TEXT];
     if (moment->kind == MT_AT_OOM && !replay->ooms.n)
         snprintf(out, MT_NO_MOMENT, "the program never ran out of memory; use --at peak");
+    else if (analysis->has_no_step && moment->kind == MT_AT_HOLDERS)
+        snprintf(out, MT_NO_MOMENT, "%s", MT_NO_HOLDERS);
     else if (analysis->has_no_step && iterations)
         snprintf(out, MT_NO_MOMENT, "the trace has iterations 1 to %u only", iterations);
     else if (analysis->has_no_step)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "analyzer/classify/classify.h"
+#include "analyzer/holders/holder-words.h"
 #include "analyzer/model/spans.h"
 #include "analyzer/replay/replay.h"
 #include "analyzer/trace/ended.h"
@@ -100,6 +101,7 @@ struct mt_growth_site {
     enum mt_certainty certainty; /* of the category, for the block where it is least */
     uint32_t iterations;         /* that left blocks */
     uint64_t bytes;              /* of these blocks */
+    struct mt_held_most held;    /* what keeps most of them */
 };
 
 struct mt_growth {
@@ -117,6 +119,42 @@ int mt_growth_find(struct mt_growth *growth, const struct mt_device *device);
  * more than ever were before a backward: pipelines and recurrent networks train so. */
 int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_device *device);
 void mt_growth_clear(struct mt_growth *growth);
+
+/*
+ * What keeps blocks alive, where the trace has lists of holders.
+ */
+
+struct mt_held_block {
+    const struct mt_verdict *verdict;
+    struct mt_block_held held;
+};
+
+/* Find the holders of a device's blocks. 0 or -ENOMEM. */
+int mt_held_find(struct mt_device *device, const struct mt_replay *replay, unsigned slot);
+
+/* Return the holders of a block of the device; NULL: none are known. */
+const struct mt_block_held *mt_device_held(const struct mt_device *device,
+                                           const struct mt_block *block);
+
+/* Build the tree of those of some verdicts whose holders are known; the number of a block is its
+ * index in them. 0 or -ENOMEM. Call mt_holder_tree_clear in any case. */
+int mt_held_tree(struct mt_holder_tree *tree, const struct mt_device *device,
+                 const struct mt_verdict *verdicts, size_t n);
+
+/* What holds blocks only until the program lets go of it. */
+enum mt_held_kind {
+    MT_HELD_GARBAGE,   /* MT_HOLDER_GARBAGE */
+    MT_HELD_TRACEBACK, /* MT_HOLDER_TRACEBACK: of an exception that is being handled */
+    MT_HELD_LAST_ERROR,
+    MT_HELD_KINDS
+};
+
+/* Find what holds most of each of the device's call sites. 0 or -ENOMEM. */
+int mt_held_sites(struct mt_device *device, const struct mt_naming *naming);
+
+/* Find what holds most of some blocks. 0 or -ENOMEM. Call mt_held_most_clear in any case. */
+int mt_held_most_of(struct mt_held_most *most, const struct mt_device *device,
+                    const struct mt_verdict *verdicts, size_t n);
 
 struct mt_share {
     uint64_t bytes, blocks;
@@ -159,7 +197,10 @@ struct mt_device {
     struct mt_idle idle;                 /* the same */
     struct mt_pins pins;                 /* in both pools */
     struct mt_precision precision;
-    struct mt_rule_context context; /* the verdicts' */
+    struct mt_held_block *held; /* the blocks with known holders, by address */
+    size_t n_held;
+    struct mt_held_most held_by[MT_HELD_KINDS]; /* bytes of all of a kind; the path with most */
+    struct mt_rule_context context;             /* the verdicts' */
 };
 
 struct mt_analysis {
@@ -167,7 +208,7 @@ struct mt_analysis {
     struct mt_device *devices; /* devices on which memory was ever allocated, by index */
     size_t n_devices;
     struct mt_sums host;         /* live page-locked host memory at the moment */
-    bool has_no_step;            /* the wanted iteration is not in the trace */
+    bool has_no_step;            /* the wanted iteration, or list of holders, is not in the trace */
     struct mt_trace_error fault; /* where the trace becomes invalid; MT_FAULT_NONE: nowhere */
 };
 
@@ -198,6 +239,8 @@ static inline uint64_t mt_block_age(const struct mt_device *device, const struct
     uint64_t made = mt_block_time(block);
     return device->at.time_ns > made ? device->at.time_ns - made : 0;
 }
+
+#define MT_NO_HOLDERS "the trace has no holders; record them with memtap run --holders end"
 
 /* Write why the trace does not have the moment that was asked for; NULL: it has. */
 #define MT_NO_MOMENT 128

@@ -56,8 +56,22 @@ static uint32_t left_by(const struct mt_device *device, const struct mt_verdict 
     return span && span->iteration < device->span->iteration ? span->iteration : 0;
 }
 
-static int add_site(struct mt_growth *growth, size_t *capacity, const struct remnant *first,
-                    const struct remnant *end)
+/* Find what holds most of the remnants. 0 or -ENOMEM. */
+static int find_holder(struct mt_held_most *held, const struct mt_device *device,
+                       const struct remnant *remnant, size_t n)
+{
+    struct mt_verdict *verdicts = device->n_held ? calloc(n, sizeof *verdicts) : NULL;
+    if (!device->n_held)
+        return 0;
+    for (size_t i = 0; verdicts && i < n; i++)
+        verdicts[i] = *remnant[i].verdict;
+    int rc = verdicts ? mt_held_most_of(held, device, verdicts, n) : -ENOMEM;
+    free(verdicts);
+    return rc;
+}
+
+static int add_site(struct mt_growth *growth, size_t *capacity, const struct mt_device *device,
+                    const struct remnant *first, const struct remnant *end)
 {
     struct mt_growth_site site = {.line = first->line, .category = first->verdict->rule->category};
     for (const struct remnant *at = first; at < end; at++) {
@@ -68,18 +82,24 @@ static int add_site(struct mt_growth *growth, size_t *capacity, const struct rem
     }
     if (site.iterations < LEAST_ITERATIONS)
         return 0;
-    return MT_APPEND(growth->site, *capacity, growth->n, site);
+    int rc = find_holder(&site.held, device, first, (size_t)(end - first));
+    if (!rc)
+        rc = MT_APPEND(growth->site, *capacity, growth->n, site);
+    if (rc)
+        mt_held_most_clear(&site.held);
+    return rc;
 }
 
 /* Add the lines of sorted remnants, the largest first. */
-static int add_sites(struct mt_growth *growth, const struct remnant *remnants, size_t n)
+static int add_sites(struct mt_growth *growth, const struct mt_device *device,
+                     const struct remnant *remnants, size_t n)
 {
     size_t capacity = 0;
     int rc = 0;
     for (size_t i = 0, end; i < n && !rc; i = end) {
         for (end = i + 1; end < n && !by_place(&remnants[i], &remnants[end]);)
             end++;
-        rc = add_site(growth, &capacity, remnants + i, remnants + end);
+        rc = add_site(growth, &capacity, device, remnants + i, remnants + end);
     }
     if (growth->n)
         qsort(growth->site, growth->n, sizeof *growth->site, by_bytes);
@@ -102,7 +122,7 @@ static int find(struct mt_growth *growth, const struct mt_device *device,
                                              line, iteration, verdict};
     }
     qsort(remnants, n, sizeof *remnants, by_place_and_iteration);
-    int rc = add_sites(growth, remnants, n);
+    int rc = add_sites(growth, device, remnants, n);
     free(remnants);
     return rc;
 }
@@ -135,6 +155,8 @@ int mt_growth_find_forwards(struct mt_growth *growth, const struct mt_device *de
 
 void mt_growth_clear(struct mt_growth *growth)
 {
+    for (size_t i = 0; i < growth->n; i++)
+        mt_held_most_clear(&growth->site[i].held);
     free(growth->site);
     *growth = (struct mt_growth){0};
 }

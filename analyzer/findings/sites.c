@@ -34,31 +34,36 @@ static int join_stacks(struct mt_sums *sums, unsigned key, const struct mt_defin
     return rc;
 }
 
+const enum mt_property mt_site_keys[MT_SITE_KEYS] = {[MT_SITE_CATEGORY] = MT_BY_CATEGORY,
+                                                     [MT_SITE_PLACE] = MT_BY_PLACE,
+                                                     [MT_SITE_OPERATOR] = MT_BY_OPERATOR,
+                                                     [MT_SITE_NAME] = MT_BY_NAME,
+                                                     [MT_SITE_WHOLE] = MT_BY_BLAMED};
+
 int mt_sites_collect(struct mt_sites *sites, const struct mt_naming *naming,
                      const struct mt_verdict *verdicts, size_t n, bool by_stack)
 {
-    enum { CATEGORY, PLACE, OPERATOR, NAME, WHOLE, KEYS };
-    static const enum mt_property keys[KEYS] = {MT_BY_CATEGORY, MT_BY_PLACE, MT_BY_OPERATOR,
-                                                MT_BY_NAME, MT_BY_BLAMED};
     struct mt_sums sums;
-    int rc = mt_sum_blocks(&sums, naming, keys, by_stack ? KEYS : WHOLE, verdicts, n);
+    int rc = mt_sum_blocks(&sums, naming, mt_site_keys, by_stack ? MT_SITE_KEYS : MT_SITE_WHOLE,
+                           verdicts, n);
     if (!rc && by_stack)
-        rc = join_stacks(&sums, WHOLE, naming->definitions);
+        rc = join_stacks(&sums, MT_SITE_WHOLE, naming->definitions);
     *sites = (struct mt_sites){.site = calloc(sums.n + 1, sizeof *sites->site)};
     if (!sites->site)
         rc = -ENOMEM;
     for (; !rc && sites->n < sums.n; sites->n++) {
         const struct mt_sum *sum = &sums.sum[sites->n];
-        sites->site[sites->n] = (struct mt_site){.bytes = sum->bytes,
-                                                 .blocks = sum->blocks,
-                                                 .category = (enum mt_category)sum->key[CATEGORY],
-                                                 .stack = sum->stack,
-                                                 .whole = sum->key[WHOLE],
-                                                 .node_name = sum->key[OPERATOR],
-                                                 .name = sum->key[NAME],
-                                                 .guess = sum->guess,
-                                                 .copy = sum->copy,
-                                                 .certainty = (enum mt_certainty)sum->certainty};
+        sites->site[sites->n] =
+            (struct mt_site){.bytes = sum->bytes,
+                             .blocks = sum->blocks,
+                             .category = (enum mt_category)sum->key[MT_SITE_CATEGORY],
+                             .stack = sum->stack,
+                             .whole = sum->key[MT_SITE_WHOLE],
+                             .node_name = sum->key[MT_SITE_OPERATOR],
+                             .name = sum->key[MT_SITE_NAME],
+                             .guess = sum->guess,
+                             .copy = sum->copy,
+                             .certainty = (enum mt_certainty)sum->certainty};
         memcpy(sites->site[sites->n].of_certainty, sum->of_certainty, sizeof sum->of_certainty);
     }
     mt_sums_clear(&sums);
@@ -77,6 +82,8 @@ enum mt_certainty mt_sites_certainty(const struct mt_sites *sites, enum mt_categ
 
 void mt_sites_clear(struct mt_sites *sites)
 {
+    for (size_t i = 0; i < sites->n; i++)
+        mt_held_most_clear(&sites->site[i].held);
     free(sites->site);
     *sites = (struct mt_sites){NULL, 0};
 }

@@ -6,6 +6,7 @@
 #ifndef MT_SITES_H
 #define MT_SITES_H
 
+#include "analyzer/holders/holder-words.h"
 #include "analyzer/views/properties.h"
 
 struct mt_site {
@@ -19,12 +20,24 @@ struct mt_site {
     const char *copy;   /* the rule that says which copy of parameters it is; NULL: it is none */
     enum mt_certainty certainty; /* of the category, for the block where it is least */
     uint64_t of_certainty[MT_SUM_CERTAINTIES]; /* bytes */
+    struct mt_held_most held;                  /* what keeps most of it (analysis.h) */
 };
 
 struct mt_sites {
     struct mt_site *site; /* the largest first */
     size_t n;
 };
+
+/* What the blocks of a call site have in common; the whole stack only if it is asked for. */
+enum {
+    MT_SITE_CATEGORY,
+    MT_SITE_PLACE,
+    MT_SITE_OPERATOR,
+    MT_SITE_NAME,
+    MT_SITE_WHOLE,
+    MT_SITE_KEYS
+};
+extern const enum mt_property mt_site_keys[MT_SITE_KEYS];
 
 /* Group the blocks, by_stack: also by their whole stack. 0 or -ENOMEM. Clear with mt_sites_clear in
  * any case. */

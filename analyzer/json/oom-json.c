@@ -131,6 +131,8 @@ int mt_oom_json(const struct mt_oom_story *story, const struct mt_analysis *anal
                                   mt_json_growth_sites(d, story->kept)));
     json_object_set_new(object, "call_sites",
                         mt_json_call_sites(d, story->device, &analysis->replay.question.filter));
+    if (story->device->n_held)
+        json_object_set_new(object, "held", mt_json_held_kinds(story->device));
     json_object_set_new(object, "pinned_by", mt_json_pins(&story->pins, d));
     json_object_set_new(object, "more_needed", mt_json_number_or_null(story->more));
     json_object_set_new(object, "rest", rest_json(&story->rest));

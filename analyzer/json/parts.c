@@ -145,18 +145,39 @@ json_t *mt_json_marks(const struct mt_definitions *definitions, const struct mt_
     return array;
 }
 
+/* Put what keeps most of some blocks, if it is known. */
+static void put_held(json_t *object, const struct mt_held_most *held)
+{
+    if (held->path)
+        json_object_set_new(object, "held_by", mt_json_held_most(held));
+}
+
+json_t *mt_json_held_kinds(const struct mt_device *device)
+{
+    static const char *const names[MT_HELD_KINDS] = {[MT_HELD_GARBAGE] = "garbage",
+                                                     [MT_HELD_TRACEBACK] = "traceback",
+                                                     [MT_HELD_LAST_ERROR] = "last_error"};
+    json_t *object = json_object();
+    for (unsigned kind = 0; kind < MT_HELD_KINDS; kind++) {
+        const struct mt_held_most *held = &device->held_by[kind];
+        json_object_set_new(object, names[kind],
+                            held->path ? mt_json_held_most(held) : json_null());
+    }
+    return object;
+}
+
 json_t *mt_json_growth_sites(const struct mt_definitions *definitions,
                              const struct mt_growth *growth)
 {
     json_t *sites = json_array();
     for (size_t i = 0; i < growth->n; i++) {
         const struct mt_growth_site *site = &growth->site[i];
-        json_array_append_new(sites, json_pack("{s:o, s:i, s:s, s:s, s:o}", "bytes",
-                                               mt_json_number(site->bytes), "iterations",
-                                               (int)site->iterations, "category",
-                                               mt_categories[site->category].name, "certainty",
-                                               mt_certainty_name(site->certainty), "line",
-                                               mt_json_frame(definitions, site->line)));
+        json_t *object = json_pack(
+            "{s:o, s:i, s:s, s:s, s:o}", "bytes", mt_json_number(site->bytes), "iterations",
+            (int)site->iterations, "category", mt_categories[site->category].name, "certainty",
+            mt_certainty_name(site->certainty), "line", mt_json_frame(definitions, site->line));
+        put_held(object, &site->held);
+        json_array_append_new(sites, object);
     }
     return sites;
 }
@@ -193,6 +214,7 @@ json_t *mt_json_call_sites(const struct mt_definitions *definitions, const struc
                       mt_json_name(definitions, site->name));
         if (site->whole)
             json_object_set_new(object, "library_frames", library_frames(definitions, site));
+        put_held(object, &site->held);
         json_array_append_new(array, object);
     }
     return array;

@@ -19,6 +19,9 @@ json_t *mt_json_cached(const struct mt_definitions *definitions, const struct mt
                        bool is_moment);
 json_t *mt_json_pool(const struct mt_pool_state *pool);
 json_t *mt_json_pins(const struct mt_pins *pins, const struct mt_definitions *definitions);
+/* Make what holds blocks only until the program lets go of it, {garbage, traceback, last_error},
+ * each as mt_json_held_most makes it, or null. */
+json_t *mt_json_held_kinds(const struct mt_device *device);
 json_t *mt_json_growth_sites(const struct mt_definitions *definitions,
                              const struct mt_growth *growth);
 json_t *mt_json_growth(const struct mt_definitions *definitions, const struct mt_growth *growth);

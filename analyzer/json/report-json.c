@@ -193,6 +193,8 @@ static json_t *devices(const struct mt_analysis *analysis)
         if (device->of_cuda && analysis->replay.survey.complete)
             json_object_set_new(object, "not_freed",
                                 mt_json_sums(analysis->replay.definitions, &device->leaks));
+        if (device->n_held)
+            json_object_set_new(object, "held", mt_json_held_kinds(device));
         if (device->idle.is_known)
             json_object_set_new(object, "idle", idle(analysis->replay.definitions, &device->idle));
         json_object_set_new(object, "ranges",

@@ -10,7 +10,7 @@
 static const char *const names[] = {
     [MT_AT_PEAK] = "peak",         [MT_AT_END] = "end",   [MT_AT_OOM] = "oom",
     [MT_AT_RESERVED] = "reserved", [MT_AT_TIME] = "time", [MT_AT_EVENT] = "event",
-    [MT_AT_BEGIN] = "begin",       [MT_AT_STEP] = "step"};
+    [MT_AT_BEGIN] = "begin",       [MT_AT_STEP] = "step", [MT_AT_HOLDERS] = "holders"};
 
 const char *mt_moment_name(enum mt_moment_kind kind)
 {
@@ -34,8 +34,8 @@ static int parse_number(const char *text, enum mt_moment_kind kind, struct mt_mo
 int mt_moment_parse(const char *text, struct mt_moment *moment)
 {
     *moment = (struct mt_moment){MT_AT_PEAK, 0};
-    for (enum mt_moment_kind kind = MT_AT_PEAK; kind <= MT_AT_RESERVED; kind++)
-        if (!strcmp(text, names[kind])) {
+    for (enum mt_moment_kind kind = MT_AT_PEAK; kind <= MT_AT_HOLDERS; kind++)
+        if ((kind <= MT_AT_RESERVED || kind == MT_AT_HOLDERS) && !strcmp(text, names[kind])) {
             moment->kind = kind;
             return 0;
         }

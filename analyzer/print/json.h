@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "analyzer/holders/holder-words.h"
 #include "analyzer/model/ranges.h"
 #include "analyzer/model/sums.h"
 #include "analyzer/print/kept-texts.h"
@@ -51,6 +52,11 @@ json_t *mt_json_name(const struct mt_definitions *definitions, uint32_t name);
 /* Make ["outermost", ..., "innermost"] of a path of ranges, null for 0. */
 json_t *mt_json_range(const struct mt_definitions *definitions, const struct mt_ranges *ranges,
                       uint32_t path);
+
+/* Make what holds most of some blocks, {"root", "path", "bytes", "blocks"}, which is known.
+ * Make a block's holders, [{"root", "path": [...], "view", "time_ns"}]; held NULL: none. */
+json_t *mt_json_held_most(const struct mt_held_most *held);
+json_t *mt_json_held(const struct mt_definitions *definitions, const struct mt_block_held *held);
 
 /* Make {"how": "killed", "exit_code": null, "signal": 9, "out_of_memory": 0, "recovered": false,
  * "text"} */

@@ -83,6 +83,10 @@ void mt_page_growth(const struct mt_page *page, const struct mt_device *device);
 /* Print a row of it; each: "iteration", "step", "forward". */
 void mt_page_growth_site(const struct mt_page *page, const struct mt_growth_site *site,
                          const char *each);
+/* Print a line of what keeps most of so many bytes, if it is known: below a row about them. */
+void mt_page_held(const struct mt_page *page, const struct mt_held_most *held, uint64_t bytes);
+/* Print all paths to a block, after an empty line. */
+void mt_page_paths(const struct mt_page *page, const struct mt_block_held *held);
 void mt_page_cached(const struct mt_page *page, const struct mt_device *device);
 void mt_page_pins(const struct mt_page *page, const struct mt_pins *pins);
 void mt_page_balance(const struct mt_page *page, const struct mt_device *device);

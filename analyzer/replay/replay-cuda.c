@@ -81,6 +81,10 @@ static int ends(void *data, struct mt_block *block)
         replay->reserved.graphs[ending->slot].now -= block->size;
     if (!mt_replay_is_of_cuda(replay, ending->slot))
         return 0;
+    if (mt_heap_is_remembered(&replay->cuda.heap, block) &&
+        mt_ends_note(&replay->holders.of_cuda, mt_heap_index(&replay->cuda.heap, block),
+                     replay->time_ns))
+        return -ENOMEM;
     return reach(replay, ending->slot) ? -ENOMEM : mt_replay_conclude(replay, block, 0);
 }
 

@@ -26,9 +26,11 @@ static inline __attribute__((always_inline)) int end_block(struct mt_replay *rep
 {
     struct mt_block *block = mt_heap_record(&replay->blocks, *slot & replay->blocks.mask);
     replay->oddities.wrong_size += block->size != size;
+    uint32_t index = *slot & replay->blocks.mask;
     if (mt_replay_conclude(replay, block, 0) ||
-        (replay->reserved.of_blocks.n &&
-         mt_replay_request_ends(replay, *slot & replay->blocks.mask, block)))
+        (replay->reserved.of_blocks.n && mt_replay_request_ends(replay, index, block)) ||
+        (mt_heap_is_remembered(&replay->blocks, block) &&
+         mt_ends_note(&replay->holders.of_blocks, index, replay->time_ns)))
         return -ENOMEM;
     mt_heap_end_slot(&replay->blocks, slot);
     return 0;
@@ -257,6 +259,10 @@ static int on_event(struct mt_replay *replay, const struct mt_event *event)
     case MT_DEVICE_MEMORY:
         mt_replay_sample(replay, event);
         return 0;
+    case MT_HOLDER:
+        return mt_holders_add(&replay->holders, event);
+    case MT_HOLDERS:
+        return mt_holders_end(&replay->holders, event, replay->taken.is_over);
     case MT_UNKNOWN_VALUE:
         return mt_uncomputed_add(&replay->uncomputed, replay->definitions, event);
     }
@@ -397,6 +403,7 @@ void mt_replay_clear(struct mt_replay *replay)
     mt_cuda_clear(&replay->cuda);
     mt_tracker_clear(&replay->tracker); /* after the blocks: it has their ends */
     mt_host_clear(&replay->host);
+    mt_holders_clear(&replay->holders);
     free(replay->reserved.new.call);
     mt_stream_pools_clear(&replay->reserved.pools);
     mt_block_requests_clear(&replay->reserved.of_blocks);

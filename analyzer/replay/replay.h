@@ -8,6 +8,7 @@
 
 #include "analyzer/classify/classify.h"
 #include "analyzer/classify/tracker.h"
+#include "analyzer/holders/holders.h"
 #include "analyzer/model/cuda-level.h"
 #include "analyzer/model/cuda-objects.h"
 #include "analyzer/model/host.h"
@@ -210,6 +211,7 @@ struct mt_replay {
     struct mt_host host;
     struct mt_cuda_objects objects;
     struct mt_samples samples;
+    struct mt_holders holders;
     struct mt_oddities oddities;
     struct mt_uncomputed uncomputed;
     uint64_t unseen[MT_DEVICES]; /* bytes allocated before the recording began */

@@ -17,6 +17,7 @@ static void print_row(const struct mt_analysis *analysis, const struct mt_device
                       const struct mt_verdict *verdict, FILE *out, const struct mt_style *style)
 {
     char size[MT_SIZE_TEXT], lived[MT_SIZE_TEXT], place[512], shown[MOST_PLACE * 4 + 1], rule[256];
+    char path[MT_HOLDER_TEXT];
     const struct mt_definitions *d = analysis->replay.definitions;
     mt_named_place_text(place, sizeof place, d, verdict->block->name,
                         mt_line_stack(d, verdict->block));
@@ -36,7 +37,17 @@ static void print_row(const struct mt_analysis *analysis, const struct mt_device
                                                      : "",
              verdict->rule->name);
     mt_safe_text(place, sizeof place, rule, 0, MT_CUT_END, style);
-    fprintf(out, "%-46s  %s\n", place, shown);
+    fprintf(out, "%-46s  ", place);
+    if (!device->n_held) {
+        fprintf(out, "%s\n", shown);
+        return;
+    }
+    const struct mt_block_held *held = mt_device_held(device, verdict->block);
+    fprintf(out, "%-*s  ", PLACE_WIDTH, shown);
+    if (held)
+        mt_holder_path_text(path, sizeof path, mt_string(d, held->by->path));
+    mt_safe_text(place, sizeof place, held ? path : "?", 100, MT_CUT_END, style);
+    fprintf(out, "%s\n", place);
 }
 
 void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct mt_style *style)
@@ -52,8 +63,9 @@ void mt_blocks_table(const struct mt_analysis *analysis, FILE *out, const struct
         struct mt_verdict *rows = mt_filtered_rows(device, &analysis->replay.question.filter,
                                                    analysis->replay.definitions, &n);
         if (n)
-            fprintf(out, "%-14s %11s  %s%-15s %9s  %-46s  %s\n", "address", "bytes",
-                    device->unused ? "  requested  " : "", "category", "age", "rule", "line");
+            fprintf(out, "%-14s %11s  %s%-15s %9s  %-46s  %-*s%s\n", "address", "bytes",
+                    device->unused ? "  requested  " : "", "category", "age", "rule",
+                    device->n_held ? PLACE_WIDTH + 2 : 0, "line", device->n_held ? "held by" : "");
         else if (rows && device->n_verdicts)
             fputs(MT_NO_MATCH, out);
         for (size_t j = 0; rows && j < n; j++)
@@ -110,6 +122,9 @@ static json_t *block_object(const struct mt_analysis *analysis, const struct mt_
     put_text(object, "name", &naming, MT_BY_NAME, verdict);
     json_object_set_new(object, "range",
                         mt_json_range(naming.definitions, naming.ranges, block->range));
+    if (device->n_held)
+        json_object_set_new(object, "holders",
+                            mt_json_held(naming.definitions, mt_device_held(device, block)));
     return object;
 }
 

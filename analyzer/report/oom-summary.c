@@ -208,6 +208,46 @@ static void put_for_library(FILE *out, const struct mt_oom_story *story,
     put(out, text, style);
 }
 
+/* Return the bytes that the request lacks, as far as known; the request, where it is not. */
+static uint64_t lacking(const struct mt_oom_story *story)
+{
+    return story->more ? story->more : story->missed_by ? story->missed_by : story->segment;
+}
+
+/* Put what the program only has to let go of, if it is as much as the request lacks. Return whether
+ * it is. */
+static bool put_held(FILE *out, const struct mt_oom_story *story, const struct mt_style *style)
+{
+    static const char *const what[MT_HELD_KINDS] = {
+        [MT_HELD_GARBAGE] = "gc.collect() before it: %s is garbage in reference cycles, %s",
+        [MT_HELD_TRACEBACK] = "leave the except block before it: %s is held by %s",
+        [MT_HELD_LAST_ERROR] = "forget the last error before it: %s is held by %s"};
+    bool did = false;
+    for (unsigned kind = 0; kind < MT_HELD_KINDS && story->device; kind++) {
+        const struct mt_held_most *held = &story->device->held_by[kind];
+        char text[MT_HOLDER_TEXT + 200], bytes[MT_SIZE_TEXT];
+        if (!held->path || held->bytes < lacking(story))
+            continue;
+        int used = snprintf(text, sizeof text, "%s: ", did ? "Or" : "Do");
+        snprintf(text + used, sizeof text - (size_t)used, what[kind],
+                 mt_size_text(bytes, held->bytes), held->path);
+        put(out, text, style);
+        did = true;
+    }
+    return did;
+}
+
+/* Put what keeps what earlier iterations left. */
+static void put_keeper(FILE *out, const struct mt_oom_story *story, const struct mt_style *style)
+{
+    char text[MT_HOLDER_TEXT + 100], held[MT_HOLDER_TEXT + 50];
+    if (!mt_oom_is_grown(story) || !story->kept->n || !story->kept->site->held.path)
+        return;
+    mt_held_most_text(held, sizeof held, &story->kept->site->held, story->kept->site->bytes);
+    snprintf(text, sizeof text, "Kept: %s", held);
+    put(out, text, style);
+}
+
 /* Put that nothing is known to help. */
 static void put_nothing(FILE *out, const struct mt_oom_story *story, bool has_more,
                         const struct mt_style *style)
@@ -230,6 +270,8 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     mt_oom_cause(story, analysis, cause, sizeof cause);
     snprintf(text, sizeof text, "Why: %s", cause);
     put(out, text, style);
+    put_keeper(out, story, style);
+    bool let_go = put_held(out, story, style);
     const struct mt_advice *first = remedy_from(story, 0, false);
     const struct mt_advice *surer = first && !first->is_replayed
                                         ? remedy_from(story, (size_t)(first - story->advice), true)
@@ -239,7 +281,9 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     if (story->oom->of_library)
         put_for_library(out, story, style);
     else if (first)
-        put_remedy(out, "Do:", story, first, style);
+        put_remedy(out, let_go ? "Or:" : "Do:", story, first, style);
+    else if (let_go)
+        ; /* which comes first */
     else if (story->oom->of_cuda)
         put(out, "Do: request less, or free some of what is listed below first", style);
     else if (served || !unknown)

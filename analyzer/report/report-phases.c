@@ -79,6 +79,7 @@ void mt_page_growth_site(const struct mt_page *page, const struct mt_growth_site
     fprintf(page->out, "%11s in %u %ss %c%-15s %s\n", mt_size_text(size, site->bytes),
             site->iterations, each, mt_certainty_mark(site->certainty),
             mt_categories[site->category].label, place);
+    mt_page_held(page, &site->held, site->bytes);
 }
 
 void mt_page_growth(const struct mt_page *page, const struct mt_device *device)

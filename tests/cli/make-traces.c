@@ -252,6 +252,8 @@ int main(int argc, char **argv)
                   {"oom.mtap", mt_scenario_oom},
                   {"oom-at-once.mtap", oom_at_once},
                   {"fragmented.mtap", mt_scenario_fragmented},
+                  {"held.mtap", mt_scenario_held},
+                  {"held-oom.mtap", mt_scenario_held_oom},
                   {"balance.mtap", mt_scenario_balance},
                   {"idle.mtap", mt_scenario_idle},
                   {"hostile.mtap", hostile},

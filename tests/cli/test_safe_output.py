@@ -77,7 +77,7 @@ def look_at_trace(folder, trace, budget, rules):
         faults.append(f"{trace}: {READABLE} is not readable in the report")
     for by in "dtype file function module name operator range rule stack".split():
         run(folder, "report", "--by", by, "--rules", rules, trace)
-    for command in ("report", "oom", "info", "dump", "blocks", "stacks"):
+    for command in ("report", "oom", "info", "dump", "blocks", "stacks", "holders"):
         for kind in ("text", "json"):
             out = run(folder, command, "-f", kind, trace)
             if kind == "json" and command != "dump" and out:

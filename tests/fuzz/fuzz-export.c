@@ -16,7 +16,7 @@ static struct mt_export ask(const struct mt_made_trace *trace, char **paths)
     return (struct mt_export){
         .paths = paths,
         .n_paths = 1,
-        .question = {.moment = {(enum mt_moment_kind)(choices[1] % (MT_AT_STEP + 1)),
+        .question = {.moment = {(enum mt_moment_kind)(choices[1] % (MT_AT_HOLDERS + 1)),
                                 mt_made_number(value)},
                      .one_device = choices[4] > 250,
                      .no_labels = choices[4] >> 5 & 1},

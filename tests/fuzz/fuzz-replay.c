@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace through the replay and, by a choice in the input, one of the reports. */
+#include "analyzer/report/held-report.h"
 #include "analyzer/report/job-report.h"
 #include "analyzer/report/oom-report.h"
 #include "analyzer/report/report.h"
@@ -55,10 +56,22 @@ static int report_job(const struct mt_analysis *analysis)
     return rc;
 }
 
+/* Print the tree, and all blocks of a line and of an address. */
+static int print_holders(const struct mt_analysis *analysis)
+{
+    const struct mt_held_choice choices[] = {{0},
+                                             {.address = analysis->replay.question.address + 1},
+                                             {.file = "train.py", .file_size = 8, .line = 7}};
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (mt_holders_text(analysis, &choices[i], mt_safe_output(), &mt_plain_style) == -ENOMEM)
+            return -ENOMEM;
+    return 0;
+}
+
 static int report(const struct mt_analysis *analysis, unsigned choice)
 {
     FILE *out = mt_safe_output();
-    switch (choice % 12) {
+    switch (choice % 14) {
     case 0:
         mt_report_text(analysis, out, &mt_plain_style);
         return 0;
@@ -86,6 +99,10 @@ static int report(const struct mt_analysis *analysis, unsigned choice)
     case 9:
         return mt_stacks_json(analysis, out);
     case 10:
+        return print_holders(analysis);
+    case 11:
+        return mt_holders_json(analysis, &(struct mt_held_choice){0}, out);
+    case 12:
         return explain_oom(analysis);
     default:
         return report_job(analysis);
@@ -102,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const uint8_t *choices = trace.choices;
     unsigned value = choices[2] | (unsigned)choices[3] << 8;
     struct mt_question question = {
-        .moment = {(enum mt_moment_kind)(choices[1] % (MT_AT_STEP + 1)), mt_made_number(value)},
+        .moment = {(enum mt_moment_kind)(choices[1] % (MT_AT_HOLDERS + 1)), mt_made_number(value)},
         .address = choices[2],
         .by = (enum mt_property)(choices[4] % MT_PROPERTIES_N),
         .one_device = choices[4] > 250,

@@ -40,6 +40,10 @@ static const char *const texts[] = {
     "max_exp_avg_sq",
     "momentum_buffer",
     "CUDA: graph 1",
+    "global `losses` of module __main__\n[3]\n.grad_fn\nsaved by MulBackward0",
+    "global `losses` of module __main__\n[18446744073709551615]\n['7']\n\n\n[]",
+    "local variable `a` of "
+    "f()\n['7']\na\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\no\np\nq\nr\ns\nt\nu\nv",
     "libfoo.so.12.3",
     "/usr/lib/libfoo.so.12",
     "0123456789abcdef",

@@ -41,6 +41,7 @@ SUBFOLDERS = {
         "support",
         "trace",
         "model",
+        "holders",
         "classify",
         "views",
         "replay",

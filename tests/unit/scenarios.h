@@ -66,6 +66,11 @@ void mt_scenario_balance(struct mt_builder *builder);
 /* A program that runs every night: 8 MiB of parameters, and bytes of activations. */
 void mt_scenario_night(struct mt_builder *builder, unsigned night, uint64_t activations);
 
+/* A training that keeps its losses, with lists of holders as it grew and at its end; and one that
+ * runs out of memory, with a list that is read later (scenario-holders.c). */
+void mt_scenario_held(struct mt_builder *builder);
+void mt_scenario_held_oom(struct mt_builder *builder);
+
 /* One rank of a job of two. */
 void mt_scenario_rank(struct mt_builder *builder, unsigned rank);
 

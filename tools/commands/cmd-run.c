@@ -232,7 +232,7 @@ static void print_oom(const char *trace, const char *name)
 
 struct telling {
     struct mt_child_end end;
-    struct mt_ends *ends;
+    struct mt_kept_ends *ends;
     struct mt_every_trace every;
     bool is_quiet, is_night;
 };

@@ -11,7 +11,7 @@
 /* clang-format off */
 #define MT_COMMANDS(C)                                                                             \
     C(blocks) C(budget) C(check) C(compact) C(diff) C(dump) C(explain) C(export)     \
-    C(fit) C(fleet) C(history_add) C(import) C(info) C(lib) C(nightly) C(oom) C(plan) C(report)    \
+    C(fit) C(fleet) C(history_add) C(holders) C(import) C(info) C(lib) C(nightly) C(oom) C(plan) C(report)    \
     C(run) C(simulate) C(stacks) C(symbolize) C(top) C(view)
 /* clang-format on */
 #define MT_COMMAND(name)                                                                           \

@@ -85,6 +85,11 @@ static const struct mt_command commands[] = {
      "Lists every block of memory that was live at a moment: its address, size, category\n"
      "and rule, its age, and the line that requested it.",
      mt_blocks_options, 0, mt_run_blocks},
+    {"holders", "[OPTION]... [TRACE]...", "show what keeps memory alive",
+     "Shows what keeps the GPU memory alive: the variables, containers and graphs of the\n"
+     "program from which it is reached, by bytes, and what is garbage. The trace has to be\n"
+     "recorded with memtap run --holders, or by default with memory running out or growing.",
+     mt_holders_options, 0, mt_run_holders},
     {"check", "TRACE... [OPTION]...", "check runs against limits; exit code 1 if one is broken",
      "Checks each trace against a budget, earlier runs, or both. For each broken limit it\n"
      "prints the excess, the line of code responsible, and the command to run next. The exit\n"

@@ -116,6 +116,12 @@ int mt_note_rules(const struct mt_typed *typed)
     return mt_read_rules(typed->value, typed->place);
 }
 
+static int note_held_moment(const struct mt_typed *typed)
+{
+    ((struct mt_trace_arguments *)typed->arguments)->has_moment = true;
+    return mt_note_moment(typed);
+}
+
 static int note_rank(const struct mt_typed *typed)
 {
     struct mt_trace_arguments *arguments = typed->arguments;
@@ -159,6 +165,14 @@ const struct mt_option mt_stacks_options[] = {
     LIBRARY_FRAMES_OPTION("show frames of PyTorch and Python's library, too"), RANK_OPTION,
     QUESTION_OPTIONS, MIN_SIZE_OPTION("leave out branches of fewer bytes, instead of 1 % of all"),
     CATEGORY_OPTION, MODULE_OPTION, {0}};
+const struct mt_option mt_holders_options[] = {
+    FORMAT_OPTION("text (the default) or json", "text json"),
+    {0, "of", "WHAT", "only the blocks of a line (train.py:42), or the block at an\naddress: all its holders", NULL, mt_note_text, PLACE(what)},
+    {0, "at", "MOMENT", "holders (the last time they were recorded; the default),\n"
+     "or as in memtap blocks", "holders peak end oom", note_held_moment, PLACE(question.moment)},
+    MT_DEVICE_OPTION(mt_trace_arguments, question, "show only CUDA's device N"), RANK_OPTION,
+    MIN_SIZE_OPTION("leave out branches of fewer bytes, instead of 1 % of all"), CATEGORY_OPTION,
+    MODULE_OPTION, NO_LABELS_OPTION, RULES_OPTION, MT_COLOR_OPTION, {0}};
 /* clang-format on */
 
 /* Print that a compact trace has all blocks only at the moments for which it was made. Return 1. */

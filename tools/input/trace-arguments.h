@@ -23,9 +23,10 @@ struct mt_trace_arguments {
     const char *categories;      /* --category */
     const char *html;            /* the page to write; NULL: none */
     bool bottom_up;              /* stacks */
+    bool has_moment;             /* holders: --at was given */
     bool has_rank;               /* show only one rank's trace */
     long rank;
-    const char *what;           /* explain: an address or a stack */
+    const char *what;           /* explain: an address or a stack; holders: --of */
     struct mt_trace_list found; /* owns the texts of paths */
 };
 /* clang-format off */
@@ -37,7 +38,7 @@ struct mt_trace_arguments {
 /* clang-format on */
 
 extern const struct mt_option mt_trace_options[], mt_report_options[], mt_blocks_options[],
-    mt_oom_options[], mt_explain_options[], mt_stacks_options[];
+    mt_oom_options[], mt_explain_options[], mt_stacks_options[], mt_holders_options[];
 /* Return whether the trace has the chosen moment and device. Otherwise tell the user. */
 bool mt_has_moment(const struct mt_analysis *analysis, const struct mt_trace_arguments *arguments);
 /* Read a file of rules in the place of *rules. Return 0, or -1 after a message. */

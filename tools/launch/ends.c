@@ -27,7 +27,7 @@ struct process {
     bool has_ended;
 };
 
-struct mt_ends {
+struct mt_kept_ends {
     const struct mt_roster *roster;
     pthread_t thread;
     int changes, stop; /* descriptors */
@@ -41,7 +41,7 @@ static void load_end(struct process *process)
         process->descriptor >= 0 && !mt_author_end(process->descriptor, &process->status);
 }
 
-static struct process *find(struct mt_ends *ends, const char *trace)
+static struct process *find(struct mt_kept_ends *ends, const char *trace)
 {
     for (size_t i = ends->n; i > 0; i--)
         if (!strcmp(ends->process[i - 1].trace, trace))
@@ -53,7 +53,7 @@ static struct process *find(struct mt_ends *ends, const char *trace)
  * begun. */
 static void follow(void *data, const char *trace, uint64_t cpu_ns)
 {
-    struct mt_ends *ends = data;
+    struct mt_kept_ends *ends = data;
     (void)cpu_ns;
     if (ends->n == MOST || find(ends, trace))
         return;
@@ -66,7 +66,7 @@ static void follow(void *data, const char *trace, uint64_t cpu_ns)
 
 static void *watch(void *data)
 {
-    struct mt_ends *ends = data;
+    struct mt_kept_ends *ends = data;
     struct pollfd waiting[] = {{.fd = ends->changes, .events = POLLIN},
                                {.fd = ends->stop, .events = POLLIN}};
     char bytes[4096];
@@ -77,7 +77,7 @@ static void *watch(void *data)
 }
 
 /* Start a thread; signals are for the first one, which passes them on. */
-static int start(struct mt_ends *ends)
+static int start(struct mt_kept_ends *ends)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -87,9 +87,9 @@ static int start(struct mt_ends *ends)
     return rc;
 }
 
-struct mt_ends *mt_ends_watch(const struct mt_roster *roster)
+struct mt_kept_ends *mt_ends_watch(const struct mt_roster *roster)
 {
-    struct mt_ends *ends = calloc(1, sizeof *ends);
+    struct mt_kept_ends *ends = calloc(1, sizeof *ends);
     if (!ends)
         return NULL;
     ends->roster = roster;
@@ -104,7 +104,7 @@ struct mt_ends *mt_ends_watch(const struct mt_roster *roster)
     return NULL;
 }
 
-void mt_ends_stop(struct mt_ends *ends)
+void mt_ends_stop(struct mt_kept_ends *ends)
 {
     if (!ends)
         return;
@@ -114,7 +114,7 @@ void mt_ends_stop(struct mt_ends *ends)
         load_end(&ends->process[i]);
 }
 
-int mt_ends_of(struct mt_ends *ends, const char *trace, pid_t *pid, char how[32])
+int mt_ends_of(struct mt_kept_ends *ends, const char *trace, pid_t *pid, char how[32])
 {
     const struct process *process = ends ? find(ends, trace) : NULL;
     if (!process || !process->has_ended)
@@ -124,7 +124,7 @@ int mt_ends_of(struct mt_ends *ends, const char *trace, pid_t *pid, char how[32]
     return 0;
 }
 
-void mt_ends_destroy(struct mt_ends *ends)
+void mt_ends_destroy(struct mt_kept_ends *ends)
 {
     if (!ends)
         return;

@@ -11,19 +11,19 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct mt_ends;
+struct mt_kept_ends;
 
 /* Start the thread. NULL: all ends will be unknown. */
-struct mt_ends *mt_ends_watch(const struct mt_roster *roster);
+struct mt_kept_ends *mt_ends_watch(const struct mt_roster *roster);
 
 /* Stop looking for new processes: the program has ended. */
-void mt_ends_stop(struct mt_ends *ends);
+void mt_ends_stop(struct mt_kept_ends *ends);
 
 /* Write how the process that wrote this trace ended, worded as in trace-format/end-note.h. Return 0
  * and its pid; -1: unknown. */
-int mt_ends_of(struct mt_ends *ends, const char *trace, pid_t *pid, char how[32]);
+int mt_ends_of(struct mt_kept_ends *ends, const char *trace, pid_t *pid, char how[32]);
 
-void mt_ends_destroy(struct mt_ends *ends);
+void mt_ends_destroy(struct mt_kept_ends *ends);
 
 /* A run's traces, named in one command. */
 

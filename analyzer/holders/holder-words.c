@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "holder-words.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const roots[] = {
+    [MT_HOLDER_UNKNOWN] = "unknown",
+    [MT_HOLDER_LOCAL] = "local",
+    [MT_HOLDER_GLOBAL] = "global",
+    [MT_HOLDER_CLASS] = "class",
+    [MT_HOLDER_CLOSURE] = "closure",
+    [MT_HOLDER_DEFAULT] = "default_argument",
+    [MT_HOLDER_LRU_CACHE] = "lru_cache",
+    [MT_HOLDER_GENERATOR] = "generator",
+    [MT_HOLDER_TRACEBACK] = "traceback",
+    [MT_HOLDER_LAST_ERROR] = "last_error",
+    [MT_HOLDER_NOTEBOOK] = "notebook",
+    [MT_HOLDER_THREAD] = "thread_local",
+    [MT_HOLDER_AUTOGRAD] = "autograd",
+    [MT_HOLDER_HOOK] = "hook",
+    [MT_HOLDER_OPTIMIZER] = "optimizer",
+    [MT_HOLDER_DATALOADER] = "data_loader",
+    [MT_HOLDER_AUTOCAST] = "autocast",
+    [MT_HOLDER_GRAPH_POOL] = "graph_pool",
+    [MT_HOLDER_GARBAGE] = "garbage",
+    [MT_HOLDER_CYCLE] = "uncollectable_cycle",
+    [MT_HOLDER_NATIVE] = "native",
+    [MT_HOLDER_LOST] = "lost",
+    [MT_HOLDER_SYMBOL] = "native_variable",
+    [MT_HOLDER_STACK] = "native_stack",
+    [MT_HOLDER_HEAP] = "heap",
+};
+
+static const struct {
+    const char *name, *words;
+} moments[] =
+    {
+        [0] = {"unknown", "an unknown moment"},
+        [MT_HOLDERS_OOM] = {"out_of_memory", "memory ran out"},
+        [MT_HOLDERS_GROWTH] = {"growth", "growth was noticed"},
+        [MT_HOLDERS_END] = {"end", "the program ended"},
+        [MT_HOLDERS_REQUESTED] = {"requested", "they were requested"},
+},
+  results[] = {
+      [MT_HOLDERS_COMPLETE] = {"complete", NULL},
+      [MT_HOLDERS_TIME] = {"time_limit", "the time limit was reached"},
+      [MT_HOLDERS_REFUSED] = {"refused",
+                              "the system did not allow the child process that reads them"},
+      [MT_HOLDERS_CRASHED] = {"crashed", "the child process that reads them crashed"},
+      [MT_HOLDERS_MEMORY] = {"memory", "there was no memory for more of them"},
+      [MT_HOLDERS_PYTHON_UNKNOWN] = {"python_unknown", "memtap cannot read this Python's objects"},
+      [MT_HOLDERS_TORCH_UNKNOWN] = {"torch_unknown", "memtap cannot read this PyTorch's tensors"},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+const char *mt_holder_root_name(uint64_t root)
+{
+    return root < COUNT(roots) && roots[root] ? roots[root] : roots[MT_HOLDER_UNKNOWN];
+}
+
+const char *mt_holder_verb(uint64_t root)
+{
+    return root == MT_HOLDER_GARBAGE ? "garbage, in the cycle"
+           : root == MT_HOLDER_CYCLE ? "garbage, in a cycle that Python's collector cannot see:"
+           : root == MT_HOLDER_LOST  ? "lost: no pointer to it exists"
+                                     : "held by";
+}
+
+const char *mt_holders_moment_name(uint64_t moment)
+{
+    return moments[moment < COUNT(moments) ? moment : 0].name;
+}
+
+const char *mt_holders_moment_words(uint64_t moment)
+{
+    return moments[moment < COUNT(moments) ? moment : 0].words;
+}
+
+const char *mt_holders_result_name(uint64_t result)
+{
+    return result < COUNT(results) ? results[result].name : "unknown";
+}
+
+const char *mt_holders_result_words(uint64_t result)
+{
+    return result < COUNT(results) ? results[result].words
+                                   : "for a reason this version does not know";
+}
+
+char *mt_holder_step_text(char *out, size_t size, const struct mt_holder_step *step)
+{
+    const char *quote = step->length == 5 ? "'" : "";
+    if (!step->places)
+        snprintf(out, size, "%.*s", (int)step->length, step->text);
+    else if (step->places == 1)
+        snprintf(out, size, "[%s%" PRIu64 "%s]", quote, step->low, quote);
+    else if (step->high - step->low + 1 == step->places)
+        snprintf(out, size, "[%s%" PRIu64 "%s..%s%" PRIu64 "%s]", quote, step->low, quote, quote,
+                 step->high, quote);
+    else
+        snprintf(out, size, "[%s%" PRIu64 "%s..%s%" PRIu64 "%s, %" PRIu64 " of these]", quote,
+                 step->low, quote, quote, step->high, quote, step->places);
+    return out;
+}
+
+/* Return what is between two steps. Attributes and elements are part of an expression; its root is
+ * a phrase. */
+static const char *between(bool is_first, bool is_after_root, char begin)
+{
+    bool joins = begin == '.' || begin == '[';
+    return is_first ? "" : joins && !is_after_root ? "" : " -> ";
+}
+
+char *mt_holder_run_text(char *out, size_t size, const struct mt_holder_tree *tree, size_t first,
+                         size_t last)
+{
+    char step[512];
+    *out = '\0';
+    for (size_t at = first; at <= last; at++) {
+        mt_holder_step_text(step, sizeof step, &tree->step[at]);
+        mt_text_append(out, size, "%s%s", between(at == first, tree->step[at].depth == 1, *step),
+                       step);
+    }
+    return out;
+}
+
+char *mt_holder_path_text(char *out, size_t size, const char *path)
+{
+    unsigned depth = 0;
+    *out = '\0';
+    while (*path) {
+        size_t n = strcspn(path, "\n");
+        if (n)
+            mt_text_append(out, size, "%s%.*s", between(!depth, depth == 1, *path), (int)n, path);
+        depth += n > 0;
+        path += n + (path[n] == '\n');
+    }
+    return out;
+}
+
+/* Set a path to the one with most below a root. 0 or -ENOMEM. */
+static int set_path(struct mt_held_most *most, const struct mt_holder_tree *tree, size_t at)
+{
+    char text[MT_HOLDER_TEXT];
+    mt_holder_run_text(text, sizeof text, tree, at, mt_holder_run_end(tree, at));
+    most->root = tree->step[at].root;
+    most->path = strdup(text);
+    return most->path ? 0 : -ENOMEM;
+}
+
+int mt_held_most_find(struct mt_held_most *most, const struct mt_holder_tree *tree)
+{
+    *most = (struct mt_held_most){0};
+    if (!tree->n)
+        return 0;
+    most->bytes = tree->step->bytes;
+    most->blocks = tree->step->blocks;
+    return set_path(most, tree, 0);
+}
+
+int mt_held_most_of_root(struct mt_held_most *most, const struct mt_holder_tree *tree,
+                         uint32_t root)
+{
+    int rc = 0;
+    *most = (struct mt_held_most){0};
+    for (size_t at = 0; at < tree->n; at = tree->step[at].end) {
+        if (tree->step[at].root != root)
+            continue;
+        if (!most->path && !rc) /* the largest comes first */
+            rc = set_path(most, tree, at);
+        most->bytes += tree->step[at].only;
+        most->blocks += tree->step[at].blocks;
+    }
+    return rc;
+}
+
+void mt_held_most_clear(struct mt_held_most *most)
+{
+    free(most->path);
+    *most = (struct mt_held_most){0};
+}
+
+char *mt_held_most_text(char *out, size_t size, const struct mt_held_most *most, uint64_t bytes)
+{
+    char part[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
+    *out = '\0';
+    if (!most->path)
+        return out;
+    if (most->bytes < bytes)
+        mt_text_append(out, size, "%s in ", mt_size_text(part, most->bytes));
+    if (most->bytes < bytes || most->blocks > 1)
+        mt_text_append(out, size, "%s block%s ", mt_count_text(count, most->blocks),
+                       most->blocks == 1 ? "" : "s");
+    mt_text_append(out, size, "%s", mt_holder_verb(most->root));
+    if (most->root != MT_HOLDER_LOST)
+        mt_text_append(out, size, " %s", most->path);
+    return out;
+}
