@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory allocated while a stream is captured belongs to a CUDA graph: PyTorch keeps it in a pool
- * of the graph's own. So record each capture as a range. */
+ * of the graph. So each capture is recorded as a range. */
 #include "hook-records.h"
 #include "preload/hooks/pools.h"
 #include "preload/torch/ranges.h"
@@ -13,7 +13,7 @@ static _Thread_local struct {
     void *stream; /* other streams may be captured inside, into parts of the same graph */
 } capture __attribute__((tls_model("initial-exec")));
 
-/* Count a capture once, though the runtime's call makes the driver's. */
+/* Count a capture once, although the runtime's call makes the driver's. */
 void mt_capture_began(unsigned result, void *stream)
 {
     char name[64];
@@ -25,7 +25,7 @@ void mt_capture_began(unsigned result, void *stream)
     capture.stream = stream;
 }
 
-/* Note that the capture has ended, even if the call failed. Another thread cannot end it. */
+/* Note that the capture has ended, even if the call failed. Only this thread can end it. */
 void mt_capture_ended(void *stream)
 {
     if (mt_cuda_is_inside() || !capture.is_on || capture.stream != stream)

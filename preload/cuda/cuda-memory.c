@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A program that can use no device: there is nothing to record, and memtap run says why. */
+/* If a program can use no device, there is nothing to record, and memtap run reports why. */
 
-/* Sign memtap run's roster. The settings are not read yet: only a recording reads them. */
+/* Sign memtap run's manifest. The settings are not read yet: only a recording reads them. */
 static void sign_why(const char *function, unsigned result)
 {
     MT_NO_CANCEL();
@@ -32,7 +32,7 @@ static void sign_why(const char *function, unsigned result)
     mt_roster_sign(roster, text);
 }
 
-/* Return whether a call failed because of this, before anything was recorded. Report the process's
+/* Return whether a call failed for that reason before anything was recorded. Report the process's
  * first such call to memtap run. Any thread; keeps errno. */
 static bool cannot_have_device(const char *function, unsigned result)
 {
@@ -51,7 +51,7 @@ _Thread_local const void *mt_cuda_caller __attribute__((tls_model("initial-exec"
 _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
 _Atomic unsigned mt_cuda_subscription;
 
-/* Return the thread's call around this; NULL: none. Calls that were left by a jump are lost. */
+/* Return the thread's call around this one, or NULL. Calls left by a jump are dropped. */
 static __attribute__((noinline, cold)) struct mt_call *find_call(void)
 {
     const struct mt_call_mark here = {0};
@@ -82,7 +82,7 @@ static inline bool is_inside(void)
            (mt_cuda_told && mt_cuda_told == mt_cuda_subscription);
 }
 
-/* Return the current device. It is not kept: a thread may change its device at any time. */
+/* Return the current device. It is not cached: a thread may change its device at any time. */
 static int device_of(const struct mt_cuda_call *call)
 {
     int device = MT_NO_DEVICE; /* a replacement of CUDA may succeed without writing one */
@@ -93,7 +93,7 @@ static int device_of(const struct mt_cuda_call *call)
     return call->get_device(&device) ? MT_NO_DEVICE : device;
 }
 
-/* Ask for the device before entering the thread: the driver's own hooks may be called by it. */
+/* Query the device before entering the thread: that may call the driver's own hooks. */
 static inline struct mt_thread *enter(const struct mt_cuda_call *call, int *device)
 {
     {
@@ -161,7 +161,7 @@ void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const vo
                MT_ARGS(read_word(address), size, (uint64_t)(uintptr_t)stream, call.api));
 }
 
-/* Freeing NULL is allowed and does nothing. A free alone does not begin a recording. */
+/* Freeing NULL is allowed and does nothing. A free alone does not start a recording. */
 static MT_ALWAYS_INLINE struct mt_cuda_free
 record_free(struct mt_cuda_call call, uint64_t address, unsigned kind,
             const uint64_t arguments[static MT_EVENT_ARGS])
@@ -215,7 +215,7 @@ void mt_cuda_unmapping(struct mt_cuda_call call, uint64_t address, uint64_t size
         record(&call, MT_CUDA_UNMAP, MT_ARGS(address, size, call.api));
 }
 
-/* Record a use of memory, without the stack and the device: only the time matters. */
+/* Record a use of memory, without stack and device: only the time matters. */
 static MT_ALWAYS_INLINE void record_touch(unsigned kind, unsigned result,
                                           const uint64_t arguments[static MT_EVENT_ARGS])
 {
@@ -240,7 +240,8 @@ void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, ui
     record_touch(MT_CUDA_SET, result, MT_ARGS(address, size, api));
 }
 
-/* Return whether the runtime's call makes a stream by the driver's call inside: record it once. */
+/* Return whether the runtime's call creates the stream by a driver call inside, which records it.
+ */
 static bool is_made_inside(const struct mt_cuda_call *call)
 {
     return mt_cuda_is_inside() && mt_cuda_api_space(call->api) == MT_SPACE_STREAM;

@@ -4,13 +4,13 @@
  *
  *     unsigned result;
  *     {
- *         MT_CUDA_INSIDE();                         // memory asked for within is its own
+ *         MT_CUDA_INSIDE();                         // memory allocated within is its own
  *         result = real(address, size);
  *     }
  *     mt_cuda_allocated(call, result, *address, size);
  *
- * Record an allocation after the call and a free before it: another thread may get the
- * address at once. Any thread; keeps errno.
+ * Record an allocation after the call and a free before it: another thread may get the address at
+ * once. Any thread; keeps errno.
  */
 #ifndef MT_PRELOAD_CUDA_MEMORY_H
 #define MT_PRELOAD_CUDA_MEMORY_H
@@ -28,10 +28,10 @@
 struct mt_cuda_call {                    /* 16 bytes: it is passed in registers */
     unsigned (*get_device)(int *device); /* the current device; NULL: not known */
     enum mt_cuda_api api;
-    int told; /* 1 + the device that the call names; 0: none */
+    int told; /* 1 + the device that the call specifies; 0: none */
 };
 
-/* Make a call. Page-locked memory of the host belongs to no device. */
+/* Return a call. Page-locked memory of the host belongs to no device. */
 static inline struct mt_cuda_call mt_cuda_call_of(enum mt_cuda_api api,
                                                   unsigned (*get_device)(int *device))
 {
@@ -44,16 +44,17 @@ extern _Thread_local struct mt_inside mt_cuda_calls __attribute__((tls_model("in
 /* Where the hook that records next was called from; NULL: not known. */
 extern _Thread_local const void *mt_cuda_caller __attribute__((tls_model("initial-exec")));
 
-/* Return whether the caller is in a call of this thread's. */
+/* Return whether this thread is inside a CUDA call. */
 bool mt_cuda_is_inside(void);
 
-/* The subscription under which CUPTI reported the begin of this thread's call (cupti.h), 0: none;
- * and the valid one. CUPTI may never report the end of a call from an older subscription. */
+/* The subscription under which CUPTI reported the start of this thread's call (cupti.h), 0 if none,
+ * and the valid subscription. CUPTI may never report the end of a call from an older subscription.
+ */
 extern _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
 extern _Atomic unsigned mt_cuda_subscription;
 
-/* Leave the call at the end of the block, even if a C++ exception ends it: up to there the thread
- * is inside. If a jump ends it, the thread's next call finds that out. */
+/* Leave the call at the end of the block, even if a C++ exception ends it. If a jump ends it, the
+ * thread's next call notices. */
 static inline void mt_cuda_leave(const struct mt_call_mark *mark)
 {
     mt_inside_end(&mt_cuda_calls, mark);
@@ -62,18 +63,18 @@ static inline void mt_cuda_leave(const struct mt_call_mark *mark)
     __attribute__((cleanup(mt_cuda_leave))) struct mt_call_mark mt_cuda_mark;                      \
     mt_inside_begin(&mt_cuda_calls, &mt_cuda_mark)
 
-/* Return whether a call failed with this result because the program can use no device, and nothing
- * was recorded before: then there is nothing to record. The functions below ask this themselves. */
+/* Return whether a call failed because the program can use no device, and nothing was recorded
+ * before: then there is nothing to record. The functions below check this themselves. */
 int mt_cuda_failed(const char *function, unsigned result);
 
-/* Record an allocation. address: points to the memory's address, or its handle, by the call's
- * space. Nothing is there if the call has failed. */
+/* Record an allocation. address points to the memory's address or its handle, as the call's space
+ * says; it is not read if the call has failed. */
 void mt_cuda_allocated(struct mt_cuda_call call, unsigned result, const void *address,
                        uint64_t size);
 void mt_cuda_allocated_async(struct mt_cuda_call call, unsigned result, const void *address,
                              uint64_t size, const void *stream);
 
-/* A free's data for after the call, taken before it: the memory is gone then. */
+/* A free's data for after the call, read before it, while the memory exists. */
 struct mt_cuda_free {
     struct mt_cuda_call call;
     uint64_t address;
@@ -103,8 +104,8 @@ void mt_cuda_copied(enum mt_cuda_api api, unsigned result, uint64_t to, uint64_t
                     uint64_t size);
 void mt_cuda_was_set(enum mt_cuda_api api, unsigned result, uint64_t address, uint64_t size);
 
-/* Record contexts and CUDA modules, also those that another call makes on the way; and streams.
- * size: of a module's image, 0: not known. */
+/* Record contexts and CUDA modules, also those that another call creates internally, and streams.
+ * size is that of a module's image, 0 if unknown. */
 void mt_cuda_object_made(struct mt_cuda_call call, unsigned result, const void *handle,
                          uint64_t size);
 void mt_cuda_object_ending(struct mt_cuda_call call, uint64_t handle);

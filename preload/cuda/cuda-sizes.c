@@ -28,7 +28,7 @@ uint64_t mt_cuda_array_bytes(const struct mt_texel *texel, struct mt_extent exte
     return texels_of(extent, levels) * (bits / 8);
 }
 
-/* Return the bytes of a texel's channel by its CUarray_format; 0: packed in some other way. */
+/* Return the bytes of a texel's channel by its CUarray_format; 0 if it is packed differently. */
 static uint64_t channel_bytes(unsigned format)
 {
     switch (format) {
@@ -89,7 +89,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Return the bytes of a fat binary or a cubin, whose tables stand at its end; 0: neither. */
+/* Return the size of a fat binary or a cubin, whose tables are at its end; 0 if it is neither. */
 static uint64_t bytes_of(const union head *head)
 {
     const Elf64_Ehdr *elf = &head->elf;
@@ -101,7 +101,7 @@ static uint64_t bytes_of(const union head *head)
                   elf->e_phoff + (uint64_t)elf->e_phnum * elf->e_phentsize);
 }
 
-/* Read the longest header only where there is one: PTX, which is text, may be shorter. */
+/* Read the longest header only if there is one: PTX, which is text, may be shorter. */
 static int read_head(union head *head, const void *image)
 {
     memset(head, 0, sizeof *head);

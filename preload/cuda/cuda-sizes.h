@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* Return the bytes of an array with so many levels, each half as wide, high and deep as the one
- * before. A dimension of 0 does not exist. texel NULL: 0. */
+/* Return the size of an array with that many levels, each half as wide, high and deep as the
+ * previous one. A dimension of 0 does not exist. 0 if texel is NULL. */
 uint64_t mt_cuda_array_bytes(const struct mt_texel *texel, struct mt_extent extent,
                              unsigned levels);
 
@@ -16,14 +16,14 @@ uint64_t mt_cuda_array_bytes(const struct mt_texel *texel, struct mt_extent exte
 uint64_t mt_cuda_flat_bytes(const struct mt_array *array);
 uint64_t mt_cuda_deep_bytes(const struct mt_array_3d *array, unsigned levels);
 
-/* The size of a CUDA module's code as a program gives it to CUDA: a cubin, or a fat binary with
- * images for several architectures, of which the device takes one. */
+/* The size of a CUDA module's code as a program passes it to CUDA: a cubin, or a fat binary with
+ * images for several architectures, of which the device loads one. */
 
-/* Return the bytes of an image in memory; 0: it is another kind (PTX, which CUDA compiles first),
- * or cannot be read. Makes some system calls; keeps errno. */
+/* Return the size of an image in memory; 0 if it is of another kind (PTX, which CUDA compiles
+ * first) or unreadable. Makes some system calls; keeps errno. */
 uint64_t mt_cuda_image_bytes(const void *image);
 
-/* Return the same for a file with an image. */
+/* Return the same for an image in a file. */
 uint64_t mt_cuda_file_bytes(const char *path);
 
 #endif

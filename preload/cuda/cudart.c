@@ -15,23 +15,23 @@
 
 #define MOST_RUNTIMES 16
 
-/* Runtimes are added without a lock, because a signal handler may interrupt. One may then be in
- * here twice. */
+/* Runtimes are added without a lock, because a signal handler may interrupt. One runtime may then
+ * be in here twice. */
 static struct mt_cudart runtimes[MOST_RUNTIMES];
 static _Atomic char is_there[MOST_RUNTIMES];
 static _Atomic uint32_t n_taken; /* places */
-/* The indices + 1 of the runtimes whose functions were looked up, by way. */
+/* The indices + 1 of the runtimes whose functions were looked up, by entry. */
 static _Atomic uint32_t looked_up[MT_CUDART_WAYS];
 _Thread_local char mt_cudart_way;
-/* Return address -> index in runtimes + 1. It also holds in a forked child, where the loader may be
- * busy and must not be asked again. */
+/* A map from address to index in runtimes + 1. It is valid in a forked child, too, where the loader
+ * may be locked and must not be called again. */
 static struct mt_cache callers;
 /* The last callers: 48 bits of address, and above them callers' value. */
 #define NEAR_CALLERS 64
 #define ADDRESS_BITS 48
 static _Atomic uint64_t near_callers[NEAR_CALLERS];
 
-/* Return the image that an address lies in; NULL: none. */
+/* Return the image with this address, or NULL. */
 static struct link_map *image_of(const void *address)
 {
     Dl_info info;
@@ -39,7 +39,7 @@ static struct link_map *image_of(const void *address)
     return dladdr1(address, &info, (void **)&image, RTLD_DL_LINKMAP) ? image : NULL;
 }
 
-/* Take another reference to an image; NULL for the program itself, which needs none. */
+/* Acquire another reference to an image; NULL for the program itself, which needs none. */
 static void *hold(const struct link_map *image)
 {
     return image && *image->l_name ? mt_loaded_open(image->l_name, RTLD_NOLOAD | RTLD_LAZY) : NULL;
@@ -78,8 +78,8 @@ static bool is_cudart(const void *function)
 }
 
 /* Return what the caller would have got without us. Other libraries may be preloaded over CUDA, as
- * we are. All callers would have got one that comes after us. One that comes before us is the
- * caller now, and wants the next one. */
+ * we are. Callers would have got one that comes after us. One that comes before us is the caller
+ * now, and wants the next one. */
 static void *find(void *scope, const char *symbol)
 {
     void *next = mt_real_dlsym(RTLD_NEXT, symbol);
@@ -102,7 +102,7 @@ static struct mt_cudart runtime_in(void *scope, void *(*look_up)(void *scope, co
     return runtime;
 }
 
-/* Return a runtime's index + 1; 0: not known yet. */
+/* Return a runtime's index + 1, or 0 if it is unknown. */
 static uint32_t index_of(const struct mt_cudart *runtime)
 {
     for (uint32_t i = 0; i < n_taken; i++)
@@ -111,8 +111,8 @@ static uint32_t index_of(const struct mt_cudart *runtime)
     return 0;
 }
 
-/* Find the runtime of this address's image. Hold the runtime's library, so that it stays; the image
- * may go. */
+/* Find the runtime of this address's image. Keep the runtime's library loaded; the image may be
+ * unloaded. */
 static struct mt_cudart runtime_of_image(const void *address)
 {
     void *scope = mt_scope_of(address);
@@ -136,7 +136,7 @@ static struct mt_cudart find_runtime(const void *caller)
     return runtime;
 }
 
-/* Add a runtime. Return its index + 1; 0: it is none, or there are too many. */
+/* Add a runtime. Return its index + 1, or 0 if it is not one or there are too many. */
 static uint32_t add_runtime(const struct mt_cudart *runtime)
 {
     uint32_t index = runtime->cuda_malloc ? index_of(runtime) : 0, at = n_taken;
@@ -154,7 +154,7 @@ static uint32_t add_runtime(const struct mt_cudart *runtime)
 /* Return the runtime of this function's own image, even with libraries preloaded over it. */
 static struct mt_cudart runtime_with(const void *function)
 {
-    void *scope = is_cudart(function) ? mt_scope_of(function) : NULL; /* held for good */
+    void *scope = is_cudart(function) ? mt_scope_of(function) : NULL; /* kept for good */
     return runtime_in(scope, mt_scope_symbol);
 }
 
@@ -166,7 +166,7 @@ static int has(const struct mt_cudart *runtime, const char *symbol, const void *
     return 0;
 }
 
-/* Return the way of the runtime with this function, if it was looked up before; else 0. */
+/* Return the entry of the runtime with this function, if it was looked up before; else 0. */
 static unsigned find_way(const char *symbol, const void *found)
 {
     for (unsigned way = 1; way <= MT_CUDART_WAYS && looked_up[way - 1]; way++)
@@ -202,7 +202,7 @@ static uint32_t meet(const struct mt_key *caller)
     struct mt_cudart runtime = find_runtime((const void *)(uintptr_t)caller->a);
     uint32_t index = add_runtime(&runtime);
     mt_expect_fork();
-    if (index && mt_intern_try_lock()) { /* otherwise look again next time */
+    if (index && mt_intern_try_lock()) { /* otherwise search again next time */
         if (!mt_cache_find(&callers, caller))
             mt_cache_add(&callers, caller, index);
         mt_intern_unlock();

@@ -15,19 +15,19 @@ struct mt_cudart {
     unsigned (*get_device)(int *device);
 };
 
-/* Return the runtime that the image of this return address is linked to, else any loaded one; NULL:
- * none. It stays valid. Takes the loader's lock at a caller's first call. */
+/* Return the runtime that the image with this return address is linked to, else any loaded one, or
+ * NULL. It stays valid. Takes the loader's lock at a caller's first call. */
 const struct mt_cudart *mt_cudart_of(const void *caller);
 
 /*
- * A program that looks functions up by name (dlsym) has no link that shows its runtime. So each
- * runtime has a way of its own into a hook. Return the way, from 1 on, for this function of this
- * name; 0: it is of no runtime, or there are too many, and its calls are not seen.
+ * A program that looks functions up by name (dlsym) is not linked to its runtime. So each runtime
+ * has its own entry to a hook. Return the entry, from 1, for this function of this name; 0 if it
+ * belongs to no runtime, or there are too many, and its calls are not seen.
  */
 #define MT_CUDART_WAYS 4
 unsigned mt_cudart_way_of(const char *symbol, const void *found);
 
-/* The way by which a hook is being called; mt_cudart_of resets it. */
+/* The entry by which a hook is being called; mt_cudart_of resets it. */
 extern _Thread_local char mt_cudart_way __attribute__((tls_model("initial-exec")));
 
 /* Call the runtime's own function, as hooks do. The value is its result. */
@@ -40,8 +40,8 @@ extern _Thread_local char mt_cudart_way __attribute__((tls_model("initial-exec")
         ask_result;                                                                                \
     })
 
-/* Return a handle for looking up what the image of this address is linked to: RTLD_NEXT for the
- * program itself; NULL: not known. It holds a reference. Takes the loader's lock. */
+/* Return a handle for looking up what the image with this address is linked to: RTLD_NEXT for the
+ * program itself, NULL if unknown. It holds a reference. Takes the loader's lock. */
 void *mt_scope_of(const void *caller);
 
 /* Look a symbol up as dlsym would in that scope. */

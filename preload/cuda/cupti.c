@@ -18,14 +18,15 @@
 #include <string.h>
 
 /*
- * Variables of the environment that tell CUDA and NVTX their tools. They are set when we are
- * loaded, because other threads may read the environment later. One that names another tool stays.
+ * Environment variables that name the tools of CUDA and NVTX. They are set when we are loaded,
+ * because other threads may read the environment later. One that names another tool is kept.
  */
 
 #define MT_CUDA_INJECTION "CUDA_INJECTION64_PATH"
 #define MT_NVTX_INJECTION "NVTX_INJECTION64_PATH"
 
-/* Write the path of a file beside libmemtap.so, or its own if name is NULL. Return 0 or -ENOENT. */
+/* Write the path of a file next to libmemtap.so, or its own if name is NULL. Return 0 or -ENOENT.
+ */
 static int own_path(char out[PATH_MAX], const char *name)
 {
     static const char here;
@@ -39,7 +40,7 @@ static int own_path(char out[PATH_MAX], const char *name)
     return 0;
 }
 
-/* Return 1 for us, -1 for the C library: what is preloaded comes before it in the loader's list,
+/* Return 1 for us, -1 for the C library: preloaded libraries come before it in the loader's list,
  * and what the driver loads comes after it. */
 static int find_first(struct dl_phdr_info *info, size_t size, void *here)
 {
@@ -75,7 +76,8 @@ static void read_wish(void)
     snprintf(wish.other, sizeof wish.other, "%s", other ? other : "");
 }
 
-/* Ask for it now: CUDA's driver loads its tool when it is initialized, NVTX at the first range. */
+/* Request the injection now: CUDA's driver loads its tool when it is initialized, NVTX at the first
+ * range. */
 __attribute__((constructor)) static void ask_for_injection(void)
 {
     char path[PATH_MAX];
@@ -137,8 +139,8 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 }
 
 /* Return whether our hooks see the program's calls: its images are linked to the driver or the
- * runtime, or it has looked functions up through us. Otherwise it found the driver by a way that we
- * do not stand in. */
+ * runtime, or it has looked functions up through us. Otherwise it found the driver in a way that we
+ * do not intercept. */
 static bool do_hooks_reach(bool was_looked_up)
 {
     return is_preloaded() &&
@@ -164,7 +166,7 @@ static void start(void)
     *(void **)&cupti.stop = library ? mt_real_dlsym(library, MT_CUPTI_STOP) : NULL;
     if (!begin || !cupti.stop) {
         say(mt_loader_is_broken() ? "not used: forked while a library was loaded"
-                                  : "not used: there is no %s beside libmemtap.so",
+                                  : "not used: no %s next to libmemtap.so",
             paths[0]);
         cupti.stop = NULL;
         return;
@@ -190,14 +192,14 @@ void mt_cupti_open(bool was_looked_up)
     else if (!wish.is_on && do_hooks_reach(was_looked_up))
         say("not needed");
     else if (!wish.is_on && mt_images_need("libcupti.so."))
-        say("not used: the program has loaded it for itself");
+        say("not used: the program uses it itself");
     else if (!cupti.stop)
         start();
     pthread_mutex_unlock(&cupti.lock);
     if (strncmp(cupti.status, "not used", 8) == 0 && (wish.is_on || !is_preloaded()))
         mt_message("CUPTI is %s%s", cupti.status,
                    is_preloaded() ? ""
-                                  : "; CUDA's calls are not recorded: preload memtap "
+                                  : "; CUDA calls are not recorded; preload memtap "
                                     "(LD_PRELOAD=$(memtap lib)), or see CUPTI in man libmemtap");
 }
 
@@ -209,7 +211,7 @@ void mt_cupti_step_back(void)
         atomic_store(&mt_cuda_subscription, 0);
         cupti.stop();
         cupti.stop = NULL;
-        say("used until another client asked for it");
+        say("used until another client requested it");
     }
     pthread_mutex_unlock(&cupti.lock);
 }

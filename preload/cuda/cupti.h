@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUPTI, for CUDA calls that the hooks cannot see, or on request (MEMTAP_CUPTI). Its callbacks go
- * to a library of their own, libmemtap-cupti.so, which is loaded only then.
+ * CUPTI, for CUDA calls that the hooks cannot see, or on request (MEMTAP_CUPTI). Its callbacks are
+ * in a separate library, libmemtap-cupti.so, which is loaded only then.
  *
  * One call is one event, however it is seen. Within a hook, CUPTI's callbacks do nothing. If CUPTI
  * reports a call first, the hooks within the call do nothing.
@@ -13,7 +13,7 @@
 
 #include "cuda-memory.h"
 
-/* The functions with which the library records; see cuda-memory.h and multicast.h. */
+/* The functions that the library records with; see cuda-memory.h and multicast.h. */
 struct mt_cupti_recorder {
     void (*allocated)(struct mt_cuda_call call, unsigned result, const void *address,
                       uint64_t size);
@@ -40,23 +40,23 @@ struct mt_cupti_recorder {
 
 #define MT_CUPTI_STATUS 256 /* bytes */
 
-/* The library's exports. start: subscribe under this number, not 0. Returns 0, or a negative errno
- * with the reason in one line. stop: unsubscribe. */
+/* The library's exports. start subscribes under this number, which is not 0, and returns 0, or a
+ * negative errno with the reason in one line. stop unsubscribes. */
 #define MT_CUPTI_START "memtap_cupti_start"
 #define MT_CUPTI_STOP "memtap_cupti_stop"
 typedef int mt_cupti_start_function(const struct mt_cupti_recorder *recorder, unsigned subscription,
                                     char why[MT_CUPTI_STATUS]);
 typedef void mt_cupti_stop_function(void);
 
-/* Open the library if it is wanted. The driver calls this while it is initialized, because it has
- * loaded us (CUDA_INJECTION64_PATH). was_looked_up: our hooks saw a look-up of the driver's
+/* Open the library if it is wanted. The driver calls this during its initialization, because it has
+ * loaded us (CUDA_INJECTION64_PATH). was_looked_up: our hooks saw a lookup of the driver's
  * functions. Takes the loader's lock. */
 void mt_cupti_open(bool was_looked_up);
 
 /* Give up CUPTI's one subscription for good, because another client wants it. Any thread. */
 void mt_cupti_step_back(void);
 
-/* Say in a few words whether it was used, and if not, why. */
+/* Return as text whether it was used, and if not, why. */
 const char *mt_cupti_status(void);
 
 /* Reset in a forked child: CUPTI is the parent's. */

@@ -21,15 +21,14 @@ static const struct row {
     {base, symbol, since, until, (void *)mt_hook_##name, (void *_Atomic *)(void *)&mt_driver.name},
     MT_DRIVER_HOOKS(ROW)};
 
-/* Return whether the name has the suffix of calls that take a stream, or of calls that take none.
- */
+/* Return whether the name has the suffix of calls with a stream, or of calls without one. */
 static bool is_per_thread(const struct row *row)
 {
     const char *suffix = strrchr(row->symbol, '_');
     return suffix && (!strcmp(suffix, "_ptsz") || !strcmp(suffix, "_ptds"));
 }
 
-/* Keep the driver loaded: a program may unload it and load it again at another place. */
+/* Keep the driver loaded: a program may unload it and load it again at another address. */
 static void hold_library_of(const void *function)
 {
     static _Atomic int is_held;
@@ -39,17 +38,17 @@ static void hold_library_of(const void *function)
 }
 
 /* Return what callers linked to the function would get without us, which may differ from what was
- * looked up: a layer over the driver that is preloaded after us. They have no other way than our
- * hook, so they get it, and the look-up goes without. */
+ * looked up: a layer over the driver that is preloaded after us. They have no way around our hook,
+ * so they get it, and the lookup does without. */
 static void *for_linked(const struct row *row, void *found)
 {
     void *next = mt_real_dlsym(RTLD_NEXT, row->symbol);
     return next && !mt_are_of_one_library(next, found) ? next : found;
 }
 
-/* Return the hook if it calls what was found: the first pointer stays. A driver may have several
- * for one function. But another library's function of that name is a layer over the driver, which
- * calls the kept one or is called by it. */
+/* Return the hook if it calls what was found: the first pointer stays, since a driver may have
+ * several for one function. But another library's function of that name is a layer over the driver,
+ * which calls the kept one or is called by it. */
 static void *keep(const struct row *row, void *found)
 {
     MT_UNINTERRUPTED();
@@ -93,7 +92,7 @@ unsigned (*mt_driver_get_device(void))(int *device)
     return (unsigned (*)(int *))function;
 }
 
-/* Return whether our function is meant: without a version, take only functions that have never
+/* Return whether the lookup means our function: without a version, only functions that have never
  * changed. */
 static bool is_meant(const struct row *row, unsigned version)
 {

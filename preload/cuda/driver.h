@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The CUDA driver's own functions behind our hooks. A program finds them in many ways: linked, by
- * dlsym, by cuGetProcAddress, through the runtime. We keep what a look-up found and return the hook
+ * dlsym, by cuGetProcAddress, through the runtime. We keep what a lookup found and return the hook
  * instead.
  */
 #ifndef MT_PRELOAD_DRIVER_H
@@ -13,7 +13,7 @@
 #include "preload/hooks/hooks.h"
 #include "trace-format/likely.h"
 
-#define MT_CUDA_ANY_VERSION 0u /* the look-up named none */
+#define MT_CUDA_ANY_VERSION 0u /* the lookup specified none */
 #define MT_CUDA_PER_THREAD 2u  /* flag of look-ups: the functions for the thread's own stream */
 
 struct mt_driver_functions {
@@ -34,8 +34,8 @@ extern struct mt_driver_functions mt_driver;
 
 #define MT_DRIVER_NOW(name) atomic_load_explicit(&mt_driver.name, memory_order_acquire)
 
-/* The real function of a hook; NULL: no loaded driver has it. Any thread. Takes the loader's lock
- * if the program is linked to the driver and nothing was looked up before. */
+/* The real function of a hook, or NULL if no loaded driver has it. Any thread. Takes the loader's
+ * lock if the program is linked to the driver and nothing was looked up before. */
 #define MT_DRIVER_REAL(name)                                                                       \
     (MT_LIKELY(MT_DRIVER_NOW(name)) ? MT_DRIVER_NOW(name)                                          \
                                     : (mt_driver_resolve(MT_DRIVER_##name), MT_DRIVER_NOW(name)))
@@ -52,14 +52,14 @@ extern struct mt_driver_functions mt_driver;
 
 void mt_driver_resolve(enum mt_driver_hook hook);
 
-/* Return whether our hooks saw a look-up of the program or the runtime. */
+/* Return whether our hooks saw a lookup by the program or the runtime. */
 bool mt_driver_was_looked_up(void);
 
 /* The driver's cuCtxGetDevice, or NULL. */
 unsigned (*mt_driver_get_device(void))(int *device);
 
-/* Replace *function, which a look-up found, by its hook if there is one. base, version and flags
- * are the caller's; base has no suffix. */
+/* Replace *function, which a lookup found, by its hook if there is one. base (without a suffix),
+ * version and flags are the caller's. */
 void mt_driver_wrap(const char *base, unsigned version, unsigned long long flags, void **function);
 
 /* Return the hook or what was found, for dlsym by the symbol's name. */

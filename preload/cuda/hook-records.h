@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What hooks record of a call, by the last column of hooks-memory.h and hooks-copies.h: before it
- * and, from its `result`, after it. api: without MT_API_. The file that includes this has
+ * and, given its `result`, after it. api is without MT_API_. The including file defines
  * CALL_OF(api), a call on the caller's current device.
  */
 #ifndef MT_PRELOAD_HOOK_RECORDS_H
@@ -14,13 +14,13 @@
 
 #define NUMBER(address) ((uint64_t)(uintptr_t)(address))
 #define CALL(api) CALL_OF(MT_API_##api)
-/* A call on the device that it names; -1: none. */
+/* A call on the device that it specifies; -1: none. */
 #define CALL_ON(api_, device) ((struct mt_cuda_call){.api = MT_API_##api_, .told = (device) + 1})
 
-/* Note the hook's caller, right before what records it: calls within CUDA's note theirs. */
+/* Note the hook's caller just before recording: calls within CUDA's note theirs. */
 #define NOTE_CALLER() (mt_cuda_caller = __builtin_return_address(0))
 
-/* Memory. address: points to it, or to its handle. */
+/* Memory. address points to it, or to its handle. */
 #define BEFORE_ALLOCATED(api, address, size)
 #define AFTER_ALLOCATED(api, address, size) mt_cuda_allocated(CALL(api), result, address, size)
 #define BEFORE_ALLOCATED_ON(api, device, address, size)
@@ -50,7 +50,7 @@
     (NOTE_CALLER(), mt_cuda_unbinding(CALL_ON(api, device), place, size))
 #define AFTER_UNBOUND(api, device, place, size)
 
-/* Contexts, CUDA modules, streams. bytes: of code, evaluated after a successful call. */
+/* Contexts, CUDA modules, streams. bytes is the size of code, evaluated after a successful call. */
 #define BEFORE_MADE(api, object, bytes)
 #define AFTER_MADE(api, object, bytes)                                                             \
     mt_cuda_object_made(CALL(api), result, object, result ? 0 : bytes)
@@ -67,13 +67,13 @@
 #define BEFORE_WAS_SET(api, at, size)
 #define AFTER_WAS_SET(api, at, size) mt_cuda_was_set(MT_API_##api, result, NUMBER(at), size)
 
-/* The begin and the end of a graph's capture. */
+/* The start and the end of a graph's capture. */
 #define BEFORE_CAPTURE_BEGAN(stream)
 #define AFTER_CAPTURE_BEGAN(stream) mt_capture_began(result, stream)
 #define BEFORE_CAPTURE_ENDED(stream)
 #define AFTER_CAPTURE_ENDED(stream) mt_capture_ended(stream)
 
-/* PyTorch and others look functions of the driver up: they get our hooks (driver.h). */
+/* PyTorch and others look up functions of the driver: they get our hooks (driver.h). */
 #define BEFORE_LOOKED_UP(symbol, version, flags, function)
 #define AFTER_LOOKED_UP(symbol, version, flags, function)                                          \
     if (!result)                                                                                   \

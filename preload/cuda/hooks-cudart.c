@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hooks of the CUDA runtime. Each asks the runtime that its caller is linked to. */
+/* The hooks of the CUDA runtime. Each calls the runtime that its caller is linked to. */
 #include "cudart.h"
 #include "driver.h"
 #include "hook-records.h"

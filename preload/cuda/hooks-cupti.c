@@ -23,8 +23,8 @@ static void *real_of(const char *symbol, const void *caller)
     return found && !mt_is_ours(found) ? found : mt_find_real(symbol, "libcupti.so.13");
 }
 
-/* CUPTI has one subscriber, and its activities need to be it: torch.profiler, which uses them,
- * records nothing while somebody else is subscribed. */
+/* CUPTI has one subscriber, and its activities need it: torch.profiler, which uses them, records
+ * nothing while another client is subscribed. */
 #define HOOK(name, symbol, parameters, ...)                                                        \
     int mt_hook_##name parameters                                                                  \
     {                                                                                              \

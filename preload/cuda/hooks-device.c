@@ -5,9 +5,9 @@
 #include "driver.h"
 #include "preload/hooks/hooks.h"
 
-/* In the runtime's call, whose failure says more than the failure of the driver's within it. This
- * is not MT_CUDA_INSIDE: other allocations while the driver starts, such as a tool's, are
- * recorded. */
+/* Inside the runtime's call, whose failure says more than that of the driver's call within it. This
+ * is not MT_CUDA_INSIDE: other allocations while the driver starts, such as a tool's, are recorded.
+ */
 static _Thread_local bool is_in_runtime __attribute__((tls_model("initial-exec")));
 
 static void leave_runtime(const int *before)

@@ -3,7 +3,7 @@
 #include "preload/hooks/cuda-types.h"
 #include "preload/loader/find-real.h"
 
-/* Ask the driver only for the device, which changes nothing. */
+/* Query the driver only for the device, which changes nothing. */
 typedef unsigned properties_function(void *properties, uint64_t handle);
 typedef unsigned attribute_function(void *out, int attribute, uint64_t address);
 
@@ -35,8 +35,8 @@ static int device_of(const struct mt_cuda_call *call, uint64_t memory)
                                                      : device_of_address(memory);
 }
 
-/* Name the memory of a device at a place in the object: each device has its own. No address begins
- * with this bit. */
+/* Name the memory of a device at a place in the object: each device has its own. No address has
+ * this bit set. */
 static uint64_t name_of(uint64_t place, int device)
 {
     return 1ull << 63 | (uint64_t)(device & 0x7f) << 56 | (place & ((1ull << 56) - 1));

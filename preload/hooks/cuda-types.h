@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA's structures, as far as the hooks need them: the shim is built without CUDA's headers.
- * tests/shim/test-headers.c compares them with the headers. */
+/* CUDA's structures, as far as the hooks need them: libmemtap.so is built without CUDA's headers.
+ * tests/shim/test-headers.c compares the two. */
 #ifndef MT_PRELOAD_CUDA_TYPES_H
 #define MT_PRELOAD_CUDA_TYPES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hooks of the runtime's and the driver's calls that copy or set memory, each once, in rows
- * like those of hooks-memory.h. */
+/* The hooks of runtime and driver calls that copy or set memory, in rows like those of
+ * hooks-memory.h. */
 #ifndef MT_PRELOAD_HOOKS_COPIES_H
 #define MT_PRELOAD_HOOKS_COPIES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hooks of the runtime's and the driver's memory, each once; see hooks.h. not-hooked.list has
- * the functions that make or free memory without a hook, with the reason. */
+/* The hooks of the runtime's and the driver's memory; see hooks.h. not-hooked.list has the
+ * functions that allocate or free memory without a hook, with the reason. */
 #ifndef MT_PRELOAD_HOOKS_CUDA_H
 #define MT_PRELOAD_HOOKS_CUDA_H
 
@@ -32,10 +32,10 @@
       (int device))                                                                                \
     H(cuda_malloc, "cudaMalloc", "libcudart.so.13", unsigned,                                      \
       (void **address, size_t size))
-/* D(name, base, symbol, since, until, parameters): the driver's functions. base: the name that
- * cuGetProcAddress takes. since, until: the range of CUDA versions (1000 major + 10 minor; until is
- * excluded, 0: no end) whose look-ups mean this signature. A symbol that ends in _ptsz or _ptds is
- * meant if the flags ask for the thread's own default stream. All return a CUresult. */
+/* D(name, base, symbol, since, until, parameters): the driver's functions. base is the name for
+ * cuGetProcAddress. since, until: the CUDA versions (1000 major + 10 minor; until is excluded, 0:
+ * no end) whose lookups mean this signature. A symbol that ends in _ptsz or _ptds is meant if the
+ * flags request the thread's own default stream. All return a CUresult. */
 #define MT_DRIVER_COPY_ROWS(D, name, base, symbol, second, since, parameters, arguments, record)   \
     D(name, base, symbol, since, 0, parameters)                                                    \
     D(name##_ptds, base, second, 7000, 0, parameters)

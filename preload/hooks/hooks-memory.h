@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hooks of the runtime's and the driver's calls that make or free memory and what takes some of
- * it, capture graphs and look functions up, each once. From a row come the call's rows in
- * hooks-cuda.h and its hooks (preload/cuda/hooks-cudart.c, hooks-driver.c).
+ * The hooks of runtime and driver calls that allocate or free memory, create what uses some,
+ * capture graphs, or look functions up. The call's rows in hooks-cuda.h and its hooks
+ * (preload/cuda/hooks-cudart.c, hooks-driver.c) are generated from a row here.
  *
  * A row: the name of the hook; the symbols; the parameters; the same as arguments; and what the
  * hook records of the call (preload/cuda/hook-records.h). A second symbol is the call's form for

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that may use CUDA's memory in ways that are not recorded: rare copies, whose parameters
- * differ between versions, and graphs, whose copies are in their nodes. memtap notes that they were
- * called and passes the call on unchanged. */
+ * differ between versions, and graphs, whose copies are in their nodes. The trace notes that they
+ * were called; the call is passed on unchanged. */
 #ifndef MT_PRELOAD_HOOKS_NOTICED_H
 #define MT_PRELOAD_HOOKS_NOTICED_H
 
-#define MT_ANY void /* parameters that nobody looks at */
+#define MT_ANY void /* parameters that are not read */
 
 /* clang-format off */
 #define MT_NOTICED(H, name, symbol) H(name, symbol, "libcudart.so.13", unsigned, (MT_ANY))

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every function that libmemtap.so replaces, once. From this table come the prototypes of the
- * hooks, the pointers to PyTorch's real functions (real.h) and the list of exported symbols
- * (exports.map).
+ * Every function that libmemtap.so replaces. The prototypes of the hooks, the pointers to PyTorch's
+ * real functions (real.h) and the list of exported symbols (exports.map) are generated from this
+ * table.
  *
  * H(name, symbol, library, result, parameters): mt_hook_name is our function under the dynamic
- * symbol; library: where the real function is looked up first.
+ * symbol; the real function is looked up in `library` first.
  *
  * C sees C++ functions through the Itanium ABI: `this` and references are pointers; an object with
  * a destructor is passed by the address of a temporary, and returned through a first argument.
- * c10::Device by value is 16 bits: index << 8 | type. Checked on the wheels of torch 2.0 to 2.15:
+ * c10::Device by value is 16 bits: index << 8 | type. Verified on the wheels of torch 2.0 to 2.15:
  * docs/evaluation/versions.md.
  */
 #ifndef MT_PRELOAD_HOOKS_H
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* c10::Device. As a struct: what a register has above its two bytes is nobody's. */
+/* c10::Device, as a struct: the upper bits of its register are undefined. */
 struct mt_c10_device {
     uint8_t type, index;
 };
@@ -63,8 +63,8 @@ struct mt_c10_device {
     H(node_run, "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE",                          \
       "libtorch_cpu.so", void,                                                                     \
       (void *engine, void *task, void *node, void *inputs, void *queue))
-/* Functions that end a process without its destructors (kill: Python kills itself after Ctrl-C), and
- * the one that calls main. */
+/* Functions that end a process without its destructors (kill: Python kills itself after Ctrl-C),
+ * and the one that calls main. */
 #define MT_PROCESS_HOOKS(H)                                                                        \
     H(start_main, "__libc_start_main", "libc.so.6", int,                                           \
       (int (*main_)(int, char **, char **), int argc, char **argv, void (*init)(void),             \
@@ -73,8 +73,8 @@ struct mt_c10_device {
     H(exit_c99, "_Exit", "libc.so.6", void, (int status))                                          \
     H(abort, "abort", "libc.so.6", void, (void))                                                   \
     H(kill, "kill", "libc.so.6", int, (int process, int number))
-/* Functions that replace the process by another program; daemon, which forks within the C library and
- * ends the parent; and ends that run the program's functions. */
+/* Functions that execute another program; daemon, which forks within the C library and ends the
+ * parent; and exits that run the program's functions. */
 #define MT_EXEC_HOOKS(H)                                                                           \
     H(execve, "execve", "libc.so.6", int,                                                          \
       (const char *path, char *const *arguments, char *const *environment))                        \
@@ -99,7 +99,8 @@ struct mt_c10_device {
 /* Look-ups of functions by name. */
 #define MT_LOOKUP_HOOKS(H)                                                                         \
     H(dlsym, "dlsym", "libc.so.6", void *, (void *handle, const char *symbol))
-/* Calls with which programs name their phases: memtap.h's, and NVTX's header's (hooks-ranges.c). */
+/* Calls by which programs name their ranges: those of memtap.h and of NVTX's header
+ * (hooks-ranges.c). */
 #define MT_RANGE_HOOKS(H)                                                                          \
     H(range_push, "memtap_range_push", NULL, void, (const char *name))                             \
     H(range_pop, "memtap_range_pop", NULL, void, (void))                                           \
@@ -108,7 +109,8 @@ struct mt_c10_device {
     H(sample, "memtap_sample", NULL, void, (void))                                                 \
     H(trace, "memtap_trace", NULL, size_t, (char *path, size_t size))                              \
     H(nvtx, "InitializeInjectionNvtx2", NULL, int, (const void *(*export_table)(uint32_t table)))
-/* The driver's entry to a tool (CUDA_INJECTION64_PATH), and the calls with which CUPTI's clients begin. */
+/* The driver's entry to a tool (CUDA_INJECTION64_PATH), and the calls that CUPTI's clients begin
+ * with. */
 #define MT_CUPTI_HOOKS(H)                                                                          \
     H(injection, "InitializeInjection", NULL, int, (void))                                         \
     H(cupti_subscribe, "cuptiSubscribe", "libcupti.so.13", int,                                    \
@@ -120,7 +122,7 @@ struct mt_c10_device {
     H(cupti_activity, "cuptiActivityEnable", "libcupti.so.13", int, (int kind))
 /* clang-format on */
 
-/* Calls that hand workspaces to libraries. library: the newest of several names. */
+/* Calls that pass workspaces to libraries. library is the newest of several names. */
 /* clang-format off */
 #define MT_MATH_HOOKS(H)                                                                           \
     H(cublas_workspace, "cublasSetWorkspace_v2", "libcublas.so.13", int,                           \
@@ -145,13 +147,13 @@ struct mt_c10_device {
       "libtorch_cpu.so", void *, (void *result, const void *name, const void *arguments))
 /* clang-format on */
 
-/* What the simulated device tells of values that it has not computed. */
+/* What the simulated device reports about values that it does not simulate. */
 /* clang-format off */
 #define MT_VALUE_HOOKS(H)                                                                          \
     H(unknown_value, "sim_unknown_value", "libcudasim.so", void, (int what, const char *name))
 /* clang-format on */
 
-/* The call that gives a storage other memory. */
+/* The call that replaces a storage's memory. */
 /* clang-format off */
 #define MT_STORAGE_HOOKS(H)                                                                        \
     H(resize_storage, "_ZN2at6native17resize_bytes_cudaEPN3c1011StorageImplEm",                    \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private pools of PyTorch's allocator, for CUDA graphs and torch.cuda.MemPool: their segments
- * serve nothing else. No exported function tells which pool a thread allocates in. It follows from
- * what `use_mem_pool` asks a pool for and from how a capture begins.
+ * Private pools of PyTorch's allocator, for CUDA graphs and torch.cuda.MemPool, whose segments
+ * serve nothing else. No exported function returns the pool that a thread allocates in. It follows
+ * from what `use_mem_pool` requests from a pool and from how a capture begins.
  */
 #ifndef MT_PRELOAD_POOLS_H
 #define MT_PRELOAD_POOLS_H
@@ -19,8 +19,8 @@ struct mt_pool_id { /* PyTorch's: a std::pair; zeros: none */
 /* The MemPool that this thread allocates in; zeros: none known. */
 extern _Thread_local struct mt_pool_id mt_pool_in_use __attribute__((tls_model("initial-exec")));
 
-/* Name the memory that CUDA gave to `caller`, the code that called a hook: its address, or its
- * handle, by the MemPool, if that is PyTorch's allocator. */
+/* If `caller`, the code that called a hook, is PyTorch's allocator: name the memory that CUDA gave
+ * it, by its address or its handle, after the MemPool. */
 void mt_pool_name_segment(unsigned result, const void *address, const void *caller);
 
 static inline void mt_pool_took(unsigned result, const void *address, const void *caller)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sleeping until another thread of this process changes a word. */
+/* Sleep until another thread of this process changes a word. */
 #ifndef MT_PRELOAD_FUTEX_H
 #define MT_PRELOAD_FUTEX_H
 

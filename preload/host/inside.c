@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* How many events a call may have of its own. Its mark may outlive it, where nothing overwrites the
+/* How many events a call may have within it. Its mark may outlive it if nothing overwrites the
  * stack. */
 #define MOST_WITHIN 32u
 
@@ -18,7 +18,7 @@ static void drop(struct mt_inside *inside, unsigned i)
     inside->call[i] = inside->call[--inside->n];
 }
 
-/* Leave what was left without its end: what came of it is not known. */
+/* Drop a call that was left by a jump; its result is unknown. */
 static void leave(struct mt_inside *inside, unsigned i)
 {
     inside->left += 1 + inside->call[i].within;

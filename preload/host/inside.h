@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread is inside of is known by where its stack is, because it may leave by a jump: from a
- * signal handler, to another coroutine, by its end. A call that is around the caller has its mark
+ * Which calls a thread is inside of. A thread may leave one by a jump: from a signal handler, to
+ * another coroutine, or by ending. So the stack decides: a call around the caller has its mark
  * above the stack pointer, on the same stack, and nothing has overwritten it.
  */
 #ifndef MT_PRELOAD_INSIDE_H
@@ -14,22 +14,22 @@
 
 /* In the frame of the function that makes the call. */
 struct mt_call_mark {
-    volatile uintptr_t self; /* its own address, while nothing else is there */
+    volatile uintptr_t self; /* its own address, until overwritten */
 };
 
 #define MT_CALLS 4u
 
 struct mt_call {
     const struct mt_call_mark *mark;
-    unsigned within; /* events that were taken for the call's own */
+    unsigned within; /* events attributed to the call */
 };
 
-/* Of one thread: the calls that it is inside of, the outermost on each of its stacks. */
+/* Per thread: the calls that it is inside of, the outermost on each of its stacks. */
 struct mt_inside {
-    uintptr_t only; /* the mark of the only one; 0: none; MT_IN_TABLE: they are in the table */
+    uintptr_t only; /* the only mark; 0: none; MT_IN_TABLE: see the table */
     unsigned n;
     struct mt_call call[MT_CALLS];
-    uint64_t left; /* calls that were left by a jump, and what was taken for theirs */
+    uint64_t left; /* calls left by a jump, and events attributed to them */
     struct mt_stack_bounds bounds;
 };
 #define MT_IN_TABLE ((uintptr_t)1)
@@ -39,8 +39,8 @@ void mt_inside_begin_slow(struct mt_inside *inside, struct mt_call_mark *mark)
 void mt_inside_end_slow(struct mt_inside *inside, const struct mt_call_mark *mark)
     __attribute__((cold));
 
-/* Return the call around the caller; NULL: none. here: in the caller's frame, or below it. Calls
- * that were left are counted, and what is returned stays until the next of these. */
+/* Return the call around the caller, or NULL. here is in the caller's frame, or below it. Calls
+ * that were left by a jump are counted. The result is valid until the next call of one of these. */
 struct mt_call *mt_inside_find(struct mt_inside *inside, const struct mt_call_mark *here)
     __attribute__((cold));
 
@@ -61,7 +61,7 @@ static inline void mt_inside_end(struct mt_inside *inside, const struct mt_call_
         mt_inside_end_slow(inside, mark);
 }
 
-/* Return whether there is anything to find. */
+/* Return whether the thread may be inside a call. */
 static inline bool mt_inside_may_be(const struct mt_inside *inside)
 {
     return MT_UNLIKELY(inside->only != 0);

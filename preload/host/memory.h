@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* Return zeroed pages, committed when touched; NULL: none. Keep errno. Give them back with
- * mt_unmap. */
+/* Return zeroed pages, committed when touched, or NULL. Keeps errno. Free them with mt_unmap. */
 static inline void *mt_map(size_t size)
 {
     int saved = errno;

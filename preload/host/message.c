@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Standard error is what it was when this library came, or a terminal, a pipe or a log that the
- * program has put in its place. The descriptor may have become a file of the program's, such as a
- * checkpoint: above all if there was none. */
+/* Standard error as it was when this library was loaded, or a terminal, a pipe or a log that
+ * replaced it. The descriptor may have been reused for a file of the program, such as a checkpoint,
+ * above all if it was closed at first. */
 static struct stat standard_error;
 static bool has_standard_error;
 
@@ -60,7 +60,7 @@ void mt_message(const char *format, ...)
     line[used++] = '\n';
     if (!mt_is_restricted && is_standard_error()) {
         ssize_t written = mt_write_quietly(STDERR_FILENO, line, used);
-        (void)written; /* nobody is left to tell */
+        (void)written; /* there is nowhere to report it */
     }
     errno = saved;
 }

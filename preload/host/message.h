@@ -7,11 +7,11 @@
 /* Write one line "memtap: ..." to the host's stderr, in one write. Keeps errno. */
 __attribute__((format(printf, 1, 2))) void mt_message(const char *format, ...);
 
-/* Write, as write does, on a thread of the host: a pipe without a reader (SIGPIPE) and a file at
+/* Write, as write(2) does, on a thread of the host. A pipe without a reader (SIGPIPE) and a file at
  * its size limit (SIGXFSZ) are errors and send no signal to the host. */
 ssize_t mt_write_quietly(int fd, const void *bytes, size_t size);
 
-/* The roster, a file in which memtap run reads what became of its program's processes. */
+/* The manifest: a file from which memtap run learns what became of its program's processes. */
 
 /* Append a text in one write. Any thread. */
 void mt_roster_sign(const char *roster, const char *text);

@@ -13,7 +13,7 @@ void mt_notice(const char *symbol)
 {
     const char *here = NULL;
     for (size_t i = 0; i < MOST_NAMES && here != symbol; i++) {
-        here = atomic_load(&names[i]); /* most calls were noticed before: do not write */
+        here = atomic_load(&names[i]); /* most calls were noted before: do not write */
         if (!here && atomic_compare_exchange_strong(&names[i], &here, symbol))
             here = symbol;
     }

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BELOW_FD 1024 /* a larger number would make the kernel's table of descriptors grow */
+#define BELOW_FD 1024 /* a larger number would grow the kernel's descriptor table */
 #define OWN_FDS 32    /* numbers for our files, below that */
-#define FREE_FDS 4    /* that the program keeps, or there is no file of ours */
+#define FREE_FDS 4    /* that must remain for the program, or we open no file */
 
 static bool is_same(const struct mt_own_file *file, const struct stat *status)
 {
@@ -28,8 +28,8 @@ static int most_fds(void)
                                                                          : INT_MAX;
 }
 
-/* Move a descriptor out of the way of programs that count on small numbers, or list their own: just
- * below the process's limit, or if that is taken, below half of it, and so on. */
+/* Move a descriptor away from programs that rely on small numbers or list their own: just below the
+ * process's limit, or if those are in use, below half of it, and so on. */
 static int move_up(int fd, int most)
 {
     for (int below = most < BELOW_FD ? most : BELOW_FD; below - OWN_FDS > fd; below /= 2) {
@@ -49,12 +49,12 @@ int mt_own_file_create(struct mt_own_file *file, const char *path, int flags)
     file->fd = open(path, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file->fd < 0)
         return -errno;
-    if (file->fd >= most - FREE_FDS) { /* the smallest number that is free */
+    if (file->fd >= most - FREE_FDS) { /* it got the smallest free number */
         unlink(path);
         close(file->fd);
         return -EMFILE;
     }
-    /* Where a file system has no permissions, the file is as good. */
+    /* A file system without permissions is as good. */
     if (mt_settings.file_mode && fchmod(file->fd, (mode_t)mt_settings.file_mode))
         errno = 0;
     file->fd = move_up(file->fd, most);

@@ -17,8 +17,8 @@ struct mt_own_file {
     ino_t root_inode;
 };
 
-/* Create a new file with the permissions of MEMTAP_MODE, following no symbolic link. flags: more
- * flags for open(2). Return 0 or a negative errno. */
+/* Create a new file with the permissions of MEMTAP_MODE, without following symbolic links. flags
+ * are added to those for open(2). Return 0 or a negative errno. */
 int mt_own_file_create(struct mt_own_file *file, const char *path, int flags);
 
 /* Return whether the descriptor still refers to the file. */
@@ -29,15 +29,15 @@ enum mt_file_place {
     MT_FILE_HERE,         /* at the path */
     MT_FILE_GONE,         /* nowhere: it was removed */
     MT_FILE_RENAMED,      /* elsewhere */
-    MT_FILE_OUT_OF_REACH, /* this process cannot look: it may have changed its user, or its root */
+    MT_FILE_OUT_OF_REACH, /* this process cannot check: it may have changed its user or its root */
     MT_FILE_NOT_OPEN,     /* the host has closed it */
 };
 enum mt_file_place mt_own_file_place(const struct mt_own_file *file, const char *path);
 
-/* Return whether it has so many bytes: nobody else has written to it, or cut it short. */
+/* Return whether the file has that size: nobody else has written to it or truncated it. */
 bool mt_own_file_has_size(const struct mt_own_file *file, uint64_t size);
 
-/* Remove the name if it is still the file's. */
+/* Remove the name if it still refers to the file. */
 void mt_own_file_unlink(const struct mt_own_file *file, const char *path);
 
 /* Remove a file that begins with these bytes or is empty, if it is a regular file of this user. */

@@ -34,7 +34,7 @@ static struct {
     size_t left; /* bytes of the slab */
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Return the index of the least sufficient size, and that size in *room. */
+/* Return the index of the smallest sufficient size class, and its size in *room. */
 static unsigned size_class(size_t size, size_t *room)
 {
     if (size <= 4 * UNIT) {
@@ -80,7 +80,7 @@ static struct head *take_small(size_t size)
     return head;
 }
 
-/* Return the mapping's size; 0: too much. */
+/* Return the mapping's size, or 0 if it overflows. */
 static size_t mapping_size(size_t size)
 {
     return size > SIZE_MAX / 2 ? 0 : (sizeof(struct head) + size + PAGE - 1) & ~(PAGE - 1);
@@ -139,12 +139,12 @@ static void *move(struct head *head, size_t size)
     return memory;
 }
 
-/* Change a mapping's size from old; MAP_FAILED: no memory. */
+/* Resize a mapping from `old`; MAP_FAILED if there is no memory. */
 static void *remap(void *memory, size_t old, size_t size)
 {
     int saved = errno;
 #ifdef __SANITIZE_THREAD__
-    /* It does not know that mremap gives a thread only pages that another has given back. */
+    /* TSan does not know that mremap gives a thread only pages that another has freed. */
     __tsan_release(&own.slab);
 #endif
     void *moved = mremap(memory, old, size, MREMAP_MAYMOVE);

@@ -10,7 +10,7 @@
 _Atomic bool mt_is_restricted;
 
 #define OWN_STACK ((size_t)1 << 20)
-#define MOST 8u /* the writer and the asker of the device */
+#define MOST 8u /* the writer and the device watcher */
 #define MOST_WAITS 1000u
 #define WAIT_NS 1000000
 #define MXCSR_DEFAULT 0x1f80u
@@ -25,7 +25,7 @@ static void *begin(void *argument)
 {
     struct own *self = argument;
 #if defined __x86_64__
-    /* The exceptions that the program's thread enabled are not for this one. */
+    /* The program's thread may have enabled exceptions, which are not for this one. */
     __builtin_ia32_ldmxcsr(MXCSR_DEFAULT);
 #endif
     atomic_store(&self->id, (pid_t)syscall(SYS_gettid));
@@ -64,7 +64,7 @@ bool mt_own_threads_exist(void)
     return is_any;
 }
 
-/* Wait, not by a clock: another library may have stopped it. */
+/* Wait without a clock, which another library may have stopped. */
 void mt_own_threads_await_end(void)
 {
     unsigned waits = 0;

@@ -4,11 +4,12 @@
 
 #include <stddef.h>
 
-/* Read up to size - 1 bytes of a small file and terminate them. Return how many; 0: none. */
+/* Read up to size - 1 bytes of a small file and terminate them. Return their number, 0 on failure.
+ */
 size_t mt_read_file(const char *path, char *text, size_t size);
 
-/* Read a file line by line, without stdio, which allocates (own-malloc.h). A line is cut after size
- * - 1 bytes. */
+/* Read a file line by line, without stdio, which allocates (own-malloc.h). Lines are truncated
+ * after size - 1 bytes. */
 struct mt_lines {
     int fd;
     size_t at, n;

@@ -25,7 +25,7 @@ static int own_pid(void)
     return pid ? pid : getpid();
 }
 
-/* Copy by a pipe: the kernel returns EFAULT where we would crash. */
+/* Copy through a pipe: the kernel returns EFAULT where we would crash. */
 static int copy_by_pipe(const void *from, void *to, size_t size)
 {
     int end[2], rc = -EFAULT;
@@ -38,8 +38,8 @@ static int copy_by_pipe(const void *from, void *to, size_t size)
     return rc;
 }
 
-/* Let the kernel read for us: in one call, or by a pipe, because not every sandbox allows
- * process_vm_readv. */
+/* Let the kernel read: with process_vm_readv, or through a pipe, because not every sandbox allows
+ * that call. */
 int mt_safe_read(const void *address, void *out, size_t size)
 {
     MT_NO_CANCEL();
@@ -53,9 +53,9 @@ int mt_safe_read(const void *address, void *out, size_t size)
     return rc;
 }
 
-/* Copy what lies at several places to one. Ours is the other side's memory here: the kernel reads
- * each place as it reads a system call's arguments, and pins only the pages that it writes to.
- * process_vm_readv pins a page for each place, which takes ten times as long. */
+/* Copy from several addresses into one buffer, with our memory as the remote side: the kernel then
+ * reads each address like a system call's arguments and pins only the pages that it writes to. The
+ * other way round, process_vm_readv pins a page for each address, which takes ten times as long. */
 size_t mt_safe_read_many(const struct iovec *from, unsigned n, void *out, size_t size)
 {
     MT_NO_CANCEL();
@@ -67,7 +67,7 @@ size_t mt_safe_read_many(const struct iovec *from, unsigned n, void *out, size_t
 }
 
 #define PAGE 4096u
-#define PAGES_AT_ONCE 16u /* per call: the thread's stack may be small */
+#define PAGES_AT_ONCE 16u /* per system call: the thread's stack may be small */
 
 /* Count the readable pages among at most PAGES_AT_ONCE. */
 static size_t readable_pages(uintptr_t address, size_t most)

@@ -8,14 +8,14 @@
 
 struct mt_settings mt_settings;
 
-#define LIGHT_KEEPS (256u << 20) /* bytes of a light recording without a size */
+#define LIGHT_KEEPS (256u << 20) /* the default of a light recording, bytes */
 
-/* Return whether the value can be used. If not, tell the user why. */
+/* Return whether the value is valid. If not, print a message. */
 static bool is_right(const struct mt_setting *setting, const char *value, size_t size)
 {
     char wrong[MT_SETTING_WRONG];
     if (strlen(value) >= size)
-        mt_message("%s has over %zu characters (using %s)", setting->variable, size - 1,
+        mt_message("%s is longer than %zu characters (using %s)", setting->variable, size - 1,
                    setting->otherwise);
     else if (mt_setting_wrong(wrong, setting, setting->variable, value))
         mt_message("%s (using %s)", wrong, setting->otherwise);

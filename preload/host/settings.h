@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings in the environment, copied once when recording starts. */
+/* The settings from the environment, copied once when recording starts. */
 #ifndef MT_PRELOAD_SETTINGS_H
 #define MT_PRELOAD_SETTINGS_H
 
@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* What a value of a kind may take, in bytes. Each process has these. */
+/* The size limits of values by kind, in bytes. Each process has these buffers. */
 enum {
     MT_SIZE_OF_PATH = PATH_MAX,
     MT_SIZE_OF_PATTERN = PATH_MAX,
@@ -28,10 +28,10 @@ struct mt_settings {
 #undef MT_SETTING_MEMBER
     int python_stacks, native_stacks; /* "both" sets both */
     int zstd_level;
-    int file_mode;                 /* permissions of traces; 0: what the umask leaves */
+    int file_mode;                 /* permissions of traces; 0: by the umask */
     uint64_t keep_bytes;           /* 0: all */
-    uint64_t most_ns, most_events; /* of the run; 0: any */
-    uint64_t old_ns, old_bytes;    /* of ended runs' traces; UINT64_MAX: any */
+    uint64_t most_ns, most_events; /* limits of the run; 0: none */
+    uint64_t old_ns, old_bytes;    /* limits of ended runs' traces; UINT64_MAX: none */
     bool is_quiet, is_verbose, has_thread, is_light;
 };
 

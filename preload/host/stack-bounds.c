@@ -14,9 +14,9 @@
 /* The main thread's stack is looked up again when it has grown. */
 #define MOST_LOOK_UPS 1000
 #define PAGE ((uintptr_t)4096)
-#define FIRST_PAGES 16u /* of another stack: one system call */
+#define FIRST_PAGES 16u /* read at first on another stack, by one system call */
 #define MOST_PAGES 256u
-#define NEAR ((uintptr_t)16 << 10) /* on another stack, which may have its neighbour beside it */
+#define NEAR ((uintptr_t)16 << 10) /* on another stack: its neighbour may be adjacent */
 #define MOST_GROWTH ((uintptr_t)64 << 20)
 
 struct range {
@@ -115,7 +115,7 @@ static bool find_own(struct mt_stack_bounds *bounds, uintptr_t address)
     return is_own(bounds, address);
 }
 
-/* Return the end of the readable part of a stack from sp on; 0: sp cannot be read. */
+/* Return the end of the readable part of a stack from sp on; 0 if sp is unreadable. */
 static uintptr_t end_of_readable(uintptr_t sp, size_t most)
 {
     uintptr_t page = sp & ~(PAGE - 1);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a thread's stacks are: its own, and others that it may run on (a signal handler's, a
+/* The stacks of a thread: its own, and others that it may run on (a signal handler's, a
  * coroutine's). */
 #ifndef MT_PRELOAD_STACK_BOUNDS_H
 #define MT_PRELOAD_STACK_BOUNDS_H
 
 #include <stdint.h>
 
-/* Of the thread's own stack. low: as seen so far, the main thread's grows; zeros: not looked up. */
+/* The thread's own stack. low is as seen so far: the main thread's stack grows. Zeros: not looked
+ * up. */
 struct mt_stack_bounds {
     uintptr_t low, top;
     uint32_t n_looked_up;
@@ -14,20 +15,20 @@ struct mt_stack_bounds {
 
 uintptr_t mt_stack_top_slow(struct mt_stack_bounds *bounds, uintptr_t sp);
 
-/* Return the end of what is readable of the stack that the calling thread's stack pointer is in,
- * from sp on; 0: nothing. On the thread's own stack that is the stack's end, without a system call.
- * On another one, which may have gone since, the kernel is asked, and only about a part: the end of
- * the mapping may be that of a thousand stacks. */
+/* Return the end of what is readable from sp on, which is the calling thread's stack pointer; 0 if
+ * nothing is. On the thread's own stack that is the stack's end, without a system call. On another
+ * stack, which may be gone, the kernel is queried, and only for a part: the end of the mapping may
+ * be that of a thousand stacks. */
 static inline uintptr_t mt_stack_top(struct mt_stack_bounds *bounds, uintptr_t sp)
 {
     return sp >= bounds->low && sp < bounds->top ? bounds->top : mt_stack_top_slow(bounds, sp);
 }
 
-/* Return a later end, if there is one, for a walk from sp that has come to this one; else top. */
+/* Return a later end for a walk from sp that has reached `top`, or top if there is none. */
 uintptr_t mt_stack_top_beyond(const struct mt_stack_bounds *bounds, uintptr_t sp, uintptr_t top);
 
-/* Whether two addresses are on one stack: the calling thread's own, or near to each other on
- * another. */
+/* Whether two addresses are on one stack: the calling thread's own, or close together on another.
+ */
 enum mt_stacks { MT_STACKS_DIFFER, MT_STACK_IS_OWN, MT_STACK_IS_ANOTHER };
 enum mt_stacks mt_stacks_of(struct mt_stack_bounds *bounds, uintptr_t a, uintptr_t sp);
 

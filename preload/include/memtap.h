@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memtap.h: for C and C++ programs that name their phases and their GPU memory for memtap. This
- * file is all they need: without a preloaded libmemtap.so the calls do nothing (one look-up at the
- * first call of each, then a test).
+ * memtap.h: for C and C++ programs that name their phases and their GPU memory in memtap's reports.
+ * Programs need only this file: without a preloaded libmemtap.so the calls do nothing (one lookup
+ * at the first call of each, then a test).
  *
  *     memtap_range_push("simulate");
  *     cudaMalloc(&field, bytes);
@@ -10,8 +10,9 @@
  *     ...
  *     memtap_range_pop();
  *
- * Any thread, not in signal handlers. Texts are UTF-8 and copied. Ranges belong to their thread and
- * nest; `memtap report` shows them as phases. With a C library older than 2.34, link with -ldl.
+ * Any thread, but not in signal handlers. Texts are UTF-8 and are copied. Ranges belong to their
+ * thread and nest; `memtap report` shows them as phases. With a C library older than 2.34, link
+ * with -ldl.
  */
 #ifndef MEMTAP_H
 #define MEMTAP_H
@@ -31,8 +32,7 @@ extern "C" {
 #define RTLD_DEFAULT ((void *)0)
 #endif
 
-/* Return libmemtap.so's function of this name, or NULL; cached in each file that includes this one.
- */
+/* Return libmemtap.so's function of this name, or NULL; cached per file that includes this one. */
 static inline void *memtap_find_(void **kept, const char *name)
 {
     if (!*kept) {
@@ -53,7 +53,7 @@ static inline void memtap_call_(void **kept, const char *function, const char *t
         f.call(text);
 }
 
-/* Begin a phase of this thread, inside its open phases. */
+/* Begin a phase of this thread, within its open phases. */
 static inline void memtap_range_push(const char *name)
 {
     static void *kept;
@@ -74,16 +74,16 @@ static inline void memtap_mark(const char *name)
     memtap_call_(&kept, "memtap_mark", name);
 }
 
-/* Ask now how much memory the devices have in use, including contexts, modules and other processes.
- * The answer is in the trace a little later: `memtap report --at TIME` has the answer nearest to a
- * moment. */
+/* Request a sample of the memory in use on the devices, including contexts, modules and other
+ * processes. It is in the trace a little later: `memtap report --at TIME` shows the sample nearest
+ * to a moment. */
 static inline void memtap_sample(void)
 {
     static void *kept;
     memtap_call_(&kept, "memtap_sample", NULL);
 }
 
-/* Name the device memory at this address (or around it) in reports, until it is freed. */
+/* Name the device memory that contains this address in reports, until it is freed. */
 static inline void memtap_name(const void *address, const char *name)
 {
     static void *kept;

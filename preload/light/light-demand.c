@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When everything is told: at the beginning, on demand, and at an alarm. */
+/* When everything is recorded: at the beginning, on request, and after an alarm. */
 #include "light-window.h"
 
-#define LEAST_TOLD 1000u       /* events that are told at the beginning */
+#define LEAST_TOLD 1000u       /* events recorded at the beginning */
 #define ALL_EVENTS 1000000u    /* of an iteration, and of the beginning */
-#define ALARM_NS 600000000000u /* from telling all by itself to the next time */
+#define ALARM_NS 600000000000u /* between two alarms */
 
 bool mt_light_writes_iterations(const struct mt_light *light)
 {

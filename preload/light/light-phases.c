@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define MOST_THREADS 65536u
-#define PYTHON (1u << 31) /* beside the marks: no native frame */
+#define PYTHON (1u << 31) /* next to the marks: not a native frame */
 
 void mt_light_phases_clear(struct mt_light_phases *phases)
 {
@@ -21,7 +21,7 @@ void mt_light_phases_clear(struct mt_light_phases *phases)
     *phases = (struct mt_light_phases){0};
 }
 
-/* Make room for a number; what is new is zeros. */
+/* Make room for a number; new entries are zeros. */
 static int reach(void *array, size_t *room, size_t number, size_t size)
 {
     void *old, *grown;

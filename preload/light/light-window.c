@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gather a window: match what belongs together, and follow phases and totals. */
+/* Collect a window: match events that belong together, and follow phases and totals. */
 #include "light-window.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static uint32_t *bucket_of(struct mt_light *light, uint64_t address)
 }
 _Static_assert(MT_LIGHT_WINDOW == 1u << 16, "the hash has 16 bits");
 
-/* Find a block that was made in the window and has not ended; NULL where there is none. */
+/* Find a block that was allocated in the window and not freed, or NULL. */
 static uint32_t *find(struct mt_light *light, uint64_t address)
 {
     uint32_t *at = bucket_of(light, address);
@@ -51,7 +51,7 @@ static void begin_life(struct mt_light *light, uint32_t place)
     *first = place;
 }
 
-/* Report, as a phase ends on a device, its highest and its lowest total. */
+/* When a phase ends on a device, note its highest and its lowest total. */
 static void end_span(struct mt_light *light, struct mt_light_device *device)
 {
     if (device->least)
@@ -86,7 +86,7 @@ static bool is_growing(struct mt_light *light, struct mt_light_device *device)
     return is_growing;
 }
 
-/* Tell a device's first event, changes of what is reserved, and the begin of a phase. */
+/* Record a device's first event, changes of what is reserved, and the start of a phase. */
 static void note_totals(struct mt_light *light, struct mt_light_slot *slot, uint32_t place)
 {
     struct mt_light_device *device = mt_light_device_of(light, slot->event.device);
@@ -125,7 +125,7 @@ static void alloc(struct mt_light *light, struct mt_light_slot *slot,
     note_totals(light, slot, place);
 }
 
-/* Tell the end of a node that has begun before the window, or that is not known. */
+/* Record the end of a node that began before the window or is unknown. */
 static void end_node(struct mt_light *light, struct mt_light_slot *slot,
                      struct mt_light_thread *thread)
 {

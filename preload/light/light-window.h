@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts that light-window.c, which gathers a window, light-demand.c, which says when everything
- * is told, and light.c, which tells it, share. */
+/* Shared by light-window.c, which collects a window, light-demand.c, which decides when everything
+ * is recorded, and light.c, which writes the window. */
 #ifndef MT_LIGHT_WINDOW_H
 #define MT_LIGHT_WINDOW_H
 
@@ -9,13 +9,13 @@
 
 /*
  * The program's phases, as the analyzer sees them (trace-format/meaning/follow-phases.h): an event
- * that changes them is told whatever becomes of its block, so that what is told beside it is seen
- * in the right phase. For the writer only; allocates with malloc.
+ * that changes them is recorded whatever becomes of its block, so that a reader sees the events
+ * next to it in the right phase. For the writer only; allocates with malloc.
  */
 
 struct mt_light_thread {
     struct mt_thread_phase at;
-    uint32_t request; /* place + 1 of what the thread's next alloc was asked for; 0: none */
+    uint32_t request; /* place + 1 of the request of the thread's next alloc; 0: none */
 };
 
 struct mt_light_stack {
@@ -34,10 +34,10 @@ struct mt_light_phases {
 
 void mt_light_phases_clear(struct mt_light_phases *phases);
 
-/* Learn of a frame, a stack or a thread. Others say nothing. 0 or -ENOMEM. */
+/* Define a frame, a stack or a thread; others are ignored. Return 0 or -ENOMEM. */
 int mt_light_phases_define(struct mt_light_phases *phases, const struct mt_definition *definition);
 
-/* Return the state of the event's thread; NULL: no memory. */
+/* Return the state of the event's thread, or NULL if there is no memory. */
 struct mt_light_thread *mt_light_phases_thread(struct mt_light_phases *phases, uint32_t thread);
 
 /* Follow an event of this thread. */
@@ -53,29 +53,29 @@ uint32_t mt_light_iterations(const struct mt_light_phases *phases);
 /* Places count from 1; 0: none, or none in this window. */
 struct mt_light_slot {
     struct mt_event event;
-    uint32_t of; /* the alloc of the block that a label, a free or a request is of; or the begin of
-                    the node that this ends */
-    uint32_t node; /* the begin of the innermost node that runs */
+    uint32_t of;   /* the alloc of the block that a label, a free or a request belongs to; or the
+                      start of the node that this ends */
+    uint32_t node; /* the start of the innermost running node */
     uint32_t end;  /* of an alloc: the free */
     uint32_t next; /* of an alloc: another one of the same hash */
     bool is_told;
-    bool has_block; /* an alloc's: its block is told, not only its totals */
+    bool has_block; /* an alloc's: its block is recorded, not only its totals */
 };
 
 struct mt_light_device {
     bool is_used;
-    uint64_t allocated, reserved;           /* PyTorch's totals after the last gathered event, */
-    uint64_t was_allocated, was_reserved;   /* after the last one that was passed on or told, */
-    uint64_t told_allocated, told_reserved; /* and as a reader knows them */
+    uint64_t allocated, reserved;           /* PyTorch's totals after the last event collected*/
+    uint64_t was_allocated, was_reserved;   /* after the last one skipped or written*/
+    uint64_t told_allocated, told_reserved; /* as a reader knows them */
     uint64_t peak, peak_told_ns;
-    uint32_t run;         /* of the phase that these are of: */
+    uint32_t run;         /* the phase of the following */
     uint32_t least, most; /* places */
     uint32_t highest;     /* of the window */
     struct {              /* the lowest total of so many iterations, and of as many before them */
         uint64_t floor, before;
         uint32_t iteration, iterations, rises; /* rises: how often in a row it was higher */
     } growth;
-    struct mt_light_count { /* blocks that were not told, by stack */
+    struct mt_light_count { /* blocks left out, by stack */
         uint64_t blocks, bytes;
     } *count;
     size_t n_counts;
@@ -83,19 +83,19 @@ struct mt_light_device {
 
 struct mt_light {
     struct mt_light_slot slot[MT_LIGHT_WINDOW];
-    uint32_t n, passed;               /* events; those that were told or left */
+    uint32_t n, passed;               /* events; those written or left out */
     uint32_t bucket[MT_LIGHT_WINDOW]; /* of blocks that are made in the window */
     struct mt_light_phases phases;
     struct mt_light_device device[MT_LIGHT_DEVICES];
     uint64_t events;            /* so far */
-    uint64_t all_until_ns;      /* up to this time all are told, */
-    uint64_t all_until_event;   /* and then up to here, */
-    uint32_t all_until;         /* unless so many iterations have begun */
-    uint32_t iterations_before; /* that time; 0 iterations: none are told */
-    uint64_t alarmed_ns;        /* when it last told all by itself; 0: never */
-    bool tells_all;             /* of this window, */
+    uint64_t all_until_ns;      /* record everything up to this time*/
+    uint64_t all_until_event;   /* and then up to this event*/
+    uint32_t all_until;         /* or until this many iterations have begun */
+    uint32_t iterations_before; /* at that time; 0 iterations: none are recorded in full */
+    uint64_t alarmed_ns;        /* when the last alarm was; 0: never */
+    bool tells_all;             /* for this window*/
     bool has_places;            /* whose events may be of memory within blocks */
-    bool has_left_requests;     /* readers know that requests are not known any more */
+    bool has_left_requests;     /* readers know that requests are no longer recorded */
     uint64_t counts_told_ns;
 };
 
@@ -109,18 +109,19 @@ static inline struct mt_light_device *mt_light_device_of(struct mt_light *light,
     return &light->device[(unsigned)(device + 1) % MT_LIGHT_DEVICES];
 }
 
-/* Return whether an event of this kind says something of a block, and needs to say it once. */
+/* Return whether an event of this kind describes a block and needs to be recorded only once per
+ * block. */
 static inline bool mt_light_is_label(unsigned kind)
 {
     return mt_kind_about[kind] == MT_ABOUT_LABEL || kind == MT_WORKSPACE;
 }
 
-/* Return whether everything is told now. */
+/* Return whether everything is recorded now. */
 bool mt_light_is_writing_all(struct mt_light *light, uint64_t time_ns);
 
-#define MT_LIGHT_ITERATIONS 3u /* told whole at the beginning, and after an alarm */
+#define MT_LIGHT_ITERATIONS 3u /* recorded in full at the beginning and after an alarm */
 
-/* Tell everything for a while from an event that readers will ask about. */
+/* Record everything for a while, from an event that readers will want to see. */
 void mt_light_alarm(struct mt_light *light, uint64_t time_ns);
 
 #endif

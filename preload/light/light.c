@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decide what of a window is told, and tell it. */
+/* Decide which events of a window are recorded, and write them. */
 #include "light-window.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PERIOD_NS 10000000000u /* from a told moment to the next, and from counts to counts */
+#define PERIOD_NS 10000000000u /* between two recorded moments, and between two counts */
 
 struct mt_light *mt_light_create(void)
 {
@@ -38,7 +38,7 @@ static bool is_new_peak(struct mt_light *light, const struct mt_light_device *de
            mt_light_at(light, device->highest)->event.ALLOC.allocated > device->peak;
 }
 
-/* Return whether the window's highest moment is told. */
+/* Return whether the window's highest moment is recorded. */
 static bool has_moment(struct mt_light *light, const struct mt_light_device *device)
 {
     if (!device->highest)
@@ -52,7 +52,7 @@ static bool lives_at(const struct mt_light_slot *slot, uint32_t place, uint32_t 
     return place <= moment && (!slot->end || slot->end > moment);
 }
 
-/* Tell blocks that live at the window's end, or at its highest moment. */
+/* Record blocks that are live at the window's end or at its highest moment. */
 static void decide_block(struct mt_light *light, struct mt_light_slot *slot, uint32_t place)
 {
     const struct mt_light_device *device = mt_light_device_of(light, slot->event.device);
@@ -66,7 +66,7 @@ static bool is_of_told_block(struct mt_light *light, const struct mt_light_slot 
     return slot->of && mt_light_at(light, slot->of)->has_block;
 }
 
-/* Decide what needs nothing but the window. Labels of older blocks are decided when they are told.
+/* Decide what depends on the window only. Labels of older blocks are decided when they are written.
  */
 static bool is_wanted(struct mt_light *light, const struct mt_light_slot *slot)
 {
@@ -81,7 +81,8 @@ static bool is_wanted(struct mt_light *light, const struct mt_light_slot *slot)
     }
 }
 
-/* Mark the nodes around what is told: they are told, too, and nodes around such ones are marked. */
+/* Mark the nodes around what is recorded: they are recorded, too, and so are the nodes around them.
+ */
 static void mark_nodes(struct mt_light *light, uint32_t node)
 {
     for (struct mt_light_slot *begin; node; node = begin->node) {
@@ -101,8 +102,8 @@ static void mark_open_nodes(struct mt_light *light)
     }
 }
 
-/* Decide in one pass, because what an event is of, or in, stands before it; but a request stands
- * before its block. */
+/* Decide in one pass: what an event belongs to comes before it, except that a request comes before
+ * its block. */
 static void decide_all(struct mt_light *light)
 {
     for (unsigned i = 0; i < MT_LIGHT_DEVICES; i++) {
@@ -134,8 +135,8 @@ struct telling {
     int (*tell)(const struct mt_event *event);
 };
 
-/* Tell PyTorch's totals, if a reader would expect others. Thread 0, which is the recording's own,
- * is in no phase. */
+/* Write PyTorch's totals if a reader would expect others. Thread 0, the recording's own, is in no
+ * phase. */
 static int write_totals(const struct telling *to, struct mt_light_device *device, int index,
                         uint64_t time_ns)
 {
@@ -180,7 +181,7 @@ static int leave_requests(const struct telling *to, const struct mt_event *event
     return to->tell(&unknown);
 }
 
-/* Leave a block out: count it. */
+/* Leave a block out and count it. */
 static int leave_block(const struct telling *to, struct mt_light_device *device,
                        const struct mt_event *event)
 {
@@ -212,8 +213,8 @@ static int write_block(const struct telling *to, struct mt_light_slot *slot)
     return to->tell(&event);
 }
 
-/* Return whether the event is of a block that comes and goes in the window, and is not told: the
- * live memory need not know it. */
+/* Return whether the event belongs to a block that is allocated and freed within the window and not
+ * recorded: the live memory need not know it. */
 static bool is_passing(struct mt_light *light, const struct mt_light_slot *slot)
 {
     unsigned kind = slot->event.kind;
@@ -225,7 +226,7 @@ static bool is_passing(struct mt_light *light, const struct mt_light_slot *slot)
            !mt_light_at(light, slot->of)->has_block;
 }
 
-/* Let the live memory know the blocks that it has not been told, up to a place, and all blocks from
+/* Add to the live memory the blocks that were withheld from it, up to a place, and all blocks from
  * there on: a label may be on memory within one of them. */
 static int add_passing(const struct telling *to, uint32_t end)
 {
@@ -249,15 +250,15 @@ static bool is_elsewhere(const struct mt_light_slot *slot)
     return !slot->of && (mt_light_is_label(kind) || kind == MT_NODE_NEW);
 }
 
-/* Return whether a label is news. Labels of a block of this window go with it; another block's are
- * recorded once each. */
+/* Return whether a label is new. Labels of a block of this window are recorded with it; those of
+ * another block once each. */
 static bool is_news(const struct telling *to, const struct mt_light_slot *slot)
 {
     return is_elsewhere(slot) && mt_live_is_news(to->live, &slot->event);
 }
 
-/* Record where a node was made before it runs, as readers need to know: of thread 0, this is in no
- * phase. */
+/* Record where a node was created before it runs, which readers need to know. On thread 0 this is
+ * in no phase. */
 static int write_made(const struct telling *to, const struct mt_event *begin)
 {
     struct mt_event made = {.time_ns = begin->time_ns, .kind = MT_NODE_NEW, .device = MT_NO_DEVICE};

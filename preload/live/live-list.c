@@ -82,7 +82,7 @@ static size_t most_events(const struct mt_live *live)
     return n;
 }
 
-/* Sort; events of one time stay in order. Not by qsort, which allocates in this thread of ours
+/* Sort; events of one time keep their order. qsort would allocate in this thread of ours
  * (own-malloc.h). scratch has room for n more. */
 static void sort_by_time(struct mt_event **order, struct mt_event **scratch, size_t n)
 {
@@ -101,7 +101,7 @@ static void sort_by_time(struct mt_event **order, struct mt_event **scratch, siz
 }
 
 /* Set PyTorch's totals as if only these blocks had ever existed. Memory that memtap has not seen
- * comes first. Up to a peak as much is reserved as then. */
+ * comes first. Up to a peak, as much is reserved as at the peak. */
 static void make_totals(const struct mt_live *live, struct mt_event **order, size_t n)
 {
     uint64_t now[MT_LIVE_DEVICES], reserved[MT_LIVE_DEVICES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Autograd's nodes: which ones run, and where each was made. */
+/* Autograd's nodes: which ones run, and where each was created. */
 #include "live-parts.h"
 
 static size_t first_way(uint64_t address)
@@ -32,8 +32,8 @@ uint32_t mt_live_running_line(struct mt_live *live, uint32_t thread, uint64_t *n
     return made ? made->stack : 0;
 }
 
-/* Return the stack of a node that is made now: of one that a running node makes, that one's, as the
- * tracker does (analyzer/classify/tracker.c). */
+/* Return the stack of a new node: if a running node creates it, that one's, as in the tracker
+ * (analyzer/classify/tracker.c). */
 static uint32_t line_of_new(struct mt_live *live, const struct mt_event *event)
 {
     uint64_t node, name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts that live.c, which follows the events, and live-list.c, which lists them, share. */
+/* Shared by live.c, which follows the events, and live-list.c, which lists them. */
 #ifndef MT_LIVE_PARTS_H
 #define MT_LIVE_PARTS_H
 
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The labels of blocks whose storages have given their memory back. */
+/* The labels of blocks whose storages have freed their memory. */
 
 /* Initialize with zeros. */
 struct mt_live_storages {
@@ -18,17 +18,17 @@ struct mt_live_storages {
 
 void mt_live_storages_clear(struct mt_live_storages *storages);
 
-/* Note that the event's storage gives back a block with these labels. Return 0 or -ENOMEM. */
+/* Note that the event's storage frees a block with these labels. Return 0 or -ENOMEM. */
 int mt_live_storage_empty(struct mt_live_storages *storages, const struct mt_event *event,
                           const struct mt_event *label, uint32_t n);
 
-/* Return the labels of the block that the storage got at the event's address, one by one. *i: 0 at
- * first. 0 after the last. */
+/* Return the labels of the block that the storage got at the event's address, one by one; *i is 0
+ * at first. Return 0 after the last. */
 int mt_live_storage_next(const struct mt_live_storages *storages, const struct mt_event *event,
                          uint32_t *i, struct mt_event *label);
 
 /*
- * The program's open ranges, for a trace that forgets its past: a new segment begins with them. For
+ * The program's open ranges, for a trace that drops its past: a new segment begins with them. For
  * the writer only.
  */
 
@@ -37,7 +37,7 @@ struct mt_live_ranges {
     size_t n, capacity;
 };
 
-/* Take an event of any kind into account. Return 0 or -ENOMEM. */
+/* Process an event of any kind. Return 0 or -ENOMEM. */
 int mt_live_ranges_event(struct mt_live_ranges *ranges, const struct mt_event *event);
 
 /* Call `each` for all open ranges. Return 0, or what `each` returned. */
@@ -47,17 +47,17 @@ int mt_live_ranges_each(const struct mt_live_ranges *ranges,
 void mt_live_ranges_clear(struct mt_live_ranges *ranges);
 
 /* What keeps physical memory (cuMemCreate) besides its first handle: it may have several handles,
- * and stay mapped after the last is released. */
+ * and stay mapped after the last one is released. */
 
 #define MT_LIVE_HANDLES 4u /* more are not listed */
 
 struct mt_live_physical {
     uint32_t handles, maps;
-    struct mt_event last; /* the event that gave or took a handle */
+    struct mt_event last; /* the event that added or removed a handle */
 };
 
-/* Return whether the event makes physical memory; whether it gives existing memory another handle.
- */
+/* Return whether the event creates physical memory; whether it gives existing memory another
+ * handle. */
 int mt_live_makes_physical(const struct mt_event *event);
 int mt_live_gives_handle(const struct mt_event *event);
 
@@ -69,14 +69,14 @@ static inline bool mt_live_is_kept(const struct mt_live_physical *physical)
     return physical->handles || physical->maps;
 }
 
-/* Write the events after its making that give it its number of handles. Return how many, at most
- * MT_LIVE_HANDLES. */
+/* Write the events that give the memory its number of handles after its creation. Return their
+ * number, at most MT_LIVE_HANDLES. */
 size_t mt_live_handle_events(const struct mt_live_physical *physical, struct mt_event *out);
 
-#define MT_LIVE_MOST_NOTES 12u     /* of a block; later ones are not kept, */
+#define MT_LIVE_MOST_NOTES 12u     /* of a block; later ones are dropped*/
 #define MT_LIVE_MOST_PARTS 1024u   /* except parts of parameters: a flat one has many */
 #define MT_LIVE_MOST_RUNNING 64u   /* nested nodes of a thread */
-#define MT_LIVE_MOST_UNKNOWN 1024u /* places with values that were not computed */
+#define MT_LIVE_MOST_UNKNOWN 1024u /* places that read values that are not simulated */
 #define MT_LIVE_DEVICES 64u
 #define MT_LIVE_THREADS 1024u
 
@@ -86,10 +86,10 @@ struct mt_live_block {
     struct mt_event *note; /* labels; before them, the node that ran */
     uint32_t n_notes;
     uint64_t node, node_name;          /* the node that ran on the thread; 0: none */
-    uint32_t forward_stack;            /* where it was made */
+    uint32_t forward_stack;            /* where the node was created */
     struct mt_live_physical *physical; /* of physical memory */
     bool is_at_peak;                   /* it was live then */
-    uint32_t free_thread, free_stack;  /* of the free of one that is kept for a peak */
+    uint32_t free_thread, free_stack;  /* of the free of a block that is kept for a peak */
     uint64_t free_ns;
     struct mt_live_block *next, *before, *after; /* of its address's hash; of its granule's */
 };
@@ -108,20 +108,20 @@ struct mt_live_running {
 #define MT_LIVE_WAYS 4u      /* in so many places by each hash */
 struct mt_live_node {
     uint64_t address;
-    uint32_t stack; /* where it was made */
-    bool is_told;   /* to readers of a light recording */
+    uint32_t stack; /* where it was created */
+    bool is_told;   /* a light recording has it */
 };
 
 struct mt_live {
     struct mt_live_map by_address, by_granule;
-    uint64_t reach;                  /* the most granules from a PyTorch block's begin to its end */
+    uint64_t reach;                  /* the most granules that a PyTorch block covers */
     struct mt_live_running *running; /* by thread */
     struct mt_live_node *nodes;      /* a cache: by a hash of the address, MT_LIVE_WAYS for each */
     unsigned next_way;
     struct mt_live_block *freed; /* by the last cudaFree, which may still fail */
     struct mt_live_ranges ranges;
     struct mt_live_storages storages;
-    struct mt_event *unknown; /* each stands for all of its place and sort */
+    struct mt_event *unknown; /* each represents all of its place and kind */
     size_t n_unknown;
     struct {
         uint64_t allocated, reserved;
@@ -142,14 +142,14 @@ void mt_live_keep_gone(struct mt_live *live, struct mt_live_block *block,
                        const struct mt_event *event);
 void mt_live_forget_gone(struct mt_live *live, unsigned slot);
 
-/* Return what is known of a node; NULL: nothing. */
+/* Return what is known of a node, or NULL. */
 struct mt_live_node *mt_live_node_of(struct mt_live *live, uint64_t address);
 
-/* Make a node, in place of one that was at its address, or of another one. */
+/* Add a node, replacing one that was at its address, or another one. */
 void mt_live_make_node(struct mt_live *live, const struct mt_event *event);
 
-/* Return the innermost running node, its name, and the stack where it was made. 0: none, unknown.
- */
+/* Return the stack where the innermost running node was created, 0 if unknown; its address and
+ * name, 0 if there is none. */
 uint32_t mt_live_running_line(struct mt_live *live, uint32_t thread, uint64_t *node,
                               uint64_t *name);
 

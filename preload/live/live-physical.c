@@ -20,7 +20,7 @@ void mt_live_handle(struct mt_live_physical *physical, const struct mt_event *ev
     physical->last = *event;
 }
 
-/* Return a handle's events. A release comes later than all mappings: they needed a handle. */
+/* Return a handle's events. A release comes after all mappings, which needed a handle. */
 size_t mt_live_handle_events(const struct mt_live_physical *physical, struct mt_event *out)
 {
     size_t n = 0;

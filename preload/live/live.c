@@ -10,8 +10,8 @@
 #define GRANULE_BITS 21     /* addresses of one granule are searched one by one */
 #define MOST_GRANULES 65536 /* that a block may cover: 128 GiB */
 
-/* The events that begin and end a life, and its sort: an event may end a life that another kind
- * began. */
+/* The events that begin and end a lifetime, and its kind: an event may end a lifetime that another
+ * kind began. */
 static const struct {
     uint16_t kind, end, sort;
 } lives[] = {
@@ -65,7 +65,7 @@ void mt_live_destroy(struct mt_live *live)
     free(live);
 }
 
-/* Compare the sort, too: PyTorch's block may begin where CUDA's does. */
+/* Compare the kind, too: PyTorch's block may begin where CUDA's does. */
 static bool is_at(const struct mt_live_block *block, uint64_t address, uint16_t sort)
 {
     return block->made.address == address && block->sort == sort;
@@ -136,7 +136,7 @@ static int make_room(struct mt_live *live)
     return 0;
 }
 
-/* Take a block out of the tables; NULL: none. */
+/* Remove a block from the tables. Return it, or NULL. */
 static struct mt_live_block *take(struct mt_live *live, uint64_t address, uint16_t sort)
 {
     struct mt_live_block **at = find(live, address, sort), *block = *at;
@@ -190,7 +190,8 @@ static struct mt_live_block *around(struct mt_live *live, uint64_t address)
     return best && address - best->made.address < best->made.size ? best : NULL;
 }
 
-/* Return the physical memory of a handle; NULL: it was not made here, or is gone. */
+/* Return the physical memory of a handle, or NULL if it was not created here or no longer exists.
+ */
 static struct mt_live_block *memory_of(struct mt_live *live, uint64_t handle)
 {
     struct mt_live_block *block = *find(live, handle, MT_CUDA_MALLOC);
@@ -203,8 +204,8 @@ static void end_if_unkept(struct mt_live *live, struct mt_live_block *block)
         mt_live_free_block(take(live, block->made.address, MT_CUDA_MALLOC));
 }
 
-/* Name the memory of a binding to a multicast object by handle: its address may be gone when the
- * segment is written. */
+/* Name the memory bound to a multicast object by handle: its address may be freed when the segment
+ * is written. */
 static void name_memory(struct mt_live *live, struct mt_event *map)
 {
     if (map->CUDA_MAP.api != MT_API_CU_MULTICAST_BIND_ADDRESS)
@@ -260,7 +261,7 @@ static int begin_life(struct mt_live *live, const struct mt_event *event, uint16
     return rc;
 }
 
-/* End a life. CUDA's free is recorded before it succeeds, so keep the block. */
+/* End a lifetime. CUDA's free is recorded before it succeeds, so the block is kept. */
 static void end_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
     struct mt_live_block *memory = sort == MT_CUDA_MALLOC ? memory_of(live, event->address) : NULL;
@@ -394,7 +395,7 @@ static void note_totals(struct mt_live *live, const struct mt_event *event)
     live->total[slot].reserved = event->ALLOC.reserved;
 }
 
-/* Return the event that stands for all of a place and sort; NULL: there is none yet. */
+/* Return the event that represents all of a place and kind, or NULL if there is none yet. */
 static struct mt_event *unknown_of(struct mt_live *live, const struct mt_event *event)
 {
     for (size_t i = 0; i < live->n_unknown; i++)
@@ -404,7 +405,7 @@ static struct mt_event *unknown_of(struct mt_live *live, const struct mt_event *
     return NULL;
 }
 
-/* Count the values that were not computed, by place and sort. Those of ever more places have none.
+/* Count the values that are not simulated, by place and kind. Beyond the limit, places are dropped.
  */
 static int count_unknown(struct mt_live *live, struct mt_event event)
 {

@@ -19,8 +19,8 @@ MT_UNSANITIZED void *mt_real_dlsym_function(void)
     static void *_Atomic kept;
     void *real = atomic_load_explicit(&kept, memory_order_relaxed);
     if (!real) {
-        /* The oldest version, which every C library has: a failing look-up allocates, and the
-         * caller may be an allocator that is being set up. */
+        /* The oldest version, which every C library has: a failing lookup allocates, and the caller
+         * may be an allocator that is being initialized. */
         real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
         atomic_store_explicit(&kept, real, memory_order_relaxed);
     }
@@ -37,7 +37,7 @@ void *mt_real_dlsym(void *handle, const char *symbol)
 }
 
 /* Find a symbol by a handle: dlsym(RTLD_NEXT) does not see libraries that Python loaded RTLD_LOCAL.
- * Keep the handle: the library must stay. */
+ * Keep the handle: the library must stay loaded. */
 static void *find_in(const char *symbol, const char *library)
 {
     if (mt_loader_is_broken())
@@ -88,7 +88,7 @@ void *mt_find_next(const char *symbol, const char *library)
     return next ? next : find_in(symbol, library);
 }
 
-/* Find in two steps, because dlopen inside dl_iterate_phdr takes the loader's two locks in the
+/* Search in two steps, because dlopen inside dl_iterate_phdr takes the loader's two locks in the
  * wrong order. */
 void *mt_find_anywhere(const char *symbol)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The libraries and the program in which code lies. Hooks may run under the host's allocator lock
+ * The libraries and the program that contain code. Hooks may run under the host's allocator lock
  * while another thread's dlopen runs constructors that want that lock, so nothing here waits for
  * the loader's big lock. glibc from 2.35 on answers without a lock; older ones take the small lock
  * of their list, under which no code of the host runs.
@@ -21,10 +21,10 @@ struct mt_image {
     const char *name;      /* as the loader has it: "" is the program itself */
 };
 
-/* Find out what this glibc offers. Takes the loader's lock; may be called again. */
+/* Determine what this glibc offers. Takes the loader's lock; may be called repeatedly. */
 void mt_images_prepare(void);
 
-/* Find the image that an address lies in. Return 0 or -ENOENT. */
+/* Find the image with this address. Return 0 or -ENOENT. */
 int mt_image_find(uintptr_t address, struct mt_image *out);
 
 /* Find the image by the loader's list, as with an old glibc. */
@@ -33,7 +33,7 @@ int mt_image_find_in_list(uintptr_t address, struct mt_image *out);
 /* Return whether it is still loaded at the same place. */
 bool mt_image_is_loaded(const struct mt_image *image);
 
-/* Return whether some image is linked to a library whose SONAME begins so. */
+/* Return whether some image is linked to a library whose SONAME begins with this. */
 int mt_images_need(const char *beginning);
 
 #define MT_BUILD_ID_TEXT 65
@@ -41,7 +41,7 @@ int mt_images_need(const char *beginning);
 /* Write the build id in hexadecimal; "": none. */
 void mt_image_build_id(const struct mt_image *image, char out[MT_BUILD_ID_TEXT]);
 
-/* Write its file's absolute path, as far as it is known. Keep errno. */
+/* Write the absolute path of its file, as far as it is known. Keeps errno. */
 void mt_image_path(const struct mt_image *image, char out[PATH_MAX]);
 
 #endif

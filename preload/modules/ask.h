@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PyTorch's objects may have changed since the thread's last event. Taking a stack notes which ones
- * to read: the called outermost module, optimizers whose steps have ended, leaves whose gradients
- * may have changed. A hook reads them after it has taken the stack and before it records its own
+ * PyTorch's objects may have changed since the thread's last event. Reading a stack notes which
+ * ones to read: the called outermost module, optimizers whose steps have ended, leaves whose
+ * gradients may have changed. A hook reads them after the stack and before it records its own
  * event, because reading them records events, too:
  *
  *     uint32_t stack = mt_python_stack(self);
@@ -25,8 +25,8 @@ static inline void mt_ask(struct mt_thread *self)
         mt_ask_slow(self);
 }
 
-/* Ask likewise at a free. Taking a gradient off a leaf (zero_grad) frees its data, and there is
- * nothing to read until other leaves have lost theirs, too: many are read in one system call. */
+/* The same at a free. Removing a gradient from a leaf (zero_grad) frees its data, and nothing is
+ * read until other leaves have lost theirs, too: many are read in one system call. */
 static inline void mt_ask_at_free(struct mt_thread *self, uint64_t address)
 {
     if (MT_UNLIKELY(self->has_to_ask) && !mt_is_replaced_gradient(self, address))

@@ -12,15 +12,15 @@
 #define PARTS 8u            /* of a tensor */
 #define MOST_LOOKS 4u       /* at a gradient that does not change */
 #define META_SIZE 256u      /* bytes of a tensor's autograd data, at most: the gradient is in it */
-#define MOST_IMPL 512u      /* bytes of a TensorImpl to look at */
-#define MOST_TRIES 64u      /* to learn a TensorImpl's offset of its Python object */
+#define MOST_IMPL 512u      /* bytes of a TensorImpl to search */
+#define MOST_TRIES 64u      /* to find the Python object's offset in a TensorImpl */
 #define RECENT 1024u        /* known gradients */
 #define PYTHON_TENSOR 16u   /* offset in a Python object of its TensorImpl, or the word before it */
-#define LEAST_ADDRESS 4096u /* no object lies below */
+#define LEAST_ADDRESS 4096u /* no object is below */
 
 static struct {
     const struct mt_python_layout *layout;
-    _Atomic int object_offset; /* of the Python object in a TensorImpl; 0: not known yet */
+    _Atomic int object_offset; /* of the Python object in a TensorImpl; 0: unknown so far */
     _Atomic unsigned tries;
     _Atomic uint64_t undefined; /* the undefined tensor; 1: unknown */
     struct {
@@ -43,7 +43,7 @@ static const void *to_pointer(uint64_t number)
     return (const void *)(uintptr_t)number;
 }
 
-/* Learn the undefined tensor, not under the allocator's lock, because that asks the loader. */
+/* Find the undefined tensor. Not under the allocator's lock, because this calls the loader. */
 static void learn_undefined(void)
 {
     if (!gradients.undefined) {
@@ -75,8 +75,8 @@ bool mt_is_gradient(const void *impl)
     return !mt_look_read(slot, &now, sizeof now) && now == number;
 }
 
-/* Return whether a tensor is on the host: it has a storage with data that is on no device. A
- * wrapper of other tensors has no data. */
+/* Return whether a tensor is on the host: its storage has data that is on no device. A wrapper of
+ * other tensors has no data. */
 static bool is_on_host(const void *leaf)
 {
     const void *storage, *data;
@@ -92,7 +92,7 @@ static bool is_on_host(const void *leaf)
     return data != NULL;
 }
 
-/* Return the place of a TensorImpl's autograd data, which stands behind its storage. */
+/* Return where a TensorImpl keeps its autograd data, which follows its storage. */
 static uint64_t place_of_meta(const void *leaf)
 {
     return to_number(leaf) + (uint64_t)mt_tensor_head + sizeof(void *);
@@ -138,8 +138,8 @@ static bool is_object_of(uint64_t object, uint64_t impl)
            (word[0] == impl || word[1] == impl);
 }
 
-/* Read the Python object at an offset. The word's lowest bit says which of the two keeps the
- * other. */
+/* Read the Python object at an offset. The word's lowest bit says which of the two owns the other.
+ */
 static uint64_t object_at(uint64_t impl, int offset)
 {
     uint64_t word;
@@ -166,7 +166,7 @@ static uint64_t search_object(uint64_t impl)
     return 0;
 }
 
-/* Return the Python object of a tensor, which may be gone; 0: none. */
+/* Return the Python object of a tensor, which may be freed; 0 if there is none. */
 static uint64_t object_of(uint64_t impl)
 {
     int offset = gradients.object_offset;
@@ -186,7 +186,7 @@ static bool needs_gradient(const void *impl)
     return !get || get(impl);
 }
 
-/* Return whether this is the class Tensor itself, not a derived one. */
+/* Return whether this is the class Tensor itself and not a derived one. */
 static bool is_plain_class(uint64_t type, uint64_t object)
 {
     static _Atomic uint64_t known;
@@ -206,7 +206,7 @@ bool mt_is_no_parameter(const void *impl)
            is_plain_class(type, object);
 }
 
-/* Find the parts as mt_py_tensor_parts does, but from C++'s side. */
+/* Find the parts as mt_py_tensor_parts does, starting from C++. */
 static unsigned parts_of(uint64_t impl, struct mt_py_tensor *part)
 {
     part[0] = (struct mt_py_tensor){0};
@@ -228,7 +228,7 @@ static void record(struct mt_thread *self, uint64_t leaf, uint64_t gradient)
                   MT_ARGS(part[i].place.address, dtype, address));
 }
 
-/* Read one by one: one of the leaves may be gone and its memory unmapped. */
+/* Read one by one: one of the leaves may be freed and its memory unmapped. */
 static void read_one_by_one(const uint64_t *address, uint64_t *word, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -247,8 +247,8 @@ static bool is_tensor(uint64_t impl)
     return impl && impl != gradients.undefined;
 }
 
-/* Read all gradients first. Most have been taken off (zero_grad), and then it does not matter
- * whether their leaves are still there. */
+/* Read all gradients first. Most have been removed (zero_grad), and then it does not matter whether
+ * their leaves still exist. */
 void mt_gradients_look(struct mt_thread *self)
 {
     struct mt_gradient waiting[MT_GRADIENTS];
@@ -269,7 +269,7 @@ void mt_gradients_look(struct mt_thread *self)
         }
     read_words(address, meta, changed);
     for (unsigned i = 0; i < changed; i++)
-        if (meta[i] == waiting[i].meta) { /* otherwise the leaf is gone */
+        if (meta[i] == waiting[i].meta) { /* otherwise the leaf was freed */
             remember(now[i], waiting[i].slot);
             record(self, waiting[i].leaf, now[i]);
         }

@@ -8,10 +8,10 @@
 #define MOST_ITEMS 4096u /* of a list */
 #define MOST_DEPTH 3u    /* lists in lists */
 #define PARTS 8u         /* of a tensor */
-#define MOST_THINGS 256u /* to look at for one module, */
-#define MOST_NESTING 1u  /* objects in objects, */
-#define KNOWN 256u       /* objects looked into in this pass, */
-#define TYPES 64u        /* and types of which nothing has attributes */
+#define MOST_THINGS 256u /* scanned for one module*/
+#define MOST_NESTING 1u  /* nested objects*/
+#define KNOWN 256u       /* objects scanned in this pass*/
+#define TYPES 64u        /* types whose objects have no attributes */
 
 enum sort { GRADIENT, PARAMETER, ATTRIBUTE, CACHE };
 
@@ -23,21 +23,21 @@ static const struct {
     const char *name;
     enum mt_keeper keeper;
     enum sort sort;
-    const char *whole; /* attribute with the element count over all processes; NULL: none */
+    const char *whole; /* attribute with the element count of all processes; NULL: none */
 } names[] = {
-    /* Megatron's and others' buffer for all, of which each parameter has a view */
+    /* Megatron and others: a buffer for all parameters, each of which has a view of it */
     {"main_grad", MT_KEEPER_PARAMETER, GRADIENT, NULL},
-    /* DeepSpeed: the rank's part of the parameter */
+    /* DeepSpeed: this rank's part of the parameter */
     {"ds_tensor", MT_KEEPER_PARAMETER, PARAMETER, "ds_numel"},
-    /* FSDP1: the same of a flat one */
+    /* FSDP1: the same for a flat one */
     {"_local_shard", MT_KEEPER_PARAMETER, PARAMETER, "_unpadded_unsharded_size"},
-    /* ... and of all gradients, in ZeRO-3, and in ZeRO-1 and 2 */
+    /* and of all gradients, in ZeRO-3, and in ZeRO-1 and 2 */
     {"grad_partitions_flat_buffer", MT_KEEPER_OPTIMIZER, GRADIENT, NULL},
     {"averaged_gradients", MT_KEEPER_OPTIMIZER, GRADIENT, NULL},
 };
 
-/* Only one thread at a time goes through modules. Types may be gone, and others be at their
- * address: then a tensor is missed. */
+/* One thread at a time scans modules. Types may be freed and their addresses reused; then a tensor
+ * is missed. */
 static struct {
     uint64_t object[KNOWN], type[TYPES];
 } known;
@@ -48,8 +48,8 @@ struct look {
     struct mt_thread *self;
     const struct mt_python_layout *layout;
     enum sort sort;
-    unsigned left, nesting;    /* objects that it may still look at; that it is in */
-    uint64_t parameter, whole; /* of the parts; whole 0: not known */
+    unsigned left, nesting;    /* objects left to scan; current depth */
+    uint64_t parameter, whole; /* of the parts; whole 0: unknown */
     uint64_t name;             /* of the attribute, until a tensor is found there; else 0 */
 };
 
@@ -106,8 +106,8 @@ static void scan_dict(struct look *look, uint64_t object, unsigned depth)
         scan_values(look, &dict, depth);
 }
 
-/* Look into an object that is neither a tensor nor a container, unless this pass has before: a
- * configuration is every module's. */
+/* Scan an object that is neither a tensor nor a container, once per pass: a configuration is shared
+ * by all modules. */
 static void scan_object(struct look *look, uint64_t object, uint64_t *type, unsigned depth)
 {
     struct mt_py_dict attributes;
@@ -192,7 +192,7 @@ void mt_kept_attributes_look(struct mt_thread *self, const struct mt_python_layo
     }
 }
 
-/* Return the first other attribute: the own ones of torch.nn.Module come first. */
+/* Return the first other attribute: torch.nn.Module's own come first. */
 static unsigned first_other(struct mt_py_dict *attributes, uint64_t last_own)
 {
     struct mt_py_entry entry;

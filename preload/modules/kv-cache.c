@@ -20,8 +20,8 @@ static const struct mt_py_class runners[] = {
     {"vllm.v1.worker.gpu.model_runner", "GPUModelRunner"},
 };
 
-/* Beginnings of the names of methods that make what a cache keeps: what they call belongs to them.
- * So the classes of few objects are read. */
+/* Beginnings of the names of methods that allocate what a cache keeps, including what they call.
+ * Thus the classes of few objects are read. */
 static const char *const methods[] = {
     "update",   "lazy_initialization", "early_initialization", "reorder_cache", "crop", "batch_",
     "__init__", "_create_buffers",
@@ -58,7 +58,7 @@ struct room {
     uint64_t tokens, longest, each;
 };
 
-/* Find an attribute of an object; 0: it has none. */
+/* Return an attribute of an object, or 0. */
 static uint64_t attribute(uint64_t object, const char *name)
 {
     struct mt_py_dict attributes;
@@ -70,15 +70,15 @@ static uint64_t attribute(uint64_t object, const char *name)
                : entry.value;
 }
 
-/* Return an attribute that is a number; 0: it is none. */
+/* Return an attribute that is a number, or 0. */
 static uint64_t number(uint64_t object, const char *name)
 {
     uint64_t value = attribute(object, name), n;
     return value && !mt_py_product(layout, value, &n) ? n : 0;
 }
 
-/* Return whether a sequence keeps the blocks of all of its tokens: beyond a window it gives them
- * back. */
+/* Return whether a sequence keeps the blocks of all of its tokens: beyond a window it frees them.
+ */
 static bool keeps_all(uint64_t spec)
 {
     char class[32];
@@ -86,7 +86,7 @@ static bool keeps_all(uint64_t spec)
            (!strcmp(class, "FullAttentionSpec") || !strcmp(class, "MLAAttentionSpec"));
 }
 
-/* Read vLLM's blocks. Layers of several groups take blocks of their own from the same memory. */
+/* Read vLLM's blocks. Layers of different groups use blocks of their own from the same memory. */
 static struct room room_of_blocks(uint64_t runner)
 {
     uint64_t config = attribute(runner, "kv_cache_config"), group, n_groups = 0, spec = 0;

@@ -14,18 +14,18 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define FIRST_ROOTS 256u /* outermost modules to remember: so many at first, more later */
+#define FIRST_ROOTS 256u /* outermost modules remembered at first; the table grows */
 #define MOST_ROOTS (1u << 16)
-#define MOST 8192u     /* modules to look at in one pass, */
-#define WHEN_BROKE 4u  /* or once the earned ones are spent */
-#define AT_FIRST 4096  /* modules to look at before any is earned: each new module earns one, */
-#define WORDS_EACH 128 /* and so do so many words of events */
+#define MOST 8192u     /* modules to scan in one pass*/
+#define WHEN_BROKE 4u  /* the same once the budget is used up */
+#define AT_FIRST 4096  /* initial budget of modules to scan; each new module adds one*/
+#define WORDS_EACH 128 /* and so does this many words of events */
 #define MOST_SAVED 16384
 #define EVERY_ONE 4u  /* of the first calls, which include .cuda() and the like */
 #define PER_DICT 256u /* buffers, or parameters, of a module */
 #define PARTS 8u      /* of a tensor */
 #define FEW 4u        /* modules: read their class's pages with them */
-#define CLASSES 16u   /* whose looks' pages are kept */
+#define CLASSES 16u   /* whose scanned pages are kept */
 #define HINTS 3u      /* addresses that modules of one class share: the type, its keys */
 
 enum attribute { BUFFERS, PARAMETERS, MODULES, ATTRIBUTES };
@@ -37,14 +37,14 @@ static struct {
     struct mt_held held;
     struct root {
         uint64_t module, calls;
-        bool is_owed; /* a look that came too soon, or before the module moved */
+        bool is_owed; /* a scan that came too early, or before the module moved */
     } *root;
     unsigned n_roots, size; /* a power of two */
-    _Atomic int64_t left;   /* modules that may be looked at, not counting AT_FIRST */
-    _Atomic uint32_t cut;   /* looks that did not reach all modules */
+    _Atomic int64_t left;   /* modules that may be scanned, without AT_FIRST */
+    _Atomic uint32_t cut;   /* scans that did not reach all modules */
     uint64_t todo[MOST];
     uint64_t hint[HINTS];     /* addresses that the last module shared with others of its class */
-    uint64_t key[ATTRIBUTES]; /* the last strs met with these names */
+    uint64_t key[ATTRIBUTES]; /* the last strs seen with these names */
 } members;
 
 void mt_module_members_start(const struct mt_python_layout *layout)
@@ -64,7 +64,7 @@ static void find_attributes(struct mt_py_dict *attributes, uint64_t dict[ATTRIBU
     mt_look_expect(dict, ATTRIBUTES);
 }
 
-/* Record parts of a wrapped parameter. The wrapper knows the whole size. */
+/* Record the parts of a wrapped parameter. The wrapper knows the complete size. */
 static void record_parts(struct mt_thread *self, uint64_t parameter,
                          const struct mt_py_tensor *part, unsigned n)
 {
@@ -98,7 +98,8 @@ static void record_members(struct mt_thread *self, struct mt_py_dict *dict, bool
     }
 }
 
-/* Add a module's parts to n modules, at most `most` in all: the last ones, which are the newest. */
+/* Append a module's parts to n modules, at most `most` in all: the last ones, which are the newest.
+ */
 static unsigned add_parts(struct mt_py_dict *dict, unsigned n, unsigned most, bool *is_cut)
 {
     struct mt_py_entry entry;
@@ -110,13 +111,13 @@ static unsigned add_parts(struct mt_py_dict *dict, unsigned n, unsigned most, bo
     return n;
 }
 
-/* Read the next modules in one system call. With few modules, read the pages of the last class,
- * too: most often they are of it. Return how many. */
+/* Read the next modules in one system call. If they are few, read the pages of the last class, too:
+ * most often they are of it. Return how many. */
 static unsigned expect(const uint64_t *module, unsigned n)
 {
     uint64_t address[FEW + HINTS];
     n = n < MT_LOOK_AHEAD ? n : MT_LOOK_AHEAD;
-    if (n > FEW) { /* many share the cost of their class */
+    if (n > FEW) { /* many amortize the cost of their class */
         mt_look_expect(module, n);
         return n;
     }
@@ -136,8 +137,8 @@ static void remember(uint64_t module, const struct mt_py_dict *attributes)
     members.hint[2] = attributes->entries;
 }
 
-/* Go through a live module, its children and theirs, at most `most`. Return how many there were.
- * Other objects have no such attributes. */
+/* Scan a live module and its descendants, at most `most`. Return how many there were. Other objects
+ * have no such attributes. */
 static unsigned go_through(struct mt_thread *self, uint64_t module, unsigned most)
 {
     struct mt_py_dict attributes, dict;
@@ -226,7 +227,7 @@ void mt_module_members_earn(void)
     earn(1);
 }
 
-/* Earn time by events: a program with many other events has time for it. */
+/* Add to the budget by events: a program with many other events has time for scans. */
 static void earn_by_events(struct mt_thread *self)
 {
     uint64_t put = mt_ring_put(&self->ring);
@@ -242,7 +243,7 @@ static bool is_due(struct root *root)
     return calls <= EVERY_ONE || is_power_of_16 || root->is_owed;
 }
 
-/* Look at every new module; others that are due wait until there is time. */
+/* Scan every new module; others that are due wait until the budget allows. */
 static void scan_members(struct mt_thread *self, struct root *root)
 {
     bool is_broke = atomic_load_explicit(&members.left, memory_order_relaxed) < -AT_FIRST;

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* The last str met with each name: most often all modules share it. */
+/* The last str seen with each name: most often all modules share it. */
 static struct {
     const char *name;
     uint64_t key;
@@ -30,7 +30,7 @@ void mt_module_proof_start(const struct mt_python_layout *layout)
         mt_dict_deaths_start(mt_py_types.ordered_dict);
 }
 
-/* Find the dict of children, and the proof that it is the module's. */
+/* Find the dict of children and the proof that it is the module's. */
 static int find_children(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                          uint64_t *dict, struct mt_py_proof *proof)
 {
@@ -54,8 +54,8 @@ int mt_module_children(const struct mt_python_layout *layout, uint64_t object, b
                : 0;
 }
 
-/* Prove by the version of the dict of children, which is made and freed with the object: its
- * version is the object's. */
+/* Prove by the version of the dict of children, which is created and freed with the object: its
+ * version identifies the object. */
 static int prove_by_version(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                             struct mt_py_proof *proof)
 {
@@ -114,7 +114,7 @@ int mt_module_prove(const struct mt_python_layout *layout, uint64_t object,
     return prove(layout, object, 1, proof);
 }
 
-/* Prove as many children in the same table, without versions. */
+/* Prove that the same table has as many children, without versions. */
 int mt_module_prove_children(const struct mt_python_layout *layout, uint64_t object,
                              struct mt_py_proof *proof)
 {
@@ -139,7 +139,7 @@ static int find_child(struct mt_py_dict *children, uint64_t key, uint64_t child,
 }
 
 /* Prove the dict's table, and in it the entry's value and name. The name's hash is proven, too,
- * because another str may come to its address. */
+ * because another str may reuse its address. */
 static int prove_by_entry(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                           uint64_t key, uint64_t child, struct mt_py_proof *proof)
 {

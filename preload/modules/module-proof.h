@@ -19,12 +19,12 @@ enum mt_module_attribute {
 int mt_module_attribute(const struct mt_python_layout *layout, struct mt_py_dict *attributes,
                         enum mt_module_attribute which, struct mt_py_entry *entry);
 
-/* Open the dict of children, at *dict. The proof shows that it is the module's. is_alive: the
- * object is certainly alive (mt_py_attributes_alive). Return 0 or -ENOENT. */
+/* Open the dict of children as *dict. The proof shows that it is the module's. is_alive: the object
+ * is certainly alive (mt_py_attributes_alive). Return 0 or -ENOENT. */
 int mt_module_children(const struct mt_python_layout *layout, uint64_t object, bool is_alive,
                        struct mt_py_dict *children, uint64_t *dict, struct mt_py_proof *proof);
 
-/* Find out what can be proven of this Python's modules. */
+/* Determine what can be proven about this Python's modules. */
 void mt_module_proof_start(const struct mt_python_layout *layout);
 
 /* Return whether this object, a module with three dicts, can be proven. */

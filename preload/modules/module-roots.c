@@ -13,24 +13,24 @@
 #include <string.h>
 
 #define MOST_ROOTS 65536u
-/* Roots of a class to look at for a dead one, when there is a new one; fewer if none was dead. */
+/* Roots of a class to check for a dead one when there is a new one; fewer if none was dead. */
 #define PROBES 8u
 #define FEW_PROBES 1u
 
-/* A name for good, by class and number, and the module that had it last: a dead module gives it to
- * the next. The first root of a class also has the class's counts. */
+/* A permanent name, by class and number, and the module that had it last: a dead module passes it
+ * on to the next. The first root of a class also has the class's counts. */
 struct root {
-    uint64_t object, at, attributes; /* a word that leads to its attributes, and where */
+    uint64_t object, at, attributes; /* a word that leads to its attributes, and its address */
     uint32_t class;                  /* string id */
-    uint32_t number;                 /* from 1 up */
+    uint32_t number;                 /* from 1 */
     uint32_t count;                  /* roots of the class; find ids by number */
-    uint32_t given;                  /* the last given number */
-    uint32_t probed;                 /* the last one looked at */
-    int none_was_dead;               /* at the last look */
+    uint32_t given;                  /* the last number assigned */
+    uint32_t probed;                 /* the last one checked */
+    int none_was_dead;               /* at the last check */
 };
 
 static struct {
-    struct root *root; /* by id, from 1 on */
+    struct root *root; /* by id, from 1 */
     uint32_t n;
     struct mt_index by_number, by_object;
     _Atomic uint32_t left_out;
@@ -70,8 +70,8 @@ static bool is_alive(const struct root *root)
            !mt_py_read(root->at, &attributes) && attributes == root->attributes;
 }
 
-/* Return the number of a dead root; 0: none among a few: the lowest, the one after the last given,
- * and others in turn. */
+/* Return the number of a dead root, or 0 if none of a few is: the lowest, the one after the last
+ * assigned, and others in rotation. */
 static uint32_t dead_number(uint32_t class)
 {
     struct root *first = &roots.root[find_number(class, 1)];
@@ -107,7 +107,7 @@ static int put_object(uint32_t id)
     return mt_index_add(&roots.by_object, mt_mix(0, roots.root[id].object), id);
 }
 
-/* Add a number to the class. Return its id, or 0: no room. */
+/* Add a number to the class. Return its id, or 0 if there is no room. */
 static uint32_t add(uint32_t class)
 {
     uint32_t first = find_number(class, 1), number = first ? roots.root[first].count + 1 : 1;
@@ -122,8 +122,8 @@ static uint32_t add(uint32_t class)
     return id;
 }
 
-/* Return whether this is one of the replicas that DataParallel makes for a call. All modules share
- * a few strs as attribute names, so read each name once. */
+/* Return whether this is one of the replicas that DataParallel creates for a call. All modules
+ * share a few strs as attribute names, so each name is read once. */
 static bool is_replica(const struct mt_python_layout *layout, struct mt_py_dict *attributes)
 {
     static uint64_t others[1024];
@@ -140,7 +140,7 @@ static bool is_replica(const struct mt_python_layout *layout, struct mt_py_dict 
     return false;
 }
 
-/* Return the module's number. Replicas on other devices are not other modules. */
+/* Return the module's number. Replicas on other devices are not separate modules. */
 static uint32_t number_of(const struct mt_python_layout *layout, uint64_t object, uint32_t class)
 {
     struct mt_py_dict attributes;

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a search last met a module: its owner, and its place among the owner's children. A hint may
- * be outdated: check it before use. Call with the intern lock. */
+/* Where a search last found a module: its owner, and its place among the owner's children. A hint
+ * may be outdated: check it before use. Call with the intern lock. */
 
 struct module_hint {
     uint64_t child, owner;
@@ -33,8 +33,8 @@ static struct {
     } dict[DICTS];
 } hints;
 
-/* Return the child's own place, an empty one, or its home place, which another child has: then
- * *is_full. */
+/* Return the child's own place, an empty one, or its home place if another child has it; then
+ * *is_full is set. */
 static struct module_hint *place_of(uint64_t child, bool *is_full)
 {
     uint64_t home = mt_mix(0, child);
@@ -76,11 +76,11 @@ static void module_hint(uint64_t child, uint64_t owner, uint32_t at)
     struct module_hint *place = place_of(child, &is_full);
     if (is_full && grow())
         place = place_of(child, &is_full);
-    if (place->child != child || place->owner != owner) /* the first of several names stays */
+    if (place->child != child || place->owner != owner) /* the first of several names is kept */
         *place = (struct module_hint){child, owner, at};
 }
 
-/* Return a hint; NULL: none. It is valid until the next one is kept. */
+/* Return a hint, or NULL. It is valid until the next one is kept. */
 static const struct module_hint *module_hint_of(uint64_t child)
 {
     bool is_full;
@@ -88,7 +88,7 @@ static const struct module_hint *module_hint_of(uint64_t child)
     return place && place->child == child ? place : NULL;
 }
 
-/* Return where to begin the search for the next child in this dict: behind the last one found. */
+/* Return where to begin the search for the next child in this dict: after the last one found. */
 static uint32_t *module_next_child(uint64_t dict)
 {
     unsigned i = (unsigned)mt_mix(0, dict) % DICTS;
@@ -106,7 +106,7 @@ static void module_hints_reset(void)
     memset(&hints, 0, sizeof hints);
 }
 
-/* Wrappers, and the name under which each has the module that it stands for. NULL: any class. */
+/* Wrappers, and the name under which each has the module that it represents. NULL: any class. */
 static const struct {
     const char *class, *child;
 } wrappers[] = {
@@ -118,7 +118,7 @@ static const struct {
     {"FullyShardedDataParallel", "module"},
 };
 
-/* A module to look into, and where it was found. */
+/* A module to search, and where it was found. */
 struct step {
     uint64_t object, key;
     unsigned parent;
@@ -150,7 +150,7 @@ static int append(const struct mt_python_layout *layout, struct mt_module_path *
     return more < 0 || (size_t)more >= sizeof path->text - used ? -ENOENT : 0;
 }
 
-/* Prove that each module on the way still has the next one. */
+/* Prove that each module on the path still has the next one. */
 static void prove_way(const struct mt_python_layout *layout, struct mt_py_proof *proof,
                       const struct step *steps, const unsigned *way, unsigned n)
 {
@@ -182,17 +182,17 @@ static int spell(const struct mt_python_layout *layout, struct mt_module_path *p
     return 0;
 }
 
-/* The effort left, in entries of dicts. Opening a module takes as long as OPENING entries. */
+/* The remaining budget, in entries of dicts. Opening a module costs as much as OPENING entries. */
 #define OPENING 16
 #define AT_FIRST 32768
 #define MOST_SAVED (1 << 20)
-#define EACH 32       /* earned by a new module */
-#define WHEN_BROKE 2u /* modules to open even then */
+#define EACH 32       /* added by a new module */
+#define WHEN_BROKE 2u /* modules to open even without budget */
 #define ENTRIES_WHEN_BROKE 256u
-#define IN_ORDER 64u /* children to go through from the first on */
+#define IN_ORDER 64u /* children to search from the first on */
 
 static struct {
-    int64_t spent; /* not counting AT_FIRST */
+    int64_t spent; /* without AT_FIRST */
     _Atomic uint32_t cut;
 } effort;
 
@@ -230,7 +230,7 @@ static int open_step(const struct mt_python_layout *layout, unsigned at,
     return rc;
 }
 
-/* Hint at the next children in the dict: most often they are called next. */
+/* Keep hints for the next children in the dict: most often they are called next. */
 static void hint_at_next(struct mt_py_dict *children, unsigned at, uint64_t owner)
 {
     struct mt_py_entry entry;
@@ -242,7 +242,7 @@ static void hint_at_next(struct mt_py_dict *children, unsigned at, uint64_t owne
     }
 }
 
-/* Find the child among many, beginning behind the last one found there. Return its index, or
+/* Find the child among many, beginning after the last one found there. Return its index, or
  * -ENOENT. */
 static int find_among(struct mt_py_dict *children, uint64_t dict, uint64_t owner, uint64_t child,
                       struct mt_py_entry *entry)
@@ -265,7 +265,7 @@ static int find_among(struct mt_py_dict *children, uint64_t dict, uint64_t owner
     return -ENOENT;
 }
 
-/* Make the child of step at the next step, by a hint or a search. Return 0 or -ENOENT. */
+/* Make the child of step `at` the next step, by a hint or a search. Return 0 or -ENOENT. */
 static int go_down(const struct mt_python_layout *layout, unsigned at, uint64_t child,
                    unsigned place)
 {
@@ -299,7 +299,7 @@ static bool has_near(const struct mt_python_layout *layout, uint64_t child)
     return false;
 }
 
-/* Follow the last known owners from the module up. Return the last step, or 0. */
+/* Follow the last known owners from the module upwards. Return the last step, or 0. */
 static unsigned follow_hints(const struct mt_python_layout *layout, uint64_t owner, uint64_t object)
 {
     enum { MOST_LEVELS = 16 };

@@ -45,7 +45,7 @@ MT_HOT_CODE uint32_t mt_node_name(struct mt_thread *self, const void *node)
         id = intern(&key, name);
     if (id) {
         type->vtable =
-            0; /* a signal's handler that jumps away leaves no type with another's name */
+            0; /* a signal handler that jumps away must not leave a type with another's name */
         atomic_signal_fence(memory_order_seq_cst);
         type->name = id;
         atomic_signal_fence(memory_order_seq_cst);

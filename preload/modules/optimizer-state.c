@@ -20,10 +20,10 @@
 #define PROBES 8u
 #define MOST_DEPTH 3u        /* nested containers */
 #define MOST_ITEMS 4096u     /* of a list */
-#define MOST_OBJECTS 200000u /* to look at in one pass */
+#define MOST_OBJECTS 200000u /* to scan in one pass */
 #define PARTS 8u             /* of a tensor */
-#define NAMES 64u            /* met last */
-/* Objects to look at before any is earned; earned by each new entry; and words of events that earn
+#define NAMES 64u            /* seen last */
+/* The initial budget of objects to scan; what each new entry adds; and how many words of events add
  * one. */
 #define AT_FIRST (1 << 16)
 #define OF_ENTRY 16
@@ -35,14 +35,14 @@ static struct {
     struct mt_held held;
     struct seen {
         uint64_t optimizer, state; /* addresses of the object and of the dict */
-        struct mt_py_proof proof;  /* that the dict is still its state */
+        struct mt_py_proof proof;  /* shows that the dict is still its state */
         uint64_t n;                /* entries of the dict at the last pass */
-        uint64_t n_paid;           /* entries that earned objects */
+        uint64_t n_paid;           /* entries that have added to the budget */
         uint64_t steps;            /* since it has this dict */
-        bool is_owed;              /* a pass that came too soon */
+        bool is_owed;              /* a pass that came too early */
     } *seen;
-    _Atomic int64_t left; /* objects that may be looked at, not counting AT_FIRST */
-    uint64_t key[2];      /* the last strs met with these names */
+    _Atomic int64_t left; /* objects that may be scanned, without AT_FIRST */
+    uint64_t key[2];      /* the last strs seen with these names */
 } optimizers;
 
 void mt_optimizers_start(const struct mt_python_layout *layout)
@@ -54,10 +54,10 @@ void mt_optimizers_start(const struct mt_python_layout *layout)
 struct parts {
     uint64_t groups, state;
     struct mt_py_proof proof; /* of the state */
-    bool is_inner;            /* these are of another one, its `optimizer` */
+    bool is_inner;            /* these belong to another one, its `optimizer` */
 };
 
-/* Return 0, or -EINVAL: no optimizer. */
+/* Return 0, or -EINVAL if it is not an optimizer. */
 static int own_parts_of(uint64_t object, struct parts *parts)
 {
     struct mt_py_dict attributes;
@@ -76,7 +76,7 @@ static int own_parts_of(uint64_t object, struct parts *parts)
     return 0;
 }
 
-/* Find the parts, also of one that wraps another, as DeepSpeed's and Megatron's do. */
+/* Find the parts, also of an optimizer that wraps another, as DeepSpeed's and Megatron's do. */
 static int parts_of(uint64_t object, struct parts *parts)
 {
     struct mt_py_dict attributes;
@@ -105,11 +105,11 @@ bool mt_optimizer_is_step(uint64_t code, uint64_t object)
 /* One pass through an optimizer. */
 struct visit {
     struct mt_thread *self;
-    uint64_t parameter; /* address of its data; 0: not known */
+    uint64_t parameter; /* address of its data; 0: unknown */
     uint32_t name;      /* string id */
     bool is_of_itself;  /* the tensors are parameters */
-    unsigned n_tensors; /* looked at so far */
-    unsigned left;      /* objects that it may still look at */
+    unsigned n_tensors; /* scanned so far */
+    unsigned left;      /* objects left to scan */
     struct {
         uint64_t str;
         uint32_t id;
@@ -220,7 +220,7 @@ static int count_entries(const struct seen *seen, uint64_t *n)
     return 0;
 }
 
-/* Return the optimizer's place, an empty one, or its home place, which another optimizer has. */
+/* Return the optimizer's place, an empty one, or its home place if another optimizer has it. */
 static struct seen *place_of(uint64_t optimizer)
 {
     uint64_t home = mt_mix(0, optimizer);
@@ -232,8 +232,8 @@ static struct seen *place_of(uint64_t optimizer)
     return &optimizers.seen[home % OPTIMIZERS];
 }
 
-/* Return an optimizer's entry with its current state, and the number of the state's entries; NULL:
- * no optimizer. */
+/* Return an optimizer's entry with its current state, and the number of the state's entries; NULL
+ * if it is not an optimizer. */
 static struct seen *load_optimizer(uint64_t optimizer, uint64_t *n)
 {
     struct parts parts;
@@ -260,8 +260,8 @@ static void earn(struct mt_thread *self, uint64_t new_entries)
                                   memory_order_relaxed);
 }
 
-/* Return whether to go through an optimizer now. Tensors may be replaced while the dict's entries
- * stay, so go through it again, ever more rarely. If this would take too much of the program's
+/* Return whether to scan an optimizer now. Tensors may be replaced while the dict's entries stay,
+ * so it is scanned repeatedly, but ever more rarely. If this would use too much of the program's
  * time, wait for a later step. */
 static bool is_due(struct mt_thread *self, uint64_t optimizer)
 {
@@ -297,7 +297,8 @@ static void visit_groups(struct visit *v, uint64_t groups)
     v->is_of_itself = false;
 }
 
-/* Visit the state's keys: some optimizers have parameters in groups only during a step (ZeRO-3). */
+/* Visit the state's keys: in some optimizers, groups have parameters only during a step (ZeRO-3).
+ */
 static void visit_keys(struct visit *v, uint64_t state)
 {
     struct mt_py_dict dict;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tensors that optimizers keep for each parameter, from their own `state`: {parameter: {name:
- * tensor}}, as in every torch.optim.Optimizer. memtap goes through it when a step has ended, by
- * reads that cannot crash; nothing is called in Python.
+ * tensor}}, as in every torch.optim.Optimizer. memtap scans it when a step has ended, by reads that
+ * cannot crash; nothing is called in Python.
  */
 #ifndef MT_PRELOAD_OPTIMIZER_STATE_H
 #define MT_PRELOAD_OPTIMIZER_STATE_H
@@ -19,16 +19,16 @@ void mt_optimizers_start(const struct mt_python_layout *layout);
  */
 bool mt_optimizer_is_step(uint64_t code, uint64_t object);
 
-/* Note that the thread's i-th known frame is a step; it may have been before. */
+/* Note that the thread's i-th known frame is a step, perhaps again. */
 void mt_optimizer_steps(struct mt_thread *self, unsigned i);
 
 /* Note the optimizers whose steps have ended: the thread's stack has n frames now. */
 void mt_optimizers_follow(struct mt_thread *self, unsigned n);
 
-/* Record the state of the noted optimizers, if it may have changed. */
+/* Record the state of the noted optimizers if it may have changed. */
 void mt_optimizers_ask(struct mt_thread *self);
 
-/* Record the state of optimizers in the middle of a step. */
+/* Record the state of optimizers during a step. */
 void mt_optimizers_look(struct mt_thread *self);
 
 /* Reset in a forked child. */

@@ -22,9 +22,9 @@
 
 enum status { UNSEEN, SOUND, WRONG_LAYOUT };
 
-/* A named module, as called from within another. Addresses are reused, and modules move: the proof
- * shows that it is still the same module at the same place. turn is odd while the entry is being
- * written. */
+/* A named module, as called from another. Addresses are reused, and modules move: the proof shows
+ * that it is still the same module at the same place. turn is odd while the entry is being written.
+ */
 struct entry {
     _Atomic uint32_t turn, caller_id, id, n;
     _Atomic uint64_t object, caller;
@@ -33,7 +33,7 @@ struct entry {
     } word[MT_PY_PROOF];
 };
 
-/* Entries lie in the order in which their places were first taken, so that few modules take few
+/* Entries are in the order in which their places were first used, so that few modules use few
  * pages. */
 struct named_modules {
     _Atomic uint16_t number[ENTRIES]; /* by hash: an entry, from 1 up; 0: none yet */
@@ -63,7 +63,7 @@ void mt_modules_start(const struct mt_python_layout *layout)
     mt_module_proof_start(layout);
 }
 
-/* Functions of torch.nn.Module, and a module's method that is called without them. */
+/* Functions of torch.nn.Module, and the method of a module that is called without them. */
 static const struct {
     const char *function, *file;
     enum mt_module_work work;
@@ -72,7 +72,7 @@ static const struct {
     {"_call_impl", "torch/nn/modules/module.py", MT_CALLS_MODULE},
     {"_apply", "torch/nn/modules/module.py", MT_MOVES_MODULE}, /* .to(), .cuda() */
     {"forward", NULL, MT_CALLS_MODULE},
-    {"__call__", NULL, MT_CALLS_MODULE}, /* of a class that has its own, such as gpytorch's */
+    {"__call__", NULL, MT_CALLS_MODULE}, /* of a class with its own, such as gpytorch's */
 };
 
 static size_t read_str(uint64_t code, int offset, char *out, size_t size)
@@ -94,7 +94,7 @@ static bool is_sound(uint64_t object)
         int sound = mt_module_is_sound(modules.layout, object);
         modules.status = sound ? SOUND : WRONG_LAYOUT;
         if (!sound)
-            mt_message("this Python 3.%d lays out objects in a way that memtap does not know; "
+            mt_message("the object layout of this Python 3.%d is unknown; "
                        "recording without module names",
                        modules.layout->minor);
     }
@@ -127,7 +127,7 @@ static unsigned place(uint64_t object, struct mt_module_caller caller, unsigned 
     return (unsigned)(mt_mix(mt_mix(caller.id, object), caller.object) + probe) % ENTRIES;
 }
 
-/* Return the entry at a place; NULL: none yet. */
+/* Return the entry at a place, or NULL. */
 static struct entry *entry_at(struct named_modules *table, unsigned place)
 {
     unsigned number = atomic_load_explicit(&table->number[place], memory_order_acquire);
@@ -141,8 +141,7 @@ static bool is_for(struct entry *entry, uint64_t object, struct mt_module_caller
            atomic_load_explicit(&entry->caller_id, memory_order_relaxed) == caller.id;
 }
 
-/* Return the name, or 0 while somebody is writing. All loads come before the second load of
- * turn. */
+/* Return the name, or 0 while it is being written. All loads precede the second load of turn. */
 static uint32_t read_entry(struct entry *entry, struct mt_py_proof *proof)
 {
     uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_acquire);
@@ -188,7 +187,7 @@ static struct entry *add_entry(struct named_modules *table, unsigned place)
     return entry;
 }
 
-/* Return the entry that is there already, an empty one, or any. */
+/* Return the existing entry, an empty one, or any. */
 static struct entry *place_for(struct named_modules *table, uint64_t object,
                                struct mt_module_caller caller)
 {
@@ -276,8 +275,8 @@ static uint32_t search(uint64_t object, const struct mt_module_caller *owner, un
                  path.text);
 }
 
-/* Count failed searches by class and caller: modules made anew for each call have no name, and must
- * not cost a wide search each time. */
+/* Count failed searches by class and caller: modules that are created for each call have no name,
+ * and must not cost a wide search each time. */
 static uint32_t *tries(uint64_t object, uint32_t caller_id)
 {
     uint64_t class = mt_py_word(object, MT_OBJECT_TYPE);
@@ -290,8 +289,8 @@ static uint32_t *tries(uint64_t object, uint32_t caller_id)
     return &modules.missed[at].tries;
 }
 
-/* Search the owners' children, but for those of the module itself, whose methods may be its
- * callers (to, _apply). The proof is the way from the caller, if the caller has the module. */
+/* Search the owners' children, except those of the module itself, whose methods may be its callers
+ * (to, _apply). The proof is the path from the caller, if the caller has the module. */
 static uint32_t search_owners(uint64_t object, struct mt_module_caller caller,
                               const struct mt_module_caller *owners, unsigned n,
                               struct mt_py_proof *proof)
@@ -357,7 +356,7 @@ const char *mt_modules_status(void)
     case UNSEEN:
         return "no: no torch.nn module was seen";
     case WRONG_LAYOUT:
-        return "no: this Python keeps objects in an unknown way";
+        return "no: the object layout of this Python is unknown";
     }
     return "yes";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Read DWARF: numbers from memory with an end. Past it they are 0, and `failed` is set. */
+/* Read DWARF: numbers from bounded memory. Past its end they are 0, and `failed` is set. */
 #ifndef MT_PRELOAD_CFI_CURSOR_H
 #define MT_PRELOAD_CFI_CURSOR_H
 
@@ -59,7 +59,7 @@ static inline int64_t mt_cfi_take_sleb(struct mt_cfi_cursor *cursor)
     return (int64_t)value;
 }
 
-/* Take the next `bytes` as a part of its own. */
+/* Split off the next `bytes` as a cursor of their own. */
 static inline struct mt_cfi_cursor mt_take_part(struct mt_cfi_cursor *cursor, uint64_t bytes)
 {
     if ((uint64_t)(cursor->end - cursor->at) < bytes) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DWARF expressions in place of "register + offset": PLT entries, functions that align their stack,
- * signal frames. */
+/* DWARF expressions, used instead of "register + offset" by PLT entries, functions that align their
+ * stack, and signal frames. */
 #ifndef MT_PRELOAD_CFI_EXPRESSION_H
 #define MT_PRELOAD_CFI_EXPRESSION_H
 

@@ -6,8 +6,7 @@
 #define REMEMBERED 8 /* rows that a program may save */
 #define LONGEST (1u << 24)
 
-/* Encodings of pointers: how they are stored (low four bits), and what is added (the next three).
- */
+/* Encodings of pointers: how they are stored (low four bits) and what is added (the next three). */
 enum { AS_IS = 0x00, FROM_HERE = 0x10, FROM_TABLE = 0x30, INDIRECT = 0x80, OMITTED = 0xff };
 #define SORTED_TABLE (FROM_TABLE | 0x0b) /* pairs of int32, as all linkers write it */
 
@@ -65,7 +64,7 @@ static const uint8_t *find_entry(const struct mt_image *image, uintptr_t pc)
     if (cursor.failed || n > (uint64_t)(cursor.end - cursor.at) / 8)
         return NULL;
     struct pair {
-        int32_t start, entry; /* from the table's begin */
+        int32_t start, entry; /* from the table's start */
     } pair;
     for (uint64_t high = n; low < high;) {
         uint64_t middle = low + (high - low) / 2;
@@ -81,7 +80,7 @@ static const uint8_t *find_entry(const struct mt_image *image, uintptr_t pc)
     return table + pair.entry;
 }
 
-/* Open an entry's content, after its length. */
+/* Open an entry's content, which follows its length. */
 static struct mt_cfi_cursor open_entry(const struct mt_image *image, const uint8_t *entry)
 {
     struct mt_cfi_cursor all = {entry, (const uint8_t *)image->end, 0};
@@ -93,7 +92,7 @@ static struct mt_cfi_cursor open_entry(const struct mt_image *image, const uint8
     return mt_take_part(&all, size);
 }
 
-/* Read the common entry; *encoding: of the function's addresses. */
+/* Read the common entry. *encoding is that of the function's addresses. */
 static int read_common(struct mt_cfi_cursor cursor, struct function *function, unsigned *encoding)
 {
     unsigned id = (unsigned)mt_cfi_take(&cursor, 4), version = (unsigned)mt_cfi_take(&cursor, 1);
@@ -172,7 +171,7 @@ static struct mt_cfi_cursor take_expression(struct mt_cfi_cursor *cursor)
     return mt_take_part(cursor, mt_cfi_take_uleb(cursor));
 }
 
-/* The operations by their DWARF numbers; the upper two bits hold the first three. */
+/* The operations by their DWARF numbers; the upper two bits encode the first three. */
 enum {
     ADVANCE = 0x40,
     OFFSET = 0x80,
@@ -203,11 +202,11 @@ enum {
     ARGUMENTS_SIZE = 0x2e,
 };
 
-/* The state of a program that runs up to a place in the function. */
+/* The state of a program that is executed up to a place in the function. */
 struct machine {
     struct row row, initial, remembered[REMEMBERED];
     unsigned n_remembered;
-    uint64_t location; /* bytes from the function's begin */
+    uint64_t location; /* bytes from the function's start */
 };
 
 static void define_cfa(struct machine *machine, uint64_t base, int64_t offset)
@@ -309,8 +308,8 @@ static void step(struct machine *machine, struct mt_cfi_cursor *at, const struct
     at->failed = 1; /* SET_LOCATION, which no compiler writes here, or unknown */
 }
 
-/* Run up to the row for `until`, in bytes from the function's begin. Return 1, or 0: not
- * understood. */
+/* Execute up to the row for `until`, in bytes from the function's start. Return 1, or 0 if the
+ * program is not understood. */
 static int execute(struct machine *machine, struct mt_cfi_cursor program,
                    const struct function *function, uint64_t until)
 {
@@ -357,7 +356,7 @@ static struct mt_frame_rule unknown(void)
 }
 
 /* Return a rule for an interrupted thread. The kernel saves its registers in its own order: pc must
- * fit to the rule's sp and bp. */
+ * match the rule's sp and bp. */
 static struct mt_frame_rule signal_rule(const struct row *row, uintptr_t pc)
 {
     struct mt_expression_value sp = mt_expression(row->cfa.expression, pc),

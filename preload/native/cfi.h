@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compilers' descriptions of their frames (.eh_frame, the DWARF call frame information that C++
- * exceptions use, too), made into one small rule for each program counter. x86-64.
+ * exceptions use, too), reduced to one small rule for each program counter. x86-64.
  */
 #ifndef MT_PRELOAD_CFI_H
 #define MT_PRELOAD_CFI_H
@@ -15,11 +15,11 @@
 enum mt_cfa {
     MT_CFA_SP = 1,  /* stack pointer + cfa */
     MT_CFA_BP,      /* frame pointer + cfa */
-    MT_CFA_UNKNOWN, /* no description, or one too rare */
+    MT_CFA_UNKNOWN, /* no description, or an unsupported one */
     MT_CFA_END,     /* the outermost frame: it has no caller */
     MT_CFA_AT_BP,   /* the word at frame pointer + cfa: functions that align their stack */
-    MT_CFA_SIGNAL,  /* a signal's frame: sp, bp and pc are those that were interrupted. At stack
-                     * pointer + cfa the sp, after it the pc; bp at stack pointer + bp_at */
+    MT_CFA_SIGNAL,  /* a signal frame: sp, bp and pc are those interrupted. The sp is at stack
+                     * pointer + cfa, the pc after it; the bp at stack pointer + bp_at */
 };
 
 /* Where the caller's frame pointer is. */
@@ -37,8 +37,8 @@ struct mt_frame_rule {
     int32_t cfa; /* MT_CFA_SP: a number of whole words, at least one */
 };
 
-/* Return the rule for the instruction at pc, which lies in the image. function: gets the begin and
- * end of its function (0, 0: not known). Reads only the image's own memory. */
+/* Return the rule for the instruction at pc, which is in the image. function gets the start and end
+ * of its function (0, 0 if unknown). Reads only the image's own memory. */
 struct mt_frame_rule mt_cfi_rule(const struct mt_image *image, uintptr_t pc, uintptr_t function[2]);
 
 #endif

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The part of a function that compilers put elsewhere, ".cold". .eh_frame has it as a function of
- * its own, and no loaded table has its name. */
+/* The part of a function that compilers place elsewhere, ".cold". .eh_frame has it as a separate
+ * function, and no loaded table has its name. */
 
 #define JUMP_SIZE 6 /* a conditional jump: 0f 8x, and the distance */
 
@@ -72,13 +72,13 @@ struct watched {
 static struct {
     _Atomic int lock;          /* for a few memory accesses */
     _Atomic uintptr_t python;  /* an address in the interpreter's function; 0: none */
-    _Atomic uintptr_t cold[2]; /* begin and end of its cold part ... */
-    _Atomic uintptr_t cold_of; /* ... if it was searched: python */
+    _Atomic uintptr_t cold[2]; /* start and end of its cold part, */
+    _Atomic uintptr_t cold_of; /* if it was searched: python */
     struct watched *watched;
     uint32_t n_watched, next_victim;
 } state;
 
-/* Lock, with signals held back. Return 1, or 0 after a while. */
+/* Lock, with signals held back. Return 1, or 0 after a timeout. */
 static int lock(void)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
@@ -96,7 +96,7 @@ static void unlock(void)
 
 int mt_frame_rules_prepare(void)
 {
-    if (atomic_load(&mt_frame_rules)) /* in a forked child, the parent's rules still hold */
+    if (atomic_load(&mt_frame_rules)) /* in a forked child, the parent's rules are still valid */
         return 0;
     mt_frame_rule_set *sets = mt_map(SETS * sizeof *sets);
     state.watched = mt_map(MOST_OBJECTS * sizeof *state.watched);
@@ -138,7 +138,7 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* Return a number that is the same for one file, wherever and whenever it is loaded. */
+/* Return a number that identifies a file, wherever and whenever it is loaded. */
 static uint64_t identity_of(const struct mt_image *image)
 {
     char build_id[MT_BUILD_ID_TEXT];
@@ -151,9 +151,9 @@ static int overlaps(const struct mt_image *a, const struct mt_image *b)
     return a->start < b->end && b->start < a->end;
 }
 
-/* Begin, with the lock, to watch the image, and return whether it is watched. Forget other images
- * at its place with all their rules, but not the same file come back: programs may load and unload
- * a library all day. */
+/* With the lock held, start to watch the image, and return whether it is watched. Forget other
+ * images at its place with all their rules, but not the same file loaded again: programs may load
+ * and unload a library all day. */
 static int watch(const struct mt_image *image)
 {
     struct watched new = {.image = *image};
@@ -223,7 +223,8 @@ struct mt_frame_rule mt_frame_rule_make(uintptr_t back)
     struct mt_image image;
     uintptr_t pc = back - 1, function[2], python = atomic_load(&state.python);
     if (mt_image_find(pc, &image))
-        return (struct mt_frame_rule){.cfa_from = MT_CFA_UNKNOWN}; /* libraries may come */
+        return (struct mt_frame_rule){.cfa_from =
+                                          MT_CFA_UNKNOWN}; /* libraries may be loaded later */
     struct mt_frame_rule rule = mt_cfi_rule(&image, pc, function);
     if ((python >= function[0] && python < function[1]) || is_in_cold_part(&image, pc, python))
         rule.cfa_from |= MT_RULE_IS_PYTHON;

@@ -14,7 +14,7 @@ static uintptr_t word_at(uintptr_t address)
     return *(const uintptr_t *)address;
 }
 
-/* Return whether the word at an address lies in the rest of the stack. */
+/* Return whether the word at an address is in the rest of the stack. */
 static bool is_left(uintptr_t address, uintptr_t sp, uintptr_t top)
 {
     return address >= sp && address <= top - WORD;
@@ -24,20 +24,19 @@ static bool is_left(uintptr_t address, uintptr_t sp, uintptr_t top)
 struct way {
     struct mt_registers at;
     uintptr_t top;             /* of the stack */
-    struct mt_seen_walk *seen; /* where the walk is kept; NULL: nowhere */
-    bool has_own_bp;           /* the frame pointer is the one at the walk's begin */
+    struct mt_seen_walk *seen; /* where the walk is kept; NULL: it is not */
+    bool has_own_bp;           /* the frame pointer is still that of the walk's start */
     struct mt_stack_bounds *bounds;
 };
 
-/* Return whether a CFA lies in the stack, of which more may be readable than was asked for at
- * first. */
+/* Return whether a CFA is in the stack, of which more may be readable than was checked at first. */
 static bool reaches(struct way *way, uintptr_t cfa)
 {
     if (cfa <= way->top)
         return true;
     uintptr_t top = mt_stack_top_beyond(way->bounds, way->at.sp, way->top);
     if (top > way->top)
-        way->seen = NULL; /* the next walk asks for less */
+        way->seen = NULL; /* the next walk checks less */
     way->top = top;
     return cfa <= top;
 }
@@ -85,7 +84,7 @@ static int leave_signal(struct way *way, struct mt_frame_rule rule)
     return way->top != 0;
 }
 
-/* Leave by a rare rule. Return 1, or 0: the walk ends. */
+/* Leave by a rare rule. Return 1, or 0 if the walk ends. */
 static int leave_rarely(struct way *way, struct mt_frame_rule rule)
 {
     struct mt_registers *at = &way->at;
@@ -102,8 +101,8 @@ static int leave_rarely(struct way *way, struct mt_frame_rule rule)
     return 1;
 }
 
-/* Return cfa, predicted for the processor by its last value at this stack pointer: so it need not
- * wait for the rule to read the next return address, and handles frames in parallel. */
+/* Return cfa, predicted for the processor by its last value at this stack pointer, so that it can
+ * read the next return address without waiting for the rule, and handle frames in parallel. */
 static inline uintptr_t foresee(struct mt_foresight *foresight, uintptr_t sp, uintptr_t cfa)
 {
     uintptr_t *place = &foresight->cfa[sp / FRAME % MT_FORESIGHT];
@@ -126,7 +125,7 @@ static void keep_near(struct mt_near_rule *near, uintptr_t back, struct mt_kept_
     *near = (struct mt_near_rule){back, rule.cfa, mt_frame_rule_has_bp(kept) ? rule.bp_at : 0};
 }
 
-/* Forget near rules if code may be gone. */
+/* Forget near rules if code may have been unloaded. */
 static inline void forget(struct mt_foresight *foresight)
 {
     uint32_t forgotten = atomic_load_explicit(&mt_frame_rules_forgotten, memory_order_acquire);
@@ -157,7 +156,7 @@ static int leave(struct way *way, struct mt_frame_rule rule)
     return 1;
 }
 
-/* Walk on from way->at. */
+/* Continue the walk from way->at. */
 static void walk_on(struct mt_walk *walk, struct mt_foresight *foresight, struct way *way,
                     int until_python)
 {

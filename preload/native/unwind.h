@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walk native stacks, without a lock, a system call or an allocation if all code was met before.
+ * Walk native stacks, without a lock, a system call or an allocation if all code was seen before.
  * Only the stack's own memory is read: a walk that would leave it ends.
  */
 #ifndef MT_PRELOAD_UNWIND_H
@@ -11,19 +11,19 @@
 #include "rules.h"
 #include "trace-format/likely.h"
 
-/* The registers needed to leave a frame. back: the address after its current instruction. */
+/* The registers needed to leave a frame. back is the address after its current instruction. */
 struct mt_registers {
     uintptr_t back, sp, bp;
 };
 
-/* Stop at the frame that interprets Python, not at the outermost one. */
+/* Stop at the frame that interprets Python instead of the outermost one. */
 #define MT_UNTIL_PYTHON 1u
 
-/* Walk from `at` up. how: 0, or the bit above. */
+/* Walk outwards from `at`. how: 0, or MT_UNTIL_PYTHON. */
 void mt_unwind(struct mt_walk *walk, struct mt_stack_bounds *bounds, struct mt_foresight *foresight,
                struct mt_registers at, unsigned how);
 
-/* Return the id that was kept for the stack that mt_unwind would find; 0: none. */
+/* Return the id that was kept for the stack that mt_unwind would find, or 0. */
 static MT_ALWAYS_INLINE uint32_t mt_unwind_foresee(struct mt_stack_bounds *bounds,
                                                    struct mt_foresight *foresight,
                                                    struct mt_registers at, unsigned how,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that becomes another program has no other end. Only the call shows whether it does, so
- * the tail holds a note meanwhile. In a child of vfork, or after a fork, look up nothing: the real
- * functions are found when the library is loaded.
+ * A process that executes another program has no other end. Only the result of the call shows
+ * whether it does, so the tail has a note meanwhile. In a child of vfork, or after a fork, nothing
+ * is looked up: the real functions are found when the library is loaded.
  */
 #include "preload/hooks/hooks.h"
 #include "preload/host/own-thread.h"
@@ -24,8 +24,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Programs whose loader cannot load this library: those for musl end in it with exit code 127. So
- * what becomes such a program does not preload us. All of it may be called in a child of vfork. */
+/* Programs whose loader cannot load this library: those for musl fail with exit code 127. A process
+ * that executes one must not preload us. All of this may be called in a child of vfork. */
 
 #define PRELOAD "LD_PRELOAD="
 #define OURS "libmemtap.so"
@@ -75,7 +75,7 @@ static bool is_for_musl(int fd)
     return is;
 }
 
-/* Open the first that may be run in the folders of PATH. */
+/* Open the first executable of that name in the directories of PATH. */
 static int open_in_path(const char *file, const char *folders)
 {
     char path[PATH_MAX];
@@ -89,9 +89,9 @@ static int open_in_path(const char *file, const char *folders)
     return -1;
 }
 
-/* Return whether the environment preloads us into this program, or into a script's interpreter, and
- * it is for musl. file: to be searched for in PATH, as execvp does; fd: of an open program, or -1.
- */
+/* Return whether the environment preloads us into this program, or into a script's interpreter,
+ * which is for musl. file is searched in PATH, as execvp does; fd is that of an open program, or
+ * -1. */
 static bool cannot_load_us(int fd, const char *file, bool is_searched, char *const *environment)
 {
     int saved = errno;
@@ -109,7 +109,7 @@ static bool cannot_load_us(int fd, const char *file, bool is_searched, char *con
     return is;
 }
 
-/* Return how many variables there are, and in *size the bytes of LD_PRELOAD. */
+/* Return the number of variables, and in *size the bytes of LD_PRELOAD. */
 static size_t count_variables(char *const *environment, size_t *size)
 {
     size_t n = 0;
@@ -125,8 +125,8 @@ static bool is_ours(const char *library, size_t size)
            !memcmp(library + size - (sizeof OURS - 1), OURS, sizeof OURS - 1);
 }
 
-/* Copy the environment without us: into `out`, which has room for one more than there are, and for
- * LD_PRELOAD into `text`, with room for its bytes. */
+/* Copy the environment without us: into `out`, which has room for one entry more than there are,
+ * and LD_PRELOAD into `text`, with room for its bytes. */
 static void environment_without_us(char *const *environment, char **out, char *text)
 {
     const char *from = preloaded(environment);
@@ -164,7 +164,7 @@ __attribute__((constructor)) static void find_all(void)
 /* Call with a note in the tail. A call that returns has failed. */
 #define BECOME(program, name, ...)                                                                 \
     do {                                                                                           \
-        if (!real.name) /* another library's constructor was faster */                             \
+        if (!real.name) /* a constructor of another library ran first */                           \
             find_all();                                                                            \
         bool is_noted = mt_is_recorded() && mt_tail_note_end(MT_TAIL_EXECUTED, program);           \
         int result = real.name(__VA_ARGS__);                                                       \
@@ -174,7 +174,7 @@ __attribute__((constructor)) static void find_all(void)
     } while (0)
 
 /* Do not preload us into a program that cannot load us. The copy is on the caller's stack, because
- * a child of vfork has its parent's heap. */
+ * a child of vfork shares its parent's heap. */
 #define LEAVE_OUT_US(environment, file, path, is_searched)                                         \
     if (cannot_load_us(file, path, is_searched, environment)) {                                    \
         size_t size_, n_ = count_variables(environment, &size_);                                   \
@@ -211,8 +211,8 @@ int mt_hook_fexecve(int file, char *const *arguments, char *const *environment)
     BECOME("a file that was open", fexecve, file, arguments, environment);
 }
 
-/* Collect the arguments from the first on, and a null pointer, in an array on the caller's stack.
- * The list then stands behind that pointer. */
+/* Collect the arguments and the null pointer in an array on the caller's stack. The list then
+ * continues after that pointer. */
 #define COLLECT(arguments, list, first)                                                            \
     va_list list;                                                                                  \
     size_t n_ = 1;                                                                                 \
@@ -258,8 +258,8 @@ int mt_hook_daemon(int keeps_directory, int keeps_output)
     return result;
 }
 
-/* End the recording, not by at_quick_exit: its lock may be taken in a child forked while a library
- * is unloaded. */
+/* End the recording. at_quick_exit is no use: its lock may be held in a child that was forked while
+ * a library was unloaded. */
 void mt_hook_quick_exit(int status)
 {
     mt_will_exit(status);

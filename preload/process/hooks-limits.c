@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls by which a program limits itself, and which our thread or our system calls would break.
- * seccomp: what a filter allows is what the program needs, and other calls may end it. PR_SET_TSC:
- * neither we nor the C library may read the clock any more. unshare, setns: the kernel gives some
- * namespaces to a process of one thread only. So the recording ends, said in a line, or goes on
- * without our threads, and so does the program.
+ * Calls by which a program restricts itself, which our thread or our system calls would violate.
+ * seccomp: a filter allows what the program needs, and other calls may kill it. PR_SET_TSC: neither
+ * we nor the C library may read the clock any more. unshare, setns: the kernel allows some
+ * namespaces only to a process with one thread. So the recording ends with a message, or continues
+ * without our threads; the program continues.
  */
 #include "preload/hooks/hooks.h"
 #include "preload/host/own-thread.h"
@@ -50,7 +50,7 @@ int mt_hook_seccomp_load(const void *filter)
     return real_seccomp_load()(filter);
 }
 
-/* Make a call that a process of several threads may not make. */
+/* Make a call that a process with several threads may not make. */
 static int call_alone(long number, long a, long b)
 {
     int result = (int)syscall(number, a, b);
@@ -60,8 +60,7 @@ static int call_alone(long number, long a, long b)
         return result;
     }
     if (!mt_writer_leave_thread())
-        mt_end_early(
-            "the program makes or enters a namespace, for which it may have one thread only");
+        mt_end_early("the program creates or enters a namespace, which requires a single thread");
     return (int)syscall(number, a, b);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Check what native stacks know: other code may come to the addresses of unloaded code. */
+/* Check cached facts of native stacks: other code may be loaded at the addresses of unloaded code.
+ */
 #include "preload/hooks/hooks.h"
 #include "preload/loader/find-real.h"
 #include "preload/stacks/native-stack.h"

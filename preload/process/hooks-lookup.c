@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dlsym: return our hooks to a program that looks up functions of CUDA's driver or runtime. The
- * meaning of RTLD_NEXT and RTLD_DEFAULT depends on the caller, so the real dlsym has to see it: the
- * hook jumps there with the stack unchanged, and answers only for CUDA's names itself.
+ * meaning of RTLD_NEXT and RTLD_DEFAULT depends on the caller, so the real dlsym must see it: the
+ * hook jumps there with the stack unchanged, and answers itself only for CUDA's names.
  */
 #include "preload/cuda/cudart.h"
 #include "preload/cuda/driver.h"
@@ -27,8 +27,8 @@ static void *no_dlsym(void *handle, const char *symbol)
     return NULL;
 }
 
-/* Entries to the runtime's hooks for callers that looked them up: one for each runtime that they
- * may mean. An entry sets the runtime and goes on to the hook. */
+/* Entries to the runtime's hooks for callers that looked them up, one for each runtime that they
+ * may mean. An entry sets the runtime and jumps to the hook. */
 #define WAY_IN(name, symbol, way)                                                                  \
     __attribute__((visibility("hidden"))) void mt_looked_up_##name##_##way(void);                  \
     __asm__(".text\n"                                                                              \
@@ -69,14 +69,13 @@ static bool is_capital(char letter)
     return letter >= 'A' && letter <= 'Z';
 }
 
-/* Return whether only we have the function. A program may ask this to see whether there is CUDA at
- * all. */
+/* Return whether only we have the function. A program may use this to check for CUDA. */
 static bool is_only_ours(const char *symbol)
 {
     return mt_is_ours(mt_real_dlsym(RTLD_DEFAULT, symbol)) && !mt_find_real(symbol, NULL);
 }
 
-/* Return the address to jump to; NULL: *answer is the result. */
+/* Return the address to jump to, or NULL if *answer is the result. */
 MT_UNSANITIZED void *mt_lookup(void *handle, const char *symbol, void **answer)
 {
     void *(*real)(void *, const char *) = (void *(*)(void *, const char *))mt_real_dlsym_function();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The exit code of a program that returns from main or calls exit. Destructors do not get it; a
- * function of on_exit(3) does. It runs before them if it is registered after the loader's own: when
- * main begins. Later, a forked child might find its lock taken.
+ * function of on_exit(3) does. It runs before them if it is registered after the loader's own, when
+ * main begins. Later, a forked child might find its lock held.
  */
 #include "preload/hooks/hooks.h"
 #include "preload/record/process-end.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends without destructors: os._exit, a forked worker of multiprocessing, Ctrl-C in Python, an
- * uncaught C++ exception. They may come from a signal handler, so look up nothing and ask the
- * kernel directly. */
+/* Exits without destructors: os._exit, a forked worker of multiprocessing, Ctrl-C in Python, an
+ * uncaught C++ exception. They may come from a signal handler, so look up nothing and make direct
+ * system calls. */
 #include "preload/hooks/hooks.h"
 #include "preload/host/own-thread.h"
 #include "preload/record/process-end.h"
@@ -32,7 +32,7 @@ void mt_hook_exit_c99(int status)
 }
 
 /* Abort as the C library does: first the program's handler, which may jump away; if it returns, the
- * default. */
+ * default action. */
 void mt_hook_abort(void)
 {
     sigset_t abortion;
@@ -84,7 +84,7 @@ static int kill_other(int process)
 
 int mt_hook_kill(int process, int number)
 {
-    /* Its own signals do not end the first process of a container. */
+    /* A container's first process is not killed by its own signals. */
     if (process == getpid() && process != 1 && ends_us(number)) {
         mt_will_be_killed(number);
         mt_finish();

@@ -36,7 +36,7 @@ struct sink {
     void *data;
 };
 
-/* Record a line. Large buffers are static: only the writer's thread is here. */
+/* Record a line. Large buffers are static: only the writer's thread runs this. */
 __attribute__((format(printf, 2, 3))) static void put(struct sink sink, const char *format, ...)
 {
     static char text[MT_TEXT_LIMIT + 1];
@@ -48,8 +48,8 @@ __attribute__((format(printf, 2, 3))) static void put(struct sink sink, const ch
         sink.call(sink.data, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-/* The variables that change the use of memory, or identify the process in a job; besides the
- * launchers'. */
+/* The variables, besides the launchers', that change the use of memory or identify the process in a
+ * job. */
 static const char *const environment[] = {
     "MASTER_ADDR",
     "MASTER_PORT",
@@ -73,8 +73,8 @@ static const char *const environment[] = {
 
 #define N_VARIABLES (sizeof environment / sizeof *environment)
 
-/* "env.NAME=value" of the variables that are set, and the process's place in the job ("rank=1"), as
- * of the recording's start. */
+/* "env.NAME=value" for the variables that are set, and the process's place in the job ("rank=1"),
+ * as of the recording's start. */
 static char *values[64];
 static size_t n_values;
 
@@ -90,7 +90,7 @@ static void keep(const char *before, const char *name, const char *value)
 void mt_info_prepare(void)
 {
     const char *variable;
-    n_values = 0; /* in a forked child, the parent's stay allocated: little, once */
+    n_values = 0; /* a forked child does not free its parent's: little memory, once */
     for (unsigned i = 0; (variable = mt_launcher_variable(i)); i++)
         keep("env.", variable, getenv(variable));
     for (size_t i = 0; i < N_VARIABLES; i++)
@@ -125,7 +125,7 @@ struct library {
     char path[PATH_MAX]; /* "": not loaded */
 };
 
-/* Keep the path if the line of a mapping names the library, of any version. */
+/* Keep the path if the line of a mapping names the library, in any version. */
 static void match(struct library *library, const char *line)
 {
     size_t n = strlen(library->name);
@@ -135,8 +135,8 @@ static void match(struct library *library, const char *line)
         snprintf(library->path, PATH_MAX, "%s", begin);
 }
 
-/* Find the paths of two loaded libraries. Do not ask the loader: a thread that waits for us may
- * hold its lock. */
+/* Find the paths of two loaded libraries, without the loader: a thread that waits for us may hold
+ * its lock. */
 static void find_libraries(struct library *one, struct library *other)
 {
     char line[PATH_MAX + 128];
@@ -149,8 +149,8 @@ static void find_libraries(struct library *one, struct library *other)
     mt_lines_close(&maps);
 }
 
-/* Record the version from version.py beside the directory of libtorch_cpu.so: __version__ =
- * '2.15.0+cu132'. */
+/* Record the version from version.py, which is in the parent directory of libtorch_cpu.so's:
+ * __version__ = '2.15.0+cu132'. */
 static void put_torch(struct sink sink, const char *library)
 {
     char path[PATH_MAX + 32], text[4096];

@@ -6,8 +6,9 @@
 
 #define PARTS 8 /* of a name, the last ones: "x-amz-security-token" has four */
 
-/* A name's end is secret: "token" of HF_TOKEN and authToken, "api key" of --openai-api-key. Where
- * values may be plain, a number, a yes or no, a path or a <mark> is none. */
+/* A name with one of these ends is secret: "token" of HF_TOKEN and authToken, "api key" of
+ * --openai-api-key. If values may be plain, a number, a yes or no, a path or a <mark> is not a
+ * secret. */
 static const struct secret_name {
     char words[16];
     bool may_be_plain;
@@ -34,7 +35,7 @@ static const struct secret_name {
     {"clientsecret", false},
 };
 
-/* Before "token": one of a language model, or a number of them. Before "pass": one over data. */
+/* Before "token": one of a language model, or a number of them. Before "pass": a pass over data. */
 static const char plain_before[][12] = {
     "pad",      "eos",    "bos",      "unk",     "mask",    "sep",      "cls",       "special",
     "image",    "stop",   "start",    "end",     "per",     "video",    "audio",     "prompt",
@@ -48,8 +49,8 @@ static const char plain_before[][12] = {
 
 static const char plain_values[][6] = {"true", "false", "none", "null", "yes", "no"};
 
-/* Values that show what they are: at least so many letters, digits, '-', '_' and '.' after it. With
- * is_mixed, upper and lower letters and digits. */
+/* Values that are recognizable: a prefix and at least this many letters, digits, '-', '_' and '.'
+ * after it. With is_mixed, upper and lower case letters and digits. */
 static const struct form {
     char begin[12];
     unsigned least;
@@ -102,7 +103,7 @@ static char lower(char c)
     return is_upper(c) ? (char)(c - 'A' + 'a') : c;
 }
 
-/* A name's last parts in small letters, each a text. */
+/* A name's last parts in lower case, each a text. */
 struct name {
     char part[PARTS][16];
     unsigned n;
@@ -121,7 +122,7 @@ static void put_part(struct name *name, const char *text, size_t size)
     part[n] = '\0';
 }
 
-/* Split at '_', '-', '.' and where a capital follows a small letter. */
+/* Split at '_', '-', '.' and where a capital follows a lower case letter. */
 static void split(struct name *name, const char *text, size_t size)
 {
     size_t begin = 0;
@@ -138,7 +139,7 @@ static void split(struct name *name, const char *text, size_t size)
     }
 }
 
-/* Return how many parts the words take at the name's end; 0: they are not there. */
+/* Return how many parts the words match at the name's end; 0 if they do not. */
 static unsigned parts_at_end(const struct name *name, const char *words)
 {
     unsigned wanted = 1;
@@ -182,7 +183,7 @@ static bool is_plain_value(const char *value, size_t size)
     return false;
 }
 
-/* Return whether a name says that its value is secret. */
+/* Return whether a name shows that its value is secret. */
 static bool is_secret(const char *text, size_t size, const char *value, size_t value_size)
 {
     struct name name;
@@ -202,8 +203,8 @@ static bool is_secret(const char *text, size_t size, const char *value, size_t v
 struct masking {
     char *text;
     size_t size, at; /* what is read */
-    size_t put;      /* bytes of the result, never more than `at`; what is before `at` is here */
-    bool is_one;     /* no zero separates words: spaces do, as in a title */
+    size_t put;      /* bytes of the result, never more than `at` */
+    bool is_one;     /* words are separated by spaces, not zeros, as in a title */
 };
 
 static void copy(struct masking *masking, size_t end)
@@ -248,7 +249,7 @@ static size_t end_of_word(const struct masking *masking, size_t at)
     return at;
 }
 
-/* Return where the value of the name at masking->at begins and ends, if it has one. */
+/* Find where the value of the name at masking->at begins and ends, if it has one. */
 static bool find_value(const struct masking *masking, size_t name_end, size_t *from, size_t *to)
 {
     const char *text = masking->text;
@@ -289,7 +290,7 @@ static bool find_value(const struct masking *masking, size_t name_end, size_t *f
     return *to > *from && *from < masking->size;
 }
 
-/* Return the end of a value that has one of the forms; 0: it has none. */
+/* Return the end of a value that has one of the forms; 0 if it has none. */
 static size_t end_of_form(const struct masking *masking, size_t at)
 {
     const char *text = masking->text;

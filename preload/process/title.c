@@ -34,7 +34,7 @@ void mt_title_command(char *out, size_t size)
     out[n] = '\0';
 }
 
-/* Return whether it is not how the program was called. */
+/* Return whether it differs from how the program was called. */
 static bool is_title(const char *command)
 {
     return *command && *program && strncmp(command, program, strlen(program));

@@ -12,14 +12,14 @@
 /* Remember how the program was called, before it changes that. */
 void mt_title_start(const char *program);
 
-/* Remember that a thread took a name: the title may be new. Safe in a signal handler. */
+/* Note that a thread was named: the title may be new. Safe in a signal handler. */
 void mt_title_note(void);
 
-/* Read the command line: its arguments with spaces between them. */
+/* Read the command line: its arguments, separated by spaces. */
 void mt_title_command(char *out, size_t size);
 
-/* Return the title since the last call, or from the beginning if `is_first`; NULL: no new one.
- * Writer only. */
+/* Return the title if it is new since the last call, or since the beginning if `is_first`; else
+ * NULL. Writer only. */
 const char *mt_title_read(bool is_first);
 
 #endif

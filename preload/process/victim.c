@@ -44,7 +44,7 @@ int mt_victim_open(int pid)
     return tail;
 }
 
-/* Return the process's parent; 0: unknown. The name before it may have any characters. */
+/* Return the process's parent, 0 if unknown. The name before it may have any characters. */
 static int find_parent(int pid)
 {
     char path[40], text[128];
@@ -55,8 +55,8 @@ static int find_parent(int pid)
     return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* Return whether this process started it, or one that did. A killed process keeps its parent until
- * that has waited for it. */
+/* Return whether this process is an ancestor. A killed process keeps its parent until that has
+ * reaped it. */
 static bool descends_from_us(int pid)
 {
     for (int depth = 0; pid > 1 && depth < 16; depth++) {
@@ -72,5 +72,5 @@ void mt_victim_note(int tail, int pid, int signal)
     char how[64];
     snprintf(how, sizeof how, "signal %d from %s%d", signal,
              descends_from_us(pid) ? "ancestor " : "", (int)getpid());
-    mt_tail_end_put(tail, MT_ANY_TRACE, pid, how); /* a failure only costs the word */
+    mt_tail_end_put(tail, MT_ANY_TRACE, pid, how); /* a failure only costs the note */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Count the code objects that Python frees: as long as none at an address was freed, the address
+ * Counts the code objects that Python frees: as long as none at an address was freed, the address
  * means the same object. We replace the function of Python's code type that frees an object, and
  * call it.
  */
@@ -15,7 +15,8 @@
 extern _Atomic uint64_t mt_code_deaths; /* of all */
 extern _Atomic uint32_t mt_code_deaths_at[MT_CODE_PLACES];
 
-/* Begin to count, once. code_type: PyCode_Type. Return 0, or -EFAULT: its memory is read-only. */
+/* Start to count, once. code_type is PyCode_Type. Return 0, or -EFAULT if its memory is read-only.
+ */
 int mt_code_deaths_count(const void *code_type);
 
 static inline _Atomic uint32_t *mt_code_deaths_of(uint64_t code)
@@ -24,7 +25,7 @@ static inline _Atomic uint32_t *mt_code_deaths_of(uint64_t code)
 }
 
 /* Return the count for this address and others that share its place. It differs if another code
- * object came to live at the address; it may also change for no reason. */
+ * object was created at the address; it may also change for other reasons. */
 static inline uint32_t mt_code_stamp(uint64_t code)
 {
     return atomic_load_explicit(mt_code_deaths_of(code), memory_order_relaxed);

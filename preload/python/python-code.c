@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* A line table being read. Past its end, it gives zeros. */
+/* A line table being read. Past its end, it yields zeros. */
 struct table {
     const unsigned char *at, *end;
 };
@@ -21,7 +21,7 @@ static unsigned take(struct table *table)
     return table->at < table->end ? *table->at++ : 0;
 }
 
-/* Take an integer of 3.11: 6 bits a byte, the lowest first; bit 64 means that more follow. */
+/* Read an integer of 3.11: 6 bits per byte, lowest first; bit 64 means that more follow. */
 static unsigned take_varint(struct table *table)
 {
     unsigned byte = take(table), value = byte & 63;
@@ -73,7 +73,7 @@ static uint32_t line_311(struct table table, int line, uint64_t target)
     return 0;
 }
 
-/* Find the line in 3.10, from pairs of bytes: a range's length, and the line's change at its begin;
+/* Find the line in 3.10, from pairs of bytes: a range's length, and the line's change at its start;
  * -128: no line. */
 static uint32_t line_310(struct table table, int line, uint64_t target)
 {

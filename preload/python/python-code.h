@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A code object's function, file, and the line of an instruction. Reads CPython's objects, never
- * calls it. */
+/* A code object's function, file, and the line of an instruction. Reads CPython's objects and never
+ * calls CPython. */
 #ifndef MT_PRELOAD_PYTHON_CODE_H
 #define MT_PRELOAD_PYTHON_CODE_H
 
@@ -44,14 +44,14 @@ static inline uint64_t mt_py_instruction_bits(const struct mt_python_layout *lay
     return layout->code_instructions >= 0 ? UINT64_MAX : UINT32_MAX;
 }
 
-/* Write a str as UTF-8, not terminated. Return its bytes. A longer text is cut. */
+/* Write a str as UTF-8, not terminated, truncated to size. Return its length in bytes. */
 size_t mt_py_utf8(const struct mt_python_layout *layout, uint64_t str, char *out, size_t size);
 
 /* Return the line of a frame's instruction (frame_instruction's value); 0: none. */
 uint32_t mt_py_line(const struct mt_python_layout *layout, uint64_t code, uint64_t instruction);
 
-/* Return whether CPython leaves a frame out of tracebacks: it has not begun (it makes its cells, or
- * its generator), or is the interpreter's own around a call of __init__. */
+/* Return whether CPython leaves a frame out of tracebacks: it has not begun (it is creating its
+ * cells, or its generator), or it is the interpreter's own around a call of __init__. */
 bool mt_py_is_hidden(const struct mt_python_layout *layout, uint64_t frame, uint64_t code,
                      uint64_t instruction);
 
@@ -61,7 +61,7 @@ struct mt_module_name {
     uint32_t root, path;
 };
 
-/* Intern a frame. Return its id, or 0. module: the one that it works for; zeros: none known. Call
+/* Intern a frame. Return its id, or 0. module is the one that it runs for; zeros: unknown. Call
  * with the intern lock. */
 uint32_t mt_py_intern_frame(const struct mt_python_layout *layout, uint64_t code,
                             uint64_t instruction, struct mt_module_name module);

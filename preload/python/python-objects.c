@@ -38,7 +38,7 @@ static int read_bytes(uint64_t address, void *out, size_t size)
     return mt_look_read(address, out, size);
 }
 
-/* Read without care what a live object keeps alive. */
+/* Read directly what a live object keeps alive. */
 static int read_as(bool is_alive, uint64_t address, void *out, size_t size)
 {
     if (!is_alive)
@@ -189,16 +189,16 @@ static int open_values(const struct mt_python_layout *layout, uint64_t type, uin
     return 0;
 }
 
-/* Return where an object of the type has the dict of its attributes; 0: nowhere. Up to 3.10 the
- * type says so, later of C's types only (types.SimpleNamespace). */
+/* Return where an object of the type has its attribute dict; 0 if it has none. Up to 3.10 the type
+ * says so, later only for C types (types.SimpleNamespace). */
 static uint64_t dict_offset(uint64_t type, bool is_alive)
 {
     uint64_t at;
     return read_as(is_alive, type + TYPE_DICT_OFFSET, &at, sizeof at) || at > 4096 ? 0 : at;
 }
 
-/* Find the attributes. From 3.11 on the dict stands before the object. Values are, in 3.11, beside
- * the dict; in 3.12 in its place, with a mark; in 3.13 behind the object. */
+/* Find the attributes. From 3.11 on the dict pointer precedes the object. Values are, in 3.11, next
+ * to the dict; in 3.12 in its place, with a mark; in 3.13 after the object. */
 static int find_attributes(const struct mt_python_layout *layout, uint64_t object, uint64_t type,
                            bool is_alive, uint64_t *dict, uint64_t *values,
                            struct mt_py_proof *proof)
@@ -354,7 +354,7 @@ enum mt_py_sort mt_py_sort(uint64_t object)
                                 : MT_PY_OTHER;
 }
 
-/* Return a tuple's items, which follow its part of fixed size, which grew in 3.14. */
+/* Return a tuple's items, which follow its fixed-size part, which is larger since 3.14. */
 uint64_t mt_py_items(uint64_t object, uint64_t *n)
 {
     uint64_t tuple = (uint64_t)(uintptr_t)mt_py_types.tuple;
@@ -400,7 +400,7 @@ int mt_py_product(const struct mt_python_layout *layout, uint64_t object, uint64
     return 0;
 }
 
-/* Return whether this is a type of tensors: all derive from one type of PyTorch's C++ part. */
+/* Return whether this is a tensor type: all derive from one type of PyTorch's C++ part. */
 static bool is_tensor_type(uint64_t type)
 {
     static _Atomic uint64_t known[64];
@@ -459,7 +459,7 @@ static int add_part(struct mt_py_tensor *part, uint64_t object)
     return part->place.address != 0;
 }
 
-/* Find the parts. __slots__ lie behind the C++ part of the object, other attributes in its dict. */
+/* Find the parts. __slots__ follow the C++ part of the object, other attributes are in its dict. */
 unsigned mt_py_tensor_parts(const struct mt_python_layout *layout, uint64_t object,
                             struct mt_py_tensor *part, unsigned most)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPython's byte offsets for a stack walk, read off its headers, one row for each version (64-bit
+/* CPython's byte offsets for a stack walk, from its headers, one row for each version (64-bit
  * builds with the GIL). */
 #ifndef MT_PRELOAD_PYTHON_VERSIONS_H
 #define MT_PRELOAD_PYTHON_VERSIONS_H
@@ -9,36 +9,36 @@
 /* How an object keeps its attributes. */
 enum mt_python_attributes {
     MT_ATTRIBUTES_310, /* up to 3.10: in a dict, at an offset from the type */
-    MT_ATTRIBUTES_311, /* in a dict, or in values; both stand before the object */
+    MT_ATTRIBUTES_311, /* in a dict, or in values; pointers to both precede the object */
     MT_ATTRIBUTES_312, /* in either; one word before the object says which */
-    MT_ATTRIBUTES_313, /* in values behind the object, and perhaps in a dict too */
+    MT_ATTRIBUTES_313, /* in values after the object, and perhaps in a dict too */
     MT_ATTRIBUTES_314, /* the same, but dicts have no version */
 };
 
 enum mt_python_lines { MT_LINES_LNOTAB, MT_LINES_310, MT_LINES_311 };
 
-struct mt_python_layout {   /* each in one cache line */
+struct mt_python_layout {   /* one cache line each */
     _Alignas(64) int minor; /* of 3.x */
-    int16_t tstate_frame;   /* PyThreadState: the frame, or its _PyCFrame ... */
-    int16_t cframe_frame;   /* ... and the frame in that; -1: there is no _PyCFrame */
+    int16_t tstate_frame;   /* PyThreadState: the frame, or its _PyCFrame */
+    int16_t cframe_frame;   /* the frame in that; -1: there is no _PyCFrame */
     int16_t frame_code;     /* from 3.14 on its low bits are tags: mt_py_frame_code */
     int16_t frame_previous;
     int16_t frame_instruction;        /* pointer into the code (3.11 on), or an int, f_lasti */
     int16_t frame_owner;              /* char; -1: none */
     int16_t code_first_line;          /* int */
-    int16_t code_filename, code_name; /* code_name: the qualified one where there is one */
+    int16_t code_filename, code_name; /* code_name: the qualified one if there is one */
     int16_t code_lines;               /* bytes: line table */
     int16_t code_instructions;        /* first instruction; -1: the frame has f_lasti */
     int16_t string_data;              /* of a compact ASCII str; others: 8 bytes more a field */
     int16_t string_data_wide;
-    int16_t frame_locals;   /* first local variable (mt_py_reference), first argument ... */
-    int16_t code_arguments; /* ... if this int is not 0 */
+    int16_t frame_locals;   /* first local variable (mt_py_reference): the first argument */
+    int16_t code_arguments; /* if this int is not 0 */
     int16_t type_keys;      /* PyHeapTypeObject: the names of attributes without a dict */
     enum mt_python_lines lines;
     enum mt_python_attributes attributes;
 };
 
-/* Return a version's layout; NULL: memtap does not know the version. */
+/* Return a version's layout, or NULL if memtap does not know the version. */
 const struct mt_python_layout *mt_python_layout_of(int major, int minor);
 
 /* Common to all versions. */

@@ -12,12 +12,12 @@
 
 MT_HOT _Atomic int mt_tensor_head = MT_HEAD_UNKNOWN;
 
-/* The leaf's offset in an AccumulateGrad; 0: not known yet, -1: not found. */
+/* The leaf's offset in an AccumulateGrad; 0: unknown so far, -1: not found. */
 static MT_HOT _Atomic int leaf_offset;
 #define MOST_LEAF_OFFSET 1024
 
 MT_HOT _Atomic int mt_dtype_offset;
-#define MOST_IMPL 512 /* bytes of a TensorImpl to look at */
+#define MOST_IMPL 512 /* bytes of a TensorImpl to search */
 #define MOST_TRIES 64
 
 typedef int aoti_get_data(void *tensor, void **out);
@@ -44,7 +44,7 @@ static enum verdict agrees_with_libtorch(const void *impl, struct mt_tensor_data
     aoti_get_int32 *get_index =
         (aoti_get_int32 *)mt_find_real("aoti_torch_get_device_index", "libtorch_cpu.so");
     if (!get_data || !get_offset || !get_size || !get_type || !get_index)
-        return YES; /* an older torch: the values are plausible, and there is no other check */
+        return YES; /* an older torch: the values are plausible, and nothing else can be checked */
     if (get_type(tensor, &type) || type != MT_DEVICE_TYPE_CUDA || get_index(tensor, &index) ||
         index != place.device || get_data(tensor, &data) || get_offset(tensor, &offset) ||
         get_size(tensor, &nbytes))
@@ -58,19 +58,23 @@ static enum verdict agrees_with_libtorch(const void *impl, struct mt_tensor_data
     return is_inside ? YES : NO;
 }
 
-/* torch.func's transforms wrap a tensor in another one, a TensorImpl without storage. What it wraps
- * stands behind that, so far after the type of the elements. */
+/* torch.func's transforms wrap a tensor in another one, a TensorImpl without storage. The wrapped
+ * tensor is at this distance after the element type. */
 #define MOST_WRAPPERS 8u /* one in the other */
 #define VALUE_AFTER_DTYPE 16
 
-enum wrapper { OF_GRADIENT, OF_BATCH, NO_WRAPPER }; /* grad, vjp and jvp; vmap */
+enum wrapper {
+    OF_GRADIENT,
+    OF_BATCH,
+    NO_WRAPPER
+}; /* OF_GRADIENT: grad, vjp and jvp; OF_BATCH: vmap */
 
 static struct {
-    _Atomic uint64_t table[NO_WRAPPER]; /* of their functions; 0: this PyTorch has none */
-    _Atomic int offset;                 /* of what is wrapped; 0: not known yet, -1: elsewhere */
+    _Atomic uint64_t table[NO_WRAPPER]; /* their vtables; 0: this PyTorch has none */
+    _Atomic int offset; /* of the wrapped tensor; 0: unknown so far, -1: elsewhere */
 } wrappers;
 
-/* Learn the classes of wrappers, which asks the loader. */
+/* Learn the classes of wrappers, which calls the loader. */
 static void learn_wrappers(void)
 {
     static const char *const name[NO_WRAPPER] = {"_ZTVN2at9functorch13TensorWrapperE",
@@ -100,8 +104,8 @@ static enum wrapper wrapper_of(uint64_t impl, read_bytes *read)
     return (enum wrapper)i;
 }
 
-/* Return where a wrapper has its value, whose elements are of the same type; 0: not known. One that
- * is over has none and decides nothing. */
+/* Return where a wrapper has its value, whose elements are of the same type; 0 if unknown. A
+ * wrapper whose transform is over has none and decides nothing. */
 static int value_offset(uint64_t impl)
 {
     uint64_t dtype = mt_dtype_offset > 0 ? (uint64_t)mt_dtype_offset : 0, value;
@@ -117,7 +121,7 @@ static int value_offset(uint64_t impl)
     return wrappers.offset > 0 ? wrappers.offset : 0;
 }
 
-/* Return the storage of what is wrapped; 0: none, or it is not known where. */
+/* Return the storage of the wrapped tensor; 0 if there is none or its place is unknown. */
 static uint64_t wrapped_storage(uint64_t impl, int head, read_bytes *read)
 {
     uint64_t storage = 0;
@@ -217,13 +221,13 @@ unsigned mt_impl_dtype_carefully(const void *impl)
     return number < MT_DTYPE_LIMIT - 1 ? number + 1u : 0;
 }
 
-/* Settle the layout. Other threads come to the same result meanwhile. */
+/* Settle the layout. Other threads may reach the same result meanwhile. */
 static void settle(int head)
 {
     int unknown = MT_HEAD_UNKNOWN;
     learn_wrappers();
     if (atomic_compare_exchange_strong(&mt_tensor_head, &unknown, head) && head == MT_HEAD_WRONG)
-        mt_message("this PyTorch lays out tensors in a way that memtap does not know; "
+        mt_message("the tensor layout of this PyTorch is unknown; "
                    "recording without autograd labels");
 }
 
@@ -258,11 +262,11 @@ void mt_learn_leaf(const void *node, const void *impl)
             return;
         }
     atomic_store(&leaf_offset, -1);
-    mt_message("memtap cannot find the leaf of a gradient in this PyTorch; recording without "
+    mt_message("cannot find the leaves of gradients in this PyTorch; recording without "
                "gradient labels");
 }
 
-/* A TensorImpl has numel_, data_type_ and device_opt_ in a row. */
+/* A TensorImpl has numel_, data_type_ and device_opt_ consecutively. */
 struct numbers {
     int64_t numel;
     uint16_t dtype; /* mt_impl_elements expects numel just before it */
@@ -270,7 +274,7 @@ struct numbers {
 };
 #define NUMBERS_SIZE 13
 
-/* Return the numbers' offset in the object; -1: none, or several. */
+/* Return the numbers' offset in the object, or -1 if there is none, or several. */
 static int find_numbers(const char *object, size_t size, const struct numbers *wanted)
 {
     int found = -1;
@@ -349,7 +353,7 @@ const char *mt_dtype_status(void)
 {
     if (mt_dtype_offset > 0)
         return "yes";
-    return mt_dtype_offset < 0 ? "no: this PyTorch does not tell where a tensor has its type"
+    return mt_dtype_offset < 0 ? "no: where this PyTorch keeps a tensor's type is unknown"
                                : "no: no label was seen";
 }
 
@@ -359,7 +363,7 @@ const char *mt_tensor_status(void)
     case MT_HEAD_UNKNOWN:
         return "no: no tensor on a device was seen by autograd";
     case MT_HEAD_WRONG:
-        return "no: tensors are laid out in an unknown way";
+        return "no: the tensor layout of this PyTorch is unknown";
     }
-    return leaf_offset < 0 ? "yes, but no gradients: their leaf was not found" : "yes";
+    return leaf_offset < 0 ? "yes, but no gradients: their leaves were not found" : "yes";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replace the function that frees the objects of a Python type, which the type has in a word. */
+/* Replace the function that frees the objects of a Python type, a word in the type. */
 #ifndef MT_PRELOAD_TYPE_DEALLOC_H
 #define MT_PRELOAD_TYPE_DEALLOC_H
 
@@ -12,8 +12,8 @@
 
 typedef void mt_dealloc(void *object);
 
-/* Put ours in its place once, also for forked children. *real, NULL at first, gets the function
- * that ours has to call. Return 0, or -EFAULT: the type's memory is read-only. */
+/* Install ours once, also for forked children. *real, NULL at first, gets the function that ours
+ * must call. Return 0, or -EFAULT if the type's memory is read-only. */
 static inline int mt_dealloc_replace(const void *type, mt_dealloc *ours, mt_dealloc **real)
 {
     mt_dealloc *_Atomic *slot = (void *)((uintptr_t)type + MT_TYPE_DEALLOC);

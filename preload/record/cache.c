@@ -54,7 +54,7 @@ static void copy(const struct mt_cache_table *from, struct mt_cache_table *to)
     }
 }
 
-/* Replaced memory, which another thread may still be reading. */
+/* Replaced memory that another thread may still be reading. */
 #define MOST_RETIRED 8u
 static struct {
     void *_Atomic memory;
@@ -74,8 +74,8 @@ static bool cache_can_retire(void)
     return free_place() < MOST_RETIRED;
 }
 
-/* Hand over memory from mt_map that another thread within a hook may still be reading. There is
- * room for little at a time: ask first. Call with the intern lock. */
+/* Hand over memory from mt_map that another thread within a hook may still be reading. There are
+ * few places: check for a free one first. Call with the intern lock held. */
 static void cache_retire(void *memory, size_t size)
 {
     unsigned place = free_place();
@@ -84,7 +84,7 @@ static void cache_retire(void *memory, size_t size)
     mt_writer_wake();
 }
 
-/* Replace the table. The old tables of a cache that only grows stay: together they are smaller than
+/* Replace the table. A cache that only grows keeps its old tables: together they are smaller than
  * the new one. */
 static void replace(struct mt_cache *cache, struct mt_cache_table *table)
 {
@@ -112,7 +112,7 @@ void mt_cache_free(uint32_t places)
         }
 }
 
-/* Return a table with room for one more; NULL: none. */
+/* Return a table with room for one more entry, or NULL. */
 static struct mt_cache_table *with_room(struct mt_cache *cache)
 {
     struct mt_cache_table *old = atomic_load_explicit(&cache->table, memory_order_relaxed);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A map from what the hot path sees (addresses) to an interned id. Finding takes no lock; adding
- * needs the caller's lock. An address that is reused for something else gets another stamp, and so
- * is another key. A program that makes new code all day would fill any memory: a cache that forgets
- * begins anew when it is full. Only hooks (mt_enter) may look into it, so that the writer knows
+ * A map from what the hot path sees (addresses) to an interned id. Lookups take no lock; additions
+ * need the caller's lock. An address that is reused for something else gets another stamp, and so
+ * is another key. A program that generates code all day would fill any memory: a cache that forgets
+ * starts over when it is full. Only hooks (mt_enter) may look up keys, so that the writer knows
  * when nobody reads the old table.
  *
- * Entries lie in the order in which they were added, and each remembers the entry found after it
- * the last time. So a program that repeats itself finds the next entry in memory that was
- * prefetched with the last one, not by its hash, in a cache line of its own.
+ * Entries are in the order in which they were added, and each remembers which entry was found after
+ * it the last time. A program that repeats itself thus finds the next entry in memory that was
+ * prefetched with the last one, instead of by its hash in another cache line.
  */
 #ifndef MT_PRELOAD_CACHE_H
 #define MT_PRELOAD_CACHE_H
@@ -25,7 +25,7 @@ struct mt_key {
     uint32_t stamp, parent;
 };
 
-/* A key and its id, without gaps: two in a cache line. */
+/* A key and its id, without padding: two per cache line. */
 struct mt_cache_entry {
     uint64_t a, b;
     uint32_t stamp, parent;
@@ -36,7 +36,7 @@ struct mt_cache_entry {
 struct mt_cache_table {
     uint32_t most, used;     /* entries, from 1 on */
     uint32_t mask;           /* places - 1 */
-    _Atomic uint32_t *place; /* at an entry's hash, or after it: the entry; 0: none */
+    _Atomic uint32_t *place; /* the entry at its hash or after it; 0: none */
     _Alignas(sizeof(struct mt_cache_entry)) struct mt_cache_entry entry[];
 };
 
@@ -54,14 +54,15 @@ static inline uint64_t mt_mix(uint64_t hash, uint64_t word)
 }
 
 /* Hash a key. A place is the hash's lowest bits, but keys may differ only in their highest bits
- * (modules, at one line). A product does not bring these down, so mix each down twice. */
+ * (modules, at one line), which a product does not bring down. So mix the highest bits down twice.
+ */
 static inline uint64_t mt_key_hash(const struct mt_key *key)
 {
     uint64_t rest = key->b ^ key->stamp ^ (uint64_t)key->parent << 32;
     return mt_mix(mt_mix(0, rest), key->a);
 }
 
-/* Return the id; 0: the entry is empty, or another key's. */
+/* Return the id, or 0 if the entry is empty or another key's. */
 static inline uint32_t mt_cache_entry_id(const struct mt_cache_entry *entry,
                                          const struct mt_key *key)
 {
@@ -72,7 +73,7 @@ static inline uint32_t mt_cache_entry_id(const struct mt_cache_entry *entry,
                : 0;
 }
 
-/* Return the entry; 0: none. */
+/* Return the entry, or 0. */
 static inline uint32_t mt_cache_search(const struct mt_cache_table *table, const struct mt_key *key)
 {
     for (uint64_t at = mt_key_hash(key);; at++) {
@@ -82,7 +83,7 @@ static inline uint32_t mt_cache_search(const struct mt_cache_table *table, const
     }
 }
 
-/* Return the id; 0: none. Any thread. */
+/* Return the id, or 0. Any thread. */
 static inline uint32_t mt_cache_find(struct mt_cache *cache, const struct mt_key *key)
 {
     struct mt_cache_table *table = atomic_load_explicit(&cache->table, memory_order_acquire);
@@ -90,7 +91,7 @@ static inline uint32_t mt_cache_find(struct mt_cache *cache, const struct mt_key
     return i ? atomic_load_explicit(&table->entry[i].id, memory_order_relaxed) : 0;
 }
 
-/* Find a key if this likely comes after *last, which a thread keeps for each cache; 0 at first. */
+/* Find a key that likely comes after *last, which a thread keeps for each cache; 0 at first. */
 static inline uint32_t mt_cache_follow(struct mt_cache *cache, const struct mt_key *key,
                                        uint32_t *last)
 {
@@ -114,16 +115,16 @@ static inline uint32_t mt_cache_follow(struct mt_cache *cache, const struct mt_k
     return id;
 }
 
-/* Add a new key with an id that is not 0. One thread at a time. Without memory it does nothing: the
- * key then takes the slow way each time. */
+/* Add a new key with an id other than 0. One thread at a time. If memory runs out the key is not
+ * added and takes the slow path each time. */
 void mt_cache_add(struct mt_cache *cache, const struct mt_key *key, uint32_t id);
 
-/* Return the set of memory replaced so far; give it back to the kernel once no thread can be
- * reading it. Writer only. */
+/* Return the set of memory replaced so far. mt_cache_release returns it to the kernel once no
+ * thread can be reading it. Writer only. */
 uint32_t mt_cache_retired(void);
 void mt_cache_free(uint32_t places);
 
-/* Forget everything. No other thread may be using the cache (in a forked child). */
+/* Forget everything, in a forked child. No other thread may be using the cache. */
 void mt_cache_reset(struct mt_cache *cache);
 
 #endif

@@ -11,10 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LINES 64                   /* one stays valid while so many more are made */
-#define FIRST_INTERVAL_NS 20000000 /* two readings are at most 100 ns wrong: 5 in a million */
+#define LINES 64                          /* one stays valid until this many newer ones are made */
+#define FIRST_INTERVAL_NS 20000000        /* two readings are off by at most 100 ns: 5 ppm */
 #define LONGEST_INTERVAL_NS 1000000000000 /* the kernel's own rate changes */
-#define JUMP_NS 1000000                   /* the machine slept, or was moved */
+#define JUMP_NS 1000000                   /* the machine was suspended or migrated */
 #define TRIES 5
 
 struct moment {
@@ -27,14 +27,14 @@ MT_HOT _Atomic int mt_clock_is_shared;
 
 static struct {
     bool is_usable;
-    struct moment last;   /* when the line was made or begun */
+    struct moment last;   /* when the line was drawn or begins */
     uint64_t interval_ns; /* until the next one */
     struct mt_clock_line line[LINES];
     unsigned n;
 } clock_state;
 
-/* Return whether the kernel trusts the counter: then it is constant, and the same on all
- * processors. */
+/* Return whether the kernel uses the counter as its clock source, which means that it is constant
+ * and the same on all processors. */
 static bool is_kernels_clock(void)
 {
     char name[8] = "";
@@ -49,7 +49,7 @@ static bool is_kernels_clock(void)
            !syscall(SYS_prctl, PR_GET_TSC, &setting, 0, 0, 0) && setting == PR_TSC_ENABLE;
 }
 
-/* Read both at once, as nearly as possible. */
+/* Read both, as close together as possible. */
 static struct moment read_clocks(void)
 {
     struct moment best = {0, 0};
@@ -92,8 +92,8 @@ void mt_clock_start(void)
     errno = saved;
 }
 
-/* Draw a line from the last line's time now to the clock's time an interval later. Without floating
- * point: the program may have enabled its exceptions. */
+/* Draw a line from the last line's time now to the clock's time one interval later. Uses no
+ * floating point: the program may have enabled its exceptions. */
 static void draw(struct moment now, uint64_t says)
 {
     uint64_t ticks = now.ticks - clock_state.last.ticks, ns = now.ns - clock_state.last.ns;
@@ -123,7 +123,7 @@ void mt_clock_adjust(void)
     struct moment now = read_clocks();
     uint64_t says = line ? mt_clock_on(line, now.ticks) : now.ns;
     if (says - now.ns + JUMP_NS > 2 * JUMP_NS || now.ticks <= clock_state.last.ticks) {
-        mt_clock_stop(); /* a counter that stands still divides by 0, too */
+        mt_clock_stop(); /* also for a stopped counter, which would divide by 0 */
     } else if (now.ns - clock_state.last.ns >= clock_state.interval_ns) {
         draw(now, says);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of events, on CLOCK_MONOTONIC. If the kernel computes that from the processor's counter,
- * so do we: clock_gettime mostly waits until everything before it is done, which the events of a
- * single thread do not need (docs/design/recording.md).
+ * The time of events, on CLOCK_MONOTONIC. If the kernel computes it from the processor's counter,
+ * so do we: clock_gettime usually waits until all earlier instructions are done, which the events
+ * of a single thread do not need (docs/design/recording.md).
  */
 #ifndef MT_PRELOAD_CLOCK_H
 #define MT_PRELOAD_CLOCK_H
@@ -11,14 +11,14 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Times in the trace are multiples of so many ns: what is below is noise, because to record an
- * event takes 15 to 90 ns, 10 to 16 of them to read the processor's counter, out of order; and
- * noise does not compress. Events stand in the order of their times before that. */
+/* Times in the trace are multiples of this many ns. Anything below is noise, which does not
+ * compress: recording an event takes 15 to 90 ns, 10 to 16 of them to read the counter, out of
+ * order. Events are ordered by their exact times. */
 #define MT_CLOCK_STEP 64u
 #define MT_CLOCK_MOST_STEP 1024u
 
-/* Round a time down for the trace: by less than a step, or less than an eighth of what passed since
- * the time that was written last, up to the largest step. */
+/* Round a time down for the trace, by less than a step or an eighth of the time since the last one
+ * written, up to the largest step. */
 static inline uint64_t mt_clock_round(uint64_t ns, uint64_t last_ns)
 {
     uint64_t passed = ns - last_ns, step = MT_CLOCK_STEP;
@@ -29,35 +29,35 @@ static inline uint64_t mt_clock_round(uint64_t ns, uint64_t last_ns)
     return ns - (passed & (step - 1));
 }
 
-/* The time as a line over the counter. */
+/* The time as a linear function of the counter. */
 struct mt_clock_line {
-    uint64_t ticks, ns; /* where it begins */
+    uint64_t ticks, ns; /* the start */
     uint64_t rate;      /* ns a tick, times 2^32 */
 };
 
-extern const struct mt_clock_line *_Atomic mt_clock_line; /* NULL: ask the kernel */
+extern const struct mt_clock_line *_Atomic mt_clock_line; /* NULL: use the kernel's clock */
 
 /* More than one thread has had events. */
 extern _Atomic int mt_clock_is_shared;
 
-/* The C library's own clock_gettime. A library that makes time for programs (libfaketime) may stop
- * it, so that no wait would end, and unmaps its data at the end. */
+/* The C library's own clock_gettime. A library that fakes the time (libfaketime) may stop it, so
+ * that no wait would end, and unmaps its data at exit. */
 extern int (*_Atomic mt_clock_function)(clockid_t clock, struct timespec *out);
 
-/* Find it. Takes the loader's lock; may be called again. */
+/* Look it up. Takes the loader's lock; may be called repeatedly. */
 void mt_clock_find(void);
 
-/* Start once for each recording process, before its first event. */
+/* Start; once per recording process, before its first event. */
 void mt_clock_start(void);
 
-/* Compare with the kernel's clock, and correct the line without a jump. Writer only; any number of
- * times. */
+/* Compare with the kernel's clock and correct the line without a jump. Writer only; call it any
+ * number of times. */
 void mt_clock_adjust(void);
 
-/* Ask the kernel's clock from now on: nobody corrects the line. */
+/* Use the kernel's clock from now on, because nobody corrects the line any more. */
 void mt_clock_stop(void);
 
-/* Sleep. Not usleep, for the same reason. Keeps errno, and is no cancellation point. */
+/* Sleep without usleep, for the same reason. Keeps errno; not a cancellation point. */
 void mt_clock_pause(unsigned us);
 
 /* Return a clock's time in ns. */
@@ -74,9 +74,9 @@ static inline uint64_t mt_ticks(void)
     return __builtin_ia32_rdtsc();
 }
 
-/* Finish, for events of several threads, everything before it in the program before the counter is
- * read. Processors may read the counter ahead of memory: a thread could seem to free what another
- * one has yet to allocate. */
+/* If several threads have events, complete all earlier memory accesses before the counter is read.
+ * Processors may read the counter ahead of memory: a thread could seem to free what another one has
+ * not allocated yet. */
 static inline void mt_clock_fence(void)
 {
     if (atomic_load_explicit(&mt_clock_is_shared, memory_order_relaxed))

@@ -23,7 +23,7 @@ void mt_guard_lose(void)
     atomic_store(&mt_state, MT_OVER);
 }
 
-/* Put memory in place of the pages. Return 1, or 0 if they are not ours. */
+/* Replace the pages by memory. Return 1, or 0 if they are not ours. */
 static int replace(uintptr_t address)
 {
     for (unsigned i = 0; i < MT_GUARD_MOST; i++) {
@@ -40,8 +40,8 @@ static int replace(uintptr_t address)
 /* The program's action before ours. */
 static struct sigaction before = {.sa_handler = SIG_DFL};
 
-/* Act as without us: the program's own action is back once we return. A fault then recurs, and a
- * signal that was sent is sent again as it was. */
+/* Restore the program's own action. A fault then recurs when the handler returns, and a signal that
+ * was sent is sent again unchanged. */
 static void leave_to_program(siginfo_t *info)
 {
     sigaction(SIGBUS, &before, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder.h"
 
-/* Hold a part, and note it first: a jump in between finds a part in the list that is not ours. */
+/* Note the part before claiming it: if a signal handler jumps away in between, the list has a part
+ * that is not ours, which is harmless. */
 bool mt_hold(struct mt_held *held)
 {
     struct mt_thread *self = mt_self;

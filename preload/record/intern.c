@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Tables that only grow. The address space is taken at once, the memory as they fill. With their
- * indexes, all of them full are 19 MiB. */
+/* Tables that only grow. Address space is reserved at once, memory as they fill. All of them full,
+ * with their indexes, are 19 MiB. */
 #define MOST_TEXT (6u << 20)
 
 struct string {
@@ -25,7 +25,7 @@ struct image {
     uint32_t build_id, path;
 };
 
-/* Compared as a whole, so it has no holes. */
+/* Compared byte by byte, so it must have no padding. */
 struct frame {
     uint64_t address; /* of a native frame, which has an image */
     uint32_t image, function, file, line;
@@ -43,7 +43,7 @@ struct table {
     const char *name;
     uint32_t entry_size, most;
     _Atomic uint32_t used; /* includes entry 0, which is unused; published after the entry */
-    _Atomic int is_full;   /* something was left out */
+    _Atomic int is_full;   /* an entry was left out */
     char *entry;
     struct mt_index index;
 };
@@ -51,7 +51,7 @@ struct table {
 static struct {
     struct mt_lock lock;
     _Atomic uint64_t n_refused;
-    uint64_t signals; /* of the thread that has the lock, as before */
+    uint64_t signals; /* signal mask of the lock's holder before it locked */
     int cancel;
     bool has_failed; /* no memory for the tables; not tried again */
     char *text;
@@ -107,7 +107,8 @@ static void prepare(void)
     }
 }
 
-/* Lock. Nothing may jump out of the tables, which would stay locked and half written. */
+/* Lock with signals and cancellation held back: a jump would leave the tables locked and half
+ * written. */
 static bool lock_by(bool (*lock)(struct mt_lock *))
 {
     int cancel = mt_cancel_disable();
@@ -149,8 +150,8 @@ void mt_intern_unlock(void)
     mt_cancel_restore(&cancel);
 }
 
-/* Add an entry. Return its id, or 0: no room. It is also in the tail's journal before anybody can
- * know the id. */
+/* Add an entry. Return its id, or 0 if there is no room. The entry is in the tail's journal before
+ * anybody can know the id. */
 static uint32_t add(struct table *table, uint64_t hash, const void *entry)
 {
     struct mt_definition definition;
@@ -262,7 +263,7 @@ int mt_intern_full(char *out, size_t size)
     return used != 0;
 }
 
-/* Return the next entry not passed on yet; NULL: none. */
+/* Return the next entry that was not passed on yet, or NULL. */
 static const void *pending(enum what what, uint32_t *position)
 {
     const struct table *table = &tables.table[what];
@@ -310,8 +311,8 @@ static void read_stack(const struct stack *stack, struct mt_definition *out)
     out->stack.frame = stack->frame;
 }
 
-/* Read the counts of stacks first and of strings last, and pass on strings first: so every
- * reference is to something passed on before. */
+/* Read the counts of stacks first and of strings last, and pass on strings first: each reference is
+ * then to something passed on before. */
 int mt_intern_read(struct mt_intern_position *position, struct mt_definition *out)
 {
     memset(out, 0, sizeof *out);

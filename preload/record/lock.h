@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks that nobody waits for without a limit: a thread may stand still while it holds one (a
- * debugger, a cgroup's freezer, a processor that is busy with others). */
+/* Locks with a bounded wait: a thread may be stopped while it holds one (by a debugger, a cgroup's
+ * freezer, an overloaded processor). */
 #ifndef MT_PRELOAD_LOCK_H
 #define MT_PRELOAD_LOCK_H
 
@@ -13,20 +13,20 @@
 #include <stdbool.h>
 
 #define MT_MOST_LOCK_WAIT_NS 1000000000
-#define MT_LOCK_TURNS 50u /* before it pauses: what these locks are for takes microseconds */
+#define MT_LOCK_TURNS 50u /* spins before it sleeps: these locks are held for microseconds */
 #define MT_LOCK_PAUSE_US 100
-#define MT_LOCK_SLEEP_NS 100000000 /* a woken thread may stand still, too */
+#define MT_LOCK_SLEEP_NS 100000000 /* the thread that is woken may be stopped, too */
 
 struct mt_lock {
     pthread_mutex_t mutex;
-    _Atomic uint32_t turns;   /* how often it was given back; a futex */
+    _Atomic uint32_t turns;   /* how often it was released; a futex */
     _Atomic uint32_t waiting; /* threads */
-    _Atomic bool is_stuck; /* somebody has waited in vain: nobody waits again before it is free */
+    _Atomic bool is_stuck;    /* a wait timed out: nobody waits again until it is free */
 };
 #define MT_LOCK_INITIALIZER {.mutex = PTHREAD_MUTEX_INITIALIZER}
 
-/* Return whether the mutex could be taken in that time: if not, release nothing. Not by
- * pthread_mutex_timedlock, whose clock may be set back meanwhile. */
+/* Return whether the mutex was locked within that time; if not, release nothing.
+ * pthread_mutex_timedlock is no use: its clock may be set back meanwhile. */
 static inline bool mt_mutex_within(pthread_mutex_t *mutex, uint64_t most_ns)
 {
     uint64_t until = 0, now;
@@ -49,8 +49,8 @@ static inline bool mt_try_lock(struct mt_lock *lock)
     return !pthread_mutex_trylock(&lock->mutex);
 }
 
-/* Wait for the lock as long as others take turns: thousands of threads may want it at once. Return
- * false when one of them has had it for MT_MOST_LOCK_WAIT_NS. */
+/* Wait for the lock as long as other threads keep releasing it: thousands may want it at once.
+ * Return false if one of them has held it for MT_MOST_LOCK_WAIT_NS. */
 static inline bool mt_lock_wait(struct mt_lock *lock)
 {
     const struct timespec sleep = {0, MT_LOCK_SLEEP_NS};
@@ -77,7 +77,7 @@ static inline bool mt_lock_wait(struct mt_lock *lock)
     return is_ours;
 }
 
-/* Return whether the caller has the lock now. Hold signals and cancellation back around it. */
+/* Return whether the caller has the lock now. Hold back signals and cancellation around it. */
 static inline bool mt_lock(struct mt_lock *lock)
 {
     bool is_stuck = atomic_load_explicit(&lock->is_stuck, memory_order_relaxed);
@@ -90,7 +90,8 @@ static inline bool mt_lock(struct mt_lock *lock)
 static inline void mt_unlock(struct mt_lock *lock)
 {
     pthread_mutex_unlock(&lock->mutex);
-    atomic_fetch_add(&lock->turns, 1); /* first: who waits counts itself, and then reads this */
+    atomic_fetch_add(&lock->turns,
+                     1); /* before `waiting`: a waiter counts itself and then reads this */
     if (!atomic_load(&lock->waiting))
         return;
     int saved = errno;
@@ -98,7 +99,7 @@ static inline void mt_unlock(struct mt_lock *lock)
     errno = saved;
 }
 
-/* Reset in a forked child: a thread that is gone may hold it. */
+/* Reset in a forked child: a thread that does not exist there may hold it. */
 static inline void mt_lock_reset(struct mt_lock *lock)
 {
     pthread_mutex_init(&lock->mutex, NULL);

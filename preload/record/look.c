@@ -13,19 +13,19 @@
 #define PIECE 1024u
 #define PIECES 256u
 #define PLACES 1024u
-#define MOST_AGE 3u /* looks without a read of a piece before it is not expected any more */
+#define MOST_AGE 3u /* scans without a read of a piece until it is forgotten */
 #define MOST_AT_ONCE (MT_LOOK_AHEAD * (PAGE / PIECE) + MT_LOOK_LAST)
 
 static struct {
     struct mt_held held;
-    struct mt_look_pieces *last; /* to copy with the first page; NULL: they are */
+    struct mt_look_pieces *last; /* to copy with the first page; NULL: done */
     unsigned n;                  /* pieces */
     uint64_t address[PIECES];
     bool is_used[PIECES];
-    _Atomic uint64_t reads, bytes;   /* of looks */
+    _Atomic uint64_t reads, bytes;   /* of all scans */
     struct iovec from[MOST_AT_ONCE]; /* a thread's stack may be small */
     uint64_t list[MOST_AT_ONCE];
-    uint16_t place[PLACES]; /* by address: a piece, from 1 up; 0: none */
+    uint16_t place[PLACES]; /* by address: a piece, from 1; 0: none */
     char copy[PIECES][PIECE];
 } look;
 
@@ -62,9 +62,8 @@ static bool was_read(uint64_t piece)
     return at && look.is_used[at - 1];
 }
 
-/* Keep which pieces were read, if any were, and those of the looks before: what is made anew comes
- * to the addresses of something that was freed some looks ago. A piece's age is in its lowest bits.
- */
+/* Remember which pieces were read, by this scan and the ones before it: new objects often reuse the
+ * addresses of objects freed some scans ago. A piece's age is in its lowest bits. */
 static void keep(struct mt_look_pieces *last)
 {
     uint64_t older[MT_LOOK_LAST];
@@ -94,8 +93,8 @@ static void count_call(void)
     atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
 }
 
-/* Copy the n listed pieces, which are not copied yet, in one system call, up to an unreadable one.
- */
+/* Copy the n listed pieces, which are not copied yet, in one system call, up to the first
+ * unreadable one. */
 static void copy_listed(unsigned n)
 {
     unsigned places = 0;
@@ -110,7 +109,7 @@ static void copy_listed(unsigned n)
     count_call();
     char *copy = look.copy[look.n];
     size_t whole = mt_safe_read_many(look.from, places, copy, (size_t)n * PIECE) / PIECE;
-    if (!whole) /* that call may not be allowed */
+    if (!whole) /* the system call may be forbidden */
         whole = !mt_safe_read((const void *)(uintptr_t)look.list[0], copy, PIECE);
     for (size_t i = 0; i < whole; i++) {
         uint16_t *place = place_of(look.list[i]);
@@ -127,8 +126,8 @@ static bool is_listed(unsigned n, uint64_t piece)
     return n;
 }
 
-/* List a piece behind n others, unless it is copied, or among the first `known` already. Return how
- * many are. */
+/* Append a piece to a list of n, unless it is copied or among the first `known`. Return the new
+ * length. */
 static unsigned list(unsigned n, unsigned known, uint64_t piece)
 {
     if (piece >= PAGE && !*place_of(piece) && !is_listed(known, piece))
@@ -136,7 +135,7 @@ static unsigned list(unsigned n, unsigned known, uint64_t piece)
     return n;
 }
 
-/* List the pieces of an address's page, that of the address first. */
+/* List the pieces of an address's page, the address's own first. */
 static unsigned list_page(unsigned n, uint64_t address)
 {
     uint64_t page = address - address % PAGE;
@@ -146,7 +145,7 @@ static unsigned list_page(unsigned n, uint64_t address)
     return n;
 }
 
-/* Copy listed pieces, and with the first ones those of the last looks. */
+/* Copy listed pieces, and the first time those of the last scans too. */
 static void copy_with_last(unsigned n)
 {
     unsigned first = n;
@@ -156,7 +155,7 @@ static void copy_with_last(unsigned n)
     copy_listed(n);
 }
 
-/* Return a copy of a piece; NULL: unreadable. */
+/* Return a copy of a piece, or NULL if it is unreadable. */
 static const char *copy_of(uint64_t piece)
 {
     if (!*place_of(piece))
@@ -188,7 +187,7 @@ bool mt_look_has_begun(void)
     return mt_is_held_here(&look.held);
 }
 
-/* Expect reads. What lies on a single page is read when it is needed, and so are pages after an
+/* Prefetch. Pages that are alone are read when they are needed, and so are those after an
  * unreadable one. */
 void mt_look_expect(const uint64_t *address, unsigned n)
 {
@@ -206,7 +205,7 @@ void mt_look_expect(const uint64_t *address, unsigned n)
         copy_with_last(listed);
 }
 
-/* Count a read. Only this thread counts while it has a look. */
+/* Count a read. During a scan only its thread counts. */
 static void count_read(size_t size, bool is_alone)
 {
     if (is_alone) {

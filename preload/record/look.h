@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads of the host's objects that cannot crash. Each costs a system call, and what is looked up
- * lies close together. So a look copies what is around, where its next reads most often find their
- * data. Its end forgets it.
+ * Reads of the host's objects that cannot crash. Each costs a system call, and objects that are
+ * read together are close to each other. So a scan copies the surroundings of what it reads, in
+ * which it finds most of its next reads. Its end discards the copies.
  */
 #ifndef MT_PRELOAD_LOOK_H
 #define MT_PRELOAD_LOOK_H
@@ -11,32 +11,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The pieces of pages that the last looks from one place in the code read. The next one most often
- * reads many of them again, and copies them with its first. */
+/* The pieces of pages that the last scans from one place in the code read. The next scan reads many
+ * of them again, and copies them with its first. */
 #define MT_LOOK_LAST 128u
 struct mt_look_pieces {
     uint64_t piece[MT_LOOK_LAST]; /* 0: none */
 };
 
-/* Begin a look of this thread. Return 1, or 0 if another thread has one or this one has begun one:
- * reads then go on as before. Pass the result to mt_look_end. */
+/* Begin a scan by this thread. Return 1, or 0 if another thread has one or this one has begun one;
+ * reads then work without it. Pass the result to mt_look_end. */
 int mt_look_begin(struct mt_look_pieces *last);
 void mt_look_end(bool has_begun, struct mt_look_pieces *last);
 
-/* Copy size bytes (at most 4096). Return 0, or -EFAULT if they cannot be read. */
+/* Copy size bytes (at most 4096). Return 0, or -EFAULT if they are unreadable. */
 int mt_look_read(uint64_t address, void *out, size_t size);
 
-/* Copy words from anywhere, MT_SAFE_WORDS in one system call. Return 0 or -EFAULT. */
+/* Copy words from any addresses, MT_SAFE_WORDS per system call. Return 0 or -EFAULT. */
 int mt_look_read_words(const uint64_t *address, uint64_t *out, unsigned n);
 
-/* Copy the pages of the next reads in one system call, at most MT_LOOK_AHEAD of them. */
+/* Copy the pages of the next reads in one system call, at most MT_LOOK_AHEAD. */
 #define MT_LOOK_AHEAD 16u
 void mt_look_expect(const uint64_t *address, unsigned n);
 
-/* Return whether this thread has a look, so that expecting pages saves calls. */
+/* Return whether this thread is scanning, so that prefetching saves system calls. */
 bool mt_look_has_begun(void);
 
-/* The cost of all looks so far: reads and their bytes, even from copied pages, and system calls. */
+/* The cost of all scans so far: reads and their bytes (also from copied pages), and system calls.
+ */
 struct mt_look_work {
     uint64_t reads, bytes, calls;
 };

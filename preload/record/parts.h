@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of the recorder that begin, wait and end with it. Their table is in parts.c, above all
- * of them; recorder.c only walks it.
+ * The parts of the recorder that start, wait and end with it. The table is in parts.c, above all of
+ * them; recorder.c only iterates over it.
  */
 #ifndef MT_PRELOAD_PARTS_H
 #define MT_PRELOAD_PARTS_H
 
-/* Any of these may be NULL. They are called in the table's order, those that undo in the reverse
- * order. */
+/* Any of these may be NULL. They are called in the table's order; release, reset and stop in
+ * reverse order. */
 struct mt_part {
-    void (*find)(void);    /* in each thread that may start: takes the loader's lock */
-    int (*start)(void);    /* in the thread that starts: 0 or a negative errno */
-    void (*await)(void);   /* after all have started: wait until the part is ready */
-    int (*hold)(void);     /* before a fork: true if it holds something to release */
-    void (*release)(void); /* undo it, in the parent */
-    void (*reset)(void);   /* undo the start, in a forked child */
-    void (*stop)(void);    /* at the process's end */
+    void (*find)(void);  /* in each thread that may start the recording; takes the loader's lock */
+    int (*start)(void);  /* in the thread that starts it; 0 or a negative errno */
+    void (*await)(void); /* after all have started; waits until the part is ready */
+    int (*hold)(void);   /* before a fork; true if there is something to release */
+    void (*release)(void); /* undoes hold, in the parent */
+    void (*reset)(void);   /* undoes start, in a forked child */
+    void (*stop)(void);    /* when the process ends */
 };
 
 extern const struct mt_part mt_parts[];

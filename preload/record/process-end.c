@@ -6,7 +6,7 @@
 
 enum { EXIT = 1 << 16, SIGNAL = 2 << 16 };
 
-static _Atomic int process_end; /* 0: not known */
+static _Atomic int process_end; /* 0: unknown */
 
 void mt_will_exit(int status)
 {

@@ -20,18 +20,18 @@
 
 _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
-/* How long a thread may wait for another one that starts the recording. */
+/* How long a thread may wait while another one starts the recording. */
 #define START_WAIT_NS 10000000000u
 #define START_PAUSE_US 100
 
-/* A hook is called from within another one only by a signal handler, below the kernel's frame for
- * it. Closer to it, or above, that other hook is over: a handler has jumped out of it. Farther away
- * may be another stack. */
+/* Only a signal handler can call a hook from within another one, below the kernel's signal frame. A
+ * stack pointer nearer than that, or above, means that the other hook is over: a handler jumped out
+ * of it. One farther away may be on another stack. */
 #define SIGNAL_FRAME 1000
 #define SAME_STACK (1 << 20)
 
-/* Events that a hook may refuse; then the thread begins anew, and the hook keeps what it has, for
- * ever. So many of these. */
+/* Events that a hook may refuse. After that the thread starts over with a new ring; the hook keeps
+ * the old one for ever, at most this many times. */
 #define MOST_REFUSED 64u
 #define MOST_KEPT 16
 
@@ -40,14 +40,14 @@ _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")
 #define ROOM_WAIT_NS 200000000
 
 static pthread_key_t thread_end;
-static bool has_thread_end; /* the key could be made */
+static bool has_thread_end; /* the key could be created */
 static _Atomic pid_t recorder_pid;
 
-/* The thread does something for which an event from within, a signal handler's, would wait for
- * ever: that event is lost. */
+/* The thread is doing something that an event from a signal handler would wait for, forever. Such
+ * an event is lost. */
 static _Thread_local bool is_busy __attribute__((tls_model("initial-exec")));
 static _Thread_local uint64_t n_missed __attribute__((tls_model("initial-exec"))); /* so far */
-static _Atomic uint64_t n_unclaimed; /* events of threads that have no ring */
+static _Atomic uint64_t n_unclaimed; /* events of threads without a ring */
 
 static void on_thread_end(void *self)
 {
@@ -56,16 +56,16 @@ static void on_thread_end(void *self)
     mt_threads_retire(self);
 }
 
-/* Between a fork's two handlers. */
+/* Between the handlers of a fork. */
 static _Thread_local struct {
-    unsigned parts;  /* parts that hold something: a bit each, by their place in the table */
+    unsigned parts;  /* parts with something to release, a bit for each */
     bool is_end;     /* the fork ends the parent */
-    bool is_forking; /* a child has not yet forgotten its parent */
+    bool is_forking; /* a child has not reset its parent's state yet */
     uint64_t signals;
 } holding __attribute__((tls_model("initial-exec")));
 
-/* Forget the parent's threads; the child gets its own trace if it needs one. Even if nothing was
- * recorded: a thread that is gone may have held a lock. */
+/* Forget the parent's threads; the child gets its own trace if it needs one. Also if nothing was
+ * recorded: a thread that does not exist in the child may have held a lock. */
 static void forget_parent(void)
 {
     mt_self = NULL;
@@ -82,14 +82,14 @@ static void forget_parent(void)
 
 static void in_forked_child(void)
 {
-    if (holding.is_forking) /* an earlier handler, of the program, may have begun a recording */
+    if (holding.is_forking) /* an earlier handler, the program's, may have started a recording */
         forget_parent();
     mt_signals_restore(&holding.signals);
 }
 
 static void before_fork(void)
 {
-    /* A signal handler may end the process, and wait for the writer. */
+    /* A signal handler may end the process and wait for the writer. */
     holding.signals = mt_signals_block();
     holding.parts = 0;
     holding.is_forking = true;
@@ -147,7 +147,7 @@ static void start_or_wait(void)
     if (atomic_compare_exchange_strong(&mt_state, &idle, MT_STARTING)) {
         int rc = start();
         if (rc)
-            mt_message("cannot record: %s; the program continues without recording", strerror(-rc));
+            mt_message("cannot record: %s; continuing without recording", strerror(-rc));
         /* Unless the writer has given up already. */
         atomic_compare_exchange_strong(&mt_state, &starting, rc ? MT_OVER : MT_AWAITING);
     }
@@ -156,8 +156,8 @@ static void start_or_wait(void)
         mt_clock_pause(START_PAUSE_US);
 }
 
-/* Wait until the parts are ready. A handler may run meanwhile, and jump away: then another call
- * waits. */
+/* Wait until the parts are ready. A signal handler may run meanwhile and jump away; then another
+ * call waits. */
 static void await_parts(void)
 {
     int awaiting = MT_AWAITING;
@@ -169,11 +169,11 @@ static void await_parts(void)
     atomic_compare_exchange_strong(&mt_state, &awaiting, MT_RECORDING);
 }
 
-/* Take the loader's lock in each thread before it waits for the start: a library's constructor may
- * hold that lock and be a waiting thread. */
+/* Take the loader's lock in each thread before it waits for the start: a waiting thread may be a
+ * library's constructor and hold that lock. */
 static void find_parts(void)
 {
-    mt_expect_fork(); /* first: a fork may come while we start */
+    mt_expect_fork(); /* before all else: a fork may come during the start */
     for (unsigned i = 0; i < mt_n_parts; i++)
         if (mt_parts[i].find)
             mt_parts[i].find();
@@ -189,7 +189,7 @@ static bool is_unseen_child(void)
            atomic_compare_exchange_strong(&recorder_pid, &parent, 0);
 }
 
-/* Begin. Nothing of the program interrupts this. */
+/* Begin. The program cannot interrupt this. */
 static void begin(void)
 {
     MT_UNINTERRUPTED();
@@ -214,7 +214,7 @@ void mt_start_slow(void)
     errno = saved;
 }
 
-/* Count lost events; the next event says so. */
+/* Count lost events; the next event reports them. */
 static void lose(struct mt_thread *self, uint64_t events)
 {
     mt_ring_lose(&self->ring, events);
@@ -272,7 +272,7 @@ void mt_thread_leave(struct mt_thread *self)
         atomic_compare_exchange_strong(&self->holds[--self->n_holds]->by, &id, 0);
     }
     self->follow_up = self->n_ended = self->n_known = 0;
-    self->known[0].stack = 0; /* a gap, which would be below all further stacks */
+    self->known[0].stack = 0; /* a gap, which would be part of all further stacks */
     self->called.object = 0;
     self->has_to_ask = false;
     memset(&self->foresight, 0, sizeof self->foresight);
@@ -292,7 +292,7 @@ static bool is_over(const struct mt_thread *self)
            (sigaltstack(NULL, &other) || !(other.ss_flags & SS_ONSTACK));
 }
 
-/* Leave the thread's ring to a hook that may go on, on a stack that is elsewhere. */
+/* Abandon the thread's ring to a hook that may continue on another stack. */
 static bool can_begin_anew(struct mt_thread *self)
 {
     static _Atomic unsigned n_kept;
@@ -302,7 +302,7 @@ static bool can_begin_anew(struct mt_thread *self)
     return true;
 }
 
-/* Return whether the thread may enter now, although it has not left an earlier hook. */
+/* Return whether the thread may enter although it has not left an earlier hook. */
 static bool can_enter(struct mt_thread *self)
 {
     if (is_over(self)) {
@@ -329,7 +329,7 @@ struct mt_thread *mt_enter_slow(void)
     return self;
 }
 
-/* Wait for room. A thread that waited in vain does not wait again until its ring drains. */
+/* Wait for room. A thread whose wait timed out does not wait again until its ring drains. */
 static void wait_for_room(struct mt_thread *self)
 {
     MT_NO_CANCEL();
@@ -355,9 +355,9 @@ static void put(struct mt_own_ring *ring, uint64_t head, const uint64_t argument
     mt_ring_end(ring, at + n);
 }
 
-/* Make room. Return 0, or -EAGAIN with the event counted as lost. Put the event with the count of
- * earlier losses before the ring forgets them: a reader of the tail in between may count them
- * twice, but never miss them. */
+/* Make room. Return 0, or -EAGAIN with the event counted as lost. The event with the count of
+ * earlier losses is put before the ring clears them: a reader of the tail in between may count them
+ * twice, but never misses them. */
 static int make_room(struct mt_thread *self)
 {
     wait_for_room(self);
@@ -369,7 +369,7 @@ static int make_room(struct mt_thread *self)
     if (!count)
         return 0;
     put(&self->ring, mt_ring_head(MT_LOST, MT_NO_DEVICE, 0), MT_ARGS(count));
-    /* At the end, the writer may have taken it. */
+    /* At the end, the writer may have read the count. */
     while (!atomic_compare_exchange_weak_explicit(&self->ring.lost, &left,
                                                   left < count ? 0 : left - count,
                                                   memory_order_release, memory_order_relaxed))
@@ -388,7 +388,7 @@ void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t 
         mt_ring_is_full(ring) || atomic_load_explicit(&ring->lost, memory_order_relaxed);
     if (is_short && make_room(self))
         return;
-    if (ring->is_slotless && (uint16_t)head != MT_LOST) /* before it can be taken */
+    if (ring->is_slotless && (uint16_t)head != MT_LOST) /* before it can be read */
         mt_tail_count_slotless(1);
     bool is_near_end = mt_ring_is_near_end(mt_ring_put(ring));
     put(ring, head, arguments);
@@ -409,7 +409,7 @@ void mt_finish(void)
         return;
     atomic_compare_exchange_strong(&mt_state, &awaiting, MT_OVER);
     atomic_compare_exchange_strong(&mt_state, &recording, MT_OVER);
-    /* Even if another thread is doing so: the first to leave ends both. */
+    /* Even if another thread is doing the same: the first to leave ends both. */
     for (unsigned i = mt_n_parts; i--;)
         if (mt_parts[i].stop)
             mt_parts[i].stop();
@@ -421,7 +421,7 @@ void mt_end_early(const char *why)
     if (atomic_compare_exchange_strong(&mt_state, &idle, MT_OVER) || getpid() != recorder_pid)
         return;
     if (mt_is_recording())
-        mt_message("%s; recording ends here, and the program continues", why);
+        mt_message("%s; recording stopped, the program continues", why);
     mt_finish();
     mt_own_threads_await_end();
 }

@@ -2,7 +2,7 @@
 /*
  * Hooks record an event like this:
  *
- *     struct mt_thread *self = mt_enter();   // NULL: nothing is to be recorded now
+ *     struct mt_thread *self = mt_enter();   // NULL: do not record now
  *     if (self) {
  *         uint32_t stack = mt_python_stack(self);
  *         mt_ask(self);                  // read PyTorch's changed objects (ask.h)
@@ -10,7 +10,7 @@
  *         mt_leave(self);
  *     }
  *
- * No allocation, lock or system call on this path once the thread is known; errno is kept.
+ * Once the thread is known, this path makes no allocation, lock or system call, and keeps errno.
  */
 #ifndef MT_PRELOAD_RECORDER_H
 #define MT_PRELOAD_RECORDER_H
@@ -27,85 +27,85 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* A part of the recorder that one thread at a time may use, within a hook; others go without it. A
- * signal handler may jump out of the hook: the thread gives the part back when it comes again, or
- * ends. */
+/* A part of the recorder that one thread at a time may use, within a hook; other threads do without
+ * it. A signal handler may jump out of the hook: the thread then releases the part in its next
+ * hook, or when it ends. */
 
 struct mt_held {
-    _Atomic uint32_t by; /* the thread's id; 0: nobody */
+    _Atomic uint32_t by; /* the owner's thread id; 0: nobody */
 };
 
-#define MT_HOLDS 4u /* that a thread has at once */
+#define MT_HOLDS 4u /* parts that a thread can hold at once */
 
 /* Return whether the part is this thread's now. */
 bool mt_hold(struct mt_held *held);
 
-/* Give back the part that was taken last. */
+/* Release the part that was acquired last. */
 void mt_let_go(struct mt_held *held);
 
 bool mt_is_held_here(const struct mt_held *held);
 
-/* Python frames kept: as many as Python allows by default (sys.getrecursionlimit). Deeper stacks
- * keep the outermost MT_STACK_OUTER frames and the innermost ones, without those in between. */
+/* Python frames kept, as many as Python allows by default (sys.getrecursionlimit). Deeper stacks
+ * keep the outermost MT_STACK_OUTER frames and the innermost ones. */
 #define MT_STACK_DEPTH 1024u
 #define MT_STACK_OUTER 64u
 
-/* A frame of the stack that this thread recorded last (python-frames.c): the words that are
- * compared at each event, four frames in a cache line, ... */
+/* What identifies a frame of the stack that this thread recorded last (python-frames.c). These
+ * words are compared at each event: four frames per cache line. */
 struct mt_frame_words {
-    uint64_t frame, instruction; /* instruction: with MT_BY_OBJECT where the object counts, too */
+    uint64_t frame, instruction; /* instruction has MT_BY_OBJECT set if the object counts, too */
 };
 
 #define MT_BY_OBJECT (UINT64_C(1) << 63)
 
-/* ... and what is known of it. */
+/* What is known about the same frame. */
 struct mt_known_frame {
-    uint64_t code;     /* the frame's word for it */
+    uint64_t code;     /* as the frame has it */
     uint64_t object;   /* the first argument, if it is a torch.nn module */
     uint32_t stamp;    /* of the code (code-deaths.h) */
     uint32_t stack;    /* id of the stack that ends with this frame */
-    uint32_t module;   /* the module that the frame works for (python-modules.h) */
-    uint8_t is_lost;   /* it has no id, for lack of room */
-    uint8_t is_step;   /* the object is an optimizer, and this its step */
+    uint32_t module;   /* the module that the frame runs for (python-modules.h) */
+    uint8_t is_lost;   /* it has no id: the tables are full */
+    uint8_t is_step;   /* the object is an optimizer and this frame its step */
     uint8_t is_hidden; /* CPython does not show it */
-    uint8_t in_cache;  /* what it does for caches of keys and values: bits below */
+    uint8_t in_cache;  /* its role for KV caches: the bits below */
 };
 
-/* What frames do for caches of keys and values (kv-cache.h). */
+/* The roles of frames for KV caches (kv-cache.h). */
 enum {
-    MT_MAKES_CACHE = 1, /* tensors made in the frame and in those that it calls are a cache's */
-    MT_MAKES_ROOM = 2,  /* some of them may be */
-    MT_KNOWS_ROOM = 4,  /* the frame itself is of the object that knows the room */
+    MT_MAKES_CACHE = 1, /* tensors created in the frame and its callees belong to a cache */
+    MT_MAKES_ROOM = 2,  /* some of them may */
+    MT_KNOWS_ROOM = 4,  /* the frame's object knows the capacity */
 };
 
-/* An optimizer's step around the thread's last event (optimizer-state.h). */
+/* An optimizer step around the thread's last event (optimizer-state.h). */
 #define MT_STEPS 4u
 struct mt_running_step {
     uint64_t optimizer;
     unsigned at; /* in known */
 };
 
-/* A leaf's gradient that may change, or has changed since the thread's last event (gradients.h). */
+/* A leaf whose gradient may change, or has changed since the thread's last event (gradients.h). */
 #define MT_GRADIENTS 32u
 struct mt_gradient {
-    uint64_t leaf, meta; /* addresses: of its TensorImpl, of its autograd data, */
-    uint64_t slot;       /* and, within that, of the gradient */
-    uint64_t before;     /* its old value, */
-    uint64_t replaced;   /* and the address of that one's data; 0: none */
-    unsigned looks;      /* looks at it since */
+    uint64_t leaf, meta; /* addresses of its TensorImpl and its autograd data*/
+    uint64_t slot;       /* address of the gradient within that */
+    uint64_t before;     /* its old value*/
+    uint64_t replaced;   /* address of the old gradient's data; 0: none */
+    unsigned looks;      /* checks since */
 };
 
-/* A type of autograd's nodes that the thread has run (node-names.h). */
+/* A type of autograd node that the thread has run (node-names.h). */
 #define MT_NODE_TYPES 64u
 struct mt_node_type {
     uint64_t vtable; /* 0: none */
     uint32_t name;
 };
 
-/* What the thread's last alloc was of (torch/requests.h). */
+/* The origin of the thread's last alloc (torch/requests.h). */
 struct mt_thread_request {
     uint64_t stream, pool;
-    uint64_t shared; /* a pool of blocks that all share, of this device, known last; 0: none */
+    uint64_t shared; /* the last known pool of this device whose blocks all share; 0: none */
     int device;
     uint32_t thread; /* id of the thread; 0: there was none */
 };
@@ -115,26 +115,26 @@ struct mt_thread {
     uint32_t id, os_thread;  /* in the trace, of the kernel */
     char name[MT_THREAD_NAME_SIZE];
     int slot;            /* of the ring in the tail; -1: none */
-    _Atomic int is_over; /* the thread has ended: drain and free it */
+    _Atomic int is_over; /* the thread has ended: drain its ring and free it */
     struct mt_thread *next;
-    MT_BEGIN_LINE uint64_t last_ns; /* time of the last event that the writer took */
-    /* From here on, only the thread's. */
-    MT_BEGIN_LINE struct mt_held *holds[MT_HOLDS]; /* parts that only it may use now (held.h) */
+    MT_BEGIN_LINE uint64_t last_ns; /* time of the last event that the writer read */
+    /* From here on, used by the thread only. */
+    MT_BEGIN_LINE struct mt_held *holds[MT_HOLDS]; /* parts that it holds (mt_hold) */
     unsigned n_holds;
     struct mt_stack_bounds bounds;
     struct mt_foresight foresight;
     struct mt_thread_request request;
-    struct mt_walk walk;  /* not on the thread's stack, which may have 16 KiB */
-    uint64_t code_deaths; /* at its last event (code-deaths.h) */
+    struct mt_walk walk;  /* not on the thread's stack, which may be 16 KiB */
+    uint64_t code_deaths; /* as of its last event (code-deaths.h) */
     uint32_t last_stack;  /* last one looked up (cache.h) */
     union {
         struct {
             uint32_t n_steps; /* nested */
             uint32_t n_gradients;
         };
-        uint64_t follow_up; /* not 0 if there are any of these */
+        uint64_t follow_up; /* nonzero if there are any */
     };
-    bool has_to_ask; /* whether to read the objects below, or gradients (ask.h) */
+    bool has_to_ask; /* read the objects below, or gradients (ask.h) */
     unsigned n_ended;
     uint64_t ended[MT_STEPS]; /* optimizers whose steps have ended */
     struct {
@@ -145,11 +145,11 @@ struct mt_thread {
     struct mt_running_step step[MT_STEPS];
     struct mt_gradient gradient[MT_GRADIENTS];
     struct mt_node_type node_type[MT_NODE_TYPES]; /* by a hash of the vtable */
-    uint64_t members_at;    /* ring words that have earned looks at modules (module-members.c), */
-    uint64_t optimizers_at; /* and at optimizers (optimizer-state.c) */
-    bool is_cut;            /* frames of its stack are left out */
-    bool defines;           /* it has the intern lock for the rest of the stack */
-    uint8_t in_cache;       /* what its innermost frames do for caches of keys and values */
+    uint64_t members_at;    /* ring words at which modules are scanned next (module-members.c)*/
+    uint64_t optimizers_at; /* the same for optimizers (optimizer-state.c) */
+    bool is_cut;            /* its stack is truncated */
+    bool defines;           /* it holds the intern lock for the rest of the stack */
+    uint8_t in_cache;       /* the role of its innermost frames for KV caches */
     unsigned n_known;       /* outermost frame first, from 1 on */
     struct mt_frame_words words[1 + MT_STACK_DEPTH];
     struct mt_known_frame known[1 + MT_STACK_DEPTH];
@@ -161,51 +161,50 @@ MT_ASSERT_APART(struct mt_thread, last_ns, holds);
 
 enum mt_state {
     MT_IDLE,      /* no CUDA event yet: no file, no thread, no memory */
-    MT_STARTING,  /* one thread is starting the parts, and cannot be interrupted */
-    MT_AWAITING,  /* the parts have started: whoever comes waits until they are ready */
+    MT_STARTING,  /* one thread is starting the parts, uninterrupted */
+    MT_AWAITING,  /* the parts have started; other threads wait until they are ready */
     MT_RECORDING, /* */
     MT_OVER       /* ended, or could not start */
 };
 
 extern _Atomic int mt_state;
 
-/* Let the kernel clear it, and the process's id that is known, in children. */
+/* Let the kernel clear the state and the known process id in children. */
 void mt_state_wipe_on_fork(void);
 
 extern _Thread_local struct mt_thread *mt_self __attribute__((tls_model("initial-exec")));
 
 struct mt_thread *mt_enter_slow(void) __attribute__((cold));
 
-/* Return how many events were lost by threads that could not be added (threads.h), and count anew.
- * Writer only. */
+/* Return how many events were lost by threads that could not be added (threads.h), and reset the
+ * count. Writer only. */
 uint64_t mt_take_unclaimed(void);
 
 /* Count events that this thread has lost outside of mt_enter and mt_leave. */
 void mt_lose_events(uint64_t events) __attribute__((cold));
 
-/* End what the thread is inside of, which did not end by itself: count its event, give back what it
- * holds, and forget what it knows, which may be half written. */
+/* End what the thread was inside of and left by a jump: count its event, release what it holds, and
+ * forget what it knows, which may be half written. */
 void mt_thread_leave(struct mt_thread *thread) __attribute__((cold));
 
-/* Let forked children start anew from now on. Call before the first lock is taken. */
+/* Make forked children start over from now on. Call before the first lock is taken. */
 void mt_expect_fork(void);
 
-/* Start recording at the process's first CUDA event; later calls cost a load. */
+/* Start recording, at the process's first CUDA event; later calls cost a load. */
 void mt_start_slow(void) __attribute__((cold));
 
-/* Return whether this is the recorded process, and not a child of vfork, which shares its memory.
- */
+/* Return whether this is the recorded process and not a child of vfork, which shares its memory. */
 bool mt_is_recorded(void);
 
-/* Call around a function that forks and ends the parent without a sign (daemon). */
+/* Call around a function that forks and ends the parent silently (daemon). */
 void mt_expect_end_after_fork(bool is_expected);
 
-/* Write everything and close the trace, at the process's end. Does nothing in a process that is not
+/* Write everything and close the trace, when the process ends. Does nothing in a process other than
  * the recorded one (a child of vfork shares its memory). */
 void mt_finish(void);
 
-/* End the recording, if there is one, because the program goes on to something that memtap must not
- * disturb: say why. No thread of ours is left, and no new recording begins. */
+/* End the recording, if there is one, before the program does something that memtap must not
+ * disturb. why is for the message. No thread of ours is left, and no new recording begins. */
 void mt_end_early(const char *why);
 
 static inline bool mt_is_recording(void)
@@ -224,8 +223,8 @@ static inline bool mt_is_in_hook(const struct mt_thread *thread)
     return atomic_load_explicit(&thread->ring.inside, memory_order_acquire) != 0;
 }
 
-/* Call before reading anything of ours: the writer has the other half of the fence (order.c). What
- * is inside is known by where its stack is: a signal handler may jump out of it. */
+/* Call before reading anything of ours: the writer has the other half of the fence (order.c). The
+ * stack pointer identifies what is inside, since a signal handler may jump out of it. */
 static MT_ALWAYS_INLINE void mt_go_inside(struct mt_thread *self)
 {
     atomic_store_explicit(&self->ring.inside, mt_stack_pointer(), memory_order_relaxed);
@@ -251,13 +250,13 @@ static inline void mt_leave(struct mt_thread *self)
 /* The arguments of an event; arguments that its kind does not have are 0. */
 #define MT_ARGS(...) ((uint64_t[MT_EVENT_ARGS]){__VA_ARGS__})
 
-/* Record by the slow path: the ring may be full, or its end is near. It takes the arguments by
- * value, because a variable whose address is taken lies in memory even if this is not called. */
+/* Record by the slow path: the ring may be full or near its end. Arguments are passed by value,
+ * because a variable whose address is taken is kept in memory even if this is not called. */
 void mt_record_slow(struct mt_thread *self, uint64_t head, uint64_t a, uint64_t b, uint64_t c,
                     uint64_t d) __attribute__((cold));
 
-/* Put an event with its kind's number of arguments. Take the stack before the time, so that its
- * definition is known before. */
+/* Put an event with its kind's number of arguments. Get the stack before the time, so that its
+ * definition is known first. */
 static MT_ALWAYS_INLINE void mt_record(struct mt_thread *self, unsigned kind, int device,
                                        uint32_t stack,
                                        const uint64_t arguments[static MT_EVENT_ARGS])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings for the putting thread and the writer. The shared part lies in the tail's file
- * (trace-format/tail.h), to which others may write: this process writes it for readers, and
- * believes nothing that it reads there. What it goes by is its own.
+ * Rings, between the thread that puts and the writer. The shared part is in the tail's file
+ * (trace-format/tail.h), which other processes can write to: this process writes it for readers and
+ * never relies on what it reads there. What it relies on is in its own memory.
  */
 #ifndef MT_PRELOAD_RING_H
 #define MT_PRELOAD_RING_H
@@ -23,18 +23,18 @@ struct mt_own_ring {
     _Atomic uint64_t put;   /* words ever put; inverted while the owner is between reading the clock
                                and publishing the event (order.c, "horizon") */
     _Atomic uint64_t limit; /* below it, put has room for an event in one piece */
-    /* Not 0 while the owner is in a hook: its stack pointer there. A hook called from within is not
-     * recorded. */
+    /* Nonzero while the owner is in a hook: its stack pointer there. A hook called from within is
+     * not recorded. */
     _Atomic uintptr_t inside;
     _Atomic uint64_t lost;        /* events that no LOST event counts yet */
-    _Atomic uint32_t awaits_room; /* a futex: the owner sleeps until there is some (wake.h) */
-    bool has_waited;              /* for room, in vain */
-    unsigned refused;             /* events since it was entered */
+    _Atomic uint32_t awaits_room; /* a futex: the owner sleeps until there is room (wake.h) */
+    bool has_waited;              /* for room, until the timeout */
+    unsigned refused;             /* events refused since it was entered */
     /* The writer's line. */
-    MT_BEGIN_LINE _Atomic uint64_t taken; /* words */
+    MT_BEGIN_LINE _Atomic uint64_t taken; /* words read */
     bool is_slotless;     /* the ring has no slot in the tail, which counts its events */
-    _Atomic bool is_left; /* its thread goes on with another one: what is being put never comes */
-    bool is_damaged;      /* others have written to the words */
+    _Atomic bool is_left; /* its thread uses another one: the event being put never comes */
+    bool is_damaged;      /* another process has written to the words */
 };
 MT_ASSERT_APART(struct mt_own_ring, refused, taken);
 
@@ -63,20 +63,20 @@ static inline bool mt_ring_is_full(struct mt_own_ring *ring)
 
 #define MT_RING_HALF (MT_RING_WORDS / 2)
 
-/* After so many words of a ring the writer is woken. A power of two. */
+/* The writer is woken after this many words of a ring. A power of two. */
 extern _Atomic uint32_t mt_ring_piece;
 
-/* Return whether an event would wrap around the ring's end, or fills another piece of the ring,
- * after which the writer is woken. */
+/* Return whether an event would wrap around the ring's end, or would complete another piece of the
+ * ring, after which the writer is woken. */
 static inline bool mt_ring_is_near_end(uint64_t at)
 {
     uint64_t piece = atomic_load_explicit(&mt_ring_piece, memory_order_relaxed);
     return at % piece > piece - MT_RING_EVENT;
 }
 
-/* Set the limit, one word beside `put`, up to which none of these holds: an event is near the end,
- * the ring is full, events were lost, or events must be counted. For the owner, and a signal
- * handler within it. */
+/* Set the limit, compared with `put` on the fast path, below which none of these hold: an event is
+ * near the end, the ring is full, events were lost, or events must be counted. For the owner and
+ * for a signal handler within it. */
 static inline void mt_ring_set_limit(struct mt_own_ring *ring)
 {
     uint64_t at = mt_ring_put(ring);
@@ -89,7 +89,7 @@ static inline void mt_ring_set_limit(struct mt_own_ring *ring)
         atomic_store_explicit(&ring->limit, 0, memory_order_relaxed);
 }
 
-/* Tell readers of the tail how many events no LOST event counts. */
+/* Publish for readers of the tail how many events no LOST event counts. */
 static inline void mt_ring_share_losses(struct mt_own_ring *ring)
 {
     atomic_store_explicit(&ring->shared.lost,
@@ -106,7 +106,7 @@ static inline void mt_ring_lose(struct mt_own_ring *ring, uint64_t events)
 }
 
 /* Call around reading the clock and putting words; the writer has the other half of the fence
- * (order.c). at: the words ever put. */
+ * (order.c). at is the number of words ever put. */
 static inline void mt_ring_begin(struct mt_own_ring *ring, uint64_t at)
 {
     atomic_store_explicit(&ring->put, ~at, memory_order_relaxed);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks that a thread made before. The words of the stack that a walk reads follow from its begin
- * and from the words themselves: if all are unchanged, so are its frames. So a kept walk is a
- * layout, the places that it read, found by the stack pointer; and the sum of the words there leads
- * to the stack's id in one look-up, also where a layout has many stacks. No branch depends on what
- * is found, but for whether it is: a wrong guess of the processor's costs more than all the rest.
+ * Walks that a thread made before. What a walk reads follows from its start and from the words on
+ * the stack: if all are unchanged, so are its frames. A kept walk is therefore a layout: the places
+ * that it read, found by the stack pointer. The sum of the words there leads to the stack's id in
+ * one lookup, also if a layout has many stacks. No branch depends on what is found, only on whether
+ * something is: a mispredicted branch costs more than all the rest.
  */
 #ifndef MT_PRELOAD_SEEN_WALKS_H
 #define MT_PRELOAD_SEEN_WALKS_H
@@ -17,31 +17,32 @@
 #include <string.h>
 
 #define MT_SEEN_WORDS 60u /* longer walks are not kept */
-#define MT_SEEN_STRIDE 4u /* words are summed up in so many at a time */
+#define MT_SEEN_STRIDE 4u /* words are summed up this many at a time */
 #define MT_SEEN_WAYS 4u
 #define MT_SEEN_SETS 128u
-#define MT_SEEN_IDS 4096u /* stacks that a thread remembers; the oldest ones go */
+#define MT_SEEN_IDS 4096u /* stacks that a thread remembers; the oldest are evicted */
 #define MT_SEEN_INDEX_BITS 13
-/* After so many new walks in a row, only one in MT_SEEN_PAUSE is kept or looked up: a program may
- * reach one depth of its stack in any number of ways. */
+/* After this many new walks in a row, only one in MT_SEEN_PAUSE is kept or looked up: a program may
+ * reach one stack depth in any number of ways. */
 #define MT_SEEN_FAILURES 256u
 #define MT_SEEN_PAUSE 64u
 
-/* Words at the places of another layout, which may lie between a frame's variables now. */
+/* For reading words at the places of another layout, which may lie between a frame's variables now.
+ */
 #define MT_READS_ANY_WORD __attribute__((no_sanitize("address")))
 
 #define MT_WALK_MIX 0x9e3779b97f4a7c15u
 __extension__ typedef unsigned __int128 mt_walk_sum;
 
-/* Return a frame's part in the sum that stands for a walk. mixed: its address by MT_WALK_MIX;
- * factor: that to the power of its number, from 1 on. Two walks differ by the parts of the frames
- * that do. */
+/* Return a frame's part in the sum that identifies a walk. mixed is its address by MT_WALK_MIX;
+ * factor is that to the power of its number, from 1. Two walks differ by the parts of the frames
+ * that differ. */
 static inline mt_walk_sum mt_walk_part(uint64_t mixed, uint64_t factor)
 {
     return (mt_walk_sum)(mixed ^ mixed >> 32) * factor;
 }
 
-/* Where a walk begins, and its other inputs. */
+/* The start of a walk and its other inputs. */
 struct mt_walk_start {
     uintptr_t back, sp, top; /* top: the stack's end */
     uint32_t forgotten;      /* mt_frame_rules_forgotten */
@@ -51,7 +52,7 @@ struct mt_walk_start {
 struct mt_seen_walk {
     struct mt_walk_start start; /* top 0: no walk */
     uintptr_t bp;
-    uint16_t needs_bp; /* another frame pointer would change the walk */
+    uint16_t needs_bp; /* the walk depends on the frame pointer */
     uint16_t n;
     uint32_t number;            /* among the thread's kept walks */
     uint16_t at[MT_SEEN_WORDS]; /* places that it read, in words above the stack pointer */
@@ -66,15 +67,15 @@ struct mt_seen_set {
 struct mt_seen_id {
     mt_walk_sum words;
     uint32_t id;   /* 0: empty */
-    uint32_t next; /* the one found after this */
+    uint32_t next; /* the one found after it the last time */
 };
 
-/* A thread's walks. Zeros at first. */
+/* A thread's walks. Initialize with zeros. */
 struct mt_seen_walks {
     struct mt_seen_set set[MT_SEEN_SETS];
-    struct mt_seen_id id[MT_SEEN_IDS];        /* from 1 on, in the order in which they came */
-    uint16_t index[1u << MT_SEEN_INDEX_BITS]; /* of id, at a place by the words, or beside it */
-    struct mt_seen_walk now;                  /* that is being made */
+    struct mt_seen_id id[MT_SEEN_IDS];        /* from 1, in order of arrival */
+    uint16_t index[1u << MT_SEEN_INDEX_BITS]; /* into id, at the words' place or the next one */
+    struct mt_seen_walk now;                  /* the current walk */
     uint64_t key[MT_SEEN_WORDS];              /* added to words before they are multiplied */
     uint32_t n_kept, n_ids, last;             /* last: the one found last */
 };
@@ -97,8 +98,8 @@ static inline int mt_begins_so(const struct mt_seen_walk *seen, const struct mt_
            seen->start.until_python == start->until_python && (!seen->needs_bp || seen->bp == bp);
 }
 
-/* Return the sum that stands for the words at a layout's places, and the stack that the walk ends
- * on. Two by two: two sets of words have one sum once in 2^64 times. */
+/* Return the sum that identifies the words at a layout's places, and the stack that the walk ends
+ * on. Two different sets of words collide once in 2^64. */
 MT_READS_ANY_WORD static inline mt_walk_sum
 mt_seen_words(const struct mt_seen_walks *walks, const struct mt_seen_walk *seen, uint32_t parent)
 {
@@ -120,8 +121,8 @@ static inline uint32_t mt_seen_place(mt_walk_sum words)
     return (uint32_t)(mixed >> (64 - MT_SEEN_INDEX_BITS));
 }
 
-/* Return which stack these words led to; 0: none. Most often it is the one that came next the last
- * time. Of the two that the words may be at, choose without a branch. */
+/* Return which stack these words led to, or 0. Most often it is the one that came next the last
+ * time. The two candidates are chosen between without a branch. */
 static inline uint32_t mt_seen_words_led_to(struct mt_seen_walks *walks, mt_walk_sum words)
 {
     uint32_t i = walks->id[walks->last].next;
@@ -136,8 +137,7 @@ static inline uint32_t mt_seen_words_led_to(struct mt_seen_walks *walks, mt_walk
     return i;
 }
 
-/* Return the id of the stack that an earlier walk with these words led to, on this parent; 0:
- * none. */
+/* Return the id of the stack that an earlier walk with these words led to, on this parent, or 0. */
 static inline uint32_t mt_seen_find(struct mt_seen_walks *walks, struct mt_seen_set *set,
                                     const struct mt_walk_start *start, uintptr_t bp,
                                     uint32_t parent)
@@ -175,10 +175,10 @@ static inline void mt_seen_read(struct mt_seen_walk *seen, uintptr_t address)
     if (seen->n < MT_SEEN_WORDS && at <= UINT16_MAX)
         seen->at[seen->n++] = (uint16_t)at;
     else
-        seen->n = MT_SEEN_WORDS + 1; /* too long, for good */
+        seen->n = MT_SEEN_WORDS + 1; /* too long to keep */
 }
 
-/* Return a kept walk with the begin and the places of this one; NULL: none. */
+/* Return a kept walk with the same start and places as this one, or NULL. */
 static inline const struct mt_seen_walk *mt_seen_alike(const struct mt_seen_set *set,
                                                        const struct mt_seen_walk *now)
 {
@@ -189,7 +189,7 @@ static inline const struct mt_seen_walk *mt_seen_alike(const struct mt_seen_set 
     return NULL;
 }
 
-/* Keep the layout of the walk that was made, in place of an older one. */
+/* Keep the layout of the current walk, replacing an older one. */
 static inline const struct mt_seen_walk *mt_seen_keep_layout(struct mt_seen_walks *walks,
                                                              struct mt_seen_set *set)
 {
@@ -199,12 +199,12 @@ static inline const struct mt_seen_walk *mt_seen_keep_layout(struct mt_seen_walk
         walks->key[i] = mt_mix(mt_mix(0, i), MT_WALK_MIX);
     now->number = ++walks->n_kept;
     for (unsigned i = now->n; i % MT_SEEN_STRIDE; i++)
-        now->at[i] = now->at[i - 1]; /* the last one again */
+        now->at[i] = now->at[i - 1]; /* repeat the last one */
     *place = *now;
     return place;
 }
 
-/* Keep what the walk that was made last led to. */
+/* Keep what the last walk led to. */
 static inline void mt_seen_keep(struct mt_seen_walks *walks, uint32_t parent, uint32_t id)
 {
     struct mt_seen_set *set = mt_seen_set(walks, walks->now.start.sp);

@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-/* On a page of its own: the kernel clears it in a child of fork, even if no handler of ours runs (a
+/* On its own page: the kernel clears it in a forked child, even if none of our handlers runs (a
  * bare clone, _Fork). Otherwise the child would put its events into its parent's rings, which are
  * shared memory. */
 static struct {
@@ -16,9 +16,9 @@ static struct {
 extern _Atomic int mt_state __attribute__((alias("state_page")));
 _Static_assert(MT_IDLE == 0, "as the kernel leaves it");
 
-/* Likewise. Not on that page: to ASan, what follows mt_state there is out of bounds. */
+/* The same, but not on that page: ASan takes what follows mt_state there for out of bounds. */
 static struct {
-    _Atomic int pid; /* 0: not known, or not kept */
+    _Atomic int pid; /* 0: unknown, or not kept */
     char rest[MT_TAIL_PAGE - sizeof(int)];
 } pid_page __attribute__((aligned(MT_TAIL_PAGE)));
 

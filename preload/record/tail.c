@@ -28,14 +28,15 @@
 #define JOURNAL_WAIT_NS 200000000
 #define JOURNAL_PAUSE_US 100
 
-/* Rings in the file: 512 MiB of the disk. The rings of more threads at once are in memory. */
+/* Rings in the file: 512 MiB of disk space. If more threads run at once, their rings are in memory.
+ */
 #define MOST_SLOTS 256u
 
-/* File systems on which reserved room stays: no copy on write, no server. */
+/* File systems that keep reserved space: no copy on write, no network server. */
 static const struct {
     unsigned long type; /* statfs */
     const char *name;
-    bool is_layer; /* above another one, which must be ext4 */
+    bool is_layer; /* a layer over another one, which must be ext4 */
 } good_file_systems[] = {{0xef53, "ext", 0},
                          {0x58465342, "xfs", 0},
                          {0x01021994, "tmpfs", 0},
@@ -46,10 +47,10 @@ static struct {
     char path[PATH_MAX + sizeof MT_TAIL_SUFFIX];
     char status[256];
     struct mt_tail_header *header; /* NULL: no tail */
-    _Atomic bool is_left;          /* others have written to it: it is memory now */
+    _Atomic bool is_left;          /* another process has written to it: it is memory now */
     _Atomic bool has_slotless;     /* some ring is not in the file */
     unsigned char *journal;
-    /* What the file says, too. Others may write to it. */
+    /* A copy of what the file says: another process may write to the file. */
     _Atomic uint64_t journal_put;
     _Atomic uint32_t turn;
     uint32_t slots;
@@ -57,11 +58,11 @@ static struct {
     uint64_t start_ns;
     uint32_t requested;             /* the newest request accepted */
     _Atomic uint64_t journal_taken; /* bytes already in the trace */
-    int journal_overflowed;         /* the writer has taken nothing since */
+    int journal_overflowed;         /* the writer has read nothing since */
     unsigned char definition[MT_DEFINITION_SIZE];
     uint32_t *free_slots; /* slots without a thread, as a stack */
     uint32_t n_free;
-} tail = {.file = {.fd = -1}, .status = "no: it did not come to that"};
+} tail = {.file = {.fd = -1}, .status = "no: the recording did not start"};
 
 __attribute__((format(printf, 1, 2))) static void explain(const char *format, ...)
 {
@@ -71,8 +72,8 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
     va_end(args);
 }
 
-/* Return whether a file is on ext4. Containers mostly live on such layers. The flag comes from the
- * file system below; of those used below, only ext4 has it. */
+/* Return whether a file is on ext4. Containers are mostly on such layers. The flag comes from the
+ * lower file system; of those that are used below a layer, only ext4 has it. */
 static bool is_on_ext4(void)
 {
     int flags = 0;
@@ -90,8 +91,8 @@ static bool is_good_file_system(void)
     return false;
 }
 
-/* Reserve room on the disk for the file's bytes from..to. Look at the limit first: exceeding it
- * raises a signal. */
+/* Reserve disk space for the file's bytes from..to. Check the limit first: exceeding it raises a
+ * signal. */
 static int reserve(uint64_t from, uint64_t to)
 {
     struct rlimit limit;
@@ -171,7 +172,7 @@ bool mt_tail_has_all(void)
     return mt_tail_exists() && !atomic_load_explicit(&tail.has_slotless, memory_order_relaxed);
 }
 
-/* Return whether the file says what we wrote there. */
+/* Return whether the file has what we wrote there. */
 static bool is_as_written(void)
 {
     const struct mt_tail_header *header = tail.header;
@@ -183,7 +184,7 @@ static bool is_as_written(void)
            !memcmp(header->mark, tail.mark, sizeof tail.mark);
 }
 
-/* Return whether nobody has cut so many rings. */
+/* Return whether the file still has that many rings. */
 static bool is_whole(uint32_t slots)
 {
     struct stat status;
@@ -196,7 +197,7 @@ static bool is_whole(uint32_t slots)
 bool mt_tail_is_ours(void)
 {
     if (mt_tail_exists())
-        is_whole(tail.slots); /* else a look is a SIGBUS */
+        is_whole(tail.slots); /* else a read raises SIGBUS */
     return !mt_tail_exists() || mt_guard_has_lost() || is_as_written();
 }
 
@@ -208,7 +209,7 @@ bool mt_tail_ring_is_ours(struct mt_own_ring *ring, int slot, uint32_t thread)
             ring->shared.thread == thread);
 }
 
-/* Put memory with the same content in place of pages of the file. */
+/* Replace pages of the file by memory with the same content. */
 static int detach(unsigned number, void *pages, size_t size)
 {
     void *copy = mt_map(size);
@@ -263,12 +264,12 @@ static int new_slot(void)
     return (int)slot;
 }
 
-/* Map a ring. A failing mapping may have removed the old memory. */
+/* Map a ring. If that fails, the old memory may be unmapped. */
 static int map_ring(struct mt_own_ring *ring, uint64_t slot)
 {
     struct mt_ring *shared = &ring->shared;
     if (map_file(shared, mt_tail_ring_at(slot), sizeof *shared)) {
-        /* Otherwise the kernel clears much around each touched page; most threads touch few. */
+        /* Otherwise the kernel clears much around each touched page, and most threads touch few. */
         madvise(shared, sizeof *shared, MADV_RANDOM);
         mt_guard_set((unsigned)slot + 1, shared, sizeof *shared);
         return 0;
@@ -294,7 +295,7 @@ int mt_tail_take_ring(struct mt_own_ring *ring, int *slot)
                                                  : new_slot();
     if (found < 0) {
         if (!atomic_exchange(&tail.has_slotless, true))
-            mt_writer_wake(); /* it sleeps too long */
+            mt_writer_wake(); /* its current sleep is too long */
         return 0;
     }
     if (map_ring(ring, (uint64_t)found))
@@ -411,16 +412,15 @@ void mt_tail_forget_end(void)
     atomic_store(&tail.header->end, MT_TAIL_GOES_ON);
 }
 
-/* Say that we live. The guard puts memory in place of the page, in any thread, which TSan takes for
- * a write. */
+/* Write a sign of life. The guard may replace the page by memory in another thread, which TSan
+ * takes for a write. */
 __attribute__((no_sanitize("thread"))) void mt_tail_say_alive(void)
 {
     if (tail.header)
         atomic_store(&tail.header->alive_ns, mt_clock(CLOCK_REALTIME));
 }
 
-/* Take a request. Others write these words. The guard puts memory in place of the page, as above.
- */
+/* Accept a request. Other processes write these words. The guard may replace the page, as above. */
 __attribute__((no_sanitize("thread"))) bool mt_tail_take_request(uint32_t *iterations)
 {
     uint32_t requested = mt_tail_exists() ? atomic_load(&tail.header->requested) : tail.requested;

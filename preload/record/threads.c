@@ -14,12 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Ask the writer for ended threads' rings in such numbers: otherwise a program that makes a thread
- * for each request would fill the disk. */
+/* Have the writer free ended threads' rings in such numbers: otherwise a program that creates a
+ * thread for each request would fill the disk. */
 #define MOST_RETIRED 16
 
-/* Ended threads' memory that is kept, with its place in the tail, for the next ones: mapping it and
- * touching its pages anew takes most of a thread's first event. */
+/* Ended threads' memory that is kept, with its slot in the tail, for new ones: mapping it and
+ * touching its pages is most of the cost of a thread's first event. */
 #define MOST_SPARE (2 * MOST_RETIRED)
 
 static struct {
@@ -33,15 +33,15 @@ static struct {
 
 _Atomic uint32_t mt_ring_piece = MT_RING_HALF;
 
-/* Below, with the lock held. */
+/* Below: with the lock held. */
 
 static void clear(struct mt_thread *thread, size_t from, size_t to)
 {
     memset((char *)thread + from, 0, to - from);
 }
 
-/* Return an ended thread's memory; NULL: none. What it foresaw of code holds for any thread, and
- * its known frames are not looked at before they are written. */
+/* Return an ended thread's memory, or NULL. Its foresight of code is valid for any thread, and its
+ * known frames are not read before they are written. */
 static struct mt_thread *take_spare(void)
 {
     struct mt_thread *thread = threads.spare;
@@ -90,7 +90,7 @@ static void begin(struct mt_thread *thread, pid_t os_thread)
     atomic_store_explicit(&thread->ring.shared.thread, thread->id, memory_order_release);
 }
 
-/* Append a thread with the next id, in spare memory or in this; NULL: there is none. */
+/* Append a thread with the next id, in spare memory or in `memory`; NULL if there is neither. */
 static struct mt_thread *append(struct mt_thread *memory, pid_t os_thread)
 {
     struct mt_thread *thread = take_spare();
@@ -109,7 +109,8 @@ static struct mt_thread *append(struct mt_thread *memory, pid_t os_thread)
 struct mt_thread *mt_threads_add(pid_t os_thread)
 {
     struct mt_thread *memory = NULL, *thread = NULL;
-    for (unsigned turn = 0; turn < 2 && !thread; turn++) { /* another thread may take the spare */
+    for (unsigned turn = 0; turn < 2 && !thread;
+         turn++) { /* another thread may get the spare one */
         if (turn || !threads.n_spare)
             memory = memory ? memory : mt_map(sizeof *memory);
         if (!mt_lock(&threads.lock))
@@ -153,7 +154,7 @@ static bool is_tail_ours(void)
 int mt_threads_check_tail(void)
 {
     if (!mt_lock(&threads.lock))
-        return 0; /* look next time */
+        return 0; /* check next time */
     bool is_ours = is_tail_ours();
     int rc = is_ours ? 0 : mt_tail_leave();
     for (struct mt_thread *thread = threads.first; thread && !is_ours && !rc; thread = thread->next)

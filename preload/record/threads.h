@@ -5,26 +5,28 @@
 
 #include "recorder.h"
 
-/* Add the calling thread, with the next id and an empty ring; NULL: no memory, or another
- * thread stands still with the lock (lock.h). It stays until it is retired and then dropped. */
+/* Add the calling thread, with the next id and an empty ring. It stays until it is retired and then
+ * dropped. Return NULL if there is no memory, or another thread is stopped while holding the lock
+ * (lock.h). */
 struct mt_thread *mt_threads_add(pid_t os_thread);
 
-/* Retire a thread, which has ended and is in no hook (mt_thread_leave); its last events are not
- * taken yet. */
+/* Retire a thread that has ended and is in no hook (mt_thread_leave). Its last events may still be
+ * in its ring. */
 void mt_threads_retire(struct mt_thread *thread);
 
 /* List up to `most` threads in the order of their ids, with the number of all in *n. Only the
- * writer drops them. Return 0, or -EAGAIN: another thread stands still with the lock. */
+ * writer drops threads. Return 0, or -EAGAIN if another thread is stopped while holding the lock.
+ */
 int mt_threads_list(struct mt_thread **out, size_t most, size_t *n);
 
-/* Leave a tail to which others have written, in all threads. Return 0 if there is none such, 1 if
+/* Leave a tail that another process has written to, in all threads. Return 0 if there is none, 1 if
  * it was left, or -ENOMEM. Writer only. */
 int mt_threads_check_tail(void);
 
-/* Free a retired, drained thread's memory. */
+/* Free the memory of a retired, drained thread. */
 void mt_threads_drop(struct mt_thread *thread);
 
-/* Forget all; for a forked child. */
+/* Forget all threads, in a forked child. */
 void mt_threads_reset(void);
 
 #endif

@@ -32,9 +32,9 @@ int mt_wake_wait(const struct timespec *period)
 #define ROOM_AGAIN (MT_RING_WORDS / 2)
 #define ROOM_PERIOD_NS 5000000
 
-/* Return whether a thread that sleeps for room goes on: when half of its ring is free, else all
- * threads would wake for a few events each time the writer has taken some, and take its processor.
- * Where the writer has no thread, nobody is sure to take more: any room will do. */
+/* Return whether a thread that sleeps for room may continue: when half of its ring is free, since
+ * otherwise all threads would wake for a few events each time the writer has read some, and use its
+ * processor. If the writer has no thread, nothing more is certain to be read: any room will do. */
 static bool has_room_again(struct mt_own_ring *ring)
 {
     bool is_by_turns = atomic_load_explicit(&take_turn, memory_order_relaxed);
@@ -45,7 +45,7 @@ void mt_room_await(struct mt_own_ring *ring)
 {
     struct timespec period = {0, ROOM_PERIOD_NS};
     mt_writer_wake();
-    atomic_store(&ring->awaits_room, 1); /* first: the writer gives room back, and then looks */
+    atomic_store(&ring->awaits_room, 1); /* first: the writer frees room and then checks */
     if (mt_ring_is_full(ring))
         mt_futex(&ring->awaits_room, FUTEX_WAIT, 1, &period);
     atomic_store_explicit(&ring->awaits_room, 0, memory_order_relaxed);

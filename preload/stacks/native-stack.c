@@ -38,8 +38,8 @@ void mt_native_start(void)
     atomic_store(&native.is_on, !native.has_failed);
 }
 
-/* Return the id of the image around pc; code in no image has 0 and its own address. Call with the
- * lock: the buffer is static, because threads' stacks may have 16 KiB. */
+/* Return the id of the image with pc; code in no image has 0 and its own address. Call with the
+ * lock: the buffer is static, because threads' stacks may be 16 KiB. */
 static uint32_t intern_image(uintptr_t pc, uint64_t *address)
 {
     static char path[PATH_MAX];
@@ -55,7 +55,7 @@ static uint32_t intern_image(uintptr_t pc, uint64_t *address)
     return mt_intern_image(build_string, mt_intern_string(path, strlen(path)));
 }
 
-/* Intern a frame. The stamp differs after another library came to an address. */
+/* Intern a frame. The stamp differs after another library was loaded at an address. */
 static uint32_t intern_frame(uintptr_t pc, uint32_t stamp)
 {
     struct mt_key key = {.a = pc, .stamp = stamp};
@@ -118,7 +118,7 @@ static __attribute__((noinline)) uint32_t walk_natively(struct mt_thread *self, 
 }
 
 /* Return the native stack, on top of the Python stack `parent` if there is one. Not inlined, so
- * that its registers are not saved if there are no native stacks. */
+ * that registers are not saved if there are no native stacks. */
 static MT_HOT_CODE __attribute__((noinline)) uint32_t native_stack(struct mt_thread *self,
                                                                    uint32_t parent)
 {
@@ -157,7 +157,7 @@ static uint32_t intern_caller(const struct mt_key *key)
 MT_HOT bool mt_callers_are_named;
 
 /* Callers outside CUDA's libraries, each with the stamp of its time in the highest bits: nearly all
- * calls are theirs, and to find a caller's image may take the loader's lock. */
+ * calls are theirs, and finding a caller's image may take the loader's lock. */
 static _Atomic uint64_t outside[64];
 
 uint32_t mt_stack_with_caller(uint32_t stack, const void *caller)
@@ -191,7 +191,7 @@ const char *mt_native_status(void)
 {
     if (!mt_settings.native_stacks)
         return "no: switched off";
-    return native.has_failed ? "no: there was no memory" : "yes";
+    return native.has_failed ? "no: out of memory" : "yes";
 }
 
 void mt_native_reset(void)

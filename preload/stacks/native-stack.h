@@ -5,30 +5,30 @@
 
 #include "preload/record/recorder.h"
 
-/* Look up what the loader must answer. Takes its lock; may be called again. */
+/* Look up what needs the loader. Takes its lock; may be called repeatedly. */
 void mt_native_find(void);
 
 /* Start, if the settings want native stacks. */
 void mt_native_start(void);
 
-/* Return the id of the stack for an event that takes or requests memory: Python's, the native one,
- * or with both, the native frames up to the interpreter with the Python stack as their caller. 0:
- * none. Call between mt_enter and mt_leave. Other events use mt_python_stack. */
+/* Return the id of the stack for an event that allocates or requests memory: Python's, the native
+ * one, or with both, the native frames up to the interpreter with the Python stack as their caller;
+ * 0 if there is none. Call between mt_enter and mt_leave. Other events use mt_python_stack. */
 uint32_t mt_thread_stack(struct mt_thread *self);
 
-/* With Python's stacks alone, a library of CUDA's (cuBLAS, NCCL ...) that a call of CUDA's came
- * from is the innermost frame: the Python line does not tell that the memory is the library's own.
- * Return the id of a stack with it, or the stack. caller: a return address, NULL: not known. */
+/* With Python stacks only, a CUDA library (cuBLAS, NCCL ...) that made the CUDA call becomes the
+ * innermost frame: the Python line does not show that the memory is the library's own. Return the
+ * id of a stack with it, or the stack unchanged. caller is a return address, NULL if unknown. */
 extern bool mt_callers_are_named;
 uint32_t mt_stack_with_caller(uint32_t stack, const void *caller);
 
 /* Forget facts about unloaded code. Call after dlclose. */
 void mt_native_check_images(void);
 
-/* Say for the trace, in a word or two, whether there are stacks. */
+/* Return for the trace, as text, whether there are stacks. */
 const char *mt_native_status(void);
 
-/* Reset in a forked child, whose ids begin anew. */
+/* Reset in a forked child, whose ids start over. */
 void mt_native_reset(void);
 
 #endif

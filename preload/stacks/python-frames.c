@@ -16,11 +16,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Found for a frame whose first argument counts: look it up with its module. */
+/* Results for a frame whose first argument counts: look it up with its module. */
 #define BY_OBJECT UINT32_MAX
 #define STEP (UINT32_MAX - 1)   /* the same, and the argument is an optimizer */
-#define CACHE (UINT32_MAX - 2)  /* it is a cache of keys and values, */
-#define ROOM (UINT32_MAX - 3)   /* or makes one among other things */
+#define CACHE (UINT32_MAX - 2)  /* the argument is a KV cache*/
+#define ROOM (UINT32_MAX - 3)   /* or creates one among other things */
 #define MOVED (UINT32_MAX - 4)  /* it is a module whose tensors are about to change */
 #define HIDDEN (UINT32_MAX - 5) /* CPython does not show the frame */
 
@@ -38,7 +38,7 @@ int mt_frames_start(const struct mt_python_layout *of_this_python, void *code_ty
     return mt_code_deaths_count(code_type);
 }
 
-/* Return whether a known frame, which still exists, works for the same object. */
+/* Return whether a known frame, which still exists, runs for the same object. */
 static inline bool has_same_object(const struct mt_thread *self, unsigned i)
 {
     uint64_t frame = self->words[i].frame, object = self->known[i].object;
@@ -63,8 +63,8 @@ static unsigned find_known(struct mt_thread *self, uint64_t frame)
 
 #define DIFFERENT (MT_STACK_DEPTH + 1)
 
-/* Return how many of the first n known frames, which still exist, have the code that they had. A
- * pointer into code is of that code, unless some was freed since. */
+/* Return how many of the first n known frames, which still exist, have the same code. A pointer
+ * into code is of that code unless some was freed since. */
 static unsigned count_same_code(const struct mt_thread *self, unsigned n, bool is_sure)
 {
     for (unsigned i = 1; i <= n; i++) {
@@ -76,8 +76,8 @@ static unsigned count_same_code(const struct mt_thread *self, unsigned n, bool i
     return n;
 }
 
-/* Return how many of the first n known frames, whose n-th still exists, are unchanged; DIFFERENT:
- * they are not its callers any more. is_sure: no code object was freed since. */
+/* Return how many of the first n known frames, of which the n-th still exists, are unchanged, or
+ * DIFFERENT if they are no longer its callers. is_sure: no code object was freed since. */
 static inline unsigned count_same(const struct mt_thread *self, unsigned n, bool is_sure)
 {
     const int64_t previous = layout->frame_previous, instruction = layout->frame_instruction;
@@ -106,9 +106,9 @@ struct walk {
     uint64_t *frame;     /* self->walked, because the thread's stack may be small */
 };
 
-#define MOST_WALKED 20000u /* of a deep recursion; not walked to its outermost frames beyond */
+#define MOST_WALKED 20000u /* frames of a deep recursion, at most */
 
-/* Take the innermost and the outermost frames: the program's own line is among the outermost,
+/* Find the innermost and the outermost frames: the program's own line is among the outermost,
  * however many library frames are below it. */
 static void walk_cut(uint64_t frame, struct walk *out)
 {
@@ -131,8 +131,8 @@ static void walk_cut(uint64_t frame, struct walk *out)
     out->is_cut = true;
 }
 
-/* What is known of a frame: its index, and how many frames up to it are unchanged; DIFFERENT: it is
- * not known, or has other callers. */
+/* What is known about a frame: its index, and how many frames up to it are unchanged; DIFFERENT if
+ * it is unknown or has other callers. */
 struct known {
     unsigned at, same;
 };
@@ -143,8 +143,8 @@ static inline struct known compare(struct mt_thread *self, uint64_t frame, bool 
     return (struct known){at, at ? count_same(self, at, is_sure) : frame ? DIFFERENT : 0};
 }
 
-/* Walk from the innermost frame, of which this is known, outwards, up to one with the same callers
- * as at the last event. */
+/* Walk outwards from the innermost frame, about which this is known, up to one with the same
+ * callers as at the last event. */
 static void walk(struct mt_thread *self, uint64_t innermost, struct known known, bool is_sure,
                  struct walk *out)
 {
@@ -169,9 +169,9 @@ static void walk(struct mt_thread *self, uint64_t innermost, struct known known,
     out->n_known = known.same;
 }
 
-/* Below, i is a frame's index in self->known, which has all its callers. */
+/* Below, i is a frame's index in self->known, where all its callers are. */
 
-/* Return the nearest caller that works for a module. */
+/* Return the nearest caller that runs for a module. */
 static struct mt_module_caller caller_of(const struct mt_thread *self, unsigned i)
 {
     while (i-- > 1)
@@ -197,7 +197,7 @@ static unsigned owners_of(const struct mt_thread *self, unsigned i, struct mt_mo
     return n;
 }
 
-/* Return whether a frame works for its first argument, a module other than its caller's. */
+/* Return whether a frame runs for its first argument, a module other than its caller's. */
 static uint32_t enters_module(const struct mt_thread *self, unsigned i, uint64_t code)
 {
     uint64_t frame = self->words[i].frame;
@@ -287,7 +287,7 @@ static uint32_t resolve(struct mt_thread *self, unsigned i, uint64_t object)
     return mt_module_resolve(object, caller_of(self, i), owner, n);
 }
 
-/* Note to read the members of a module that no other one calls. */
+/* Note to read the members of a module that is called from no other one. */
 static void note_call(struct mt_thread *self, uint64_t module, bool is_new, bool is_moved)
 {
     self->called.object = module;
@@ -296,7 +296,7 @@ static void note_call(struct mt_thread *self, uint64_t module, bool is_new, bool
     self->has_to_ask = true;
 }
 
-/* Find by the object, too: one line of one function is a different frame for each module. */
+/* Find by the object, too: one line of a function is a different frame for each module. */
 static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i, struct mt_key key,
                                               bool is_moved)
 {
@@ -346,7 +346,7 @@ static uint32_t look_up_cache(struct mt_thread *self, unsigned i, struct mt_key 
     return id ? id : intern(self, i, &key, code, key.b, 0);
 }
 
-/* Return the stack of the frame's caller. A generator's own frame may be at the same place. */
+/* Return the stack of the frame's caller. A generator's own frame may be at the same address. */
 static __attribute__((noinline)) uint32_t look_up_hidden(struct mt_thread *self, unsigned i,
                                                          struct mt_key key)
 {
@@ -417,7 +417,7 @@ static uint32_t intern_gap(struct mt_thread *self, const struct mt_key *key, uns
     return id;
 }
 
-/* Put a gap between this frame and the next. */
+/* Insert a gap between this frame and the next. */
 static void mark_gap(struct mt_thread *self, unsigned n, unsigned gap)
 {
     struct mt_known_frame *known = &self->known[n];

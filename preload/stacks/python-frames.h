@@ -8,15 +8,15 @@
 #include "preload/python/python-versions.h"
 #include "preload/record/recorder.h"
 
-/* Read frames by this layout from now on. code_type: PyCode_Type. Return 0, or -EFAULT: deaths of
- * code objects cannot be counted. */
+/* Read frames by this layout from now on. code_type is PyCode_Type. Return 0, or -EFAULT if frees
+ * of code objects cannot be counted. */
 int mt_frames_start(const struct mt_python_layout *layout, void *code_type);
 
 /* Return the id of the stack that ends with this frame; 0: none. */
 uint32_t mt_frames_stack(struct mt_thread *self, uint64_t innermost);
 
 /* Return the object whose frame, the innermost of the last stack, knows how many tokens have room
- * in what it makes (kv-cache.h); 0: there is none. */
+ * in what it allocates (kv-cache.h), or 0. */
 uint64_t mt_frames_cache(const struct mt_thread *self);
 
 /* Return whether the frame is a Python function's, not C code's. */
@@ -27,7 +27,7 @@ static inline bool mt_is_python_frame(const struct mt_python_layout *layout, uin
            ((const char *)(uintptr_t)frame)[layout->frame_owner] < OWNED_BY_C_STACK;
 }
 
-/* Reset in a forked child, whose ids begin anew. */
+/* Reset in a forked child, whose ids start over. */
 void mt_frames_reset(void);
 
 #endif

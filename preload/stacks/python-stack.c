@@ -74,19 +74,18 @@ void mt_python_start(const struct mt_python_found *found)
     /* Without the GIL, all objects have another head. */
     if (strstr(found->version(), "free-threading build")) {
         set_status(FREE_THREADED);
-        mt_message("memtap does not know Python without the GIL; recording without Python stacks");
+        mt_message("Python without the GIL is not supported; recording without Python stacks");
         return;
     }
     python.layout = mt_python_layout_of(major, minor);
     set_status(python.layout ? UNCHECKED : UNKNOWN_VERSION);
     if (python.layout && mt_frames_start(python.layout, found->code_type)) {
         set_status(READ_ONLY);
-        mt_message("Python's code type is read-only, so memtap cannot see which code objects are "
+        mt_message("Python's code type is read-only, so memtap cannot see when code objects are "
                    "freed; recording without Python stacks");
     }
     if (!python.layout)
-        mt_message("memtap does not know Python %d.%d; recording without Python stacks", major,
-                   minor);
+        mt_message("Python %d.%d is not supported; recording without Python stacks", major, minor);
 }
 
 static uint64_t current_frame(uint64_t tstate)
@@ -108,7 +107,7 @@ static bool has_type(uint64_t object, const void *type)
     return !read_word(object, MT_OBJECT_TYPE, &found) && found == (uint64_t)(uintptr_t)type;
 }
 
-/* Return whether the frame's instruction lies in its code object. */
+/* Return whether the frame's instruction is in its code object. */
 static bool is_sound_instruction(uint64_t frame, uint64_t code)
 {
     const struct mt_python_layout *layout = python.layout;
@@ -118,7 +117,7 @@ static bool is_sound_instruction(uint64_t frame, uint64_t code)
     if (read_word(frame, layout->frame_instruction, &instruction) ||
         read_word(code, MT_CODE_UNITS, &units))
         return false;
-    /* a frame that has not begun may stand before its first instruction */
+    /* a frame that has not started may be before its first instruction */
     int64_t offset = (int64_t)(instruction - code) - layout->code_instructions;
     return offset >= -2 && offset < (int64_t)(2 * units) && offset % 2 == 0;
 }
@@ -141,7 +140,7 @@ static bool is_sound_frame(uint64_t frame)
            !read_word(code, layout->code_filename, &file) && has_type(file, mt_py_types.str);
 }
 
-/* Walk once with reads that cannot crash: every frame must be sound, and the chain must end. */
+/* Walk once with reads that cannot crash: every frame must be valid, and the chain must end. */
 static bool is_sound_stack(uint64_t tstate)
 {
     const struct mt_python_layout *layout = python.layout;
@@ -157,7 +156,7 @@ static bool is_sound_stack(uint64_t tstate)
     return true;
 }
 
-/* Check the layout: the first stack that has a frame decides whether it fits this Python. */
+/* Check the layout: the first stack with a frame decides whether it fits this Python. */
 static __attribute__((noinline, cold)) int check(uint64_t tstate)
 {
     uint64_t frame;
@@ -166,7 +165,7 @@ static __attribute__((noinline, cold)) int check(uint64_t tstate)
         return 0; /* nothing to check with yet */
     set_status(is_sound_stack(tstate) ? CHECKED : WRONG_LAYOUT);
     if (python.status == WRONG_LAYOUT)
-        mt_message("this Python 3.%d lays out frames in a way that memtap does not know; "
+        mt_message("the frame layout of this Python 3.%d is unknown; "
                    "recording without Python stacks",
                    python.layout->minor);
     return python.status == CHECKED;
@@ -192,7 +191,7 @@ static int ends_with(const char *text, const char *end)
     return n >= of_end && !strcmp(text + n - of_end, end);
 }
 
-/* Return whether a str that a running function's code has ends so. */
+/* Return whether a str in a running function's code ends with `end`. */
 static bool text_ends_with(uint64_t str, const char *end)
 {
     char text[1024];
@@ -245,13 +244,13 @@ const char *mt_python_status(void)
     case UNCHECKED:
         return "no: nothing happened in a Python function";
     case UNKNOWN_VERSION:
-        return "no: this version of Python is not known";
+        return "no: this version of Python is not supported";
     case FREE_THREADED:
         return "no: this Python is built without the GIL";
     case WRONG_LAYOUT:
-        return "no: this Python keeps its frames in an unknown way";
+        return "no: the frame layout of this Python is unknown";
     case READ_ONLY:
-        return "no: Python's type of code objects cannot be written to";
+        return "no: Python's code type is read-only";
     case SWITCHED_OFF:
         return "no: switched off";
     }

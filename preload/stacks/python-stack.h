@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The calling thread's Python stack, without the GIL: only the thread itself changes its chain of
- * frames, and its frames hold their code objects. Nothing is called in CPython and no reference
- * is taken.
+ * frames, and its frames hold references to their code objects. CPython is never called and no
+ * reference is acquired.
  */
 #ifndef MT_PRELOAD_PYTHON_STACK_H
 #define MT_PRELOAD_PYTHON_STACK_H
@@ -21,10 +21,10 @@ struct mt_python_found {
     struct mt_py_types types;
 };
 
-/* Look for Python. Takes the loader's lock; may be called again. */
+/* Find Python. Takes the loader's lock; may be called repeatedly. */
 struct mt_python_found mt_python_find(void);
 
-/* Start with this Python. Without one, or with one that memtap does not know, stacks are 0. */
+/* Start with this Python. Without one, or with an unsupported one, stacks are 0. */
 void mt_python_start(const struct mt_python_found *found);
 
 /* Python may be in use, and its stacks are wanted. */
@@ -32,8 +32,8 @@ extern _Atomic int mt_python_is_on;
 
 uint32_t mt_python_stack_there(struct mt_thread *self);
 
-/* Return the id of the thread's stack; 0: it is in no Python function. Call between mt_enter and
- * mt_leave, and mt_ask (ask.h) after it: taking a stack records no events. */
+/* Return the id of the thread's stack, or 0 if it is in no Python function. Call between mt_enter
+ * and mt_leave, and mt_ask (ask.h) after it: reading a stack records no events. */
 static inline uint32_t mt_python_stack(struct mt_thread *self)
 {
     return atomic_load_explicit(&mt_python_is_on, memory_order_acquire)
@@ -47,18 +47,18 @@ struct mt_python_place {
     uint32_t line;
 };
 
-/* Return whether the thread's innermost frame, or its caller, is of this function, NULL being any,
- * in a file whose path ends with `file`; write its place. Call between mt_enter and mt_leave. */
+/* Return whether the thread's innermost frame, or its caller, is of this function (NULL: any) in a
+ * file whose path ends with `file`, and write its place. Call between mt_enter and mt_leave. */
 bool mt_python_is_near(struct mt_thread *self, const char *function, const char *file,
                        struct mt_python_place *out);
 
-/* Return, for the trace, this process's version of Python, "3.11.7"; "": none. */
+/* Return for the trace this process's version of Python, "3.11.7", or "". */
 const char *mt_python_version(void);
 
-/* Say for the trace, in a word or two, whether there are stacks. */
+/* Return for the trace, as text, whether there are stacks. */
 const char *mt_python_status(void);
 
-/* Reset in a forked child, whose ids begin anew. */
+/* Reset in a forked child, whose ids start over. */
 void mt_python_reset(void);
 
 #endif

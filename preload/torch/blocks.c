@@ -12,30 +12,30 @@ MT_HOT struct mt_block_site mt_block_sites[2];
 MT_HOT _Atomic unsigned mt_block_size_word;
 _Atomic uint64_t mt_block_areas[MT_BLOCK_AREAS];
 
-/* Pages of areas that cannot be read whole, by their number. */
+/* Pages of areas that are not readable as a whole, by their number. */
 #define PAGES 256u
 #define PAGE 4096u
 static _Atomic uint64_t pages[PAGES];
 
 enum { FIRST_SIZE = 5 };
 #define FRAME_WORDS 64u /* of a frame that may have the pointer */
-#define TRIES 32u       /* records that were read carefully before one is read as it is, */
-#define DIFFERENT 4u    /* so many of them another one than before */
+#define TRIES 32u       /* records read carefully before one is read directly*/
+#define DIFFERENT 4u    /* of which this many must differ from the one before */
 #define MOST_WRONG 16u
 
-/* A call of the report: each release has two. */
+/* A call that reports: each release has two. */
 #define SITES 8u
 static struct site {
     const void *code;
-    uint64_t words;          /* a bit for each of the frame's that had it every time */
+    uint64_t words;          /* a bit for each word of the frame that pointed to it every time */
     uint64_t last;           /* record */
     unsigned tries, changes; /* so far */
     unsigned wrong;          /* MOST_WRONG: given up */
 } sites[SITES];
 static struct mt_held learning;
 
-/* Return whether the page of an address can be read: each system call asks about a whole area,
- * because records come and go in many pages of the heap. */
+/* Return whether the page of an address is readable: each system call checks a whole area, because
+ * records are created and freed in many pages of the heap. */
 static bool is_page_readable(uint64_t at)
 {
     uint64_t area = at / MT_BLOCK_AREA, page = at / PAGE;
@@ -68,7 +68,7 @@ MT_UNSANITIZED const uint64_t *mt_block_known_anywhere(bool is_free, struct mt_c
     return is_readable ? (const uint64_t *)(uintptr_t)at : NULL;
 }
 
-/* Return whether the next record's `previous` is this one, if it has a next one. */
+/* Return whether the next record's `previous` is this one, if there is a next one. */
 static bool is_linked(uint64_t at, const uint64_t *record, unsigned word)
 {
     uint64_t back, next = record[word + MT_BLOCK_NEXT];
@@ -78,7 +78,7 @@ static bool is_linked(uint64_t at, const uint64_t *record, unsigned word)
                      back == at);
 }
 
-/* Learn where the size is from the first record that says everything. */
+/* Learn where the size is, from the first record that shows everything. */
 static bool is_record(uint64_t at, const uint64_t *record, bool is_free, uint64_t address,
                       uint64_t bytes)
 {
@@ -136,7 +136,7 @@ static bool is_known(const struct site *site)
     return site->tries >= TRIES && site->changes >= DIFFERENT && site->wrong < MOST_WRONG;
 }
 
-/* Use a site: a call that comes often takes the place of one that comes seldom. */
+/* Use a site: a frequent call replaces a rare one. */
 static void use_site(bool is_free, const struct site *site)
 {
     struct mt_block_site *used = &mt_block_sites[is_free];
@@ -146,7 +146,7 @@ static void use_site(bool is_free, const struct site *site)
     atomic_store_explicit(&used->code, site->code, memory_order_release);
 }
 
-/* Find a block. Another thread may be at it, for another device: then it is not known. */
+/* Find a block. If another thread is searching, for another device, it is not found. */
 uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, uint64_t size,
                        uint64_t record[MT_BLOCK_WORDS])
 {
@@ -183,9 +183,9 @@ void mt_blocks_have_waited(const uint64_t *record, const uint64_t *address, bool
                  !((unsigned)word[EACH * i + 1] || word[EACH * i + 2]);
 }
 
-/* Find a private pool, which has both its pools of blocks in it, and these point back to it, behind
- * their two or three sets of blocks and a word with their kind. The pools that all share have a
- * null pointer there. The kind is a byte: what else its word has may look like a pointer. */
+/* Find a private pool. It contains both its pools of blocks, each of which points back to it, after
+ * its two or three sets of blocks and a word with its kind. Shared pools have a null pointer there.
+ * The kind is a byte: the rest of its word may look like a pointer. */
 uint64_t mt_block_private_pool(uint64_t pool)
 {
     enum { OWNER = 13, OWNER_BEHIND_THREE = 19, WORDS, MOST_BEFORE = 1024 };

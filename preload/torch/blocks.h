@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The allocator's own record of a block (c10's struct Block), found where the allocator reports an
+ * The allocator's own record of a block (c10's struct Block), found when the allocator reports an
  * allocation or a free: its caller's frame has a pointer to it, since the caller reads the block's
- * device for the report. At which word of the frame, is learnt for each call by reads that cannot
- * crash; and every record has to say the address and size that were reported. Under the allocator's
+ * device for the report. The word of the frame is learned for each call, by reads that cannot
+ * crash; and every record must have the address and size that were reported. Under the allocator's
  * lock: no GIL, no CUDA, no waiting.
  */
 #ifndef MT_PRELOAD_BLOCKS_H
@@ -27,8 +27,8 @@ struct mt_caller {
 #define MT_CALLER()                                                                                \
     ((struct mt_caller){(const uint64_t *)__builtin_dwarf_cfa(), __builtin_return_address(0)})
 
-/* A record's words; `size` stands at one that differs by release (mt_block_size_word), since the
- * set of streams that use the block is before it. */
+/* A record's words; `size` is at one that differs by release (mt_block_size_word), since the set of
+ * streams that use the block precedes it. */
 enum { MT_BLOCK_STREAM = 1, MT_BLOCK_USES = 5 };
 enum { /* after `size` */
        MT_BLOCK_REQUESTED = 1,
@@ -37,7 +37,7 @@ enum { /* after `size` */
        MT_BLOCK_FLAGS, /* two bytes: in use, mapped */
        MT_BLOCK_PREVIOUS,
        MT_BLOCK_NEXT,
-       MT_BLOCK_EVENTS, /* an int: that it waits for */
+       MT_BLOCK_EVENTS, /* an int: events that it waits for */
        MT_BLOCK_AFTER
 };
 enum { MT_BLOCK_IN_USE = 0x101, MT_BLOCK_FREE = 0x100 };
@@ -46,15 +46,14 @@ enum { MT_BLOCK_LAST_SIZE = 12, MT_BLOCK_WORDS = MT_BLOCK_LAST_SIZE + MT_BLOCK_A
 /* The calls that report an allocation and a free, once a word of their frames is known to point to
  * the record. */
 struct mt_block_site {
-    const void *_Atomic code; /* NULL: not yet */
+    const void *_Atomic code; /* NULL: unknown so far */
     _Atomic unsigned word;
 };
 extern struct mt_block_site mt_block_sites[2];
 extern _Atomic unsigned mt_block_size_word; /* 0: not known yet */
 
-/* Areas of 16 pages that could be read, by their number. Records lie in few, but two that share a
- * place here cost a system call each time: so many places that a heap of 512 MiB has no such two.
- */
+/* Areas of 16 pages that are readable, by their number. Records are in few areas, but two that
+ * share a place here cost a system call each time; a heap of 512 MiB has no such two. */
 #define MT_BLOCK_AREAS 8192u
 #define MT_BLOCK_AREA 65536u
 extern _Atomic uint64_t mt_block_areas[MT_BLOCK_AREAS];
@@ -64,8 +63,8 @@ static inline _Atomic uint64_t *mt_block_area_place(uint64_t area)
     return &mt_block_areas[area % MT_BLOCK_AREAS];
 }
 
-/* Return the record of the block that the caller reports; NULL: it is not known there, or is not
- * where most records are. Calls nothing, so that its callers keep nothing. */
+/* Return the record of the block that the caller reports, or NULL if it is not known there, or is
+ * not where most records are. Calls nothing, so that its callers save no registers. */
 MT_UNSANITIZED static inline const uint64_t *mt_block_known(bool is_free, struct mt_caller caller)
 {
     const struct mt_block_site *site = &mt_block_sites[is_free];
@@ -82,13 +81,12 @@ MT_UNSANITIZED static inline const uint64_t *mt_block_known(bool is_free, struct
 /* Return the record, wherever it is. */
 const uint64_t *mt_block_known_anywhere(bool is_free, struct mt_caller caller);
 
-/* Find the record by reads that cannot crash, which learn: its address and a copy of it. 0: not
- * found. */
+/* Find the record by reads that cannot crash, and learn from it. Return its address and a copy of
+ * it, or 0 if it is not found. */
 uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, uint64_t size,
                        uint64_t record[MT_BLOCK_WORDS]);
 
-/* Return whether a record, whose size is at this word, is of a block that was handed out just now.
- */
+/* Return whether a record, whose size is at this word, is of a block that was just handed out. */
 MT_UNSANITIZED static inline bool mt_block_is_handed_out(const uint64_t *record, unsigned word,
                                                          uint64_t address, uint64_t bytes)
 {
@@ -98,7 +96,7 @@ MT_UNSANITIZED static inline bool mt_block_is_handed_out(const uint64_t *record,
            (uint16_t)size[MT_BLOCK_FLAGS] == MT_BLOCK_IN_USE;
 }
 
-/* Or was taken back: its neighbours may be part of it now. */
+/* The same for a freed block: its neighbours may have been merged into it. */
 #define MT_BLOCK_MOST_EVENTS 65536u /* more are not events */
 MT_UNSANITIZED static inline bool mt_block_is_taken_back(const uint64_t *record, unsigned word,
                                                          uint64_t address, uint64_t bytes)
@@ -112,11 +110,11 @@ MT_UNSANITIZED static inline bool mt_block_is_taken_back(const uint64_t *record,
 
 #define MT_BLOCKS_AT_ONCE 5u
 
-/* Note that blocks that waited, of these addresses and records, wait no more: n of them, at most
- * MT_BLOCKS_AT_ONCE. A record may be gone. */
+/* Note that n waiting blocks, of these addresses and records, no longer wait; n is at most
+ * MT_BLOCKS_AT_ONCE. A record may be freed. */
 void mt_blocks_have_waited(const uint64_t *record, const uint64_t *address, bool *has, unsigned n);
 
-/* Return the address of the private pool that has this pool of blocks, 0: none has it. */
+/* Return the address of the private pool that contains this pool of blocks, or 0. */
 uint64_t mt_block_private_pool(uint64_t pool);
 
 /* Return whether any record was found. */
@@ -126,9 +124,9 @@ bool mt_blocks_are_found(void);
 void mt_blocks_reset(void);
 
 /*
- * What PyTorch's allocator was asked for, for a replay: the requested size, the stream, the private
- * pool, and frees that wait for other streams. Recorded just before the alloc or free that it is
- * about. In a hook, under the allocator's lock.
+ * The requests to PyTorch's allocator, for a replay: the requested size, the stream, the private
+ * pool, and frees that wait for other streams. Recorded just before the alloc or free that they
+ * belong to. In a hook, under the allocator's lock.
  */
 
 void mt_request_alloc(struct mt_thread *self, int device, uint64_t address, uint64_t size,
@@ -139,7 +137,7 @@ void mt_request_free(struct mt_thread *self, int device, uint64_t address, uint6
 /* Reset in a forked child. */
 void mt_requests_reset(void);
 
-/* Return, for the trace, whether requests could be recorded. */
+/* Return for the trace, as text, whether requests could be recorded. */
 const char *mt_requests_status(char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The allocator's settings, which a program may change while it runs, before or after the recording
+ * The allocator's settings, which a program may change at run time, before or after the recording
  * begins: torch.cuda.memory._set_allocator_settings, torch._C._accelerator_setAllocatorSettings.
  */
 #include "alloc-conf.h"
@@ -12,8 +12,8 @@
 
 MT_CONF_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
-/* Return whether the call is the program's: PyTorch itself calls it with the variable's text, when
- * it is loaded: from the same library. */
+/* Return whether the call is the program's: PyTorch itself makes it with the variable's text when
+ * it is loaded, from the same library. */
 static bool is_programs(const void *caller)
 {
     struct mt_image object;

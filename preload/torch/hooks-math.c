@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that PyTorch allocates for libraries to work in: they are given its address by calls that
- * cross from PyTorch's libraries to CUDA's. cuBLAS is told at each operation, so that what was
- * said of a block is not said again until the block is freed.
+ * Workspaces that PyTorch allocates for libraries: calls from PyTorch's libraries to CUDA's pass
+ * the address. cuBLAS gets it at each operation, so a workspace is recorded once until its block is
+ * freed.
  */
 #include "hooks-math.h"
 #include "preload/hooks/hooks.h"
@@ -43,7 +43,7 @@ int mt_hook_cublaslt_matmul(void *handle, void *operation, const void *alpha, co
                                   layout_c, d, layout_d, algorithm, workspace, size, stream);
 }
 
-/* Note a workspace: cuDNN's graphs have it as an attribute of what they are run with. */
+/* Note a workspace: cuDNN's graphs have it as an attribute of their execution. */
 int mt_hook_cudnn_attribute(void *descriptor, int name, int type, int64_t count, const void *values)
 {
     enum { WORKSPACE_OF_VARIANT_PACK = 1003 };

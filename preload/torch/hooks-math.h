@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which workspaces were told of and not freed since, by a hash of their addresses. */
+/* Which workspaces were recorded and not freed since, by a hash of their addresses. */
 #ifndef MT_PRELOAD_HOOKS_MATH_H
 #define MT_PRELOAD_HOOKS_MATH_H
 
@@ -17,7 +17,7 @@ static inline _Atomic uint64_t *mt_told_workspace(uint64_t address)
     return &mt_told_workspaces[(address >> 9 ^ address >> 21) % MT_TOLD_WORKSPACES];
 }
 
-/* Forget the freed block at the address: what is there next has to be recorded anew. */
+/* Forget the freed block at the address: what is there next must be recorded again. */
 static inline void mt_forget_workspace(uint64_t address)
 {
     _Atomic uint64_t *told = mt_told_workspace(address);

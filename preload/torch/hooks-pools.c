@@ -15,19 +15,19 @@
 
 MT_POOL_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
-#define NESTED 4u /* use_mem_pool inside itself; deeper, nothing has a name */
+#define NESTED 4u /* nested use_mem_pool; deeper ones get no names */
 
-/* Of the uses of MemPools that have begun in this thread, the frames. */
+/* The frames of the uses of MemPools that have begun in this thread. */
 static _Thread_local struct {
     unsigned n;
     uint64_t frame[NESTED];
     struct mt_pool_id before[NESTED]; /* what was in use */
 } uses __attribute__((tls_model("initial-exec")));
 
-/* Return whether this is the begin. `use_mem_pool` asks the pool for its id when it begins to
- * allocate in it, when it ends that, and to release it. One frame asks for all of these, and the
- * first line of its code that does is the begin (not its first instruction: that moves when Python
- * 3.12 makes it quicker). In between is the frame of a property. Whoever asks holds the GIL. */
+/* Return whether this is the start. `use_mem_pool` queries the pool's id when it starts to allocate
+ * in it, when it ends that, and to release it. One frame does all of these, and the first line of
+ * its code that does is the start (not its first instruction, which moves when Python 3.12
+ * specializes it). In between is the frame of a property. The caller holds the GIL. */
 static bool is_begin(const struct mt_python_place *at)
 {
     static _Atomic uint64_t code;
@@ -52,7 +52,7 @@ static void begin(uint64_t frame, struct mt_pool_id pool)
 
 static void end(uint64_t frame)
 {
-    if (uses.n && uses.frame[uses.n - 1] == frame) /* else it has ended before, and is released */
+    if (uses.n && uses.frame[uses.n - 1] == frame) /* otherwise it had ended, and is released */
         mt_pool_in_use = uses.before[--uses.n];
 }
 
@@ -84,8 +84,8 @@ static void asked_for_id(struct mt_pool_id pool)
 HOOK_ID(pool_id)
 HOOK_ID(pool_id_c10)
 
-/* Return whether the allocator asks: others (cuBLAS, the program itself) may ask for memory
- * meanwhile. */
+/* Return whether the caller is the allocator: others (cuBLAS, the program itself) may allocate
+ * memory meanwhile. */
 static bool is_allocator(const void *caller)
 {
     struct mt_image object;
@@ -104,7 +104,7 @@ void mt_pool_name_segment(unsigned result, const void *address, const void *call
     mt_range_name((const void *)(uintptr_t)at, name);
 }
 
-/* The pool that this thread's next capture allocates in; zeros: it is not known. */
+/* The pool that this thread's next capture allocates in; zeros: unknown. */
 static _Thread_local struct {
     struct mt_pool_id pool;
     bool is_beginning;
@@ -122,7 +122,7 @@ void mt_pool_capture_name(char *out, size_t size, unsigned number)
         snprintf(out, size, "graph %u", number);
 }
 
-/* A capture without a pool is given one of its own while it begins. */
+/* A capture without a pool gets one of its own when it begins. */
 #define HOOK_OWN(name)                                                                             \
     struct mt_pool_id mt_hook_##name(_Bool is_users)                                               \
     {                                                                                              \
@@ -134,7 +134,7 @@ void mt_pool_capture_name(char *out, size_t size, unsigned number)
 HOOK_OWN(graph_pool)
 HOOK_OWN(graph_pool_c10)
 
-/* End the begin, also when an exception passes. */
+/* End the start of a capture, also when an exception passes. */
 static void end_begin(const int *unused)
 {
     (void)unused;

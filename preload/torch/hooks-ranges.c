@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program says of its own phases: the functions behind memtap.h, and NVTX. NVTX's header,
- * which is compiled into the program, loads the library that NVTX_INJECTION64_PATH names
- * (injection.c) and asks its InitializeInjectionNvtx2 to fill in tables of functions. Numbers and
- * structures are those of NVTX 3 (nvtx3/nvtxDetail/nvtxTypes.h, nvToolsExt.h).
+ * Ranges that a program names: the functions behind memtap.h, and NVTX. NVTX's header, which is
+ * compiled into the program, loads the library that NVTX_INJECTION64_PATH names (injection.c) and
+ * calls its InitializeInjectionNvtx2 to fill in tables of functions. Numbers and structures are
+ * those of NVTX 3 (nvtx3/nvtxDetail/nvtxTypes.h, nvToolsExt.h).
  */
 #include "preload/hooks/hooks.h"
 #include "preload/write/device-watch.h"
@@ -68,7 +68,7 @@ size_t mt_hook_trace(char *path, size_t size)
     return mt_output_own(path, size);
 }
 
-/* Convert a wide text to UTF-8, cut where it is too long. */
+/* Convert a wide text to UTF-8, truncated if it is too long. */
 static const char *narrow(const wchar_t *wide, char out[4 * LONGEST_WIDE + 1])
 {
     char *to = out;
@@ -100,7 +100,7 @@ static const char *message_of(const struct attributes *attributes,
     return NULL;
 }
 
-/* Make the handle of a domain or a registered text: a copy of the text, which stays. */
+/* Create the handle of a domain or a registered text: a permanent copy of the text. */
 static void *domain_create(const char *name)
 {
     return strdup(name ? name : "");
@@ -137,7 +137,7 @@ static void domain_end(const void *domain, uint64_t number)
     mt_range_end(number);
 }
 
-/* Push a range; like pop, return how many ranges are open around, as NVTX has it. */
+/* Push a range; like pop, return how many ranges are open around it, as NVTX does. */
 static int push(const char *domain, const char *name)
 {
     mt_range_push(domain, name);
@@ -150,7 +150,7 @@ static int domain_pop(const char *domain)
     return depth > 0 ? --depth : -1;
 }
 
-/* NVTX has a call in four forms: of a domain, and without one by a structure, a text and a wide
+/* NVTX has each call in four forms: in a domain, and without one by a structure, a text and a wide
  * text. */
 #define FORMS(type, what, call)                                                                    \
     static type domain_##what(const char *domain, const struct attributes *attributes)             \
@@ -207,7 +207,7 @@ static const struct {
     {MODULE_CORE2, 13, (void *)domain_create_wide},
 };
 
-/* Return 1: we are ready, 0: NVTX is to go on without us. */
+/* Return 1 if we are ready, 0 if NVTX is to continue without us. */
 int mt_hook_nvtx(const void *(*export_table)(uint32_t table))
 {
     const struct callbacks *callbacks = export_table ? export_table(TABLE_CALLBACKS) : NULL;

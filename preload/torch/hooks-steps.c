@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Optimizers' steps. Many allocate nothing once they have their state (fused ones, SGD with
- * momentum), so that a trace would not show them; but all of torch.optim's, and what is derived
- * from them, tell PyTorch's profiler of each, whether it is on or not.
+ * momentum), so a trace would not show them; but all of torch.optim's, and classes derived from
+ * them, report each step to PyTorch's profiler, whether it is on or not.
  */
 #include "preload/hooks/hooks.h"
 #include "preload/loader/find-real.h"

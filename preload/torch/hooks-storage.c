@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Storages that give their memory back and are given some again: FSDP resizes those of unsharded
- * parameters to nothing after a layer and to what they were before it. What a tensor is known to be
- * then goes on in the next block.
+ * Storages that free their memory and get some again: FSDP resizes those of unsharded parameters to
+ * nothing after a layer and to their old size before it. What is known about a tensor then applies
+ * to its next block.
  */
 #include "preload/hooks/hooks.h"
 #include "preload/python/tensor.h"
@@ -15,7 +15,7 @@ MT_STORAGE_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
 #define EMPTIED 16384u
 
-/* Storages that have given their memory back: of others there is nothing to tell. */
+/* Storages that have freed their memory. Others need no record. */
 static _Atomic uint64_t emptied[EMPTIED];
 
 static _Atomic uint64_t *place_of(const void *storage)

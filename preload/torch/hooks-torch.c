@@ -17,7 +17,7 @@
 #include "real.h"
 #include "totals.h"
 
-/* Record what a cache of keys and values, which has just got the memory at address, says of it. */
+/* Record what a KV cache, which has just got the memory at address, says about it. */
 static void note_cache(struct mt_thread *self, int device, uint64_t address)
 {
     uint64_t object = mt_frames_cache(self);
@@ -27,8 +27,8 @@ static void note_cache(struct mt_thread *self, int device, uint64_t address)
         mt_kv_cache_note_room(self, device, object, address);
 }
 
-/* Record what the allocator says of a CUDA device: it begins the recording. Called under its lock:
- * no GIL, no CUDA, no waiting. */
+/* Record what the allocator reports for a CUDA device, which starts the recording. Called under its
+ * lock: no GIL, no CUDA, no waiting. */
 static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device device,
                                            const uint64_t arguments[static MT_EVENT_ARGS],
                                            struct mt_caller caller)
@@ -41,14 +41,14 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device d
     struct mt_thread *self = mt_enter();
     if (!self)
         return;
-    self->in_cache = 0; /* where this thread has no Python frame now */
+    self->in_cache = 0; /* for a thread without Python frames */
     uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_thread_stack(self);
     if (kind == MT_FREE)
         mt_ask_at_free(self, arguments[0]);
     else
         mt_ask(self);
     if (kind == MT_OOM)
-        mt_optimizers_look(self); /* what there is of the state counts */
+        mt_optimizers_look(self); /* what exists of the state counts */
     else if (kind == MT_FREE)
         mt_request_free(self, device.index, arguments[0], arguments[1], caller);
     else
@@ -81,15 +81,15 @@ void mt_hook_report_oom(int64_t size, size_t allocated, size_t reserved,
     MT_REAL(report_oom)(size, allocated, reserved, device);
 }
 
-/* Return whether backward made what torch.func wraps, by its own thread without Python: it keeps a
- * graph of each gradient, whether or not somebody asks for a gradient of that. */
+/* Return whether backward created what torch.func wraps, on its own thread without Python: it keeps
+ * a graph of each gradient, whether or not a gradient of that is wanted. */
 static bool is_wrapped_in_backward(struct mt_thread *self, struct mt_tensor_data place)
 {
     return MT_UNLIKELY(place.is_wrapped) && !mt_python_stack(self);
 }
 
-/* Record a label on the tensor's storage, if that is on a device: its address, the kind's own
- * value, where it has one, the type, and where the kind has that, how many elements. */
+/* Record a label on the tensor's storage, if that is on a device: its address, the kind's own value
+ * if it has one, the type, and if the kind has that, the number of elements. */
 static MT_HOT_CODE void label(unsigned kind, const void *impl, const uint64_t *value)
 {
     struct mt_thread *self = mt_enter();
@@ -114,7 +114,7 @@ MT_HOT_CODE void mt_hook_set_requires_grad(void *impl, _Bool value)
     MT_REAL(set_requires_grad)(impl, value);
 }
 
-/* Record the gradient of a leaf that is not known. */
+/* Record the gradient of an unknown leaf. */
 static void label_gradient(const void *impl)
 {
     struct mt_thread *self = mt_enter();
@@ -126,9 +126,9 @@ static void label_gradient(const void *impl)
     mt_leave(self);
 }
 
-/* Record what set_data makes: w.grad.data = other makes a gradient, x.data = other of a plain
- * tensor says nothing (FSDP1 casts a gradient so before it is one), and everything else makes a
- * parameter. */
+/* Record what set_data creates: w.grad.data = other creates a gradient, x.data = other of a plain
+ * tensor means nothing (FSDP1 casts a gradient like this before it is one), and everything else
+ * creates a parameter. */
 void mt_hook_set_data(void *tensor, void *new_data)
 {
     if (mt_is_gradient(mt_tensor_impl(tensor)))
@@ -190,7 +190,7 @@ MT_HOT_CODE void mt_hook_node_new(void *tensor, void *edge)
         struct mt_tensor_data place = mt_impl_place(mt_tensor_impl(tensor));
         const void *node = mt_tensor_impl(edge); /* an Edge begins with a pointer to its node */
         if (is_wrapped_in_backward(self, place))
-            place.address = 0; /* the node has a line all the same */
+            place.address = 0; /* the node still has a line */
         if ((place.address || place.is_wrapped) && node) {
             uint32_t stack = mt_python_stack(self);
             mt_ask(self);

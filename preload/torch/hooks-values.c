@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that a program asks a simulated device for and that were not computed: what follows from
+/* Values that a program reads from a simulated device that are not simulated: what follows from
  * them may be too small. */
 #include "preload/hooks/hooks.h"
 #include "preload/loader/find-real.h"
@@ -10,10 +10,10 @@
 
 MT_VALUE_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
-/* From INSTALLED on the name is the version of the cuDNN that answered, a number. */
+/* From INSTALLED on, the name is the version of the cuDNN that answered, a number. */
 enum { CONDITION = 2, REAL = 4, INSTALLED = 7 };
 
-/* Return whether torch.distributions checks its arguments: it raises, or nothing follows. */
+/* Return whether torch.distributions checks its arguments: it raises, or nothing depends on it. */
 static bool is_validity_check(struct mt_thread *self)
 {
     static const char *const functions[] = {"_all_true_or_runtime_assert", "__init__",

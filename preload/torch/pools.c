@@ -25,7 +25,7 @@ static bool is_same(struct mt_pool_id a, struct mt_pool_id b)
     return a.first == b.first && a.second == b.second;
 }
 
-/* Return the first one in it, with the lock held. */
+/* Return the first capture in the pool, with the lock held. */
 static unsigned first_in(struct mt_pool_id pool, unsigned number)
 {
     for (unsigned i = 0; i < GRAPHS && i < graphs.n; i++)
@@ -36,8 +36,8 @@ static unsigned first_in(struct mt_pool_id pool, unsigned number)
     return number;
 }
 
-/* Return the first capture, within a hook: a signal handler's capture in the middle does not come
- * for the lock. */
+/* Return the first capture, within a hook, so that a signal handler's capture cannot request the
+ * lock. */
 unsigned mt_pools_first_capture(struct mt_pool_id pool, unsigned number)
 {
     const struct mt_pool_id none = {0, 0};

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* torch.autograd.profiler.emit_nvtx numbers its ranges after these words: each would be a text of
- * its own, and a long run would collect millions. */
+/* torch.autograd.profiler.emit_nvtx numbers its ranges after these words: each would be a separate
+ * text, and a long run would collect millions. */
 static const char *const numbered[] = {", seq = ", ", op_id = "};
 
 static size_t length_of(const char *name)
@@ -31,7 +31,7 @@ static uint32_t text_id(const char *text)
     return id;
 }
 
-/* The arguments are made inside of the hook, as names are. */
+/* The arguments are evaluated within the hook, because names are interned. */
 #define RECORD(kind, ...)                                                                          \
     do {                                                                                           \
         struct mt_thread *self_ = mt_enter();                                                      \

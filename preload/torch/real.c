@@ -26,9 +26,8 @@ static void keep(enum mt_hook hook, void *found)
     atomic_store_explicit(hooks[hook].slot, found, memory_order_relaxed);
 }
 
-/* Find the real functions. The first hook is mostly called outside of PyTorch's allocator; the
- * others are looked up with it, so that none has to take the loader's lock under the allocator's.
- */
+/* Find the real functions. The first hook is mostly called outside PyTorch's allocator; the others
+ * are looked up with it, so that none needs the loader's lock under the allocator's. */
 void mt_resolve(enum mt_hook hook)
 {
     MT_UNINTERRUPTED();

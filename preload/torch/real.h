@@ -27,16 +27,17 @@ extern struct mt_real_functions mt_real;
 
 #define MT_REAL_NOW(name) atomic_load_explicit(&mt_real.name, memory_order_relaxed)
 
-/* The real function of a hook, found at first need and kept. For a hook whose callers are linked to
- * it by name, so that some library has it: without one the process ends, as by the loader. */
+/* The real function of a hook, looked up at first use and cached. For a hook whose callers are
+ * linked to it by name, so that some library has it: without one the process ends, as the loader
+ * would end it. */
 #define MT_REAL(name)                                                                              \
     (MT_LIKELY(MT_REAL_NOW(name)) ? MT_REAL_NOW(name)                                              \
                                   : (mt_resolve(MT_HOOK_##name), MT_REAL_NOW(name)))
 
 void mt_resolve(enum mt_hook hook);
 
-/* Return whether PyTorch is there, and which of the hooked functions were not found in it when the
- * first of them was called: their names, a space before each, in `missing`. */
+/* Return whether PyTorch is loaded, and in `missing` the names of the hooked functions that were
+ * not found in it when the first of them was called, each after a space. */
 int mt_missing_in_torch(char *missing, size_t size);
 
 #endif

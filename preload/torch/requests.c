@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Pools of blocks that all share, by address; of others, the private pool is looked up. */
+/* Pools of shared blocks, by address; for others, the private pool is looked up. */
 #define POOLS 64u
 static MT_HOT _Atomic uint64_t shared_pools[POOLS];
 
@@ -16,7 +16,7 @@ static _Atomic uint64_t unknown, left_out; /* events; blocks that wait */
 
 /* Blocks that wait for other streams, oldest first. */
 #define WAITING 4096u
-#define MOST_TRIES 1000000u /* while another thread looks at them */
+#define MOST_TRIES 1000000u /* while another thread reads them */
 static struct waiting {
     uint64_t record, address;
     int device;
@@ -60,7 +60,7 @@ static __attribute__((noinline)) void record_unused(struct mt_thread *self, int 
     mt_record(self, MT_REQUEST, device, 0, MT_ARGS(unused));
 }
 
-/* Record those of the oldest that wait no more. Return whether these were all of them. */
+/* Record those of the oldest that no longer wait. Return whether these were all. */
 static bool record_oldest(struct mt_thread *self, int device)
 {
     uint64_t record[MT_BLOCKS_AT_ONCE], address[MT_BLOCKS_AT_ONCE];
@@ -91,7 +91,7 @@ static bool record_oldest(struct mt_thread *self, int device)
     return n && done == n;
 }
 
-/* Record what waited: the allocator has just asked its events. */
+/* Record those that waited: the allocator has just queried its events. */
 static __attribute__((noinline, cold)) void record_waiting(struct mt_thread *self, int device)
 {
     if (!mt_hold(&looking))
@@ -130,7 +130,7 @@ MT_UNSANITIZED static void record_request(struct mt_thread *self, int device, ui
         mt_record(self, MT_REQUEST, device, 0, MT_ARGS(size - requested));
 }
 
-/* Record what is not as before, or not known yet. */
+/* Record what has changed, or is unknown so far. */
 MT_UNSANITIZED static __attribute__((noinline)) void alloc_other(struct mt_thread *self, int device,
                                                                  uint64_t address, uint64_t size,
                                                                  struct mt_caller caller)
@@ -150,7 +150,7 @@ MT_UNSANITIZED static __attribute__((noinline)) void alloc_other(struct mt_threa
     }
 }
 
-/* Return whether the thread's last alloc was of the same, and of a pool that all share. */
+/* Return whether the thread's last alloc was of the same, and from a shared pool. */
 static inline bool is_as_before(const struct mt_thread *self, int device, uint64_t stream,
                                 uint64_t pool)
 {

@@ -10,14 +10,13 @@ MT_HOT struct mt_allocator_words mt_allocator_words[MT_TOTALS_DEVICES];
 
 enum { EMPTIED, RETRIES, LIMIT, HAS_LIMIT }; /* the words */
 
-/* The record of a device's allocator, in words from its pools of blocks, which both lie in it: the
- * statistics are before them, and what is behind them begins with the total that a limit holds for.
- */
+/* The record of a device's allocator, in words from its pools of blocks, which are both in it: the
+ * statistics precede them, and what follows them begins with the total that a limit applies to. */
 enum { BEFORE = 128, WINDOW = 384 };
 
-/* Statistics of bytes are groups of 12 words, each beginning with the current number and its peak:
- * allocated, reserved; then, in some releases behind four others, active, inactive and requested.
- * Behind these: retries, out of memory, two groups of 4, releases of the cache, calls of cudaMalloc
+/* Statistics of bytes are groups of 12 words, each beginning with the current value and its peak:
+ * allocated, reserved; then, in some releases after four others, active, inactive and requested.
+ * After these: retries, out of memory, two groups of 4, releases of the cache, calls of cudaMalloc
  * and of cudaFree. */
 enum {
     RESERVED_AT = 12,
@@ -28,8 +27,8 @@ enum {
     EMPTIED_FROM_ACTIVE = 46
 };
 
-/* The limit is behind its total; or behind the properties of the device, which are behind that:
- * they begin with its name, and have these sizes in CUDA 13 and 12. */
+/* The limit follows its total, or the properties of the device, which follow that: they begin with
+ * its name, and have these sizes in CUDA 13 and 12. */
 enum { PROPERTIES_13 = 126, PROPERTIES_12 = 129 };
 
 #define MOST_BYTES (UINT64_C(1) << 44)
@@ -40,7 +39,7 @@ enum { PROPERTIES_13 = 126, PROPERTIES_12 = 129 };
 static const uint64_t nothing;
 
 static struct learning {
-    uint64_t statistics, total;   /* addresses that were found last; 0: none */
+    uint64_t statistics, total;   /* addresses found last; 0: none */
     uint64_t allocated, reserved; /* then */
     unsigned active;
     unsigned agree, agree_total; /* so often */
@@ -52,8 +51,8 @@ static bool is_group(const uint64_t *group, uint64_t now)
     return group[0] == now && group[1] >= now && group[1] < MOST_BYTES;
 }
 
-/* Return how far active's group is from allocated's; 0: none. What is active is allocated, or
- * waits. */
+/* Return how far active's group is from allocated's; 0 if there is none. What is active is
+ * allocated, or waits. */
 static unsigned active_of(const uint64_t *at, uint64_t allocated, uint64_t reserved)
 {
     static const unsigned places[] = {ACTIVE_AT, ACTIVE_LATER};
@@ -66,7 +65,7 @@ static unsigned active_of(const uint64_t *at, uint64_t allocated, uint64_t reser
     return 0;
 }
 
-/* Find the first that fits: the total's, which is before those of the two pools. */
+/* Find the first match: the total's, which precedes those of the two pools. */
 static void find_statistics(struct learning *found, const uint64_t *words, uint64_t begin)
 {
     unsigned last = ACTIVE_LATER + EMPTIED_FROM_ACTIVE + 2;
@@ -86,7 +85,7 @@ static void find_statistics(struct learning *found, const uint64_t *words, uint6
     }
 }
 
-/* Find the only word behind the pools that has the value. */
+/* Find the only word after the pools that has the value. */
 static void find_total(struct learning *found, const uint64_t *words, uint64_t begin)
 {
     uint64_t address = 0;
@@ -113,7 +112,7 @@ static void use_nothing(unsigned device, unsigned first, unsigned end)
     }
 }
 
-/* Use the statistics: releases before 2.4 have no count of releases of the cache. */
+/* Use the statistics. Releases before 2.4 have no count of releases of the cache. */
 static void use_statistics(unsigned device, const struct learning *found)
 {
     uint64_t words[3], at = found->statistics + 8 * (found->active + EMPTIED_FROM_ACTIVE);
@@ -134,7 +133,7 @@ static bool is_text(uint64_t word)
     return true;
 }
 
-/* Use the limit as a number, 0 without one; or, behind the properties, as an optional one. */
+/* Use the limit as a number, 0 without one; or, after the properties, as an optional one. */
 static void use_limit(unsigned device, const struct learning *found)
 {
     static const unsigned sizes[] = {PROPERTIES_13, PROPERTIES_12};
@@ -154,7 +153,7 @@ static void use_limit(unsigned device, const struct learning *found)
     }
 }
 
-/* Return the limit in bytes; 0: none. */
+/* Return the limit in bytes; 0 if there is none. */
 static uint64_t limit_of(const struct mt_allocator_words *totals)
 {
     uint64_t bytes = totals->last[LIMIT];
@@ -188,8 +187,8 @@ static void learn(struct mt_thread *self, unsigned device, uint64_t allocated, u
         mt_record(self, MT_MEMORY_LIMIT, (int)device, 0, MT_ARGS(limit_of(totals)));
 }
 
-/* Record the changes that this is not about: retries free the cache, too; and within a MemPool only
- * its own part of the cache is freed. */
+/* Record the changes that this call is not about: retries free the cache, too; and within a MemPool
+ * only its own part of the cache is freed. */
 static void record_changes(struct mt_thread *self, unsigned device)
 {
     struct mt_allocator_words *totals = &mt_allocator_words[device];
@@ -206,7 +205,7 @@ static void record_changes(struct mt_thread *self, unsigned device)
         mt_record(self, MT_MEMORY_LIMIT, (int)device, 0, MT_ARGS(limit_of(totals)));
 }
 
-/* Learn where the totals are; it is not tried for ever. */
+/* Learn where the totals are; gives up after a while. */
 void mt_totals_look(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
                     uint64_t reserved)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a program does to PyTorch's allocator without allocating or freeing: empty_cache (also one
- * that frees nothing), and a limit of its memory (set_per_process_memory_fraction). The allocator
- * of a device keeps a count of the first and the second in its own record, which also has the pools
- * of blocks; where, is learnt by reads that cannot crash, from the totals that it reports. A change
- * is recorded just before the next alloc, free or oom. In a hook, under the allocator's lock.
+ * that frees nothing), and a limit on its memory (set_per_process_memory_fraction). A device's
+ * allocator counts the first and keeps the second in its own record, which also has the pools of
+ * blocks; their place is learned by reads that cannot crash, from the totals that it reports. A
+ * change is recorded just before the next alloc, free or oom. In a hook, under the allocator's
+ * lock.
  */
 #ifndef MT_PRELOAD_TOTALS_H
 #define MT_PRELOAD_TOTALS_H
@@ -12,11 +13,11 @@
 #include "preload/loader/find-real.h"
 #include "preload/record/recorder.h"
 
-#define MT_TOTALS_DEVICES 16u /* of others, these are not recorded */
+#define MT_TOTALS_DEVICES 16u /* for further devices these are not recorded */
 #define MT_TOTALS_WORDS 4u
 
 /* Words of a device's allocator that seldom change, and their last values. Before they are known,
- * and where they cannot be, they are words of ours. */
+ * and if they cannot be, they are words of ours. */
 struct mt_allocator_words {
     const uint64_t *word[MT_TOTALS_WORDS];
     uint64_t last[MT_TOTALS_WORDS];
@@ -35,9 +36,8 @@ MT_UNSANITIZED static inline bool mt_totals_are_as_before(unsigned device)
     return !changed;
 }
 
-/* Learn where the totals are, and record changes that are none of these: an alloc, a free or an
- * oom, with the totals after it. Call it when an alloc's request is recorded, which knows the pool
- * of its block. */
+/* Learn where the totals are, and record changes at an alloc, a free or an oom, with the totals
+ * after it. Call it when an alloc's request is recorded, which knows the pool of its block. */
 void mt_totals_look(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
                     uint64_t reserved) __attribute__((cold));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the writer is the last thread of the process, and how it then ends. */
+/* Whether the writer is the last thread of the process, and how the process then ends. */
 #include "device-watch.h"
 #include "preload/host/message.h"
 #include "preload/host/read-file.h"
@@ -16,8 +16,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Return whether the first thread has ended: then the kernel reads no memory of the process by its
- * id. */
+/* Return whether the first thread has ended: the kernel then cannot read the process's memory by
+ * its id. */
 static bool is_first_thread_over(void)
 {
     char byte = 0, copy;
@@ -25,21 +25,21 @@ static bool is_first_thread_over(void)
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0 && errno == ESRCH;
 }
 
-/* Return whether the process ends. Without /proc, memtap cannot count the threads: the first one's
- * end has to be enough. */
+/* Return whether the process ends. Without /proc the threads cannot be counted, so the end of the
+ * first one has to be enough. */
 static int ends_without_proc(void)
 {
     if (!is_first_thread_over())
         return 0;
     mt_message(
-        "the program's first thread has ended, and without /proc memtap cannot see the others; "
-        "recording ends here");
+        "the program's first thread has ended, and the others cannot be counted without /proc; "
+        "recording stopped");
     atomic_store(&mt_state, MT_OVER);
     return 1;
 }
 
-/* Note the first thread's exit code from the last number of /proc/self/stat, which is as wait(2)
- * has it. The C library gives 0, and so the writer's thread may end like any other. */
+/* Note the first thread's exit code, the last number of /proc/self/stat, in the form of wait(2).
+ * The C library sets 0, so the writer's thread may end like any other. */
 static void note_code(const char *stat, size_t size)
 {
     const char *last = memrchr(stat, ' ', size);

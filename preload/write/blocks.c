@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trace's blocks: bytes in the file, and what the tail need not keep since then. */
+/* The trace's blocks: bytes in the file, and what the tail can drop since then. */
 #include "preload/host/message.h"
 #include "preload/record/guard.h"
 #include "preload/record/recorder.h"
@@ -10,14 +10,14 @@
 
 void mt_writer_give_up(int rc, const char *doing)
 {
-    const char *why = mt_guard_has_lost() ? "its tail was cut short, or the disk failed"
+    const char *why = mt_guard_has_lost() ? "its tail was truncated, or the disk failed"
                       : rc == -ESTALE     ? "the program closed memtap's file"
-                      : rc == -EUCLEAN    ? "another program cut it short, or wrote to it"
-                      : rc == -EAGAIN     ? "a thread of the program stands still inside memtap"
-                      : rc == -EISDIR     ? "this is a directory, a device or a pipe, not a file"
-                      : rc == -ENOTUNIQ   ? "this is a file already, and no trace"
+                      : rc == -EUCLEAN    ? "another program truncated it or wrote to it"
+                      : rc == -EAGAIN     ? "a thread of the program is stopped inside memtap"
+                      : rc == -EISDIR     ? "it is a directory, a device or a pipe; give a file"
+                      : rc == -ENOTUNIQ   ? "the file exists and is not a memtap trace"
                                           : strerror(-rc);
-    mt_message("cannot %s %.600s: %s; recording ends here, and the program continues", doing,
+    mt_message("cannot %s %.600s: %s; recording stopped, the program continues", doing,
                mt_output_shown(&mt_writer.output), why);
     mt_output_close(&mt_writer.output);
     atomic_store(&mt_state, MT_OVER);
@@ -39,8 +39,8 @@ void mt_writer_append(const void *bytes, size_t size)
     if (!mt_writer_is_open() || !size || mt_writer.rc)
         return;
     if (mt_writer.is_short && !mt_writer.is_beginning)
-        return; /* counted, and not written */
-    /* Anything may have been read from lost pages. */
+        return; /* counted, but not written */
+    /* What was read from lost pages may be anything. */
     int rc = mt_guard_has_lost() ? -EIO : mt_output_append(&mt_writer.output, bytes, size);
     if (rc)
         mt_writer_fail(rc);
@@ -98,7 +98,7 @@ void mt_writer_put_all(struct mt_event *events, size_t n)
 int mt_writer_put(const struct mt_event *event)
 {
     if (!mt_writer_is_open())
-        return 0; /* it was closed a moment ago */
+        return 0; /* it has just been closed */
     mt_writer.so_far.events++;
     check(mt_encoder_event(mt_writer.encoder, event));
     return 0;

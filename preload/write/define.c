@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Write definitions: the meanings of events' ids, threads, and facts of the run. */
+/* Write definitions: the meanings of events' ids, threads, and facts about the run. */
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
 #include "writer-parts.h"
@@ -41,7 +41,7 @@ static void define_thread(const struct mt_known_thread *thread)
                                    .text_size = strnlen(thread->name, MT_THREAD_NAME_SIZE)});
 }
 
-/* Remember a thread for the next segments. */
+/* Remember a thread, to define it in later segments too. */
 static void remember_thread(const struct mt_known_thread *thread)
 {
     if (mt_writer.n_threads == mt_writer.threads_capacity) {
@@ -70,7 +70,7 @@ static void meet_thread(const struct mt_thread *thread)
         remember_thread(&known);
 }
 
-/* Write once for each sort of definition that it ran out of room. */
+/* Write, once for each kind of definition, that its table is full. */
 static void define_left_out(void)
 {
     char text[128];

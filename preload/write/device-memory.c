@@ -53,7 +53,7 @@ static int find(void *library, void *slot, const char *symbol)
 }
 
 /* NVML and the loader allocate in our thread from an arena of the C library: 64 MiB of address
- * space, and 128 while it is made. A program near its limit needs those itself. */
+ * space, and 128 while it is created. A program near its limit needs those itself. */
 #define ROOM_FOR_NVML (1ull << 30)
 
 static bool is_room_tight(void)
@@ -104,8 +104,8 @@ static void *handle_of(int device)
     return nvml.device[device];
 }
 
-/* Share the device's memory: in a container, NVML may know other process ids than we do, or none at
- * all. */
+/* Attribute the device's memory to processes. In a container NVML may see other process ids than we
+ * do, or none. */
 static void share(void *handle, struct mt_device_memory *out)
 {
     static struct nvml_process process[MOST_PROCESSES];
@@ -117,8 +117,8 @@ static void share(void *handle, struct mt_device_memory *out)
             *(process[i].pid == (unsigned)getpid() ? &out->own : &out->others) += process[i].used;
 }
 
-/* A fork while a thread loads a library leaves the child a loader that ends it; a fork while NVML
- * is asked, an NVML that waits for ever, even for the program. */
+/* A fork while a thread loads a library leaves the child with a loader that kills it; a fork during
+ * an NVML call leaves an NVML that hangs, also for the program. */
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 int mt_device_memory_hold(void)
@@ -160,15 +160,15 @@ const char *mt_device_memory_status(void)
     case READY:
         return "yes";
     case ABSENT:
-        return "no: there is no NVML for this CUDA";
+        return "no: no NVML for this CUDA";
     case TIGHT:
-        return "no: the address space is limited (ulimit -v), and NVML would take much of it";
+        return "no: the address space is limited (ulimit -v), and NVML needs much of it";
     case UNTRIED:
         break;
     }
     if (!mt_settings.has_thread)
-        return "no: memtap has no thread in the program";
-    return "no: nothing was to be asked, or NVML took too long";
+        return "no: memtap runs no thread in the program";
+    return "no: there was nothing to query, or NVML took too long";
 }
 
 void mt_device_memory_reset(void)

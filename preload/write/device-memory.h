@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The use of a device's memory by all processes, from NVML: it needs no CUDA context and disturbs
- * no stream. For one thread only (device-watch.c), never under a lock of the host: it loads NVML
- * and asks the driver.
+ * The use of a device's memory by all processes, from NVML, which needs no CUDA context and
+ * disturbs no stream. For one thread only (device-watch.c), never under a lock of the host: it
+ * loads NVML and queries the driver.
  */
 #ifndef MT_PRELOAD_DEVICE_MEMORY_H
 #define MT_PRELOAD_DEVICE_MEMORY_H
@@ -11,21 +11,21 @@
 
 struct mt_device_memory {
     uint64_t total, free; /* bytes; memory reserved by the driver is in neither */
-    uint64_t own, others; /* bytes of this process and of all others; 0: not known */
+    uint64_t own, others; /* bytes of this process and of all others; 0: unknown */
 };
 
-/* Ask a device. device: CUDA's index in this process. Return 0 or a negative errno; -ENOSYS: no
- * NVML, or it does not know the device. */
+/* Query a device by its CUDA index in this process. Return 0 or a negative errno; -ENOSYS if there
+ * is no NVML or it does not know the device. */
 int mt_device_memory(int device, struct mt_device_memory *out);
 
-/* Say in a few words whether NVML could be asked. Any thread. */
+/* Return as text whether NVML could be queried. Any thread. */
 const char *mt_device_memory_status(void);
 
-/* Call around a fork (lock.h): keeps NVML from being loaded or asked meanwhile. */
+/* Call around a fork (lock.h): NVML is neither loaded nor queried meanwhile. */
 int mt_device_memory_hold(void);
 void mt_device_memory_release(void);
 
-/* Reset in a forked child: ask NVML anew. */
+/* Reset in a forked child: query NVML again. */
 void mt_device_memory_reset(void);
 
 #endif

@@ -15,21 +15,22 @@
 #include <unistd.h>
 
 #define MOST_DEVICES 64
-#define MOST_SAMPLES 256 /* waiting; more are dropped */
+#define MOST_SAMPLES 256 /* waiting, at most */
 #define LAST_WAIT_NS 500000000u
 #define PAUSE_NS 100000000u
 #define FOR_EVER UINT64_MAX
 #define TRIES 8u
-#define PAUSES_FOR_A_SAMPLE 20u /* a pause is at least so many times as long as the asking */
+#define PAUSES_FOR_A_SAMPLE 20u /* a pause is at least this many times as long as the query */
 
 static struct {
     uint64_t seen; /* devices, by bit; for the writer */
     bool has_changed;
     bool has_thread;
-    _Atomic uint32_t bell, answers; /* futexes: ends a pause, 0 before the first; counts answers */
+    _Atomic uint32_t bell,
+        answers; /* futexes: bell ends a pause (0 before the first); answers counts them */
     /* Below: with the lock held. */
     pthread_mutex_t lock;
-    uint64_t wanted, known; /* devices, by bit: to ask now; asked so far */
+    uint64_t wanted, known; /* devices, by bit: to query now; queried so far */
     bool is_asking, is_over;
     struct mt_device_memory last[MOST_DEVICES];
     struct mt_event sample[MOST_SAMPLES];
@@ -52,7 +53,7 @@ void mt_watch_note(const struct mt_event *events, size_t n, uint64_t kinds)
             watch.seen |= 1ull << events[i].device;
 }
 
-/* Keep a sample, with the lock held. time_ns: when the device answered. */
+/* Keep a sample, with the lock held. time_ns is when the device answered. */
 static void keep(int device, const struct mt_device_memory *memory, uint64_t time_ns)
 {
     if (!memcmp(memory, &watch.last[device], sizeof *memory) || watch.n == MOST_SAMPLES)
@@ -67,9 +68,9 @@ static void keep(int device, const struct mt_device_memory *memory, uint64_t tim
 
 _Atomic uint32_t mt_watch_state;
 
-/* Ask the device, and again where CUDA gave memory between the answer and its time: that would
- * stand before the sample in the trace, and not be in it. Return whether the last answer is without
- * such. */
+/* Query the device, and again if CUDA allocated memory between the answer and its time: the trace
+ * would have the allocation before the sample, although the sample does not include it. Return
+ * whether the last answer is free of that. */
 static bool ask_device(int device, struct mt_device_memory *memory, uint64_t *time_ns,
                        bool *is_noted)
 {
@@ -85,7 +86,7 @@ static bool ask_device(int device, struct mt_device_memory *memory, uint64_t *ti
     return false;
 }
 
-/* Sample; also a device's first answer that is not without such. */
+/* Sample. A device's first answer is kept even if it is not free of that. */
 static void sample(uint64_t devices)
 {
     struct mt_device_memory memory;
@@ -111,7 +112,7 @@ static void wake(_Atomic uint32_t *word)
     errno = saved;
 }
 
-/* Wait while the word has this value, at most so long. */
+/* Wait while the word has this value, for at most this time. */
 static void wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t most_ns)
 {
     const struct timespec most = {(time_t)(most_ns / 1000000000u), (long)(most_ns % 1000000000u)};
@@ -140,12 +141,12 @@ void mt_watch_request(void)
     if (!mt_is_recording())
         return;
     if (atomic_load(&mt_watch_state) == MT_WATCH_OFF)
-        mt_writer_wake(); /* it starts the thread, which asks */
+        mt_writer_wake(); /* it starts the thread, which queries */
     else
         ring();
 }
 
-/* Return the devices to ask now; 0: end. */
+/* Return the devices to query now; 0 to end. */
 static uint64_t take_wanted(void)
 {
     pthread_mutex_lock(&watch.lock);
@@ -178,7 +179,7 @@ static void *run(void *unused)
     while (!atomic_load(&watch.bell))
         wait_on(&watch.bell, 0, FOR_EVER);
     for (;;) {
-        uint32_t asks = MT_WATCH_ASKS; /* set each time: a failing exchange overwrites it */
+        uint32_t asks = MT_WATCH_ASKS; /* set each time: a failed exchange overwrites it */
         while (atomic_load(&mt_watch_state) == MT_WATCH_WAITS)
             wait_on(&mt_watch_state, MT_WATCH_WAITS, FOR_EVER);
         atomic_store(&mt_watch_state, MT_WATCH_ASKS);

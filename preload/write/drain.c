@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Take what the rings have, in the order of time, and write it. */
+/* Read the rings in the order of time, and write the events. */
 #include "device-watch.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
@@ -11,7 +11,7 @@
 
 #define MOST_AT_ONCE 128u
 
-/* Follow in the live memory. */
+/* Update the live memory. */
 static void follow(const struct mt_event *events, size_t n)
 {
     int rc = 0;
@@ -32,12 +32,12 @@ static void count(const struct mt_event *events, size_t n, uint64_t kinds)
         }
 }
 
-/* Write events. kinds: a bit for each of theirs. */
+/* Write events. kinds has a bit for each of theirs. */
 static void write_events(struct mt_event *events, size_t n, uint64_t kinds)
 {
     size_t i = 0;
     if (!mt_writer_is_open())
-        return; /* it was closed a moment ago */
+        return; /* it has just been closed */
     mt_watch_note(events, n, kinds);
     mt_limits_note(events, n, kinds, mt_writer.seen);
     count(events, n, kinds);
@@ -61,8 +61,8 @@ static uint64_t round_times(struct mt_event *events, size_t n)
     return kinds;
 }
 
-/* Write what was collected. All that is taken at once goes into one block: when that ends, what was
- * taken is in the file. */
+/* Write what was collected. Everything read at once goes into one block, so when that is written,
+ * what was read is in the file. */
 static void write_collected(void)
 {
     struct mt_event events[MOST_AT_ONCE];
@@ -87,8 +87,8 @@ static void write_loss(uint32_t thread, uint64_t events)
                      1, 1ull << MT_LOST);
 }
 
-/* Write losses that an ended thread, or at the end any thread, could not report itself, and those
- * of threads that never had a ring. */
+/* Write losses that an ended thread (at the end, any thread) could not report itself, and those of
+ * threads that never had a ring. */
 static void write_losses(bool is_last)
 {
     uint64_t unclaimed = mt_take_unclaimed();
@@ -112,13 +112,13 @@ static void check_tail(void)
         mt_writer_give_up(rc, "write");
     else if (rc)
         mt_message("another program wrote to %s" MT_TAIL_SUFFIX
-                   "; recording goes on without that file, so a kill may lose the last 0.2 s",
+                   "; continuing without that file, so a kill may lose the last 0.2 s",
                    mt_output_shown(&mt_writer.output));
 }
 
 void mt_writer_drain(bool is_last)
 {
-    if (mt_settings.has_thread) /* else long times lie between */
+    if (mt_settings.has_thread) /* otherwise long times pass in between */
         mt_clock_adjust();
     check_tail();
     if (mt_writer_is_open() && mt_guard_has_lost())
@@ -130,7 +130,7 @@ void mt_writer_drain(bool is_last)
     if (rc && is_last && mt_writer_is_open())
         mt_writer_give_up(rc, "finish"); /* what was not collected is in the tail */
     if (rc)
-        return; /* try next time */
+        return; /* try again next time */
     if (mt_writer.light && !is_last && !is_asked && mt_tail_exists())
         mt_order_hold(&mt_writer.order); /* so that few blocks are live at the window's end */
     mt_writer_define();

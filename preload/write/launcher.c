@@ -6,7 +6,8 @@
 
 const char *const mt_place_names[MT_PLACES] = {"rank", "local_rank", "world_size"};
 
-/* A job's own launcher comes before Slurm, which also counts processes that only start others. */
+/* A job's own launcher takes precedence over Slurm, which also counts processes that only start
+ * others. */
 static const char *const launchers[][MT_PLACES] = {
     {"RANK", "LOCAL_RANK", "WORLD_SIZE"}, /* torchrun, torch.distributed */
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"},

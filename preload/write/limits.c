@@ -12,15 +12,12 @@
 #include <unistd.h>
 
 #define PLACES 64u
-#define MOST_TURNS 1000u /* of a loop, before it is named */
+#define MOST_TURNS 1000u /* of a loop before it is reported */
 #define ALIKE 8u         /* turns with so many times the events of the shortest are of one loop */
 #define GRACE_NS 10000000000u /* from SIGTERM to SIGKILL */
 #define PLACE_SIZE 512
 
-enum {
-    SIZE = 1,
-    WORKSPACE = 5
-}; /* an unknown_value's `what` that no loop waits for; so are later ones */
+enum { SIZE = 1, WORKSPACE = 5 }; /* values of `what` that no loop waits for; later ones, too */
 
 static struct {
     struct place {
@@ -63,7 +60,8 @@ struct line {
     unsigned number;
 };
 
-/* Take the innermost line of a stack, and leave the rest of it. false: there is none. */
+/* Return the innermost line of a stack in *out and the rest of the stack in *stack; false if there
+ * is none. */
 static bool next_line(uint32_t *stack, struct line *out)
 {
     struct mt_definition step, frame;
@@ -79,8 +77,8 @@ static bool next_line(uint32_t *stack, struct line *out)
     return false;
 }
 
-/* Write "net.py:42 forward": the innermost frame of the program's own files; where there is none,
- * the innermost one of all. "": there is none. */
+/* Write "net.py:42 forward": the innermost frame in the program's own files, or if there is none,
+ * the innermost one of all; "" without any. */
 static void write_place(char out[PLACE_SIZE], uint32_t stack)
 {
     struct line line;
@@ -95,7 +93,7 @@ static void write_place(char out[PLACE_SIZE], uint32_t stack)
     }
 }
 
-/* Return whether the innermost loop is one that ends by itself: a trainer's over its batches. */
+/* Return whether the innermost loop ends by itself, like a trainer's over its batches. */
 static bool is_counted(uint32_t stack)
 {
     struct line line;
@@ -147,7 +145,7 @@ void mt_limits_note(const struct mt_event *events, size_t n, uint64_t kinds, uin
 
 /* --- limits -------------------------------------------------------------------------------- */
 
-/* Send a signal, not by kill, which the program calls, and we hear of. */
+/* Send a signal without kill, which is hooked. */
 static void send_signal(int number)
 {
     syscall(SYS_kill, getpid(), number);
@@ -157,7 +155,7 @@ static void end_program(const char *limit, const char *value)
 {
     char place[PLACE_SIZE];
     write_place(place, limits.stack);
-    mt_message("the run is over %s %s%s%s; ending the program", limit, value, *place ? ", at " : "",
+    mt_message("the run reached %s %s%s%s; ending the program", limit, value, *place ? ", at " : "",
                place);
     send_signal(SIGTERM);
 }

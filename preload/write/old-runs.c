@@ -39,8 +39,8 @@ static struct work {
     size_t roster_size;
 } *work;
 
-/* The files of a run, in the order in which they go. The trace is last: without it, the others look
- * like nobody's. */
+/* The files of a run, in the order of their removal. The trace is last: without it, the others
+ * cannot be attributed. */
 static const struct {
     const char *suffix, *magic;
 } files[] = {
@@ -68,8 +68,7 @@ struct entry {
     char name[];
 };
 
-/* Return whether an ended process of this user wrote the file, and nobody has put another one in
- * its place. */
+/* Return whether an ended process of this user wrote the file, and it was not replaced. */
 static bool is_of_ended(int fd, const struct stat *status, uint32_t pid)
 {
     unsigned char header[MT_LIVE_HEADER_SIZE];
@@ -129,7 +128,7 @@ static void list(const char *folder, const char *pattern)
         close(fd);
 }
 
-/* Return the bytes of a run and of all that ended after it. */
+/* Return the total size of a run and of all that ended after it. */
 static uint64_t bytes_up_to(const struct run *run)
 {
     uint64_t bytes = 0;

@@ -17,10 +17,11 @@
 #define PUTTING_WAIT_NS 100000000
 #define MOST_BACK_NS 1000000000u /* by which a corrected clock may be off */
 
-/* Find the horizon: a moment before which all events can be seen. A thread notes that it is putting
+/* Find the horizon: a moment before which all events are visible. A thread notes that it is putting
  * (a plain store), reads the clock, and publishes. We read the clock, make every thread of the
- * process pass a full barrier, and look: a thread that is not putting then has published everything
- * it began before the barrier, and what it begins afterwards is younger than the horizon. */
+ * process execute a full barrier, and check: a thread that is not putting has then published
+ * everything that it began before the barrier, and what it begins later is younger than the
+ * horizon. */
 static void barrier_in_all_threads(void)
 {
     static bool is_registered;
@@ -28,13 +29,13 @@ static void barrier_in_all_threads(void)
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
         is_registered = true;
     }
-    /* If the kernel refuses, a store buffer drains long before the next look. */
+    /* If the kernel refuses, store buffers still drain long before the next check. */
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
         mt_clock_pause(1000);
 }
 
-/* Return whether everything begun before the barrier is published. If not, the thread has lost its
- * processor in the middle, or is stopped. */
+/* Return whether everything begun before the barrier is published. If not, the thread was preempted
+ * in the middle, or is stopped. */
 static bool is_published(struct mt_own_ring *ring, bool is_hasty)
 {
     if (!mt_ring_is_putting(ring) || atomic_load(&ring->is_left))
@@ -80,13 +81,13 @@ static int list_threads(struct mt_order *order)
     }
     if (rc)
         return rc;
-    order->n = n < order->capacity ? n : order->capacity; /* another may have come */
+    order->n = n < order->capacity ? n : order->capacity; /* another may have been added */
     for (size_t i = 0; i < order->n; i++)
         order->source[i].thread = order->thread[i];
     return 0;
 }
 
-/* Read a word once. Others may write to the tail, also after it has been checked. */
+/* Read a word once: another process may write to the tail, even after it was checked. */
 static uint64_t word_at(const struct mt_source *source, uint64_t at)
 {
     return __atomic_load_n(&source->word[at % MT_RING_WORDS], __ATOMIC_RELAXED);
@@ -101,7 +102,7 @@ static MT_ALWAYS_INLINE bool is_event(const struct mt_source *source, uint64_t a
            time_ns + MOST_BACK_NS >= last_ns && time_ns <= source->until_ns + MOST_BACK_NS;
 }
 
-/* Return whether there are only events from a place to the end. Takes from the looks left. */
+/* Return whether there are only events from a place to the end. Reduces *checks. */
 static bool is_sound(const struct mt_source *source, uint64_t at, uint64_t *looks)
 {
     uint64_t last_ns = source->last_ns;
@@ -115,7 +116,7 @@ static bool is_sound(const struct mt_source *source, uint64_t at, uint64_t *look
     return at == source->end;
 }
 
-/* Leave out what is no event. It was at most so many. The tail will be left. */
+/* Skip what is not an event; it was at most that many. The tail will be left. */
 static __attribute__((cold)) void leave_out(struct mt_source *source)
 {
     enum { LEAST_WORDS = 2 };
@@ -129,7 +130,8 @@ static __attribute__((cold)) void leave_out(struct mt_source *source)
     source->at = at;
 }
 
-/* Inline, and by a copy where others have written, so that a run's source lies in registers. */
+/* Inline, and with a copy if another process has written, so that the source stays in registers
+ * during a run. */
 static MT_ALWAYS_INLINE void load_next(struct mt_source *source)
 {
     while (source->at < source->end) {
@@ -145,7 +147,7 @@ static MT_ALWAYS_INLINE void load_next(struct mt_source *source)
     source->next_time_ns = UINT64_MAX;
 }
 
-/* Move the source at a place of the heap down to where it belongs. */
+/* Move the source at a place in the heap down to where it belongs. */
 static void sink(struct mt_order *order, size_t at)
 {
     struct mt_next *next = order->next, moved = next[at];
@@ -171,7 +173,7 @@ static void sort_sources(struct mt_order *order)
 
 /* Return whether the writer can wait. If a thread is stopped while it puts an event, that event is
  * younger than the last horizon. The writer waits for it while the other rings have room; after
- * that the event may come out of order, which readers tolerate. */
+ * that it may come out of order, which readers tolerate. */
 static bool can_wait(const struct mt_order *order)
 {
     for (size_t i = 0; i < order->n; i++)
@@ -192,8 +194,8 @@ int mt_order_collect(struct mt_order *order, bool is_last)
     for (size_t i = 0; i < order->n; i++) {
         struct mt_source *source = &order->source[i];
         struct mt_own_ring *ring = &source->thread->ring;
-        /* A thread in no hook now has not begun to read what was retired before, and we who write
-         * in a hook of our own do not read it now. */
+        /* A thread in no hook now has not begun to read what was retired before, and we, who write
+         * in a hook of our own, do not read it now. */
         is_nobody_in =
             is_nobody_in && (!mt_is_in_hook(source->thread) || source->thread == mt_self);
         is_all = is_published(ring, order->is_hasty) && is_all;
@@ -210,7 +212,7 @@ int mt_order_collect(struct mt_order *order, bool is_last)
         order->horizon_ns = UINT64_MAX;
     else if (is_all || !can_wait(order))
         order->horizon_ns = now;
-    if (!order->has_sample) /* taken after the horizon was set: no older one will come */
+    if (!order->has_sample) /* read after the horizon was set: no older one will come */
         load_sample(order);
     sort_sources(order);
     return 0;
@@ -222,7 +224,8 @@ int mt_order_collect(struct mt_order *order, bool is_last)
 #define MOST_HELD_WORDS (MT_RING_WORDS / 8)
 #define ALLOCATED_WORD 4u /* of an alloc or a free: PyTorch's total */
 
-/* Load the event at a place, but for its arguments. Return the place after it, 0: there is none. */
+/* Load the event at a place, without its arguments. Return the place after it, or 0 if there is
+ * none. */
 static uint64_t pass(const struct mt_source *source, uint64_t at, uint64_t *head, uint64_t *time_ns)
 {
     if (at >= source->end)
@@ -234,7 +237,7 @@ static uint64_t pass(const struct mt_source *source, uint64_t at, uint64_t *head
                : 0;
 }
 
-/* Return the time of a ring's middle event; 0: all its events may wait. */
+/* Return the time of a ring's middle event, or 0 if all its events may wait. */
 static uint64_t middle_ns(const struct mt_source *source)
 {
     uint64_t head, time_ns = 0, words = source->end - source->at, middle = source->at + words / 2;
@@ -253,8 +256,8 @@ struct least {
     uint64_t allocated, time_ns;
 };
 
-/* Return whether a moment comes before another one: that of the first device, of its lowest total,
- * the newest. */
+/* Return whether a moment has priority over another: the first device, its lowest total, the
+ * newest. */
 static bool is_less(const struct least *a, const struct least *b)
 {
     if (a->device != b->device)
@@ -294,8 +297,8 @@ void mt_order_hold(struct mt_order *order)
 
 /* --- taking ------------------------------------------------------------------------------ */
 
-/* Return the time up to which the first source comes before all others; no source has events of
- * `until_ns` or later to take. */
+/* Return the time up to which the first source comes before all others. Events of `until_ns` or
+ * later are not read. */
 static uint64_t turn_of_first(const struct mt_order *order, uint64_t until_ns)
 {
     for (size_t i = 1; i < 3 && i < order->n_next; i++)
@@ -304,7 +307,7 @@ static uint64_t turn_of_first(const struct mt_order *order, uint64_t until_ns)
     return until_ns;
 }
 
-/* Return how many events these stand for: a LOST event for those that it counts. */
+/* Return how many events these represent: a LOST event counts those that it reports. */
 static uint64_t count_events(const struct mt_event *events, size_t n)
 {
     uint64_t count = n;
@@ -313,7 +316,7 @@ static uint64_t count_events(const struct mt_event *events, size_t n)
     return count;
 }
 
-/* Take a run of the first source's events, before a time. Return how many. */
+/* Read a run of the first source's events, before a time. Return their number. */
 static size_t take_run(struct mt_order *order, uint64_t until_ns, struct mt_event *out, size_t most)
 {
     struct mt_source *source = order->next[0].source, here = *source; /* in registers */

@@ -21,7 +21,7 @@
 #define EXTENSION ".mtap"
 #define LONGEST_ADDED 96u /* for a rank and a number before the extension */
 
-/* Return the text for a letter of the pattern; NULL: the letter has no meaning. */
+/* Return the text for a letter of the pattern, or NULL if the letter is unknown. */
 static const char *meaning(char letter, char *scratch, size_t size)
 {
     const char *rank;
@@ -44,7 +44,7 @@ static const char *meaning(char letter, char *scratch, size_t size)
 
 #define MOST_OF_NAME 64u /* bytes for a letter */
 
-/* Put a text: a program's name or a rank may be any, such as a title for ps(1). */
+/* Put a text. A program's name or a rank may be anything, such as a title for ps(1). */
 static size_t put_meaning(char *out, const char *text)
 {
     size_t n = strnlen(text, MOST_OF_NAME);
@@ -53,8 +53,7 @@ static size_t put_meaning(char *out, const char *text)
     return n;
 }
 
-/* Put the working directory and a slash. Return their bytes; 0: not known, or so long that it is
- * left out. */
+/* Put the working directory and a slash. Return their length, or 0 if it is unknown or too long. */
 static size_t put_directory(char *out, size_t size)
 {
     size_t used = getcwd(out, size / 2) ? strlen(out) : 0;
@@ -63,8 +62,8 @@ static size_t put_directory(char *out, size_t size)
     return used;
 }
 
-/* Return where the extension begins, or would. Additions to a name come before it, so that folders
- * and globs (*.mtap) find the trace. */
+/* Return where the extension begins, or would. Additions to a name come before it, so that
+ * directories and globs (*.mtap) find the trace. */
 static size_t stem_length(const char *path)
 {
     size_t n = strlen(path), extension = strlen(EXTENSION);
@@ -89,7 +88,7 @@ static bool is_special(const char *path)
     return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
-/* Add the rank to the name: all processes of a job have one pattern. */
+/* Add the rank to the name: all processes of a job share one pattern. */
 static void add_rank(char *path)
 {
     const char *rank = mt_launcher_place(MT_RANK), *world = mt_launcher_place(MT_WORLD_SIZE);
@@ -126,13 +125,13 @@ int mt_output_name(struct mt_output *out, const char *pattern)
     return 0;
 }
 
-/* Return the digits that a text begins with. */
+/* Return the number of digits that a text begins with. */
 static size_t n_digits(const char *text)
 {
     return strspn(text, "0123456789");
 }
 
-/* Return the part of a name that a pattern describes; NULL: another. */
+/* Match a name against a pattern. Return the rest of the name, or NULL. */
 static const char *match(const char *name, const char *pattern, size_t n, uint32_t *pid)
 {
     char scratch[256], piece[MOST_OF_NAME + 1];
@@ -166,7 +165,7 @@ bool mt_output_is_like(const char *name, const char *pattern, uint32_t *pid)
     if (!name || strncmp(name, rank, strlen(rank)) != 0)
         return false;
     name += strlen(rank);
-    if (*name == '.' && n_digits(name + 1)) /* it had to give way to another one */
+    if (*name == '.' && n_digits(name + 1)) /* a number that avoids an existing file */
         name += 1 + n_digits(name + 1);
     return !strcmp(name, pattern + stem);
 }
@@ -190,7 +189,7 @@ static bool is_there(const char *path, const char *suffix)
 }
 
 /* Return the suffix of an existing part of a trace with this name, even if the trace itself was
- * moved away; NULL: none. */
+ * moved away; NULL if there is none. */
 static const char *find_part(const char *path)
 {
     static const char *const suffixes[] = {"", MT_TAIL_SUFFIX, MT_OLDER_SUFFIX};
@@ -213,9 +212,9 @@ static int create(struct mt_output *out)
     return find_part(out->path) ? -EEXIST : create_at(out, out->path);
 }
 
-/* The path of this process's trace; valid if the process is `of`: a forked child has its parent's
- * until it has its own. Mapped, not malloc'ed: malloc reserves 64 MiB for the writer's thread. It
- * is never unmapped: another thread may be reading it. */
+/* The path of this process's trace, valid if the process is `of`: a forked child has its parent's
+ * until it has its own. Mapped, not malloc'ed: malloc reserves 64 MiB for the writer's thread.
+ * Never unmapped: another thread may be reading it. */
 static struct {
     char *_Atomic path;
     _Atomic pid_t of;
@@ -248,8 +247,8 @@ int mt_output_open(struct mt_output *out)
     if (!rc)
         note_own(out);
     if (!rc && tried)
-        mt_message("%.*s%s%s exists already; writing %s", (int)(stem - out->shown),
-                   mt_output_shown(out), extension, part ? part : "", mt_output_shown(out));
+        mt_message("%.*s%s%s exists; writing %s", (int)(stem - out->shown), mt_output_shown(out),
+                   extension, part ? part : "", mt_output_shown(out));
     return rc;
 }
 
@@ -266,7 +265,7 @@ int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
 {
     errno = 0;
     if (!mt_own_file_is_ours(&out->file)) {
-        int rc = errno && errno != EBADF ? -errno : -ESTALE; /* the file system may have gone */
+        int rc = errno && errno != EBADF ? -errno : -ESTALE; /* the file system may be unmounted */
         out->file.fd = -1;                                   /* not ours to close */
         return rc;
     }
@@ -281,7 +280,7 @@ int mt_output_append(struct mt_output *out, const void *bytes, size_t size)
         if (n < 0) {
             int rc = -errno;
             if (ftruncate(out->file.fd, (off_t)out->size))
-                return rc; /* the reader stops at the cut block */
+                return rc; /* the reader stops at the truncated block */
             return rc;
         }
         done += (size_t)n;

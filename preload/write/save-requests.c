@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answer memtap save, which asks by the tail: no signal, file or thread of the host's is touched.
- */
+/* Answer memtap save, which sends its request through the tail: no signal, file or thread of the
+ * host is involved. */
 #include "preload/record/guard.h"
 #include "writer-parts.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Begin the files of a bounded trace: each can be read without earlier ones. */
+/* Create the files of a bounded trace: each can be read without earlier ones. */
 #include "device-watch.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
@@ -12,7 +12,7 @@
 
 void mt_writer_keep_all(int rc)
 {
-    mt_message("cannot begin a new segment of %s: %s; memtap keeps all events from here on",
+    mt_message("cannot create a new segment of %s: %s; keeping all events from here on",
                mt_output_shown(&mt_writer.output), strerror(-rc));
     mt_live_destroy(mt_writer.live);
     mt_light_destroy(mt_writer.light);
@@ -20,7 +20,8 @@ void mt_writer_keep_all(int rc)
     mt_writer.light = NULL;
 }
 
-/* Return a new trace id: one process of a machine never begins two traces at one time. */
+/* Return a new trace id. Processes of one machine do not start two traces at the same time with one
+ * id. */
 static uint64_t any_id(void)
 {
     return mt_clock(CLOCK_REALTIME) ^ (uint64_t)getpid() << 44;
@@ -72,7 +73,7 @@ static void write_past(void)
     mt_writer_end_block();
 }
 
-/* Write the loss of a shortage into the segment that is being begun. */
+/* Write the loss during a shortage into the new segment. */
 static void write_shortage(void)
 {
     struct mt_event loss = {.time_ns = mt_writer.last_ns,
@@ -90,7 +91,8 @@ static void write_shortage(void)
     mt_writer_end_block();
 }
 
-/* Turn to the new segment. At any moment, a reader finds everything recorded in one of the two. */
+/* Switch to the new segment. At any moment, a reader finds everything recorded in one of the two.
+ */
 static void replace(struct mt_output *old)
 {
     mt_writer.mark.trace_size = mt_writer.output.size;

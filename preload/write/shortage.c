@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The disk is full: a bounded trace goes on when there is room again. What is live then is known,
- * so it begins a new segment; what happened meanwhile is counted as lost. */
+/* The disk is full: a bounded trace resumes when there is room again. What is live then is known,
+ * so it starts a new segment; what happened meanwhile is counted as lost. */
 #include "preload/host/message.h"
 #include "writer-parts.h"
 
@@ -19,7 +19,7 @@ void mt_writer_begin_shortage(int rc)
     if (mt_writer.is_short)
         return;
     if (!mt_writer.has_said_short)
-        mt_message("cannot write %.600s: %s; memtap counts the events, and writes again when there "
+        mt_message("cannot write %.600s: %s; events are dropped and counted until there "
                    "is room",
                    mt_output_shown(&mt_writer.output), strerror(-rc));
     mt_writer.has_said_short = true;
@@ -28,8 +28,8 @@ void mt_writer_begin_shortage(int rc)
     mt_output_cut(&mt_writer.output, mt_writer.committed.trace_size);
 }
 
-/* Count a shortage. For readers of the tail these are as those of a thread without a ring there:
- * lost with the process, unless a LOST event says so. */
+/* Count the events of a shortage. For readers of the tail they are like those of a thread without a
+ * slot: lost with the process, unless a LOST event reports them. */
 void mt_writer_count_shortage(void)
 {
     uint64_t events = mt_writer.so_far.passed - mt_writer.at_commit.passed;

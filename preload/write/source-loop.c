@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define DEPTH 32u /* of blocks, one in the other; deeper ones are left out */
+#define DEPTH 32u /* of nested blocks; deeper ones are ignored */
 #define LINE_SIZE 512
 
 struct blocks {
@@ -23,8 +23,8 @@ static bool begins(const char *text, const char *word)
     return !strncmp(text, word, strlen(word));
 }
 
-/* Take the next line. Each line is kept, whether or not it begins a block: only what is less
- * indented is around a later one. */
+/* Add the next line. Every line is kept, whether or not it opens a block: only less indented lines
+ * enclose a later one. */
 static void add_line(struct blocks *blocks, unsigned indent, const char *text)
 {
     while (blocks->n && blocks->block[blocks->n - 1].indent >= indent)
@@ -56,7 +56,7 @@ enum mt_loop mt_loop_around(const char *path, unsigned line)
     struct blocks blocks = {0};
     enum mt_loop loop = MT_LOOP_NONE;
     struct stat status;
-    if (stat(path, &status) || !S_ISREG(status.st_mode)) /* a pipe would wait */
+    if (stat(path, &status) || !S_ISREG(status.st_mode)) /* a pipe would block */
         return MT_LOOP_NONE;
     mt_lines_open(&lines, path);
     for (unsigned i = 1; i <= line && mt_lines_next(&lines, text, sizeof text); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trace's begin and end. */
+/* The beginning and the end of the trace. */
 #include "device-watch.h"
 #include "preload/host/message.h"
 #include "preload/host/settings.h"
@@ -52,14 +52,14 @@ static void say_where(void)
     enum mt_file_place place = mt_own_file_place(&mt_writer.output.file, mt_writer.output.path);
     snprintf(events, sizeof events, lost ? "%llu events (and %llu lost)" : "%llu events", n, lost);
     if (place == MT_FILE_OUT_OF_REACH)
-        mt_message("%s in %s, which is out of reach of this process: it has changed its root or "
+        mt_message("%s in %s, which this process can no longer reach: it changed its root or "
                    "its user",
                    events, path);
     else if (place != MT_FILE_HERE)
-        mt_message("%s were recorded, but %s was %s meanwhile", events, path,
+        mt_message("%s recorded, but %s was %s meanwhile", events, path,
                    place == MT_FILE_RENAMED ? "renamed" : "removed");
     else if (!mt_settings.is_quiet)
-        mt_message("%s in %s; see: memtap report %s", events, path, path);
+        mt_message("%s in %s; run: memtap report %s", events, path, path);
 }
 
 static void close_trace(void)
@@ -93,7 +93,7 @@ uint64_t mt_writer_cpu_ns(void)
 void mt_writer_begin_trace(void)
 {
     open_trace();
-    mt_writer_sign_roster(0); /* before the program goes on, because it may end */
+    mt_writer_sign_roster(0); /* before the program continues, because it may end */
     mt_writer_set(&mt_writer.is_open);
     if (mt_writer_is_open())
         write_head();

@@ -14,7 +14,7 @@
 #define PIECE_WITHOUT_TAIL_WORDS 256u
 #define PERIOD_WITHOUT_TAIL_NS 200000000u
 
-/* The program's thread may have 16 KiB of stack. One turn at a time is on ours. */
+/* The program's thread may have a stack of 16 KiB, so turns run on ours, one at a time. */
 #define STACK_SIZE ((size_t)1 << 20)
 #define STACK_GUARD ((size_t)1 << 12)
 
@@ -42,8 +42,8 @@ static void work(void)
     choose_piece();
 }
 
-/* Call a function on another stack. The frame pointer lets a debugger find its way back from one
- * stack to the other. */
+/* Call a function on another stack. The frame pointer lets a debugger find its way back to the
+ * caller's stack. */
 static __attribute__((noinline)) void call_on(char *top, void (*function)(void))
 {
     __asm__ volatile("" ::"r"(__builtin_frame_address(0)));
@@ -98,7 +98,7 @@ static void take_turn(void)
 
 int mt_turns_begin(void)
 {
-    pthread_mutex_lock(&mt_writer.working); /* nobody else is here yet */
+    pthread_mutex_lock(&mt_writer.working); /* no other thread is here yet */
     int rc = do_on_stack(mt_writer_begin_trace);
     pthread_mutex_unlock(&mt_writer.working);
     if (!rc)

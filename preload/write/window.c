@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* Keep all from here on: the live memory is not known any more. */
+/* Keep everything from here on: the live memory is unknown. */
 static void keep_all(int rc)
 {
     if (mt_writer.light)

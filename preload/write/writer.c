@@ -19,16 +19,17 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The longest time from an event to its place in the trace. Fuller blocks make a smaller trace; but
+/* The longest time from an event to its block in the trace. Fuller blocks make a smaller trace;
  * without a tail, a kill loses this much. */
 #define PERIOD_NS 2000000000
 #define PERIOD_WITHOUT_TAIL_NS 200000000
 #define PAUSE_NS 200000000
-#define FIRST_PERIOD_NS 200000000 /* after it, NVML is first asked */
+#define FIRST_PERIOD_NS 200000000 /* after it, NVML is queried first */
 #define FIRST_WAIT_S 10
 #define LAST_WAIT_S 10
 
-/* Wait for the writer, without a join: the disk may hang. Return whether it answered in time. */
+/* Wait for the writer with a timeout, which a join does not have: the disk may hang. Return whether
+ * it answered in time. */
 static int wait_for(_Atomic uint32_t *word, unsigned seconds)
 {
     uint64_t until = mt_now() + (uint64_t)seconds * 1000000000u;
@@ -47,7 +48,7 @@ static int wait_for_work(bool is_first)
     struct timespec period = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     pthread_mutex_unlock(&mt_writer.working);
     bool is_up = mt_wake_wait(&period);
-    /* A busy writer would take the lock back before a fork could have it. */
+    /* A busy writer would lock again before a fork could. */
     for (uint64_t until = mt_now() + MT_MOST_LOCK_WAIT_NS;
          atomic_load(&mt_writer.n_forks) && mt_now() < until;)
         mt_clock_pause(MT_LOCK_PAUSE_US);
@@ -66,7 +67,7 @@ static void *run(void *unused)
         mt_old_runs_remove(mt_writer.output.path);
     for (bool is_first = true; !atomic_load(&mt_writer.stop); is_first = false) {
         if (wait_for_work(is_first) && mt_writer_is_alone())
-            break; /* the C library calls exit when we have ended, too */
+            break; /* when we have ended, the C library calls exit, too */
         mt_writer_drain(false);
         mt_limits_check(mt_now() - mt_writer.start_ns, mt_writer.seen);
     }
@@ -106,7 +107,7 @@ static int begin(void)
     mt_guard_start();
     mt_writer.most_events = UINT64_MAX;
     rc = mt_settings.has_thread ? start_thread() : -EAGAIN;
-    if (rc) /* the process may have as many threads as it has, or no memory for a stack */
+    if (rc) /* the thread limit is reached, or there is no memory for a stack */
         rc = mt_turns_begin();
     mt_writer.is_running = !rc;
     return rc;
@@ -146,7 +147,7 @@ bool mt_writer_leave_thread(void)
         return false;
     atomic_store(&mt_writer.is_left, true);
     if (!end_thread())
-        return false; /* it ends later, and the trace with what it has */
+        return false; /* it ends later, and the trace is complete up to then */
     mt_watch_finish();
     mt_own_threads_await_end();
     mt_clock_stop();
@@ -158,9 +159,9 @@ bool mt_writer_leave_thread(void)
 void mt_writer_stop(void)
 {
     if (!mt_writer.is_running || mt_is_writer)
-        return; /* a handler of the program's ends it in the middle of our work */
+        return; /* a signal handler of the program ends it during our work */
     if (!end())
-        mt_message("%s was not finished within %d s; it is readable up to that point",
+        mt_message("%s was not closed within %d s; it is readable up to that point",
                    mt_output_shown(&mt_writer.output), LAST_WAIT_S);
 }
 
@@ -184,7 +185,7 @@ void mt_writer_reset(void)
     mt_own_malloc_reset();
     mt_own_threads_forget();
     mt_turns_reset();
-    /* Leave the encoder: it may be in the middle of something. */
+    /* Do not free the encoder: it may be in use. */
     mt_output_close(&mt_writer.output);
     mt_tail_reset();
     memset(&mt_writer, 0, sizeof mt_writer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes events from the rings, orders them, and writes the trace: in a thread of its own, or in
- * turns (turns.h). */
+/* Reads events from the rings, orders them, and writes the trace: in a thread of its own, or in
+ * turns (writer-parts.h). */
 #ifndef MT_PRELOAD_WRITER_H
 #define MT_PRELOAD_WRITER_H
 
@@ -8,28 +8,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Receive a fact about the process, a text of `size` bytes that is valid during the call. */
+/* Receives a fact about the process, a text of `size` bytes that is valid during the call. */
 typedef void mt_info_sink(void *data, const char *text, size_t size);
 
-/* Give these facts to the writer, in its thread (info.h). */
+/* The facts for the writer, called in its thread (info.h). */
 struct mt_writer_info {
     void (*collect)(uint64_t start_ns, mt_info_sink *sink, void *data);
     void (*collect_changes)(mt_info_sink *sink, void *data);
     void (*collect_late)(mt_info_sink *sink, void *data);
 };
 
-/* Start the thread, with all signals blocked in it, or without a thread (turns.h) begin the trace:
+/* Start the thread, with all signals blocked, or without a thread (turns) create the trace. Return
  * 0 or a negative errno. info must stay valid. */
 int mt_writer_start(const struct mt_writer_info *info);
 
-/* Wait, with a limit, until the trace exists, so that even the first event survives a kill. */
+/* Wait, with a timeout, until the trace exists, so that even the first event survives a kill. */
 void mt_writer_wait_open(void);
 
-/* Write the rest, close the trace and end the thread. Wait at most 10 s for that, and say so if it
- * was not enough. */
+/* Write the rest, close the trace and end the thread. Wait at most 10 s, and print a message if
+ * that was not enough. */
 void mt_writer_stop(void);
 
-/* Do without our threads from now on (turns.h). Return whether they have ended. */
+/* Continue without our threads (turns). Return whether they have ended. */
 bool mt_writer_leave_thread(void);
 
 /* Return the processor time that writing took so far. Writer only. */
