@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""memtap from Python: traces as tables and reports, words to a recording, magics for notebooks.
+"""memtap from Python: traces as tables and reports, control of a recording, magics for notebooks.
 
 Read traces, in any process:
 
     trace = memtap.open("train.mtap")              # or a folder with the traces of a job's ranks
-    polars.DataFrame(trace.blocks())               # what was live at the peak; any reader of Arrow takes it
+    polars.DataFrame(trace.blocks())               # what was live at the peak; for any reader of Arrow
     print(trace.report().categories)               # {"parameters": bytes, ...}
     memtap.diff("old.mtap", "new.mtap").verdict
     memtap.check("new.mtap", budget={"peak": "20 GiB"}).holds
 
-Inside a recorded program (memtap run, LD_PRELOAD); these do nothing elsewhere:
+Inside a recorded program (memtap run, LD_PRELOAD); elsewhere these do nothing:
 
     with memtap.phase("validation"): ...
     memtap.name(cache, "kv cache")
     memtap.mark("checkpoint written")
-    memtap.save("now.mtap")                        # what was recorded so far, as a trace of its own
+    memtap.save("now.mtap")                        # what was recorded so far, as a separate trace
 
 In a notebook: `%load_ext memtap`, then `%%memtap --simulate h100` before a cell, or `%memtap TRACE`.
 
-Sizes are bytes and times nanoseconds, everywhere. Errors of use are memtap.Problem: one line for the user.
+Sizes are bytes and times nanoseconds, everywhere. Errors are memtap.Problem: one line for the user.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .report import CallSite, Check, Diff, DiffSite, Limit, Report, check, diff
     from .trace import Column, Page, Table, Trace, open
 
-# Where each name is made: importing memtap imports none of them.
+# The module of each name: importing memtap imports none of them.
 _PLACES = {
     "command": ("Problem", "find_command", "limits"),
     "control": ("is_recorded", "mark", "name", "own_trace", "phase", "sample", "save"),
@@ -70,7 +70,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # to a type checker, only what is imported above is there
+if not TYPE_CHECKING:  # type checkers see only what is imported above
 
     def __getattr__(wanted):
         place = _PLACE_OF.get(wanted)

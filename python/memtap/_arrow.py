@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow's C data interface by ctypes (exchange/reader/arrow.h): the rows of memtap's own tables, without a library of others."""
+"""Arrow's C data interface by ctypes (exchange/reader/arrow.h): the rows of memtap's own tables, without another library."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _NUMBERS = {b"s": ctypes.c_int16, b"i": ctypes.c_int32, b"l": ctypes.c_int64}
 
 
 def metadata_of(address: int) -> dict[str, str]:
-    """Arrow's: the number of pairs, then each one's length and text."""
+    """Arrow's metadata: the number of pairs, then the length and text of each."""
     at = address
 
     def number() -> int:
@@ -89,7 +89,7 @@ def _value(schema: Any, array: Any, row: int) -> Any:
 
 
 def batches(stream: Stream) -> Iterator[Array]:
-    """Each array of a stream; it is released when the next one is asked for. OSError: what the stream says."""
+    """Yield each array of a stream; it is released when the next one is requested. OSError has the stream's message."""
     while True:
         array = Array()
         code = stream.get_next(ctypes.byref(stream), ctypes.byref(array))
@@ -104,7 +104,7 @@ def batches(stream: Stream) -> Iterator[Array]:
 
 
 def first_rows(stream: Stream, schema: Schema, most: Optional[int]) -> tuple[list[tuple[Any, ...]], int]:
-    """The first rows of a stream, at most so many (None: all), and how many it has in all."""
+    """Return the first rows of a stream, at most `most` (None: all), and their number in all."""
     rows: list[tuple[Any, ...]] = []
     length = 0
     for array in batches(stream):

@@ -19,7 +19,7 @@ ERROR_BYTES = 8192
 
 
 def places() -> list[pathlib.Path]:
-    """Where the library may lie: beside the command, where it is installed or was built."""
+    """The places of the library: relative to the command, as installed or as built."""
     named = os.environ.get("MEMTAP_READER")
     if named:
         return [pathlib.Path(named)]
@@ -35,12 +35,10 @@ def library() -> ctypes.CDLL:
     looked_at = places()
     path = next((place for place in looked_at if place.exists()), None)
     if path is None:
-        raise Problem(
-            f"{looked_at[0]}: there is no such library; install memtap anew, or set MEMTAP_READER to its path"
-        )
+        raise Problem(f"{looked_at[0]}: no such library; reinstall memtap, or set MEMTAP_READER to its path")
     found = ctypes.CDLL(str(path))
     if found.memtap_reader_abi() < ABI:
-        raise Problem(f"{path}: it is older than this package; install memtap anew")
+        raise Problem(f"{path}: older than this package; reinstall memtap")
     size, text, pointer = ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
     for name, result, *arguments in (
         ("table", text, ctypes.c_int),
@@ -72,20 +70,20 @@ def tables() -> tuple[str, ...]:
 
 
 def ask(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Calls a function whose last parameters are for an error; its result and the error's text."""
+    """Call a function whose last parameters are for an error. Return its result and the error's text."""
     error = ctypes.create_string_buffer(ERROR_BYTES)
     result = function(*arguments, error, ERROR_BYTES)
     return result, error.value.decode("utf-8", "replace")
 
 
 def most_output(path: str) -> int:
-    """How many bytes a table of this trace may have."""
+    """Return how many bytes a table of this trace may have."""
     most: int = library().memtap_reader_most_output(os.fsencode(path))
     return most
 
 
 def about(path: str) -> dict[str, str]:
-    """What the trace's beginning says: lines of "key=value"."""
+    """Return the trace's first info records: lines of "key=value"."""
     address, wrong = ask(library().memtap_reader_about, os.fsencode(path))
     if not address:
         raise Problem(f"{path}: {wrong}")
@@ -102,7 +100,7 @@ def about(path: str) -> dict[str, str]:
     return said
 
 
-# With the interpreter's lock held, and without touching what others say of the same functions.
+# With the GIL held, and without changing other users' declarations of the same functions.
 _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi)
 )
@@ -112,7 +110,7 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 
 
 def capsule(kind: str) -> tuple[Any, int]:
-    """A capsule that owns a structure without content, and the structure's address. kind: "schema", "stream"."""
+    """Return a capsule that owns an empty structure, and the structure's address. kind: "schema", "stream"."""
     lib = library()
     address = getattr(lib, f"memtap_reader_new_{kind}")()
     if not address:
@@ -147,7 +145,7 @@ def stream_capsule(paths: Sequence[str], table: str, at: Optional[str], damaged:
 
 
 def stream_capsules(path: str, tables: Sequence[str], damaged: bool) -> list[Any]:
-    """The same of several tables of one trace, which is analyzed once."""
+    """The same for several tables of one trace, which is analyzed once."""
     capsules, addresses = zip(*(capsule("stream") for _ in tables))
     given = (ctypes.c_char_p * len(tables))(*(table.encode() for table in tables))
     out = (ctypes.c_void_p * len(tables))(*addresses)
@@ -158,14 +156,14 @@ def stream_capsules(path: str, tables: Sequence[str], damaged: bool) -> list[Any
 
 
 def comparable_file(file: str, working_directory: str) -> str:
-    """The name by which memtap diff compares a file."""
+    """Return the name by which memtap diff compares a file."""
     name = ctypes.create_string_buffer(ERROR_BYTES)
     library().memtap_reader_comparable_file(file.encode(), working_directory.encode(), name, ERROR_BYTES)
     return name.value.decode("utf-8", "replace")
 
 
 def program(command: str) -> str:
-    """What a command line runs: "train.py", or a module's name after -m."""
+    """Return what a command line runs: "train.py", or a module's name after -m."""
     name = ctypes.create_string_buffer(ERROR_BYTES)
     library().memtap_reader_program(command.encode(), name, ERROR_BYTES)
     return name.value.decode("utf-8", "replace")
@@ -173,7 +171,7 @@ def program(command: str) -> str:
 
 @functools.cache
 def columns_of(table: str) -> tuple[tuple[str, str, str, str], ...]:
-    """Name, type, unit and meaning of each column."""
+    """Return the name, type, unit and meaning of each column."""
     held = schema_capsule(table)
     columns = []
     top = Schema.from_address(_capsule_pointer(held, library().memtap_reader_schema_name()))
@@ -192,7 +190,7 @@ def columns_of(table: str) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def rows_of(stream: Any, table: str, most: int) -> tuple[list[tuple[Any, ...]], int]:
-    """The first rows of a stream's capsule, at most so many, and how many it has in all."""
+    """Return the first rows of a stream's capsule, at most `most`, and their number in all."""
     held = schema_capsule(table)
     lib = library()
     schema = Schema.from_address(_capsule_pointer(held, lib.memtap_reader_schema_name()))

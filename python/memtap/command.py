@@ -16,15 +16,15 @@ MARK = "memtap: "
 
 
 class Problem(Exception):
-    """What went wrong, in one line for the user: where, what, and what to do."""
+    """An error, in one line for the user: where, what, and what to do."""
 
 
 def beside() -> list[pathlib.Path]:
-    """Where the command is, if it was installed with this package or with this Python."""
+    """Return where the command is, if it was installed with this package or with this Python."""
     import sysconfig
 
     site = pathlib.Path(__file__).resolve().parent.parent
-    # site-packages of an environment or of a user (lib/pythonX.Y/site-packages), or a folder of pip --target
+    # site-packages of an environment or of a user (lib/pythonX.Y/site-packages), or the folder of pip --target
     tops = [site.parents[2], site] if len(site.parents) > 2 else [site]
     folders: list[Any] = [
         *(top / "bin" for top in tops),
@@ -35,7 +35,7 @@ def beside() -> list[pathlib.Path]:
 
 
 def find_command() -> str:
-    """The path of the command memtap: $MEMTAP, that of this Python's environment, or the first in PATH."""
+    """Return the path of the command memtap: $MEMTAP, that of this Python's environment, or the first in PATH."""
     named = os.environ.get("MEMTAP")
     candidates: list[Any] = [named] if named else [*beside(), "memtap"]
     for candidate in candidates:
@@ -43,18 +43,18 @@ def find_command() -> str:
         if found:
             return found
     raise Problem(
-        f"$MEMTAP is {named}, which is no command"
+        f"$MEMTAP is {named}, which is not a command"
         if named
-        else "there is no command memtap beside this Python or in PATH; install it, or set MEMTAP to its path"
+        else "no command memtap next to this Python or in PATH; install it, or set MEMTAP to its path"
     )
 
 
 def limits(
     memory: Union[int, str, None] = None, output: Union[int, str, None] = None, events: Optional[int] = None
 ) -> None:
-    """What each reading of traces may take from now on, in this process and in those that it starts: bytes of memory and of what
-    is made (or a text: "2 GiB"), and events. A small file may stand for any number of them. None: as the traces' size allows, which
-    is more than recordings need."""
+    """Limit each reading of traces from now on, in this process and its children: bytes of memory and of
+    output (or a text: "2 GiB"), and events. A small hostile file can expand to any number of them. None: by the size of the
+    traces, which is more than recordings need."""
     for name, most in (("MEMORY", memory), ("OUTPUT", output), ("EVENTS", events)):
         if most is None:
             os.environ.pop(f"MEMTAP_MOST_{name}", None)
@@ -68,7 +68,7 @@ def last_line(text: str) -> str:
 
 
 def run(*arguments: Any, good: Sequence[int] = (0,), most: Optional[int] = None) -> str:
-    """What the command prints. Problem: it ended with another code than the good ones, or prints more than so many bytes."""
+    """Return what the command prints. Raise Problem if it ends with a code other than `good`, or prints more than `most` bytes."""
     with tempfile.TemporaryFile() as errors:
         with subprocess.Popen(
             [find_command(), *map(os.fspath, arguments)],
@@ -81,7 +81,7 @@ def run(*arguments: Any, good: Sequence[int] = (0,), most: Optional[int] = None)
             if most is not None and len(output) > most:
                 process.kill()
                 raise Problem(
-                    f"the answer of memtap {arguments[0]} has more than {most >> 20} MiB; ask for less, or by a shell"
+                    f"the output of memtap {arguments[0]} exceeds {most >> 20} MiB; request less, or run it in a shell"
                 )
         errors.seek(0)
         said = errors.read().decode("utf-8", "replace")

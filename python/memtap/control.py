@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program says to memtap while it is recorded. Without libmemtap.so in the process each call does nothing;
-the first one looks for it, later ones cost a fraction of a microsecond."""
+"""What a program can report to memtap while it is recorded. Without libmemtap.so in the process each call does nothing;
+the first one searches for it, later ones cost a fraction of a microsecond."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _lock = threading.Lock()
 
 
 def _function(name: str) -> Optional[Callable[..., Any]]:
-    """libmemtap.so's function; None: this process is not recorded."""
+    """Return libmemtap.so's function; None: this process is not recorded."""
     try:
         return _kept[name]
     except KeyError:
@@ -42,17 +42,17 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 def _text(name: object) -> bytes:
-    """UTF-8, without the zeros that would end it."""
+    """Return UTF-8, without zeros, which would end the text."""
     return str(name).replace("\0", " ").encode("utf-8", "replace")
 
 
 def is_recorded() -> bool:
-    """Whether this process is recorded by memtap."""
+    """Return whether memtap records this process."""
     return _function("memtap_mark") is not None
 
 
 class phase(contextlib.ContextDecorator):
-    """A phase of this thread, inside its open phases, as reports and views show it:
+    """A phase of this thread, within its open phases, for reports and views:
 
     with memtap.phase("validation"):
         ...
@@ -74,18 +74,18 @@ class phase(contextlib.ContextDecorator):
 
 
 def mark(name: object) -> None:
-    """Something happens now: reports say when, and how often."""
+    """Mark an event at this moment: reports show when, and how often."""
     if is_recorded():
         _call("memtap_mark", _text(name))
 
 
 def sample() -> None:
-    """Ask what the devices hold now, contexts and other processes included; it is in the trace a little later."""
+    """Request a sample of the memory in use on the devices, including contexts and other processes. It is in the trace a little later."""
     _call("memtap_sample")
 
 
 def address_of(what: Any) -> int:
-    """The device address of a tensor, an array, or a number that is one; 0: it has no memory."""
+    """Return the device address of a tensor or an array, or a number that is an address; 0 if it has no memory."""
     if isinstance(what, int):
         return what
     pointer = getattr(what, "data_ptr", None)  # PyTorch
@@ -94,11 +94,11 @@ def address_of(what: Any) -> int:
     interface = getattr(what, "__cuda_array_interface__", None)  # CuPy, Numba, JAX
     if interface:
         return int(interface["data"][0])
-    raise TypeError(f"{type(what).__name__} has no device address: name a tensor, an array of CUDA, or an address")
+    raise TypeError(f"{type(what).__name__} has no device address; pass a tensor, a CUDA array, or an address")
 
 
 def name(what: Any, text: object) -> None:
-    """Reports call the memory of a tensor so, until it is freed: `memtap.name(cache, "kv cache")`. what: a tensor, what has
+    """Name the memory of a tensor in reports until it is freed: `memtap.name(cache, "kv cache")`. what: a tensor, an object with
     __cuda_array_interface__, or an address in device memory."""
     if not is_recorded():
         return
@@ -108,7 +108,7 @@ def name(what: Any, text: object) -> None:
 
 
 def own_trace() -> Optional[str]:
-    """The path of the trace that this process writes; None: it is not recorded, or has not used CUDA yet."""
+    """Return the path of the trace that this process writes; None if it is not recorded, or has not used CUDA yet."""
     function = _function("memtap_trace")
     if function is None:
         return None
@@ -119,8 +119,8 @@ def own_trace() -> Optional[str]:
 
 
 def save(path: Any) -> bool:
-    """Write what was recorded so far, as a small trace of its own (memtap-compact(1)) that stays as it is; the recording
-    goes on. False: this process is not recorded, or has not used CUDA yet, and nothing is written. path: of the new trace."""
+    """Write what was recorded so far to path, as a separate small trace (memtap-compact(1)); the recording continues. Return
+    False if this process is not recorded, or has not used CUDA yet, and nothing is written."""
     trace = own_trace()
     if trace is None:
         return False

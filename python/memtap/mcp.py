@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m memtap.mcp: memtap's answers for assistants that speak the Model Context Protocol, over standard input and output.
+"""python -m memtap.mcp: memtap for assistants that use the Model Context Protocol, over standard input and output.
 
     pip install "memtap[mcp]"
-    claude mcp add memtap -- python -m memtap.mcp       # or as any other client names a server
+    claude mcp add memtap -- python -m memtap.mcp       # or as another client registers a server
 
-Each tool returns the JSON that the command of its name prints with --format json: what was found, and the evidence for it (rules,
-how certain they are, lines). Nothing is changed, and no network is used. The package mcp is the protocol's own SDK."""
+Each tool returns the JSON that the command of its name prints with --format json: the findings and their evidence (rules,
+certainty, lines). Tools change nothing and use no network. The package mcp is the protocol's own SDK."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ from .command import Problem, run
 
 NAME = "memtap"
 GUIDE = (
-    "Traces (*.mtap) are recordings of GPU memory. Begin with report: what the peak is made of, by category and line. Then oom where "
-    "the program ran out of memory, plan for settings and changes that take less, diff for two runs, blocks for single blocks. "
-    "Sizes are bytes, times nanoseconds. certainty says how sure a category is."
+    "Traces (*.mtap) are recordings of GPU memory. Start with report: the peak by category and line. Then use oom if the "
+    "program ran out of memory, plan for settings and changes that need less, diff for two runs, blocks for single blocks. "
+    "Sizes are bytes, times nanoseconds. certainty tells how certain a category is."
 )
 MOST_ROWS = 1000
-MOST_ANSWER = 8 << 20  # bytes: the JSON, read, checked and packed again, takes ten times as much
+MOST_ANSWER = 8 << 20  # bytes: parsed, checked and packed again, the JSON uses ten times as much
 
 
 def read(*arguments: Any, good: tuple[int, ...] = (0,)) -> dict[str, Any]:
-    """What a command prints as JSON; its message, where it has one instead."""
+    """Return what a command prints as JSON, or its message."""
     found = json.loads(run(*arguments, good=good, most=MOST_ANSWER))
     return found if isinstance(found, dict) else {"rows": found}
 
 
 def report(trace: str, at: Optional[str] = None) -> dict[str, Any]:
-    """What the peak of a trace is made of: bytes by category, call site and module, with the rule behind each category and how
-    certain it is. trace: a file, or a folder with the traces of a job. at: another moment ("end", "oom", "1.5s", "step:3")."""
+    """Break down the peak of a trace: bytes by category, call site and module, with the rule behind each category and its
+    certainty. trace: a file, or a folder with the traces of a job. at: another moment ("end", "oom", "1.5s", "step:3")."""
     return read("report", "--format", "json", *([f"--at={at}"] if at else []), "--", trace)
 
 
 def oom(trace: str) -> dict[str, Any]:
-    """Why the program ran out of GPU memory: the request that failed, what was live, and which settings or changes would have served
-    it, each replayed or modelled, as it says."""
+    """Explain why the program ran out of GPU memory: the request that failed, what was live, and which settings or changes would
+    have made it fit; each states whether it was replayed or modelled."""
     return read("oom", "--format", "json", "--", trace)
 
 
 def plan(trace: str, memory: Optional[str] = None) -> dict[str, Any]:
-    """What PyTorch's allocator would reserve under other settings, and after changes of the program, by replaying its requests.
+    """Compute what PyTorch's allocator would reserve with other settings, and after changes to the program, by replaying its requests.
     memory: the card's size, such as "24GiB"."""
     return read("plan", "--format", "json", *([f"--memory={memory}"] if memory else []), "--", trace, good=(0, 1))
 
 
 def diff(old: str, new: str) -> dict[str, Any]:
-    """Why two runs differ in their peaks: by category and by line, largest first. old, new: traces."""
+    """Explain why the peaks of two runs differ, by category and by line, largest first. old, new: traces."""
     return read("diff", "--format", "json", "--", old, new, good=(0, 1))
 
 
 def blocks(trace: str, at: str = "peak", top: int = 50) -> dict[str, Any]:
-    """The largest blocks that were live at a moment, each with its category, rule, line, module and age. top: how many, 1000 at most."""
+    """List the largest blocks that were live at a moment, each with its category, rule, line, module and age. top: how many, at most 1000."""
     return read(
         "blocks",
         "--format",
@@ -76,7 +76,7 @@ TOOLS = (report, oom, plan, diff, blocks)
 
 
 def answer(tool: Any, failure: Any) -> Any:
-    """The tool, with memtap's message as its failure."""
+    """Return the tool, with memtap's message as its error."""
 
     @functools.wraps(tool)
     def ask(*arguments: Any, **named: Any) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def answer(tool: Any, failure: Any) -> Any:
 
 
 def server() -> Any:
-    """The server of the package mcp, with all tools."""
+    """Return the server of the package mcp, with all tools."""
     sdk = importlib.import_module("mcp.server")
     failures = importlib.import_module("mcp.server.mcpserver.exceptions")
     made = sdk.MCPServer(NAME, instructions=GUIDE, log_level="WARNING")
@@ -100,7 +100,7 @@ def server() -> Any:
 
 
 def main() -> int:
-    """Serve until the client goes."""
+    """Serve until the client disconnects."""
     try:
         serving = server()
     except (ImportError, AttributeError):

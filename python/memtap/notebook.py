@@ -2,13 +2,13 @@
 """memtap in a notebook: `%load_ext memtap`, then
 
     %%memtap [OPTION of memtap run]... [--height N]
-    records the cell, and shows the page of memtap view below it
+    records the cell and shows the page of memtap view below it
 
     %memtap [--height N] [TRACE]...
-    shows the page of traces that are there; without one, of the newest
+    shows the page of existing traces; by default, of the newest
 
-A running kernel cannot be recorded. The cell is a script of its own: it runs in a new process of the same
-Python, and sees nothing of other cells. Its trace is kept where -o FILE says, otherwise only in the page.
+A running kernel cannot be recorded. The cell is a separate script: it runs in a new process of the same
+Python and does not see other cells. Its trace is kept only with -o FILE; otherwise it is in the page only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .command import Problem, find_command, last_line
 
 HEIGHT = 760  # of the page, in CSS pixels
 
-# The page runs its own code and saves pictures; it has no origin, so it reaches nothing of the notebook.
+# The page runs its own code and saves pictures; it has no origin, so it cannot access the notebook.
 FRAME = (
     '<iframe title="memtap" sandbox="allow-scripts allow-downloads" '
     'style="width: 100%; height: {height}px; border: 1px solid #8886" srcdoc="{page}"></iframe>'
@@ -41,7 +41,7 @@ Say = Callable[[str], Any]  # shows text in the output cell
 
 
 class Options(argparse.ArgumentParser):
-    """The magic's own; memtap run and memtap view check the others."""
+    """Parse the magic's own options; memtap run and memtap view check the others."""
 
     def __init__(self) -> None:
         super().__init__(add_help=False, allow_abbrev=False)
@@ -57,12 +57,12 @@ def split(options: Options, line: str) -> tuple[argparse.Namespace, list[str]]:
     except ValueError as error:
         raise Problem(f"{line}: {error}") from None
     if known.height < 1:
-        raise Problem(f"--height {known.height}: a height is at least 1")
+        raise Problem(f"--height {known.height}: must be at least 1")
     return known, others
 
 
 def frame_of(command: str, traces: Sequence[Any], height: int, say: Say) -> str:
-    """The page of the traces as HTML for an output cell; it needs no network and no file."""
+    """Return the page of the traces as HTML for an output cell; it needs no network and no file."""
     with tempfile.TemporaryDirectory(prefix="memtap-") as folder:
         page = pathlib.Path(folder, "page.html")
         done = subprocess.run(
@@ -73,14 +73,14 @@ def frame_of(command: str, traces: Sequence[Any], height: int, say: Say) -> str:
             errors="replace",
             check=False,
         )
-        if not page.exists():  # of a trace that is damaged, it has the first part
+        if not page.exists():  # for a damaged trace it has the first part
             raise Problem(last_line(done.stderr) or f"memtap view ended with exit code {done.returncode}")
         say(done.stderr)
         return FRAME.format(height=height, page=html.escape(page.read_text(encoding="utf-8")))
 
 
 def run_program(command: Sequence[Any], environment: Mapping[str, str], say: Say) -> int:
-    """Runs it, and says what it prints as soon as it does; its exit code, or minus its signal."""
+    """Run it, passing on its output at once. Return its exit code, or minus its signal."""
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
@@ -93,7 +93,7 @@ def run_program(command: Sequence[Any], environment: Mapping[str, str], say: Say
                 if not some:
                     return process.wait()
             except KeyboardInterrupt:
-                # The whole process group may have it already: then the program is about to end.
+                # The whole process group may have received it: then the program is about to end.
                 try:
                     process.wait(1)
                 except subprocess.TimeoutExpired:
@@ -101,19 +101,19 @@ def run_program(command: Sequence[Any], environment: Mapping[str, str], say: Say
 
 
 def traces_in(folder: pathlib.Path) -> dict[pathlib.Path, tuple[int, int]]:
-    """Each trace with what changes when it is written."""
+    """Return each trace with what changes when it is written."""
     return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in folder.glob("*.mtap")}
 
 
 def check_options(words: Sequence[str]) -> None:
-    """They are memtap run's, and not a command: that is the cell."""
+    """Check that these are options of memtap run and not a command: the cell is the command."""
     for before, word in zip(["x=", *words], words):
         if word == "--" or (word[:1] != "-" and (before[:1] != "-" or "=" in before)):
-            raise Problem(f"{word}: the program to run is the cell; before it stand only options of memtap run")
+            raise Problem(f"{word}: the cell is the program to run; only options of memtap run may precede it")
 
 
 def record(line: str, cell: str, say: Say) -> Optional[str]:
-    """Runs the cell's text under memtap run; the page's frame, or None where there is no trace."""
+    """Run the cell's text under memtap run. Return the page's frame, or None if there is no trace."""
     options = Options()
     options.add_argument("-o", "--output")
     known, others = split(options, line)
@@ -124,9 +124,9 @@ def record(line: str, cell: str, say: Say) -> Optional[str]:
         script.write_text(cell, encoding="utf-8")
         output = pathlib.Path(known.output or pathlib.Path(folder, "cell.mtap"))
         before = traces_in(output.parent)
-        # A script's own folder is where its modules are looked for; a cell's are in the notebook's.
+        # Python searches modules in a script's folder; a cell's are in the notebook's.
         path = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
-        # What memtap run says at the end names the trace, which is gone then if nobody asked for it.
+        # The last line of memtap run names the trace, which is deleted unless -o was given.
         quiet = [] if known.output else ["--quiet"]
         code = run_program(
             [command, "run", "-o", output, *quiet, *others, "--", sys.executable, script],
@@ -136,11 +136,11 @@ def record(line: str, cell: str, say: Say) -> Optional[str]:
         made = [path for path, version in traces_in(output.parent).items() if before.get(path) != version]
         if code:
             say(
-                f"memtap: the cell's program ended with "
-                f"{f'exit code {code}' if code > 0 else f'signal {-code}'}{'' if made else ' and left no trace'}\n"
+                f"memtap: the cell exited with "
+                f"{f'exit code {code}' if code > 0 else f'signal {-code}'}{'' if made else ' without a trace'}\n"
             )
         elif not made and not known.output:
-            say("memtap: there is no trace: the cell's program did not use CUDA\n")
+            say("memtap: no trace: the cell did not use CUDA\n")
         return frame_of(command, sorted(made), known.height, say) if made else None
 
 
@@ -172,5 +172,5 @@ magic.__doc__ = __doc__
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """What `%load_ext memtap` calls."""
+    """Called by `%load_ext memtap`."""
     ipython.register_magic_function(magic, "line_cell", "memtap")

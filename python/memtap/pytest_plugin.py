@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pytest --memtap: records each test that is marked with `memtap` in a process of its own, on this
-machine's GPU or a simulated one (--memtap-simulate h100), and holds its memory to limits:
+"""pytest --memtap: records each test with the marker `memtap` in its own process, on this
+machine's GPU or a simulated one (--memtap-simulate h100), and checks its memory against limits:
 
     @pytest.mark.memtap(peak="2 GiB", category={"activations": "1 GiB"})
     def test_training_step(): ...
@@ -32,16 +32,16 @@ from .report import budget_text, size_text
 
 WHOLE = ("peak", "reserved", "growth", "fragmentation", "end")
 TABLES = ("category", "phase", "module", "site")
-ALSO = {"limit": "peak"}  # other words for a limit
+ALSO = {"limit": "peak"}  # synonyms of a limit
 MARKER = (
     "memtap(peak=..., reserved=..., growth=..., fragmentation=..., end=..., category={}, phase={}, "
-    "module={}, site={}, budget=FILE): record this test's GPU memory, and hold it to limits"
+    "module={}, site={}, budget=FILE): record this test's GPU memory and check it against limits"
 )
-REPORTS = "PYTEST_MEMTAP_REPORTS"  # of the process that runs one test: the file for its reports
+REPORTS = "PYTEST_MEMTAP_REPORTS"  # for the process of one test: the file for its reports
 NODE = "PYTEST_MEMTAP_NODE"  # and the test
 WITH_PATH = ("--memtap-command", "--memtap-dir", "--memtap-against")
-PEAK = "memtap_peak"  # a recorded test's, in bytes, among its properties
-PEAKS = 20  # that the summary shows
+PEAK = "memtap_peak"  # property of a recorded test, in bytes
+PEAKS = 20  # in the summary
 ID = "nodeid"  # in a test's folder: its node id
 ROWS = 9  # of the table of call sites, in the report of a test that failed
 
@@ -49,37 +49,39 @@ ROWS = 9  # of the table of call sites, in the report of a test that failed
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("memtap", "GPU memory")
     group.addoption(
-        "--memtap", action="store_true", help="record tests with the marker memtap, each in a process of its own"
+        "--memtap", action="store_true", help="record tests with the marker memtap, each in its own process"
     )
     group.addoption(
-        "--memtap-simulate", metavar="GPU", help="on a simulated GPU, such as h100, instead of this machine's"
+        "--memtap-simulate", metavar="GPU", help="use a simulated GPU, such as h100, instead of this machine's"
     )
     group.addoption(
-        "--memtap-dir", metavar="DIR", default="memtap-traces", help="where the traces are kept (default: %(default)s)"
+        "--memtap-dir", metavar="DIR", default="memtap-traces", help="directory for the traces (default: %(default)s)"
     )
     group.addoption(
         "--memtap-against",
         metavar="DIR",
-        help="compare each test with its traces of an earlier run, in that run's --memtap-dir",
+        help="compare each test with its traces from an earlier run, in that run's --memtap-dir",
     )
     group.addoption(
         "--memtap-allow-missing",
         metavar="KIND:NAME",
         action="append",
         default=[],
-        help="accept that this test, process, rank, device or phase of the earlier run is missing: test:tests/*, rank:3",
+        help="allow this test, process, rank, device or phase of the earlier run to be missing: test:tests/*, rank:3",
     )
     group.addoption(
-        "--memtap-command", metavar="PATH", help="the command memtap (default: $MEMTAP, or that of this environment)"
+        "--memtap-command",
+        metavar="PATH",
+        help="path of the command memtap (default: $MEMTAP, or that of this environment)",
     )
-    parser.addini("memtap_peak", "the peak of each recorded test that has no limit of its own for it")
-    parser.addini("memtap_paths", "patterns of files whose tests are recorded without a marker", "args")
-    parser.addini("memtap_markers", "markers with which tests are recorded as well, such as gpu", "args")
-    parser.addini("memtap_exclude", "patterns of tests (by node id) that are never recorded", "args")
+    parser.addini("memtap_peak", "the peak limit of each recorded test without its own")
+    parser.addini("memtap_paths", "patterns of files whose tests are recorded without the marker", "args")
+    parser.addini("memtap_markers", "further markers of tests to record, such as gpu", "args")
+    parser.addini("memtap_exclude", "patterns of node ids of tests that are never recorded", "args")
 
 
 def folder_name(nodeid: str) -> str:
-    """A readable part, and a digest of the whole id: ids may differ in a sign, or only at their end."""
+    """Return a readable part and a digest of the complete id: ids may differ in one character, or only at their end."""
     readable = re.sub(r"[^\w.-]+", "-", nodeid.replace("::", "-")).strip("-.")[:120]
     return f"{readable}-{hashlib.sha256(nodeid.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
@@ -96,8 +98,8 @@ def joined(given: Iterable[str]) -> list[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Union[int, pytest.ExitCode, None]:
-    """pytest looks for its root and its settings before it knows our options, and takes the path after one
-    for that of tests: begin again where that was so."""
+    """pytest determines its root and its settings before it knows our options, and takes a path after one for
+    a path of tests. Start again if that happened."""
     args = list(config.invocation_params.args)
     if joined(args) == args or "PYTEST_XDIST_WORKER" in os.environ:
         return None
@@ -114,14 +116,14 @@ def pytest_configure(config: pytest.Config) -> None:
     except Problem as problem:
         raise pytest.UsageError(f"--memtap: {problem}") from None
     if not command:
-        raise pytest.UsageError(f"--memtap: there is no command {named}; name it with --memtap-command, or in $MEMTAP")
-    config.option.memtap_command = os.path.abspath(command)  # tests may go elsewhere
+        raise pytest.UsageError(f"--memtap: no command {named}; set it with --memtap-command, or in $MEMTAP")
+    config.option.memtap_command = os.path.abspath(command)  # tests may change the directory
     if config.getoption("memtap_against") and (
         Path(config.getoption("memtap_against")).resolve() == Path(config.getoption("memtap_dir")).resolve()
     ):
         raise pytest.UsageError(
-            "--memtap-against and --memtap-dir are one folder: the new traces would "
-            "take the place of those to compare with"
+            "--memtap-against and --memtap-dir are the same folder: the new traces would "
+            "overwrite those to compare with"
         )
     config.pluginmanager.register(Recorder(config), "memtap-recorder")
 
@@ -130,7 +132,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Hands the report over to the pytest that started this one."""
+    """Passes the report to the pytest that started this one."""
     path = os.environ.get(REPORTS)
     if path and _child_config:
         data = _child_config.hook.pytest_report_to_serializable(config=_child_config, report=report)
@@ -185,14 +187,14 @@ class Recorder:
         )
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """A marker that is nearly ours would be no error, and no limit."""
+        """Reject a misspelled marker, which would silently set no limit."""
         for item in items:
             for marker in item.iter_markers():
                 if marker.name != "memtap" and difflib.get_close_matches(marker.name, ["memtap"], cutoff=0.8):
                     raise pytest.UsageError(f"{item.nodeid}: unknown marker '{marker.name}'; did you mean 'memtap'?")
 
     def run(self, item: pytest.Item) -> list[pytest.TestReport]:
-        """The reports of a test, after it ran in a process of its own."""
+        """Return the reports of a test, after it ran in its own process."""
         wrong = self.wrong_marker(item)
         if wrong:
             return [pytest.TestReport(item.nodeid, item.location, {}, "failed", f"memtap: {wrong}", "setup")]
@@ -221,19 +223,19 @@ class Recorder:
         ]
         for report in reports:
             if isinstance(report.longrepr, list):
-                report.longrepr = tuple(report.longrepr)  # of a skip; JSON has lists only
+                report.longrepr = tuple(report.longrepr)  # for a skip: JSON has only lists
         if not any(report.when == "teardown" for report in reports):
             reports.append(self.broken_off(item, done, reports))
         self.add_memory(item, folder, name, reports)
         return reports
 
-    # --- tests of the earlier run that this one has not ---
+    # --- tests of the earlier run that are missing from this one ---
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         self.deselected.update(item.nodeid for item in items)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """A test that is gone has no memory to compare: that is a failure, unless it was not asked for."""
+        """Report a missing test as a failure, since it has no memory to compare, unless it was not selected."""
         option = self.config.getoption
         if not option("memtap_against") or "PYTEST_XDIST_WORKER" in os.environ or option("collectonly"):
             return
@@ -248,7 +250,7 @@ class Recorder:
         missing = sorted(before.keys() - done - self.deselected)
         missing = [nodeid for nodeid in missing if self.is_asked_for(nodeid)]
         if missing and option("numprocesses", None) and (option("keyword", "") or option("markexpr", "")):
-            self.lines.append("tests that are missing were not looked for: some are deselected, and xdist runs them")
+            self.lines.append("missing tests were not checked: tests are deselected, or distributed by xdist")
             return
         for nodeid in missing:
             allowed = any(
@@ -258,7 +260,7 @@ class Recorder:
             self.lines.append(
                 f"test {nodeid} is missing (allowed)"
                 if allowed
-                else f"test {nodeid} is missing: {option('memtap_against')} has it; if that is intended: "
+                else f"test {nodeid} is missing: it is in {option('memtap_against')}; if that is intended, pass "
                 f"--memtap-allow-missing 'test:{nodeid}'"
             )
             if not allowed:
@@ -266,7 +268,7 @@ class Recorder:
 
     @staticmethod
     def recorded(directory: Path) -> dict[str, float]:
-        """The ids of the tests with traces in a --memtap-dir, and when they ran."""
+        """Return the ids of the tests with traces in a --memtap-dir, and when they ran."""
         return {
             path.read_text(encoding="utf-8", errors="surrogateescape"): path.stat().st_mtime
             for path in directory.glob(f"*/{ID}")
@@ -274,7 +276,7 @@ class Recorder:
         }
 
     def is_asked_for(self, nodeid: str) -> bool:
-        """Whether the session's arguments cover a test, which may be gone."""
+        """Return whether the session's arguments cover a test, which may no longer exist."""
         path, _, name = nodeid.partition("::")
         for arg in self.config.args:
             file, _, within = str(arg).partition("::")
@@ -287,8 +289,8 @@ class Recorder:
         return False
 
     def command(self, folder: Path, work: str) -> list[str]:
-        """memtap run ... python -m pytest, with this pytest's own arguments: of options a later one wins, and
-        the test is in the environment."""
+        """Return memtap run ... python -m pytest with this pytest's own arguments: a later option overrides an
+        earlier one, and the test is in the environment."""
         config = self.config
         simulate = config.getoption("memtap_simulate")
         last = ["-k", "", "-m", "", "-o", f"cache_dir={work}/cache", "--rootdir", str(config.rootpath)]
@@ -320,14 +322,14 @@ class Recorder:
     def broken_off(
         self, item: pytest.Item, done: subprocess.CompletedProcess[str], reports: list[pytest.TestReport]
     ) -> pytest.TestReport:
-        """For a process that ended before its test did, or that never came to it."""
+        """Return the report for a process that ended before its test did, or never reached it."""
         code = done.returncode
         if code > 128 or code < 0:
             number = code - 128 if code > 128 else -code
             known = {member.value: member.name for member in signal.Signals}
-            why = f"the test's process was ended by {known.get(number, number)}"
+            why = f"the test's process was killed by {known.get(number, number)}"
         else:
-            why = f"the test's process ended with code {code} before the test did"
+            why = f"the test's process exited with code {code} before the test ended"
         return pytest.TestReport(
             item.nodeid,
             item.location,
@@ -340,7 +342,7 @@ class Recorder:
     # --- memory ---
 
     def add_memory(self, item: pytest.Item, folder: Path, name: str, reports: list[pytest.TestReport]) -> None:
-        """Lets a test fail that broke a limit, shows the memory of one that failed, and keeps its peak."""
+        """Fail a test that exceeds a limit, show the memory of a failed one, and keep its peak."""
         traces = sorted(folder.glob("*.mtap"))
         call = next((report for report in reports if report.when == "call"), None)
         if not traces:
@@ -350,7 +352,7 @@ class Recorder:
                     f"memtap: {item.nodeid} used no GPU memory, but did in {self.config.getoption('memtap_against')}"
                 )
             elif call and call.passed and self.limits(item):
-                self.lines.append(f"{item.nodeid}: no GPU memory was used, so no limit was checked")
+                self.lines.append(f"{item.nodeid}: no GPU memory used; limits not checked")
             return
         if call:
             call.user_properties.append((PEAK, self.peak(traces)))
@@ -361,13 +363,13 @@ class Recorder:
             failed.sections.append((f"GPU memory ({folder})", self.summary(traces)))
 
     def peak(self, traces: list[Path]) -> int:
-        """The highest peak of a test's processes, bytes."""
+        """Return the highest peak of a test's processes in bytes."""
         reports = [self.memtap("report", "-f", "json", trace) for trace in traces]
         peaks = [json.loads(done.stdout)["peak"] for done in reports if done.stdout]
         return max((peak["allocated"] for peak in peaks if peak), default=0)
 
     def limits(self, item: pytest.Item) -> dict[str, Any]:
-        """Of all markers, the nearest to the test counts, then the session's own peak."""
+        """Return the limits: the marker closest to the test counts, then the session's own peak."""
         limits: dict[str, Any] = {}
         for marker in item.iter_markers("memtap"):
             limits = {**{ALSO.get(name, name): value for name, value in marker.kwargs.items()}, **limits}
@@ -376,22 +378,22 @@ class Recorder:
         return limits
 
     def wrong_marker(self, item: pytest.Item) -> Optional[str]:
-        """What is wrong with a test's markers; None: nothing."""
+        """Return what is wrong with a test's markers, or None."""
         limits, known = self.limits(item), [*WHOLE, *TABLES, "budget"]
         values = [value for marker in item.iter_markers("memtap") for value in marker.args]
         if values:
             return (
-                f"the marker has {values[0]!r} without a name; write peak={values[0]!r}, or what is meant of " + MARKER
+                f"the marker has {values[0]!r} without a name; write peak={values[0]!r}, or another limit of " + MARKER
             )
         for name, value in limits.items():
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)
-                return f"the marker has {name}" + (f"; did you mean {near[0]}?" if near else "") + " It takes " + MARKER
+                return f"the marker has {name}" + (f"; did you mean {near[0]}?" if near else "") + " Use " + MARKER
             if isinstance(value, dict) != (name in TABLES) or not isinstance(value, (dict, str, int, os.PathLike)):
                 example = '{"...": "1 GiB"}' if name in TABLES else '"1 GiB"'
                 return f"the marker has {name}={value!r}; write {name}={example}"
         return (
-            "the marker has budget and limits; write all limits into the budget"
+            "the marker has both budget and limits; move the limits into the budget"
             if ("budget" in limits and len(limits) > 1)
             else None
         )
@@ -416,7 +418,7 @@ class Recorder:
             if unknown and "growth" in limits:
                 self.lines.append(f"{item.nodeid}: {unknown[0]}")
             return "passed", None
-        what = "is over its limits of GPU memory" if done.returncode == 1 else "could not be checked"
+        what = "exceeds its GPU memory limits" if done.returncode == 1 else "could not be checked"
         return "failed", f"memtap: {item.nodeid} {what}\n\n{done.stdout}{done.stderr}".rstrip()
 
     def baseline(self, item: pytest.Item, name: str) -> list[Path]:
@@ -425,7 +427,7 @@ class Recorder:
             return []
         found = sorted(Path(self.config.invocation_params.dir, directory, name).glob("*.mtap"))
         if not found:
-            self.lines.append(f"{item.nodeid}: nothing of it in {directory}, so it was not compared")
+            self.lines.append(f"{item.nodeid}: no trace in {directory}; not compared")
         return found
 
     def memtap(self, *arguments: Any) -> subprocess.CompletedProcess[str]:
@@ -439,7 +441,7 @@ class Recorder:
         )
 
     def summary(self, traces: list[Path]) -> str:
-        """The peak, its categories and the largest call sites, from the report on the largest trace."""
+        """Return the peak, its categories and the largest call sites, from the report on the largest trace."""
         largest = max(traces, key=lambda trace: trace.stat().st_size)
         done = self.memtap("report", largest)
         begin, _, rest = done.stdout.partition("\nPeak of ")

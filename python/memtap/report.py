@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command's reports say, as objects. Each has the whole answer as `data`, as the command's --format json prints it (its
-man page has every member), and the same for people as `text`."""
+"""The command's reports as objects. Each has the complete answer as `data`, as the command's --format json prints it (its
+man page lists every member), and the readable form as `text`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BUDGET_TABLES = ("category", "phase", "module", "site")
 
 
 def size_text(size: float) -> str:
-    """Bytes as reports write them: "18.42 GiB"."""
+    """Return bytes as reports write them: "18.42 GiB"."""
     if abs(size) < 1024:
         return f"{size:.0f} B"
     for unit in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
@@ -34,7 +34,7 @@ def size_text(size: float) -> str:
 
 
 def paths_of(runs: Runs) -> list[str]:
-    """The files of traces, of a folder's, of several."""
+    """Return the files of a trace, of a folder, or of several."""
     if isinstance(runs, Trace):
         return [f"./{path}" if path.startswith("-") else path for path in runs.paths]
     if isinstance(runs, (str, os.PathLike)):
@@ -43,7 +43,7 @@ def paths_of(runs: Runs) -> list[str]:
 
 
 def of_members(kind: type[Kind], row: Mapping[str, Any]) -> Kind:
-    """A dataclass of JSON's members of the same names."""
+    """Return a dataclass with the JSON members of the same names."""
     return kind(**{field.name: row.get(field.name) for field in dataclasses.fields(kind)})  # type: ignore[arg-type]
 
 
@@ -61,7 +61,7 @@ def html_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
 
 @dataclasses.dataclass(frozen=True)
 class CallSite:
-    """A line and what it has at the moment. operator: autograd's node, of what backward made. name: given by the program."""
+    """A line and its memory at the moment. operator: autograd's node, for memory allocated by backward. name: set by the program."""
 
     bytes: int
     blocks: int
@@ -74,7 +74,7 @@ class CallSite:
 
 
 class Report:
-    """memtap report of a moment. Of several traces, `data` is the one's with the highest peak, and `ranks` has all."""
+    """memtap report of a moment. For several traces, `data` is that of the highest peak, and `ranks` has all."""
 
     def __init__(self, paths: Sequence[str], at: str, data: dict[str, Any]) -> None:
         self._paths, self._at = tuple(paths), at
@@ -83,7 +83,7 @@ class Report:
 
     @property
     def ranks(self) -> dict[Optional[int], dict[str, Any]]:
-        """The reports of a job's ranks, as JSON has them; of one trace, {}."""
+        """The reports of a job's ranks, as in JSON; {} for one trace."""
         return {rank["rank"]: rank["report"] for rank in self.job["ranks"]} if self.job else {}
 
     @property
@@ -92,22 +92,22 @@ class Report:
 
     @property
     def allocated(self) -> int:
-        """Bytes that were allocated at the moment, on the device with the highest peak; 0: nothing ever was."""
+        """Bytes allocated at the moment, on the device with the highest peak; 0 if nothing ever was."""
         return int(self._moment.get("allocated", 0))
 
     @property
     def reserved(self) -> Optional[int]:
-        """Bytes that PyTorch held from CUDA then; None without PyTorch."""
+        """Bytes that PyTorch had reserved then; None without PyTorch."""
         return self._moment.get("reserved")
 
     @property
     def device(self) -> Optional[int]:
-        """CUDA's index of that device."""
+        """The CUDA index of that device."""
         return self._moment.get("device")
 
     @property
     def time_ns(self) -> int:
-        """When the moment was, in ns since the recording began."""
+        """The time of the moment, in ns since the recording began."""
         return int(self._moment.get("time_ns", 0))
 
     @property
@@ -117,17 +117,17 @@ class Report:
 
     @property
     def iteration(self) -> Optional[int]:
-        """From 1; 0 is start-up; None without PyTorch."""
+        """The iteration, from 1; 0 is start-up; None without PyTorch."""
         return self._moment.get("iteration")
 
     @property
     def categories(self) -> dict[str, int]:
-        """Bytes by category, every category."""
+        """Bytes by category, for every category."""
         return dict(self._moment.get("categories", {}))
 
     @property
     def call_sites(self) -> list[CallSite]:
-        """The lines that have memory at the moment, the largest first."""
+        """The lines with memory at the moment, largest first."""
         device = next((device for device in self.data["devices"] if device["device"] == self.device), None)
         return [
             of_members(CallSite, {**site, **(site["line"] or {})}) for site in (device["call_sites"] if device else [])
@@ -140,7 +140,7 @@ class Report:
 
     @functools.cached_property
     def text(self) -> str:
-        """The report for people."""
+        """The report as text."""
         return run("report", "--at", self._at, *self._paths)
 
     def __str__(self) -> str:
@@ -172,14 +172,14 @@ class Report:
 
 
 def report(runs: Runs, at: str = "peak") -> Report:
-    """What memtap report says of a trace, or of a job's ranks. at: a moment, as in Trace."""
+    """Return memtap report of a trace, or of a job's ranks. at: a moment, as in Trace."""
     paths = paths_of(runs)
     return Report(paths, at, json.loads(run("report", "--format", "json", "--at", at, *paths)))
 
 
 @dataclasses.dataclass(frozen=True)
 class DiffSite:
-    """A line whose memory differs. change, now, blame: bytes; blame is the part of the change that nothing else takes back.
+    """A line whose memory differs. change, now, blame: bytes; blame is the part of the change that nothing else offsets.
     kind: "new", "gone", "grown", "shrunk", "kept longer", "freed earlier" or "moved with the peak"."""
 
     change: int
@@ -201,12 +201,12 @@ class Diff:
 
     @property
     def same(self) -> bool:
-        """Whether nothing has changed on any device, noise aside."""
+        """Whether nothing has changed on any device, apart from noise."""
         return bool(self.data["same"])
 
     @property
     def verdict(self) -> str:
-        """What has changed and why, in a sentence."""
+        """What changed and why, in a sentence."""
         return str(self.data["verdict"])
 
     @property
@@ -215,17 +215,17 @@ class Diff:
 
     @property
     def change(self) -> int:
-        """Bytes by which the peak grew, on the device that the verdict is about; less than 0: it shrank."""
+        """Bytes by which the peak grew, on the device of the verdict; negative if it shrank."""
         return int(self._main["allocated"]["change"]) if self._main else 0
 
     @property
     def categories(self) -> dict[str, int]:
-        """By how many bytes each category grew there."""
+        """Bytes by which each category grew there."""
         return {name: change["change"] for name, change in self._main["categories"].items()} if self._main else {}
 
     @property
     def sites(self) -> list[DiffSite]:
-        """The lines that differ there, those to blame first."""
+        """The lines that differ there, those responsible first."""
         return [
             of_members(DiffSite, {**site, "change": site["bytes"]["change"], "now": site["bytes"]["new"]})
             for site in (self._main["sites"] if self._main else [])
@@ -234,7 +234,7 @@ class Diff:
 
     @functools.cached_property
     def text(self) -> str:
-        """The comparison for people."""
+        """The comparison as text."""
         return run("diff", *self._old, "--to", *self._new)
 
     def __str__(self) -> str:
@@ -258,15 +258,15 @@ class Diff:
 
 
 def diff(old: Runs, new: Runs) -> Diff:
-    """Compare runs: traces, folders, or several of one job or of one program again and again."""
+    """Compare runs: traces, folders, or several of one job or of repeated runs of one program."""
     before, after = paths_of(old), paths_of(new)
     return Diff(before, after, json.loads(run("diff", "--format", "json", *before, "--to", *after)))
 
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """One limit and one run. value, most: what was measured and what is allowed, in bytes ("fragmentation": a fraction of 0 to 1);
-    None if the limit is about how the run ended. known: False of growth in too few iterations."""
+    """One limit of one run. value, most: what was measured and what is allowed, in bytes ("fragmentation": a fraction of 0 to 1);
+    None if the limit is about how the run ended. known: False for growth in too few iterations."""
 
     limit: str
     holds: bool
@@ -295,7 +295,7 @@ class Check:
 
     @property
     def broken(self) -> list[Limit]:
-        """Those that do not hold."""
+        """The limits that do not hold."""
         return [limit for limit in self.limits if not limit.holds]
 
     def __bool__(self) -> bool:
@@ -309,19 +309,19 @@ class Check:
 
     def _repr_html_(self) -> str:
         return html_table(
-            f"memtap: {'all limits hold' if self.holds else f'{len(self.broken)} limits are broken'}",
+            f"memtap: {'all limits hold' if self.holds else f'{len(self.broken)} limits exceeded'}",
             ("limit", "", ""),
             [(limit.limit, "holds" if limit.holds else "broken", limit.text) for limit in self.limits],
         )
 
 
 def limit_text(value: Any) -> str:
-    """A number is one of bytes. Texts are written alike in JSON and TOML."""
+    """Return a limit as text: a number is in bytes. Strings are the same in JSON and TOML."""
     return json.dumps(f"{value} B" if isinstance(value, int) else value)
 
 
 def budget_text(limits: Mapping[str, Any]) -> str:
-    """A budget (memtap-budget(5))."""
+    """Return a budget (memtap-budget(5))."""
     lines = ["[limits]"]
     lines += [
         f"{json.dumps(name)} = {limit_text(value)}" for name, value in limits.items() if name not in BUDGET_TABLES
@@ -334,7 +334,7 @@ def budget_text(limits: Mapping[str, Any]) -> str:
 
 
 def check(runs: Runs, budget: Union[Path, Mapping[str, Any], None] = None, against: Optional[Runs] = None) -> Check:
-    """Hold runs to limits. budget: a file (memtap-budget(5)), or its limits: {"peak": "20 GiB", "category": {"activations":
+    """Check runs against limits. budget: a file (memtap-budget(5)), or its limits: {"peak": "20 GiB", "category": {"activations":
     "8 GiB"}}; sizes are texts with a unit, or bytes. against: earlier runs, for limits such as "+2 %"."""
     with tempfile.TemporaryDirectory(prefix="memtap-") as folder:
         arguments: list[Path] = list(paths_of(runs))

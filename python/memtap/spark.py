@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces on many machines, by Spark:
+"""Traces on many machines, with Spark:
 
     spark.dataSource.register(memtap.spark.TraceSource)
     spark.read.format("memtap").option("table", "sites").load("/shared/runs")     # traces themselves
-    memtap.spark.traces(spark, "s3a://bucket/runs", "sites")                     # from any path that Spark reads
+    memtap.spark.traces(spark, "s3a://bucket/runs", "sites")                     # from any path that Spark can read
     memtap.spark.dataset(spark, "s3a://bucket/dataset", "sites")                 # what memtap export --format parquet wrote
     print(memtap.spark.ask(spark, "s3a://bucket/runs").as_text())                # the questions of memtap fleet
 
@@ -31,14 +31,14 @@ TYPES = {"int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "string": "STRI
 
 
 def ddl(table: str) -> str:
-    """A table's columns as Spark declares them."""
+    """Return a table's columns as a Spark schema."""
     if table == LEFT_OUT:
         return "trace STRING, reason STRING"
     return ", ".join(f"`{field.name}` {TYPES[str(field.type)]}" for field in extract.schema(table))
 
 
 def _split(uri: str) -> tuple[str, str]:
-    """(scheme, path) of what Hadoop calls a path: nothing in it is escaped, so that # and % are as any other."""
+    """Return (scheme, path) of a Hadoop path: nothing in it is escaped, so # and % are ordinary characters."""
     found = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):(?://[^/]*)?(/.*)", uri, re.DOTALL)
     return (found[1], found[2]) if found else ("", uri)
 
@@ -48,14 +48,14 @@ def _is_local(uri: str) -> bool:
 
 
 def _names(uri: str, top: str) -> tuple[str, str]:
-    """What a trace is called, and its run: as memtap fleet has them (fleet/folder.py)."""
+    """Return the name of a trace and its run, as in memtap fleet (fleet/folder.py)."""
     base = _split(top)[1].rstrip("/")
     name = posixpath.relpath(_split(uri)[1], base)
     return name, posixpath.dirname(name) or posixpath.basename(base)
 
 
 def _found(rows: Iterable[dict[str, Any]], top: str) -> Iterator[folder.Found]:
-    """Traces by their URIs. One that comes with its content is here, in a file, until the next is asked for."""
+    """Yield traces by their URIs. A trace with content is in a local file until the next one is requested."""
     for row in rows:
         name, run = _names(row["path"], top)
         if "content" not in row:
@@ -68,7 +68,7 @@ def _found(rows: Iterable[dict[str, Any]], top: str) -> Iterator[folder.Found]:
 
 
 def _rows(one: folder.Found, table: str) -> Any:
-    """A trace's rows of a table; of left_out, why it has none; None: no rows."""
+    """Return a trace's rows of a table; for left_out, why it has none; None if there are no rows."""
     pa = import_module("pyarrow")
     try:
         read = extract.read(one.path, one.name, one.run, ["runs"] if table == LEFT_OUT else [table])
@@ -97,8 +97,8 @@ def _each(batches: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _files(spark: Any, path: str) -> tuple[Any, str]:
-    """The traces under a path, with their content where executors may not see it, for as many tasks as there are cores; and
-    the path that their names begin with. Problem: there is no such path."""
+    """Return the traces under a path, with their content if executors may not see the files, for as many tasks as there are
+    cores; and the path that their names begin with. Raise Problem if the path does not exist."""
     errors = import_module("pyspark.errors")
     files = spark.read.format("binaryFile").option("pathGlobFilter", "*.mtap").option("recursiveFileLookup", "true")
     try:
@@ -113,14 +113,14 @@ def _files(spark: Any, path: str) -> tuple[Any, str]:
         scanned = {row["path"] for row in files.select("path").collect()}
         empty = [(uri, b"") for uri in listed if uri not in scanned]
         files = files.select("path", "content").union(spark.createDataFrame(empty, "path STRING, content BINARY"))
-    # A file of a few kB costs as much as its replay: tasks of as many files make equal work.
+    # A file of a few kB costs as much as its replay: tasks with equally many files are equal work.
     tasks = max(spark.sparkContext.defaultParallelism * 4, 1)
     return files.repartition(tasks), path if _split(path)[0] else os.path.abspath(path)
 
 
 def traces(spark: Any, path: str, table: str) -> Any:
-    """A table of all traces under a path that Spark reads, as a DataFrame. Where executors see the files themselves (a local
-    or shared file system), they are read in place, with their tails; elsewhere Spark brings their content (of at most 2 GiB each)."""
+    """Return a table of all traces under a path that Spark can read, as a DataFrame. If executors see the files (a local or
+    shared file system), they are read in place, with their tails; otherwise Spark transfers their content (at most 2 GiB each)."""
     files, top = _files(spark, path)
 
     def read(batches: Iterable[Any]) -> Iterator[Any]:
@@ -133,7 +133,7 @@ def traces(spark: Any, path: str, table: str) -> Any:
 
 
 def _packed(spark: Any, path: str, wanted: Sequence[str]) -> Any:
-    """Tables of all traces under a path, each trace read once: rows of a table's name and some of its rows, as Arrow's stream."""
+    """Return tables of all traces under a path, each trace read once: rows of a table's name and some of its rows as an Arrow stream."""
     files, top = _files(spark, path)
 
     def read(batches: Iterable[Any]) -> Iterator[Any]:
@@ -152,7 +152,7 @@ def _packed(spark: Any, path: str, wanted: Sequence[str]) -> Any:
 
 
 def _unpacked(packed: Any, table: str) -> Any:
-    """A table of what _packed has, as a DataFrame."""
+    """Return a table from what _packed returned, as a DataFrame."""
 
     def read(batches: Iterable[Any]) -> Iterator[Any]:
         pa = import_module("pyarrow")
@@ -163,7 +163,7 @@ def _unpacked(packed: Any, table: str) -> Any:
 
 
 def dataset(spark: Any, path: str, table: str) -> Any:
-    """A table of a dataset, as a DataFrame."""
+    """Return a table of a dataset, as a DataFrame."""
     wanted = extract.schema(table)
     errors = import_module("pyspark.errors")
     try:
@@ -171,17 +171,17 @@ def dataset(spark: Any, path: str, table: str) -> Any:
     except errors.AnalysisException as wrong:
         if wrong.getCondition() != "PATH_NOT_FOUND" or table == "runs":
             raise
-        return spark.createDataFrame([], ddl(table))  # in a store of objects there is no folder without files
+        return spark.createDataFrame([], ddl(table))  # an object store has no empty folders
 
 
 class SparkEngine:
-    """An engine of the questions (fleet/questions.py)."""
+    """An engine for the questions (fleet/questions.py)."""
 
     def __init__(self, spark: Any) -> None:
         self.spark = spark
 
     def give(self, name: str, frame: Any) -> None:
-        # Made once, and without the plan that it was made by: plans of plans grow without end.
+        # Materialized, without its plan: plans of plans grow without bound.
         frame.localCheckpoint().createOrReplaceTempView(name)
 
     def table(self, name: str, sql: str) -> None:
@@ -192,7 +192,7 @@ class SparkEngine:
 
 
 def _own_session(spark: Any) -> Any:
-    """A session whose views are not the caller's, with the caller's settings; before Spark 4, which cannot list them, the caller's."""
+    """Return a session with the caller's settings but its own views; before Spark 4, which cannot list them, the caller's session."""
     settings = getattr(spark.conf, "getAll", None)
     if settings is None:
         return spark
@@ -204,8 +204,8 @@ def _own_session(spark: Any) -> Any:
 
 
 def ask(spark: Any, path: str, asked: Asked = Asked(), is_dataset: bool = False) -> Answers:
-    """All questions of memtap fleet, about the traces under a path or about a dataset there. Problem: there is nothing to
-    ask about."""
+    """Answer all questions of memtap fleet about the traces under a path or about a dataset there. Raise Problem if there is
+    nothing to compare."""
     spark = _own_session(spark)
     engine = SparkEngine(spark)
     if is_dataset or datasets.is_dataset(path):
@@ -221,7 +221,7 @@ def ask(spark: Any, path: str, asked: Asked = Asked(), is_dataset: bool = False)
 
 
 def __getattr__(name: str) -> Any:
-    """TraceSource, once it is asked for: it needs pyspark 4."""
+    """Import TraceSource at its first use: it needs pyspark 4."""
     if name == "TraceSource":
         from .spark_source import TraceSource
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces as a Python data source of Spark 4 (spark.py). Paths are those that pyarrow.fs reads: local and shared ones, s3, gs,
+"""Traces as a Python data source of Spark 4 (spark.py). Paths are those that pyarrow.fs can read: local and shared ones, s3, gs,
 hdfs and others by their URIs."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .fleet import extract
 
 source: Any = import_module("pyspark.sql.datasource")
 
-AT_ONCE = 16  # traces of a task
+AT_ONCE = 16  # traces per task
 ELSEWHERE = "elsewhere://"
 
 
@@ -86,7 +86,7 @@ def _is_local(system: Any) -> bool:
 
 
 def _rows_of(system: Any, paths: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Traces as Spark's binaryFile has them."""
+    """Traces in the form of Spark's binaryFile."""
     for path in paths:
         if _is_local(system):
             yield {"path": path}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces as tables that any reader of Arrow takes: polars, pandas, pyarrow, DuckDB and others, without copies."""
+"""Traces as tables for any reader of Arrow: polars, pandas, pyarrow, DuckDB and others, without copies."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 Path = Union[str, "os.PathLike[str]"]
 
-SHOWN_ROWS = 5  # of a table that is printed
+SHOWN_ROWS = 5  # of a printed table
 SHOWN_TEXT = 32  # characters of a cell
 
 
 def _cell(value: Any) -> str:
-    """A cell as text, on one line."""
+    """Return a cell as text on one line."""
     text = "-" if value is None else "".join(c if c.isprintable() else "?" for c in str(value))
     return text if len(text) <= SHOWN_TEXT else text[: SHOWN_TEXT - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
@@ -39,21 +39,21 @@ class Column:
 
 
 class Table:
-    """Rows of traces: whoever takes Arrow's streams takes a table (polars.DataFrame(table), pyarrow.table(table),
-    pandas.DataFrame.from_arrow(table), duckdb.from_arrow(table)). The first batch is read when the table is made, so that a
-    moment that is not in the trace is an error there; the rest is read when somebody asks for it. A table may be asked more
-    than once, and then reads anew. A stream goes on when the table or the trace is gone. Printed, a table shows its first
-    rows; len() reads all of them."""
+    """Rows of traces, for everything that reads Arrow streams (polars.DataFrame(table), pyarrow.table(table),
+    pandas.DataFrame.from_arrow(table), duckdb.from_arrow(table)). The first batch is read when the table is created, so a
+    moment that is not in the trace is an error there; the rest is read on request. A table can be read more than once,
+    which reads the trace again. A stream stays valid when the table or the trace is deleted. Printed, a table shows its
+    first rows; len() reads all of them."""
 
     def __init__(self, name: str, paths: Sequence[str], at: Optional[str] = None, damaged: bool = False) -> None:
         self.name = name
         self._given = (tuple(paths), name, at, damaged)
-        self._begun = [_library.stream_capsule(*self._given)]  # for the first who asks
+        self._begun = [_library.stream_capsule(*self._given)]  # for the first reader
         self._shown: Optional[tuple[list[tuple[Any, ...]], int]] = None
 
     @classmethod
     def of_one(cls, path: str, names: Sequence[str]) -> list[Table]:
-        """Several tables of one trace at its peak, which is analyzed once for all of them."""
+        """Return several tables of one trace at its peak, which is analyzed once for all of them."""
         tables = []
         for name, stream in zip(names, _library.stream_capsules(path, names, False)):
             table = cls.__new__(cls)
@@ -72,19 +72,19 @@ class Table:
 
     @property
     def columns(self) -> list[Column]:
-        """What the table has."""
+        """The columns of the table."""
         return [Column(*column) for column in _library.columns_of(self.name)]
 
     def to_arrow(self) -> Any:
-        """As a pyarrow.Table."""
+        """Return a pyarrow.Table."""
         return _need("pyarrow").table(self)
 
     def to_polars(self) -> Any:
-        """As a polars.DataFrame; texts are of its type Categorical."""
+        """Return a polars.DataFrame; texts have its type Categorical."""
         return _need("polars").DataFrame(self)
 
     def to_pandas(self) -> Any:
-        """As a pandas.DataFrame (through pyarrow)."""
+        """Return a pandas.DataFrame (through pyarrow)."""
         _need("pandas")
         return self.to_arrow().to_pandas()
 
@@ -104,7 +104,7 @@ class Table:
         return f"{len(self):,} row{'s' if len(self) != 1 else ''} of {len(self.columns)} columns"
 
     def __repr__(self) -> str:
-        """The first rows, each cell in its column; columns that do not fit 80 characters are named below."""
+        """Return the first rows in columns; columns that do not fit 80 characters are listed below."""
         try:
             rows, length = self._first()
         except Problem as wrong:
@@ -134,13 +134,13 @@ class Table:
         )
         more = f", the first {len(rows)}" if length > len(rows) else ""
         return (
-            f"<table><caption>memtap's table {html.escape(self.name)}: {self._length()}{more}; give it to polars, pyarrow, "
+            f"<table><caption>memtap's table {html.escape(self.name)}: {self._length()}{more}; pass it to polars, pyarrow, "
             f"pandas or DuckDB</caption><tr>{head}</tr>{body}</table>"
         )
 
 
 class Page:
-    """The page of memtap view, for a notebook's output cell: one piece of HTML that needs no network."""
+    """The page of memtap view for a notebook's output cell: HTML that needs no network."""
 
     def __init__(self, frame: str) -> None:
         self._frame = frame
@@ -153,8 +153,8 @@ class Page:
 
 
 class Trace:
-    """A trace, or those of a job's ranks. Tables of several have the rows of one rank after the other; the column rank tells
-    which. `at`: a moment: "peak" (each device's own), "end", "oom", a time ("1.5s"), "event:N", "begin:N" and "step:N" of
+    """A trace, or those of a job's ranks. Tables of several have the rows of one rank after the other, with the column rank.
+    `at` is a moment: "peak" (each device's own), "end", "oom", a time ("1.5s"), "event:N", "begin:N" and "step:N" of
     iteration N."""
 
     def __init__(self, paths: Sequence[str], damaged: bool = False) -> None:
@@ -167,62 +167,62 @@ class Trace:
 
     @property
     def info(self) -> dict[str, str]:
-        """What the (first) trace says of its process: "command", "pid", "torch" ..., and of itself: "trace.state" ("closed",
+        """Facts from the (first) trace about its process: "command", "pid", "torch" ..., and about itself: "trace.state" ("closed",
         "running", "killed" ...), "trace.bytes"; if it was closed, "trace.events", "trace.lost", "trace.length_ns"."""
         return dict(self._about or {})
 
     def _table(self, name: str, at: Optional[str] = None) -> Table:
         if self._closed:
-            raise Problem(f"{self.paths[0]}: the trace was closed")
+            raise Problem(f"{self.paths[0]}: the trace is closed")
         return Table(name, self.paths, at, self._damaged)
 
     def events(self) -> Table:
-        """Every event, in the trace's order: kind, time_ns, device, address, size, totals, stack."""
+        """Return every event, in the trace's order: kind, time_ns, device, address, size, totals, stack."""
         return self._table("events")
 
     def blocks(self, at: Optional[str] = "peak") -> Table:
-        """Blocks of memory with category, evidence, size, life, line, module, dtype: those that were live at a moment, or
-        with None every one that there was, in the order of their ends."""
+        """Return blocks of memory with category, evidence, size, lifetime, line, module, dtype: those that were live at a moment,
+        or with None all of them, in the order of their ends."""
         return self._table("blocks", "all" if at is None else at)
 
     def stacks(self) -> Table:
-        """Every stack: its innermost frame, and the row of its caller."""
+        """Return every stack: its innermost frame, and the row of its caller."""
         return self._table("stacks")
 
     def categories(self, at: str = "peak") -> Table:
-        """What each category has at a moment: bytes and blocks, by device."""
+        """Return the bytes and blocks of each category at a moment, by device."""
         return self._table("categories", at)
 
     def phases(self) -> Table:
-        """Each run of a phase (forward, backward, optimizer's step) with the least and the most that was allocated in it."""
+        """Return each run of a phase (forward, backward, optimizer's step) with the least and the most allocated in it."""
         return self._table("phases")
 
     def ranks(self) -> Table:
-        """Each process and device: the job's facts, how it ended, and its peak."""
+        """Return each process and device: the job's facts, how it ended, and its peak."""
         return self._table("ranks")
 
     def samples(self) -> Table:
-        """What is allocated by category, and reserved, at up to 64 places of the run, each with its highest moment."""
+        """Return what is allocated by category, and reserved, at up to 64 places of the run, each with its highest moment."""
         return self._table("samples")
 
     def growth(self) -> Table:
-        """The lines that leave blocks over, iteration by iteration."""
+        """Return the lines that leave blocks allocated in iteration after iteration."""
         return self._table("growth")
 
     def report(self, at: str = "peak") -> Report:
-        """What memtap report says of the moment; of several traces, of the one with the highest peak."""
+        """Return memtap report of the moment; for several traces, of the one with the highest peak."""
         from .report import report
 
         return report(self.paths, at)
 
     def view(self, height: int = 760) -> Page:
-        """The page of memtap view for a notebook's output cell. height: in CSS pixels."""
+        """Return the page of memtap view for a notebook's output cell. height: in CSS pixels."""
         from .notebook import frame_of
 
         return Page(frame_of(find_command(), self.paths, height, lambda _: None))
 
     def close(self) -> None:
-        """No more tables. Streams that were begun go on."""
+        """Close the trace: no more tables. Existing streams stay valid."""
         self._closed = True
 
     def __enter__(self) -> Trace:
@@ -249,22 +249,22 @@ def _need(package: str) -> Any:
 
 
 def traces_of(path: Path) -> list[str]:
-    """A trace, or the traces of a folder by name."""
+    """Return a trace, or the traces of a folder by name."""
     place = pathlib.Path(path)
     if not place.is_dir():
         return [os.fspath(path)]
     found = sorted(map(str, place.glob("*.mtap")))
     if not found:
-        raise Problem(f"{path}: there is no trace (*.mtap) in this folder")
+        raise Problem(f"{path}: no trace (*.mtap) in this folder")
     return found
 
 
 def open(path: Union[Path, Sequence[Path]], damaged: bool = False) -> Trace:
-    """Open a trace, a folder of traces (of one job's ranks), or several of them. damaged: take what is there before the place
-    where a trace is damaged; else reading its tables fails there. A trace that is still written, or whose process was killed, is
+    """Open a trace, a folder of traces (of one job's ranks), or several of them. damaged: read a damaged trace up to
+    the damage; otherwise reading its tables fails there. A trace that is still being written, or whose process was killed, is
     not damaged."""
     given = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     paths = [trace for one in given for trace in traces_of(one)]
     if not paths:
-        raise Problem("no trace is given")
+        raise Problem("no trace given")
     return Trace(paths, damaged)

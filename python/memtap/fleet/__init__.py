@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many ranks at once: which are unlike the others of their role, grow, or are nearest to running out.
+"""Many ranks at once: which differ from the others of their role, grow, or are closest to running out of memory.
 
     answers = memtap.fleet.ask("runs/")           # a folder of traces, or a dataset (memtap export --format parquet)
     print(answers.as_text())
     answers.found["outliers"]                     # rows of each question of questions.sql
 
-Needs pyarrow and duckdb. memtap.spark asks the same on many machines."""
+Needs pyarrow and duckdb. memtap.spark runs the same queries on many machines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Answers", "Asked", "ask", "ask_engine"]
 
 
 def ask(path: str, asked: Asked = Asked()) -> Answers:
-    """Ask all questions about a folder of traces or a dataset, by DuckDB. Problem: there is nothing to ask about."""
+    """Answer all questions about a folder of traces or a dataset with DuckDB. Raise Problem if it has no comparable trace."""
     from .duck import Duck
 
     if dataset.is_dataset(path):
@@ -32,7 +32,7 @@ def ask(path: str, asked: Asked = Asked()) -> Answers:
 
 
 def ask_engine(engine: Engine, asked: Asked, path: str, skipped: list[tuple[str, str]]) -> Answers:
-    """The same of an engine that has the tables runs, sites and growth."""
+    """The same with an engine that has the tables runs, sites and growth."""
     from dataclasses import replace
 
     known = jobs(engine)
@@ -41,6 +41,6 @@ def ask_engine(engine: Engine, asked: Asked, path: str, skipped: list[tuple[str,
         raise Problem(f"{path}: no trace can be compared{reason}")
     names = [row["job"] for row in known]
     if asked.job and asked.job not in names:
-        raise Problem(f"{path}: there is no job '{asked.job}'; there are {', '.join(names[:8])}")
+        raise Problem(f"{path}: no job '{asked.job}'; the jobs are {', '.join(names[:8])}")
     chosen = asked.job or names[0]
     return Answers(known, chosen, answers(engine, replace(asked, job=chosen)), skipped)

@@ -26,7 +26,7 @@ COMPARED = (
     "module",
     "bytes",
 )  # of an outlier; equal ones have one text
-MOST_RUNS = 4  # beside each other
+MOST_RUNS = 4  # side by side
 MARKS = {"likely": "~", "guess": "?"}  # before a category, as in memtap report
 LEGEND = "~ likely, by place or use; ? a guess, by lifetime or size"
 JSON_VERSION = 1
@@ -38,7 +38,7 @@ Row = dict[str, Any]
 
 @dataclasses.dataclass
 class Answers:
-    """What was found of one job. skipped: traces that are not compared, with the reason."""
+    """What was found about one job. skipped: traces that are not compared, with the reason."""
 
     jobs: list[Row]
     job: str
@@ -47,7 +47,7 @@ class Answers:
 
     @property
     def run(self) -> str:
-        """The newest run, which most answers are about."""
+        """The newest run, the subject of most answers."""
         newest = self.found["newest"]
         return str(newest[0]["run"]) if newest else ""
 
@@ -67,7 +67,7 @@ class Answers:
         return json.dumps(whole, indent=2, ensure_ascii=True) + "\n"
 
     def _marks(self) -> set[str]:
-        """How sure the shown categories are."""
+        """Return how certain the shown categories are."""
         return {row["certainty"] for question in DOUBTFUL for row in self.of_run(question) if row["certainty"]}
 
     def as_text(self) -> str:
@@ -80,7 +80,7 @@ class Answers:
 
 
 def safe(text: Any) -> str:
-    """Somebody else's text, so that it cannot act on a terminal."""
+    """Return foreign text so that it cannot act on a terminal."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(text))
 
 
@@ -104,12 +104,12 @@ def change(size: int) -> str:
 
 
 def number(rank_: Optional[int]) -> str:
-    """A rank's number; "" of a process that has none."""
+    """Return a rank's number, "" for a process without one."""
     return "" if rank_ is None or rank_ < 0 else str(rank_)
 
 
 def rank(row: Row) -> str:
-    """Which process a row is about."""
+    """Return which process a row is about."""
     if not number(row["rank"]):
         return safe(row["trace"])
     host = f" ({safe(row['host'])})" if row.get("host") else ""
@@ -121,14 +121,14 @@ def category(name: str) -> str:
 
 
 def marked(row: Row) -> str:
-    """The category of a row, with the mark of its certainty before it."""
+    """Return the category of a row after the mark of its certainty."""
     return f"{MARKS.get(row.get('certainty') or '', '')}{category(row['category'])}"
 
 
 def place(row: Row) -> str:
     """file.py:7 function."""
     if not row.get("file"):
-        return safe(row.get("function") or "no known line")
+        return safe(row.get("function") or "unknown line")
     return safe(f"{os.path.basename(row['file'])}:{row['line']} {row['function']}")
 
 
@@ -145,7 +145,7 @@ def _head(answers: Answers) -> list[str]:
 
 
 def _table(rows: Sequence[Sequence[str]], last: int = 0) -> Iterator[str]:
-    """Columns to the right, the last one to the left."""
+    """Align columns to the right, the last one to the left."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
     for row in rows:
         line = "  ".join(text.rjust(width) for text, width in zip(row, widths)) + "  " + row[-1]
@@ -156,7 +156,7 @@ def _stages(answers: Answers) -> list[str]:
     rows = answers.of_run("stages")
     if not rows:
         return []
-    table = [["ranks", "median", "highest", "by rank", "least left", "role: parameters of"]]
+    table = [["ranks", "median", "highest", "by rank", "least free", "role: parameters of"]]
     for row in rows[: 4 * MOST_ROWS]:
         left = "?" if row["headroom"] is None else size_text(row["headroom"]) if row["headroom"] >= 0 else "none"
         table.append(
@@ -180,7 +180,7 @@ def _outliers(answers: Answers) -> list[str]:
     of_rank: dict[tuple[str, int], list[Row]] = {}
     for row in answers.of_run("outliers"):
         of_rank.setdefault((row["trace"], row["device"]), []).append(row)
-    lines = ["", "Outliers, each against the ranks of its role"]
+    lines = ["", "Outliers, each compared with the ranks of its role"]
     if not of_rank:
         few = all(row["ranks"] < 3 for row in answers.of_run("stages"))
         return [*lines, "  no role has three ranks to compare" if few else "  none"]
@@ -191,7 +191,7 @@ def _outliers(answers: Answers) -> list[str]:
 
 
 def _alike(items: list[Any], key: Callable[[Any], Any]) -> list[list[Any]]:
-    """The items whose keys are equal together, as the first ones come."""
+    """Group the items with equal keys, in the order of their first ones."""
     found: dict[str, list[Any]] = {}
     for item in items:
         found.setdefault(json.dumps(key(item)), []).append(item)
@@ -208,7 +208,7 @@ def _outlier(rows: list[Row], more: str) -> Iterator[str]:
     if peak:
         said = f"peak {size_text(peak['bytes'])}; the median of {count(peak['ranks'])} is {size_text(peak['median'])}"
     else:
-        said = f"its peak is no outlier among {count(first['ranks'])} ranks"
+        said = f"its peak is not an outlier among {count(first['ranks'])} ranks"
     yield from wrapped(f"{rank(first)}{more}, {safe(first['role'])}: {said}", 2, 4)
     if peak:  # what explains it
         rows = [row for row in rows if (row["above"] > 0) == (peak["above"] > 0)]
@@ -219,7 +219,7 @@ def _outlier(rows: list[Row], more: str) -> Iterator[str]:
         at = place(row) if row["kind"] == "line" else safe(row["module"])
         yield from wrapped(
             f"{change(row['above'])} {marked(row)} at {at}: {size_text(row['bytes'])}, "
-            f"the others {size_text(row['median'])}",
+            f"the others have {size_text(row['median'])}",
             4,
             4,
         )
@@ -230,7 +230,7 @@ def _outlier(rows: list[Row], more: str) -> Iterator[str]:
 
 def _late(answers: Answers) -> list[str]:
     rows = answers.of_run("late")
-    lines = ["", "Allocated later than in the others"] if rows else []
+    lines = ["", "Allocated later than in other ranks"] if rows else []
     for row in rows[:MOST_ROWS]:
         later, each = row["event"] - row["median"], row["iteration_events"]
         about = f", {later / each:.1f} iterations" if each else ""
@@ -256,12 +256,12 @@ def _growing(answers: Answers) -> list[str]:
 def _nearest(answers: Answers) -> list[str]:
     rows = answers.of_run("nearest")
     if not rows:
-        return ["", "Nearest to running out", "  not known: no trace says what its device has"]
+        return ["", "Closest to running out of memory", "  unknown: no trace has the size of its device's memory"]
     table = []
     for row in rows[:4]:
         left = size_text(row["headroom"]) if row["headroom"] >= 0 else "nothing"
-        table.append([f"{left} left", f"of {size_text(row['memory'])}", f"{rank(row)}, {safe(row['role'])}"])
-    return ["", "Nearest to running out: the device's memory less all that is taken", *_table(table)]
+        table.append([f"{left} free", f"of {size_text(row['memory'])}", f"{rank(row)}, {safe(row['role'])}"])
+    return ["", "Closest to running out of memory: free memory of the device", *_table(table)]
 
 
 def _imbalance(answers: Answers) -> list[str]:
@@ -282,7 +282,7 @@ def _imbalance(answers: Answers) -> list[str]:
 
 
 def _over_time(answers: Answers) -> list[str]:
-    """A role's imbalance in the newest runs, the largest one now first."""
+    """Show each role's imbalance in the newest runs, the largest one now first."""
     runs = [row["run"] for row in answers.found["nights"]][-MOST_RUNS:]
     roles: dict[str, dict[str, int]] = {}
     for row in answers.found["over_time"]:
@@ -297,7 +297,7 @@ def _over_time(answers: Answers) -> list[str]:
     ]
     return [
         "",
-        "Imbalance over the runs: a role's highest peak above its median",
+        "Imbalance by run: the highest peak of a role above its median",
         *_table(table),
         *_left_out(len(now) - 6),
     ]
@@ -319,11 +319,11 @@ def _nights(answers: Answers) -> list[str]:
         ]
         for row in rows[-2 * MOST_ROWS :]
     ]
-    lines = ["", "Runs, the newest last", *_table(table)]
+    lines = ["", "Runs, newest last", *_table(table)]
     return [
         *lines,
-        *_since(answers, "changes", "Grown since the run before, by line (medians of a role)", _changed),
-        *_since(answers, "grown", "Ranks that grew since the run before", _grew),
+        *_since(answers, "changes", "Growth since the previous run, by line (medians of a role)", _changed),
+        *_since(answers, "grown", "Ranks that grew since the previous run", _grew),
     ]
 
 
@@ -360,7 +360,7 @@ def _others(answers: Answers) -> list[str]:
         lines += _left_out(len(others) - MOST_ROWS)
     if answers.found.get("older"):
         older = answers.found["older"]
-        lines += ["", f"Not compared: {count(len(older))} traces of ranks that have a newer one in the same folder"]
+        lines += ["", f"Not compared: {count(len(older))} traces whose rank has a newer one in the same folder"]
     if answers.skipped:
         lines += ["", f"Not compared: {count(len(answers.skipped))} traces"]
         for trace, reason in answers.skipped[:MOST_ROWS]:

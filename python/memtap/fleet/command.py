@@ -23,7 +23,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def need(what: str) -> None:
-    """Every package that is used, before anything is done."""
+    """Check for every package before doing anything."""
     missing = []
     for package in NEEDED[what]:
         try:
@@ -46,7 +46,7 @@ def fleet(arguments: Sequence[str]) -> None:
     parser.add_argument("folder")
     given = parser.parse_args(arguments)
     if given.stages < 0 or given.tensor_parallel < 0:
-        raise Problem("fleet: --stages and --tensor-parallel take a number of 1 and more")
+        raise Problem("fleet: --stages and --tensor-parallel must be at least 1")
     need("fleet")
     answers = ask(given.folder, Asked(given.job, given.stages, given.tensor_parallel))
     sys.stdout.write(answers.as_json() if given.format == "json" else answers.as_text())
@@ -63,8 +63,8 @@ def parquet(arguments: Sequence[str]) -> None:
     for trace, reason in skipped:
         print(f"memtap: {trace}: {reason}; left out", file=sys.stderr)
     if not written:
-        raise Problem(f"{given.output}: none of {len(found)} traces can be exported")
-    print(f"memtap: {given.output}: {written} traces; to ask about them: memtap fleet {given.output}", file=sys.stderr)
+        raise Problem(f"{given.output}: none of the {len(found)} traces can be exported")
+    print(f"memtap: {given.output}: {written} traces; compare them: memtap fleet {given.output}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str]) -> int:

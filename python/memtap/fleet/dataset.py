@@ -15,7 +15,7 @@ from typing import IO, Any, Callable
 from ..command import Problem
 from . import extract, folder
 
-MARK = "_memtap.json"  # engines pass over names that begin with _
+MARK = "_memtap.json"  # engines skip names that begin with _
 PARTITIONS = ("job", "run", "rank")
 
 
@@ -28,24 +28,24 @@ def _version(path: str) -> str:
         return str(json.loads(pathlib.Path(path, MARK).read_text(encoding="utf-8"))["version"])
     except (ValueError, KeyError, TypeError, OSError) as wrong:
         raise Problem(
-            f"{path}/{MARK}: is not a mark of memtap's ({type(wrong).__name__}); export the traces anew"
+            f"{path}/{MARK}: not a dataset mark of memtap ({type(wrong).__name__}); export the traces again"
         ) from None
 
 
 def left_out(path: str) -> list[tuple[str, str]]:
-    """The traces that could not be exported, with the reason."""
+    """Return the traces that could not be exported, with the reason."""
     listed = json.loads(pathlib.Path(path, MARK).read_text(encoding="utf-8")).get("left_out", [])
     return [(str(trace), str(reason)) for trace, reason in listed]
 
 
 def write_some(found: Sequence[folder.Found], out: str, wanted: Sequence[str]) -> tuple[int, list[tuple[str, str]]]:
-    """Writes the tables of some traces: how many, and those that were not read with the reason."""
+    """Write the tables of some traces. Return how many, and those that were not read with the reason."""
     skipped: list[tuple[str, str]] = []
     for one, tables in folder.read_each(found, wanted, skipped):
         try:
             for name, table in tables.items():
                 _write(table, name, out, one.name)
-        except OSError as error:  # which another process can be told of
+        except OSError as error:  # can be pickled
             raise Problem(f"{error.filename or out}: {error.strerror or error}") from None
     return len(found) - len(skipped), skipped
 
@@ -70,7 +70,7 @@ def _write(table: Any, name: str, out: str, trace: str) -> None:
 
 
 def _keep(path: pathlib.Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Gives a file its name when it is whole, as the commands do. "x" goes through no link."""
+    """Rename a file once it is complete, as the commands do. Mode "x" does not follow links."""
     made = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     try:
         with open(made, "xb") as file:
@@ -88,16 +88,16 @@ def _write_mark(out: str, mark: Mapping[str, Any]) -> None:
 def write(
     found: Sequence[folder.Found], out: str, wanted: Sequence[str] = extract.ALL
 ) -> tuple[int, list[tuple[str, str]]]:
-    """Writes the dataset, into a folder that is new, empty or a dataset: how many traces, and those that were left out."""
+    """Write the dataset into a folder that is new, empty or a dataset. Return how many traces, and those that were left out."""
     skipped: list[tuple[str, str]] = []
     if os.path.isdir(out) and is_dataset(out):
         skipped = left_out(out)
         if _version(out) != extract.VERSION:
-            raise Problem(f"{out}: is a dataset of version {_version(out)}; give another folder to -o")
+            raise Problem(f"{out}: a dataset of version {_version(out)}; give another folder with -o")
     elif os.path.exists(out) and (not os.path.isdir(out) or os.listdir(out)):
-        raise Problem(f"{out}: is there, and is no dataset of memtap's; give another folder to -o")
+        raise Problem(f"{out}: exists and is not a memtap dataset; give another folder with -o")
     try:
-        for name in extract.ALL:  # also of those that will have no rows
+        for name in extract.ALL:  # also for those without rows
             os.makedirs(os.path.join(out, name), exist_ok=True)
         tables = {name: extract.schema(name) for name in extract.ALL}
         mark: dict[str, Any] = {
@@ -118,12 +118,12 @@ def write(
 
 
 def read(path: str, wanted: Sequence[str] = extract.COMPARED) -> dict[str, Any]:
-    """The tables of a dataset."""
+    """Return the tables of a dataset."""
     pa = import_module("pyarrow")
     ds = import_module("pyarrow.dataset")
     if _version(path) != extract.VERSION:
         raise Problem(
-            f"{path}: is a dataset of version {_version(path)}, and this memtap reads {extract.VERSION}; export the traces anew"
+            f"{path}: a dataset of version {_version(path)}, but this memtap reads {extract.VERSION}; export the traces again"
         )
     tables = {}
     for name in wanted:
@@ -138,5 +138,5 @@ def read(path: str, wanted: Sequence[str] = extract.COMPARED) -> dict[str, Any]:
                 columns=schema.names
             )
         except (OSError, pa.ArrowException) as wrong:
-            raise Problem(f"{place}: {str(wrong).splitlines()[0]}; export the traces anew") from None
+            raise Problem(f"{place}: {str(wrong).splitlines()[0]}; export the traces again") from None
     return tables

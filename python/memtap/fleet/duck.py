@@ -10,7 +10,7 @@ MEMORY = "3GB"
 
 
 class Duck:
-    """An engine of the questions."""
+    """An engine for the questions."""
 
     def __init__(self, threads: int) -> None:
         duckdb = import_module("duckdb")
@@ -20,7 +20,7 @@ class Duck:
         self.connection.execute("SET preserve_insertion_order = false")
 
     def give(self, name: str, table: Any) -> None:
-        """A table of Arrow under a name."""
+        """Register an Arrow table under a name."""
         self.connection.register(f"given_{name}", table)
         self.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM given_{name}")
         self.connection.unregister(f"given_{name}")

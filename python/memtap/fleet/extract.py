@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One trace as the tables that many are compared by (memtap-dataset(5)), made from memtap.open's by pyarrow."""
+"""The tables of one trace by which many are compared (memtap-dataset(5)), computed from those of memtap.open with pyarrow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERSION = "2"
 COMPARED = ("runs", "sites", "growth")  # what memtap fleet needs
 ALL = (*COMPARED, "samples", "blocks", "stacks", "events")  # what a dataset has
 MOST_SITES = 1000
-MOST_TEXT = 1000  # characters of a name in sites and growth, which memtap fleet has of all ranks at once
+MOST_TEXT = 1000  # characters of a name in sites and growth, which memtap fleet loads for all ranks at once
 
 
 class Unread(Problem):
@@ -27,7 +27,7 @@ class Unread(Problem):
 
 
 def job_of(row: dict[str, Any]) -> str:
-    """The program, and of how many processes it is."""
+    """Return the program and its number of processes."""
     size = row["world_size"]
     return job_name(
         (_library.program(row["command"] or "") or "unknown") + (f"-x{size}" if size is not None and size > 1 else "")
@@ -35,7 +35,7 @@ def job_of(row: dict[str, Any]) -> str:
 
 
 def parts(modules: Iterable[str]) -> str:
-    """Modules in few words: those with equal names up to a number are one: "embed, layers.0-7"."""
+    """Return modules in short form, with names that differ only in a number joined: "embed, layers.0-7"."""
     numbered: dict[str, set[int]] = {}
     plain: set[str] = set()
     for module in modules:
@@ -62,7 +62,7 @@ def _spans(numbers: list[int]) -> list[str]:
 
 
 def plain(table: Any) -> Any:
-    """Texts as such, without dictionaries."""
+    """Return texts without dictionary encoding."""
     pa = import_module("pyarrow")
     return table.cast(
         pa.schema(
@@ -75,7 +75,7 @@ def plain(table: Any) -> Any:
 
 
 def _texts(table: Any) -> int:
-    """The bytes of its texts without dictionaries, in which each stands once: a name of 60,000 characters may be in every row."""
+    """Return the size of the texts without dictionary encoding: a name of 60,000 characters may be in every row."""
     pa = import_module("pyarrow")
     pc = import_module("pyarrow.compute")
     size = 0
@@ -88,19 +88,19 @@ def _texts(table: Any) -> int:
 
 
 def _whole(table: traces.Table, path: str, most: int) -> Any:
-    """A table of a trace. Unread: its texts are more than the bytes that its trace may stand for."""
+    """Return a table of a trace. Raise Unread if its texts exceed the limit for the trace's size."""
     whole = table.to_arrow()
     size = _texts(whole)
     if size > most:
         raise Unread(
-            f"{path}: the texts of {table.name} are {size_text(size)}, and so small a trace may have {size_text(most)}; "
+            f"{path}: the texts of {table.name} are {size_text(size)}, but a trace of this size may have {size_text(most)}; "
             "MEMTAP_MOST_OUTPUT=SIZE allows more"
         )
     return whole
 
 
 def _numbered(column: Any, change: Optional[Callable[[str], str]] = None) -> tuple[Any, Any]:
-    """A column of texts as numbers (-1: null) among its different texts, and these, each changed, and cut where it is long."""
+    """Return a column of texts as numbers (-1: null) of its distinct texts, and these texts, each changed, and truncated if long."""
     pa = import_module("pyarrow")
     pc = import_module("pyarrow.compute")
     column = column.unify_dictionaries().combine_chunks()
@@ -114,14 +114,14 @@ def _numbered(column: Any, change: Optional[Callable[[str], str]] = None) -> tup
 
 
 def _named(numbers: Any, texts: Any) -> Any:
-    """The texts of such numbers, "" for null."""
+    """Return the texts of such numbers, "" for null."""
     pa = import_module("pyarrow")
     pc = import_module("pyarrow.compute")
     return pc.fill_null(texts.take(pc.if_else(pc.less(numbers, 0), pa.scalar(None, pa.int32()), numbers)), "")
 
 
 def _with(table: Any, first: dict[str, tuple[Any, Any]]) -> Any:
-    """The table with columns before its own, of one value each."""
+    """Prepend columns of one value each."""
     pa = import_module("pyarrow")
     columns = {name: pa.array([value] * table.num_rows, kind) for name, (value, kind) in first.items()}
     own = {name: table.column(name) for name in table.column_names if name not in first}
@@ -129,7 +129,7 @@ def _with(table: Any, first: dict[str, tuple[Any, Any]]) -> Any:
 
 
 def _sites(blocks: Any, file_name: Callable[[str], str]) -> Any:
-    """The blocks of a moment by category, line, module, and how sure the category is."""
+    """Return the blocks of a moment by category, line, module and certainty of the category."""
     pa = import_module("pyarrow")
     pc = import_module("pyarrow.compute")
     keys = {"device": pc.fill_null(blocks["device"].cast(pa.int32()), -1)}
@@ -154,7 +154,7 @@ def _sites(blocks: Any, file_name: Callable[[str], str]) -> Any:
 
 
 def _runs(ranks: Any, sites: Any, info: dict[str, str], name: str) -> Any:
-    """Each process and device, with what tells ranks of equal role."""
+    """Return each process and device, with what identifies its role."""
     pa = import_module("pyarrow")
     rows = ranks.to_pylist()
     held = [site for site in sites.to_pylist() if site["category"] == "parameters"]
@@ -175,7 +175,7 @@ def _runs(ranks: Any, sites: Any, info: dict[str, str], name: str) -> Any:
 
 
 def _no_device(table: Any) -> Any:
-    """Devices that are not known are -1: a key without NULL."""
+    """Replace unknown devices by -1, for a key without NULL."""
     pa = import_module("pyarrow")
     pc = import_module("pyarrow.compute")
     place = table.column_names.index("device")
@@ -183,11 +183,11 @@ def _no_device(table: Any) -> Any:
 
 
 def read(path: str, name: str, run: str, wanted: Iterable[str] = COMPARED) -> dict[str, Any]:
-    """The tables of a trace. name: what it is called in them, run: the run that it is of. Unread: it is not to be compared."""
+    """Return the tables of a trace. name: its name in them; run: its run. Raise Unread if it cannot be compared."""
     pa = import_module("pyarrow")
     trace = traces.open(path)
     if trace.info.get("trace.state") == "running":
-        raise Unread(f"{path}: it is still written")
+        raise Unread(f"{path}: still being written")
     most = _library.most_output(path)
     needed = ["ranks", "blocks", *(table for table in ("growth", "samples", "stacks", "events") if table in wanted)]
     tables = dict(zip(needed, traces.Table.of_one(path, needed)))
@@ -202,7 +202,7 @@ def read(path: str, name: str, run: str, wanted: Iterable[str] = COMPARED) -> di
     ranks = plain(whole("ranks"))
     first = ranks.slice(0, 1).to_pylist()[0]
     if first["peak"] is None:
-        raise Unread(f"{path}: it has no memory of a device")
+        raise Unread(f"{path}: no device memory")
     blocks = whole("blocks", most if "blocks" in wanted else sys.maxsize)
     sites = _sites(blocks, file_name)
     keys = {
@@ -232,7 +232,7 @@ def _growth(table: Any, file_name: Callable[[str], str]) -> Any:
 
 
 def schema(table: str) -> Any:
-    """The table's schema, with the dataset's version in its metadata."""
+    """Return the table's schema, with the dataset's version in its metadata."""
     pa = import_module("pyarrow")
     text, keys = pa.string(), [("job", pa.string()), ("run", pa.string()), ("rank", pa.int32()), ("trace", pa.string())]
     if table == "sites":
@@ -267,6 +267,6 @@ def schema(table: str) -> Any:
 
 
 def problem_of(problem: BaseException, path: str) -> str:
-    """Why a trace was not read, without its name before it."""
+    """Return why a trace was not read, without its name."""
     said: Optional[str] = str(problem) or type(problem).__name__
     return (said or "").removeprefix(f"{path}: ")

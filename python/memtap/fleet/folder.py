@@ -15,13 +15,13 @@ from typing import Any
 from ..command import Problem
 from . import extract
 
-AT_ONCE = 32  # traces of a piece of work
+AT_ONCE = 32  # traces per piece of work
 WAITING = 4  # pieces a process may be ahead
 
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A trace of a folder. name: from the folder on; run: the folder that it lies in."""
+    """A trace of a folder. name: relative to the folder; run: its directory."""
 
     path: str
     name: str
@@ -29,7 +29,7 @@ class Found:
 
 
 def find(top: str) -> list[Found]:
-    """All traces in a folder and in the folders in it."""
+    """Return all traces in a folder and its subfolders."""
     if os.path.isfile(top):
         return [Found(top, os.path.basename(top), pathlib.Path(top).resolve().parent.name)]
     found = []
@@ -43,7 +43,7 @@ def find(top: str) -> list[Found]:
             if file.endswith(".mtap")
         ]
     if not found:
-        raise Problem(f"{top}: there is no trace (*.mtap) in this folder")
+        raise Problem(f"{top}: no trace (*.mtap) in this folder")
     return found
 
 
@@ -58,7 +58,7 @@ def cores() -> int:
 def read_each(
     found: Iterable[Found], wanted: Sequence[str], skipped: list[tuple[str, str]]
 ) -> Iterator[tuple[Found, dict[str, Any]]]:
-    """Each trace with its tables; those that are not read are added to the skipped, with the reason."""
+    """Yield each trace with its tables; those that cannot be read are added to skipped, with the reason."""
     pa = import_module("pyarrow")
     for one in found:
         try:
@@ -70,7 +70,7 @@ def read_each(
 
 
 def read_some(found: Iterable[Found], wanted: Sequence[str]) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
-    """The tables of some traces, each as Arrow's stream, and those that were not read with the reason."""
+    """Return the tables of some traces, each as an Arrow stream, and those that were not read with the reason."""
     pa = import_module("pyarrow")
     tables: dict[str, list[Any]] = {table: [] for table in wanted}
     skipped: list[tuple[str, str]] = []
@@ -84,7 +84,7 @@ def read_some(found: Iterable[Found], wanted: Sequence[str]) -> tuple[dict[str, 
 
 
 def stream(table: Any) -> bytes:
-    """A table as Arrow's stream, each text once."""
+    """Return a table as an Arrow stream, with each text once."""
     pa = import_module("pyarrow")
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, pa.schema([(field.name, _packed(field)) for field in table.schema])) as out:
@@ -99,7 +99,7 @@ def _packed(field: Any) -> Any:
 
 
 def _pack(table: Any) -> Any:
-    """In one piece, each text once."""
+    """Combine the chunks, with each text once."""
     pa = import_module("pyarrow")
     table = table.combine_chunks()
     columns = {}
@@ -110,7 +110,7 @@ def _pack(table: Any) -> Any:
 
 
 def spread(work: Any, found: Sequence[Any], *rest: Any) -> Iterator[Any]:
-    """work(pieces of found, *rest) in other processes; the results come in the order of the pieces."""
+    """Call work(piece of found, *rest) in other processes; yield the results in the order of the pieces."""
     pieces = [found[i : i + AT_ONCE] for i in range(0, len(found), AT_ONCE)]
     processes = min(cores(), len(pieces))
     if processes <= 1:
@@ -129,7 +129,7 @@ def spread(work: Any, found: Sequence[Any], *rest: Any) -> Iterator[Any]:
 def read(
     found: Sequence[Found], wanted: Sequence[str] = extract.COMPARED
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """The tables of all traces, and those that were not read with the reason."""
+    """Return the tables of all traces, and those that were not read with the reason."""
     pa = import_module("pyarrow")
     tables: dict[str, list[Any]] = {table: [] for table in wanted}
     skipped: list[tuple[str, str]] = []

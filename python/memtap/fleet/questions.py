@@ -12,14 +12,14 @@ from typing import Any, Protocol
 
 
 def job_name(text: str) -> str:
-    """A job's name without what means something in SQL or in a path."""
+    """Return a job's name without characters that are special in SQL or in a path."""
     return re.sub(r"[^A-Za-z0-9._+@-]", "_", text)
 
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """Settings of the questions. stages, tensor_parallel: into how many the ranks are divided, 0: not known (ranks of a
-    stage stand one after the other, those that share tensors do so within a stage). A rank is an outlier if it is further from
+    """Settings of the questions. stages, tensor_parallel: how the ranks are divided, 0: unknown (ranks of a
+    stage are consecutive, and so are those within it that share tensors). A rank is an outlier if it is further from
     its group's median than `mads` times the group's spread (the median distance from the median, times 1.4826), than
     least_share of the group's peak, and than least_bytes."""
 
@@ -49,13 +49,13 @@ class Statement:
 
 
 class Engine(Protocol):
-    """What runs statements: DuckDB (duck.py) or Spark (memtap.spark)."""
+    """Runs statements: DuckDB (duck.py) or Spark (memtap.spark)."""
 
     def table(self, name: str, sql: str) -> None:
-        """Makes a temporary table."""
+        """Create a temporary table."""
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
-        """The rows of an answer."""
+        """Return the rows of an answer."""
 
 
 @functools.cache
@@ -65,8 +65,8 @@ def statements() -> tuple[Statement, ...]:
 
 
 def _median(words: str) -> str:
-    """The statement for "of VALUE in TABLE by KEYS": no engine has a median that counts a row several times. upto: of the
-    ranks, in the order of their values, the place behind this value's."""
+    """Return the statement for "of VALUE in TABLE by KEYS": no engine has a median that counts a row several times. upto: the
+    position after this value's ranks, in the order of values."""
     of, value, within, table, by, *keys = words.split(maxsplit=5)
     if (of, within, by) != ("of", "in", "by"):
         raise ValueError(words)
@@ -96,16 +96,16 @@ def _split(text: str) -> Iterator[Statement]:
             lines.append(line)
 
 
-BEFORE = ("jobs",)  # of all jobs: which to ask about
+BEFORE = ("jobs",)  # about all jobs: which one to select
 
 
 def jobs(engine: Engine) -> list[dict[str, Any]]:
-    """What jobs there are, the one with most traces first."""
+    """Return the jobs, the one with most traces first."""
     return engine.rows(next(one.sql for one in statements() if one.name == "jobs"))
 
 
 def answers(engine: Engine, asked: Asked) -> dict[str, list[dict[str, Any]]]:
-    """The answers to all questions about a job, and the name of its newest run."""
+    """Return the answers to all questions about a job, and the name of its newest run."""
     engine.table("asked", asked.as_sql())
     found: dict[str, list[dict[str, Any]]] = {}
     for one in statements():

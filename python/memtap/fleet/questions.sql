@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What is asked of many ranks, once: DuckDB and Spark both run these statements as they stand (fleet/questions.py).
--- "-- table: NAME" makes a temporary table of the statement below it, "-- question: NAME" is an answer, and "-- median: NAME: of VALUE
--- in TABLE by KEYS" makes a table of the keys, n (the ranks) and median, in which a row counts as often as its column ranks says. Given are the
--- tables runs, sites and growth (memtap-dataset(5)) and asked, one row of settings. Bytes are BIGINT: sums and medians are cast,
--- because each engine has a type of its own for them. The order of NULLs and of equals is said, because each has its own for that too.
+-- The queries about many ranks. DuckDB and Spark both run these statements unchanged (fleet/questions.py).
+-- "-- table: NAME" creates a temporary table from the statement below it, "-- question: NAME" is an answer, and "-- median: NAME: of VALUE
+-- in TABLE by KEYS" creates a table of the keys, n (the ranks) and median, in which a row counts as often as its column ranks says. The input
+-- is the tables runs, sites and growth (memtap-dataset(5)) and asked, one row of settings. Bytes are BIGINT: sums and medians are cast,
+-- because each engine has its own type for them. The order of NULLs and of equal values is explicit for the same reason.
 
 -- question: jobs
 SELECT job, count(DISTINCT run) AS runs, count(DISTINCT trace) AS traces, CAST(max(peak) AS BIGINT) AS most,
@@ -17,7 +17,7 @@ FROM (SELECT r.*, row_number() OVER (PARTITION BY job, run, rank, CASE WHEN rank
 CROSS JOIN asked a
 WHERE n.nth > 1 AND n.job = a.job ORDER BY n.trace
 
--- A rank's newest trace, by device; headroom: what is left of the device when PyTorch has reserved most.
+-- A rank's newest trace, by device; headroom: the device's free memory when PyTorch has reserved most.
 -- table: members
 SELECT n.*, CASE WHEN a.stages > 0 AND n.rank >= 0 AND n.world_size > 0
       THEN CAST(floor(n.rank * a.stages / n.world_size) AS BIGINT) ELSE -1 END AS stage,
@@ -33,14 +33,14 @@ WHERE n.nth = 1 AND n.job = a.job
 SELECT run, started FROM (SELECT run, started, row_number() OVER (ORDER BY started DESC NULLS LAST, run DESC) AS nth
   FROM (SELECT run, max(started_unix_ns) AS started FROM members GROUP BY run) r) n WHERE nth = 1
 
--- Ranks of equal role: parameters of the same modules, with as many bytes. Sizes that few ranks have are with the most frequent one.
+-- Ranks of equal role: parameters of the same modules, with as many bytes. Rare sizes are grouped with the most frequent one.
 -- table: kinds
 SELECT run, parameters_in, stage, place, parameters, n,
   row_number() OVER (PARTITION BY run, parameters_in, stage, place ORDER BY n DESC, parameters DESC) AS nth
 FROM (SELECT run, parameters_in, stage, place, parameters, sum(ranks) AS n FROM members
   GROUP BY run, parameters_in, stage, place, parameters) k
 
--- ranks: one, or as many of its kind as the trace stands for (at most 2^32: a file may name any number).
+-- ranks: one, or as many as the trace represents (at most 2^32: a file may claim any number).
 -- table: placed
 SELECT m.run, m.trace, m.device, m.rank, m.host, m.peak, m.most_reserved, m.memory, m.headroom, m.growth, m.iterations, m.ranks,
   CASE WHEN m.stage >= 0 THEN concat('stage ', CAST(m.stage AS STRING), ': ') ELSE '' END || m.parameters_in ||
@@ -49,14 +49,14 @@ SELECT m.run, m.trace, m.device, m.rank, m.host, m.peak, m.most_reserved, m.memo
 FROM members m JOIN kinds k ON m.run = k.run AND m.parameters_in = k.parameters_in AND m.stage = k.stage
   AND m.place = k.place AND m.parameters = k.parameters
 
--- What is live at the peak. doubt: how sure its category is, 2 is a guess; "other" claims nothing.
+-- What is live at the peak. doubt: how uncertain its category is, 2 is a guess; "other" claims nothing.
 -- table: held
 SELECT p.run, p.role, p.trace, p.device, s.category, s.function, s.file, s.line, s.module, s.event, s.bytes,
   CASE WHEN s.category = 'other' THEN 0 WHEN s.certainty = 'guess' THEN 2 WHEN s.certainty = 'likely' THEN 1 ELSE 0 END AS doubt
 FROM sites s JOIN placed p ON s.trace = p.trace AND s.device = p.device
 
--- Everything that is compared: (kind, category, function, file, line, module) names a thing. As in memtap report, what is less
--- than a hundredth of a category does not make it less sure; a line is as sure as its least certain block.
+-- Everything that is compared: (kind, category, function, file, line, module) identifies an item. As in memtap report, less
+-- than a hundredth of a category does not affect its certainty; a line is as certain as its least certain block.
 -- table: measured
 SELECT run, role, trace, device, 'peak' AS kind, '' AS category, '' AS function, '' AS file, 0 AS line, '' AS module,
   peak AS bytes, 0 AS doubt FROM placed
@@ -70,12 +70,12 @@ UNION ALL SELECT run, role, trace, device, 'line', category, function, file, lin
 UNION ALL SELECT run, role, trace, device, 'module', category, '', '', 0, module, CAST(sum(bytes) AS BIGINT), max(doubt)
   FROM held WHERE module <> '' GROUP BY run, role, trace, device, category, module
 
--- The things whose category is not certain, as in the rank where it is least.
+-- The items whose category is not certain, with its lowest certainty in any rank.
 -- table: doubted
 SELECT run, role, kind, category, function, file, line, module, CASE max(doubt) WHEN 2 THEN 'guess' ELSE 'likely' END AS certainty
 FROM measured WHERE doubt > 0 GROUP BY run, role, kind, category, function, file, line, module
 
--- What some rank of a role has, all have: perhaps 0 bytes of it.
+-- An item of one rank of a role exists for all of its ranks, perhaps with 0 bytes.
 -- table: compared
 SELECT t.run, t.role, p.trace, p.device, p.ranks, t.kind, t.category, t.function, t.file, t.line, t.module, coalesce(m.bytes, 0) AS bytes
 FROM (SELECT DISTINCT run, role, kind, category, function, file, line, module FROM measured) t
@@ -105,7 +105,7 @@ JOIN typical t ON t.run = c.run AND t.role = c.role AND t.kind = 'peak'
 CROSS JOIN asked a
 WHERE s.n >= 3 AND abs(c.bytes - s.median) > greatest(a.mads * 1.4826 * d.median, a.least_share * t.median, CAST(a.least_bytes AS DOUBLE))
 
--- Where more than a quarter of a role's ranks are far from the others, there are two groups, and no outliers.
+-- If more than a quarter of a role's ranks are far from the others, they are two groups and not outliers.
 -- question: outliers
 SELECT f.run, p.rank, p.host, f.trace, f.device, f.role, f.kind, f.category, f.function, f.file, f.line, f.module, f.bytes,
   f.median, f.mad, f.n AS ranks, f.above, coalesce(d.certainty, 'certain') AS certainty
@@ -143,7 +143,7 @@ JOIN placed p ON c.trace = p.trace AND c.device = p.device
 LEFT JOIN doubted d ON d.kind = 'category' AND c.run = d.run AND c.role = d.role AND c.category = d.category
 WHERE c.nth = 1 AND c.bytes > c.median ORDER BY c.run, above DESC, c.role, c.category
 
--- When memory that stays was first allocated, as the number of the event in the trace: equal programs have equally many.
+-- When persistent memory was first allocated, as the number of the event in the trace: equal programs have equal numbers.
 -- table: since
 SELECT p.run, p.role, p.trace, p.device, p.rank, p.host, p.ranks, h.category, CAST(min(h.event) AS BIGINT) AS event,
   CAST(sum(h.bytes) AS BIGINT) AS bytes
@@ -165,7 +165,7 @@ FROM placed p JOIN members m ON p.trace = m.trace AND p.device = m.device
 
 -- median: usual_length: of events in lengths by run, role
 
--- Half an iteration later than the others' median, at least.
+-- At least half an iteration later than the median.
 -- table: late_all
 SELECT s.run, s.role, s.trace, s.device, s.rank, s.host, s.ranks, s.category, s.event, s.bytes, t.median, t.n, u.median AS iteration_events
 FROM since s JOIN since_typical t ON s.run = t.run AND s.role = t.role AND s.category = t.category
@@ -198,7 +198,7 @@ SELECT run, rank, host, trace, device, role, headroom, memory, most_reserved, nt
 FROM (SELECT p.*, row_number() OVER (PARTITION BY run ORDER BY headroom, rank, trace, device) AS nth FROM placed p
   WHERE headroom IS NOT NULL) n WHERE nth <= 8 ORDER BY run, nth
 
--- A rank's device with the highest peak: as memtap report, a rank counts once.
+-- A rank's device with the highest peak: as in memtap report, a rank counts once.
 -- table: mains
 SELECT run, trace, device, rank, ranks, peak
 FROM (SELECT p.*, row_number() OVER (PARTITION BY trace ORDER BY peak DESC, device) AS nth FROM placed p) d WHERE nth = 1
@@ -216,7 +216,7 @@ FROM (SELECT p.run, max(t.n) AS ranks, max(t.median) AS median, CAST(max(p.peak)
   ON p.trace = h.trace JOIN main_peaks t ON p.run = t.run GROUP BY p.run) n
 ORDER BY n.started_unix_ns NULLS FIRST, n.run
 
--- Each role over the runs: how far its highest rank is above its median, and how much further than in the run before.
+-- Each role over the runs: how far its highest rank is above its median, and the change since the previous run.
 -- question: over_time
 SELECT r.run, r.role, r.ranks, r.median, r.most, r.most - r.median AS above,
   r.most - r.median - lag(r.most - r.median) OVER (PARTITION BY r.role ORDER BY n.started NULLS FIRST, r.run) AS change
@@ -225,12 +225,12 @@ FROM (SELECT p.run, p.role, max(t.n) AS ranks, max(t.median) AS median, CAST(max
 JOIN (SELECT run, max(started_unix_ns) AS started FROM members GROUP BY run) n ON r.run = n.run
 ORDER BY r.role, n.started NULLS FIRST, r.run
 
--- The run before each, of the same job.
+-- The previous run of the same job.
 -- table: before
 SELECT run, lag(run) OVER (ORDER BY started NULLS FIRST, run) AS earlier
 FROM (SELECT run, max(started_unix_ns) AS started FROM members GROUP BY run) r
 
--- By function: lines move from night to night. line: the first one now.
+-- By function: lines move between runs. line: the first one now.
 -- table: functions
 SELECT run, role, category, function, file, min(line) AS line, CAST(sum(median) AS BIGINT) AS median, max(n) AS n
 FROM typical WHERE kind = 'line' GROUP BY run, role, category, function, file
@@ -238,7 +238,7 @@ FROM typical WHERE kind = 'line' GROUP BY run, role, category, function, file
 -- table: files
 SELECT DISTINCT run, file FROM functions
 
--- Two runs beside each other. A file that only one of them has, as where each night's job has its own folder, goes by its name there.
+-- Two runs side by side. A file that only one of them has, as when each run has its own folder, is compared by its base name.
 -- table: pairs
 SELECT b.run, b.earlier, f.run AS of_run, f.role, f.category, f.function, f.file, f.line, f.median, f.n,
   CASE WHEN o.file IS NULL THEN regexp_replace(f.file, '^.*/', '') ELSE f.file END AS name
