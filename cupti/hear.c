@@ -31,7 +31,7 @@ struct mt_form {
 /* Make a call that is not on the device of the current context. */
 static struct mt_cuda_call call_on(const struct mt_cupti_moment *moment, int device)
 {
-    return (struct mt_cuda_call){.api = moment->call.api, .told = device + 1};
+    return (struct mt_cuda_call){.api = moment->call.api, .device_plus_1 = device + 1};
 }
 
 static struct mt_cuda_call call_of_physical(const struct mt_cupti_moment *moment,
@@ -125,7 +125,7 @@ static struct mt_cuda_call call_of(const struct mt_cupti_hearer *hearer, enum mt
     struct mt_cuda_call call = {.api = api};
     bool is_of_device = context && mt_cuda_api_space(api) != MT_SPACE_HOST;
     if (is_of_device && !hearer->library->device_of(context, &device))
-        call.told = (int)device + 1;
+        call.device_plus_1 = (int)device + 1;
     return call;
 }
 
@@ -138,7 +138,7 @@ static void begin(const struct mt_cupti_moment *moment, const struct mt_form *fo
         self.code = 0;
     form->begin(moment);
     if (form->kind == CALL)
-        moment->recorder->tell(subscription);
+        moment->recorder->report(subscription);
 }
 
 static void end(const struct mt_cupti_moment *moment, const struct mt_form *form)
@@ -147,7 +147,7 @@ static void end(const struct mt_cupti_moment *moment, const struct mt_form *form
     if (!*begun || --*begun)
         return;
     if (form->kind == CALL)
-        moment->recorder->tell(0);
+        moment->recorder->report(0);
     form->end(moment);
 }
 

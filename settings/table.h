@@ -71,7 +71,7 @@ enum mt_setting_kind {
 /* Settings, with one that only memtap run sets. */
 #define MT_SETTINGS(S)                                                                             \
     MT_OPTION_SETTINGS(S)                                                                          \
-    S(roster, "roster", 0, "MEMTAP_ROSTER", "", PATH, NULL, "FILE",                                          \
+    S(manifest, "manifest", 0, "MEMTAP_ROSTER", "", PATH, NULL, "FILE",                                          \
       "append each trace's path to this file")
 /* clang-format on */
 

@@ -2,7 +2,7 @@
 #include "cuda-memory.h"
 #include "preload/host/message.h"
 #include "preload/host/no-cancel.h"
-#include "preload/modules/ask.h"
+#include "preload/modules/read-objects.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
@@ -25,22 +25,22 @@ static void sign_why(const char *function, unsigned result)
 {
     MT_NO_CANCEL();
     char text[80];
-    const char *roster = getenv(mt_setting_table[MT_ID_roster].variable);
-    if (!roster || !*roster)
+    const char *manifest = getenv(mt_setting_table[MT_ID_manifest].variable);
+    if (!manifest || !*manifest)
         return;
     snprintf(text, sizeof text, "!%u %s", result, function);
-    mt_roster_sign(roster, text);
+    mt_manifest_sign(manifest, text);
 }
 
 /* Return whether a call failed for that reason before anything was recorded. Report the process's
  * first such call to memtap run. Any thread; keeps errno. */
 static bool cannot_have_device(const char *function, unsigned result)
 {
-    static _Atomic int is_told;
+    static _Atomic int is_written;
     if (atomic_load(&mt_state) != MT_IDLE || !mt_cuda_no_device_why(result))
         return false;
     int saved = errno;
-    if (!atomic_exchange(&is_told, 1))
+    if (!atomic_exchange(&is_written, 1))
         sign_why(function, result);
     errno = saved;
     return true;
@@ -48,7 +48,7 @@ static bool cannot_have_device(const char *function, unsigned result)
 
 _Thread_local struct mt_inside mt_cuda_calls __attribute__((tls_model("initial-exec")));
 _Thread_local const void *mt_cuda_caller __attribute__((tls_model("initial-exec")));
-_Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
+_Thread_local unsigned mt_cuda_reported __attribute__((tls_model("initial-exec")));
 _Atomic unsigned mt_cuda_subscription;
 
 /* Return the thread's call around this one, or NULL. Calls left by a jump are dropped. */
@@ -79,15 +79,15 @@ static __attribute__((noinline, cold)) bool is_of_call(void)
 static inline bool is_inside(void)
 {
     return (mt_inside_may_be(&mt_cuda_calls) && is_of_call()) ||
-           (mt_cuda_told && mt_cuda_told == mt_cuda_subscription);
+           (mt_cuda_reported && mt_cuda_reported == mt_cuda_subscription);
 }
 
 /* Return the current device. It is not cached: a thread may change its device at any time. */
 static int device_of(const struct mt_cuda_call *call)
 {
     int device = MT_NO_DEVICE; /* a replacement of CUDA may succeed without writing one */
-    if (call->told)
-        return call->told - 1;
+    if (call->device_plus_1)
+        return call->device_plus_1 - 1;
     if (!call->get_device)
         return MT_NO_DEVICE;
     return call->get_device(&device) ? MT_NO_DEVICE : device;
@@ -117,7 +117,7 @@ static MT_ALWAYS_INLINE void record(const struct mt_cuda_call *call, unsigned ki
         stack = mt_stack_with_caller(stack, mt_cuda_caller);
         mt_cuda_caller = NULL;
     }
-    mt_ask(self);
+    mt_read_objects(self);
     mt_record(self, kind, device, stack, arguments);
     mt_leave(self);
 }
@@ -171,7 +171,7 @@ record_free(struct mt_cuda_call call, uint64_t address, unsigned kind,
     struct mt_thread *self = may_be_recorded ? enter(&call, &device) : NULL;
     if (self) {
         uint32_t stack = mt_python_stack(self);
-        mt_ask(self);
+        mt_read_objects(self);
         mt_record(self, kind, device, stack, arguments);
         mt_leave(self);
     }

@@ -28,7 +28,7 @@
 struct mt_cuda_call {                    /* 16 bytes: it is passed in registers */
     unsigned (*get_device)(int *device); /* the current device; NULL: not known */
     enum mt_cuda_api api;
-    int told; /* 1 + the device that the call specifies; 0: none */
+    int device_plus_1; /* 1 + the device that the call specifies; 0: none */
 };
 
 /* Return a call. Page-locked memory of the host belongs to no device. */
@@ -50,7 +50,7 @@ bool mt_cuda_is_inside(void);
 /* The subscription under which CUPTI reported the start of this thread's call (cupti.h), 0 if none,
  * and the valid subscription. CUPTI may never report the end of a call from an older subscription.
  */
-extern _Thread_local unsigned mt_cuda_told __attribute__((tls_model("initial-exec")));
+extern _Thread_local unsigned mt_cuda_reported __attribute__((tls_model("initial-exec")));
 extern _Atomic unsigned mt_cuda_subscription;
 
 /* Leave the call at the end of the block, even if a C++ exception ends it. If a jump ends it, the

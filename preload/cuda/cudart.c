@@ -19,7 +19,7 @@
  * be in here twice. */
 static struct mt_cudart runtimes[MOST_RUNTIMES];
 static _Atomic char is_there[MOST_RUNTIMES];
-static _Atomic uint32_t n_taken; /* places */
+static _Atomic uint32_t n_used; /* places */
 /* The indices + 1 of the runtimes whose functions were looked up, by entry. */
 static _Atomic uint32_t looked_up[MT_CUDART_WAYS];
 _Thread_local char mt_cudart_way;
@@ -105,7 +105,7 @@ static struct mt_cudart runtime_in(void *scope, void *(*look_up)(void *scope, co
 /* Return a runtime's index + 1, or 0 if it is unknown. */
 static uint32_t index_of(const struct mt_cudart *runtime)
 {
-    for (uint32_t i = 0; i < n_taken; i++)
+    for (uint32_t i = 0; i < n_used; i++)
         if (is_there[i] && !memcmp(&runtimes[i], runtime, sizeof *runtime))
             return i + 1;
     return 0;
@@ -139,13 +139,13 @@ static struct mt_cudart find_runtime(const void *caller)
 /* Add a runtime. Return its index + 1, or 0 if it is not one or there are too many. */
 static uint32_t add_runtime(const struct mt_cudart *runtime)
 {
-    uint32_t index = runtime->cuda_malloc ? index_of(runtime) : 0, at = n_taken;
+    uint32_t index = runtime->cuda_malloc ? index_of(runtime) : 0, at = n_used;
     if (index || !runtime->cuda_malloc)
         return index;
     do
         if (at == MOST_RUNTIMES)
             return 0;
-    while (!atomic_compare_exchange_weak(&n_taken, &at, at + 1));
+    while (!atomic_compare_exchange_weak(&n_used, &at, at + 1));
     runtimes[at] = *runtime;
     is_there[at] = true;
     return at + 1;

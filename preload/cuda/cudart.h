@@ -31,7 +31,7 @@ unsigned mt_cudart_way_of(const char *symbol, const void *found);
 extern _Thread_local char mt_cudart_way __attribute__((tls_model("initial-exec")));
 
 /* Call the runtime's own function, as hooks do. The value is its result. */
-#define MT_CUDART_ASK(runtime, function, ...)                                                      \
+#define MT_CUDART_CALL(runtime, function, ...)                                                     \
     ({                                                                                             \
         unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
         MT_CUDA_INSIDE();                                                                          \

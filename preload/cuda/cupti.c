@@ -111,7 +111,7 @@ static bool is_hooked(void)
 
 static void note_subscription(unsigned subscription)
 {
-    mt_cuda_told = subscription;
+    mt_cuda_reported = subscription;
 }
 
 static const struct mt_cupti_recorder recorder = {
@@ -127,7 +127,7 @@ static const struct mt_cupti_recorder recorder = {
     .object_made = mt_cuda_object_made,
     .object_ending = mt_cuda_object_ending,
     .is_hooked = is_hooked,
-    .tell = note_subscription,
+    .report = note_subscription,
 };
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
@@ -236,5 +236,5 @@ void mt_cupti_reset(void)
     memset(&cupti, 0, sizeof cupti);
     pthread_mutex_init(&cupti.lock, NULL);
     atomic_store(&mt_cuda_subscription, 0);
-    mt_cuda_told = 0;
+    mt_cuda_reported = 0;
 }

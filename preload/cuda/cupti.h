@@ -35,7 +35,7 @@ struct mt_cupti_recorder {
     /* Whether this thread is in a hook. */
     bool (*is_hooked)(void);
     /* Note that this thread is in a call reported under this subscription; 0: no longer. */
-    void (*tell)(unsigned subscription);
+    void (*report)(unsigned subscription);
 };
 
 #define MT_CUPTI_STATUS 256 /* bytes */

@@ -41,7 +41,7 @@ extern struct mt_driver_functions mt_driver;
                                     : (mt_driver_resolve(MT_DRIVER_##name), MT_DRIVER_NOW(name)))
 
 /* Call the driver's own function, as hooks do. The value is its result. */
-#define MT_DRIVER_ASK(function, ...)                                                               \
+#define MT_DRIVER_CALL(function, ...)                                                              \
     ({                                                                                             \
         unsigned ask_result = MT_CUDA_NO_FUNCTION;                                                 \
         MT_CUDA_INSIDE();                                                                          \

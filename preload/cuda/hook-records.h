@@ -15,7 +15,8 @@
 #define NUMBER(address) ((uint64_t)(uintptr_t)(address))
 #define CALL(api) CALL_OF(MT_API_##api)
 /* A call on the device that it specifies; -1: none. */
-#define CALL_ON(api_, device) ((struct mt_cuda_call){.api = MT_API_##api_, .told = (device) + 1})
+#define CALL_ON(api_, device)                                                                      \
+    ((struct mt_cuda_call){.api = MT_API_##api_, .device_plus_1 = (device) + 1})
 
 /* Note the hook's caller just before recording: calls within CUDA's note theirs. */
 #define NOTE_CALLER() (mt_cuda_caller = __builtin_return_address(0))

@@ -31,7 +31,7 @@ static void copied_box(enum mt_cuda_api api, unsigned result, const struct mt_bo
     {                                                                                              \
         const struct mt_cudart *runtime = RUNTIME();                                               \
         BEFORE_##record;                                                                           \
-        unsigned result = MT_CUDART_ASK(runtime, name, MT_WITHOUT_PARENTHESES arguments);          \
+        unsigned result = MT_CUDART_CALL(runtime, name, MT_WITHOUT_PARENTHESES arguments);         \
         NOTE_CALLER();                                                                             \
         AFTER_##record;                                                                            \
         return result;                                                                             \
@@ -45,7 +45,7 @@ MT_CUDART_MEMORY(HOOKS, HOOK, )
 unsigned mt_hook_cuda_malloc(void **address, size_t size)
 {
     const struct mt_cudart *runtime = RUNTIME();
-    unsigned result = MT_CUDART_ASK(runtime, cuda_malloc, address, size);
+    unsigned result = MT_CUDART_CALL(runtime, cuda_malloc, address, size);
     NOTE_CALLER();
     mt_cuda_allocated(CALL(CUDA_MALLOC), result, address, size);
     mt_pool_took(result, address, __builtin_return_address(0));

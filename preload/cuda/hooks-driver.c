@@ -35,7 +35,7 @@ static void copied_deep(enum mt_cuda_api api, unsigned result, const struct mt_d
     unsigned mt_hook_##name parameters                                                             \
     {                                                                                              \
         BEFORE_##record;                                                                           \
-        unsigned result = MT_DRIVER_ASK(name, MT_WITHOUT_PARENTHESES arguments);                   \
+        unsigned result = MT_DRIVER_CALL(name, MT_WITHOUT_PARENTHESES arguments);                  \
         NOTE_CALLER();                                                                             \
         AFTER_##record;                                                                            \
         return result;                                                                             \
@@ -62,8 +62,8 @@ unsigned mt_hook_cu_mem_create(uint64_t *handle, size_t size,
 {
     struct mt_cuda_call call = CALL(CU_MEM_CREATE);
     if (wanted && wanted->location_type == MT_LOCATION_DEVICE)
-        call.told = wanted->location + 1; /* it needs no context */
-    unsigned result = MT_DRIVER_ASK(cu_mem_create, handle, size, wanted, flags);
+        call.device_plus_1 = wanted->location + 1; /* it needs no context */
+    unsigned result = MT_DRIVER_CALL(cu_mem_create, handle, size, wanted, flags);
     NOTE_CALLER();
     mt_cuda_allocated(call, result, handle, size);
     mt_pool_took(result, handle, __builtin_return_address(0));

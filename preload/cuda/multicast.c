@@ -47,12 +47,12 @@ void mt_cuda_bound(struct mt_cuda_call call, unsigned result, uint64_t place, ui
 {
     if (result)
         return;
-    int device = call.told ? call.told - 1 : device_of(&call, memory);
-    call.told = device + 1;
+    int device = call.device_plus_1 ? call.device_plus_1 - 1 : device_of(&call, memory);
+    call.device_plus_1 = device + 1;
     mt_cuda_mapped(call, 0, name_of(place, device), size, memory);
 }
 
 void mt_cuda_unbinding(struct mt_cuda_call call, uint64_t place, uint64_t size)
 {
-    mt_cuda_unmapping(call, name_of(place, call.told - 1), size);
+    mt_cuda_unmapping(call, name_of(place, call.device_plus_1 - 1), size);
 }

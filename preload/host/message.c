@@ -85,9 +85,9 @@ ssize_t mt_write_quietly(int fd, const void *bytes, size_t size)
     return written;
 }
 
-void mt_roster_sign(const char *roster, const char *text)
+void mt_manifest_sign(const char *manifest, const char *text)
 {
-    int fd = open(roster, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = open(manifest, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return;
     ssize_t written = mt_write_quietly(fd, text, strlen(text) + 1);

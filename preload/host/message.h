@@ -14,6 +14,6 @@ ssize_t mt_write_quietly(int fd, const void *bytes, size_t size);
 /* The manifest: a file from which memtap run learns what became of its program's processes. */
 
 /* Append a text in one write. Any thread. */
-void mt_roster_sign(const char *roster, const char *text);
+void mt_manifest_sign(const char *manifest, const char *text);
 
 #endif

@@ -2,7 +2,7 @@
 /* When everything is recorded: at the beginning, on request, and after an alarm. */
 #include "light-window.h"
 
-#define LEAST_TOLD 1000u       /* events recorded at the beginning */
+#define LEAST_RECORDED 1000u   /* events recorded at the beginning */
 #define ALL_EVENTS 1000000u    /* of an iteration, and of the beginning */
 #define ALARM_NS 600000000000u /* between two alarms */
 
@@ -17,7 +17,7 @@ bool mt_light_is_writing_all(struct mt_light *light, uint64_t time_ns)
     bool is_before = time_ns <= light->all_until_ns;
     if (is_before) /* the iterations are those after it */
         light->iterations_before = mt_light_iterations(&light->phases);
-    return is_before || light->events < LEAST_TOLD || mt_light_writes_iterations(light);
+    return is_before || light->events < LEAST_RECORDED || mt_light_writes_iterations(light);
 }
 
 void mt_light_write_all(struct mt_light *light, uint64_t until_ns, uint32_t iterations)

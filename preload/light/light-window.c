@@ -55,9 +55,9 @@ static void begin_life(struct mt_light *light, uint32_t place)
 static void end_span(struct mt_light *light, struct mt_light_device *device)
 {
     if (device->least)
-        mt_light_at(light, device->least)->is_told = true;
+        mt_light_at(light, device->least)->is_written = true;
     if (device->most)
-        mt_light_at(light, device->most)->is_told = true;
+        mt_light_at(light, device->most)->is_written = true;
     device->least = device->most = 0;
 }
 
@@ -92,11 +92,11 @@ static void note_totals(struct mt_light *light, struct mt_light_slot *slot, uint
     struct mt_light_device *device = mt_light_device_of(light, slot->event.device);
     uint64_t allocated = slot->event.ALLOC.allocated, reserved = slot->event.ALLOC.reserved;
     if (!device->is_used || device->reserved != reserved)
-        slot->is_told = slot->has_block = true;
+        slot->is_written = slot->has_block = true;
     if (!device->is_used || device->run != light->phases.program.now.run) {
         end_span(light, device);
         device->run = light->phases.program.now.run;
-        slot->is_told = true;
+        slot->is_written = true;
     }
     device->is_used = true;
     device->allocated = allocated;
@@ -131,7 +131,7 @@ static void end_node(struct mt_light *light, struct mt_light_slot *slot,
 {
     const struct mt_running_node *node = mt_phases_node(&thread->at, slot->event.NODE_END.node);
     slot->of = node ? node->begun : 0;
-    slot->is_told |= !slot->of;
+    slot->is_written |= !slot->of;
     mt_phases_end_node(&light->phases.program, &thread->at, slot->event.NODE_END.node);
 }
 
@@ -164,7 +164,7 @@ static int gather(struct mt_light *light, struct mt_light_slot *slot,
     case MT_FREE_DONE:
         return 0;
     case MT_OOM:
-        light->tells_all = slot->is_told = true;
+        light->records_all = slot->is_written = true;
         mt_light_alarm(light, event->time_ns);
         return 0;
     case MT_LOST:
@@ -178,7 +178,7 @@ static int gather(struct mt_light *light, struct mt_light_slot *slot,
     if (mt_light_is_label(event->kind))
         slot->of = find_place(light, event->address);
     else
-        slot->is_told = true;
+        slot->is_written = true;
     return 0;
 }
 
@@ -187,11 +187,11 @@ int mt_light_add(struct mt_light *light, const struct mt_event *event)
     struct mt_light_thread *thread = mt_light_phases_thread(&light->phases, event->thread);
     if (!thread)
         return -ENOMEM;
-    bool is_telling = mt_light_is_writing_all(light, event->time_ns);
+    bool is_writing_all = mt_light_is_writing_all(light, event->time_ns);
     if (!light->n)
-        light->tells_all = is_telling;
+        light->records_all = is_writing_all;
     else if (light->n == MT_LIGHT_WINDOW ||
-             (light->tells_all != is_telling && event->kind != MT_OOM))
+             (light->records_all != is_writing_all && event->kind != MT_OOM))
         return -EAGAIN;
     uint32_t place = ++light->n;
     struct mt_light_slot *slot = mt_light_at(light, place);
@@ -201,6 +201,6 @@ int mt_light_add(struct mt_light *light, const struct mt_event *event)
     mt_light_phases_follow(&light->phases, &thread->at, event);
     light->events++;
     int rc = gather(light, slot, thread, place);
-    slot->is_told |= mt_phases_differ(&before, &light->phases.program);
+    slot->is_written |= mt_phases_differ(&before, &light->phases.program);
     return rc;
 }

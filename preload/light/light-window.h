@@ -58,16 +58,16 @@ struct mt_light_slot {
     uint32_t node; /* the start of the innermost running node */
     uint32_t end;  /* of an alloc: the free */
     uint32_t next; /* of an alloc: another one of the same hash */
-    bool is_told;
+    bool is_written;
     bool has_block; /* an alloc's: its block is recorded, not only its totals */
 };
 
 struct mt_light_device {
     bool is_used;
-    uint64_t allocated, reserved;           /* PyTorch's totals after the last event collected*/
-    uint64_t was_allocated, was_reserved;   /* after the last one skipped or written*/
-    uint64_t told_allocated, told_reserved; /* as a reader knows them */
-    uint64_t peak, peak_told_ns;
+    uint64_t allocated, reserved;         /* PyTorch's totals after the last event collected*/
+    uint64_t was_allocated, was_reserved; /* after the last one skipped or written*/
+    uint64_t written_allocated, written_reserved; /* as a reader knows them */
+    uint64_t peak, peak_written_ns;
     uint32_t run;         /* the phase of the following */
     uint32_t least, most; /* places */
     uint32_t highest;     /* of the window */
@@ -93,10 +93,10 @@ struct mt_light {
     uint32_t all_until;         /* or until this many iterations have begun */
     uint32_t iterations_before; /* at that time; 0 iterations: none are recorded in full */
     uint64_t alarmed_ns;        /* when the last alarm was; 0: never */
-    bool tells_all;             /* for this window*/
+    bool records_all;           /* for this window*/
     bool has_places;            /* whose events may be of memory within blocks */
     bool has_left_requests;     /* readers know that requests are no longer recorded */
-    uint64_t counts_told_ns;
+    uint64_t counts_written_ns;
 };
 
 static inline struct mt_light_slot *mt_light_at(struct mt_light *light, uint32_t place)

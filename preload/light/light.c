@@ -44,7 +44,7 @@ static bool has_moment(struct mt_light *light, const struct mt_light_device *dev
     if (!device->highest)
         return false;
     uint64_t time_ns = mt_light_at(light, device->highest)->event.time_ns;
-    return is_new_peak(light, device) || time_ns - device->peak_told_ns >= PERIOD_NS;
+    return is_new_peak(light, device) || time_ns - device->peak_written_ns >= PERIOD_NS;
 }
 
 static bool lives_at(const struct mt_light_slot *slot, uint32_t place, uint32_t moment)
@@ -56,12 +56,12 @@ static bool lives_at(const struct mt_light_slot *slot, uint32_t place, uint32_t 
 static void decide_block(struct mt_light *light, struct mt_light_slot *slot, uint32_t place)
 {
     const struct mt_light_device *device = mt_light_device_of(light, slot->event.device);
-    slot->has_block |= light->tells_all || !slot->end ||
+    slot->has_block |= light->records_all || !slot->end ||
                        (has_moment(light, device) && lives_at(slot, place, device->highest));
-    slot->is_told |= slot->has_block;
+    slot->is_written |= slot->has_block;
 }
 
-static bool is_of_told_block(struct mt_light *light, const struct mt_light_slot *slot)
+static bool is_of_written_block(struct mt_light *light, const struct mt_light_slot *slot)
 {
     return slot->of && mt_light_at(light, slot->of)->has_block;
 }
@@ -73,11 +73,11 @@ static bool is_wanted(struct mt_light *light, const struct mt_light_slot *slot)
     switch (slot->event.kind) {
     case MT_REQUEST:
     case MT_FREE:
-        return !slot->of || is_of_told_block(light, slot);
+        return !slot->of || is_of_written_block(light, slot);
     case MT_NODE_END:
-        return slot->of && mt_light_at(light, slot->of)->is_told;
+        return slot->of && mt_light_at(light, slot->of)->is_written;
     default:
-        return is_of_told_block(light, slot);
+        return is_of_written_block(light, slot);
     }
 }
 
@@ -87,9 +87,9 @@ static void mark_nodes(struct mt_light *light, uint32_t node)
 {
     for (struct mt_light_slot *begin; node; node = begin->node) {
         begin = mt_light_at(light, node);
-        if (begin->is_told)
+        if (begin->is_written)
             return;
-        begin->is_told = true;
+        begin->is_written = true;
     }
 }
 
@@ -109,9 +109,9 @@ static void decide_all(struct mt_light *light)
     for (unsigned i = 0; i < MT_LIGHT_DEVICES; i++) {
         struct mt_light_device *device = &light->device[i];
         if (device->least)
-            mt_light_at(light, device->least)->is_told = true;
+            mt_light_at(light, device->least)->is_written = true;
         if (device->most)
-            mt_light_at(light, device->most)->is_told = true;
+            mt_light_at(light, device->most)->is_written = true;
     }
     mark_open_nodes(light);
     for (uint32_t place = 1; place <= light->n; place++) {
@@ -121,35 +121,35 @@ static void decide_all(struct mt_light *light)
                                                           : 0;
         if (block)
             decide_block(light, mt_light_at(light, block), block);
-        slot->is_told |= light->tells_all || is_wanted(light, slot);
-        if (slot->is_told)
+        slot->is_written |= light->records_all || is_wanted(light, slot);
+        if (slot->is_written)
             mark_nodes(light, slot->node);
     }
 }
 
-/* --- telling ----------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------- */
 
-struct telling {
+struct light_output {
     struct mt_light *light;
     struct mt_live *live;
-    int (*tell)(const struct mt_event *event);
+    int (*write)(const struct mt_event *event);
 };
 
 /* Write PyTorch's totals if a reader would expect others. Thread 0, the recording's own, is in no
  * phase. */
-static int write_totals(const struct telling *to, struct mt_light_device *device, int index,
+static int write_totals(const struct light_output *to, struct mt_light_device *device, int index,
                         uint64_t time_ns)
 {
-    if (device->told_allocated == device->was_allocated &&
-        device->told_reserved == device->was_reserved)
+    if (device->written_allocated == device->was_allocated &&
+        device->written_reserved == device->was_reserved)
         return 0;
     struct mt_event event = {.time_ns = time_ns,
                              .kind = MT_FREE,
                              .device = (int16_t)index,
                              .FREE = {0, 0, device->was_allocated, device->was_reserved}};
-    device->told_allocated = device->was_allocated;
-    device->told_reserved = device->was_reserved;
-    return to->tell(&event);
+    device->written_allocated = device->was_allocated;
+    device->written_reserved = device->was_reserved;
+    return to->write(&event);
 }
 
 static void count_block(struct mt_light_device *device, const struct mt_event *event)
@@ -169,7 +169,7 @@ static void count_block(struct mt_light_device *device, const struct mt_event *e
 
 /* Leave the requests out: a replay of the allocator needs all blocks, and from here on readers do
  * not know what was requested. */
-static int leave_requests(const struct telling *to, const struct mt_event *event)
+static int leave_requests(const struct light_output *to, const struct mt_event *event)
 {
     struct mt_event unknown = *event;
     if (to->light->has_left_requests)
@@ -178,39 +178,39 @@ static int leave_requests(const struct telling *to, const struct mt_event *event
     unknown.kind = MT_REQUEST_STREAM;
     memset(unknown.arg, 0, sizeof unknown.arg);
     unknown.REQUEST_STREAM.stream = MT_STREAM_UNKNOWN;
-    return to->tell(&unknown);
+    return to->write(&unknown);
 }
 
 /* Leave a block out and count it. */
-static int leave_block(const struct telling *to, struct mt_light_device *device,
+static int leave_block(const struct light_output *to, struct mt_light_device *device,
                        const struct mt_event *event)
 {
     count_block(device, event);
     return leave_requests(to, event);
 }
 
-static int write_block(const struct telling *to, struct mt_light_slot *slot)
+static int write_block(const struct light_output *to, struct mt_light_slot *slot)
 {
     struct mt_light_device *device = mt_light_device_of(to->light, slot->event.device);
     struct mt_event event = slot->event;
-    bool has_block =
-        event.kind == MT_ALLOC ? slot->has_block : !slot->of || is_of_told_block(to->light, slot);
+    bool has_block = event.kind == MT_ALLOC ? slot->has_block
+                                            : !slot->of || is_of_written_block(to->light, slot);
     int rc = 0;
-    if (slot->is_told && has_block)
+    if (slot->is_written && has_block)
         rc = write_totals(to, device, event.device, event.time_ns);
     device->was_allocated = event.ALLOC.allocated;
     device->was_reserved = event.ALLOC.reserved;
     if (event.kind == MT_ALLOC && !slot->has_block)
         rc = leave_block(to, device, &event);
-    if (rc || !slot->is_told)
+    if (rc || !slot->is_written)
         return rc;
     if (!has_block) {
         event.kind = MT_FREE;
         event.address = event.size = 0;
     }
-    device->told_allocated = device->was_allocated;
-    device->told_reserved = device->was_reserved;
-    return to->tell(&event);
+    device->written_allocated = device->was_allocated;
+    device->written_reserved = device->was_reserved;
+    return to->write(&event);
 }
 
 /* Return whether the event belongs to a block that is allocated and freed within the window and not
@@ -228,7 +228,7 @@ static bool is_passing(struct mt_light *light, const struct mt_light_slot *slot)
 
 /* Add to the live memory the blocks that were withheld from it, up to a place, and all blocks from
  * there on: a label may be on memory within one of them. */
-static int add_passing(const struct telling *to, uint32_t end)
+static int add_passing(const struct light_output *to, uint32_t end)
 {
     struct mt_light *light = to->light;
     int rc = 0;
@@ -252,27 +252,27 @@ static bool is_elsewhere(const struct mt_light_slot *slot)
 
 /* Return whether a label is new. Labels of a block of this window are recorded with it; those of
  * another block once each. */
-static bool is_news(const struct telling *to, const struct mt_light_slot *slot)
+static bool is_news(const struct light_output *to, const struct mt_light_slot *slot)
 {
     return is_elsewhere(slot) && mt_live_is_news(to->live, &slot->event);
 }
 
 /* Record where a node was created before it runs, which readers need to know. On thread 0 this is
  * in no phase. */
-static int write_made(const struct telling *to, const struct mt_event *begin)
+static int write_made(const struct light_output *to, const struct mt_event *begin)
 {
     struct mt_event made = {.time_ns = begin->time_ns, .kind = MT_NODE_NEW, .device = MT_NO_DEVICE};
     made.NODE_NEW.node = begin->NODE_BEGIN.node;
-    return mt_live_find_node(to->live, made.NODE_NEW.node, &made.stack) ? to->tell(&made) : 0;
+    return mt_live_find_node(to->live, made.NODE_NEW.node, &made.stack) ? to->write(&made) : 0;
 }
 
-static int write_slot(const struct telling *to, struct mt_light_slot *slot, uint32_t place)
+static int write_slot(const struct light_output *to, struct mt_light_slot *slot, uint32_t place)
 {
     const struct mt_event *event = &slot->event;
     int rc = 0;
     if (is_elsewhere(slot) && !to->light->has_places && !mt_live_has_block(to->live, event))
         rc = add_passing(to, place);
-    slot->is_told |= is_news(to, slot);
+    slot->is_written |= is_news(to, slot);
     if (is_passing(to->light, slot))
         mt_live_pass(to->live, event);
     else if (!rc)
@@ -281,17 +281,17 @@ static int write_slot(const struct telling *to, struct mt_light_slot *slot, uint
         return rc;
     if (event->kind == MT_ALLOC || event->kind == MT_FREE)
         return write_block(to, slot);
-    if (slot->is_told && event->kind == MT_NODE_NEW)
+    if (slot->is_written && event->kind == MT_NODE_NEW)
         mt_live_find_node(to->live, event->NODE_NEW.node, &(uint32_t){0});
-    if (slot->is_told && event->kind == MT_NODE_BEGIN)
+    if (slot->is_written && event->kind == MT_NODE_BEGIN)
         rc = write_made(to, event);
     if (rc)
         return rc;
     bool is_left = to->light->has_left_requests && event->kind == MT_REQUEST_STREAM;
-    return slot->is_told && !is_left ? to->tell(event) : 0;
+    return slot->is_written && !is_left ? to->write(event) : 0;
 }
 
-static int write_window(const struct telling *to)
+static int write_window(const struct light_output *to)
 {
     struct mt_light *light = to->light;
     int rc = 0;
@@ -303,7 +303,7 @@ static int write_window(const struct telling *to)
         if (device->highest != place)
             continue;
         if (has_moment(light, device))
-            device->peak_told_ns = slot->event.time_ns;
+            device->peak_written_ns = slot->event.time_ns;
         if (is_new_peak(light, device)) {
             device->peak = slot->event.ALLOC.allocated;
             mt_live_keep_peak(to->live, &slot->event);
@@ -312,7 +312,7 @@ static int write_window(const struct telling *to)
     return rc;
 }
 
-static int write_counts_of(const struct telling *to, struct mt_light_device *device, int index,
+static int write_counts_of(const struct light_output *to, struct mt_light_device *device, int index,
                            uint64_t time_ns)
 {
     int rc = 0;
@@ -324,13 +324,13 @@ static int write_counts_of(const struct telling *to, struct mt_light_device *dev
                                  .stack = (uint32_t)stack,
                                  .SHORT_LIVED = {count->blocks, count->bytes}};
         if (count->blocks)
-            rc = to->tell(&event);
+            rc = to->write(&event);
         *count = (struct mt_light_count){0};
     }
     return rc;
 }
 
-static int finish_devices(const struct telling *to, uint64_t time_ns, bool tells_counts)
+static int finish_devices(const struct light_output *to, uint64_t time_ns, bool writes_counts)
 {
     int rc = 0;
     for (int i = 0; !rc && i < (int)MT_LIGHT_DEVICES; i++) {
@@ -338,7 +338,7 @@ static int finish_devices(const struct telling *to, uint64_t time_ns, bool tells
         int index = i - 1; /* mt_light_device_of */
         if (device->is_used)
             rc = write_totals(to, device, index, time_ns);
-        if (!rc && tells_counts)
+        if (!rc && writes_counts)
             rc = write_counts_of(to, device, index, time_ns);
         device->least = device->most = device->highest = 0;
     }
@@ -358,29 +358,29 @@ static void begin_window(struct mt_light *light)
     light->has_places = false;
 }
 
-void mt_light_give_up(struct mt_light *light, int (*tell)(const struct mt_event *event))
+void mt_light_give_up(struct mt_light *light, int (*write)(const struct mt_event *event))
 {
     while (light->passed < light->n)
-        tell(&mt_light_at(light, ++light->passed)->event);
+        write(&mt_light_at(light, ++light->passed)->event);
 }
 
 int mt_light_end(struct mt_light *light, struct mt_live *live, bool is_last,
-                 int (*tell)(const struct mt_event *event))
+                 int (*write)(const struct mt_event *event))
 {
-    const struct telling to = {light, live, tell};
+    const struct light_output to = {light, live, write};
     if (!light->n && !is_last)
         return 0;
     decide_all(light);
     uint64_t time_ns =
-        light->n ? mt_light_at(light, light->n)->event.time_ns : light->counts_told_ns;
-    bool tells_counts = is_last || time_ns - light->counts_told_ns >= PERIOD_NS;
+        light->n ? mt_light_at(light, light->n)->event.time_ns : light->counts_written_ns;
+    bool writes_counts = is_last || time_ns - light->counts_written_ns >= PERIOD_NS;
     int rc = write_window(&to);
     if (!rc)
-        rc = finish_devices(&to, time_ns, tells_counts);
+        rc = finish_devices(&to, time_ns, writes_counts);
     if (rc)
         return rc;
-    if (tells_counts)
-        light->counts_told_ns = time_ns;
+    if (writes_counts)
+        light->counts_written_ns = time_ns;
     begin_window(light);
     return 0;
 }

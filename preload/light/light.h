@@ -25,13 +25,13 @@ int mt_light_define(struct mt_light *light, const struct mt_definition *definiti
  * first. */
 int mt_light_add(struct mt_light *light, const struct mt_event *event);
 
-/* End the window: all its events go to `live`, and those that are recorded to `tell`. is_last:
- * nothing comes after it. Return 0, -ENOMEM, or a nonzero result of `tell`. */
+/* End the window: all its events go to `live`, and those that are recorded to `write`. is_last:
+ * nothing comes after it. Return 0, -ENOMEM, or a nonzero result of `write`. */
 int mt_light_end(struct mt_light *light, struct mt_live *live, bool is_last,
-                 int (*tell)(const struct mt_event *event));
+                 int (*write)(const struct mt_event *event));
 
 /* Give up after a failure: record the rest of the window unchanged. */
-void mt_light_give_up(struct mt_light *light, int (*tell)(const struct mt_event *event));
+void mt_light_give_up(struct mt_light *light, int (*write)(const struct mt_event *event));
 
 /* Record everything up to a time, and that many iterations after it. */
 void mt_light_write_all(struct mt_light *light, uint64_t until_ns, uint32_t iterations);

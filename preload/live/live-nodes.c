@@ -53,9 +53,9 @@ void mt_live_make_node(struct mt_live *live, const struct mt_event *event)
 bool mt_live_find_node(struct mt_live *live, uint64_t address, uint32_t *stack)
 {
     struct mt_live_node *node = mt_live_node_of(live, address);
-    if (!node || node->is_told)
+    if (!node || node->is_written)
         return false;
-    node->is_told = true;
+    node->is_written = true;
     *stack = node->stack;
     return true;
 }

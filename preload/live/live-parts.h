@@ -59,7 +59,7 @@ struct mt_live_physical {
 /* Return whether the event creates physical memory; whether it gives existing memory another
  * handle. */
 int mt_live_makes_physical(const struct mt_event *event);
-int mt_live_gives_handle(const struct mt_event *event);
+int mt_live_adds_handle(const struct mt_event *event);
 
 /* Add (by = 1) or remove (by = -1) a handle, because of this event. */
 void mt_live_handle(struct mt_live_physical *physical, const struct mt_event *event, int by);
@@ -108,8 +108,8 @@ struct mt_live_running {
 #define MT_LIVE_WAYS 4u      /* in so many places by each hash */
 struct mt_live_node {
     uint64_t address;
-    uint32_t stack; /* where it was created */
-    bool is_told;   /* a light recording has it */
+    uint32_t stack;  /* where it was created */
+    bool is_written; /* a light recording has it */
 };
 
 struct mt_live {

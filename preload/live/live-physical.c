@@ -7,7 +7,7 @@ int mt_live_makes_physical(const struct mt_event *event)
     return event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.api == MT_API_CU_MEM_CREATE;
 }
 
-int mt_live_gives_handle(const struct mt_event *event)
+int mt_live_adds_handle(const struct mt_event *event)
 {
     return event->kind == MT_CUDA_MALLOC && (event->CUDA_MALLOC.api == MT_API_CU_MEM_RETAIN ||
                                              event->CUDA_MALLOC.api == MT_API_CU_MEM_IMPORT);

@@ -238,7 +238,7 @@ static int begin_physical(struct mt_live *live, struct mt_live_block *block)
 static int begin_life(struct mt_live *live, const struct mt_event *event, uint16_t sort)
 {
     struct mt_live_block *memory =
-        mt_live_gives_handle(event) ? memory_of(live, event->address) : NULL;
+        mt_live_adds_handle(event) ? memory_of(live, event->address) : NULL;
     if (event->kind == MT_CUDA_MALLOC && event->CUDA_MALLOC.result)
         return 0; /* it failed */
     if (memory) {

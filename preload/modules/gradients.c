@@ -3,14 +3,14 @@
 #include "preload/loader/find-real.h"
 #include "preload/python/python-objects.h"
 #include "preload/python/tensor.h"
-#include "preload/record/look.h"
+#include "preload/record/scan.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
 #define PARTS 8u            /* of a tensor */
-#define MOST_LOOKS 4u       /* at a gradient that does not change */
+#define MOST_SCANS 4u       /* at a gradient that does not change */
 #define META_SIZE 256u      /* bytes of a tensor's autograd data, at most: the gradient is in it */
 #define MOST_IMPL 512u      /* bytes of a TensorImpl to search */
 #define MOST_TRIES 64u      /* to find the Python object's offset in a TensorImpl */
@@ -72,7 +72,7 @@ bool mt_is_gradient(const void *impl)
     if (!impl || gradients.recent[at].gradient != number)
         return false;
     slot = gradients.recent[at].slot;
-    return !mt_look_read(slot, &now, sizeof now) && now == number;
+    return !mt_scan_read(slot, &now, sizeof now) && now == number;
 }
 
 /* Return whether a tensor is on the host: its storage has data that is on no device. A wrapper of
@@ -111,7 +111,7 @@ void mt_gradient_changes(struct mt_thread *self, const void *leaf, const void *s
     if (new.slot - new.meta >= META_SIZE)
         return; /* another layout */
     if (self->n_gradients == MT_GRADIENTS)
-        mt_gradients_look(self);
+        mt_gradients_scan(self);
     if (self->n_gradients == MT_GRADIENTS) /* none has changed: drop the oldest */
         memmove(self->gradient, self->gradient + 1, --self->n_gradients * sizeof *self->gradient);
     self->gradient[self->n_gradients++] = new;
@@ -134,7 +134,7 @@ static bool is_object_of(uint64_t object, uint64_t impl)
 {
     uint64_t word[2];
     return object >= LEAST_ADDRESS && object % 8 == 0 &&
-           !mt_look_read(object + PYTHON_TENSOR, word, sizeof word) &&
+           !mt_scan_read(object + PYTHON_TENSOR, word, sizeof word) &&
            (word[0] == impl || word[1] == impl);
 }
 
@@ -143,7 +143,7 @@ static bool is_object_of(uint64_t object, uint64_t impl)
 static uint64_t object_at(uint64_t impl, int offset)
 {
     uint64_t word;
-    if (mt_look_read(impl + (uint64_t)offset, &word, sizeof word))
+    if (mt_scan_read(impl + (uint64_t)offset, &word, sizeof word))
         return 0;
     word &= ~(uint64_t)1;
     return is_object_of(word, impl) ? word : 0;
@@ -156,7 +156,7 @@ static uint64_t search_object(uint64_t impl)
     if (gradients.tries >= MOST_TRIES)
         return 0;
     gradients.tries++;
-    while (n >= 8 && mt_look_read(impl, word, n * sizeof *word))
+    while (n >= 8 && mt_scan_read(impl, word, n * sizeof *word))
         n /= 2;
     for (size_t i = 1; i < n && n >= 8; i++)
         if (is_object_of(word[i] & ~(uint64_t)1, impl)) {
@@ -202,7 +202,7 @@ bool mt_is_no_parameter(const void *impl)
     if (!impl || !gradients.layout || needs_gradient(impl))
         return false;
     object = object_of(to_number(impl));
-    return object && !mt_look_read(object + MT_OBJECT_TYPE, &type, sizeof type) &&
+    return object && !mt_scan_read(object + MT_OBJECT_TYPE, &type, sizeof type) &&
            is_plain_class(type, object);
 }
 
@@ -232,13 +232,13 @@ static void record(struct mt_thread *self, uint64_t leaf, uint64_t gradient)
 static void read_one_by_one(const uint64_t *address, uint64_t *word, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        if (mt_look_read(address[i], &word[i], sizeof *word))
+        if (mt_scan_read(address[i], &word[i], sizeof *word))
             word[i] = 0;
 }
 
 static void read_words(const uint64_t *address, uint64_t *word, unsigned n)
 {
-    if (n && mt_look_read_words(address, word, n))
+    if (n && mt_scan_read_words(address, word, n))
         read_one_by_one(address, word, n);
 }
 
@@ -249,7 +249,7 @@ static bool is_tensor(uint64_t impl)
 
 /* Read all gradients first. Most have been removed (zero_grad), and then it does not matter whether
  * their leaves still exist. */
-void mt_gradients_look(struct mt_thread *self)
+void mt_gradients_scan(struct mt_thread *self)
 {
     struct mt_gradient waiting[MT_GRADIENTS];
     uint64_t address[MT_GRADIENTS], now[MT_GRADIENTS], meta[MT_GRADIENTS];
@@ -260,7 +260,7 @@ void mt_gradients_look(struct mt_thread *self)
     self->n_gradients = 0;
     read_words(address, now, n);
     for (unsigned i = 0; i < n; i++)
-        if (now[i] == waiting[i].before && ++waiting[i].looks < MOST_LOOKS) {
+        if (now[i] == waiting[i].before && ++waiting[i].looks < MOST_SCANS) {
             self->gradient[self->n_gradients++] = waiting[i];
         } else if (now[i] != waiting[i].before && is_tensor(now[i])) {
             address[changed] = place_of_meta(to_pointer(waiting[i].leaf));

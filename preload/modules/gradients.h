@@ -23,7 +23,7 @@ void mt_gradient_changes(struct mt_thread *self, const void *leaf, const void *s
 void mt_gradient_is_known(struct mt_thread *self, const void *leaf, const void *gradient);
 
 /* Record the changed gradients. Call if self->n_gradients is not 0. */
-void mt_gradients_look(struct mt_thread *self);
+void mt_gradients_scan(struct mt_thread *self);
 
 /* Return whether this is the data of the gradient that the thread has just replaced, and no module
  * is to be read: what an optimizer has after its step can wait, too. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kept-attributes.h"
-#include "preload/record/look.h"
+#include "preload/record/scan.h"
 
 #include <string.h>
 
@@ -44,7 +44,7 @@ static struct {
 
 #define N_NAMES (sizeof names / sizeof *names)
 
-struct look {
+struct attribute_scan {
     struct mt_thread *self;
     const struct mt_python_layout *layout;
     enum sort sort;
@@ -64,51 +64,52 @@ bool mt_is_name_of_cache(const struct mt_python_layout *layout, uint64_t name)
     return false;
 }
 
-static unsigned record(struct look *look, uint64_t object)
+static unsigned record(struct attribute_scan *scan, uint64_t object)
 {
     static const uint64_t kind[] = {[PARAMETER] = MT_MEMBER_PARAMETER,
                                     [ATTRIBUTE] = MT_MEMBER_ATTRIBUTE,
                                     [CACHE] = MT_MEMBER_OF_CACHE};
     struct mt_py_tensor part[PARTS];
-    unsigned n = mt_py_tensor_parts(look->layout, object, part, PARTS);
-    if (n && look->name && mt_is_name_of_cache(look->layout, look->name))
-        look->sort = CACHE;
-    look->name = n ? 0 : look->name;
+    unsigned n = mt_py_tensor_parts(scan->layout, object, part, PARTS);
+    if (n && scan->name && mt_is_name_of_cache(scan->layout, scan->name))
+        scan->sort = CACHE;
+    scan->name = n ? 0 : scan->name;
     for (unsigned i = 0; i < n; i++) {
         uint64_t address = part[i].place.address;
-        if (look->sort == GRADIENT)
-            mt_record(look->self, MT_GRADIENT, part[i].place.device, 0, MT_ARGS(address));
+        if (scan->sort == GRADIENT)
+            mt_record(scan->self, MT_GRADIENT, part[i].place.device, 0, MT_ARGS(address));
         else
-            mt_record(look->self, MT_MEMBER, part[i].place.device, 0,
-                      MT_ARGS(address, kind[look->sort]));
-        if (look->sort == PARAMETER && look->whole)
-            mt_record(look->self, MT_PART, part[i].place.device, 0,
-                      MT_ARGS(address, look->parameter + i, i ? 0 : look->whole,
+            mt_record(scan->self, MT_MEMBER, part[i].place.device, 0,
+                      MT_ARGS(address, kind[scan->sort]));
+        if (scan->sort == PARAMETER && scan->whole)
+            mt_record(scan->self, MT_PART, part[i].place.device, 0,
+                      MT_ARGS(address, scan->parameter + i, i ? 0 : scan->whole,
                               mt_impl_dtype_carefully(part[i].impl)));
     }
     return n;
 }
 
-static void scan(struct look *look, uint64_t object, unsigned depth);
+static void scan(struct attribute_scan *scan, uint64_t object, unsigned depth);
 
-static void scan_values(struct look *look, struct mt_py_dict *dict, unsigned depth)
+static void scan_values(struct attribute_scan *scan, struct mt_py_dict *dict, unsigned depth)
 {
     struct mt_py_entry entry;
-    for (unsigned i = 0; i < dict->n && look->left && !mt_py_dict_at(dict, i, &entry); i++)
+    for (unsigned i = 0; i < dict->n && scan->left && !mt_py_dict_at(dict, i, &entry); i++)
         if (entry.value)
-            scan(look, entry.value, depth + 1);
+            scan(scan, entry.value, depth + 1);
 }
 
-static void scan_dict(struct look *look, uint64_t object, unsigned depth)
+static void scan_dict(struct attribute_scan *scan, uint64_t object, unsigned depth)
 {
     struct mt_py_dict dict;
-    if (!mt_py_dict_open(look->layout, object, &dict))
-        scan_values(look, &dict, depth);
+    if (!mt_py_dict_open(scan->layout, object, &dict))
+        scan_values(scan, &dict, depth);
 }
 
 /* Scan an object that is neither a tensor nor a container, once per pass: a configuration is shared
  * by all modules. */
-static void scan_object(struct look *look, uint64_t object, uint64_t *type, unsigned depth)
+static void scan_object(struct attribute_scan *scan, uint64_t object, uint64_t *type,
+                        unsigned depth)
 {
     struct mt_py_dict attributes;
     struct mt_py_proof unused;
@@ -116,23 +117,23 @@ static void scan_object(struct look *look, uint64_t object, uint64_t *type, unsi
     if (mt_py_tensor(object).impl || *seen == object)
         return;
     *seen = object;
-    if (mt_py_attributes(look->layout, object, &attributes, &unused)) {
+    if (mt_py_attributes(scan->layout, object, &attributes, &unused)) {
         if (!mt_py_read(object + MT_OBJECT_TYPE, &found))
             *type = found;
         return;
     }
-    look->nesting++;
-    scan_values(look, &attributes, depth);
-    look->nesting--;
+    scan->nesting++;
+    scan_values(scan, &attributes, depth);
+    scan->nesting--;
 }
 
-static void scan(struct look *look, uint64_t object, unsigned depth)
+static void scan(struct attribute_scan *scan, uint64_t object, unsigned depth)
 {
     uint64_t item, n, type, *has_none = NULL;
-    if (depth > MOST_DEPTH || !look->left)
+    if (depth > MOST_DEPTH || !scan->left)
         return;
-    look->left--;
-    if (look->sort == ATTRIBUTE) {
+    scan->left--;
+    if (scan->sort == ATTRIBUTE) {
         if (mt_py_read(object + MT_OBJECT_TYPE, &type))
             return;
         has_none = &known.type[(type >> 4 ^ type >> 10) % TYPES];
@@ -141,14 +142,14 @@ static void scan(struct look *look, uint64_t object, unsigned depth)
     }
     enum mt_py_sort sort = mt_py_sort(object);
     if (sort == MT_PY_DICT) {
-        scan_dict(look, object, depth);
+        scan_dict(scan, object, depth);
     } else if (sort == MT_PY_LIST || sort == MT_PY_TUPLE) {
         uint64_t items = mt_py_items(object, &n);
-        for (uint64_t i = 0; i < n && look->left; i++)
+        for (uint64_t i = 0; i < n && scan->left; i++)
             if (!mt_py_read(items + i * sizeof item, &item))
-                scan(look, item, depth + 1);
-    } else if (!record(look, object) && has_none && look->nesting <= MOST_NESTING) {
-        scan_object(look, object, has_none, depth);
+                scan(scan, item, depth + 1);
+    } else if (!record(scan, object) && has_none && scan->nesting <= MOST_NESTING) {
+        scan_object(scan, object, has_none, depth);
     }
 }
 
@@ -165,7 +166,7 @@ static uint64_t whole_of(const struct mt_python_layout *layout, uint64_t object,
     return whole;
 }
 
-void mt_kept_attributes_look(struct mt_thread *self, const struct mt_python_layout *layout,
+void mt_kept_attributes_scan(struct mt_thread *self, const struct mt_python_layout *layout,
                              uint64_t object, enum mt_keeper keeper)
 {
     struct mt_py_dict attributes;
@@ -179,16 +180,16 @@ void mt_kept_attributes_look(struct mt_thread *self, const struct mt_python_layo
             return;
         if (!entry.value || mt_py_text(layout, entry.key, text, sizeof text))
             continue;
-        struct look look = {.self = self, .layout = layout, .parameter = object};
+        struct attribute_scan scan = {.self = self, .layout = layout, .parameter = object};
         size_t j = 0;
         while (j < N_NAMES && (names[j].keeper != keeper || strcmp(names[j].name, text)))
             j++;
         if (j == N_NAMES && keeper != MT_KEEPER_PARAMETER)
             continue;
-        look.sort = j < N_NAMES ? names[j].sort : ATTRIBUTE;
-        look.left = j < N_NAMES ? MOST_ITEMS : MOST_THINGS;
-        look.whole = j < N_NAMES ? whole_of(layout, object, names[j].whole) : 0;
-        scan(&look, entry.value, 0);
+        scan.sort = j < N_NAMES ? names[j].sort : ATTRIBUTE;
+        scan.left = j < N_NAMES ? MOST_ITEMS : MOST_THINGS;
+        scan.whole = j < N_NAMES ? whole_of(layout, object, names[j].whole) : 0;
+        scan(&scan, entry.value, 0);
     }
 }
 
@@ -202,25 +203,26 @@ static unsigned first_other(struct mt_py_dict *attributes, uint64_t last_own)
     return i;
 }
 
-void mt_module_attributes_look(struct mt_thread *self, const struct mt_python_layout *layout,
+void mt_module_attributes_scan(struct mt_thread *self, const struct mt_python_layout *layout,
                                struct mt_py_dict *attributes, uint64_t last_own)
 {
-    struct look look = {.self = self, .layout = layout, .sort = ATTRIBUTE, .left = MOST_THINGS};
+    struct attribute_scan scan = {
+        .self = self, .layout = layout, .sort = ATTRIBUTE, .left = MOST_THINGS};
     struct mt_py_entry entry;
-    uint64_t value[MT_LOOK_AHEAD], name[MT_LOOK_AHEAD];
+    uint64_t value[MT_SCAN_AHEAD], name[MT_SCAN_AHEAD];
     unsigned i = first_other(attributes, last_own), n = 1;
-    while (n && look.left) {
-        for (n = 0; n < MT_LOOK_AHEAD && i < attributes->n && !mt_py_dict_at(attributes, i, &entry);
+    while (n && scan.left) {
+        for (n = 0; n < MT_SCAN_AHEAD && i < attributes->n && !mt_py_dict_at(attributes, i, &entry);
              i++)
             if (entry.value) {
                 name[n] = entry.key;
                 value[n++] = entry.value;
             }
-        mt_look_expect(value, n);
+        mt_scan_prefetch(value, n);
         for (unsigned j = 0; j < n; j++) {
-            look.sort = ATTRIBUTE;
-            look.name = name[j];
-            scan(&look, value[j], 0);
+            scan.sort = ATTRIBUTE;
+            scan.name = name[j];
+            scan(&scan, value[j], 0);
         }
     }
 }

@@ -19,7 +19,7 @@ enum mt_keeper {
 };
 
 /* Record the tensors that libraries keep in the object, and a parameter's other attributes. */
-void mt_kept_attributes_look(struct mt_thread *self, const struct mt_python_layout *layout,
+void mt_kept_attributes_scan(struct mt_thread *self, const struct mt_python_layout *layout,
                              uint64_t object, enum mt_keeper keeper);
 
 /* Return whether a module's buffer or attribute of this name (a str) is a KV cache. */
@@ -27,7 +27,7 @@ bool mt_is_name_of_cache(const struct mt_python_layout *layout, uint64_t name);
 
 /* Record the tensors that a module keeps as attributes, also within lists, dicts and objects.
  * Attributes up to the key last_own are torch.nn.Module's own. */
-void mt_module_attributes_look(struct mt_thread *self, const struct mt_python_layout *layout,
+void mt_module_attributes_scan(struct mt_thread *self, const struct mt_python_layout *layout,
                                struct mt_py_dict *attributes, uint64_t last_own);
 
 /* Begin another pass over modules: what was scanned may have changed. */

@@ -2,7 +2,7 @@
 #include "kv-cache.h"
 #include "preload/python/python-code.h"
 #include "preload/python/python-objects.h"
-#include "preload/record/look.h"
+#include "preload/record/scan.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -119,8 +119,8 @@ void mt_kv_cache_note_room(struct mt_thread *self, int device, uint64_t object, 
 {
     struct room room = {0};
     uint64_t keys;
-    static struct mt_look_pieces last;
-    bool has_begun = mt_look_begin(&last);
+    static struct mt_scan_pieces last;
+    bool has_begun = mt_scan_begin(&last);
     if ((keys = attribute(object, "keys"))) { /* of a layer of transformers */
         struct mt_py_tensor tensor = mt_py_tensor(keys);
         room = tensor.place.address ? room_of_shape(tensor.impl) : room;
@@ -131,7 +131,7 @@ void mt_kv_cache_note_room(struct mt_thread *self, int device, uint64_t object, 
     } else if (number(object, "page_size")) { /* SGLang's pool */
         room.tokens = number(object, "size");
     }
-    mt_look_end(has_begun, &last);
+    mt_scan_end(has_begun, &last);
     if (room.tokens)
         mt_record(self, MT_ROOM, device, 0, MT_ARGS(address, room.tokens, room.longest, room.each));
 }

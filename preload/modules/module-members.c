@@ -6,8 +6,8 @@
 #include "preload/python/python-code.h"
 #include "preload/python/python-objects.h"
 #include "preload/record/cache.h"
-#include "preload/record/look.h"
 #include "preload/record/recorder.h"
+#include "preload/record/scan.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -34,7 +34,7 @@ static const char *const names[ATTRIBUTES] = {"_buffers", "_parameters", "_modul
 
 static struct {
     const struct mt_python_layout *layout;
-    struct mt_held held;
+    struct mt_exclusive part;
     struct root {
         uint64_t module, calls;
         bool is_owed; /* a scan that came too early, or before the module moved */
@@ -61,7 +61,7 @@ static void find_attributes(struct mt_py_dict *attributes, uint64_t dict[ATTRIBU
             mt_py_dict_find_known(members.layout, attributes, names[i], &members.key[i], &entry)
                 ? 0
                 : entry.value;
-    mt_look_expect(dict, ATTRIBUTES);
+    mt_scan_prefetch(dict, ATTRIBUTES);
 }
 
 /* Record the parts of a wrapped parameter. The wrapper knows the complete size. */
@@ -80,7 +80,7 @@ static void record_members(struct mt_thread *self, struct mt_py_dict *dict, bool
     struct mt_py_entry entry;
     struct mt_py_tensor part[PARTS];
     for (unsigned i = 0; i < dict->n && i < PER_DICT; i++) {
-        if (i % MT_LOOK_AHEAD == 0)
+        if (i % MT_SCAN_AHEAD == 0)
             mt_py_dict_expect(dict, i);
         if (mt_py_dict_at(dict, i, &entry))
             return;
@@ -89,7 +89,7 @@ static void record_members(struct mt_thread *self, struct mt_py_dict *dict, bool
                         : n && mt_is_name_of_cache(members.layout, entry.key) ? MT_MEMBER_OF_CACHE
                                                                               : MT_MEMBER_BUFFER;
         if (are_parameters)
-            mt_kept_attributes_look(self, members.layout, entry.value, MT_KEEPER_PARAMETER);
+            mt_kept_attributes_scan(self, members.layout, entry.value, MT_KEEPER_PARAMETER);
         for (unsigned j = 0; j < n; j++)
             mt_record(self, MT_MEMBER, part[j].place.device, 0,
                       MT_ARGS(part[j].place.address, kind));
@@ -116,14 +116,14 @@ static unsigned add_parts(struct mt_py_dict *dict, unsigned n, unsigned most, bo
 static unsigned expect(const uint64_t *module, unsigned n)
 {
     uint64_t address[FEW + HINTS];
-    n = n < MT_LOOK_AHEAD ? n : MT_LOOK_AHEAD;
+    n = n < MT_SCAN_AHEAD ? n : MT_SCAN_AHEAD;
     if (n > FEW) { /* many amortize the cost of their class */
-        mt_look_expect(module, n);
+        mt_scan_prefetch(module, n);
         return n;
     }
     memcpy(address, module, n * sizeof *module);
     memcpy(address + n, members.hint, sizeof members.hint);
-    mt_look_expect(address, n + HINTS);
+    mt_scan_prefetch(address, n + HINTS);
     return n;
 }
 
@@ -164,7 +164,7 @@ static unsigned go_through(struct mt_thread *self, uint64_t module, unsigned mos
         if (!mt_py_dict_open(members.layout, found[MODULES], &dict))
             n = add_parts(&dict, n, most, &is_cut);
         if (found[MODULES])
-            mt_module_attributes_look(self, members.layout, &attributes, members.key[MODULES]);
+            mt_module_attributes_scan(self, members.layout, &attributes, members.key[MODULES]);
     }
     if (is_cut)
         atomic_fetch_add_explicit(&members.cut, 1, memory_order_relaxed);
@@ -250,18 +250,18 @@ static void scan_members(struct mt_thread *self, struct root *root)
     root->is_owed = is_broke;
     if (is_broke && root->calls > 1)
         return;
-    static struct mt_look_pieces of_class[CLASSES];
+    static struct mt_scan_pieces of_class[CLASSES];
     uint64_t class = mt_py_word(root->module, MT_OBJECT_TYPE);
-    struct mt_look_pieces *last = &of_class[mt_mix(0, class) % CLASSES];
-    bool has_begun = mt_look_begin(last);
+    struct mt_scan_pieces *last = &of_class[mt_mix(0, class) % CLASSES];
+    bool has_begun = mt_scan_begin(last);
     unsigned n = go_through(self, root->module, is_broke ? WHEN_BROKE : MOST);
-    mt_look_end(has_begun, last);
+    mt_scan_end(has_begun, last);
     atomic_fetch_sub_explicit(&members.left, n, memory_order_relaxed);
 }
 
-void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_first, bool is_moved)
+void mt_module_members_scan(struct mt_thread *self, uint64_t module, bool is_first, bool is_moved)
 {
-    if (!mt_hold(&members.held))
+    if (!mt_exclusive_acquire(&members.part))
         return;
     earn_by_events(self);
     struct root *root = root_of(module, is_first);
@@ -269,7 +269,7 @@ void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_fir
         root->is_owed = true;
     else if (root && is_due(root))
         scan_members(self, root);
-    mt_let_go(&members.held);
+    mt_exclusive_release(&members.part);
 }
 
 uint32_t mt_module_members_cut(void)
@@ -284,5 +284,5 @@ void mt_module_members_reset(void)
     members.n_roots = members.size = 0;
     members.left = 0;
     members.cut = 0;
-    members.held.by = 0;
+    members.part.by = 0;
 }

@@ -19,7 +19,7 @@ void mt_module_members_start(const struct mt_python_layout *layout);
 /* Record the members of an outermost module and of its descendants, at its first call and at some
  * later ones, as far as the budget from new modules and events allows. If it is being moved
  * (`.to()`), the next call does so: its members are about to change. */
-void mt_module_members_look(struct mt_thread *self, uint64_t module, bool is_first, bool is_moved);
+void mt_module_members_scan(struct mt_thread *self, uint64_t module, bool is_first, bool is_moved);
 
 /* Add a scan of one module to the budget, for a new module. */
 void mt_module_members_earn(void);

@@ -5,7 +5,7 @@
 #include "preload/python/python-objects.h"
 #include "preload/record/cache.h"
 #include "preload/record/intern.h"
-#include "preload/record/look.h"
+#include "preload/record/scan.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -83,7 +83,7 @@ static uint32_t dead_number(uint32_t class)
         number[2 + i] = (start + i) % count + 1;
     for (uint32_t i = 0; i < 2 + most; i++)
         object[i] = roots.root[find_number(class, number[i])].object;
-    mt_look_expect(object, 2 + most);
+    mt_scan_prefetch(object, 2 + most);
     first->none_was_dead = 0;
     for (uint32_t i = 0; i < 2 + most; i++) {
         if (i >= 2)

@@ -8,8 +8,8 @@
 #include "preload/python/tensor.h"
 #include "preload/record/cache.h"
 #include "preload/record/intern.h"
-#include "preload/record/look.h"
 #include "preload/record/recorder.h"
+#include "preload/record/scan.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -32,7 +32,7 @@
 
 static struct {
     const struct mt_python_layout *layout;
-    struct mt_held held;
+    struct mt_exclusive part;
     struct seen {
         uint64_t optimizer, state; /* addresses of the object and of the dict */
         struct mt_py_proof proof;  /* shows that the dict is still its state */
@@ -165,7 +165,7 @@ static void visit_dict(struct visit *v, uint64_t object, unsigned depth)
     if (mt_py_dict_open(optimizers.layout, object, &dict))
         return;
     for (unsigned i = 0; i < dict.n && v->left; i++) {
-        if (i % MT_LOOK_AHEAD == 0)
+        if (i % MT_SCAN_AHEAD == 0)
             mt_py_dict_expect(&dict, i);
         if (mt_py_dict_at(&dict, i, &entry))
             return;
@@ -211,7 +211,7 @@ static int count_entries(const struct seen *seen, uint64_t *n)
     for (unsigned i = 0; i < proof->n; i++)
         address[i] = proof->word[i].address;
     address[proof->n] = seen->state + MT_DICT_USED;
-    if (mt_look_read_words(address, word, proof->n + 1))
+    if (mt_scan_read_words(address, word, proof->n + 1))
         return -EFAULT;
     for (unsigned i = 0; i < proof->n; i++)
         if (word[i] != proof->word[i].value)
@@ -321,7 +321,7 @@ static void go_through(struct mt_thread *self, uint64_t optimizer)
     if (parts_of(optimizer, &parts))
         return;
     if (parts.is_inner) {
-        mt_kept_attributes_look(self, optimizers.layout, optimizer, MT_KEEPER_OPTIMIZER);
+        mt_kept_attributes_scan(self, optimizers.layout, optimizer, MT_KEEPER_OPTIMIZER);
         return;
     }
     visit_groups(&v, parts.groups);
@@ -333,18 +333,18 @@ static void go_through(struct mt_thread *self, uint64_t optimizer)
 
 static void ask(struct mt_thread *self, uint64_t optimizer)
 {
-    if (!mt_hold(&optimizers.held))
+    if (!mt_exclusive_acquire(&optimizers.part))
         return;
-    static struct mt_look_pieces last;
-    bool has_begun = mt_look_begin(&last);
+    static struct mt_scan_pieces last;
+    bool has_begun = mt_scan_begin(&last);
     int due = is_due(self, optimizer);
-    mt_let_go(&optimizers.held);
+    mt_exclusive_release(&optimizers.part);
     if (due)
         go_through(self, optimizer);
-    mt_look_end(has_begun, &last);
+    mt_scan_end(has_begun, &last);
 }
 
-void mt_optimizers_ask(struct mt_thread *self)
+void mt_optimizers_record(struct mt_thread *self)
 {
     for (unsigned i = 0; i < self->n_ended; i++)
         ask(self, self->ended[i]);
@@ -384,7 +384,7 @@ void mt_optimizers_follow(struct mt_thread *self, unsigned n)
         end_last(self);
 }
 
-void mt_optimizers_look(struct mt_thread *self)
+void mt_optimizers_scan(struct mt_thread *self)
 {
     for (unsigned i = 0; i < self->n_steps; i++)
         go_through(self, self->step[i].optimizer);
@@ -395,5 +395,5 @@ void mt_optimizers_reset(void)
     mt_unmap(optimizers.seen, OPTIMIZERS * sizeof *optimizers.seen);
     optimizers.seen = NULL;
     optimizers.left = 0;
-    optimizers.held.by = 0;
+    optimizers.part.by = 0;
 }

@@ -26,10 +26,10 @@ void mt_optimizer_steps(struct mt_thread *self, unsigned i);
 void mt_optimizers_follow(struct mt_thread *self, unsigned n);
 
 /* Record the state of the noted optimizers if it may have changed. */
-void mt_optimizers_ask(struct mt_thread *self);
+void mt_optimizers_record(struct mt_thread *self);
 
 /* Record the state of optimizers during a step. */
-void mt_optimizers_look(struct mt_thread *self);
+void mt_optimizers_scan(struct mt_thread *self);
 
 /* Reset in a forked child. */
 void mt_optimizers_reset(void);

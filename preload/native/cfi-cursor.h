@@ -11,7 +11,7 @@ struct mt_cfi_cursor {
     int failed;
 };
 
-static inline uint64_t mt_cfi_take(struct mt_cfi_cursor *cursor, unsigned bytes)
+static inline uint64_t mt_cfi_read(struct mt_cfi_cursor *cursor, unsigned bytes)
 {
     uint64_t value = 0;
     if ((uint64_t)(cursor->end - cursor->at) < bytes) {
@@ -24,19 +24,19 @@ static inline uint64_t mt_cfi_take(struct mt_cfi_cursor *cursor, unsigned bytes)
     return value;
 }
 
-static inline int64_t mt_cfi_take_signed(struct mt_cfi_cursor *cursor, unsigned bytes)
+static inline int64_t mt_cfi_read_signed(struct mt_cfi_cursor *cursor, unsigned bytes)
 {
     unsigned shift = 64 - 8 * bytes;
-    return (int64_t)(mt_cfi_take(cursor, bytes) << shift) >> shift;
+    return (int64_t)(mt_cfi_read(cursor, bytes) << shift) >> shift;
 }
 
 /* Read a number. *bits gets the number's bits, a multiple of 7; bits beyond 64 are dropped. */
-static inline uint64_t mt_take_leb(struct mt_cfi_cursor *cursor, unsigned *bits)
+static inline uint64_t mt_cfi_read_leb(struct mt_cfi_cursor *cursor, unsigned *bits)
 {
     uint64_t value = 0, byte;
     *bits = 0;
     do {
-        byte = mt_cfi_take(cursor, 1);
+        byte = mt_cfi_read(cursor, 1);
         if (*bits < 64)
             value |= (byte & 127) << *bits;
         *bits += 7;
@@ -44,23 +44,23 @@ static inline uint64_t mt_take_leb(struct mt_cfi_cursor *cursor, unsigned *bits)
     return value;
 }
 
-static inline uint64_t mt_cfi_take_uleb(struct mt_cfi_cursor *cursor)
+static inline uint64_t mt_cfi_read_uleb(struct mt_cfi_cursor *cursor)
 {
     unsigned bits;
-    return mt_take_leb(cursor, &bits);
+    return mt_cfi_read_leb(cursor, &bits);
 }
 
-static inline int64_t mt_cfi_take_sleb(struct mt_cfi_cursor *cursor)
+static inline int64_t mt_cfi_read_sleb(struct mt_cfi_cursor *cursor)
 {
     unsigned bits;
-    uint64_t value = mt_take_leb(cursor, &bits);
+    uint64_t value = mt_cfi_read_leb(cursor, &bits);
     if (bits < 64 && value >> (bits - 1) & 1)
         value |= ~(uint64_t)0 << bits;
     return (int64_t)value;
 }
 
 /* Split off the next `bytes` as a cursor of their own. */
-static inline struct mt_cfi_cursor mt_take_part(struct mt_cfi_cursor *cursor, uint64_t bytes)
+static inline struct mt_cfi_cursor mt_cfi_read_part(struct mt_cfi_cursor *cursor, uint64_t bytes)
 {
     if ((uint64_t)(cursor->end - cursor->at) < bytes) {
         cursor->failed = 1;

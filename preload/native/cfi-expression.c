@@ -68,20 +68,20 @@ static value constant(struct mt_cfi_cursor *cursor, unsigned op, uintptr_t pc)
     if (op >= OP_LIT0 && op < OP_LIT0 + 32)
         return number(op - OP_LIT0);
     if (op >= OP_BREG0 && op < OP_BREG0 + 32) {
-        int64_t offset = mt_cfi_take_sleb(cursor);
+        int64_t offset = mt_cfi_read_sleb(cursor);
         if (op - OP_BREG0 == MT_REGISTER_PC)
             return number((int64_t)pc + offset);
         return (value){MT_VALUE_ADDRESS, op - OP_BREG0, offset};
     }
     if (op >= OP_CONST1U && op <= OP_CONST8S) {
         unsigned bytes = 1u << ((op - OP_CONST1U) / 2);
-        return number(op % 2 ? mt_cfi_take_signed(cursor, bytes)
-                             : (int64_t)mt_cfi_take(cursor, bytes));
+        return number(op % 2 ? mt_cfi_read_signed(cursor, bytes)
+                             : (int64_t)mt_cfi_read(cursor, bytes));
     }
     if (op == OP_CONSTU)
-        return number((int64_t)mt_cfi_take_uleb(cursor));
+        return number((int64_t)mt_cfi_read_uleb(cursor));
     if (op == OP_CONSTS)
-        return number(mt_cfi_take_sleb(cursor));
+        return number(mt_cfi_read_sleb(cursor));
     return unknown;
 }
 
@@ -90,11 +90,11 @@ struct mt_expression_value mt_expression(struct mt_cfi_cursor expression, uintpt
     value stack[DEPTH];
     unsigned n = 0;
     while (expression.at < expression.end) {
-        unsigned op = (unsigned)mt_cfi_take(&expression, 1);
+        unsigned op = (unsigned)mt_cfi_read(&expression, 1);
         if (op == OP_DEREF && n >= 1 && stack[n - 1].form == MT_VALUE_ADDRESS) {
             stack[n - 1].form = MT_VALUE_WORD_AT;
         } else if (op == OP_PLUS_UCONST && n >= 1) {
-            stack[n - 1] = moved(stack[n - 1], (int64_t)mt_cfi_take_uleb(&expression));
+            stack[n - 1] = moved(stack[n - 1], (int64_t)mt_cfi_read_uleb(&expression));
         } else if ((op == OP_PLUS || op == OP_MINUS || op == OP_AND || op == OP_SHL ||
                     op == OP_GE) &&
                    n >= 2) {

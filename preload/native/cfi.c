@@ -38,8 +38,8 @@ static uintptr_t take_pointer(struct mt_cfi_cursor *cursor, unsigned encoding)
     int size = sizes[encoding & 15];
     if (size == 0)
         cursor->failed = 1;
-    uintptr_t value = size < 0 ? (uintptr_t)mt_cfi_take_signed(cursor, (unsigned)-size)
-                               : (uintptr_t)mt_cfi_take(cursor, (unsigned)size);
+    uintptr_t value = size < 0 ? (uintptr_t)mt_cfi_read_signed(cursor, (unsigned)-size)
+                               : (uintptr_t)mt_cfi_read(cursor, (unsigned)size);
     switch (encoding & 0x70) {
     case AS_IS:
         return value;
@@ -55,8 +55,8 @@ static const uint8_t *find_entry(const struct mt_image *image, uintptr_t pc)
 {
     const uint8_t *table = image->frames;
     struct mt_cfi_cursor cursor = {table, (const uint8_t *)image->end, 0};
-    unsigned version = (unsigned)mt_cfi_take(&cursor, 1), frame = (unsigned)mt_cfi_take(&cursor, 1);
-    unsigned count = (unsigned)mt_cfi_take(&cursor, 1), order = (unsigned)mt_cfi_take(&cursor, 1);
+    unsigned version = (unsigned)mt_cfi_read(&cursor, 1), frame = (unsigned)mt_cfi_read(&cursor, 1);
+    unsigned count = (unsigned)mt_cfi_read(&cursor, 1), order = (unsigned)mt_cfi_read(&cursor, 1);
     if (version != 1 || count == OMITTED || order != SORTED_TABLE)
         return NULL;
     take_pointer(&cursor, frame);
@@ -86,35 +86,35 @@ static struct mt_cfi_cursor open_entry(const struct mt_image *image, const uint8
     struct mt_cfi_cursor all = {entry, (const uint8_t *)image->end, 0};
     if ((uintptr_t)entry < image->start || (uintptr_t)entry >= image->end)
         return (struct mt_cfi_cursor){NULL, NULL, 1};
-    uint64_t size = mt_cfi_take(&all, 4);
+    uint64_t size = mt_cfi_read(&all, 4);
     if (!size || size > LONGEST) /* none, or the 64-bit form */
         return (struct mt_cfi_cursor){NULL, NULL, 1};
-    return mt_take_part(&all, size);
+    return mt_cfi_read_part(&all, size);
 }
 
 /* Read the common entry. *encoding is that of the function's addresses. */
 static int read_common(struct mt_cfi_cursor cursor, struct function *function, unsigned *encoding)
 {
-    unsigned id = (unsigned)mt_cfi_take(&cursor, 4), version = (unsigned)mt_cfi_take(&cursor, 1);
+    unsigned id = (unsigned)mt_cfi_read(&cursor, 4), version = (unsigned)mt_cfi_read(&cursor, 1);
     const char *letters = (const char *)cursor.at;
-    while (mt_cfi_take(&cursor, 1))
+    while (mt_cfi_read(&cursor, 1))
         ;
-    function->code_step = mt_cfi_take_uleb(&cursor);
-    function->data_step = mt_cfi_take_sleb(&cursor);
-    uint64_t return_column = version == 1 ? mt_cfi_take(&cursor, 1) : mt_cfi_take_uleb(&cursor);
+    function->code_step = mt_cfi_read_uleb(&cursor);
+    function->data_step = mt_cfi_read_sleb(&cursor);
+    uint64_t return_column = version == 1 ? mt_cfi_read(&cursor, 1) : mt_cfi_read_uleb(&cursor);
     *encoding = AS_IS;
     if (cursor.failed || id || (version != 1 && version != 3) || return_column != MT_REGISTER_PC)
         return 0;
     if (*letters == 'z') {
         function->has_data = true;
-        struct mt_cfi_cursor data = mt_take_part(&cursor, mt_cfi_take_uleb(&cursor));
+        struct mt_cfi_cursor data = mt_cfi_read_part(&cursor, mt_cfi_read_uleb(&cursor));
         for (letters++; *letters; letters++)
             if (*letters == 'R')
-                *encoding = (unsigned)mt_cfi_take(&data, 1);
+                *encoding = (unsigned)mt_cfi_read(&data, 1);
             else if (*letters == 'P')
-                take_pointer(&data, (unsigned)mt_cfi_take(&data, 1) & 0x1f);
+                take_pointer(&data, (unsigned)mt_cfi_read(&data, 1) & 0x1f);
             else if (*letters == 'L')
-                mt_cfi_take(&data, 1);
+                mt_cfi_read(&data, 1);
             else if (*letters == 'S')
                 function->is_signal = true;
             else
@@ -136,14 +136,14 @@ static int find_function(const struct mt_image *image, uintptr_t pc, struct func
         return 0;
     struct mt_cfi_cursor own = open_entry(image, entry);
     const uint8_t *here = own.at;
-    uint32_t to_common = (uint32_t)mt_cfi_take(&own, 4);
+    uint32_t to_common = (uint32_t)mt_cfi_read(&own, 4);
     if (own.failed || !to_common ||
         !read_common(open_entry(image, here - to_common), function, &encoding))
         return 0;
     function->start = take_pointer(&own, encoding);
     function->size = take_pointer(&own, encoding & 15);
     if (function->has_data)
-        mt_take_part(&own, mt_cfi_take_uleb(&own)); /* C++'s */
+        mt_cfi_read_part(&own, mt_cfi_read_uleb(&own)); /* C++'s */
     function->own = own;
     return !own.failed && pc >= function->start && pc - function->start < function->size;
 }
@@ -168,7 +168,7 @@ static void restore(struct row *row, uint64_t number, const struct row *initial)
 
 static struct mt_cfi_cursor take_expression(struct mt_cfi_cursor *cursor)
 {
-    return mt_take_part(cursor, mt_cfi_take_uleb(cursor));
+    return mt_cfi_read_part(cursor, mt_cfi_read_uleb(cursor));
 }
 
 /* The operations by their DWARF numbers; the upper two bits encode the first three. */
@@ -240,42 +240,42 @@ static void step(struct machine *machine, struct mt_cfi_cursor *at, const struct
     case NOTHING:
         return;
     case ARGUMENTS_SIZE:
-        mt_cfi_take_uleb(at);
+        mt_cfi_read_uleb(at);
         return;
     case ADVANCE_1:
     case ADVANCE_2:
     case ADVANCE_4:
-        machine->location += mt_cfi_take(at, 1u << (op - ADVANCE_1)) * function->code_step;
+        machine->location += mt_cfi_read(at, 1u << (op - ADVANCE_1)) * function->code_step;
         return;
     case OFFSET_EXTENDED:
-        number = mt_cfi_take_uleb(at);
-        set_at_cfa(row, number, (int64_t)mt_cfi_take_uleb(at) * function->data_step);
+        number = mt_cfi_read_uleb(at);
+        set_at_cfa(row, number, (int64_t)mt_cfi_read_uleb(at) * function->data_step);
         return;
     case OFFSET_EXTENDED_SIGNED:
-        number = mt_cfi_take_uleb(at);
-        set_at_cfa(row, number, mt_cfi_take_sleb(at) * function->data_step);
+        number = mt_cfi_read_uleb(at);
+        set_at_cfa(row, number, mt_cfi_read_sleb(at) * function->data_step);
         return;
     case RESTORE_EXTENDED:
-        restore(row, mt_cfi_take_uleb(at), &machine->initial);
+        restore(row, mt_cfi_read_uleb(at), &machine->initial);
         return;
     case SET_UNDEFINED:
-        set(row, mt_cfi_take_uleb(at), (struct recovery){.how = UNDEFINED});
+        set(row, mt_cfi_read_uleb(at), (struct recovery){.how = UNDEFINED});
         return;
     case SET_SAME:
-        set(row, mt_cfi_take_uleb(at), (struct recovery){.how = SAME});
+        set(row, mt_cfi_read_uleb(at), (struct recovery){.how = SAME});
         return;
     case SET_REGISTER:
     case VALUE_OFFSET:
     case VALUE_OFFSET_SIGNED:
-        set(row, mt_cfi_take_uleb(at), (struct recovery){.how = OTHER});
-        mt_cfi_take_uleb(at); /* a signed number ends as an unsigned one does */
+        set(row, mt_cfi_read_uleb(at), (struct recovery){.how = OTHER});
+        mt_cfi_read_uleb(at); /* a signed number ends as an unsigned one does */
         return;
     case SET_EXPRESSION:
-        number = mt_cfi_take_uleb(at);
+        number = mt_cfi_read_uleb(at);
         set(row, number, (struct recovery){.how = EXPRESSION, .expression = take_expression(at)});
         return;
     case VALUE_EXPRESSION:
-        set(row, mt_cfi_take_uleb(at), (struct recovery){.how = OTHER});
+        set(row, mt_cfi_read_uleb(at), (struct recovery){.how = OTHER});
         take_expression(at);
         return;
     case REMEMBER_STATE:
@@ -285,21 +285,21 @@ static void step(struct machine *machine, struct mt_cfi_cursor *at, const struct
         recall(machine, at);
         return;
     case DEFINE_CFA:
-        number = mt_cfi_take_uleb(at);
-        define_cfa(machine, number, (int64_t)mt_cfi_take_uleb(at));
+        number = mt_cfi_read_uleb(at);
+        define_cfa(machine, number, (int64_t)mt_cfi_read_uleb(at));
         return;
     case DEFINE_CFA_SIGNED:
-        number = mt_cfi_take_uleb(at);
-        define_cfa(machine, number, mt_cfi_take_sleb(at) * function->data_step);
+        number = mt_cfi_read_uleb(at);
+        define_cfa(machine, number, mt_cfi_read_sleb(at) * function->data_step);
         return;
     case DEFINE_CFA_REGISTER:
-        define_cfa(machine, mt_cfi_take_uleb(at), row->cfa.offset);
+        define_cfa(machine, mt_cfi_read_uleb(at), row->cfa.offset);
         return;
     case DEFINE_CFA_OFFSET:
-        define_cfa(machine, row->cfa.base, (int64_t)mt_cfi_take_uleb(at));
+        define_cfa(machine, row->cfa.base, (int64_t)mt_cfi_read_uleb(at));
         return;
     case DEFINE_CFA_OFFSET_SIGNED:
-        define_cfa(machine, row->cfa.base, mt_cfi_take_sleb(at) * function->data_step);
+        define_cfa(machine, row->cfa.base, mt_cfi_read_sleb(at) * function->data_step);
         return;
     case DEFINE_CFA_EXPRESSION:
         row->cfa = (struct recovery){.how = EXPRESSION, .expression = take_expression(at)};
@@ -314,7 +314,7 @@ static int execute(struct machine *machine, struct mt_cfi_cursor program,
                    const struct function *function, uint64_t until)
 {
     while (program.at < program.end && !program.failed && machine->location <= until) {
-        unsigned op = (unsigned)mt_cfi_take(&program, 1), low = op & 0x3f;
+        unsigned op = (unsigned)mt_cfi_read(&program, 1), low = op & 0x3f;
         switch (op & 0xc0) {
         case ADVANCE:
             machine->location += low * function->code_step;
@@ -323,7 +323,7 @@ static int execute(struct machine *machine, struct mt_cfi_cursor program,
             break;
         case OFFSET:
             set_at_cfa(&machine->row, low,
-                       (int64_t)mt_cfi_take_uleb(&program) * function->data_step);
+                       (int64_t)mt_cfi_read_uleb(&program) * function->data_step);
             break;
         case RESTORE:
             restore(&machine->row, low, &machine->initial);

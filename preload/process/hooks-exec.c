@@ -258,8 +258,8 @@ int mt_hook_daemon(int keeps_directory, int keeps_output)
     return result;
 }
 
-/* End the recording. at_quick_exit is no use: its lock may be held in a child that was forked while
- * a library was unloaded. */
+/* End the recording. at_quick_exit cannot be used: its lock may be held in a child that was forked
+ * while a library was unloaded. */
 void mt_hook_quick_exit(int status)
 {
     mt_will_exit(status);

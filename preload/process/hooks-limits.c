@@ -51,7 +51,7 @@ int mt_hook_seccomp_load(const void *filter)
 }
 
 /* Make a call that a process with several threads may not make. */
-static int call_alone(long number, long a, long b)
+static int call_single_threaded(long number, long a, long b)
 {
     int result = (int)syscall(number, a, b);
     int failure = errno;
@@ -67,11 +67,11 @@ static int call_alone(long number, long a, long b)
 int mt_hook_unshare(int flags)
 {
     if (flags & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM))
-        return call_alone(SYS_unshare, flags, 0);
+        return call_single_threaded(SYS_unshare, flags, 0);
     return (int)syscall(SYS_unshare, flags);
 }
 
 int mt_hook_setns(int fd, int type)
 {
-    return call_alone(SYS_setns, fd, type);
+    return call_single_threaded(SYS_setns, fd, type);
 }

@@ -9,8 +9,8 @@
 #include "preload/modules/python-modules.h"
 #include "preload/python/tensor.h"
 #include "preload/record/intern.h"
-#include "preload/record/look.h"
 #include "preload/record/process-end.h"
+#include "preload/record/scan.h"
 #include "preload/record/tail.h"
 #include "preload/stacks/native-stack.h"
 #include "preload/stacks/python-stack.h"
@@ -210,7 +210,7 @@ void mt_info_collect_late(mt_info_sink *call, void *data)
         put(sink, "python=%s", mt_python_version());
     put(sink, "python_stacks=%s", mt_python_status());
     put(sink, "modules=%s", mt_modules_status());
-    struct mt_look_work work = mt_look_work();
+    struct mt_scan_work work = mt_scan_work();
     put(sink, "lookup_reads=%llu", (unsigned long long)work.reads);
     put(sink, "lookup_bytes=%llu", (unsigned long long)work.bytes);
     put(sink, "lookup_calls=%llu", (unsigned long long)work.calls);

@@ -6,7 +6,7 @@
 #include "python-objects.h"
 
 /* Copy the pages of these objects, and of the tensors among them, in few system calls, because they
- * will be read (mt_look_expect). At most MT_LOOK_AHEAD. */
+ * will be read (mt_scan_prefetch). At most MT_SCAN_AHEAD. */
 void mt_py_expect(const uint64_t *object, unsigned n);
 
 /* Copy the pages of the values of the dict's entries from `first` on, in the same way. */

@@ -22,7 +22,7 @@ static unsigned take(struct table *table)
 }
 
 /* Read an integer of 3.11: 6 bits per byte, lowest first; bit 64 means that more follow. */
-static unsigned take_varint(struct table *table)
+static unsigned read_varint(struct table *table)
 {
     unsigned byte = take(table), value = byte & 63;
     for (unsigned shift = 6; byte & 64 && shift < 32; shift += 6) {
@@ -34,7 +34,7 @@ static unsigned take_varint(struct table *table)
 
 static int take_signed(struct table *table)
 {
-    unsigned value = take_varint(table);
+    unsigned value = read_varint(table);
     return value & 1 ? -(int)(value >> 1) : (int)(value >> 1);
 }
 
@@ -55,9 +55,9 @@ static uint32_t line_311(struct table table, int line, uint64_t target)
             has_line = false;
         } else if (form == 14) { /* long */
             line += take_signed(&table);
-            take_varint(&table);
-            take_varint(&table);
-            take_varint(&table);
+            read_varint(&table);
+            read_varint(&table);
+            read_varint(&table);
         } else if (form == 13) { /* no columns */
             line += take_signed(&table);
         } else if (form >= 10) { /* on one line */

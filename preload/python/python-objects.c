@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "python-objects.h"
-#include "preload/record/look.h"
+#include "preload/record/scan.h"
 #include "python-code.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ enum { FLAG_LIST = 1 << 25, FLAG_TUPLE = 1 << 26, FLAG_DICT = 1 << 29 };
 
 static int read_bytes(uint64_t address, void *out, size_t size)
 {
-    return mt_look_read(address, out, size);
+    return mt_scan_read(address, out, size);
 }
 
 /* Read directly what a live object keeps alive. */

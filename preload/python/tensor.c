@@ -3,7 +3,7 @@
 #include "preload/host/message.h"
 #include "preload/host/safe-read.h"
 #include "preload/loader/find-real.h"
-#include "preload/record/look.h"
+#include "preload/record/scan.h"
 #include "trace-format/likely.h"
 
 #include <stdatomic.h>
@@ -112,9 +112,9 @@ static int value_offset(uint64_t impl)
     uint16_t of_wrapper, of_value;
     if (wrappers.offset || !dtype)
         return wrappers.offset > 0 ? wrappers.offset : 0;
-    if (mt_look_read(impl + dtype + VALUE_AFTER_DTYPE, &value, sizeof value) ||
-        mt_look_read(impl + dtype, &of_wrapper, sizeof of_wrapper) ||
-        mt_look_read(value + dtype, &of_value, sizeof of_value))
+    if (mt_scan_read(impl + dtype + VALUE_AFTER_DTYPE, &value, sizeof value) ||
+        mt_scan_read(impl + dtype, &of_wrapper, sizeof of_wrapper) ||
+        mt_scan_read(value + dtype, &of_value, sizeof of_value))
         wrappers.offset = -1;
     else if (of_value == of_wrapper)
         wrappers.offset = (int)dtype + VALUE_AFTER_DTYPE;
@@ -152,11 +152,11 @@ static struct mt_tensor_data read_carefully(const void *impl, int head)
 {
     uint64_t storage;
     char object[MT_HEAD_OLD + MT_STORAGE_DEVICE + 2];
-    if (!impl || mt_look_read((uintptr_t)impl + (unsigned)head, &storage, sizeof storage))
+    if (!impl || mt_scan_read((uintptr_t)impl + (unsigned)head, &storage, sizeof storage))
         return (struct mt_tensor_data){0};
     if (!storage)
-        storage = wrapped_storage((uintptr_t)impl, head, mt_look_read);
-    if (!storage || mt_look_read(storage, object, sizeof object))
+        storage = wrapped_storage((uintptr_t)impl, head, mt_scan_read);
+    if (!storage || mt_scan_read(storage, object, sizeof object))
         return (struct mt_tensor_data){0};
     return mt_storage_place(object, head);
 }
@@ -166,7 +166,7 @@ uint64_t mt_impl_storage_carefully(const void *impl)
     uint64_t storage;
     int head = mt_tensor_head;
     return impl && head > 0 &&
-                   !mt_look_read((uintptr_t)impl + (unsigned)head, &storage, sizeof storage)
+                   !mt_scan_read((uintptr_t)impl + (unsigned)head, &storage, sizeof storage)
                ? storage
                : 0;
 }
@@ -178,7 +178,7 @@ struct mt_tensor_data mt_impl_place_carefully(const void *impl, uint64_t *elemen
         head > 0 ? read_carefully(impl, head) : (struct mt_tensor_data){0};
     *elements = 0;
     if (place.address && at > 0 &&
-        mt_look_read((uintptr_t)impl + (unsigned)at, elements, sizeof *elements))
+        mt_scan_read((uintptr_t)impl + (unsigned)at, elements, sizeof *elements))
         *elements = 0;
     return place;
 }
@@ -188,7 +188,7 @@ uint64_t mt_impl_elements_carefully(const void *impl)
     int at = mt_dtype_offset - (int)sizeof(int64_t);
     int64_t elements;
     if (!impl || at <= 0 ||
-        mt_look_read((uintptr_t)impl + (unsigned)at, &elements, sizeof elements))
+        mt_scan_read((uintptr_t)impl + (unsigned)at, &elements, sizeof elements))
         return 0;
     return elements > 0 ? (uint64_t)elements : 0;
 }
@@ -201,7 +201,7 @@ unsigned mt_impl_shape_carefully(const void *impl, uint64_t *shape, unsigned mos
     uint64_t word[WORDS], product = 1;
     int end = mt_dtype_offset;
     if (!impl || end < (int)sizeof word ||
-        mt_look_read((uintptr_t)impl + (unsigned)end - sizeof word, word, sizeof word) ||
+        mt_scan_read((uintptr_t)impl + (unsigned)end - sizeof word, word, sizeof word) ||
         word[0] > most || word[0] > INLINE)
         return 0;
     for (unsigned i = 0; i < word[0]; i++) {
@@ -216,7 +216,7 @@ unsigned mt_impl_dtype_carefully(const void *impl)
 {
     uint16_t number;
     int offset = mt_dtype_offset;
-    if (offset <= 0 || mt_look_read((uintptr_t)impl + (unsigned)offset, &number, sizeof number))
+    if (offset <= 0 || mt_scan_read((uintptr_t)impl + (unsigned)offset, &number, sizeof number))
         return 0;
     return number < MT_DTYPE_LIMIT - 1 ? number + 1u : 0;
 }

@@ -26,7 +26,7 @@ struct mt_lock {
 #define MT_LOCK_INITIALIZER {.mutex = PTHREAD_MUTEX_INITIALIZER}
 
 /* Return whether the mutex was locked within that time; if not, release nothing.
- * pthread_mutex_timedlock is no use: its clock may be set back meanwhile. */
+ * pthread_mutex_timedlock is unsuitable: its clock may be set back meanwhile. */
 static inline bool mt_mutex_within(pthread_mutex_t *mutex, uint64_t most_ns)
 {
     uint64_t until = 0, now;

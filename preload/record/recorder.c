@@ -228,7 +228,7 @@ static void lose_unclaimed(uint64_t events)
     atomic_fetch_add(&n_unclaimed, events);
 }
 
-uint64_t mt_take_unclaimed(void)
+uint64_t mt_collect_unclaimed(void)
 {
     return atomic_exchange(&n_unclaimed, 0);
 }
@@ -274,7 +274,7 @@ void mt_thread_leave(struct mt_thread *self)
     self->follow_up = self->n_ended = self->n_known = 0;
     self->known[0].stack = 0; /* a gap, which would be part of all further stacks */
     self->called.object = 0;
-    self->has_to_ask = false;
+    self->has_to_read = false;
     memset(&self->foresight, 0, sizeof self->foresight);
     atomic_store_explicit(&ring->put, mt_ring_put(ring), memory_order_release);
     lose(self, 1);

@@ -5,9 +5,8 @@
  *     struct mt_thread *self = mt_enter();   // NULL: do not record now
  *     if (self) {
  *         uint32_t stack = mt_python_stack(self);
- *         mt_ask(self);                  // read PyTorch's changed objects (ask.h)
- *         mt_record(self, MT_SAVED, device, stack, MT_ARGS(...));
- *         mt_leave(self);
+ *         mt_read_objects(self);                  // read PyTorch's changed objects
+ * (read-objects.h) mt_record(self, MT_SAVED, device, stack, MT_ARGS(...)); mt_leave(self);
  *     }
  *
  * Once the thread is known, this path makes no allocation, lock or system call, and keeps errno.
@@ -31,19 +30,19 @@
  * it. A signal handler may jump out of the hook: the thread then releases the part in its next
  * hook, or when it ends. */
 
-struct mt_held {
+struct mt_exclusive {
     _Atomic uint32_t by; /* the owner's thread id; 0: nobody */
 };
 
-#define MT_HOLDS 4u /* parts that a thread can hold at once */
+#define MT_MOST_ACQUIRED 4u /* parts that a thread can hold at once */
 
 /* Return whether the part is this thread's now. */
-bool mt_hold(struct mt_held *held);
+bool mt_exclusive_acquire(struct mt_exclusive *part);
 
 /* Release the part that was acquired last. */
-void mt_let_go(struct mt_held *held);
+void mt_exclusive_release(struct mt_exclusive *part);
 
-bool mt_is_held_here(const struct mt_held *held);
+bool mt_exclusive_is_mine(const struct mt_exclusive *part);
 
 /* Python frames kept, as many as Python allows by default (sys.getrecursionlimit). Deeper stacks
  * keep the outermost MT_STACK_OUTER frames and the innermost ones. */
@@ -119,7 +118,8 @@ struct mt_thread {
     struct mt_thread *next;
     MT_BEGIN_LINE uint64_t last_ns; /* time of the last event that the writer read */
     /* From here on, used by the thread only. */
-    MT_BEGIN_LINE struct mt_held *holds[MT_HOLDS]; /* parts that it holds (mt_hold) */
+    MT_BEGIN_LINE struct mt_exclusive
+        *holds[MT_MOST_ACQUIRED]; /* parts that it holds (mt_exclusive_acquire) */
     unsigned n_holds;
     struct mt_stack_bounds bounds;
     struct mt_foresight foresight;
@@ -134,7 +134,7 @@ struct mt_thread {
         };
         uint64_t follow_up; /* nonzero if there are any */
     };
-    bool has_to_ask; /* read the objects below, or gradients (ask.h) */
+    bool has_to_read; /* read the objects below, or gradients (read-objects.h) */
     unsigned n_ended;
     uint64_t ended[MT_STEPS]; /* optimizers whose steps have ended */
     struct {
@@ -178,7 +178,7 @@ struct mt_thread *mt_enter_slow(void) __attribute__((cold));
 
 /* Return how many events were lost by threads that could not be added (threads.h), and reset the
  * count. Writer only. */
-uint64_t mt_take_unclaimed(void);
+uint64_t mt_collect_unclaimed(void);
 
 /* Count events that this thread has lost outside of mt_enter and mt_leave. */
 void mt_lose_events(uint64_t events) __attribute__((cold));

@@ -31,12 +31,12 @@ struct mt_own_ring {
     bool has_waited;              /* for room, until the timeout */
     unsigned refused;             /* events refused since it was entered */
     /* The writer's line. */
-    MT_BEGIN_LINE _Atomic uint64_t taken; /* words read */
+    MT_BEGIN_LINE _Atomic uint64_t read_to; /* words read */
     bool is_slotless;     /* the ring has no slot in the tail, which counts its events */
     _Atomic bool is_left; /* its thread uses another one: the event being put never comes */
     bool is_damaged;      /* another process has written to the words */
 };
-MT_ASSERT_APART(struct mt_own_ring, refused, taken);
+MT_ASSERT_APART(struct mt_own_ring, refused, read_to);
 
 static inline bool mt_ring_is_putting(struct mt_own_ring *ring)
 {
@@ -52,7 +52,7 @@ static inline uint64_t mt_ring_put(struct mt_own_ring *ring)
 
 static inline uint64_t mt_ring_used(struct mt_own_ring *ring)
 {
-    return mt_ring_put(ring) - atomic_load_explicit(&ring->taken, memory_order_acquire);
+    return mt_ring_put(ring) - atomic_load_explicit(&ring->read_to, memory_order_acquire);
 }
 
 /* Return whether there may be no room for an event and a LOST event before it. */

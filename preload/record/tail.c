@@ -56,9 +56,9 @@ static struct {
     uint32_t slots;
     struct mt_tail_mark mark[2];
     uint64_t start_ns;
-    uint32_t requested;             /* the newest request accepted */
-    _Atomic uint64_t journal_taken; /* bytes already in the trace */
-    int journal_overflowed;         /* the writer has read nothing since */
+    uint32_t requested;            /* the newest request accepted */
+    _Atomic uint64_t journal_read; /* bytes already in the trace */
+    int journal_overflowed;        /* the writer has read nothing since */
     unsigned char definition[MT_DEFINITION_SIZE];
     uint32_t *free_slots; /* slots without a thread, as a stack */
     uint32_t n_free;
@@ -158,7 +158,7 @@ void mt_tail_open(const char *trace_path, uint64_t start_ns)
     header->start_realtime_ns = mt_clock(CLOCK_REALTIME) - (mt_now() - start_ns);
     memcpy(header->magic, MT_TAIL_MAGIC, MT_TAIL_MAGIC_SIZE);
     mt_author_lock(tail.file.fd); /* while it is mapped: descriptors may be closed */
-    mt_tail_say_alive();
+    mt_tail_set_alive();
     explain("yes");
 }
 
@@ -284,7 +284,7 @@ void mt_tail_clear_ring(struct mt_own_ring *ring)
     shared->put = shared->lost = shared->safe[0] = shared->safe[1] = 0;
 }
 
-int mt_tail_take_ring(struct mt_own_ring *ring, int *slot)
+int mt_tail_attach_ring(struct mt_own_ring *ring, int *slot)
 {
     *slot = -1;
     if (!mt_tail_exists())
@@ -323,7 +323,7 @@ void mt_tail_note_slotless(unsigned index, uint64_t events)
         atomic_store_explicit(&tail.header->slotless_safe[index], events, memory_order_relaxed);
 }
 
-void mt_tail_give_ring(struct mt_own_ring *ring, int slot)
+void mt_tail_detach_ring(struct mt_own_ring *ring, int slot)
 {
     if (slot < 0)
         return;
@@ -334,7 +334,7 @@ void mt_tail_give_ring(struct mt_own_ring *ring, int slot)
 
 static uint64_t journal_room(void)
 {
-    return MT_JOURNAL_SIZE - (mt_tail_journal() - atomic_load(&tail.journal_taken));
+    return MT_JOURNAL_SIZE - (mt_tail_journal() - atomic_load(&tail.journal_read));
 }
 
 /* Make room, if need be by a short wait. Return whether there is some. */
@@ -390,7 +390,7 @@ void mt_tail_turn(const struct mt_tail_mark *mark)
     uint32_t turn = tail.turn++;
     atomic_store(&tail.header->turn, tail.turn);
     tail.header->mark[turn % 2] = tail.mark[turn % 2] = *mark;
-    atomic_store(&tail.journal_taken, mark->journal);
+    atomic_store(&tail.journal_read, mark->journal);
 }
 
 int mt_tail_note_end(enum mt_tail_end end, const char *why)
@@ -414,14 +414,14 @@ void mt_tail_forget_end(void)
 
 /* Write a sign of life. The guard may replace the page by memory in another thread, which TSan
  * takes for a write. */
-__attribute__((no_sanitize("thread"))) void mt_tail_say_alive(void)
+__attribute__((no_sanitize("thread"))) void mt_tail_set_alive(void)
 {
     if (tail.header)
         atomic_store(&tail.header->alive_ns, mt_clock(CLOCK_REALTIME));
 }
 
 /* Accept a request. Other processes write these words. The guard may replace the page, as above. */
-__attribute__((no_sanitize("thread"))) bool mt_tail_take_request(uint32_t *iterations)
+__attribute__((no_sanitize("thread"))) bool mt_tail_accept_request(uint32_t *iterations)
 {
     uint32_t requested = mt_tail_exists() ? atomic_load(&tail.header->requested) : tail.requested;
     if (requested == tail.requested)

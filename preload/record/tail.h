@@ -28,7 +28,7 @@ const char *mt_tail_status(void);
 /* Move the ring of a new thread, all zeros in mapped memory, into the file. Return 0 with its slot,
  * or with slot -1: the ring stays where it is and, if there is a tail, is slotless. Return -ENOMEM
  * if the memory is lost. Callers hold one lock. */
-int mt_tail_take_ring(struct mt_own_ring *ring, int *slot);
+int mt_tail_attach_ring(struct mt_own_ring *ring, int *slot);
 
 /* Clear what an earlier thread wrote to a ring in the file, before the next one uses it. */
 void mt_tail_clear_ring(struct mt_own_ring *ring);
@@ -40,7 +40,7 @@ void mt_tail_count_slotless(uint64_t events);
 void mt_tail_note_slotless(unsigned index, uint64_t events);
 
 /* Release the slot, before the ring is unmapped. */
-void mt_tail_give_ring(struct mt_own_ring *ring, int slot);
+void mt_tail_detach_ring(struct mt_own_ring *ring, int slot);
 
 /* Return whether the file, and the ring of a thread, have what this process wrote; true if there is
  * no tail. Writer only. */
@@ -70,12 +70,12 @@ int mt_tail_note_end(enum mt_tail_end end, const char *why);
 void mt_tail_forget_end(void);
 
 /* Write a sign of life for readers on other machines. Writer only. */
-void mt_tail_say_alive(void);
+void mt_tail_set_alive(void);
 
 /* Return whether another process has a new request to record in full (tail-request.h), and for how
  * many more iterations. Then mt_tail_answer reports the progress: what was recorded before is in
  * the trace; the iterations are over, too. Writer only. */
-bool mt_tail_take_request(uint32_t *iterations);
+bool mt_tail_accept_request(uint32_t *iterations);
 void mt_tail_answer(bool is_finished);
 
 /* Remove the file, because the trace is complete. Writer only. */

@@ -42,7 +42,7 @@ static void clear(struct mt_thread *thread, size_t from, size_t to)
 
 /* Return an ended thread's memory, or NULL. Its foresight of code is valid for any thread, and its
  * known frames are not read before they are written. */
-static struct mt_thread *take_spare(void)
+static struct mt_thread *spare_thread(void)
 {
     struct mt_thread *thread = threads.spare;
     if (!thread)
@@ -72,7 +72,7 @@ static void free_spare(void)
 {
     for (struct mt_thread *thread; (thread = threads.spare);) {
         threads.spare = thread->next;
-        mt_tail_give_ring(&thread->ring, thread->slot);
+        mt_tail_detach_ring(&thread->ring, thread->slot);
         mt_unmap(thread, sizeof *thread);
     }
     threads.n_spare = 0;
@@ -93,8 +93,8 @@ static void begin(struct mt_thread *thread, pid_t os_thread)
 /* Append a thread with the next id, in spare memory or in `memory`; NULL if there is neither. */
 static struct mt_thread *append(struct mt_thread *memory, pid_t os_thread)
 {
-    struct mt_thread *thread = take_spare();
-    if (!thread && memory && !mt_tail_take_ring(&memory->ring, &memory->slot))
+    struct mt_thread *thread = spare_thread();
+    if (!thread && memory && !mt_tail_attach_ring(&memory->ring, &memory->slot))
         thread = memory;
     if (!thread)
         return NULL;
@@ -177,7 +177,7 @@ void mt_threads_drop(struct mt_thread *thread)
         threads.end = at;
     bool is_kept = keep_spare(thread);
     if (!is_kept)
-        mt_tail_give_ring(&thread->ring, thread->slot);
+        mt_tail_detach_ring(&thread->ring, thread->slot);
     mt_unlock(&threads.lock);
     if (!is_kept)
         mt_unmap(thread, sizeof *thread);

@@ -51,9 +51,9 @@ void mt_room_await(struct mt_own_ring *ring)
     atomic_store_explicit(&ring->awaits_room, 0, memory_order_relaxed);
 }
 
-void mt_room_give(struct mt_own_ring *ring, uint64_t at)
+void mt_room_return(struct mt_own_ring *ring, uint64_t at)
 {
-    atomic_store(&ring->taken, at);
+    atomic_store(&ring->read_to, at);
     if (atomic_load(&ring->awaits_room) && has_room_again(ring) &&
         atomic_exchange(&ring->awaits_room, 0))
         mt_futex(&ring->awaits_room, FUTEX_WAKE, 1, NULL);

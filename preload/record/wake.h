@@ -23,7 +23,7 @@ void mt_room_await(struct mt_own_ring *ring);
 
 /* Return a ring's words up to `at` to its owner, and wake the owner if it waits and has room now.
  * Writer only. */
-void mt_room_give(struct mt_own_ring *ring, uint64_t at);
+void mt_room_return(struct mt_own_ring *ring, uint64_t at);
 
 /* Discard a pending wake. */
 void mt_wake_forget(void);

@@ -10,7 +10,7 @@
 #include "preload/python/python-objects.h"
 #include "preload/record/cache.h"
 #include "preload/record/intern.h"
-#include "preload/record/look.h"
+#include "preload/record/scan.h"
 #include "trace-format/likely.h"
 
 #include <stdbool.h>
@@ -228,14 +228,14 @@ static uint32_t enters_cache(const struct mt_thread *self, unsigned i, uint64_t 
 static uint32_t enters(const struct mt_thread *self, unsigned i, uint64_t code,
                        uint64_t instruction)
 {
-    static struct mt_look_pieces last;
+    static struct mt_scan_pieces last;
     if (mt_py_is_hidden(layout, self->words[i].frame, code, instruction))
         return HIDDEN;
-    bool has_begun = mt_look_begin(&last);
+    bool has_begun = mt_scan_begin(&last);
     uint32_t what = enters_module(self, i, code);
     if (!what)
         what = enters_step(self, i, code) ? STEP : enters_cache(self, i, code);
-    mt_look_end(has_begun, &last);
+    mt_scan_end(has_begun, &last);
     return what;
 }
 
@@ -293,7 +293,7 @@ static void note_call(struct mt_thread *self, uint64_t module, bool is_new, bool
     self->called.object = module;
     self->called.is_new = is_new;
     self->called.is_moved = is_moved;
-    self->has_to_ask = true;
+    self->has_to_read = true;
 }
 
 /* Find by the object, too: one line of a function is a different frame for each module. */
@@ -306,11 +306,11 @@ static MT_HOT_CODE uint32_t look_up_by_object(struct mt_thread *self, unsigned i
     struct mt_module_caller caller = caller_of(self, i);
     uint32_t module = object ? mt_module_find(object, caller) : 0;
     bool is_new = object && !module;
-    static struct mt_look_pieces last;
-    bool has_begun = is_new ? mt_look_begin(&last) : 0;
+    static struct mt_scan_pieces last;
+    bool has_begun = is_new ? mt_scan_begin(&last) : 0;
     if (is_new)
         module = resolve(self, i, object);
-    mt_look_end(has_begun, &last);
+    mt_scan_end(has_begun, &last);
     if (object && !caller.object && !self->is_cut)
         note_call(self, object, is_new, is_moved);
     key.a = code | 1;
@@ -435,7 +435,7 @@ static void follow_up(struct mt_thread *self, unsigned n)
 {
     if (self->n_steps)
         mt_optimizers_follow(self, n);
-    self->has_to_ask |= self->n_ended || self->n_gradients;
+    self->has_to_read |= self->n_ended || self->n_gradients;
 }
 
 /* Find the ids of the frames that have changed. */
@@ -491,5 +491,5 @@ void mt_frames_reset(void)
     mt_optimizers_reset();
     mt_module_members_reset();
     mt_gradients_reset();
-    mt_look_reset();
+    mt_scan_reset();
 }

@@ -33,7 +33,8 @@ extern _Atomic int mt_python_is_on;
 uint32_t mt_python_stack_there(struct mt_thread *self);
 
 /* Return the id of the thread's stack, or 0 if it is in no Python function. Call between mt_enter
- * and mt_leave, and mt_ask (ask.h) after it: reading a stack records no events. */
+ * and mt_leave, and mt_read_objects (read-objects.h) after it: reading a stack records no events.
+ */
 static inline uint32_t mt_python_stack(struct mt_thread *self)
 {
     return atomic_load_explicit(&mt_python_is_on, memory_order_acquire)

@@ -32,7 +32,7 @@ static struct site {
     unsigned tries, changes; /* so far */
     unsigned wrong;          /* MOST_WRONG: given up */
 } sites[SITES];
-static struct mt_held learning;
+static struct mt_exclusive learning;
 
 /* Return whether the page of an address is readable: each system call checks a whole area, because
  * records are created and freed in many pages of the heap. */
@@ -57,7 +57,7 @@ static bool may_be_record(uint64_t at)
     return at % 8 == 0 && at >= MT_BLOCK_AREA && at < UINT64_C(1) << 47;
 }
 
-MT_UNSANITIZED const uint64_t *mt_block_known_anywhere(bool is_free, struct mt_caller caller)
+MT_UNSANITIZED const uint64_t *mt_block_find_anywhere(bool is_free, struct mt_caller caller)
 {
     const struct mt_block_site *site = &mt_block_sites[is_free];
     if (atomic_load_explicit(&site->code, memory_order_acquire) != caller.code)
@@ -84,7 +84,7 @@ static bool is_record(uint64_t at, const uint64_t *record, bool is_free, uint64_
 {
     unsigned known = atomic_load_explicit(&mt_block_size_word, memory_order_relaxed);
     if (known)
-        return (is_free ? mt_block_is_taken_back(record, known, address, bytes)
+        return (is_free ? mt_block_is_freed(record, known, address, bytes)
                         : mt_block_is_handed_out(record, known, address, bytes)) &&
                is_linked(at, record, known);
     for (unsigned word = FIRST_SIZE; !is_free && word <= MT_BLOCK_LAST_SIZE; word++)
@@ -152,7 +152,7 @@ uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, 
 {
     uint64_t at = 0;
     struct mt_block_site *used = &mt_block_sites[is_free];
-    if (!mt_hold(&learning))
+    if (!mt_exclusive_acquire(&learning))
         return 0;
     struct site *site = find_site(caller.code);
     if (site && site->wrong < MOST_WRONG) {
@@ -163,7 +163,7 @@ uint64_t mt_block_find(bool is_free, struct mt_caller caller, uint64_t address, 
         else if (used->code == site->code)
             atomic_store_explicit(&used->code, NULL, memory_order_release);
     }
-    mt_let_go(&learning);
+    mt_exclusive_release(&learning);
     return at;
 }
 

@@ -79,7 +79,7 @@ MT_UNSANITIZED static inline const uint64_t *mt_block_known(bool is_free, struct
 }
 
 /* Return the record, wherever it is. */
-const uint64_t *mt_block_known_anywhere(bool is_free, struct mt_caller caller);
+const uint64_t *mt_block_find_anywhere(bool is_free, struct mt_caller caller);
 
 /* Find the record by reads that cannot crash, and learn from it. Return its address and a copy of
  * it, or 0 if it is not found. */
@@ -98,8 +98,8 @@ MT_UNSANITIZED static inline bool mt_block_is_handed_out(const uint64_t *record,
 
 /* The same for a freed block: its neighbours may have been merged into it. */
 #define MT_BLOCK_MOST_EVENTS 65536u /* more are not events */
-MT_UNSANITIZED static inline bool mt_block_is_taken_back(const uint64_t *record, unsigned word,
-                                                         uint64_t address, uint64_t bytes)
+MT_UNSANITIZED static inline bool mt_block_is_freed(const uint64_t *record, unsigned word,
+                                                    uint64_t address, uint64_t bytes)
 {
     const uint64_t *size = record + word;
     uint64_t before = address - size[MT_BLOCK_ADDRESS];

@@ -9,14 +9,14 @@
 #include "preload/loader/find-real.h"
 #include "preload/record/recorder.h"
 
-_Atomic uint64_t mt_told_workspaces[MT_TOLD_WORKSPACES];
+_Atomic uint64_t mt_known_workspaces[MT_TOLD_WORKSPACES];
 
 MT_MATH_HOOKS(MT_REAL_OF_ONE_RELEASE)
 
 static void record_workspace(const void *workspace, size_t size)
 {
     uint64_t address = (uint64_t)(uintptr_t)workspace;
-    _Atomic uint64_t *told = mt_told_workspace(address);
+    _Atomic uint64_t *told = mt_known_workspace(address);
     if (!address || atomic_load_explicit(told, memory_order_relaxed) == address)
         return;
     struct mt_thread *self = mt_enter();

@@ -10,17 +10,17 @@
 
 #define MT_TOLD_WORKSPACES 64u
 
-extern _Atomic uint64_t mt_told_workspaces[MT_TOLD_WORKSPACES];
+extern _Atomic uint64_t mt_known_workspaces[MT_TOLD_WORKSPACES];
 
-static inline _Atomic uint64_t *mt_told_workspace(uint64_t address)
+static inline _Atomic uint64_t *mt_known_workspace(uint64_t address)
 {
-    return &mt_told_workspaces[(address >> 9 ^ address >> 21) % MT_TOLD_WORKSPACES];
+    return &mt_known_workspaces[(address >> 9 ^ address >> 21) % MT_TOLD_WORKSPACES];
 }
 
 /* Forget the freed block at the address: what is there next must be recorded again. */
 static inline void mt_forget_workspace(uint64_t address)
 {
-    _Atomic uint64_t *told = mt_told_workspace(address);
+    _Atomic uint64_t *told = mt_known_workspace(address);
     if (MT_UNLIKELY(atomic_load_explicit(told, memory_order_relaxed) == address))
         atomic_store_explicit(told, 0, memory_order_relaxed);
 }

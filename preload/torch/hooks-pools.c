@@ -3,7 +3,7 @@
 #include "preload/hooks/pools.h"
 #include "preload/loader/find-real.h"
 #include "preload/loader/images.h"
-#include "preload/modules/ask.h"
+#include "preload/modules/read-objects.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/python-stack.h"
 #include "ranges.h"
@@ -64,7 +64,7 @@ static void asked_for_id(struct mt_pool_id pool)
     if (!self)
         return;
     bool is_use = mt_python_is_near(self, "use_mem_pool", "/torch/cuda/memory.py", &at);
-    mt_ask(self);
+    mt_read_objects(self);
     mt_leave(self);
     if (!is_use)
         return;

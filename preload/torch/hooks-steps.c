@@ -6,7 +6,7 @@
  */
 #include "preload/hooks/hooks.h"
 #include "preload/loader/find-real.h"
-#include "preload/modules/ask.h"
+#include "preload/modules/read-objects.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/python-stack.h"
 
@@ -25,7 +25,7 @@ static void note_step(const void *name)
     if (!self)
         return;
     uint32_t stack = mt_python_stack(self);
-    mt_ask(self);
+    mt_read_objects(self);
     mt_record(self, MT_STEP, MT_NO_DEVICE, stack, MT_ARGS(0));
     mt_leave(self);
 }

@@ -3,11 +3,11 @@
 #include "alloc-conf.h"
 #include "blocks.h"
 #include "hooks-math.h"
-#include "preload/modules/ask.h"
 #include "preload/modules/gradients.h"
 #include "preload/modules/kv-cache.h"
 #include "preload/modules/node-names.h"
 #include "preload/modules/optimizer-state.h"
+#include "preload/modules/read-objects.h"
 #include "preload/python/tensor.h"
 #include "preload/record/recorder.h"
 #include "preload/stacks/native-stack.h"
@@ -44,19 +44,19 @@ static MT_ALWAYS_INLINE void record_memory(unsigned kind, struct mt_c10_device d
     self->in_cache = 0; /* for a thread without Python frames */
     uint32_t stack = kind == MT_FREE ? mt_python_stack(self) : mt_thread_stack(self);
     if (kind == MT_FREE)
-        mt_ask_at_free(self, arguments[0]);
+        mt_read_objects_at_free(self, arguments[0]);
     else
-        mt_ask(self);
+        mt_read_objects(self);
     if (kind == MT_OOM)
-        mt_optimizers_look(self); /* what exists of the state counts */
+        mt_optimizers_scan(self); /* what exists of the state counts */
     else if (kind == MT_FREE)
         mt_request_free(self, device.index, arguments[0], arguments[1], caller);
     else
         mt_request_alloc(self, device.index, arguments[0], arguments[1], caller);
     if (MT_UNLIKELY(!mt_totals_are_as_before(device.index))) {
         mt_alloc_conf_record(self);
-        mt_totals_look(self, kind, device.index, arguments[kind == MT_OOM ? 1 : 2],
-                       arguments[kind == MT_OOM ? 2 : 3]);
+        mt_totals_follow(self, kind, device.index, arguments[kind == MT_OOM ? 1 : 2],
+                         arguments[kind == MT_OOM ? 2 : 3]);
     }
     mt_record(self, kind, device.index, stack, arguments);
     if (MT_UNLIKELY(self->in_cache) && kind == MT_ALLOC)
@@ -100,7 +100,7 @@ static MT_HOT_CODE void label(unsigned kind, const void *impl, const uint64_t *v
         uint64_t dtype = mt_impl_dtype(impl);
         uint64_t elements = mt_impl_elements(impl);
         uint32_t stack = mt_python_stack(self);
-        mt_ask(self);
+        mt_read_objects(self);
         mt_record(self, kind, place.device, stack,
                   value ? MT_ARGS(place.address, *value, dtype, elements)
                         : MT_ARGS(place.address, dtype, elements));
@@ -193,7 +193,7 @@ MT_HOT_CODE void mt_hook_node_new(void *tensor, void *edge)
             place.address = 0; /* the node still has a line */
         if ((place.address || place.is_wrapped) && node) {
             uint32_t stack = mt_python_stack(self);
-            mt_ask(self);
+            mt_read_objects(self);
             mt_record(self, MT_NODE_NEW, place.address ? place.device : MT_NO_DEVICE, stack,
                       MT_ARGS((uint64_t)(uintptr_t)node, place.address));
         }
@@ -209,7 +209,7 @@ static MT_HOT_CODE void end_node(void **node)
     if (!self)
         return;
     if (self->n_gradients)
-        mt_gradients_look(self);
+        mt_gradients_scan(self);
     mt_record(self, MT_NODE_END, MT_NO_DEVICE, 0, MT_ARGS((uint64_t)(uintptr_t)*node));
     mt_leave(self);
 }

@@ -22,7 +22,7 @@ static struct waiting {
     int device;
 } waiting[WAITING];
 static MT_HOT _Atomic unsigned n_waiting;
-static struct mt_held looking;
+static struct mt_exclusive looking;
 
 static _Atomic uint64_t *place_of(uint64_t pool)
 {
@@ -94,17 +94,17 @@ static bool record_oldest(struct mt_thread *self, int device)
 /* Record those that waited: the allocator has just queried its events. */
 static __attribute__((noinline, cold)) void record_waiting(struct mt_thread *self, int device)
 {
-    if (!mt_hold(&looking))
+    if (!mt_exclusive_acquire(&looking))
         return;
     while (record_oldest(self, device))
         ;
-    mt_let_go(&looking);
+    mt_exclusive_release(&looking);
 }
 
 static __attribute__((cold)) void add_waiting(int device, uint64_t record, uint64_t address)
 {
     unsigned tries = 0;
-    while (!mt_hold(&looking))
+    while (!mt_exclusive_acquire(&looking))
         if (++tries == MOST_TRIES) {
             left_out++;
             return;
@@ -116,7 +116,7 @@ static __attribute__((cold)) void add_waiting(int device, uint64_t record, uint6
     } else {
         left_out++;
     }
-    mt_let_go(&looking);
+    mt_exclusive_release(&looking);
 }
 
 MT_UNSANITIZED static void record_request(struct mt_thread *self, int device, uint64_t size,
@@ -139,7 +139,7 @@ MT_UNSANITIZED static __attribute__((noinline)) void alloc_other(struct mt_threa
     unsigned word = atomic_load_explicit(&mt_block_size_word, memory_order_relaxed);
     if (MT_UNLIKELY(atomic_load_explicit(&n_waiting, memory_order_relaxed)))
         record_waiting(self, device);
-    const uint64_t *record = mt_block_known_anywhere(false, caller);
+    const uint64_t *record = mt_block_find_anywhere(false, caller);
     if (record && mt_block_is_handed_out(record, word, address, size)) {
         record_request(self, device, size, record, word);
     } else if (mt_block_find(false, caller, address, size, copy)) {
@@ -185,9 +185,9 @@ MT_UNSANITIZED static __attribute__((noinline)) void free_other(struct mt_thread
 {
     uint64_t copy[MT_BLOCK_WORDS];
     unsigned word = atomic_load_explicit(&mt_block_size_word, memory_order_relaxed);
-    const uint64_t *record = mt_block_known_anywhere(true, caller);
+    const uint64_t *record = mt_block_find_anywhere(true, caller);
     uint64_t at = (uint64_t)(uintptr_t)record;
-    if (!record || !mt_block_is_taken_back(record, word, address, size)) {
+    if (!record || !mt_block_is_freed(record, word, address, size)) {
         at = word ? mt_block_find(true, caller, address, size, copy) : 0;
         record = copy;
     }
@@ -205,7 +205,7 @@ MT_UNSANITIZED MT_HOT_CODE void mt_request_free(struct mt_thread *self, int devi
 {
     unsigned word = atomic_load_explicit(&mt_block_size_word, memory_order_relaxed);
     const uint64_t *record = mt_block_known(true, caller);
-    if (MT_UNLIKELY(!record || !mt_block_is_taken_back(record, word, address, size) ||
+    if (MT_UNLIKELY(!record || !mt_block_is_freed(record, word, address, size) ||
                     does_wait(record, word)))
         free_other(self, device, address, size, caller);
 }

@@ -206,8 +206,8 @@ static void record_changes(struct mt_thread *self, unsigned device)
 }
 
 /* Learn where the totals are; gives up after a while. */
-void mt_totals_look(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
-                    uint64_t reserved)
+void mt_totals_follow(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
+                      uint64_t reserved)
 {
     if (device >= MT_TOTALS_DEVICES)
         return;

@@ -38,8 +38,8 @@ MT_UNSANITIZED static inline bool mt_totals_are_as_before(unsigned device)
 
 /* Learn where the totals are, and record changes at an alloc, a free or an oom, with the totals
  * after it. Call it when an alloc's request is recorded, which knows the pool of its block. */
-void mt_totals_look(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
-                    uint64_t reserved) __attribute__((cold));
+void mt_totals_follow(struct mt_thread *self, unsigned kind, unsigned device, uint64_t allocated,
+                      uint64_t reserved) __attribute__((cold));
 
 /* Reset in a forked child. */
 void mt_totals_reset(void);

@@ -61,7 +61,7 @@ void mt_writer_commit(void)
     mt_tail_turn(&mt_writer.committed);
     mt_order_note(&mt_writer.order, !index);
     mt_writer.at_commit = mt_writer.so_far;
-    mt_order_give_back(&mt_writer.order);
+    mt_order_free_read(&mt_writer.order);
 }
 
 void mt_writer_end_block(void)

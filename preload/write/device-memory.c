@@ -119,16 +119,16 @@ static void share(void *handle, struct mt_device_memory *out)
 
 /* A fork while a thread loads a library leaves the child with a loader that kills it; a fork during
  * an NVML call leaves an NVML that hangs, also for the program. */
-static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t querying = PTHREAD_MUTEX_INITIALIZER;
 
 int mt_device_memory_hold(void)
 {
-    return mt_mutex_within(&asking, MT_MOST_LOCK_WAIT_NS);
+    return mt_mutex_within(&querying, MT_MOST_LOCK_WAIT_NS);
 }
 
 void mt_device_memory_release(void)
 {
-    pthread_mutex_unlock(&asking);
+    pthread_mutex_unlock(&querying);
 }
 
 static int ask(int device, struct mt_device_memory *out)
@@ -148,9 +148,9 @@ static int ask(int device, struct mt_device_memory *out)
 
 int mt_device_memory(int device, struct mt_device_memory *out)
 {
-    pthread_mutex_lock(&asking);
+    pthread_mutex_lock(&querying);
     int rc = ask(device, out);
-    pthread_mutex_unlock(&asking);
+    pthread_mutex_unlock(&querying);
     return rc;
 }
 
@@ -174,5 +174,5 @@ const char *mt_device_memory_status(void)
 void mt_device_memory_reset(void)
 {
     memset(&nvml, 0, sizeof nvml);
-    pthread_mutex_init(&asking, NULL);
+    pthread_mutex_init(&querying, NULL);
 }

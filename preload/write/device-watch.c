@@ -71,16 +71,16 @@ _Atomic uint32_t mt_watch_state;
 /* Query the device, and again if CUDA allocated memory between the answer and its time: the trace
  * would have the allocation before the sample, although the sample does not include it. Return
  * whether the last answer is free of that. */
-static bool ask_device(int device, struct mt_device_memory *memory, uint64_t *time_ns,
-                       bool *is_noted)
+static bool query_device(int device, struct mt_device_memory *memory, uint64_t *time_ns,
+                         bool *is_noted)
 {
     for (unsigned i = 0; i < TRIES; i++) {
-        *is_noted |= atomic_exchange(&mt_watch_state, MT_WATCH_ASKS) == MT_WATCH_NOTED;
+        *is_noted |= atomic_exchange(&mt_watch_state, MT_WATCH_QUERIES) == MT_WATCH_NOTED;
         *time_ns = 0;
         if (mt_device_memory(device, memory))
             return false;
         *time_ns = mt_now();
-        if (atomic_load(&mt_watch_state) == MT_WATCH_ASKS)
+        if (atomic_load(&mt_watch_state) == MT_WATCH_QUERIES)
             return true;
     }
     return false;
@@ -93,7 +93,7 @@ static void sample(uint64_t devices)
     uint64_t time_ns;
     bool is_noted = false;
     for (int device = 0; devices; device++, devices >>= 1) {
-        bool is_right = devices & 1 && ask_device(device, &memory, &time_ns, &is_noted);
+        bool is_right = devices & 1 && query_device(device, &memory, &time_ns, &is_noted);
         if (!(devices & 1) || !time_ns)
             continue;
         pthread_mutex_lock(&watch.lock);
@@ -122,7 +122,7 @@ static void wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t most_ns)
 
 void mt_watch_note_slowly(void)
 {
-    uint32_t waits = MT_WATCH_WAITS, asks = MT_WATCH_ASKS;
+    uint32_t waits = MT_WATCH_WAITS, asks = MT_WATCH_QUERIES;
     if (atomic_compare_exchange_strong(&mt_watch_state, &waits, MT_WATCH_NOTED))
         wake(&mt_watch_state);
     else
@@ -147,7 +147,7 @@ void mt_watch_request(void)
 }
 
 /* Return the devices to query now; 0 to end. */
-static uint64_t take_wanted(void)
+static uint64_t next_wanted(void)
 {
     pthread_mutex_lock(&watch.lock);
     uint64_t devices = watch.is_over ? 0 : watch.wanted | watch.known;
@@ -179,11 +179,11 @@ static void *run(void *unused)
     while (!atomic_load(&watch.bell))
         wait_on(&watch.bell, 0, FOR_EVER);
     for (;;) {
-        uint32_t asks = MT_WATCH_ASKS; /* set each time: a failed exchange overwrites it */
+        uint32_t asks = MT_WATCH_QUERIES; /* set each time: a failed exchange overwrites it */
         while (atomic_load(&mt_watch_state) == MT_WATCH_WAITS)
             wait_on(&mt_watch_state, MT_WATCH_WAITS, FOR_EVER);
-        atomic_store(&mt_watch_state, MT_WATCH_ASKS);
-        devices = take_wanted();
+        atomic_store(&mt_watch_state, MT_WATCH_QUERIES);
+        devices = next_wanted();
         if (!devices)
             break;
         sample_and_pause(devices);
@@ -210,14 +210,14 @@ static void ask(void)
     ring();
 }
 
-void mt_watch_ask(void)
+void mt_watch_request_samples(void)
 {
     if (watch.has_changed && watch.seen)
         ask();
     watch.has_changed = false;
 }
 
-int mt_watch_take(struct mt_event *out)
+int mt_watch_next(struct mt_event *out)
 {
     pthread_mutex_lock(&watch.lock);
     bool has_one = watch.n != 0;

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 /* NOTED: query once more after this query and a pause. */
-enum mt_watch_state { MT_WATCH_OFF, MT_WATCH_WAITS, MT_WATCH_ASKS, MT_WATCH_NOTED };
+enum mt_watch_state { MT_WATCH_OFF, MT_WATCH_WAITS, MT_WATCH_QUERIES, MT_WATCH_NOTED };
 extern _Atomic uint32_t mt_watch_state; /* a futex */
 
 void mt_watch_note_slowly(void);
@@ -26,7 +26,7 @@ void mt_watch_note_slowly(void);
 static inline void mt_watch_hint(void)
 {
     uint32_t state = atomic_load_explicit(&mt_watch_state, memory_order_relaxed);
-    if (MT_UNLIKELY(state == MT_WATCH_WAITS || state == MT_WATCH_ASKS))
+    if (MT_UNLIKELY(state == MT_WATCH_WAITS || state == MT_WATCH_QUERIES))
         mt_watch_note_slowly();
 }
 
@@ -43,11 +43,11 @@ void mt_watch_note(const struct mt_event *events, size_t n, uint64_t kinds);
 
 /* Request samples of all devices seen so far, if anything changed. Call after writing. Does not
  * wait. */
-void mt_watch_ask(void);
+void mt_watch_request_samples(void);
 
 /* Return 1 and the oldest waiting sample, with its time on the events' clock, or 0. A sample equal
  * to its device's last one is skipped. */
-int mt_watch_take(struct mt_event *out);
+int mt_watch_next(struct mt_event *out);
 
 /* Return the next samples even if nothing has changed: a new segment has none yet. */
 void mt_watch_forget(void);

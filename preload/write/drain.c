@@ -69,7 +69,7 @@ static void write_collected(void)
     for (uint64_t left = mt_writer.most_events, n; left; left -= n) {
         uint64_t most = mt_encoder_room(mt_writer.encoder);
         most = most < MOST_AT_ONCE ? most : MOST_AT_ONCE;
-        n = mt_order_take(&mt_writer.order, events, left < most ? left : most);
+        n = mt_order_read(&mt_writer.order, events, left < most ? left : most);
         if (!n)
             return;
         write_events(events, n, round_times(events, n));
@@ -91,7 +91,7 @@ static void write_loss(uint32_t thread, uint64_t events)
  * threads that never had a ring. */
 static void write_losses(bool is_last)
 {
-    uint64_t unclaimed = mt_take_unclaimed();
+    uint64_t unclaimed = mt_collect_unclaimed();
     mt_writer.order.slotless += unclaimed;
     write_loss(0, unclaimed);
     for (size_t i = 0; i < mt_writer.order.n; i++) {
@@ -124,15 +124,15 @@ void mt_writer_drain(bool is_last)
     if (mt_writer_is_open() && mt_guard_has_lost())
         mt_writer_give_up(-EIO, "write");
     if (!mt_guard_has_lost())
-        mt_tail_say_alive();
-    bool is_asked = mt_writer_take_request();
+        mt_tail_set_alive();
+    bool is_asked = mt_writer_accept_request();
     int rc = mt_writer_is_open() ? mt_order_collect(&mt_writer.order, is_last) : -ESTALE;
     if (rc && is_last && mt_writer_is_open())
         mt_writer_give_up(rc, "finish"); /* what was not collected is in the tail */
     if (rc)
         return; /* try again next time */
     if (mt_writer.light && !is_last && !is_asked && mt_tail_exists())
-        mt_order_hold(&mt_writer.order); /* so that few blocks are live at the window's end */
+        mt_order_hold_back(&mt_writer.order); /* so that few blocks are live at the window's end */
     mt_writer_define();
     mt_writer.is_gathering = mt_writer.light != NULL;
     write_collected();
@@ -145,5 +145,5 @@ void mt_writer_drain(bool is_last)
     if (mt_writer_is_open())
         mt_order_release(&mt_writer.order);
     mt_writer_answer_request(is_asked);
-    mt_watch_ask();
+    mt_watch_request_samples();
 }

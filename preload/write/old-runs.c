@@ -23,7 +23,7 @@
 
 #define MOST_RUNS 2048u /* at a time */
 #define LIST_SIZE 65536u
-#define ROSTER_SIZE 65536u
+#define MANIFEST_SIZE 65536u
 
 struct run {
     uint64_t ns; /* when it was last written, by CLOCK_REALTIME */
@@ -35,8 +35,8 @@ static struct work {
     struct run run[MOST_RUNS];
     unsigned n;
     _Alignas(8) char list[LIST_SIZE]; /* of the folder */
-    char roster[ROSTER_SIZE];         /* traces of the same memtap run */
-    size_t roster_size;
+    char manifest[MANIFEST_SIZE];     /* traces of the same memtap run */
+    size_t manifest_size;
 } *work;
 
 /* The files of a run, in the order of their removal. The trace is last: without it, the others
@@ -87,7 +87,8 @@ static bool is_of_ended(int fd, const struct stat *status, uint32_t pid)
 static bool is_of_this_run(const char *name)
 {
     size_t n = strlen(name) + 1; /* with its zero */
-    for (const char *at = work->roster; at < work->roster + work->roster_size; at += strlen(at) + 1)
+    for (const char *at = work->manifest; at < work->manifest + work->manifest_size;
+         at += strlen(at) + 1)
         if (strlen(at) >= n && !strcmp(at + strlen(at) - n + 1, name) && at[strlen(at) - n] == '/')
             return true;
     return false;
@@ -149,9 +150,9 @@ static void remove_run(const char *folder, const struct run *run)
 
 static void remove_old(const char *folder, const char *pattern)
 {
-    work->roster_size = *mt_settings.roster
-                            ? mt_read_file(mt_settings.roster, work->roster, sizeof work->roster)
-                            : 0;
+    work->manifest_size = *mt_settings.manifest ? mt_read_file(mt_settings.manifest, work->manifest,
+                                                               sizeof work->manifest)
+                                                : 0;
     list(folder, pattern);
     uint64_t now = mt_clock(CLOCK_REALTIME);
     for (unsigned i = 0; i < work->n; i++) {

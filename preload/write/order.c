@@ -50,7 +50,7 @@ static bool is_published(struct mt_own_ring *ring, bool is_hasty)
 
 static void load_sample(struct mt_order *order)
 {
-    order->has_sample = mt_watch_take(&order->sample);
+    order->has_sample = mt_watch_next(&order->sample);
 }
 
 static int make_room(struct mt_order *order, size_t n)
@@ -202,7 +202,7 @@ int mt_order_collect(struct mt_order *order, bool is_last)
         source->word = ring->shared.word;
         source->last_ns = source->thread->last_ns;
         source->end = mt_ring_put(ring);
-        source->at = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+        source->at = atomic_load_explicit(&ring->read_to, memory_order_relaxed);
         source->until_ns = mt_now();
         load_next(source);
     }
@@ -280,7 +280,7 @@ static void find_least(const struct mt_source *source, uint64_t from_ns, uint64_
     }
 }
 
-void mt_order_hold(struct mt_order *order)
+void mt_order_hold_back(struct mt_order *order)
 {
     uint64_t until_ns = order->horizon_ns;
     uint64_t from_ns = until_ns > MOST_HELD_NS ? until_ns - MOST_HELD_NS : 0;
@@ -317,7 +317,7 @@ static uint64_t count_events(const struct mt_event *events, size_t n)
 }
 
 /* Read a run of the first source's events, before a time. Return their number. */
-static size_t take_run(struct mt_order *order, uint64_t until_ns, struct mt_event *out, size_t most)
+static size_t read_run(struct mt_order *order, uint64_t until_ns, struct mt_event *out, size_t most)
 {
     struct mt_source *source = order->next[0].source, here = *source; /* in registers */
     const struct mt_thread *thread = source->thread;
@@ -340,13 +340,13 @@ static size_t take_run(struct mt_order *order, uint64_t until_ns, struct mt_even
     return n;
 }
 
-size_t mt_order_take(struct mt_order *order, struct mt_event *out, size_t most)
+size_t mt_order_read(struct mt_order *order, struct mt_event *out, size_t most)
 {
     for (size_t n = 0; n < most;) {
         bool has_sample = order->has_sample && order->sample.time_ns < order->horizon_ns;
         uint64_t until_ns = has_sample ? order->sample.time_ns : order->horizon_ns;
         if (order->n_next && order->next[0].time_ns < until_ns) {
-            n += take_run(order, turn_of_first(order, until_ns), out + n, most - n);
+            n += read_run(order, turn_of_first(order, until_ns), out + n, most - n);
         } else if (has_sample) {
             out[n++] = order->sample;
             load_sample(order);
@@ -365,17 +365,17 @@ void mt_order_note(struct mt_order *order, unsigned index)
                               order->source[i].at, memory_order_release);
 }
 
-void mt_order_give_back(struct mt_order *order)
+void mt_order_free_read(struct mt_order *order)
 {
     for (size_t i = 0; i < order->n; i++) {
         order->source[i].thread->last_ns = order->source[i].last_ns;
-        mt_room_give(&order->source[i].thread->ring, order->source[i].at);
+        mt_room_return(&order->source[i].thread->ring, order->source[i].at);
     }
 }
 
 void mt_order_release(struct mt_order *order)
 {
-    mt_order_give_back(order);
+    mt_order_free_read(order);
     for (size_t i = 0; i < order->n; i++) {
         struct mt_source *source = &order->source[i];
         struct mt_thread *thread = source->thread;

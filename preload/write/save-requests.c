@@ -4,10 +4,10 @@
 #include "preload/record/guard.h"
 #include "writer-parts.h"
 
-bool mt_writer_take_request(void)
+bool mt_writer_accept_request(void)
 {
     uint32_t iterations;
-    if (!mt_writer_is_open() || mt_guard_has_lost() || !mt_tail_take_request(&iterations))
+    if (!mt_writer_is_open() || mt_guard_has_lost() || !mt_tail_accept_request(&iterations))
         return false;
     mt_writer.has_request = true;
     if (mt_writer.light)

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void mt_writer_sign_roster(uint64_t cpu_ns)
+void mt_writer_sign_manifest(uint64_t cpu_ns)
 {
     char text[PATH_MAX + 24], absolute[PATH_MAX] = "", cost[24] = "";
-    if (!*mt_settings.roster)
+    if (!*mt_settings.manifest)
         return;
     const char *path = !mt_writer_is_open()                        ? ""
                        : realpath(mt_writer.output.path, absolute) ? absolute
@@ -19,7 +19,7 @@ void mt_writer_sign_roster(uint64_t cpu_ns)
     if (cpu_ns)
         snprintf(cost, sizeof cost, "%llu ", (unsigned long long)cpu_ns);
     snprintf(text, sizeof text, "%s%s", cost, path);
-    mt_roster_sign(mt_settings.roster, text);
+    mt_manifest_sign(mt_settings.manifest, text);
 }
 
 static void open_trace(void)
@@ -73,14 +73,14 @@ static void close_trace(void)
         mt_writer_give_up(-mt_writer.is_short, "finish");
     if (!mt_writer_is_open())
         return; /* the tail has the rest */
-    mt_writer_sign_roster(mt_writer_cpu_ns());
+    mt_writer_sign_manifest(mt_writer_cpu_ns());
     mt_writer.info->collect_late(mt_writer_define_late_info, NULL);
     mt_writer_end_block();
     if (!mt_encoder_end(mt_writer.encoder, &end, &bytes, &size))
         mt_writer_append(bytes, size);
     if (mt_writer_is_open())
         mt_tail_remove();
-    if (mt_writer_is_open() && !*mt_settings.roster)
+    if (mt_writer_is_open() && !*mt_settings.manifest)
         say_where();
     mt_output_close(&mt_writer.output);
 }
@@ -93,7 +93,7 @@ uint64_t mt_writer_cpu_ns(void)
 void mt_writer_begin_trace(void)
 {
     open_trace();
-    mt_writer_sign_roster(0); /* before the program continues, because it may end */
+    mt_writer_sign_manifest(0); /* before the program continues, because it may end */
     mt_writer_set(&mt_writer.is_open);
     if (mt_writer_is_open())
         write_head();

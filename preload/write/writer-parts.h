@@ -56,16 +56,16 @@ int mt_order_collect(struct mt_order *order, bool is_last);
 
 /* Stop reading at the newest moment at which PyTorch had the least allocated on its first device,
  * within the newer half of each ring and within 10 s. Later events wait for the next time. */
-void mt_order_hold(struct mt_order *order);
+void mt_order_hold_back(struct mt_order *order);
 
 /* Read the next collected events in time order, at most `most`. Return their number: fewer if there
  * are no more before the horizon. */
-size_t mt_order_take(struct mt_order *order, struct mt_event *out, size_t most);
+size_t mt_order_read(struct mt_order *order, struct mt_event *out, size_t most);
 
 /* Note in the tail, and in the rings' `safe` of that index (tail.h), that everything read so far is
  * in the trace, and then free its space in the rings. */
 void mt_order_note(struct mt_order *order, unsigned index);
-void mt_order_give_back(struct mt_order *order);
+void mt_order_free_read(struct mt_order *order);
 
 /* Free everything, and return the rings of ended threads to the kernel. */
 void mt_order_release(struct mt_order *order);
@@ -149,7 +149,7 @@ void mt_writer_end_trace(void);
 
 /* Sign memtap run's manifest of traces: texts terminated by zeros; an empty one could not be
  * created. At the end, each trace adds another, with its processor time before the path. */
-void mt_writer_sign_roster(uint64_t cpu_ns);
+void mt_writer_sign_manifest(uint64_t cpu_ns);
 
 void mt_writer_append(const void *bytes, size_t size);
 void mt_writer_append_header(uint64_t older_id);
@@ -171,7 +171,7 @@ void mt_writer_turn_segment(void);
 
 /* Return whether all of the program's threads have ended: without us the process would have ended,
  * too. */
-bool mt_writer_is_alone(void);
+bool mt_writer_is_last_thread(void);
 /* If the writer is the last thread, end the process with the first thread's exit code, unless that
  * is 0: the kernel uses the last thread's code. Else return the argument. */
 void *mt_writer_leave(void *result);
@@ -192,7 +192,7 @@ void mt_writer_forget_shortage(void);
 
 /* Accept a request of memtap save, before a drain, and answer it after the drain. Return whether
  * there is a new one. */
-bool mt_writer_take_request(void);
+bool mt_writer_accept_request(void);
 void mt_writer_answer_request(bool is_new);
 
 /* Write events, overwriting their arguments; write one event, returning 0. */

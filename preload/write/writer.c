@@ -66,7 +66,7 @@ static void *run(void *unused)
     if (mt_writer_is_open())
         mt_old_runs_remove(mt_writer.output.path);
     for (bool is_first = true; !atomic_load(&mt_writer.stop); is_first = false) {
-        if (wait_for_work(is_first) && mt_writer_is_alone())
+        if (wait_for_work(is_first) && mt_writer_is_last_thread())
             break; /* when we have ended, the C library calls exit, too */
         mt_writer_drain(false);
         mt_limits_check(mt_now() - mt_writer.start_ns, mt_writer.seen);
@@ -118,7 +118,7 @@ int mt_writer_start(const struct mt_writer_info *info)
     mt_writer.info = info;
     int rc = begin();
     if (rc)
-        mt_writer_sign_roster(0);
+        mt_writer_sign_manifest(0);
     return rc;
 }
 

@@ -77,13 +77,13 @@ for user, names in used.items():
         why = layers.refused(root, user, other)
         if why:
             fault(f"{user.relative_to(root)}: {name}: {why}")
-        if user.parent == root / "preload/stacks" and name in ("mt_record_slow", "mt_ask_slow"):
-            fault(f"{user.relative_to(root)}: {name}: a stack is taken without recording events (ask.h)")
+        if user.parent == root / "preload/stacks" and name in ("mt_record_slow", "mt_read_objects_slow"):
+            fault(f"{user.relative_to(root)}: {name}: a stack is taken without recording events (read-objects.h)")
 for source in objects:
     text = source.read_text()
     stacks = len(re.findall(r"= .*mt_(?:python_stack|thread_stack|python_is_near)\(", text))
-    if source.parent != root / "preload/stacks" and stacks > text.count("mt_ask(self);"):
-        fault(f"{source.relative_to(root)}: takes a stack without asking PyTorch's objects after it (ask.h)")
+    if source.parent != root / "preload/stacks" and stacks > text.count("mt_read_objects(self);"):
+        fault(f"{source.relative_to(root)}: takes a stack without asking PyTorch's objects after it (read-objects.h)")
 for (a, b), count in sorted(graph.items()):
     print(f"{a} -> {b}: {count} symbols")
 for what, arrows in (("folders", graph), ("files", between_files)):

@@ -34,7 +34,7 @@ static void take(struct mt_order *order, struct taken *taken, int is_last)
 {
     struct mt_event event;
     ck_assert_int_eq(mt_order_collect(order, is_last), 0);
-    while (mt_order_take(order, &event, 1)) {
+    while (mt_order_read(order, &event, 1)) {
         taken->wrong += event.arg[0] != taken->next[event.thread]++ ||
                         event.stack != event.arg[0] || event.device != (int)event.thread;
         taken->late += event.time_ns < taken->last_time;
@@ -156,8 +156,8 @@ static uint64_t held(unsigned n, unsigned least)
     begin_with_two();
     put_totals(n, least);
     ck_assert_int_eq(mt_order_collect(&order, false), 0);
-    mt_order_hold(&order);
-    while (mt_order_take(&order, &event, 1))
+    mt_order_hold_back(&order);
+    while (mt_order_read(&order, &event, 1))
         taken++;
     mt_order_release(&order);
     ck_assert_uint_eq(taken + taken_at_once(&order).n, 2ull * n); /* the rest comes next time */
@@ -188,13 +188,13 @@ START_TEST(what_does_not_fit_is_counted)
     uint64_t missing = self->ring.lost;
     ck_assert_uint_gt(missing, 0);
     ck_assert_int_eq(mt_order_collect(&order, 1), 0);
-    while (mt_order_take(&order, &event, 1))
+    while (mt_order_read(&order, &event, 1))
         n++;
     mt_order_release(&order);
     ck_assert_uint_eq(n + missing, MT_RING_WORDS);
     mt_record(self, MT_LEAF, 0, 0, MT_ARGS(1));
     ck_assert_int_eq(mt_order_collect(&order, 1), 0);
-    while (mt_order_take(&order, &event, 1))
+    while (mt_order_read(&order, &event, 1))
         lost += event.kind == MT_LOST ? event.arg[0] : 0;
     mt_order_release(&order);
     ck_assert_uint_eq(lost, missing);
@@ -214,13 +214,13 @@ START_TEST(what_changes_after_a_look_is_no_other_event)
     uint64_t put = mt_ring_put(&first->ring);
     ck_assert_int_eq(mt_order_collect(&order, 1), 0);
     memset(first->ring.shared.word, 0xff, put * sizeof *first->ring.shared.word);
-    ck_assert_int_eq(mt_order_take(&order, &event, 1), 1);
+    ck_assert_int_eq(mt_order_read(&order, &event, 1), 1);
     ck_assert_int_eq(event.kind, MT_LEAF);
     ck_assert_int_eq(event.device, (int)first->id);
     ck_assert_uint_lt(event.time_ns, UINT64_MAX);
-    ck_assert_int_eq(mt_order_take(&order, &event, 1), 0);
+    ck_assert_int_eq(mt_order_read(&order, &event, 1), 0);
     mt_order_release(&order);
-    ck_assert_uint_eq(atomic_load(&first->ring.taken), put);
+    ck_assert_uint_eq(atomic_load(&first->ring.read_to), put);
     ck_assert(first->ring.is_damaged);
     ck_assert_uint_ge(atomic_load(&first->ring.lost), 2);
     atomic_store(&mt_state, MT_IDLE);
@@ -229,7 +229,7 @@ END_TEST
 
 static void make_room(void)
 {
-    atomic_store(&first->ring.taken, mt_ring_put(&first->ring));
+    atomic_store(&first->ring.read_to, mt_ring_put(&first->ring));
 }
 
 /* Not only who waited in vain has lost events. */
@@ -258,9 +258,9 @@ START_TEST(who_awaits_room_is_woken_when_half_is_free)
         mt_record(first, MT_LEAF, 0, 0, MT_ARGS(0));
     uint64_t half = mt_ring_put(&first->ring) - MT_RING_WORDS / 2;
     atomic_store(&first->ring.awaits_room, 1);
-    mt_room_give(&first->ring, half - 1);
+    mt_room_return(&first->ring, half - 1);
     ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 1);
-    mt_room_give(&first->ring, half);
+    mt_room_return(&first->ring, half);
     ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 0);
     mt_room_await(&first->ring); /* there is some */
     ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 0);
@@ -291,10 +291,10 @@ START_TEST(who_awaits_room_by_turns_is_woken_by_any)
         mt_record(first, MT_LEAF, 0, 0, MT_ARGS(0));
     mt_wake_by_turns(make_room);
     atomic_store(&first->ring.awaits_room, 1);
-    mt_room_give(&first->ring, 1);
+    mt_room_return(&first->ring, 1);
     ck_assert(mt_ring_is_full(&first->ring));
     ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 1);
-    mt_room_give(&first->ring, 32);
+    mt_room_return(&first->ring, 32);
     ck_assert(!mt_ring_is_full(&first->ring));
     ck_assert_uint_eq(atomic_load(&first->ring.awaits_room), 0);
     mt_wake_by_turns(NULL);

@@ -33,7 +33,7 @@ static void tell(void)
 static void sign(void)
 {
     close(open_full());
-    mt_roster_sign(path, "so has a text");
+    mt_manifest_sign(path, "so has a text");
 }
 
 static void tell_nobody(void)

@@ -13,37 +13,37 @@
 
 /* The pieces of pages that the last scans from one place in the code read. The next scan reads many
  * of them again, and copies them with its first. */
-#define MT_LOOK_LAST 128u
-struct mt_look_pieces {
-    uint64_t piece[MT_LOOK_LAST]; /* 0: none */
+#define MT_SCAN_LAST 128u
+struct mt_scan_pieces {
+    uint64_t piece[MT_SCAN_LAST]; /* 0: none */
 };
 
 /* Begin a scan by this thread. Return 1, or 0 if another thread has one or this one has begun one;
- * reads then work without it. Pass the result to mt_look_end. */
-int mt_look_begin(struct mt_look_pieces *last);
-void mt_look_end(bool has_begun, struct mt_look_pieces *last);
+ * reads then work without it. Pass the result to mt_scan_end. */
+int mt_scan_begin(struct mt_scan_pieces *last);
+void mt_scan_end(bool has_begun, struct mt_scan_pieces *last);
 
 /* Copy size bytes (at most 4096). Return 0, or -EFAULT if they are unreadable. */
-int mt_look_read(uint64_t address, void *out, size_t size);
+int mt_scan_read(uint64_t address, void *out, size_t size);
 
 /* Copy words from any addresses, MT_SAFE_WORDS per system call. Return 0 or -EFAULT. */
-int mt_look_read_words(const uint64_t *address, uint64_t *out, unsigned n);
+int mt_scan_read_words(const uint64_t *address, uint64_t *out, unsigned n);
 
-/* Copy the pages of the next reads in one system call, at most MT_LOOK_AHEAD. */
-#define MT_LOOK_AHEAD 16u
-void mt_look_expect(const uint64_t *address, unsigned n);
+/* Copy the pages of the next reads in one system call, at most MT_SCAN_AHEAD. */
+#define MT_SCAN_AHEAD 16u
+void mt_scan_prefetch(const uint64_t *address, unsigned n);
 
 /* Return whether this thread is scanning, so that prefetching saves system calls. */
-bool mt_look_has_begun(void);
+bool mt_scan_has_begun(void);
 
 /* The cost of all scans so far: reads and their bytes (also from copied pages), and system calls.
  */
-struct mt_look_work {
+struct mt_scan_work {
     uint64_t reads, bytes, calls;
 };
-struct mt_look_work mt_look_work(void);
+struct mt_scan_work mt_scan_work(void);
 
 /* Reset in a forked child. */
-void mt_look_reset(void);
+void mt_scan_reset(void);
 
 #endif

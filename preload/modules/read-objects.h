@@ -6,7 +6,7 @@
  * event, because reading them records events, too:
  *
  *     uint32_t stack = mt_python_stack(self);
- *     mt_ask(self);
+ *     mt_read_objects(self);
  *     mt_record(self, kind, device, stack, ...);
  */
 #ifndef MT_PRELOAD_ASK_H
@@ -16,21 +16,21 @@
 #include "preload/record/recorder.h"
 #include "trace-format/likely.h"
 
-void mt_ask_slow(struct mt_thread *self) __attribute__((cold));
+void mt_read_objects_slow(struct mt_thread *self) __attribute__((cold));
 
 /* Read the objects that the thread has noted. Call between mt_enter and mt_leave. */
-static inline void mt_ask(struct mt_thread *self)
+static inline void mt_read_objects(struct mt_thread *self)
 {
-    if (MT_UNLIKELY(self->has_to_ask))
-        mt_ask_slow(self);
+    if (MT_UNLIKELY(self->has_to_read))
+        mt_read_objects_slow(self);
 }
 
 /* The same at a free. Removing a gradient from a leaf (zero_grad) frees its data, and nothing is
  * read until other leaves have lost theirs, too: many are read in one system call. */
-static inline void mt_ask_at_free(struct mt_thread *self, uint64_t address)
+static inline void mt_read_objects_at_free(struct mt_thread *self, uint64_t address)
 {
-    if (MT_UNLIKELY(self->has_to_ask) && !mt_is_replaced_gradient(self, address))
-        mt_ask_slow(self);
+    if (MT_UNLIKELY(self->has_to_read) && !mt_is_replaced_gradient(self, address))
+        mt_read_objects_slow(self);
 }
 
 #endif

@@ -55,7 +55,7 @@ void *mt_writer_leave(void *result)
     return result;
 }
 
-bool mt_writer_is_alone(void)
+bool mt_writer_is_last_thread(void)
 {
     char text[1024];
     unsigned n_threads = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "look.h"
+#include "scan.h"
 #include "preload/host/safe-read.h"
 #include "recorder.h"
 
@@ -14,11 +14,11 @@
 #define PIECES 256u
 #define PLACES 1024u
 #define MOST_AGE 3u /* scans without a read of a piece until it is forgotten */
-#define MOST_AT_ONCE (MT_LOOK_AHEAD * (PAGE / PIECE) + MT_LOOK_LAST)
+#define MOST_AT_ONCE (MT_SCAN_AHEAD * (PAGE / PIECE) + MT_SCAN_LAST)
 
 static struct {
-    struct mt_held held;
-    struct mt_look_pieces *last; /* to copy with the first page; NULL: done */
+    struct mt_exclusive part;
+    struct mt_scan_pieces *last; /* to copy with the first page; NULL: done */
     unsigned n;                  /* pieces */
     uint64_t address[PIECES];
     bool is_used[PIECES];
@@ -27,22 +27,22 @@ static struct {
     uint64_t list[MOST_AT_ONCE];
     uint16_t place[PLACES]; /* by address: a piece, from 1; 0: none */
     char copy[PIECES][PIECE];
-} look;
+} scan;
 
 static _Atomic uint64_t reads, bytes, calls;
 
 /* Forget all copies. */
 static void forget(void)
 {
-    memset(look.place, 0, sizeof look.place);
-    look.n = 0;
+    memset(scan.place, 0, sizeof scan.place);
+    scan.n = 0;
 }
 
-int mt_look_begin(struct mt_look_pieces *last)
+int mt_scan_begin(struct mt_scan_pieces *last)
 {
-    if (!mt_hold(&look.held))
+    if (!mt_exclusive_acquire(&scan.part))
         return 0;
-    look.last = last;
+    scan.last = last;
     forget();
     return 1;
 }
@@ -51,41 +51,41 @@ int mt_look_begin(struct mt_look_pieces *last)
 static uint16_t *place_of(uint64_t piece)
 {
     unsigned i = (unsigned)(piece / PIECE ^ piece / PIECE / PLACES);
-    while (look.place[i % PLACES] && look.address[look.place[i % PLACES] - 1] != piece)
+    while (scan.place[i % PLACES] && scan.address[scan.place[i % PLACES] - 1] != piece)
         i++;
-    return &look.place[i % PLACES];
+    return &scan.place[i % PLACES];
 }
 
 static bool was_read(uint64_t piece)
 {
     unsigned at = *place_of(piece);
-    return at && look.is_used[at - 1];
+    return at && scan.is_used[at - 1];
 }
 
 /* Remember which pieces were read, by this scan and the ones before it: new objects often reuse the
  * addresses of objects freed some scans ago. A piece's age is in its lowest bits. */
-static void keep(struct mt_look_pieces *last)
+static void keep(struct mt_scan_pieces *last)
 {
-    uint64_t older[MT_LOOK_LAST];
+    uint64_t older[MT_SCAN_LAST];
     unsigned n = 0;
     memcpy(older, last->piece, sizeof older);
-    for (unsigned i = 0; i < look.n && n < MT_LOOK_LAST; i++)
-        if (look.is_used[i])
-            last->piece[n++] = look.address[i];
+    for (unsigned i = 0; i < scan.n && n < MT_SCAN_LAST; i++)
+        if (scan.is_used[i])
+            last->piece[n++] = scan.address[i];
     if (!n)
         return;
-    for (unsigned i = 0; i < MT_LOOK_LAST && older[i] && n < MT_LOOK_LAST; i++)
+    for (unsigned i = 0; i < MT_SCAN_LAST && older[i] && n < MT_SCAN_LAST; i++)
         if (older[i] % PIECE < MOST_AGE && !was_read(older[i] - older[i] % PIECE))
             last->piece[n++] = older[i] + 1;
-    memset(last->piece + n, 0, (MT_LOOK_LAST - n) * sizeof *last->piece);
+    memset(last->piece + n, 0, (MT_SCAN_LAST - n) * sizeof *last->piece);
 }
 
-void mt_look_end(bool has_begun, struct mt_look_pieces *last)
+void mt_scan_end(bool has_begun, struct mt_scan_pieces *last)
 {
     if (!has_begun)
         return;
     keep(last);
-    mt_let_go(&look.held);
+    mt_exclusive_release(&scan.part);
 }
 
 static void count_call(void)
@@ -98,30 +98,30 @@ static void count_call(void)
 static void copy_listed(unsigned n)
 {
     unsigned places = 0;
-    if (look.n + n > PIECES)
+    if (scan.n + n > PIECES)
         forget();
     for (unsigned i = 0; i < n; i++) {
-        if (i && look.list[i] == look.list[i - 1] + PIECE)
-            look.from[places - 1].iov_len += PIECE;
+        if (i && scan.list[i] == scan.list[i - 1] + PIECE)
+            scan.from[places - 1].iov_len += PIECE;
         else
-            look.from[places++] = (struct iovec){(void *)(uintptr_t)look.list[i], PIECE};
+            scan.from[places++] = (struct iovec){(void *)(uintptr_t)scan.list[i], PIECE};
     }
     count_call();
-    char *copy = look.copy[look.n];
-    size_t whole = mt_safe_read_many(look.from, places, copy, (size_t)n * PIECE) / PIECE;
+    char *copy = scan.copy[scan.n];
+    size_t whole = mt_safe_read_many(scan.from, places, copy, (size_t)n * PIECE) / PIECE;
     if (!whole) /* the system call may be forbidden */
-        whole = !mt_safe_read((const void *)(uintptr_t)look.list[0], copy, PIECE);
+        whole = !mt_safe_read((const void *)(uintptr_t)scan.list[0], copy, PIECE);
     for (size_t i = 0; i < whole; i++) {
-        uint16_t *place = place_of(look.list[i]);
-        look.address[look.n] = look.list[i];
-        look.is_used[look.n] = false;
-        *place = (uint16_t)++look.n;
+        uint16_t *place = place_of(scan.list[i]);
+        scan.address[scan.n] = scan.list[i];
+        scan.is_used[scan.n] = false;
+        *place = (uint16_t)++scan.n;
     }
 }
 
 static bool is_listed(unsigned n, uint64_t piece)
 {
-    while (n && look.list[n - 1] != piece)
+    while (n && scan.list[n - 1] != piece)
         n--;
     return n;
 }
@@ -131,7 +131,7 @@ static bool is_listed(unsigned n, uint64_t piece)
 static unsigned list(unsigned n, unsigned known, uint64_t piece)
 {
     if (piece >= PAGE && !*place_of(piece) && !is_listed(known, piece))
-        look.list[n++] = piece;
+        scan.list[n++] = piece;
     return n;
 }
 
@@ -149,9 +149,9 @@ static unsigned list_page(unsigned n, uint64_t address)
 static void copy_with_last(unsigned n)
 {
     unsigned first = n;
-    for (unsigned i = 0; look.last && i < MT_LOOK_LAST; i++)
-        n = list(n, first, look.last->piece[i] - look.last->piece[i] % PIECE);
-    look.last = NULL;
+    for (unsigned i = 0; scan.last && i < MT_SCAN_LAST; i++)
+        n = list(n, first, scan.last->piece[i] - scan.last->piece[i] % PIECE);
+    scan.last = NULL;
     copy_listed(n);
 }
 
@@ -163,8 +163,8 @@ static const char *copy_of(uint64_t piece)
     unsigned at = *place_of(piece);
     if (!at)
         return NULL;
-    look.is_used[at - 1] = true;
-    return look.copy[at - 1];
+    scan.is_used[at - 1] = true;
+    return scan.copy[at - 1];
 }
 
 static int read_copies(uint64_t address, char *out, size_t size)
@@ -182,19 +182,19 @@ static int read_copies(uint64_t address, char *out, size_t size)
     return 0;
 }
 
-bool mt_look_has_begun(void)
+bool mt_scan_has_begun(void)
 {
-    return mt_is_held_here(&look.held);
+    return mt_exclusive_is_mine(&scan.part);
 }
 
 /* Prefetch. Pages that are alone are read when they are needed, and so are those after an
  * unreadable one. */
-void mt_look_expect(const uint64_t *address, unsigned n)
+void mt_scan_prefetch(const uint64_t *address, unsigned n)
 {
     unsigned listed = 0, pages = 0;
-    if (!mt_is_held_here(&look.held))
+    if (!mt_exclusive_is_mine(&scan.part))
         return;
-    for (unsigned i = 0; i < n && i < MT_LOOK_AHEAD; i++) {
+    for (unsigned i = 0; i < n && i < MT_SCAN_AHEAD; i++) {
         uint64_t piece = address[i] - address[i] % PIECE;
         if (piece < PAGE || *place_of(piece) || is_listed(listed, piece))
             continue;
@@ -209,11 +209,11 @@ void mt_look_expect(const uint64_t *address, unsigned n)
 static void count_read(size_t size, bool is_alone)
 {
     if (is_alone) {
-        atomic_store_explicit(&look.reads,
-                              atomic_load_explicit(&look.reads, memory_order_relaxed) + 1,
+        atomic_store_explicit(&scan.reads,
+                              atomic_load_explicit(&scan.reads, memory_order_relaxed) + 1,
                               memory_order_relaxed);
-        atomic_store_explicit(&look.bytes,
-                              atomic_load_explicit(&look.bytes, memory_order_relaxed) + size,
+        atomic_store_explicit(&scan.bytes,
+                              atomic_load_explicit(&scan.bytes, memory_order_relaxed) + size,
                               memory_order_relaxed);
     } else {
         atomic_fetch_add_explicit(&reads, 1, memory_order_relaxed);
@@ -221,9 +221,9 @@ static void count_read(size_t size, bool is_alone)
     }
 }
 
-int mt_look_read(uint64_t address, void *out, size_t size)
+int mt_scan_read(uint64_t address, void *out, size_t size)
 {
-    bool is_alone = mt_is_held_here(&look.held);
+    bool is_alone = mt_exclusive_is_mine(&scan.part);
     count_read(size, is_alone);
     if (is_alone && address >= PAGE && size <= UINT64_MAX - address)
         return read_copies(address, out, size);
@@ -231,7 +231,7 @@ int mt_look_read(uint64_t address, void *out, size_t size)
     return mt_safe_read((const void *)(uintptr_t)address, out, size);
 }
 
-int mt_look_read_words(const uint64_t *address, uint64_t *out, unsigned n)
+int mt_scan_read_words(const uint64_t *address, uint64_t *out, unsigned n)
 {
     atomic_fetch_add_explicit(&reads, n, memory_order_relaxed);
     atomic_fetch_add_explicit(&bytes, n * sizeof *out, memory_order_relaxed);
@@ -239,17 +239,17 @@ int mt_look_read_words(const uint64_t *address, uint64_t *out, unsigned n)
     return mt_safe_read_words(address, out, n);
 }
 
-struct mt_look_work mt_look_work(void)
+struct mt_scan_work mt_scan_work(void)
 {
-    return (struct mt_look_work){atomic_load_explicit(&reads, memory_order_relaxed) +
-                                     atomic_load_explicit(&look.reads, memory_order_relaxed),
+    return (struct mt_scan_work){atomic_load_explicit(&reads, memory_order_relaxed) +
+                                     atomic_load_explicit(&scan.reads, memory_order_relaxed),
                                  atomic_load_explicit(&bytes, memory_order_relaxed) +
-                                     atomic_load_explicit(&look.bytes, memory_order_relaxed),
+                                     atomic_load_explicit(&scan.bytes, memory_order_relaxed),
                                  atomic_load_explicit(&calls, memory_order_relaxed)};
 }
 
-void mt_look_reset(void)
+void mt_scan_reset(void)
 {
-    reads = bytes = calls = look.reads = look.bytes = 0;
-    look.held.by = 0;
+    reads = bytes = calls = scan.reads = scan.bytes = 0;
+    scan.part.by = 0;
 }
