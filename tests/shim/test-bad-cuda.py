@@ -65,7 +65,7 @@ for choice, status in (("auto", "not needed"),
     info, calls, devices = old.traces[0]
     equal(f"old driver, {choice}: what is known",
           (calls, devices, info["cupti"], info["device_memory"]),
-          (CALLS, [], status, "no: there is no NVML for this CUDA"))
+          (CALLS, [], status, "no: no NVML for this CUDA"))
 
 for library, status in zip(cuptis, ("not used: CUPTI_ERROR_NOT_COMPATIBLE (1)",
                                     "not used: another client has it (39)")):
@@ -109,7 +109,7 @@ def injected(driver, *folders, **environment):
 
 
 def line_about(why):
-    return (f"memtap: CUPTI is not used: {why}; CUDA's calls are not recorded: preload memtap "
+    return (f"memtap: CUPTI is not used: {why}; CUDA calls are not recorded; preload memtap "
             "(LD_PRELOAD=$(memtap lib)), or see CUPTI in man libmemtap\n")
 
 

@@ -120,7 +120,7 @@ equal("seen by CUPTI", hooked(sys.executable, "-c", BY_VERSION, cupti="on").line
 # Another subscriber comes: it must be able to, and is told what it wants.
 SIZES = ("1000", "2000", "3000")
 for cupti, status in (("off", "off"), ("auto", "not needed"),
-                      ("on", "used until another client asked for it")):
+                      ("on", "used until another client requested it")):
     ran = hooked(subscriber, cupti=cupti)
     equal(f"{cupti}: subscriber", ran.out, ["subscribe 0, told 2"])
     equal(f"{cupti}: status", ran.cupti, status)
@@ -129,6 +129,6 @@ for cupti, status in (("off", "off"), ("auto", "not needed"),
 # Nothing is preloaded into this one, and it is linked to CUPTI: that is left to it, unless asked.
 left = injected(subscriber)
 equal("a program with CUPTI", (left.out, left.lines), (["subscribe 0, told 2"], []))
-equal("said so", "CUPTI is not used: the program has loaded it for itself" in left.err, True)
+equal("said so", "CUPTI is not used: the program uses it itself" in left.err, True)
 equal("asked for", injected(subscriber, MEMTAP_CUPTI="on").out, ["subscribe 39, told 0"])
 finish()

@@ -132,8 +132,8 @@ START_TEST(a_full_disk_loses_nothing_that_was_recorded)
     setrlimit(RLIMIT_FSIZE, &limit);
     struct outcome o = run(ARGS("alloc-threads", "2", "5000000"), ARGS(COUNTED));
     ck_assert(WIFEXITED(o.status) && WEXITSTATUS(o.status) == 0);
-    ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording ends here, "
-                               "and the program continues\n");
+    ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording stopped, "
+                               "the program continues\n");
     struct counts counts = read_counts(&o, "t.mtap");
     ck_assert_int_eq(counts.state, MT_TRACE_STOPPED);
     ck_assert(counts.lost || counts.is_gapless);
@@ -178,7 +178,7 @@ END_TEST
 START_TEST(a_tail_is_never_overwritten)
 {
     struct outcome o = run(ARGS("fork-child", "stale"), ARGS("MEMTAP_OUTPUT=t.mtap"));
-    ck_assert_ptr_nonnull(strstr(o.errors, "memtap: t.mtap.tail exists already; writing t.1.mtap"));
+    ck_assert_ptr_nonnull(strstr(o.errors, "memtap: t.mtap.tail exists; writing t.1.mtap"));
     ck_assert(has_file(&o, "t.mtap.tail"));
     ck_assert(!has_file(&o, "t.mtap"));
     ck_assert_int_eq(read_counts(&o, "t.1.mtap").state, MT_TRACE_CLOSED);
@@ -231,12 +231,12 @@ END_TEST
 START_TEST(a_size_that_is_none_keeps_all)
 {
     static const char *const cases[][2] = {
-        {"1", "is too small a size; give 1M or more, or all"},
+        {"1", "is too small; give 1M or more, or all"},
         {"-5M", "is not a size; give one such as 64M, 1.5 GiB or 65536"},
         {"5X", "is not a size; give one such as 64M, 1.5 GiB or 65536"},
         {"5MM", "is not a size; did you mean '5M'?"},
         {"99999999999999T", "is too large a size"},
-        {"0", "is too small a size; give 1M or more, or all"},
+        {"0", "is too small; give 1M or more, or all"},
     };
     char variable[64], message[160];
     snprintf(variable, sizeof variable, "MEMTAP_KEEP=%s", cases[_i][0]);

@@ -81,7 +81,7 @@ START_TEST(permissions_are_the_umasks_or_what_is_asked_for)
         ck_assert(ended_with(&o, 0));
         ck_assert_uint_eq(mode_of(&o, "t"), cases[i].mode);
         ck_assert_uint_eq(mode_of(&o, "t.0"), cases[i].mode);
-        ck_assert_int_eq(strstr(o.errors, "MEMTAP_MODE '044' is neither permissions") != NULL,
+        ck_assert_int_eq(strstr(o.errors, "MEMTAP_MODE '044' is not a file mode") != NULL,
                          cases[i].is_wrong);
         remove_outcome(&o);
     }
@@ -96,7 +96,7 @@ START_TEST(a_name_that_is_taken_gets_a_suffix)
     ck_assert_int_eq(o.n_files, 2);
     ck_assert_str_eq(o.file[0], "one");
     ck_assert_str_eq(o.file[1], "one.1");
-    ck_assert_str_eq(o.errors, "memtap: one exists already; writing one.1\n");
+    ck_assert_str_eq(o.errors, "memtap: one exists; writing one.1\n");
     ck_assert(read_counts(&o, "one").is_complete);
     ck_assert(read_counts(&o, "one.1").is_complete);
     remove_outcome(&o);
@@ -112,7 +112,7 @@ START_TEST(a_suffix_comes_before_the_extension)
     ck_assert_int_eq(o.n_files, 2);
     ck_assert_str_eq(o.file[0], "leak2.1.mtap");
     ck_assert_str_eq(o.file[1], "leak2.mtap");
-    ck_assert_str_eq(o.errors, "memtap: leak2.mtap exists already; writing leak2.1.mtap\n");
+    ck_assert_str_eq(o.errors, "memtap: leak2.mtap exists; writing leak2.1.mtap\n");
     ck_assert(read_counts(&o, "leak2.1.mtap").is_complete);
     remove_outcome(&o);
 }
@@ -131,7 +131,7 @@ START_TEST(a_file_that_is_no_trace_gets_no_neighbour)
         snprintf(beside, sizeof beside, "%s.1", path);
         struct outcome o = run(ARGS("fork-child", "plain"), ARGS("MEMTAP_QUIET=1", variable));
         ck_assert(ended_with(&o, 0));
-        ck_assert_int_eq(strstr(o.errors, "this is a file already, and no trace;") != NULL,
+        ck_assert_int_eq(strstr(o.errors, "the file exists and is not a memtap trace;") != NULL,
                          is_refused);
         ck_assert_int_eq(!unlink(beside), !is_refused);
         unlink(path);
@@ -147,7 +147,7 @@ START_TEST(a_missing_directory_is_said_once)
     ck_assert(ended_with(&o, 0));
     ck_assert_int_eq(o.n_files, 0);
     ck_assert_str_eq(o.errors, "memtap: cannot create no/such/place: No such file or directory; "
-                               "recording ends here, and the program continues\n");
+                               "recording stopped, the program continues\n");
     remove_outcome(&o);
 }
 END_TEST
@@ -159,8 +159,8 @@ START_TEST(what_is_no_file_is_refused)
     char variable[64], errors[256];
     snprintf(variable, sizeof variable, "MEMTAP_OUTPUT=%s", names[_i]);
     snprintf(errors, sizeof errors,
-             "memtap: cannot create %s: this is a directory, a device or a pipe, not a file; "
-             "recording ends here, and the program continues\n",
+             "memtap: cannot create %s: it is a directory, a device or a pipe; give a file; "
+             "recording stopped, the program continues\n",
              names[_i]);
     int ends[2];
     ck_assert(!pipe(ends) && dup2(ends[0], 0) == 0);
@@ -199,8 +199,8 @@ START_TEST(a_full_disk_ends_the_trace_only)
     setrlimit(RLIMIT_FSIZE, &limit);
     struct outcome o = run(ARGS("alloc-threads", "2", "100000"), ARGS("MEMTAP_OUTPUT=t.mtap"));
     ck_assert(ended_with(&o, 0));
-    ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording ends here, "
-                               "and the program continues\n");
+    ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording stopped, "
+                               "the program continues\n");
     struct counts c = read_counts(&o, "t.mtap");
     ck_assert(!c.is_complete);
     ck_assert_int_eq(c.state, has_tail(&o) ? MT_TRACE_STOPPED : MT_TRACE_OPEN);
@@ -221,8 +221,8 @@ START_TEST(a_bounded_trace_goes_on_when_there_is_room)
     struct counts c = read_counts(&o, "t.mtap");
     char errors[400], lost[40];
     snprintf(errors, sizeof errors,
-             "memtap: cannot write t.mtap: File too large; memtap counts the events, and writes "
-             "again when there is room\nmemtap: ");
+             "memtap: cannot write t.mtap: File too large; events are dropped and counted until "
+             "there is room\nmemtap: ");
     ck_assert_mem_eq(o.errors, errors, strlen(errors));
     snprintf(lost, sizeof lost, " events (and %" PRIu64 " lost) in ", c.lost);
     ck_assert_ptr_nonnull(strstr(o.errors, lost));
@@ -239,7 +239,7 @@ START_TEST(a_trace_that_has_gone_is_not_said_to_be_there)
     struct outcome o =
         run(ARGS("fork-child", "renamed"), ARGS("MEMTAP_QUIET=1", "MEMTAP_OUTPUT=t.mtap"));
     ck_assert(ended_with(&o, 0));
-    ck_assert_str_eq(o.errors, "memtap: 5 events were recorded, but t.mtap was renamed "
+    ck_assert_str_eq(o.errors, "memtap: 5 events recorded, but t.mtap was renamed "
                                "meanwhile\n");
     ck_assert_int_eq(o.n_files, 1);
     ck_assert_uint_eq(read_counts(&o, "other.mtap").kind[MT_CUDA_MALLOC], 5);
@@ -306,8 +306,8 @@ START_TEST(a_tail_that_is_cut_short_ends_the_trace_only)
     struct outcome o = run(ARGS("bus-errors", modes[_i % 4], cuts[_i / 4]),
                            ARGS("MEMTAP_OUTPUT=t.mtap", "MEMTAP_STACKS=both"));
     ck_assert(ended_with(&o, 0));
-    ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: its tail was cut short, or the disk "
-                               "failed; recording ends here, and the program continues\n");
+    ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: its tail was truncated, or the disk "
+                               "failed; recording stopped, the program continues\n");
     ck_assert_str_eq(o.file[0], "t.mtap");
     remove_outcome(&o);
 }
@@ -365,13 +365,13 @@ START_TEST(a_wrong_setting_is_said_and_passed_over)
     ck_assert(ended_with(&o, 7));
     ck_assert_str_eq(
         o.errors,
-        "memtap: MEMTAP_OUTPUT 'x%x' has a % that no p, e, h, r or % follows "
+        "memtap: MEMTAP_OUTPUT 'x%x' has an unknown % sequence; use %p, %e, %h, %r or %% "
         "(using memtap-%e-%p.mtap)\n"
         "memtap: unknown value of MEMTAP_STACKS 'pyton'; did you mean 'python'? (using python)\n"
-        "memtap: MEMTAP_KEEP '99999999999999999999' is too large a size (using all)\n"
+        "memtap: MEMTAP_KEEP '99999999999999999999' is too large (using all)\n"
         "memtap: unknown value of MEMTAP_CUPTI 'x'; use auto, on or off (using auto)\n"
-        "memtap: MEMTAP_LEVEL '99' is not a zstd level from 1 to 19 (using 1)\n"
-        "memtap: MEMTAP_LIMIT_EVENTS has over 63 characters (using none)\n");
+        "memtap: MEMTAP_LEVEL '99' is not a zstd level; give one from 1 to 19 (using 1)\n"
+        "memtap: MEMTAP_LIMIT_EVENTS is longer than 63 characters (using none)\n");
     ck_assert_int_eq(o.n_files, 1);
     ck_assert_ptr_eq(strstr(o.file[0], "memtap-fork-child-"), o.file[0]);
     remove_outcome(&o);
@@ -414,9 +414,9 @@ START_TEST(the_roster_knows_of_a_trace_that_could_not_be_created)
         const char *said;
     } names[] = {
         {1, "cannot create no/x"},
-        {300, ": File name too long; recording ends here, and the program continues\n"},
-        {3000, ": File name too long; recording ends here, and the program continues\n"},
-        {4080, "cannot record: File name too long; the program continues without recording\n"}};
+        {300, ": File name too long; recording stopped, the program continues\n"},
+        {3000, ": File name too long; recording stopped, the program continues\n"},
+        {4080, "cannot record: File name too long; continuing without recording\n"}};
     char roster[] = "/tmp/memtap-roster-XXXXXX", variable[64], output[4200], text[512];
     close(mkstemp(roster));
     snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", roster);

@@ -117,18 +117,18 @@ case("replaced", "os.unlink('t.mtap')\nopen('t.mtap', 'w')", says=["was removed"
 case(
     "cut short",
     "os.truncate('t.mtap', 100)",
-    says=["cut it short"],
-    silent=["see: memtap report"],
+    says=["truncated it"],
+    silent=["run: memtap report"],
     whole=False,
 )
 case(
     "cut short at the end",
     "old = turn()\nallocate()\nwait(lambda: turn() != old)\nos.truncate('t.mtap', 100)\nallocate = lambda: 0",
-    says=["cut it short"],
-    silent=["see: memtap report"],
+    says=["truncated it"],
+    silent=["run: memtap report"],
     whole=False,
 )
-case("longer", "open('t.mtap', 'a').write('x')", says=["cut it short, or wrote to it"], whole=False)
+case("longer", "open('t.mtap', 'a').write('x')", says=["truncated it or wrote to it"], whole=False)
 if os.geteuid() == 0:
     case(
         "out of reach by chroot",

@@ -66,8 +66,8 @@ START_TEST(a_full_disk_ends_the_trace_only)
     setrlimit(RLIMIT_FSIZE, &limit);
     struct outcome o = run(ARGS("alloc-threads", "2", "100000"), ARGS(ALONE));
     ck_assert(ended_with(&o, 0));
-    ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording ends here, "
-                               "and the program continues\n");
+    ck_assert_str_eq(o.errors, "memtap: cannot write t.mtap: File too large; recording stopped, "
+                               "the program continues\n");
     ck_assert(!read_counts(&o, "t.mtap").is_complete);
     remove_outcome(&o);
 }

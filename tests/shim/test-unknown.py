@@ -13,16 +13,16 @@ from checks import check, finish
 memtap, program = sys.argv[1], os.path.abspath(sys.argv[2])
 CASES = [
     # What Py_GetVersion says, the trace's python_stacks, what the message has.
-    ("3.99.1 (main, Jan  1 2030) [GCC]", "no: this version of Python is not known", "Python 3.99"),
-    ("4.0.0 (main)", "no: this version of Python is not known", "Python 4.0"),
+    ("3.99.1 (main, Jan  1 2030) [GCC]", "no: this version of Python is not supported", "Python 3.99"),
+    ("4.0.0 (main)", "no: this version of Python is not supported", "Python 4.0"),
     ("3.13.0 experimental free-threading build (main)", "no: this Python is built without the GIL",
      "without the GIL"),
     ("3.14.3 free-threading build (main)", "no: this Python is built without the GIL",
      "without the GIL"),
     ("nonsense", "no: there is no Python in this process", ""),
-] + [(f"3.{minor}.2 (main)", "no: this Python keeps its frames in an unknown way", "lays out frames")
+] + [(f"3.{minor}.2 (main)", "no: the frame layout of this Python is unknown", "the frame layout")
      for minor in range(8, 16)] + [
-    ("3.11.2 (main)|read-only", "no: Python's type of code objects cannot be written to",
+    ("3.11.2 (main)|read-only", "no: Python's code type is read-only",
      "is read-only")]
 MISSING = ("all but report_oom set_requires_grad set_data saved_tensor leaf accumulate mutable_grad node_new "
            "node_run")

@@ -24,7 +24,7 @@ if sys.argv[1] == "profiled":
 else:
     step()
 """
-GIVEN_UP = "used until another client asked for it"
+GIVEN_UP = "used until another client requested it"
 
 
 def main():

@@ -50,7 +50,7 @@ def main():
                                 ends=128 + 15)
         check("unknown_values.py:22 loss_of read a value that is not simulated 1000 times" in done.stderr,
               done.stderr)
-        check("the run is over --limit-events 30000, at unknown_values.py:" in done.stderr, done.stderr)
+        check("the run reached --limit-events 30000, at unknown_values.py:" in done.stderr, done.stderr)
 
         done = harness.must_run([*harness.recorded(Path(work) / "prints.mtap"), PYTHON, PROGRAM, "prints"])
         check("1000 times" not in done.stderr, done.stderr)

@@ -160,7 +160,7 @@ START_TEST(layout_is_wrong)
     ck_assert_int_eq(mt_tensor_head, MT_HEAD_WRONG);
     load_pytorch(right);
     ck_assert_uint_eq(mt_impl_place(impl).address, 0);
-    ck_assert_str_eq(mt_tensor_status(), "no: tensors are laid out in an unknown way");
+    ck_assert_str_eq(mt_tensor_status(), "no: the tensor layout of this PyTorch is unknown");
 }
 END_TEST
 
@@ -218,7 +218,7 @@ START_TEST(leaf_is_found_or_not)
     check_reads(MT_HEAD_NEW);
     void *node[128] = {NULL};
     mt_learn_leaf(node, node + 1); /* not kept in it */
-    ck_assert_str_eq(mt_tensor_status(), "yes, but no gradients: their leaf was not found");
+    ck_assert_str_eq(mt_tensor_status(), "yes, but no gradients: their leaves were not found");
     ck_assert_uint_eq(mt_impl_place(mt_leaf_gradient(node)).address, 0);
 }
 END_TEST
