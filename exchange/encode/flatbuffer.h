@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes FlatBuffers, as much of them as Arrow's messages need: from the end to the begin, children
- * before their parents. A place is a distance from the end; 0: none. What is written after memory
- * ran out goes nowhere. (The machine is a little-endian one, as the format is.)
+ * Writes FlatBuffers, as far as Arrow's messages need them: from the end to the beginning, children
+ * before their parents. A place is a distance from the end; 0: none. After memory has run out,
+ * writes are ignored. Requires a little-endian machine, like the format.
  */
 #ifndef MT_FLATBUFFER_H
 #define MT_FLATBUFFER_H
@@ -13,12 +13,12 @@
 
 #define MT_FLAT_FIELDS 8u /* of a table, at most */
 
-/* Of zeros: empty. */
+/* Initialize with zeros. */
 struct mt_flat {
     unsigned char *bytes;
-    size_t capacity, used; /* what is used lies at the end */
+    size_t capacity, used; /* the used part is at the end */
     bool has_no_memory;
-    uint32_t field[MT_FLAT_FIELDS], begin; /* of the table that is being written */
+    uint32_t field[MT_FLAT_FIELDS], begin; /* of the current table */
 };
 
 uint32_t mt_flat_text(struct mt_flat *flat, const char *text);
@@ -34,7 +34,7 @@ void mt_flat_number(struct mt_flat *flat, unsigned field, uint64_t number, size_
 void mt_flat_place(struct mt_flat *flat, unsigned field, uint32_t place);
 uint32_t mt_flat_end(struct mt_flat *flat);
 
-/* Finish, and return the whole, whose size is then a multiple of 8. NULL: no memory. */
+/* Finish and return the buffer, whose size is a multiple of 8; NULL if out of memory. */
 const unsigned char *mt_flat_finish(struct mt_flat *flat, uint32_t root, size_t *size);
 
 /* Reset for the next one. */

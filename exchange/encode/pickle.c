@@ -2,7 +2,7 @@
 #include "pickle.h"
 #include "trace-format/safe-text.h"
 
-enum { PIECE = 1000 }; /* items that memory_viz takes at once */
+enum { PIECE = 1000 }; /* items that memory_viz accepts at once */
 
 enum {
     PROTO = 0x80,

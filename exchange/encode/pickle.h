@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes pickles of protocol 4, of plain values only, by the opcodes that memory_viz reads: it
- * knows no BINUNICODE8 and no long LONG4, and wants lists in pieces of 1,000.
+ * Writes pickles of protocol 4, plain values only, with the opcodes that memory_viz supports: no
+ * BINUNICODE8, no long LONG4, and lists in pieces of 1,000.
  */
 #ifndef MT_PICKLE_H
 #define MT_PICKLE_H
@@ -33,10 +33,10 @@ void mt_pickle_bool(struct mt_pickle *pickle, int value);
 /* Write a text of any bytes; what is not UTF-8 becomes U+FFFD. */
 void mt_pickle_text(struct mt_pickle *pickle, const char *text);
 
-/* Write a literal, which is written once. */
+/* Write a string literal, which is stored once. */
 void mt_pickle_key(struct mt_pickle *pickle, const char *literal);
 
-/* Memoize the value that was written last, and return its number, for mt_pickle_get. */
+/* Memoize the last value written and return its number, for mt_pickle_get. */
 uint32_t mt_pickle_memoize(struct mt_pickle *pickle);
 void mt_pickle_get(struct mt_pickle *pickle, uint32_t memo);
 
@@ -49,7 +49,7 @@ void mt_pickle_list(struct mt_pickle *pickle, struct mt_pickle_list *list);
 void mt_pickle_item(struct mt_pickle *pickle, struct mt_pickle_list *list);
 void mt_pickle_list_end(struct mt_pickle *pickle, const struct mt_pickle_list *list);
 
-/* Write (a, b), of the two values that were written last. */
+/* Write (a, b) from the last two values written. */
 void mt_pickle_pair(struct mt_pickle *pickle);
 
 #endif

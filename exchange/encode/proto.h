@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes protobuf messages into memory. A message within another has its length in four bytes,
- * whatever it needs, so that it is written once (readers take that). What is written after memory
- * ran out goes nowhere.
+ * Writes protobuf messages into memory. A nested message always has four bytes for its length, so
+ * that it is written once (readers accept that). After memory has run out, writes are ignored.
  */
 #ifndef MT_PROTO_H
 #define MT_PROTO_H
@@ -11,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* Of zeros: empty. */
+/* Initialize with zeros. */
 struct mt_proto {
     unsigned char *bytes;
     size_t n, capacity;
@@ -75,7 +74,7 @@ static inline void mt_proto_text(struct mt_proto *proto, unsigned field, const c
     mt_proto_bytes(proto, field, text, strlen(text));
 }
 
-/* Begin a message in a field: what is written until its end. */
+/* Begin a nested message in a field; ended by mt_proto_end. */
 static inline size_t mt_proto_begin(struct mt_proto *proto, unsigned field)
 {
     mt_proto_varint(proto, field << 3 | MT_PROTO_BYTES);

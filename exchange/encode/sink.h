@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where an exported file's bytes go: in large pieces, to a descriptor. The first error is kept, and
- * what comes after it goes nowhere: whoever writes asks once, at the end.
+ * Buffered output of an exported file to a descriptor. The first error is kept and later writes are
+ * ignored, so that a writer checks once, at the end.
  */
 #ifndef MT_SINK_H
 #define MT_SINK_H
@@ -16,16 +16,16 @@
 struct mt_sink {
     int fd;
     FILE *file;    /* instead of fd; NULL: none */
-    int rc;        /* 0, or the negative errno that ended it */
+    int rc;        /* 0, or the first error as a negative errno */
     uint64_t done; /* bytes that were written before those in room */
     size_t used;
     unsigned char room[MT_SINK_ROOM];
 };
 
-/* Write out what is there. Return sink->rc. */
+/* Flush the buffer. Return sink->rc. */
 int mt_sink_flush(struct mt_sink *sink);
 
-/* Write more bytes than there is room for. */
+/* Write more bytes than fit into the buffer. */
 void mt_sink_large(struct mt_sink *sink, const void *bytes, size_t size);
 
 static inline void mt_sink_put(struct mt_sink *sink, const void *bytes, size_t size)

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* Where a message lies in a file, for its footer. */
+/* Where a message is in a file, for its footer. */
 struct mt_arrow_place {
     int64_t offset;
     int32_t metadata;
@@ -30,7 +30,7 @@ struct mt_arrow_array {
 /* Write the schema. All return 0 or -ENOMEM; the sink keeps its errors. */
 int mt_arrow_schema(struct mt_sink *sink, struct mt_flat *flat, const struct mt_table *table);
 
-/* Write a batch of columns; where dictionary is not -1, the values of that one. */
+/* Write a batch of columns, or if dictionary is not -1, the values of that one. */
 int mt_arrow_batch(struct mt_sink *sink, struct mt_flat *flat, const struct mt_arrow_array *arrays,
                    size_t n, int dictionary, struct mt_arrow_place *place);
 

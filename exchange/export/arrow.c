@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arrow's IPC format: batches of a table's rows, and dictionaries of its texts, which grow from
- * batch to batch. A stream has each before the first batch that needs more of it than there was; a
- * file has them once, at its end, where its footer finds them.
+ * batch to batch. A stream has the additions before the first batch that needs them; a file has
+ * each dictionary once, at its end, where the footer points to it.
  */
 #include "analyzer/support/grow.h"
 #include "arrow-parts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What formats share: a trace analyzed, rows of tables, and what went wrong. */
+/* Shared by the formats: analyzing a trace, rows of tables, errors. */
 #include "export.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces in the formats of other tools. Each format stands in a file of its own; below is
- * their table. Everything is written as it is read: only what is live is held.
+ * Traces in the formats of other tools. Each format has its own file; the table is below. Output is
+ * written while the trace is read, so that only what is live is in memory.
  */
 #ifndef MT_EXPORT_H
 #define MT_EXPORT_H
@@ -12,28 +12,28 @@
 
 #include <stdbool.h>
 
-/* What is asked for. All pointers are the caller's. */
+/* The request. The caller owns all pointers. */
 struct mt_export {
     char *const *paths; /* traces, at least one */
     size_t n_paths;
     struct mt_question question;
-    bool has_moment;         /* question.moment was given; else the whole run, or the peak */
-    bool has_times;          /* from_ns and to_ns were given: only what lives then */
+    bool has_moment;         /* question.moment is set; otherwise the whole run, or the peak */
+    bool has_times;          /* from_ns and to_ns are set: only what is live then */
     uint64_t from_ns, to_ns; /* since each recording began */
     uint64_t newest;         /* events at most; 0: all */
     enum mt_table_id table;
     const char *with; /* a trace of another tool, to be joined; NULL: none */
 };
 
-/* What went wrong, and with which file. */
+/* An error, and its file. */
 struct mt_export_error {
     const char *path;
     struct mt_trace_error fault; /* of that trace */
-    char text[400];              /* not of a trace; "": nothing, or out of memory */
+    char text[400];              /* not about a trace; "": none, or out of memory */
 };
 
-/* A format writes everything. 0, also where a trace is sound only up to a fault (which error says),
- * or a negative errno with *error filled. What the sink keeps need not be returned. */
+/* Write everything. Return 0, also if a trace is valid only up to a fault (which *error then has),
+ * or a negative errno with *error filled. Errors kept by the sink need not be returned. */
 typedef int mt_export_writer(const struct mt_export *export, struct mt_sink *sink,
                              struct mt_export_error *error);
 
@@ -47,8 +47,8 @@ enum mt_export_takes {
     MT_TAKES_EVERY = 64,   /* --every */
 };
 
-/* Every format, once: F(name, whether it is binary, what it takes, its writer mt_export_...; NULL:
- * the Python package writes it). */
+/* The formats: F(name, whether it is binary, the options it accepts, its writer mt_export_...;
+ * NULL: the Python package writes it). */
 /* clang-format off */
 #define MT_TAKES_FOR_TABLE (MT_TAKES_MOMENT | MT_TAKES_TIMES | MT_TAKES_TABLE | MT_TAKES_SEVERAL)
 #define MT_EXPORT_FORMATS(F)                                                                       \
@@ -76,23 +76,23 @@ struct mt_export_format {
 };
 extern const struct mt_export_format mt_export_formats[]; /* a row of zeros ends them */
 
-/* Note where a trace stops being sound, unless an earlier one did. Return rc. */
+/* Note where a trace stops being valid, unless an earlier one did. Return rc. */
 int mt_export_note(struct mt_export_error *error, const char *path,
                    const struct mt_trace_error *fault, int rc);
 
-/* Write pprof's profile of what is live now in replays that go on (follow.h), at a time since 1970.
- * 0 or a negative errno; what the sink keeps need not be returned. */
+/* Write a pprof profile of what is live now in ongoing replays (follow.h), at a unix time. Return 0
+ * or a negative errno; errors kept by the sink need not be returned. */
 int mt_export_pprof_now(const struct mt_replay *const *replays, size_t n, uint64_t realtime_ns,
                         struct mt_sink *sink);
 
-/* Read the rows of the export's table, a batch after the other. Where a trace stops being sound,
- * note it and go on with the next. As mt_export_writer. */
+/* Read the rows of the export's table, batch by batch. If a trace stops being valid, note it and
+ * continue with the next. Return as mt_export_writer. */
 typedef int mt_export_taker(void *data, const struct mt_columns *columns);
 int mt_export_rows(const struct mt_export *export, mt_export_taker *take, void *data,
                    struct mt_export_error *error);
 
-/* Analyze a trace at the moment that is asked for; where the trace does not have it, -ENODATA and
- * why. To be destroyed in any case. */
+/* Analyze a trace at the requested moment; -ENODATA and the reason if the trace does not have it.
+ * Destroy the analysis in any case. */
 int mt_export_analyze(const struct mt_export *export, const char *path,
                       struct mt_analysis *analysis, struct mt_export_error *error);
 

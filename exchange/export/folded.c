@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded stacks, for flame graphs: those of memtap stacks, of several traces each below its rank.
+/* Folded stacks, for flame graphs: those of memtap stacks; for several traces, each below its rank.
  */
 #include "analyzer/findings/job.h"
 #include "analyzer/report/report.h"
@@ -51,7 +51,7 @@ static int fold(void *data, const struct mt_analysis *analysis, const char *path
     begin(folding, mt_rank(analysis));
     int rc = out ? mt_stacks_folded(analysis, out) : -ENOMEM;
     if (out)
-        fclose(out); /* what failed stands in the sink */
+        fclose(out); /* the sink keeps the error */
     return rc;
 }
 

@@ -145,7 +145,7 @@ static int read_start(struct mt_nsight *nsight)
     if (!rc && sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int64(row, 0) > 0)
         nsight->start_ns = (uint64_t)sqlite3_column_int64(row, 0);
     sqlite3_finalize(row);
-    return rc ? fail(nsight, "its table of the session's start cannot be read") : 0;
+    return rc ? fail(nsight, "cannot read the table of the session's start") : 0;
 }
 
 static const char *const no_views[] = {NULL};
@@ -158,12 +158,12 @@ int mt_nsight_open(struct mt_nsight **result, const char *path, char *error, siz
     nsight->error = error;
     nsight->error_size = size;
     if (mt_database_open(&nsight->database, path, SQLITE_OPEN_READONLY, no_views))
-        return fail(nsight, "it cannot be opened as a database");
+        return fail(nsight, "cannot be opened as a database");
     sqlite3_limit(nsight->database, SQLITE_LIMIT_LENGTH, MOST_TEXT);
     /* A first look at the file itself; what sorts goes to a file, too. */
     if (sqlite3_exec(nsight->database, "PRAGMA temp_store = FILE; SELECT 1 FROM sqlite_master",
                      NULL, NULL, NULL))
-        return fail(nsight, "it cannot be read as a database");
+        return fail(nsight, "cannot be read as a database");
     return read_start(nsight);
 }
 
@@ -342,7 +342,7 @@ static int read_table(struct mt_nsight *nsight, const struct table *table, mt_ns
     int step, rc = 0;
     if (!write_sql(nsight, table, sql, sizeof sql))
         return 0;
-    snprintf(what, sizeof what, "its table %s cannot be read", table->name);
+    snprintf(what, sizeof what, "cannot read table %s", table->name);
     if (sqlite3_prepare_v2(nsight->database, sql, -1, &columns, NULL))
         return fail(nsight, what);
     while (!rc && (step = sqlite3_step(columns)) != SQLITE_DONE) {
@@ -375,7 +375,7 @@ static int read_domains(struct mt_nsight *nsight)
         snprintf(domain->name, sizeof domain->name, "%s",
                  text ? text : text_of(nsight, STRING, sqlite3_column_int64(columns, 3)));
     }
-    return sqlite3_finalize(columns) ? fail(nsight, "its table NVTX_EVENTS cannot be read") : 0;
+    return sqlite3_finalize(columns) ? fail(nsight, "cannot read table NVTX_EVENTS") : 0;
 }
 
 int mt_nsight_read(struct mt_nsight *nsight, mt_nsight_taker *take, void *data)

@@ -52,20 +52,20 @@ static inline uint32_t mt_nsight_tid(uint64_t global)
 
 struct mt_nsight;
 
-/* Open a file. 0, or a negative errno with what is wrong in error (-EINVAL), a text of that size.
- * To be closed in any case. */
+/* Open a file. Return 0, or a negative errno, with a message in error for -EINVAL. Close it in any
+ * case. */
 int mt_nsight_open(struct mt_nsight **nsight, const char *path, char *error, size_t size);
 void mt_nsight_close(struct mt_nsight *nsight);
 
-/* Return the unix time in ns that the file's times are since; 0: the file does not say. */
+/* Return the unix time in ns of the file's time 0, or 0 if the file does not have it. */
 uint64_t mt_nsight_start(const struct mt_nsight *nsight);
 
-/* Name a process or a thread; "": it has no name. Valid until the next call. */
+/* Return the name of a process or a thread, or "". Valid until the next call. */
 const char *mt_nsight_process_name(struct mt_nsight *nsight, uint64_t global);
 const char *mt_nsight_thread_name(struct mt_nsight *nsight, uint64_t global);
 
-/* Hands over all rows: a kind after the other, each by start. A taker's result other than 0 ends
- * it, and is returned; else as mt_nsight_open. */
+/* Call the function for all rows, kind by kind, ordered by start. A nonzero result ends this and is
+ * returned; otherwise as mt_nsight_open. */
 typedef int mt_nsight_taker(void *data, const struct mt_nsight_row *row);
 int mt_nsight_read(struct mt_nsight *nsight, mt_nsight_taker *take, void *data);
 

@@ -200,7 +200,7 @@ static int check_blocks(const struct mt_viz *viz, struct mt_export_error *error)
             return 0;
     error->path = viz->path;
     snprintf(error->text, sizeof error->text,
-             "has no memory of PyTorch's allocator to show; use --format perfetto or csv");
+             "has no memory of PyTorch's allocator; use --format perfetto or csv");
     return -ENODATA;
 }
 

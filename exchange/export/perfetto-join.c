@@ -156,7 +156,7 @@ static int fail(struct mt_export_error *error, const char *path, const struct jo
              : rc == -EINVAL
                  ? "neither torch.profiler's JSON nor Nsight Systems' SQLite export, or damaged"
              : rc ? strerror(-rc)
-                  : "no event in it; give a trace of torch.profiler (export_chrome_trace)");
+                  : "it contains no events; give a trace of torch.profiler (export_chrome_trace)");
     return rc ? rc : -EINVAL;
 }
 

@@ -210,11 +210,11 @@ int mt_perfetto_join_nsight(struct mt_perfetto *to, const char *path, uint64_t n
         snprintf(text, sizeof error->text, "%s",
                  !near_ns || mt_nsight_start(joining.nsight)
                      ? mt_perfetto_why_far(near_ns)
-                     : "it does not say when it began; export it by a newer nsys, or with nsys "
+                     : "its start time is missing; export it with a newer nsys, or with nsys "
                        "export --ts-normalize=true");
     if (!rc && !joining.events) {
         snprintf(text, sizeof error->text,
-                 "there are no kernels, copies, CUDA calls or ranges in it; use nsys profile "
+                 "it contains no kernels, copies, CUDA calls or ranges; use nsys profile "
                  "--trace=cuda,nvtx");
         rc = -EINVAL;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of perfetto.c share: one process's story. */
+/* Shared by the files of perfetto.c: the state of one process. */
 #ifndef MT_PERFETTO_H
 #define MT_PERFETTO_H
 
@@ -11,10 +11,10 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* A block is shown by itself if it is at least such a part of its device's peak. */
+/* A block has its own slice if it is at least this fraction of its device's peak. */
 #define MT_PERFETTO_LARGE 200u
 
-/* Tracks of a kind, so that what overlaps does not meet: each is used again when it is free. */
+/* Tracks of a kind, so that slices do not overlap; free tracks are reused. */
 struct mt_perfetto_lanes {
     const char *name;
     uint64_t parent;
@@ -42,7 +42,7 @@ struct mt_perfetto_process {
     bool is_over; /* the sink takes no more */
 };
 
-/* Return the track of a key, taken or kept free of others until it is given back. 0: none. */
+/* Return the track of a key, which is reserved until it is returned; 0 if none. */
 void mt_perfetto_lanes_clear(struct mt_perfetto_lanes *lanes);
 
 /* Write the events in a second pass. As mt_export_writer. */
@@ -58,9 +58,8 @@ static inline bool mt_perfetto_is_near(uint64_t near_ns, uint64_t time_ns)
 
 static inline const char *mt_perfetto_why_far(uint64_t near_ns)
 {
-    return near_ns
-               ? "its times are not near those of the trace; give what was recorded of the same run"
-               : "cannot be joined, since the trace does not say when it began";
+    return near_ns ? "its times are not near those of the trace; give a recording of the same run"
+                   : "cannot be joined: the trace has no start time";
 }
 
 /* Join another tool's trace. 0, or a negative errno with error->text. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of memory-viz.c share: one device's story, as PyTorch's allocator would have noted
- * it. */
+/* Shared by the files of memory-viz.c: the history of one device, as PyTorch's allocator would have
+ * recorded it. */
 #ifndef MT_VIZ_H
 #define MT_VIZ_H
 

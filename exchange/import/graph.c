@@ -41,7 +41,7 @@ int mt_graph_fail(struct mt_graph *graph, const char *format, ...)
 int mt_graph_push(struct mt_graph *graph, mt_cell cell)
 {
     if (graph->n >= MOST_CELLS)
-        return mt_graph_fail(graph, "it nests too much, or has a list that is too long");
+        return mt_graph_fail(graph, "nested too deeply, or a list is too long");
     int rc = MT_GROW(graph->stack, graph->capacity, graph->n);
     if (!rc)
         graph->stack[graph->n++] = cell;
@@ -69,8 +69,7 @@ int mt_graph_push_text(struct mt_graph *graph, const char *text, size_t size)
     if (rc)
         return rc;
     if (graph->texts.n > before && (graph->text_bytes += size + 64) > MOST_TEXT_BYTES)
-        return mt_graph_fail(graph, "it has more than %u MiB of different texts",
-                             MOST_TEXT_BYTES >> 20);
+        return mt_graph_fail(graph, "more than %u MiB of distinct texts", MOST_TEXT_BYTES >> 20);
     return mt_graph_push(graph, mt_cell_make(MT_CELL_TEXT, index));
 }
 
@@ -81,7 +80,7 @@ int mt_graph_push_new(struct mt_graph *graph, enum mt_cell_tag tag)
         index = graph->free_objects[--graph->n_free];
     } else {
         if (graph->n_objects >= MOST_OBJECTS)
-            return mt_graph_fail(graph, "it has more lists and dictionaries than a snapshot");
+            return mt_graph_fail(graph, "more lists and dictionaries than a snapshot has");
         if (MT_GROW(graph->object, graph->objects_capacity, graph->n_objects))
             return -ENOMEM;
         index = (uint32_t)graph->n_objects++;
@@ -162,7 +161,7 @@ void mt_graph_replace(struct mt_graph *graph, mt_cell cell, mt_cell made)
 static int add_item(struct mt_graph *graph, struct mt_object *object, mt_cell cell)
 {
     if (graph->n_items >= MOST_CELLS)
-        return mt_graph_fail(graph, "it has more values than a snapshot");
+        return mt_graph_fail(graph, "more values than a snapshot has");
     int rc = MT_GROW(object->items, object->capacity, object->n);
     if (rc)
         return rc;
@@ -201,7 +200,7 @@ static int find_values(struct mt_graph *graph, bool above_mark, size_t n, size_t
     else
         at = at >= n ? at - n : 0;
     if (above_mark ? !at : graph->n < n)
-        return mt_graph_fail(graph, "it takes values that are not there");
+        return mt_graph_fail(graph, "invalid pickle: the stack is empty");
     *first = at;
     return 0;
 }
@@ -217,10 +216,12 @@ int mt_graph_append(struct mt_graph *graph, bool above_mark)
         struct mt_object *list =
             below ? object_of(graph, graph->stack[below - 1], MT_CELL_LIST) : NULL;
         if (!list)
-            return !below ? mt_graph_fail(graph, "it takes values that are not there")
+            return !below ? mt_graph_fail(graph, "invalid pickle: the stack is empty")
                    : mt_cell_tag(mt_graph_follow(graph, graph->stack[below - 1])) < MT_CELL_RECORD
-                       ? mt_graph_fail(graph, "it appends to what is no list")
-                       : mt_graph_fail(graph, "it appends to a list that was used already");
+                       ? mt_graph_fail(graph,
+                                       "invalid pickle: append to a value that is not a list")
+                       : mt_graph_fail(graph,
+                                       "invalid pickle: append to a list that is already in use");
         rc = add_to_list(graph, list, graph->stack[i]);
     }
     graph->n = below;
@@ -233,7 +234,7 @@ static int take_dict(struct mt_graph *graph, size_t at)
     mt_cell dict = graph->stack[at], made = 0;
     struct mt_object *object = object_of(graph, dict, MT_CELL_DICT);
     if (!object)
-        return mt_graph_fail(graph, "it sets items of what is no dictionary");
+        return mt_graph_fail(graph, "invalid pickle: items for a value that is not a dictionary");
     int rc = graph->take(graph->data, graph, object->items, object->n, &made);
     if (rc)
         return rc;
@@ -250,7 +251,7 @@ int mt_graph_set(struct mt_graph *graph, bool above_mark)
     if (rc)
         return rc;
     if (!below || (graph->n - first) % 2)
-        return mt_graph_fail(graph, "it sets items of what is no dictionary");
+        return mt_graph_fail(graph, "invalid pickle: items for a value that is not a dictionary");
     if (mt_cell_tag(mt_graph_follow(graph, graph->stack[below - 1])) ==
         MT_CELL_GONE) { /* the rest of a large one */
         graph->n = below;
@@ -259,7 +260,8 @@ int mt_graph_set(struct mt_graph *graph, bool above_mark)
     for (size_t i = first; i < graph->n && !rc; i++) {
         struct mt_object *dict = object_of(graph, graph->stack[below - 1], MT_CELL_DICT);
         if (!dict)
-            return mt_graph_fail(graph, "it sets items of what is no dictionary, or was complete");
+            return mt_graph_fail(
+                graph, "invalid pickle: items for a value that is not an open dictionary");
         rc = add_item(graph, dict, graph->stack[i]);
     }
     graph->n = below;
@@ -321,7 +323,7 @@ int mt_graph_tuple_above_mark(struct mt_graph *graph)
 int mt_graph_pop(struct mt_graph *graph)
 {
     if (!graph->n)
-        return mt_graph_fail(graph, "it takes values that are not there");
+        return mt_graph_fail(graph, "invalid pickle: the stack is empty");
     graph->n--;
     return 0;
 }
@@ -338,9 +340,9 @@ int mt_graph_pop_mark(struct mt_graph *graph)
 int mt_graph_put(struct mt_graph *graph, size_t place)
 {
     if (!graph->n || mt_cell_tag(graph->stack[graph->n - 1]) == MT_CELL_MARK)
-        return mt_graph_fail(graph, "it remembers a value that is not there");
+        return mt_graph_fail(graph, "invalid pickle: memo of a missing value");
     if (place >= MOST_MEMO || place > graph->n_memo + MEMO_AHEAD)
-        return mt_graph_fail(graph, "it remembers more values than a snapshot has");
+        return mt_graph_fail(graph, "more memoized values than a snapshot has");
     if (MT_GROW(graph->memo, graph->memo_capacity, place / MEMO_PIECE))
         return -ENOMEM;
     mt_cell **piece = &graph->memo[place / MEMO_PIECE];
@@ -364,7 +366,7 @@ int mt_graph_put(struct mt_graph *graph, size_t place)
 int mt_graph_get(struct mt_graph *graph, size_t place)
 {
     if (place >= graph->n_memo || !graph->memo[place / MEMO_PIECE])
-        return mt_graph_fail(graph, "it asks for a value that it never had");
+        return mt_graph_fail(graph, "invalid pickle: unknown memo");
     mt_cell cell = *memo_at(graph, place), now = mt_graph_follow(graph, cell);
     bool is_shared = mt_cell_tag(now) == MT_CELL_LIST || mt_cell_tag(now) == MT_CELL_DICT;
     if (is_shared && mt_cell_tag(cell) != MT_CELL_SHARED)

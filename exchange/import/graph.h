@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a pickle or a JSON text builds, as far as it has to be kept: whatever a dictionary says is
- * handed over as soon as it is complete, and what was made of it stands in its place. Nothing in
- * here runs code. All functions return 0 or a negative errno; graph->error then has one line about
- * -EBADMSG.
+ * The objects of a pickle or a JSON text, as far as they must be kept: a dictionary is passed on as
+ * soon as it is complete and replaced by the result. Nothing here runs code. All functions return 0
+ * or a negative errno; for -EBADMSG, graph->error has a message.
  */
 #ifndef MT_GRAPH_H
 #define MT_GRAPH_H

@@ -56,17 +56,17 @@ static int refuse(enum form form, const struct mt_input *input, struct mt_import
 {
     switch (form) {
     case FORM_GZIP:
-        return fail(error, "it is compressed twice; gunzip it first");
+        return fail(error, "compressed twice; gunzip it first");
     case FORM_ZIP:
-        return fail(error, "it is an archive (torch.save); give the file that "
+        return fail(error, "an archive (torch.save); give the file that "
                            "torch.cuda.memory._dump_snapshot writes");
     case FORM_TRACE:
-        return fail(error, "it is a trace already");
+        return fail(error, "already a memtap trace");
     default:
-        return fail(error, input->n ? "it is neither a pickle, nor JSON, nor a database of SQLite; "
+        return fail(error, input->n ? "not a pickle, JSON or an SQLite database; "
                                       "memtap import reads PyTorch's memory snapshots, "
                                       "torch.profiler's JSON and Nsight Systems' SQLite export"
-                                    : "it is empty");
+                                    : "the file is empty");
     }
 }
 
@@ -84,19 +84,18 @@ static int read_graph(struct mt_input *input, enum form form, struct mt_script *
     if (rc == -EBADMSG)
         snprintf(error->text, sizeof error->text, "%s", records->graph.error);
     if (!rc && !records->is_snapshot && !records->is_profile)
-        rc = fail(error, "there is no memory snapshot in it, nor what torch.profiler records of "
-                         "memory (profile_memory=True)");
+        rc = fail(error, "contains neither a memory snapshot nor torch.profiler's memory events "
+                         "(profile_memory=True)");
     if (!rc && !records->n_events && records->without_address) {
         char count[MT_SIZE_TEXT];
-        snprintf(
-            error->text, sizeof error->text,
-            "it has %s memory events without addresses, so blocks cannot be told apart; record "
-            "it with a newer PyTorch",
-            mt_count_text(count, records->without_address));
+        snprintf(error->text, sizeof error->text,
+                 "%s memory events have no address, so blocks cannot be distinguished; record "
+                 "them with a newer PyTorch",
+                 mt_count_text(count, records->without_address));
         rc = -EBADMSG;
     }
     if (!rc && !records->n_events && !records->n_blocks)
-        rc = fail(error, "it has no events and no blocks of memory");
+        rc = fail(error, "contains no memory events and no blocks");
     if (!rc)
         mt_script_info(script, MT_IMPORTED,
                        records->is_snapshot ? "PyTorch's memory snapshot"

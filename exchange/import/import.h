@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memtap import: what other tools recorded, as a trace. */
+/* memtap import: recordings of other tools as a trace. */
 #ifndef MT_IMPORT_H
 #define MT_IMPORT_H
 
@@ -7,11 +7,11 @@
 
 /* From a snapshot's records to a trace's events. */
 
-/* What is to be said of the trace besides what it has. */
+/* What is reported about the import besides the trace. */
 struct mt_import_summary {
     uint64_t events;  /* of the file */
     uint64_t of_host; /* of them, which are left out */
-    uint64_t before;  /* blocks that were there before its first event */
+    uint64_t before;  /* blocks from before its first event */
     uint64_t
         freed_only; /* of them, those of which only the end is known: size as requested, no stack */
     uint64_t
@@ -21,7 +21,7 @@ struct mt_import_summary {
     bool lacks_times, lacks_stacks, lacks_segments, cut_devices, is_profile;
 };
 
-/* Write the events. 0 or a negative errno. */
+/* Write the events. Return 0 or a negative errno. */
 int mt_compose(struct mt_records *records, struct mt_import_summary *summary);
 
 struct mt_import_error {
@@ -29,7 +29,7 @@ struct mt_import_error {
                        or no memory */
 };
 
-/* Read the file and write the trace. folder: for a file that has no name, meanwhile. 0, or a
+/* Read the file and write the trace. folder is for a temporary unnamed file. Return 0, or a
  * negative errno with *error filled. */
 int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_summary *summary,
               struct mt_import_error *error);
@@ -37,7 +37,7 @@ int mt_import(const char *path, FILE *out, const char *folder, struct mt_import_
 /* Return whether a file begins as one that mt_import reads. A trace does not. */
 bool mt_may_import(const char *path);
 
-/* Import a database of Nsight Systems, of which the caller has seen that it is one of SQLite. */
+/* Import an Nsight Systems export; the caller has checked that it is an SQLite database. */
 int mt_import_nsight(const char *path, struct mt_script *script, struct mt_import_summary *summary,
                      struct mt_import_error *error);
 

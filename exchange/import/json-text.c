@@ -73,12 +73,12 @@ static int escaped(struct json *json, size_t *size)
         return 0;
     }
     if (c != 'u')
-        return wrong(json, "there is no such escape");
+        return wrong(json, "unknown escape");
     int rc = hexadecimal(json, &code);
     if (!rc && code >= 0xd800 && code < 0xdc00 && mt_input_peek(json->input) == '\\') {
         mt_input_byte(json->input);
         if (mt_input_byte(json->input) != 'u')
-            return wrong(json, "half a character");
+            return wrong(json, "incomplete surrogate pair");
         rc = hexadecimal(json, &low);
         code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00)
                                              : 0xfffd;
@@ -96,7 +96,7 @@ static int string(struct json *json)
     int c, rc = 0;
     while ((c = mt_input_byte(json->input)) != '"') {
         if (c < 0)
-            return wrong(json, "a text has no end");
+            return wrong(json, "unterminated string");
         if (size >= MOST_TEXT) {
             if (c == '\\')
                 mt_input_byte(json->input);
@@ -120,7 +120,7 @@ static int word(struct json *json, int first)
     for (int c; (c = mt_input_peek(json->input)) >= 0 &&
                 strchr("0123456789+-.eEaflnrstuINityNaN", c) && c;) {
         if (n == sizeof text - 1)
-            return wrong(json, "a number is too long");
+            return wrong(json, "number too long");
         text[n++] = (char)mt_input_byte(json->input);
     }
     text[n] = 0;
@@ -133,11 +133,11 @@ static int word(struct json *json, int first)
     errno = 0;
     if (!strpbrk(text, ".eE")) {
         long long value = strtoll(text, &end, 10);
-        return *end ? wrong(json, "this is no JSON") : mt_graph_push_number(json->graph, value);
+        return *end ? wrong(json, "invalid JSON") : mt_graph_push_number(json->graph, value);
     }
     double value = strtod(text, &end);
     if (*end)
-        return wrong(json, "this is no JSON");
+        return wrong(json, "invalid JSON");
     int64_t milli =
         value > -1e14 && value < 1e14 ? (int64_t)(value * 1000 + (value < 0 ? -.5 : .5)) : 0;
     return mt_graph_push(json->graph, mt_cell_make(MT_CELL_MILLI, milli));
@@ -150,9 +150,9 @@ static int value(struct json *json, int c, bool *is_whole)
     if (c == '"')
         return string(json);
     if (c != '{' && c != '[')
-        return c < 0 ? wrong(json, "it ends in the middle") : word(json, c);
+        return c < 0 ? wrong(json, "unexpected end of file") : word(json, c);
     if (json->depth == MOST_DEPTH)
-        return wrong(json, "it nests too deep");
+        return wrong(json, "nested too deeply");
     json->is_dict[json->depth++] = c == '{';
     *is_whole = false;
     int rc = mt_graph_push_new(json->graph, c == '{' ? MT_CELL_DICT : MT_CELL_LIST);
@@ -162,9 +162,9 @@ static int value(struct json *json, int c, bool *is_whole)
 static int key(struct json *json, int c)
 {
     if (c != '"')
-        return wrong(json, "a key is no text");
+        return wrong(json, "a key is not a string");
     int rc = string(json);
-    return rc ? rc : next(json) == ':' ? 0 : wrong(json, "there is no colon after a key");
+    return rc ? rc : next(json) == ':' ? 0 : wrong(json, "missing colon after a key");
 }
 
 /* End a list or dictionary: a dictionary's keys and values are above a mark. */
@@ -185,7 +185,7 @@ static int read_all(struct json *json)
             is_whole = true;
         } else {
             if (!is_first && c != ',')
-                return wrong(json, "there is no comma between values");
+                return wrong(json, "missing comma between values");
             if (!is_first)
                 c = next(json);
             if (in_dict && (rc = key(json, c)))
@@ -200,7 +200,7 @@ static int read_all(struct json *json)
     }
     return rc                                   ? rc
            : next(json) < 0 && !json->input->rc ? 0
-                                                : wrong(json, "there is more after the JSON");
+                                                : wrong(json, "trailing data after the JSON");
 }
 
 int mt_read_json(struct mt_input *input, struct mt_graph *graph)

@@ -30,7 +30,7 @@ static int fail(struct mt_import_error *error, sqlite3 *database, const char *wh
     const char *why = sqlite3_errmsg(database);
     if (strstr(why, "no such table"))
         snprintf(error->text, sizeof error->text,
-                 "there is no table CUDA_GPU_MEMORY_USAGE_EVENTS; profile with "
+                 "no table CUDA_GPU_MEMORY_USAGE_EVENTS; profile with "
                  "--cuda-memory-usage=true, then nsys export --type sqlite");
     else
         snprintf(error->text, sizeof error->text, "%s: %.300s", what, why);
@@ -107,10 +107,10 @@ int mt_import_nsight(const char *path, struct mt_script *script, struct mt_impor
     mt_script_info(script, "imported", "Nsight Systems' SQLite export");
     if (mt_database_open(&database, path, SQLITE_OPEN_READONLY, no_views) ||
         sqlite3_prepare_v2(database, events_sql, -1, &rows, NULL))
-        rc = fail(error, database, "it cannot be read as a database");
+        rc = fail(error, database, "cannot be read as a database");
     while (!rc && !script->rc && (step = sqlite3_step(rows)) != SQLITE_DONE) {
         if (step != SQLITE_ROW) {
-            rc = fail(error, database, "its table of memory cannot be read");
+            rc = fail(error, database, "cannot read the memory table");
             break;
         }
         int kind = sqlite3_column_int(rows, 4);
@@ -123,7 +123,7 @@ int mt_import_nsight(const char *path, struct mt_script *script, struct mt_impor
         write_row(script, rows, first_ns);
     }
     if (!rc && !summary->events) {
-        snprintf(error->text, sizeof error->text, "its table of memory is empty");
+        snprintf(error->text, sizeof error->text, "the memory table is empty");
         rc = -EBADMSG;
     }
     summary->lacks_stacks = true;

@@ -76,7 +76,7 @@ static int long_number(struct mt_input *input, struct mt_graph *graph, size_t le
     if (rc)
         return rc;
     if (size > sizeof bytes)
-        return mt_graph_fail(graph, "it has a number of %" PRIu64 " bytes", size);
+        return mt_graph_fail(graph, "a number of %" PRIu64 " bytes", size);
     rc = mt_input_bytes(input, bytes, (size_t)size);
     for (size_t i = 8; i--;)
         value = value << 8 | bytes[i];
@@ -202,13 +202,12 @@ static int refuse(struct mt_graph *graph, int code, uint64_t offset)
 {
     const char *name = refused_name(code);
     if (name)
-        return mt_graph_fail(
-            graph,
-            "at byte %" PRIu64
-            " it has %s, which runs code or asks for other data; no snapshot has that",
-            offset, name);
-    return mt_graph_fail(
-        graph, "at byte %" PRIu64 " it has the opcode 0x%02x, which no snapshot has", offset, code);
+        return mt_graph_fail(graph,
+                             "at byte %" PRIu64
+                             ": opcode %s runs code or loads other data, which no snapshot does",
+                             offset, name);
+    return mt_graph_fail(graph, "at byte %" PRIu64 ": opcode 0x%02x, which no snapshot has", offset,
+                         code);
 }
 
 int mt_read_pickle(struct mt_input *input, struct mt_graph *graph)
@@ -217,10 +216,11 @@ int mt_read_pickle(struct mt_input *input, struct mt_graph *graph)
         uint64_t offset = mt_input_offset(input);
         int code = mt_input_byte(input);
         if (code == '.') /* STOP */
-            return graph->n == 1 ? 0 : mt_graph_fail(graph, "at its end there is not one value");
+            return graph->n == 1 ? 0
+                                 : mt_graph_fail(graph, "the pickle does not end with one value");
         if (code < 0)
             return input->rc ? input->rc
-                             : mt_graph_fail(graph, "it ends at byte %" PRIu64 ", without its end",
+                             : mt_graph_fail(graph, "truncated at byte %" PRIu64 ",
                                              offset);
         int rc = read_value(input, graph, code);
         if (rc == -ENOSYS)
@@ -228,7 +228,7 @@ int mt_read_pickle(struct mt_input *input, struct mt_graph *graph)
         if (rc == -ENOSYS)
             return refuse(graph, code, offset);
         if (rc == -ENODATA)
-            return mt_graph_fail(graph, "it ends within what begins at byte %" PRIu64, offset);
+            return mt_graph_fail(graph, "truncated within the opcode at byte %" PRIu64, offset);
         if (rc)
             return rc;
     }

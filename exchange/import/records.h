@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a snapshot of PyTorch's memory says, in few bytes: events are written to a file without a
- * name, since there may be ten millions; blocks and segments, which are what was live at the end,
- * are kept.
+ * The content of a PyTorch memory snapshot in compact form: events are written to an unnamed file,
+ * since there may be tens of millions; blocks and segments, which were live at the end, are kept in
+ * memory.
  */
 #ifndef MT_IMPORT_RECORDS_H
 #define MT_IMPORT_RECORDS_H

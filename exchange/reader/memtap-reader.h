@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libmemtap-reader.so: traces as Arrow tables, for the Python package and whoever else calls C.
- * Plain C types only; nothing is ever taken out of this interface. Any thread; each stream is used
- * by one at a time. Native frames have the names that memtap symbolize wrote into the trace: no
- * other file is opened. Errors are one line in `error` (of `size` bytes, always terminated): where,
+ * libmemtap-reader.so: traces as Arrow tables, for the Python package and other callers of C. Plain
+ * C types only; nothing is ever removed from this interface. Any thread; each stream may be used by
+ * one thread at a time. Native frames have the names that memtap symbolize wrote into the trace: no
+ * other file is opened. Errors are one line in `error` (`size` bytes, always terminated): where,
  * and what is wrong.
  */
 #ifndef MEMTAP_READER_H
@@ -18,33 +18,32 @@
 extern "C" {
 #endif
 
-/* The interface's version: more functions, or more tables and columns, make it larger. */
+/* The interface's version, which grows with new functions, tables and columns. */
 #define MEMTAP_READER_ABI 3
 int memtap_reader_abi(void);
 
 /*
- * Set what each question below may take, for the process: bytes of memory, bytes of rows, and
- * events. A small file may stand for any number of them. 0, as at first: what the environment's
- * MEMTAP_MOST_MEMORY, MEMTAP_MOST_OUTPUT (sizes: "2GiB") and MEMTAP_MOST_EVENTS say, else as the
- * traces' size allows, which is more than recordings need. A question that would take more ends
- * with the error MEMTAP_READER_TOO_MUCH and a line that says which of them allows more.
+ * Set the limits of each query below, for the process: bytes of memory, bytes of rows, and events.
+ * A small hostile file can expand to any number of them. 0, the default: the environment variables
+ * MEMTAP_MOST_MEMORY, MEMTAP_MOST_OUTPUT (sizes: "2GiB") and MEMTAP_MOST_EVENTS, or limits by the
+ * traces' size, which are more than recordings need. A query over a limit fails with the error
+ * MEMTAP_READER_TOO_MUCH and a message that names the limit.
  */
 void memtap_reader_limits(uint64_t memory, uint64_t output, uint64_t events);
 #define MEMTAP_READER_TOO_MUCH 27 /* EFBIG */
 
-/* Return the bytes of rows that a question about this trace may give, for whoever makes more of
- * them. */
+/* Return the limit on bytes of rows for a query of this trace, for callers that expand them. */
 uint64_t memtap_reader_most_output(const char *path);
 
-/* Return what a trace says of its process, as lines "key=value" (control characters and backslashes
- * as \n, \xHH): first memtap's own, "trace.state", "trace.version", "trace.bytes"; a text to be
- * freed with free(); NULL: see error. Read the trace's beginning only. */
+/* Return what a trace states about its process, as lines "key=value" (control characters and
+ * backslashes as \n, \xHH): first memtap's own, "trace.state", "trace.version", "trace.bytes"; to
+ * be freed with free(); NULL: see error. Reads the trace's beginning only. */
 char *memtap_reader_about(const char *path, char *error, size_t size);
 
-/* Return the name of a table, 0 and on; NULL: there are no more. */
+/* Return the name of a table, from number 0; NULL after the last. */
 const char *memtap_reader_table(int number);
 
-/* Make the schema of a table, to be released: 0, or an errno with `error` filled. */
+/* Create the schema of a table, to be released. Return 0, or an errno with `error` filled. */
 int memtap_reader_schema(const char *table, struct ArrowSchema *out, char *error, size_t size);
 
 /* Open a stream of a table's rows of the traces, one trace after the other, to be released: 0, or

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one question to the library may take. It stands in for analyzer/support/room.h, whose limits
- * are of the whole process: this process is somebody else's. So every allocation of the library's
- * code counts (the linker's --wrap): what is beyond the quota fails as if there were no memory.
+ * The limits of one query to the library. It replaces analyzer/support/room.h, whose limits apply
+ * to the whole process, which here belongs to the host. Every allocation of the library's own code
+ * counts (the linker's --wrap); beyond the quota it fails as if there were no memory.
  */
 #ifndef MT_READER_QUOTA_H
 #define MT_READER_QUOTA_H

@@ -249,7 +249,7 @@ EXPORTED int memtap_reader_streams(const char *path, const char *const *tables, 
 {
     struct mt_stream_question question[MT_TABLES_N] = {0};
     if (n > MT_TABLES_N)
-        return fail(EINVAL, error, size, "a table is asked for twice");
+        return fail(EINVAL, error, size, "a table is requested twice");
     for (size_t i = 0; i < n; i++) {
         question[i].takes_damaged = takes_damaged != 0;
         if (find_table(tables[i], &question[i].rows.table, error, size))

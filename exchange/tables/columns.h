@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of a table (tables.h) under construction, a column each, as Arrow has them in memory: values
- * of the column's width, a bit a row for what is there, texts by their number among the column's.
+ * Rows of a table (tables.h) under construction, column by column in Arrow's memory layout: values
+ * of the column's width, a validity bit per row, texts by their number among the column's.
  */
 #ifndef MT_COLUMNS_H
 #define MT_COLUMNS_H
@@ -9,7 +9,7 @@
 #include "analyzer/views/texts.h"
 #include "tables.h"
 
-/* As many rows make a batch, unless more come at once; or as many bytes of texts in a column. */
+/* The rows in a batch, unless more come at once; and the bytes of texts in a column. */
 #ifndef MT_COLUMNS_ROWS /* tools/fuzz has few */
 #define MT_COLUMNS_ROWS 65536u
 #endif

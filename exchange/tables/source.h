@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the rows of tables come from: traces, read as far as the next batch needs. Every output of
- * tables takes them from here. Used by one thread at a time.
+ * The source of the rows of tables: traces, read as far as the next batch needs. Used by every
+ * output of tables, by one thread at a time.
  *
  *     struct mt_feed feed = {.asked = &asked, .paths = paths, .n_paths = n};
  *     while ((rc = mt_feed_next(&feed, &columns, &fault)) > 0)
@@ -14,15 +14,15 @@
 #include "analyzer/findings/analysis.h"
 #include "columns.h"
 
-/* The analysis of a trace, once for all tables that are asked for together. */
+/* The analysis of a trace, shared by all tables requested together. */
 struct mt_analyzed;
 
-/* Make one for several questions about one trace, to be dropped by whoever made it; each mt_rows of
- * theirs keeps it as long. has_ends: one of them is for blocks. NULL: no memory. */
+/* Create one for several queries of one trace; the creator drops it, and each mt_rows keeps it
+ * until it is closed. has_ends: one of the queries is for blocks. NULL: no memory. */
 struct mt_analyzed *mt_analyzed_make(bool has_ends);
 void mt_analyzed_drop(struct mt_analyzed *analyzed);
 
-/* Which rows are asked for. */
+/* Which rows are requested. */
 struct mt_rows_asked {
     enum mt_table_id table;
     struct mt_analyzed *analyzed; /* NULL: none is shared */
@@ -42,8 +42,8 @@ struct mt_feed {
     struct mt_trace_error fault;
 };
 
-/* Begin the columns and fill them: 1; 0 when no row is left; or a negative errno with *error filled
- * (without a text: no memory), of the trace before feed->next. A trace that is not sound gives the
+/* Begin the columns and fill them. Return 1, 0 when no row is left, or a negative errno with *error
+ * filled (without a text: no memory), about the trace before feed->next. A damaged trace yields the
  * rows before its fault, then -EBADMSG, then the next trace's rows. */
 int mt_feed_next(struct mt_feed *feed, struct mt_columns *columns, struct mt_trace_error *error);
 void mt_feed_close(struct mt_feed *feed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace as tables, for programs that query: each column once. Whoever writes tables (Arrow, CSV,
- * Parquet) has names, types and units from here. Columns are only ever added, at a table's end.
- * Everything here is constant: any thread.
+ * A trace as tables, for programs that query it. Everything that writes tables (Arrow, CSV,
+ * Parquet) uses the names, types and units defined here. Columns are only ever added, at a table's
+ * end. Everything here is constant: any thread.
  */
 #ifndef MT_TABLES_H
 #define MT_TABLES_H
@@ -24,11 +24,11 @@ enum mt_column_type { MT_COLUMN_INT16, MT_COLUMN_INT32, MT_COLUMN_INT64, MT_COLU
 #define MT_BLOCKS_COLUMNS(C)                                                                       \
     C(RANK, "rank", INT32, true, "", "the process's rank in its job")                              \
     C(DEVICE, "device", INT16, true, "", "CUDA's index of the device")                             \
-    C(LEVEL, "level", TEXT, false, "", "pytorch, or cuda: which allocator handed it out")          \
-    C(ADDRESS, "address", INT64, false, "", "its first byte's, on the device")                     \
+    C(LEVEL, "level", TEXT, false, "", "the allocator: pytorch or cuda")          \
+    C(ADDRESS, "address", INT64, false, "", "of its first byte, on the device")                     \
     C(SIZE, "size", INT64, false, "bytes", "as the allocator counts it")                           \
-    C(CATEGORY, "category", TEXT, false, "", "what it is used for")                                \
-    C(RULE, "rule", TEXT, false, "", "the rule that told so")                                      \
+    C(CATEGORY, "category", TEXT, false, "", "its use")                                \
+    C(RULE, "rule", TEXT, false, "", "the rule that decided the category")                                      \
     C(CERTAINTY, "certainty", TEXT, false, "", "certain, likely or guess")                         \
     C(TIME_NS, "time_ns", INT64, false, "ns", "of the allocation, since the recording began")      \
     C(END_NS, "end_ns", INT64, true, "ns", "of the free; null: the trace ends before it")          \

@@ -89,14 +89,14 @@ static unsigned record(struct attribute_scan *scan, uint64_t object)
     return n;
 }
 
-static void scan(struct attribute_scan *scan, uint64_t object, unsigned depth);
+static void scan_value(struct attribute_scan *scan, uint64_t object, unsigned depth);
 
 static void scan_values(struct attribute_scan *scan, struct mt_py_dict *dict, unsigned depth)
 {
     struct mt_py_entry entry;
     for (unsigned i = 0; i < dict->n && scan->left && !mt_py_dict_at(dict, i, &entry); i++)
         if (entry.value)
-            scan(scan, entry.value, depth + 1);
+            scan_value(scan, entry.value, depth + 1);
 }
 
 static void scan_dict(struct attribute_scan *scan, uint64_t object, unsigned depth)
@@ -127,7 +127,7 @@ static void scan_object(struct attribute_scan *scan, uint64_t object, uint64_t *
     scan->nesting--;
 }
 
-static void scan(struct attribute_scan *scan, uint64_t object, unsigned depth)
+static void scan_value(struct attribute_scan *scan, uint64_t object, unsigned depth)
 {
     uint64_t item, n, type, *has_none = NULL;
     if (depth > MOST_DEPTH || !scan->left)
@@ -147,7 +147,7 @@ static void scan(struct attribute_scan *scan, uint64_t object, unsigned depth)
         uint64_t items = mt_py_items(object, &n);
         for (uint64_t i = 0; i < n && scan->left; i++)
             if (!mt_py_read(items + i * sizeof item, &item))
-                scan(scan, item, depth + 1);
+                scan_value(scan, item, depth + 1);
     } else if (!record(scan, object) && has_none && scan->nesting <= MOST_NESTING) {
         scan_object(scan, object, has_none, depth);
     }
@@ -189,7 +189,7 @@ void mt_kept_attributes_scan(struct mt_thread *self, const struct mt_python_layo
         scan.sort = j < N_NAMES ? names[j].sort : ATTRIBUTE;
         scan.left = j < N_NAMES ? MOST_ITEMS : MOST_THINGS;
         scan.whole = j < N_NAMES ? whole_of(layout, object, names[j].whole) : 0;
-        scan(&scan, entry.value, 0);
+        scan_value(&scan, entry.value, 0);
     }
 }
 
@@ -222,7 +222,7 @@ void mt_module_attributes_scan(struct mt_thread *self, const struct mt_python_la
         for (unsigned j = 0; j < n; j++) {
             scan.sort = ATTRIBUTE;
             scan.name = name[j];
-            scan(&scan, value[j], 0);
+            scan_value(&scan, value[j], 0);
         }
     }
 }
