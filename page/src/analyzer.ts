@@ -174,7 +174,7 @@ export class Analyzer {
     this.exports.live(+is_running);
     const rc = this.withText(name, (path) => this.exports.open(path));
     const fault = this.text(this.exports.fault());
-    if (rc) throw new Error(`${name}: ${fault || "there is not enough memory to read it"}`);
+    if (rc) throw new Error(`${name}: ${fault || "not enough memory to read it"}`);
     const categories = this.take<Category[]>(this.exports.categories());
     this.nCategories = categories.length;
     const devices = this.take<Device[]>(this.exports.devices());
@@ -200,7 +200,7 @@ export class Analyzer {
     this.load(files);
     for (const name of [...old, ...now])
       if (this.withText(name, (path) => this.exports.difference_add(path)))
-        throw new Error(`${name}: ${this.text(this.exports.difference_fault()) || "there is not enough memory to read it"}`);
+        throw new Error(`${name}: ${this.text(this.exports.difference_fault()) || "not enough memory to read it"}`);
     const report = this.take<DiffReport>(this.exports.difference(old.length));
     return { report, text: this.text(this.exports.difference_text()) };
   }

@@ -24,7 +24,7 @@ export function connect(worker: Worker): Client {
     if (event.data.error === undefined) one?.resolve(event.data.text === undefined ? event.data.value : JSON.parse(event.data.text));
     else one?.reject(new Error(event.data.error));
   };
-  worker.onerror = (event) => fail(event.message || "the analyzer could not be started");
+  worker.onerror = (event) => fail(event.message || "cannot start the analyzer");
   return new Proxy({} as Client, {
     get: (_, call: string) => call === "then" ? undefined : (...args: unknown[]) =>
       new Promise((resolve, reject) => {

@@ -41,8 +41,8 @@ export function imbalance(ranks: Summary[]): Imbalance {
   const extra = categories[highest.names[most]!.name] ?? 0;
   const who = highest.rank >= 0 ? `Rank ${highest.rank}` : "One process";
   const text = !above ? (ranks.every((one) => one.allocated === median) ? "All ranks have the same peak."
-      : `No rank is above the median rank's peak, ${size(median)}.`)
-    : `${who} has the highest peak, ${size(highest.allocated)}: ${size(above)} above the median rank's ${size(median)}` +
+      : `No rank exceeds the median peak of ${size(median)}.`)
+    : `${who} has the highest peak, ${size(highest.allocated)}: ${size(above)} above the median of ${size(median)}` +
       (extra > 0 ? `, with ${size(extra)} more ${highest.names[most]!.label}.` : ".");
   return { highest, median, above, categories, text };
 }
@@ -59,6 +59,6 @@ export function whyNotOneJob(ranks: Summary[]): string {
   const known = ranks.filter((one) => one.rank >= 0).map((one) => one.rank);
   if (new Set(known).size < known.length) return "two have the same rank";
   if (known.length < ranks.length && (differ("host") || differ("parent_pid")))
-    return "not all have a rank, and their parent processes differ";
+    return "some have no rank, and their parent processes differ";
   return "";
 }

@@ -144,7 +144,7 @@ class Page {
     } }, ...trace.devices.map((one) => make("option", { value: one.slot, selected: one.slot === store.state.slot },
       one.device < 0 ? "device unknown" : `device ${one.device}`)));
     const axis = make("button", { id: "axis", click: () => void this.turnAxis() }, store.state.is_time ? "by time" : "by event");
-    const stack = make("select", { id: "stack", "aria-label": "what the timeline stacks", change: (event: Event) =>
+    const stack = make("select", { id: "stack", "aria-label": "grouping of the timeline", change: (event: Event) =>
       store.set({ stack: (event.target as HTMLSelectElement).value as Stack }) },
       ...STACKS.map((one) => make("option", { value: one, selected: one === store.state.stack }, `stack by ${one}`)));
     const search = make("input", { type: "search", id: "search", placeholder: "search (/)", "aria-label": "search",
@@ -155,7 +155,7 @@ class Page {
       button("Peak", "go to the peak (p)", () => store.set({ at: this.device().peak })),
       search, make("span", { id: "found", class: "said", role: "status" }),
       ...pictureButtons(),
-      button("?", "keys and hints", () => byId<HTMLDialogElement>("help").showModal()));
+      button("?", "keys and help", () => byId<HTMLDialogElement>("help").showModal()));
   }
 
   private async turnAxis() {

@@ -107,6 +107,6 @@ export async function savePicture(kind: "png" | "svg") {
 export function pictureButtons(): HTMLElement[] {
   const button = (kind: "png" | "svg", title: string) =>
     make("button", { title, click: () => void savePicture(kind) }, kind.toUpperCase());
-  return [button("png", "save what is shown as a picture"),
-    button("svg", "save what is shown with its texts as texts, for a document")];
+  return [button("png", "save the view as a picture"),
+    button("svg", "save the view with selectable text, for a document")];
 }

@@ -78,7 +78,7 @@ export class SortedTable<Row> {
     }, ...(column.cell ? column.cell(row) : [plain(column.text(row))]))))));
     if (this.rows.length > MOST)
       this.body.append(make("tr", { class: "said" }, make("td", { colspan: this.columns.length },
-        `The first ${count(MOST)} of ${plural(this.rows.length, "row")} are shown, in this order; the CSV has all.`)));
+        `Showing the first ${count(MOST)} of ${plural(this.rows.length, "row")} in this order; the CSV has all.`)));
     this.drawn();
   }
 

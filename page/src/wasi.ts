@@ -145,7 +145,7 @@ export class Wasi {
         return 0;
       },
       proc_exit: (code: number) => {
-        throw new Error(`the analyzer ended with ${code}`);
+        throw new Error(`the analyzer exited with code ${code}`);
       },
       random_get: (at: number, size: number) => {
         crypto.getRandomValues(new Uint8Array(this.memory.buffer, at, size));

@@ -12,7 +12,7 @@ self.onmessage = (event: MessageEvent<Request | WebAssembly.Module>) => {
   const { id, call, args } = event.data;
   const answer: Answer = { id };
   try {
-    if (!analyzer) throw new Error("the analyzer has not been loaded");
+    if (!analyzer) throw new Error("the analyzer is not loaded");
     answer.value = (analyzer[call] as (...args: unknown[]) => unknown).apply(analyzer, args);
   } catch (error) {
     answer.error = error instanceof WebAssembly.RuntimeError || error instanceof RangeError

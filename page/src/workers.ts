@@ -9,7 +9,7 @@ export class Workers {
 
   static async load(): Promise<Workers> {
     for (const name of ["WebAssembly", "Worker", "DecompressionStream"])
-      if (!(name in window)) throw new Error(`This browser has no ${name}, which the views need.`);
+      if (!(name in window)) throw new Error(`This browser lacks ${name}, which the views need.`);
     const source = byId("worker").textContent ?? "";
     const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     const analyzer = await bytesOf(byId("analyzer").textContent ?? "", true);

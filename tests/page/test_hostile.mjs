@@ -195,7 +195,7 @@ async function browsers() {
   for (const name of ["WebAssembly", "DecompressionStream"]) {
     const page = await show(out, "", { before: `delete window.${name}` });
     check(await state(page) === "error", `without ${name} it says so`);
-    check((await text(page, "#message")).includes(`This browser has no ${name}`), `in a sentence: ${await text(page, "#message")}`);
+    check((await text(page, "#message")).includes(`This browser lacks ${name}`), `in a sentence: ${await text(page, "#message")}`);
     check(await isReadable(page), "and the report stands there as text");
     await page.close();
   }

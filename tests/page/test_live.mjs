@@ -67,7 +67,7 @@ async function follows() {
   const allocates = (mib) => page.waitForFunction((bytes) =>
     document.getElementById("moment")?.textContent.startsWith(`${bytes}.00 MiB allocated`), mib);
   await allocates(10);
-  check((await text(page, "#live-state")).includes("goes on"), "the page says that the recording goes on");
+  check((await text(page, "#live-state")).includes("Still recording"), "the page says that the recording goes on");
   program.child.stdin.write("5\n");
   await allocates(15);
   program.child.stdin.end();

@@ -141,7 +141,7 @@ async function gestures(trace) {
   await page.waitForFunction(() => !document.getElementById("range").hidden && document.getElementById("range").textContent.includes("freed"));
   const [since, last] = await given(page, "since", "at"), said = await page.textContent("#range");
   check(since > 0 && last > since, `a drag chooses a range: ${since} to ${last}`);
-  const left = / ([\d.]+ \S+) of what was allocated is left/.exec(said)?.[1];
+  const left = / ([\d.]+ \S+) of it is still live/.exec(said)?.[1];
   await page.waitForFunction((text) => document.querySelector(".crumb").textContent === `all: ${text}`, left).catch(() => undefined);
   check(await page.textContent(".crumb") === `all: ${left}`, `who lists what the range left: ${said}, ${await page.textContent(".crumb")}`);
   check(/is left: [\d.]+ \S+ .*\.py:\d+/.test(said), `the range names the lines that grew: ${said}`);
@@ -307,7 +307,7 @@ async function others(trace) {
   await page.click('#details button[title^="a smaller"]');
   await page.waitForFunction(() => document.querySelector("#details .steps")?.textContent.includes("2 of "));
   const open = await page.locator("#details .frames > li:visible").allTextContents(), hidden = page.locator("#details .folded li").first();
-  check(open.some((one) => /2 frames of libraries/.test(one)) && /main/.test(open.at(-1)) && !(await hidden.isVisible()),
+  check(open.some((one) => /2 library frames/.test(one)) && /main/.test(open.at(-1)) && !(await hidden.isVisible()),
     `frames of libraries between the newest one and the program's own are folded: ${open}`);
   await page.click("#details .folded summary");
   check(/_wrapped_call_impl/.test(await hidden.textContent()) && await hidden.isVisible(), "and open by a click");
@@ -323,7 +323,7 @@ async function suggests(trace) {
   await page.keyboard.press("Escape");
   const largest = () => page.waitForFunction(() => {
     const number = (text) => Number(/event ([\d,]+)/.exec(text)?.[1].replace(/,/g, "") ?? NaN), place = document.getElementById("details");
-    return place.textContent.startsWith("The largest block of the largest line") && number(place.textContent) <= number(document.getElementById("moment").textContent);
+    return place.textContent.startsWith("Largest block here") && number(place.textContent) <= number(document.getElementById("moment").textContent);
   }).catch(() => check(false, "the inspector has a block of the moment"));
   await largest();
   const before = await page.textContent("#moment");
@@ -351,7 +351,7 @@ async function sources(trace) {
     const shown = cells.filter(([, code]) => code);
     check(is_there === shown.length > 0, `${shown.length} lines have a text, of a file ${is_there ? "as it was" : "changed since"}`);
     for (const [line, code] of shown) check(code === `<b>value_${line} = torch.ones(${line})`, `line ${line}: ${code}`);
-    await page.waitForSelector("#details dt:text-is('taken from'), #details .steps");
+    await page.waitForSelector("#details dt:text-is('served from'), #details .steps");
     check(is_there === await page.evaluate(() => document.querySelector("#details dd code") !== null), "and so has the chosen block's line");
     const number = /of this line/.test(await page.textContent("#details")) ? await page.textContent("#details .steps") : "1 of";
     check(number.includes("1 of"), `the largest line's largest block is its first: ${number}`);

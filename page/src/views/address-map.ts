@@ -54,7 +54,7 @@ function lay(segments: Segment[], width: number, rows: number, bytesPerPixel: nu
 
 export class AddressMap {
   private readonly canvas = make("canvas", { id: "map", tabindex: 0, role: "img",
-    "aria-label": "segments and the blocks in them; the table below lists them" });
+    "aria-label": "segments and their blocks; the table below lists them" });
   private readonly said = make("span", { class: "said", role: "status" });
   private readonly body = make("tbody");
   private readonly fetch: () => void;
@@ -73,7 +73,7 @@ export class AddressMap {
     const step = (label: string, title: string, by: number) =>
       make("button", { title, click: () => go(store, device(), by) }, label);
     place.append(
-      make("div", { class: "bar" }, step("◀", "the moment before (←)", -1), this.play, step("▶", "the next moment (→)", 1),
+      make("div", { class: "bar" }, step("◀", "previous moment (←)", -1), this.play, step("▶", "next moment (→)", 1),
         make("label", {}, "order ", make("select", { change: (event: Event) => {
           this.byFree = (event.target as HTMLSelectElement).value === "free";
           this.draw();
@@ -81,8 +81,8 @@ export class AddressMap {
         this.said),
       this.canvas,
       make("div", { class: "wide" }, make("table", { class: "segments" },
-        make("caption", {}, "segments with most free bytes: what keeps them from going back to CUDA"),
-        make("thead", {}, make("tr", {}, ...["address", "size", "used", "free", "largest free piece", "blocks", "largest block", "asked for by"]
+        make("caption", {}, "segments with the most free bytes, and the blocks that keep them reserved"),
+        make("thead", {}, make("tr", {}, ...["address", "size", "used", "free", "largest free piece", "blocks", "largest block", "requested by"]
           .map((text, i) => make("th", { scope: "col", class: i && i < 6 ? "number" : "" }, text)))), this.body)));
     this.fetch = latest(async () => {
       const { slot, at } = store.state;
@@ -154,7 +154,7 @@ export class AddressMap {
     if (!at || !this.map) return [];
     const { segment } = at.piece, block = this.block(at);
     const category = this.trace.categories[this.map.blocks[block * MAP_BLOCK + 3] ?? -1];
-    return [category ? { colour: colour(category.name), text: `${size(this.map.blocks[block * MAP_BLOCK + 1]!)} ${category.label}, click for its stack` } : "free",
+    return [category ? { colour: colour(category.name), text: `${size(this.map.blocks[block * MAP_BLOCK + 1]!)} ${category.label}, click for the stack` } : "free",
       `${segment.is_expandable ? "expandable segment" : "segment"} of ${size(segment.size)} at 0x${segment.address.toString(16)}: ` +
       `${size(segment.used)} in ${plural(segment.blocks, "block")}, ${size(segment.size - segment.used)} free (largest piece ${size(segment.hole)})`];
   }
@@ -249,7 +249,7 @@ export class AddressMap {
         if (blocks[i * MAP_BLOCK + 1]! > blocks[largest * MAP_BLOCK + 1]!) largest = i;
       const bytes = (n: number) => make("td", { class: "number", title: `${n} bytes` }, size(n));
       return make("tr", { click: () => this.store.set({ life: blocks[largest * MAP_BLOCK + 2]! }) },
-        make("td", {}, make("button", { class: "link", title: "its largest block" }, `0x${one.address.toString(16)}`)),
+        make("td", {}, make("button", { class: "link", title: "show its largest block" }, `0x${one.address.toString(16)}`)),
         bytes(one.size), bytes(one.used), bytes(one.size - one.used), bytes(one.hole),
         make("td", { class: "number" }, count(one.blocks)),
         make("td", {}, `${size(blocks[largest * MAP_BLOCK + 1]!)} ${this.trace.categories[blocks[largest * MAP_BLOCK + 3]!]!.label}`),

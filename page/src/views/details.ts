@@ -11,7 +11,7 @@ import { Store } from "../state";
 
 /** Return what PyTorch's allocator did for a block. */
 function served({ from, made, room }: Served, bytes: number): string {
-  if (from === FROM_CUDA) return `${size(made)} that CUDA handed out for it`;
+  if (from === FROM_CUDA) return `new segment from CUDA (${size(made)})`;
   if (from !== FROM_CACHE) return "";
   return "PyTorch's cache" + (room > bytes ? `, part of a free piece of ${size(room)}` : room ? ", a free piece of its size" : "");
 }
@@ -65,18 +65,18 @@ export class Details {
       ["type", life.dtype && `${life.dtype}${life.bits ? `, at most ${count(Math.floor((life.bytes * 8) / life.bits))} elements` : ""}`],
       ["why", `${life.rule} (${life.certainty})`],
       ["allocated", `${time(life.born_ns)}, event ${count(life.born_event)}, in ${life.phase}`],
-      ["freed", life.ended_ns === null ? "not before the end of the trace"
+      ["freed", life.ended_ns === null ? "still live at the end"
         : `${time(life.ended_ns)}, after ${time(life.ended_ns - life.born_ns)}`],
-      ["taken from", from], ["address", life.address], ["name", life.name ?? ""],
+      ["served from", from], ["address", life.address], ["name", life.name ?? ""],
       ["operator", life.operator ?? ""], ["module", life.module],
     ];
     this.place.replaceChildren(
-      ...(this.store.state.life < 0 ? [make("p", { class: "none" }, "The largest block of the largest line at the chosen moment:")] : []),
+      ...(this.store.state.life < 0 ? [make("p", { class: "none" }, "Largest block here")] : []),
       make("h2", {}, make("span", { class: "swatch", style: `--colour:${colour(category.name)}` }), category.label),
       make("dl", {}, ...facts.filter(([, text]) => text).flatMap(([name, text]) =>
         [make("dt", {}, name), make("dd", {}, plain(text), ...(name === "line" && line ? code(source(this.trace.name, line)) : []))])),
       ...this.others(number, same),
-      make("button", { click: () => this.store.set({ at: life.born }) }, "Go to its allocation"),
+      make("button", { click: () => this.store.set({ at: life.born }) }, "Go to allocation"),
       ...this.frames("Allocated by", life.stack), ...this.frames("In backward of", life.forward_stack),
       make("p", {}, editorChoice(this.editorChanged)));
   }
@@ -90,7 +90,7 @@ export class Details {
       do end++; while (isFolded(at) && isFolded(end));
       const run = items.slice(at, end);
       if (run.length <= LIBRARY_SHOWN || !list.some((frame) => frame.is_own)) rows.push(...run);
-      else rows.push(make("li", { class: "folded" }, make("details", {}, make("summary", {}, `${run.length} frames of libraries`), make("ol", {}, ...run))));
+      else rows.push(make("li", { class: "folded" }, make("details", {}, make("summary", {}, `${run.length} library frames`), make("ol", {}, ...run))));
     }
     return [make("h3", {}, title), make("ol", { class: "frames", tabindex: 0 }, ...rows)];
   }

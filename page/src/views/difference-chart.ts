@@ -183,7 +183,7 @@ export class DifferenceChart {
     context.textAlign = "left";
     context.font = "600 12px system-ui, sans-serif";
     const most = [up, -down].filter((bytes) => bytes).map(change).join(" and ");
-    context.fillText(`new less old: ${most ? `up to ${most}` : "no difference"}`, LEFT, top - 10, this.width);
+    context.fillText(`new − old: ${most ? `up to ${most}` : "no difference"}`, LEFT, top - 10, this.width);
     context.font = "11px system-ui, sans-serif";
     if (both < this.columns - 1) {
       context.textAlign = "left";

@@ -36,7 +36,7 @@ function row(label: (Node | string)[], one: Change, most: number): HTMLElement {
 /** Return a device's totals, categories and phases. */
 export function totals(device: DiffDevice, categories: Category[]): HTMLElement {
   const is_phase = device.compared_in !== null;
-  const plain_rows: [string, Change][] = [["peak allocated", device.allocated], ["most reserved", device.reserved],
+  const plain_rows: [string, Change][] = [["peak allocated", device.allocated], ["peak reserved", device.reserved],
     ["unused cache at peak", device.cached], ["not recorded", device.unseen],
     ["allocated at the end", device.at_end], ["growth per iteration", device.growth]];
   const kinds = categories.map((one) => [one, device.categories[one.name]!] as const).filter(([, one]) => one && (one.old || one.new));
@@ -46,13 +46,13 @@ export function totals(device: DiffDevice, categories: Category[]): HTMLElement 
   const most = (changes: Change[]) => Math.max(...changes.map((one) => Math.abs(one.change)), 0);
   const widest = most(kinds.map(([, one]) => one));
   const shown = plain_rows.filter(([label, one]) => one && (label === "peak allocated" || one.old || one.new));
-  return make("table", { class: "totals" }, make("caption", { class: "hidden" }, "Old and new run in numbers"),
+  return make("table", { class: "totals" }, make("caption", { class: "hidden" }, "Old and new run"),
     make("thead", {}, make("tr", {}, ...["", "old", "new", "change", "", ""].map((text) =>
       make(text ? "th" : "td", text ? { scope: "col", class: "number" } : {}, text)))),
     ...body("whole run", shown.map(([label, one]) => row([label], one, most(shown.map(([, of]) => of))))),
     ...body(is_phase ? `categories at the highest moment of the ${labelOf(device.compared_in!)}` : "categories at the peaks",
       kinds.map(([category, one]) => row([swatch(category.name), category.label + doubt(device.certainty[category.name]!)], one, widest))),
-    ...body("most in each phase", phases.map(([label, one]) => row([label], one!, most(phases.map(([, of]) => of!))))));
+    ...body("peak of each phase", phases.map(([label, one]) => row([label], one!, most(phases.map(([, of]) => of!))))));
 }
 
 export function labelOf(phase: string): string {
@@ -60,7 +60,7 @@ export function labelOf(phase: string): string {
 }
 
 export function lineOf(site: DiffSite): string {
-  if (site.file === "?" && site.function === "?") return "an unknown line";
+  if (site.file === "?" && site.function === "?") return "unknown line";
   const name = site.file.split("/").pop()!;
   return `${name}${site.line ? `:${site.line}` : ""} ${site.function}`;
 }
@@ -68,7 +68,7 @@ export function lineOf(site: DiffSite): string {
 /** Return how much of a site's change orders it among the others; "": all of it. */
 function toBlame(site: DiffSite): string {
   const counted = Math.sign(site.bytes.change) * Math.abs(site.blame);
-  return site.bytes.noise || change(counted) === change(site.bytes.change) ? "" : `to blame: ${counted ? change(counted) : "none"}`;
+  return site.bytes.noise || change(counted) === change(site.bytes.change) ? "" : counted ? `net change: ${change(counted)}` : "offset by other changes";
 }
 
 /** Return why a row may mislead. */

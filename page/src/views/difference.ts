@@ -133,7 +133,7 @@ export class DifferenceView {
           plain(run.label)))));
     return make("div", { class: "bar" }, select("old", this.old, (choice) => (this.old = choice)),
       select("new", this.now, (choice) => (this.now = choice)),
-      make("button", { title: "old for new", click: () => {
+      make("button", { title: "swap old and new", click: () => {
         [this.old, this.now] = [this.now, this.old];
         again();
       } }, "⇄ Swap"));
@@ -179,7 +179,7 @@ export class DifferenceView {
     const sides = await this.sides(device, over);
     if (over.aborted) return;
     const canvas = make("canvas", { id: "two-timelines", tabindex: 0, role: "img",
-      "aria-label": "old and new run over time, on one axis of iterations; the tables below have the numbers" });
+      "aria-label": "old and new run over time, aligned by iteration; the tables below have the numbers" });
     const known = sides[1]?.trace.categories ?? sides[0]?.trace.categories ?? [];
     body.replaceChildren(make("div", { class: "columns even" }, make("div", {}, canvas,
       make("div", { class: "bar" },
@@ -227,11 +227,11 @@ export class DifferenceView {
       const rows = device.sites.filter((site) => !wanted ||
         [lineOf(site), site.operator, site.module, site.category, site.stack, site.kind].some((one) => one?.toLowerCase().includes(wanted)));
       table.set(rows);
-      said.textContent = device.sites.length ? `${plural(rows.length, "call site")}; a click shows the blocks` : "No call site differs.";
+      said.textContent = device.sites.length ? `${plural(rows.length, "call site")}; click one to show its blocks` : "No call site differs.";
     };
     fill();
     if (!device.sites.length) return [make("p", { class: "said" }, "No call site differs.")];
-    return [make("h2", {}, "Call sites, the most to blame for the change first"), make("div", { class: "bar" },
+    return [make("h2", {}, "Call sites, largest net change first"), make("div", { class: "bar" },
       make("input", { type: "search", placeholder: "search", "aria-label": "search call sites", value: this.search,
         input: (event: Event) => {
           this.search = (event.target as HTMLInputElement).value;

@@ -2,27 +2,27 @@
 import { make } from "../dom";
 
 const KEYS: [keys: string[], what: string][] = [
-  [["W", "S"], "zoom around the chosen moment; the wheel does with Ctrl, or over the small chart"],
-  [["A", "D"], "earlier and later; or drag in the small chart"],
-  [["Z"], "zoom to the chosen range"],
-  [["←", "→"], "the moment before and after"],
+  [["W", "S"], "zoom around the selected moment; also Ctrl and the wheel, or the wheel over the small chart"],
+  [["A", "D"], "move earlier and later; also drag in the small chart"],
+  [["Z"], "zoom to the selected range"],
+  [["←", "→"], "previous and next moment"],
   [["PgUp", "PgDn"], "100 moments"],
-  [["Shift"], "with these four: a range from the chosen moment"],
-  [["0"], "the whole run"],
-  [["P"], "the peak"],
-  [["T"], "events or time along the axis"],
-  [["Space"], "in the address map: play, or stop"],
+  [["Shift"], "with these four: select a range from the selected moment"],
+  [["0"], "whole run"],
+  [["P"], "go to the peak"],
+  [["T"], "switch the axis between events and time"],
+  [["Space"], "address map: play or stop"],
   [["1", "2", "3", "4", "5"], "who, table, address map, short-lived, report"],
   [["/"], "search"],
-  [["Esc"], "all categories, no range, no choice"],
+  [["Esc"], "clear selection"],
 ];
 
 export function help(place: HTMLElement) {
   place.append(make("h2", {}, "Keys"),
     make("dl", {}, ...KEYS.flatMap(([keys, what]) =>
       [make("dt", {}, ...keys.flatMap((key) => [make("kbd", {}, key), " "])), make("dd", {}, what)])),
-    make("p", {}, "Click on the chart to choose a moment. Drag over a range to see what was allocated and freed in it: the lists then " +
-      "show what was allocated there and is left at its end. A click with Shift makes a range from the moment chosen before. Click on a category to see it alone."),
-    make("p", {}, "The link in the address bar shows what you see."),
+    make("p", {}, "Click on the chart to select a moment. Drag to select a range and see what was allocated and freed in it: the lists then " +
+      "show what was allocated in the range and is still live at its end. Shift-click extends the selection to a range. Click on a category to see only that."),
+    make("p", {}, "The address bar has a link to the current view."),
     make("form", { method: "dialog" }, make("button", {}, "Close")));
 }

@@ -32,7 +32,7 @@ export class Legend {
       this.list(bytes, sum, certainties, found);
       if (found && (store.state.tab === "map" || store.state.tab === "report")) { // the other views count their own rows
         const bytes_found = found.reduce((a, b) => a + b, 0);
-        byId("found").textContent = `${size(bytes_found)} found at the chosen moment${sum ? `, ${part(bytes_found, sum)}` : ""}`;
+        byId("found").textContent = `${size(bytes_found)} found at the selected moment${sum ? `, ${part(bytes_found, sum)}` : ""}`;
       }
       await this.range();
     });
@@ -59,7 +59,7 @@ export class Legend {
       const label = this.label(i), name = isCategory ? trace.categories[i]!.name : groupName(i);
       const text = [make("span", { class: "swatch", style: `--colour:${colour(name)}` }), make("span", { class: "label" }, label), isCategory && bytes[i] ? doubt(certainties[i]!) : "", " ",
         make("b", {}, size(bytes[i]!)), ` ${part(bytes[i]!, sum)}`];
-      const look = !bytes[i] ? " absent" : found && !found[i] ? " dim" : "", hint = bytes[i] ? "" : "none of it is allocated at the chosen moment";
+      const look = !bytes[i] ? " absent" : found && !found[i] ? " dim" : "", hint = bytes[i] ? "" : "not allocated at the selected moment";
       return isCategory ? make("button", {
         class: `category${look}`, "aria-pressed": String(chosen === i), title: hint || `show ${chosen === i ? "all categories" : `${label} only`}`,
         click: () => store.set({ category: store.state.category === i ? -1 : i }),
@@ -79,11 +79,11 @@ export class Legend {
     const ends = is_time ? [from.time_ns, to.time_ns] as const : [since, at + 1] as const;
     place.replaceChildren(`From event ${count(from.event)} to ${count(to.event)}, ${time(to.time_ns - from.time_ns)}: `,
       make("b", {}, `${size(what.allocated)} allocated`), ` (${plural(what.allocations, "block")}), `,
-      make("b", {}, `${size(what.freed)} freed`), ` (${count(what.frees)}), together `, make("b", {}, change(what.allocated - what.freed)),
-      make("span", {}, `. ${size(what.left)} of what was allocated is left${most ? `: ${most}${rows.length > LINES ? `; Table has ${count(rows.length - LINES)} more` : ""}` : ""}. `),
-      make("button", { class: "link", title: "show these moments only (z)", click: () =>
+      make("b", {}, `${size(what.freed)} freed`), ` (${count(what.frees)}), net `, make("b", {}, change(what.allocated - what.freed)),
+      make("span", {}, `. ${size(what.left)} of it is still live${most ? `: ${most}${rows.length > LINES ? `; ${count(rows.length - LINES)} more in Table` : ""}` : ""}. `),
+      make("button", { class: "link", title: "zoom to this range (z)", click: () =>
         this.store.set(bounded(this.device(), is_time, ...ends)) }, "Zoom in"), " ",
-      make("button", { class: "link", title: "list all that is live again (Esc)", click: () => this.store.set({ since: 0 }) }, "Undo"));
+      make("button", { class: "link", title: "clear the range (Esc)", click: () => this.store.set({ since: 0 }) }, "Undo"));
   }
 
   update() {

@@ -22,7 +22,7 @@ const COLUMNS = 200, AT_ONCE = 4, BYTES_AT_ONCE = 24 << 20;
 const BYTES_EACH = 2 << 20, START = 64 << 10; // that one analyzer's worker reads; what each trace takes besides
 
 /** What the charts' common axis counts. */
-const AXES = { steps: "by iteration", clock: "by one clock", own: "each from its start" } as const;
+const AXES = { steps: "by iteration", clock: "by wall clock", own: "from each start" } as const;
 type Axis = keyof typeof AXES;
 
 /** A rank's summary, or the reason why it cannot be read. */
@@ -37,7 +37,7 @@ export class RanksView {
   private readonly table: SortedTable<Row>;
   private wanted: Axis | null = null; // null: not chosen yet
   private readonly compareButton: HTMLButtonElement;
-  private readonly choice = make("select", { "aria-label": "what the timelines' axis counts", hidden: true, change: (event: Event) => {
+  private readonly choice = make("select", { "aria-label": "axis of the timelines", hidden: true, change: (event: Event) => {
     this.wanted = (event.target as HTMLSelectElement).value as Axis;
     this.draw();
   } });
@@ -47,9 +47,9 @@ export class RanksView {
 
   constructor(private readonly place: HTMLElement, private readonly workers: Workers,
               openRun: (run: Run) => Promise<void>, compare: (old: Run, now: Run) => void) {
-    this.table = new SortedTable("Ranks of the job; a row opens its rank", this.columns(), (row) => void openRun(row.run),
+    this.table = new SortedTable("Ranks of the job; click a row to open the rank", this.columns(), (row) => void openRun(row.run),
       (row) => this.look(row), () => this.charts());
-    this.compareButton = make("button", { hidden: true, title: "what the highest rank has that the median rank has not",
+    this.compareButton = make("button", { hidden: true, title: "what the highest rank has beyond the median rank",
       click: () => {
         const pair = this.oddPair();
         if (pair) compare(...pair);
@@ -166,7 +166,7 @@ export class RanksView {
     write(byId("title"), plain(`${plural(this.runs.length, "process", "processes")}${why ? "" : " of one job"}` +
       (command ? `: ${command}` : "")));
     document.title = `${plural(this.runs.length, "rank")} – memtap`;
-    if (why) lines.push(`These traces are not of one job: ${why}.`);
+    if (why) lines.push(`Separate runs: ${why}.`);
     else if (this.found) lines.push(this.found.text);
     const bad = this.rows.filter((row) => !row.summary).length;
     if (bad) lines.push(`${plural(bad, "trace")} cannot be read.`);
@@ -205,7 +205,7 @@ export class RanksView {
 
   private above(one: Summary): HTMLElement[] {
     const by = this.found ? one.allocated - this.found.median : 0;
-    return by ? [make("span", { class: "above", title: "against the median rank" }, change(by))] : [];
+    return by ? [make("span", { class: "above", title: "compared with the median rank" }, change(by))] : [];
   }
 
   private parts(one: Summary): HTMLElement {
@@ -242,7 +242,7 @@ export class RanksView {
         const column = Math.floor(((event.offsetX - left) / (right - left)) * columns), at = (event.offsetX / place.width) * (to - from);
         const bytes = column < 0 || column >= columns ? 0 : sumAt(bands, column * bands.fields, one.names.length);
         const where = axis === "steps" ? `iteration ${count(Math.floor(from + at))}`
-          : `${time(at)} after ${axis === "clock" ? "the first rank's" : "its"} begin in this chart`;
+          : `${time(at)} after ${axis === "clock" ? "the first rank's" : "its"} start in this chart`;
         tip(event, [where, `${size(bytes)} allocated`]);
       };
       canvas.onpointermove = canvas.onpointerup = said;

@@ -20,7 +20,7 @@ export class TableView {
 
   constructor(place: HTMLElement, client: Client, private readonly store: Store, private readonly trace: Trace,
               private readonly told: (text: string) => void, private readonly what: "table" | "temporary") {
-    this.table = new SortedTable(what === "table" ? "Call sites of the chosen moment" : "Call sites of short-lived blocks",
+    this.table = new SortedTable(what === "table" ? "Call sites at the selected moment" : "Call sites of short-lived blocks",
       this.columns(), (row) => store.set({ life: row.life }), (row) => (row.life === store.state.life ? "chosen" : ""));
     const csv = make("button", { click: () => save("memtap.csv", "text/csv", this.table.csv()) }, "Save as CSV");
     place.append(make("div", { class: "bar" }, csv, this.said), make("div", { class: "wide" }, this.table.element));
@@ -49,7 +49,7 @@ export class TableView {
       { title: "line", key: (row) => row.line, text: (row) => row.line, cell: (row) =>
         [lineLink({ file: row.file, line: row.number }, row.line), ...code(this.source(row))] },
       { title: "operator", key: (row) => row.operator, text: (row) => row.operator },
-      ...(this.what === "table" ? [] : [{ title: "taken from", text: from, key: from }]),
+      ...(this.what === "table" ? [] : [{ title: "served from", text: from, key: from }]),
     ];
   }
 
@@ -69,7 +69,7 @@ export class TableView {
   draw() {
     const rows = this.found(), bytes = sum(rows), blocks = rows.reduce((all, row) => all + row.blocks, 0);
     this.said.textContent = (this.what === "table" ? `${plural(rows.length, "call site")}, ${size(bytes)}`
-      : `${plural(blocks, "block")} in the shown range ${blocks === 1 ? "was" : "were"} freed before the next allocation: ${plural(rows.length, "call site")}, ${size(bytes)} in all`) +
+      : `${plural(blocks, "block")} in the visible range ${blocks === 1 ? "was" : "were"} freed before the next allocation: ${plural(rows.length, "call site")}, ${size(bytes)} in all`) +
       (rows.length < this.rows.length ? ` of ${size(this.whole)}` : "");
     this.told(this.store.state.search ? `${plural(rows.length, "line")} of ${this.rows.length} found: ${size(bytes)}` : "");
     this.table.set(rows);

@@ -113,7 +113,7 @@ export class Timeline {
       if (over !== this.over) return;
       const category = this.trace.categories[life.category]!;
       tip(event, [{ colour: colour(category.name), text: `${size(life.bytes)} ${category.label}${doubt(life.certainty)}` }, plain(life.line), plain(life.module),
-        life.ended_ns === null ? `allocated at ${time(life.born_ns)}, not freed` : `lives ${time(life.ended_ns - life.born_ns)}, from ${time(life.born_ns)}`]
+        life.ended_ns === null ? `allocated at ${time(life.born_ns)}, not freed` : `live for ${time(life.ended_ns - life.born_ns)}, from ${time(life.born_ns)}`]
         .filter((one) => one !== ""));
     }
   }
@@ -189,7 +189,7 @@ export class Timeline {
     const labels = (taken: Taken[]) => {
       const all: [number, number] = [LEFT, LEFT + chart.width], top = reserved ? y(reserved) : 0;
       if (has_card) this.beside(`the card has ${size(card)}`, y(card), all, taken);
-      if (is_far) this.beside(`reserved is above the chart: up to ${size(reserved)}`, 1, all, taken);
+      if (is_far) this.beside(`reserved is above the chart, up to ${size(reserved)}`, 1, all, taken);
       else if (reserved) this.beside(`reserved ${size(reserved)}`, top, this.highest(columns, step, (i) => bands.numbers[i * bands.fields + n + 1]!), taken);
     };
     void this.cursors().then((taken) => taken && labels(taken));

@@ -23,7 +23,7 @@ export class WhoView {
   private is_sandwich = false; // the path's end with all its callers and all it calls
   private readonly boxes = make("div", { class: "icicle", role: "tree", "aria-label": "who holds memory" });
   private readonly crumbs = make("div", { class: "crumbs" });
-  private readonly both = make("button", { title: "the chosen frame wherever it is: its callers above, what it calls below",
+  private readonly both = make("button", { title: "all calls of the selected frame: callers above, callees below",
     click: () => {
       this.is_sandwich = !this.is_sandwich;
       this.draw();
@@ -32,7 +32,7 @@ export class WhoView {
 
   constructor(private readonly place: HTMLElement, client: Client, private readonly store: Store,
               private readonly trace: Trace, private readonly found: (text: string) => void) {
-    const choice = make("select", { "aria-label": "put together by",
+    const choice = make("select", { "aria-label": "grouped by",
       change: (event: Event) => store.set({ by: (event.target as HTMLSelectElement).value as Who }) });
     for (const by of WHO) choice.append(make("option", { value: by, selected: by === store.state.by }, LABELS[by]));
     const whole = make("input", { type: "checkbox", checked: store.state.is_whole, change: (event: Event) =>
@@ -136,8 +136,8 @@ export class WhoView {
     const name = (plain(node.name) || "(no name)") + (is_named ? doubt(node.certainty) : ""), place = plain(node.place);
     const is_found = this.matches(node), is_dim = this.store.state.search !== "" && !is_found;
     const title = `${name}${place ? `\n${place}` : ""}\n${size(node.bytes)}, ` +
-      `${part(node.bytes, this.tree!.bytes)} of all, ${plural(node.blocks, "block")}` +
-      (is_named ? "" : `\nmost of it ${category.label}${doubt(node.certainty)}`);
+      `${part(node.bytes, this.tree!.bytes)} of total, ${plural(node.blocks, "block")}` +
+      (is_named ? "" : `\nmostly ${category.label}${doubt(node.certainty)}`);
     return make("button", {
       class: `box${is_found ? " found" : is_dim ? " dim" : ""}`, role: "treeitem", title,
       "aria-level": Math.abs(depth) + 1, "data-depth": depth,
