@@ -40,7 +40,7 @@ int memtap_cupti_start(const struct mt_cupti_recorder *recorder, unsigned subscr
     const char *text = NULL;
     if (mt_cupti_find(&library)) {
         snprintf(why, MT_CUPTI_STATUS,
-                 "there is no libcupti.so.13 or .12 for this CUDA in its usual folders");
+                 "no libcupti.so.13 or .12 for this CUDA in its usual folders");
         return -ENOENT;
     }
     hearer = (struct mt_cupti_hearer){recorder, &library, subscription};
@@ -51,7 +51,7 @@ int memtap_cupti_start(const struct mt_cupti_recorder *recorder, unsigned subscr
     }
     library.text_of(result, &text);
     if (result == MT_CUPTI_IS_TAKEN)
-        text = "another client has it";
+        text = "another client is subscribed";
     snprintf(why, MT_CUPTI_STATUS, "%s (%u)", text ? text : "CUPTI refused", result);
     return -EBUSY;
 }

@@ -89,8 +89,8 @@ static bool differ(const struct calls *a, const struct calls *b, long first, lon
             snprintf(
                 what, what_size,
                 "ranks %ld and %ld make different calls to all ranks: call %zu%s is %s on rank "
-                "%ld, %s on rank %ld; among real ranks one waits for the other, unless what "
-                "they tell each other makes their calls equal",
+                "%ld, %s on rank %ld; real ranks would wait for each other, unless the values "
+                "they exchange make the calls equal",
                 first, other, number, group ? " of a further group" : "", texts[0], first, texts[1],
                 other);
             return true;

@@ -139,7 +139,8 @@ static int check_libraries(const char *libdir, char *why, size_t why_size)
     char path[PATH_MAX];
     if (strpbrk(libdir, ": "))
         return fail(-ENOTSUP, why, why_size,
-                    "%s has a space or a colon in its path, which LD_PRELOAD cannot name", libdir);
+                    "%s has a space or a colon in its path, which LD_PRELOAD cannot contain",
+                    libdir);
     for (size_t i = 0; i < COUNT(libraries); i++) {
         if (snprintf(path, sizeof(path), "%s/%s", libdir, libraries[i]) >= (int)sizeof(path))
             return fail(-ENOENT, why, why_size, "the path of %s is too long", libraries[i]);
@@ -156,13 +157,13 @@ static int check_device(const struct sim_gpu *gpu, const struct sim_launch *laun
     if (launch->memory && launch->memory < least)
         return fail(-EINVAL, why, why_size,
                     "%" PRIu64 " bytes are less than the %" PRIu64
-                    " MiB that a context on %s takes",
+                    " MiB that a context on %s needs",
                     launch->memory, (least >> 20), gpu->name);
     if (launch->gpus > SIM_MAX_GPUS)
         return fail(-EINVAL, why, why_size, "%u GPUs are more than the %d that can be simulated",
                     launch->gpus, SIM_MAX_GPUS);
     if (launch->world_size && launch->rank >= launch->world_size)
-        return fail(-EINVAL, why, why_size, "rank %u is not one of %u: they are 0 to %u",
+        return fail(-EINVAL, why, why_size, "rank %u is out of range: %u ranks are 0 to %u",
                     launch->rank, launch->world_size, launch->world_size - 1);
     return 0;
 }
@@ -336,7 +337,7 @@ int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_si
     if (!error && launch->world_size) {
         error = sim_rendezvous_start(&port);
         if (error)
-            fail(error, why, why_size, "no server for the absent ranks can be started: %s",
+            fail(error, why, why_size, "cannot start the server for the absent ranks: %s",
                  strerror(-error));
         else
             error = set_rank(launch, port);

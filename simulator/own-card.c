@@ -37,9 +37,9 @@ static const char *set_like(struct own_card *card, const char *value)
 {
     const struct sim_gpu *like = sim_gpu_listed(value);
     if (!like)
-        return "like: no card of the catalogue has this name";
+        return "like: unknown card";
     if (card->gpu.name)
-        return "like: has to be the first line";
+        return "like: must be the first line";
     card->gpu = *like;
     card->gpu.name = card->path;
     return NULL;
@@ -75,7 +75,7 @@ static const char *set_number(struct own_card *card, const char *name, const cha
             return numbers[i].mib ? "not a size, such as 24G or 81079 MiB" : "not a number";
         return NULL;
     }
-    return "unknown name; there are like, product, memory, board, context, l2, sms, major, minor, "
+    return "unknown name; use like, product, memory, board, context, l2, sms, major, minor, "
            "source";
 }
 
@@ -93,7 +93,7 @@ static const char *read_line(struct own_card *card, char *line)
     if (!strcmp(name, "like"))
         return set_like(card, value);
     if (!card->gpu.name)
-        return "the first line has to say which card this one is like, such as like = h100";
+        return "the first line must name the card that this one is like, such as like = h100";
     if (!strcmp(name, "product"))
         card->gpu.product = strcpy(card->product, value);
     else if (!strcmp(name, "source"))
@@ -115,9 +115,9 @@ static const char *read_lines(struct own_card *card, FILE *file, unsigned *numbe
     if (!wrong && ferror(file))
         wrong = strerror(errno);
     if (!wrong && !card->gpu.name)
-        wrong = "no line says which card this one is like, such as like = h100";
+        wrong = "no line names the card that this one is like, such as like = h100";
     if (!wrong && card->gpu.memory <= card->gpu.context + MIB(2))
-        wrong = "its memory has no room for a context and one allocation";
+        wrong = "memory is too small for a context and one allocation";
     if (!wrong && card->gpu.board < card->gpu.memory)
         card->gpu.board = card->gpu.memory;
     return wrong;

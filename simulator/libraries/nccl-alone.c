@@ -114,14 +114,14 @@ static void say_absent(const struct nccl_operation *operation)
 {
     static _Atomic bool is_told;
     const struct nccl_comm *comm = operation->comm;
-    char remedy[80] = "make it on every rank";
+    char remedy[80] = "create it on every rank";
     if (operation->type != INT64 || operation->count > MOST_SIZES ||
         atomic_exchange(&is_told, true))
         return;
     if (operation->kind != NCCL_BROADCAST)
         snprintf(remedy, sizeof(remedy), "give a pipeline's stage input_args and output_args");
     else if (nccl_is_of_all(comm))
-        snprintf(remedy, sizeof(remedy), "run both (--rank %d,%d), or make it on every rank",
+        snprintf(remedy, sizeof(remedy), "run both (--rank %d,%d), or create it on every rank",
                  operation->root, comm->rank);
     sim_say("rank %d of %d is simulated alone, and %s from rank %d, which is absent: an object "
             "that only that rank has cannot be read; %s",

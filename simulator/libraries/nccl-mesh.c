@@ -62,7 +62,7 @@ void nccl_wait_say(struct nccl_wait *wait, const struct nccl_comm *comm,
         used +=
             (size_t)snprintf(ranks + used, sizeof(ranks) - used, "%s%d", used ? ", " : "", rank);
     }
-    sim_say("NCCL: rank %d of %d has waited %llu s for %s to %s; it goes on waiting", comm->rank,
+    sim_say("NCCL: rank %d of %d has waited %llu s for %s to %s; still waiting", comm->rank,
             comm->size, (unsigned long long)sim_patience(), ranks, what);
 }
 

@@ -56,7 +56,7 @@ static enum nccl_result check_alone(int size, int rank)
     if (size > world || (size == world && rank != self))
         return nccl_fail(NCCL_INVALID_USAGE,
                          "this process claims to be rank %d of %d, but rank %d of %d is simulated "
-                         "alone: give a program that starts no ranks itself",
+                         "alone; run a program that does not start ranks itself",
                          rank, size, self, world);
     return NCCL_SUCCESS;
 }
@@ -169,7 +169,7 @@ static enum nccl_result divide_alone(struct nccl_comm *whole, int color, int key
         return NCCL_SUCCESS;
     if (key < 0 || key >= size || size > whole->size)
         return nccl_fail(NCCL_INVALID_USAGE,
-                         "ncclCommSplit: rank %d of %d is simulated alone, and nobody knows which "
+                         "ncclCommSplit: rank %d of %d is simulated alone, and it is unknown which "
                          "of the absent ranks have color %d",
                          whole->rank, whole->size, color);
     return create(out, size, whole->id, key, whole->device, true);

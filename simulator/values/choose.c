@@ -46,7 +46,7 @@ static bool read_loads(double *loads, size_t choices)
             loads[count] = load;
     }
     if (count != choices && !atomic_exchange(&is_told, true))
-        sim_say("--skew has the loads of %zu experts, but the program chooses among %zu: evenly",
+        sim_say("--skew has the loads of %zu experts, but the program has %zu; choosing evenly",
                 count, choices);
     return count == choices;
 }

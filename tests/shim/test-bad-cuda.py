@@ -59,7 +59,7 @@ for choice in ("auto", "on"):
 
 # Old, and unloaded after its functions were looked up. No NVML: nothing about the device.
 for choice, status in (("auto", "not needed"),
-                       ("on", "not used: there is no libcupti.so.13 or .12 for this CUDA in its usual folders")):
+                       ("on", "not used: no libcupti.so.13 or .12 for this CUDA in its usual folders")):
     old = Run(user, options=("--cupti", choice), libraries=OLD)
     equal(f"old driver, {choice}", (old.code, old.out, len(old.traces)), (0, "done\n", 1))
     info, calls, devices = old.traces[0]
@@ -68,7 +68,7 @@ for choice, status in (("auto", "not needed"),
           (CALLS, [], status, "no: no NVML for this CUDA"))
 
 for library, status in zip(cuptis, ("not used: CUPTI_ERROR_NOT_COMPATIBLE (1)",
-                                    "not used: another client has it (39)")):
+                                    "not used: another client is subscribed (39)")):
     for name, driver in (("libcupti.so.13", driver_13), ("libcupti.so.12", driver_12)):
         refused = Run(user, options=("--cupti", "on"),
                       libraries=[("libcuda.so.1", driver), (name, library)])
@@ -82,14 +82,14 @@ other = Run(user, options=("--cupti", "on"),
             libraries=[("libcuda.so.1", driver_12), ("libcupti.so.13", cuptis[0])])
 equal("CUPTI is newer than the driver", (other.code, other.out, other.traces[0][1],
                                          other.traces[0][0]["cupti"]),
-      (0, "done\n", CALLS, "not used: there is no libcupti.so.13 or .12 for this CUDA in its usual folders"))
+      (0, "done\n", CALLS, "not used: no libcupti.so.13 or .12 for this CUDA in its usual folders"))
 
 # The driver loads memtap: where CUPTI does not tell the calls, nothing else does, and the line says so.
 # CUPTI is also found where the loader does not look.
 LIBRARY = subprocess.run([memtap, "lib"], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
 MATHS = next(line.split()[-1] for line in open("/proc/self/maps", encoding="utf-8") if "/libm.so.6" in line)
 PACKAGES = "venv/lib/python3.9/site-packages"
-FOUND, MISSING = "CUPTI_ERROR_NOT_COMPATIBLE (1)", "there is no libcupti.so.13 or .12 for this CUDA in its usual folders"
+FOUND, MISSING = "CUPTI_ERROR_NOT_COMPATIBLE (1)", "no libcupti.so.13 or .12 for this CUDA in its usual folders"
 
 
 def injected(driver, *folders, **environment):

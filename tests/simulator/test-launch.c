@@ -51,16 +51,16 @@ START_TEST(a_file_has_a_card)
     static const struct {
         const char *text, *why;
     } wrong[] = {
-        {"memory = 5\n", ": line 1: the first line has to say which card this one is like"},
-        {"like = h1000\n", ": line 1: like: no card of the catalogue has this name"},
+        {"memory = 5\n", ": line 1: the first line must name the card that this one is like"},
+        {"like = h1000\n", ": line 1: like: unknown card"},
         {"like = h100\nmemory = much\n", ": line 2: not a size, such as 24G or 81079 MiB"},
         {"like = h100\nmemory = 24GX\n", ": line 2: not a size"},
         {"like = h100\nsms = 24G\n", ": line 2: not a number"},
         {"like = h100\ncolour = red\n", ": line 2: unknown name"},
         {"like = h100\nmemory 5\n", ": line 2: not a line of the form"},
         {"like = h100\nmemory = 100\n", ": line 2: its memory has no room"},
-        {"like = h100\nlike = h200\n", ": line 2: like: has to be the first line"},
-        {"", ": no line says which card"},
+        {"like = h100\nlike = h200\n", ": line 2: like: must be the first line"},
+        {"", ": no line names the card"},
     };
     char why[512] = "";
     const struct sim_gpu *h100 = sim_gpu_find("h100"), *gpu;

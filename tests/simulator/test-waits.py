@@ -30,8 +30,8 @@ def ranks(how, numbers):
 
 def test_start():
     """Rank 0 waits for both others, rank 2 for those below."""
-    for first, line in ((0, "rank 0 of 3 has waited 1 s for 1, 2 to start; it goes on waiting"),
-                        (2, "rank 2 of 3 has waited 1 s for 0, 1 to start; it goes on waiting")):
+    for first, line in ((0, "rank 0 of 3 has waited 1 s for 1, 2 to start; still waiting"),
+                        (2, "rank 2 of 3 has waited 1 s for 0, 1 to start; still waiting")):
         waiting = ranks("starts", [first])
         said = waiting[0].stderr.readline()
         check(said == f"cudasim: NCCL: {line}\n", f"{said!r}")
@@ -46,7 +46,7 @@ def test_call():
     """Rank 2 makes no call."""
     both = ranks("reduces", [0, 1, 2])
     said = [next(line for line in process.stderr if "to start" not in line) for process in both[:2]]  # all may take their time
-    wanted = [f"cudasim: NCCL: rank {rank} of 3 has waited 1 s for 2 to make the same call; it goes on waiting\n" for rank in range(2)]
+    wanted = [f"cudasim: NCCL: rank {rank} of 3 has waited 1 s for 2 to make the same call; still waiting\n" for rank in range(2)]
     check(said == wanted, f"{said}")
     ended(both)
 
@@ -57,7 +57,7 @@ def test_file(folder):
     waiting = start("sh", "-c", loop, options=["--world-size", "4", "--rank", "3"], cwd=folder)
     said = waiting.stderr.readline()
     check(said.startswith("cudasim: rank 3 of 4 is simulated alone, and has waited ") and
-          " s for flag, which another rank may write; it goes on waiting: run that rank before" in said, f"{said!r}")
+          " s for flag, which another rank may write; still waiting; run that rank first" in said, f"{said!r}")
     (pathlib.Path(folder) / "flag").touch()
     rest = waiting.stderr.read()
     check(rest == "ended\n" and not waiting.wait(), f"one line is enough: {rest!r}")
@@ -90,7 +90,7 @@ def alone(program, *arguments):
 def check_wait(waiting, wanted):
     said = waiting.stderr.readline()
     check(said.startswith("cudasim: rank 3 of 4 is simulated alone, and has waited ") and
-          f" s for {wanted}, as another rank may; it goes on waiting" in said, f"{said!r}, not {wanted!r}")
+          f" s for {wanted}, as another rank may; still waiting" in said, f"{said!r}, not {wanted!r}")
 
 
 def check_end(waiting, peer):

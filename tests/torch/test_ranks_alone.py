@@ -119,7 +119,7 @@ def check_bad_jobs(work):
                           "on waiting"), f"who is waited for: {line!r}")
     harness.equal("it goes on waiting", goes_on.strip(), "True")
     check(done.returncode == 2 and "claims to be rank 1 of 2, but rank 0 of 2 is simulated alone: give a program that "
-          "starts no ranks itself" in done.stderr, f"{done.returncode}, {done.stderr}")
+          "does not start ranks itself" in done.stderr, f"{done.returncode}, {done.stderr}")
     check("this process meets 3 ranks, but rank 0 of 2 is simulated alone" in done.stderr, f"ranks of its own: {done.stderr}")
 
 
@@ -128,7 +128,7 @@ def check_sent(work):
     done = harness.run([MEMTAP, "simulate", "--world-size", 4, "--rank", "0,2", "--", PYTHON, "-c", SENDS], cwd=work,
                        env={"TMPDIR": work, "CUDASIM_PATIENCE": "0"})
     waited = ("cudasim: rank {} of 4 is simulated alone, and has waited 0 s for the key 'best' of a store, which another rank sets; "
-              "it goes on waiting: set it on every rank")
+              "still waiting; set it on every rank")
     read = 2 * ["b'0.5' b'mine' [b'0.5', b'mine']"]
     harness.equal("what rank 0 sent", sorted(done.stdout.splitlines()),
                   sorted(["4711 [{'name': 'run 7'}] [0, 0]", "4711 [{'name': 'run 7'}] [2, 2, 2, 2]"] +

@@ -48,7 +48,7 @@ def main():
         file.write_text("1 2 3")
         (loads, _, _, _), told = run("--skew", file, "--seed", "7")
         check_loads("loads of other experts", loads, [1] * EXPERTS)
-        check("--skew has the loads of 3 experts, but the program chooses among 64: evenly" in told, told)
+        check("--skew has the loads of 3 experts, but the program has 64; choosing evenly" in told, told)
     harness.finish()
 
 

@@ -43,8 +43,8 @@ static void say(int64_t seconds)
     static _Atomic bool is_told;
     if (!atomic_exchange(&is_told, true))
         sim_say_wait(seconds, awaited.path,
-                     "which another rank may write; it goes on waiting: run that rank before, in "
-                     "the same folder, or make it");
+                     "which another rank may write; still waiting; run that rank first, in "
+                     "the same folder, or create the file");
 }
 
 void sim_note_asked_file(const char *path, bool is_there)

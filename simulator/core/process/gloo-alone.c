@@ -173,7 +173,7 @@ static int *place_of_rank(void *group, const void *fake, int rank, int size)
 static void refuse(int rank, int size)
 {
     sim_say("ProcessGroupGloo: rank %d of %d is simulated alone, and in this release of PyTorch "
-            "nothing stands in for gloo's other ranks; make this group with nccl",
+            "gloo's other ranks are not simulated; create this group with nccl",
             rank, size);
     fflush(NULL);
     _exit(2); /* C cannot throw what PyTorch would catch, and gloo would wait for ever. */
@@ -187,7 +187,7 @@ static void check_rank(int rank, int size)
     if (size < world || (size == world && rank == self))
         return;
     sim_say("ProcessGroupGloo: this process claims to be rank %d of %d, but rank %d of %d is "
-            "simulated alone: give a program that starts no ranks itself",
+            "simulated alone; run a program that does not start ranks itself",
             rank, size, self, world);
     fflush(NULL);
     _exit(2);

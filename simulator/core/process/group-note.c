@@ -38,7 +38,7 @@ static void put_line(uint64_t first, uint64_t stride, uint64_t count)
     snprintf(line, sizeof(line), "%llu %llu %llu\n", (unsigned long long)first,
              (unsigned long long)stride, (unsigned long long)count);
     if (write(file, line, strlen(line)) < 0)
-        sim_verbose("%s: the group could not be noted", path);
+        sim_verbose("%s: cannot record the group", path);
     close(file);
 }
 

@@ -156,7 +156,7 @@ static void make_watched(tcp_function *real, void *store, struct text *host,
     WATCHED;
     begin(&wait,
           "rank %llu of %llu has waited %llu s for the other processes of its job to meet it at "
-          "%.64s:%u; it goes on waiting: start all of them, with the same MASTER_ADDR, MASTER_PORT "
+          "%.64s:%u; still waiting; start all of them, with the same MASTER_ADDR, MASTER_PORT "
           "and WORLD_SIZE, or simulate this one alone (--world-size)",
           job("RANK"), job("WORLD_SIZE"), (unsigned long long)sim_patience(), host->at,
           options->port);
@@ -171,8 +171,8 @@ static void check_workers(const struct tcp_options *options)
     if (!ranks || !options->has_workers || options->workers < 2 || options->workers == ranks ||
         atomic_exchange(&is_said, true))
         return;
-    sim_say("this process meets %llu ranks, but rank %llu of %llu is simulated alone: give a "
-            "program that starts no ranks itself, or what each of them runs",
+    sim_say("this process meets %llu ranks, but rank %llu of %llu is simulated alone; run a "
+            "program that does not start ranks itself, or what each of them runs",
             (unsigned long long)options->workers,
             (unsigned long long)sim_environment("CUDASIM_RANK", 0), (unsigned long long)ranks);
 }
@@ -236,7 +236,7 @@ static void begin_for_key(struct wait *wait, const struct text *key)
 {
     begin(wait,
           "rank %llu of %llu is simulated alone, and has waited %llu s for the key '%.200s' of a "
-          "store, which another rank sets; it goes on waiting: set it on every rank",
+          "store, which another rank sets; still waiting; set it on every rank",
           job("RANK"), job("WORLD_SIZE"), (unsigned long long)sim_patience(), key->at);
 }
 
