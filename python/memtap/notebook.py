@@ -136,8 +136,8 @@ def record(line: str, cell: str, say: Say) -> Optional[str]:
         made = [path for path, version in traces_in(output.parent).items() if before.get(path) != version]
         if code:
             say(
-                f"memtap: the cell exited with "
-                f"{f'exit code {code}' if code > 0 else f'signal {-code}'}{'' if made else ' without a trace'}\n"
+                f"memtap: the cell {f'exited with code {code}' if code > 0 else f'was killed by signal {-code}'}"
+                f"{'' if made else ' without a trace'}\n"
             )
         elif not made and not known.output:
             say("memtap: no trace: the cell did not use CUDA\n")

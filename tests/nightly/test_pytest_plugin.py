@@ -76,10 +76,10 @@ def against(work):
     shutil.copy(HERE / "plugin_tests.py", work / "test_memory.py")
     options = ["-p", "memtap.pytest_plugin", "--memtap", "--memtap-simulate", GPU, "--memtap-against"]
     (work / "pytest.ini").write_text("[pytest]\nmemtap_paths = test_*.py\n")
-    for mib, old, new, ends, word in [(16, "none", "before", 0, "nothing of it in none"),
+    for mib, old, new, ends, word in [(16, "none", "before", 0, "no trace in none"),
                                       (16, "before", "now", 0, "1 passed"),
                                       (24, "before", "now", 1, "peak: 24.00 MiB"),
-                                      (24, "now", "now", 4, "are one folder")]:
+                                      (24, "now", "now", 4, "are the same folder")]:
         (work / "test_grows.py").write_text(test.format(mib))
         done = run([PYTHON, "-m", "pytest", *options, old, "--memtap-dir", new, "test_grows.py"], cwd=work, env=ALONE)
         equal(f"exit code with {mib} MiB", done.returncode, ends)

@@ -49,13 +49,13 @@ def check_cells():
 
 
 def check_bad_input():
-    for line, cell, words in [("--simulate h100", "print(1)", "there is no trace: the cell's program did not use CUDA"),
-                              ("--simulate h100", "1 +", "ended with exit code 1 and left no trace"),
-                              ("--simulate h100", "import os; os.kill(os.getpid(), 9)", "left no trace"),
+    for line, cell, words in [("--simulate h100", "print(1)", "no trace: the cell did not use CUDA"),
+                              ("--simulate h100", "1 +", "exited with code 1 without a trace"),
+                              ("--simulate h100", "import os; os.kill(os.getpid(), 9)", "without a trace"),
                               ("--bogus", "", "unknown option '--bogus'")]:
         frame, said, problem = ask(magic.record, line, cell)
         assert not frame and not problem and words in said and "Traceback" not in said, (line, said, problem)
-    for line, words in [("train.py", "the program to run is the cell"), ("--simulate h100 train.py", "train.py: "), ("--", "--: "),
+    for line, words in [("train.py", "the cell is the program to run"), ("--simulate h100 train.py", "train.py: "), ("--", "--: "),
                         ("--height tall", "--height"), ("--height 0", "at least 1"), ("-o 'x", "No closing quotation")]:
         frame, said, problem = ask(magic.record, line, "print(1)")
         assert not frame and not said and words in problem and "\n" not in problem, (line, said, problem)
@@ -73,7 +73,7 @@ def check_bad_input():
     _, _, problem = ask(magic.view, "trace.mtap")
     finding.beside = places
     os.environ["PATH"], os.environ["MEMTAP"] = path, command
-    assert "there is no command memtap" in problem, problem
+    assert "no command memtap" in problem, problem
 
 
 def missing_for_notebook():

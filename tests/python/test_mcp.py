@@ -71,7 +71,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chmod(endless, 0o755)
     refused = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True, check=False, timeout=600,
                              env={**os.environ, "PYTHONPATH": package, "MEMTAP": endless})
-assert refused.returncode == 1 and "memtap blocks has more than 8 MiB; ask for less" in refused.stderr, refused
+assert refused.returncode == 1 and "memtap blocks exceeds 8 MiB; request less" in refused.stderr, refused
 if not python:
     print("no Python with the package mcp: MEMTAP_TEST_MCP names one")
     sys.exit(77)

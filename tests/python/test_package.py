@@ -224,7 +224,7 @@ def check_bad_input():
     beside = {**os.environ, "MEMTAP": "/nonexistent/memtap", "PYTHONPATH": package}
     done = subprocess.run([sys.executable, "-c", "import memtap\ntry: memtap.open('training.mtap')\nexcept memtap.Problem as p: print(p)"],
                           capture_output=True, text=True, check=True, env=beside)
-    assert done.stdout == "$MEMTAP is /nonexistent/memtap, which is no command\n", done
+    assert done.stdout == "$MEMTAP is /nonexistent/memtap, which is not a command\n", done
 
 
 with tempfile.TemporaryDirectory() as folder:
