@@ -220,8 +220,7 @@ int mt_read_pickle(struct mt_input *input, struct mt_graph *graph)
                                  : mt_graph_fail(graph, "the pickle does not end with one value");
         if (code < 0)
             return input->rc ? input->rc
-                             : mt_graph_fail(graph, "truncated at byte %" PRIu64 ",
-                                             offset);
+                             : mt_graph_fail(graph, "truncated at byte %" PRIu64, offset);
         int rc = read_value(input, graph, code);
         if (rc == -ENOSYS)
             rc = read_structure(input, graph, code);
