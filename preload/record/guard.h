@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Start, over the program's handler, unless the program ignores the signal. A thread that blocks the
- * signal is not protected, nor is a program that sets another handler later that does not call ours.
+/* Start, over the program's handler, unless the program ignores the signal. A thread that blocks
+ * the signal is not protected, nor is a program that sets another handler later that does not call
+ * ours.
  */
 void mt_guard_start(void);
 

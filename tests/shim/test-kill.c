@@ -235,7 +235,7 @@ START_TEST(a_size_that_is_none_keeps_all)
         {"-5M", "is not a size; give one such as 64M, 1.5 GiB or 65536"},
         {"5X", "is not a size; give one such as 64M, 1.5 GiB or 65536"},
         {"5MM", "is not a size; did you mean '5M'?"},
-        {"99999999999999T", "is too large a size"},
+        {"99999999999999T", "is too large"},
         {"0", "is too small; give 1M or more, or all"},
     };
     char variable[64], message[160];

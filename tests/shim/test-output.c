@@ -412,11 +412,10 @@ START_TEST(the_roster_knows_of_a_trace_that_could_not_be_created)
     static const struct {
         unsigned size; /* of the name */
         const char *said;
-    } names[] = {
-        {1, "cannot create no/x"},
-        {300, ": File name too long; recording stopped, the program continues\n"},
-        {3000, ": File name too long; recording stopped, the program continues\n"},
-        {4080, "cannot record: File name too long; continuing without recording\n"}};
+    } names[] = {{1, "cannot create no/x"},
+                 {300, ": File name too long; recording stopped, the program continues\n"},
+                 {3000, ": File name too long; recording stopped, the program continues\n"},
+                 {4080, "cannot record: File name too long; continuing without recording\n"}};
     char roster[] = "/tmp/memtap-roster-XXXXXX", variable[64], output[4200], text[512];
     close(mkstemp(roster));
     snprintf(variable, sizeof variable, "MEMTAP_ROSTER=%s", roster);

@@ -133,7 +133,7 @@ if os.geteuid() == 0:
     case(
         "out of reach by chroot",
         "os.mkdir('r')\nos.chroot('r')\nos.chdir('/')",
-        says=["out of reach"],
+        says=["can no longer reach"],
         silent=["removed"],
         at_least=6000,
     )
@@ -141,7 +141,7 @@ if os.geteuid() == 0:
         "out of reach by setuid",
         "os.mkdir('r')\nos.rename('t.mtap', 'r/t.mtap')\nos.rename('r/t.mtap', 't.mtap')\n"
         "os.chmod('.', 0o700)\nos.setuid(65534)",
-        says=["out of reach"],
+        says=["can no longer reach"],
         silent=["removed"],
         at_least=6000,
     )
