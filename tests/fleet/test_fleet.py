@@ -77,7 +77,7 @@ def check_answers(found, left_out):
 def check_text(top):
     text = run(memtap, "fleet", top).stdout
     assert all(len(line) <= 80 for line in text.splitlines()), text
-    assert "Imbalance over the runs" in text, text
+    assert "Imbalance by run" in text, text
     # A mark before a category, and what it means, as in memtap report.
     legend = next(line for line in run(memtap, "report", top / "night-1" / f"{BIG}.mtap").stdout.splitlines() if "~ likely" in line)
     assert re.search(r"[+-][\d.]+ \w+ [~?][a-z]", text) and text.splitlines()[-1] == legend, text

@@ -136,7 +136,7 @@ def check_ownership():
     early = arrow.Reader(table)
     assert early.take().release
     early.close()
-    assert "was closed" in problem(closed().events)
+    assert "is closed" in problem(closed().events)
 
 
 def closed():

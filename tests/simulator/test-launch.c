@@ -58,7 +58,7 @@ START_TEST(a_file_has_a_card)
         {"like = h100\nsms = 24G\n", ": line 2: not a number"},
         {"like = h100\ncolour = red\n", ": line 2: unknown name"},
         {"like = h100\nmemory 5\n", ": line 2: not a line of the form"},
-        {"like = h100\nmemory = 100\n", ": line 2: its memory is too small"},
+        {"like = h100\nmemory = 100\n", ": line 2: memory is too small"},
         {"like = h100\nlike = h200\n", ": line 2: like: must be the first line"},
         {"", ": no line names the card"},
     };
