@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls that CUPTI is asked to report, each once. C(domain, name, number, api, form): number is
- * the callback's in CUPTI's headers, which never reuse one, and name its name there; form:
- * types.h. */
+/* The calls that CUPTI is to report. C(domain, name, number, api, form): number is the callback's
+ * in CUPTI's headers, which never reuse one, and name its name there; form: types.h. */
 #ifndef MT_CUPTI_CALLS_H
 #define MT_CUPTI_CALLS_H
 

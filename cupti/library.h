@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libmemtap-cupti.so reports the calls that CUPTI reports to libmemtap.so, which loads it. */
+/* libmemtap-cupti.so passes the calls that CUPTI reports to libmemtap.so, which loads it. */
 #ifndef MT_CUPTI_LIBRARY_H
 #define MT_CUPTI_LIBRARY_H
 
@@ -18,7 +18,7 @@ struct mt_cupti_library {
 /* Load the CUPTI for this process's CUDA. Return 0 or -ENOENT. It stays loaded. */
 int mt_cupti_find(struct mt_cupti_library *out);
 
-/* Hear a call, as CUPTI's callback; data: struct mt_cupti_hearer. */
+/* Handle a call, as CUPTI's callback; data is a struct mt_cupti_hearer. */
 void mt_cupti_hear(void *data, unsigned domain, uint32_t number, const void *told);
 
 struct mt_cupti_hearer {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structures and numbers of CUPTI and its callbacks, as far as needed: the build does not need
- * CUPTI's headers. tests/shim/test-cupti-headers.c compares them with the headers. */
+/* Structures and numbers of CUPTI and its callbacks, as far as needed: the build does not require
+ * CUPTI's headers. tests/shim/test-cupti-headers.c compares the two. */
 #ifndef MT_CUPTI_TYPES_H
 #define MT_CUPTI_TYPES_H
 
@@ -42,8 +42,8 @@ struct mt_cupti_code { /* CUpti_ModuleResourceData: a CUDA module that comes to 
     size_t size;
 };
 
-/* The forms of calls: F(form, kind, members, record). members: a call's parameters in their order,
- * without the ones at the end that are not needed. kind: OBJECT, a call that makes or ends a
+/* The forms of calls: F(form, kind, members, record). members: a call's parameters in order,
+ * without trailing ones that are not needed. kind: OBJECT for a call that creates or destroys a
  * context or a CUDA module, which is recorded even within another call; else CALL. record: what is
  * recorded of a call, whose parameters are at *at (hear.c). */
 /* clang-format off */

@@ -18,12 +18,12 @@ struct sim_gpu {
     uint64_t l2;
     uint64_t memory;  /* total, as the driver reports it to a program */
     uint64_t board;   /* total, as nvidia-smi shows it */
-    uint64_t context; /* taken by a context before the first allocation */
+    uint64_t context; /* used by a context before the first allocation */
     int threads_per_sm, blocks_per_sm;
     uint64_t shared_per_sm, shared_per_block; /* per block: the opt-in limit */
     int bus_bits;
     int memory_khz, core_khz;
-    const char *source; /* where its memory is from: an address, or "estimate: ..." */
+    const char *source; /* the source of its memory size: a URL, or "estimate: ..." */
 };
 
 /* Return the card with this name or alias (in any case), or of this file; NULL if there is none. */
@@ -36,9 +36,9 @@ const struct sim_gpu *sim_gpu_listed(const char *name);
 bool sim_gpu_is_file(const char *name);
 
 /*
- * Read a card from a file of lines "name = value", which begins with "like = NAME" of the
- * catalogue. Its name is the file's absolute path. NULL, with the reason in `why`: it cannot be
- * read.
+ * Read a card from a file of lines "name = value" that begins with "like = NAME", a name of the
+ * catalogue. The card's name is the file's absolute path. Return NULL, with the reason in `why`, if
+ * the file cannot be read.
  */
 const struct sim_gpu *sim_gpu_read(const char *path, char *why, size_t size);
 
@@ -48,7 +48,7 @@ const struct sim_gpu *sim_gpu_default(void);
 /* Return the cards in catalogue order: 0 .. until NULL. Aliases are not listed. */
 const struct sim_gpu *sim_gpu_at(size_t index);
 
-/* Return the aliases: 0 .. until NULL. *gpu is set to the card that the alias stands for. */
+/* Return the aliases: 0 .. until NULL. *gpu is set to the card that the alias means. */
 const char *sim_gpu_alias_at(size_t index, const struct sim_gpu **gpu);
 
 #endif

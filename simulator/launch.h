@@ -33,30 +33,28 @@ struct sim_launch {
 /* Return the same as sim_gpu_default(). */
 const struct sim_gpu *sim_launch_default_gpu(void);
 
-/* Return the least memory, in bytes, that a simulated card may have: a context and one allocation.
- */
+/* Return the least memory in bytes that a simulated card may have: a context and one allocation. */
 uint64_t sim_launch_least_memory(const struct sim_gpu *gpu);
 
 /*
- * Prepare the environment: append every stand-in library to LD_PRELOAD (so that a profiler that
- * stands there already comes first and interposes in front of them), puts libdir in front of
- * LD_LIBRARY_PATH (for programs that dlopen or are linked to a plain "libcudart.so"), and sets
- * CUDASIM_GPU, CUDASIM_MEMORY (decimal bytes; when memory is 0, an earlier call's is removed),
- * CUDASIM_GPUS and, where they are given, CUDASIM_COPY_LIMIT, CUDASIM_VALUES, CUDASIM_SKEW,
- * CUDASIM_SEED, CUDASIM_BOXES and CUDASIM_CUDNN (an absolute path). With world_size it sets
- * CUDASIM_ALONE and the variables of torchrun, Slurm and Open MPI, and starts the server that
- * MASTER_PORT names, which ends with the calling process. Calling it a second time changes the card
- * and adds nothing to the lists.
+ * Prepare the environment: append every stand-in library to LD_PRELOAD (a profiler that is already
+ * there stays first and interposes), prepend libdir to LD_LIBRARY_PATH (for programs that dlopen or
+ * are linked to a plain "libcudart.so"), and set CUDASIM_GPU, CUDASIM_MEMORY (decimal bytes; if
+ * memory is 0, an earlier call's is removed), CUDASIM_GPUS and, if given, CUDASIM_COPY_LIMIT,
+ * CUDASIM_VALUES, CUDASIM_SKEW, CUDASIM_SEED, CUDASIM_BOXES and CUDASIM_CUDNN (an absolute path).
+ * With world_size, also set CUDASIM_ALONE and the variables of torchrun, Slurm and Open MPI, and
+ * start the server that MASTER_PORT names, which ends with the calling process. A second call
+ * changes the card and adds nothing to the lists.
  *
- * The strings of `launch` are only read. Not thread-safe (setenv). Returns 0, or:
+ * The strings of `launch` are only read. Not thread-safe (setenv). Return 0, or:
  *   -ENOENT   a stand-in is missing in libdir, or libdir itself
- *   -EINVAL   memory is below sim_launch_least_memory(), gpus is above SIM_MAX_GPUS, or rank is not
+ *   -EINVAL   memory is below sim_launch_least_memory(), gpus is above SIM_MAX_GPUS, rank is not
  *             below world_size, or skew or cudnn cannot be read
- *   -ENOTSUP  libdir has a space or a colon in its path: LD_PRELOAD cannot name such a path
+ *   -ENOTSUP  libdir has a space or a colon in its path, which LD_PRELOAD cannot contain
  *   -ENOMEM   out of memory
- * and then leaves one sentence about it, without a newline, in why (always terminated; why may be
- * NULL when why_size is 0). The environment is unchanged unless the error was -ENOMEM, or that of a
- * socket or process for the server.
+ * and a message without a newline in why (always terminated; why may be NULL if why_size is 0). The
+ * environment is unchanged unless the error was -ENOMEM, or came from the server's socket or
+ * process.
  */
 int sim_launch_prepare(const struct sim_launch *launch, char *why, size_t why_size);
 

@@ -13,7 +13,7 @@
 /* The size of what names a communicator of NCCL, in bytes. */
 enum { SIM_COMMUNICATOR_NAME = 128 };
 
-/* What a TCPStore's client puts behind a key, in CHECK and WAIT, to ask whether its value is known.
+/* What a TCPStore client appends to a key, in CHECK and WAIT, to query whether its value is known.
  * A plain WAIT is answered at once: absent ranks have passed each barrier. */
 #define SIM_KEY_VALUE " (its value)"
 
@@ -22,7 +22,7 @@ static inline bool sim_key_digit(char c)
     return isdigit((unsigned char)c);
 }
 
-/* Return whether two keys differ in one number alone, as those of two ranks do. */
+/* Return whether two keys differ only in one number, like those of two ranks. */
 static inline bool sim_key_of_another_rank(const char *a, size_t a_size, const char *b,
                                            size_t b_size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the server of a rank's store keeps: keys with their values. Without memory the process ends:
- * the program says that its store is gone.
+ * The content of the server of a rank's store: keys with their values. If memory runs out the
+ * process exits, and the program reports that its store is gone.
  */
 #ifndef SIM_STORE_ROWS_H
 #define SIM_STORE_ROWS_H
@@ -28,8 +28,8 @@ void *sim_need(void *memory);
 void sim_bytes_put(struct sim_bytes *to, const void *from, size_t size);
 bool sim_bytes_same(struct sim_bytes a, struct sim_bytes b);
 
-/* Find a row, add one, set its value, remove it. It stays where it is until the next one is added
- * or removed. */
+/* Find a row, add one, set its value, remove it. It stays valid until the next one is added or
+ * removed. */
 struct sim_row *sim_row_find(struct sim_bytes key);
 struct sim_row *sim_row_add(struct sim_bytes key, struct sim_bytes value);
 struct sim_row *sim_row_set(struct sim_bytes key, struct sim_bytes value);
@@ -42,7 +42,7 @@ int64_t sim_row_count(void);
 struct sim_row *sim_row_at(size_t place);
 
 /* Find a key that this rank set, or that an absent one would have set, if its value is known: what
- * this rank set for itself, or the name of a communicator. NULL: nobody knows. */
+ * this rank set itself, or the name of a communicator. NULL if unknown. */
 struct sim_row *sim_row_get(struct sim_bytes key);
 
 #endif

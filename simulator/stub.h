@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts of the generated entry points. Programs call them through the real prototypes, which
- * nobody needs to know here: in the calling convention an integer or pointer argument is a long,
- * and unused arguments do no harm.
+ * are not needed here: in the calling convention an integer or pointer argument is a long, and
+ * unused arguments do no harm.
  */
 #ifndef SIM_STUB_H
 #define SIM_STUB_H
@@ -51,9 +51,10 @@
         return 0;                                                                                  \
     }
 
-/* Not modelled, and going on makes no sense: print the name once and return the library's error. */
+/* Not modelled, and continuing makes no sense: print the name once and return the library's error.
+ */
 #define SIM_REFUSE(name) SIM_SAY_NO(name, sim_note_refusal)
-/* The same where programs ask what a card can do: print the name if CUDASIM_VERBOSE is set. */
+/* The same for queries of what a card supports: print the name if CUDASIM_VERBOSE is set. */
 #define SIM_UNSUPPORTED(name) SIM_SAY_NO(name, sim_note_unsupported)
 #define SIM_SAY_NO(name, say)                                                                      \
     long name(void);                                                                               \

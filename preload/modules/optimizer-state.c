@@ -331,7 +331,7 @@ static void go_through(struct mt_thread *self, uint64_t optimizer)
                               memory_order_relaxed);
 }
 
-static void ask(struct mt_thread *self, uint64_t optimizer)
+static void record_state(struct mt_thread *self, uint64_t optimizer)
 {
     if (!mt_exclusive_acquire(&optimizers.part))
         return;
@@ -347,7 +347,7 @@ static void ask(struct mt_thread *self, uint64_t optimizer)
 void mt_optimizers_record(struct mt_thread *self)
 {
     for (unsigned i = 0; i < self->n_ended; i++)
-        ask(self, self->ended[i]);
+        record_state(self, self->ended[i]);
     self->n_ended = 0;
 }
 

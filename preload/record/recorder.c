@@ -293,7 +293,7 @@ static bool is_over(const struct mt_thread *self)
 }
 
 /* Abandon the thread's ring to a hook that may continue on another stack. */
-static bool can_begin_anew(struct mt_thread *self)
+static bool can_start_over(struct mt_thread *self)
 {
     static _Atomic unsigned n_kept;
     if (++self->ring.refused < MOST_REFUSED || atomic_fetch_add(&n_kept, 1) >= MOST_KEPT)
@@ -316,7 +316,7 @@ static bool can_enter(struct mt_thread *self)
 struct mt_thread *mt_enter_slow(void)
 {
     struct mt_thread *self = mt_self;
-    if (self && !can_enter(self) && !can_begin_anew(self))
+    if (self && !can_enter(self) && !can_start_over(self))
         return NULL;
     if (self && !mt_is_in_hook(self)) {
         mt_go_inside(self);

@@ -131,7 +131,7 @@ void mt_device_memory_release(void)
     pthread_mutex_unlock(&querying);
 }
 
-static int ask(int device, struct mt_device_memory *out)
+static int query(int device, struct mt_device_memory *out)
 {
     memset(out, 0, sizeof *out);
     if (nvml.state == UNTRIED)
@@ -149,7 +149,7 @@ static int ask(int device, struct mt_device_memory *out)
 int mt_device_memory(int device, struct mt_device_memory *out)
 {
     pthread_mutex_lock(&querying);
-    int rc = ask(device, out);
+    int rc = query(device, out);
     pthread_mutex_unlock(&querying);
     return rc;
 }

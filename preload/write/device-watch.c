@@ -122,11 +122,11 @@ static void wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t most_ns)
 
 void mt_watch_note_slowly(void)
 {
-    uint32_t waits = MT_WATCH_WAITS, asks = MT_WATCH_QUERIES;
+    uint32_t waits = MT_WATCH_WAITS, queries = MT_WATCH_QUERIES;
     if (atomic_compare_exchange_strong(&mt_watch_state, &waits, MT_WATCH_NOTED))
         wake(&mt_watch_state);
     else
-        atomic_compare_exchange_strong(&mt_watch_state, &asks, MT_WATCH_NOTED);
+        atomic_compare_exchange_strong(&mt_watch_state, &queries, MT_WATCH_NOTED);
 }
 
 static void ring(void)
@@ -179,7 +179,7 @@ static void *run(void *unused)
     while (!atomic_load(&watch.bell))
         wait_on(&watch.bell, 0, FOR_EVER);
     for (;;) {
-        uint32_t asks = MT_WATCH_QUERIES; /* set each time: a failed exchange overwrites it */
+        uint32_t queries = MT_WATCH_QUERIES; /* set each time: a failed exchange overwrites it */
         while (atomic_load(&mt_watch_state) == MT_WATCH_WAITS)
             wait_on(&mt_watch_state, MT_WATCH_WAITS, FOR_EVER);
         atomic_store(&mt_watch_state, MT_WATCH_QUERIES);
@@ -187,7 +187,7 @@ static void *run(void *unused)
         if (!devices)
             break;
         sample_and_pause(devices);
-        atomic_compare_exchange_strong(&mt_watch_state, &asks, MT_WATCH_WAITS);
+        atomic_compare_exchange_strong(&mt_watch_state, &queries, MT_WATCH_WAITS);
     }
     atomic_store(&mt_watch_state, MT_WATCH_OFF);
     return unused;
@@ -198,7 +198,7 @@ void mt_watch_start(void)
     watch.has_thread = !mt_own_thread(run);
 }
 
-static void ask(void)
+static void request(void)
 {
     uint32_t off = MT_WATCH_OFF;
     if (!watch.has_thread)
@@ -213,7 +213,7 @@ static void ask(void)
 void mt_watch_request_samples(void)
 {
     if (watch.has_changed && watch.seen)
-        ask();
+        request();
     watch.has_changed = false;
 }
 
@@ -260,7 +260,7 @@ void mt_watch_finish(void)
     if (!watch.has_thread)
         return;
     if (watch.seen) {
-        ask();
+        request();
         wait_for_answer(mt_now() + LAST_WAIT_NS);
     }
     pthread_mutex_lock(&watch.lock);

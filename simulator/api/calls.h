@@ -14,7 +14,7 @@
     SIM_CALL(SIM_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##id, #id, CUresult, struct id##_params_st,   \
              arguments, expression)
 
-/* The begin of a function of the driver that CUPTI reports by the name that programs link to. */
+/* The start of a driver function that CUPTI reports by the name that programs link to. */
 #define DRIVER_REPORTS(function, parameters, arguments)                                            \
     DRIVER_REPORTS_AS(function, function##_now, parameters, arguments)
 #define DRIVER_REPORTS_AS(function, now, parameters, arguments)                                    \

@@ -14,7 +14,7 @@ enum { SIM_DRIVER_VERSION = 13020 };
 /* Convert the core's result (a negative errno) to the driver's code. */
 CUresult driver_result(int error);
 
-/* Check that there is a current context: the driver binds none by itself. */
+/* Check that there is a current context: the driver does not bind one itself. */
 static inline CUresult driver_enter(void)
 {
     return sim_thread.context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
@@ -26,8 +26,8 @@ static inline void *driver_pointer(CUdeviceptr address)
 }
 
 /*
- * Find the function with this base name for a program of this CUDA version. *out NULL: none;
- * *status says why.
+ * Find the function with this base name for a program of this CUDA version. *out is NULL if there
+ * is none; *status says why.
  */
 CUresult driver_find(const char *name, void **out, int version,
                      CUdriverProcAddressQueryResult *status);

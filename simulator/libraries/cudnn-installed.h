@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The user's own cuDNN. From 9.8 on its graph interface answers heuristics and builds plans for a
- * card that it knows by a descriptor of properties only ("deviceless ahead-of-time compilation" in
- * its documentation), so that convolutions get the workspaces that they have on that card.
- * Nothing of it executes.
+ * card that is only described by its properties ("deviceless ahead-of-time compilation" in its
+ * documentation), so that convolutions get the workspaces that they have on that card. None of it
+ * executes.
  */
 #ifndef SIM_CUDNN_INSTALLED_H
 #define SIM_CUDNN_INSTALLED_H
@@ -43,13 +43,14 @@ struct cudnn_installed {
 };
 
 /*
- * Return it, or NULL where there is none that can answer; says once why not. The first call loads
- * it. Thread-safe. CUDASIM_CUDNN names its folder, or "off"; else it is the one of the wheels
+ * Return it, or NULL if there is none that can answer, which is reported once. The first call loads
+ * it. Thread-safe. CUDASIM_CUDNN is its folder, or "off"; by default it is the one of the wheels
  * next to the program's PyTorch.
  */
 const struct cudnn_installed *cudnn_installed(void);
 
-/* Return the version of the one that the program's PyTorch has, without loading it; 0: unknown. */
+/* Return the version of the one that the program's PyTorch has, without loading it; 0 if unknown.
+ */
 size_t cudnn_installed_version(void);
 
 #endif

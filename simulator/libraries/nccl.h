@@ -2,8 +2,8 @@
 /*
  * NCCL between processes. Unix sockets without a name in the file system connect the ranks of a
  * communicator: a killed rank leaves nothing behind, and its peers see the end of the stream
- * instead of waiting for ever. Contents up to CUDASIM_COPY_LIMIT are really sent. Larger ones are
- * not: no kernel computed them.
+ * instead of waiting for ever. Contents up to CUDASIM_COPY_LIMIT are sent. Larger ones are not: no
+ * kernel computed them.
  *
  * Functions return an NCCL result: 0, or one of these.
  */
@@ -41,7 +41,7 @@ struct nccl_message {
     char bytes[];
 };
 
-/* Flags beside the kind: the bytes are zero and are not sent; a program or a kernel that ran has
+/* Flags besides the kind: the bytes are zero and are not sent; a program or a kernel that ran has
  * written them. A received message gets the sender's. */
 enum { NCCL_EMPTY = 1 << 30, NCCL_KNOWN = 1 << 29 };
 
@@ -59,10 +59,10 @@ enum { NCCL_OPERATORS = 5, NCCL_SCALARS = 16 };
 
 struct nccl_comm {
     int size, rank, device;
-    uint64_t taken; /* bytes of the device */
+    uint64_t taken; /* bytes of device memory */
     struct nccl_id id;
     unsigned number; /* among those of all ranks, of a rank that is alone */
-    bool alone;      /* the other ranks are absent: nothing is connected */
+    bool alone;      /* the other ranks are absent and not connected */
     int listener;    /* until all ranks are connected */
     _Atomic bool aborted;
     _Atomic unsigned references; /* the program's, and one for each running operation */
@@ -98,22 +98,22 @@ enum nccl_result nccl_fail(enum nccl_result result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *nccl_last_error(void);
 
-/* Take the name of a rank, so that others can find it; then wait until all ranks are connected. */
+/* Claim the name of a rank so that others can find it; then wait until all ranks are connected. */
 enum nccl_result nccl_mesh_open(struct nccl_comm *comm);
 enum nccl_result nccl_mesh_connect(struct nccl_comm *comm); /* to the lower ranks */
 enum nccl_result nccl_mesh_accept(struct nccl_comm *comm);  /* of the higher ranks */
 /* Wake the threads that wait for a message. Any thread. */
 void nccl_mesh_shut(struct nccl_comm *comm);
 void nccl_mesh_close(struct nccl_comm *comm);
-/* A wait that says once, after a while, for which ranks it waits, and ends at a deadline
+/* A wait that prints once, after a while, which ranks it waits for, and ends at a deadline
  * (CUDASIM_NCCL_TIMEOUT). */
 struct nccl_wait {
     uint64_t deadline, tell; /* ns of sim_now(); tell: UINT64_MAX once it is said */
 };
 struct nccl_wait nccl_wait_begin(void);
-/* Return the time until something is to be done about it, for poll. */
+/* Return the time until the next action, for poll. */
 int nccl_wait_milliseconds(const struct nccl_wait *wait);
-/* Say which ranks are missing, by the caller's word for each, if it is time. */
+/* Print which ranks are missing, with the caller's word for each, when it is time. */
 void nccl_wait_say(struct nccl_wait *wait, const struct nccl_comm *comm,
                    bool (*is_missing)(const struct nccl_comm *comm, int rank), const char *what);
 
@@ -126,23 +126,22 @@ enum nccl_result nccl_exchange(struct nccl_comm **comms, size_t count);
 /* Empty the queues after an error. */
 void nccl_forget(struct nccl_comm *comm);
 
-/* Do an operation of a rank that is alone. group: all that run at once. */
+/* Execute an operation of a rank that is simulated alone. group: all that run at once. */
 enum nccl_result nccl_do_alone(const struct nccl_operation *operation,
                                const struct nccl_operation *group);
-/* Keep a call to all ranks of the job, to be compared with those of a rank that runs after this one
+/* Record a call to all ranks of the job, for comparison with a rank that runs after this one
  * (CUDASIM_SENT). */
 void nccl_note_call(const struct nccl_operation *operation);
-/* Return whether a communicator has the whole job's ranks, which it then numbers as the job does.
- */
+/* Return whether a communicator has all ranks of the job, numbered as in the job. */
 bool nccl_is_of_all(const struct nccl_comm *comm);
-/* Keep what a rank that is alone broadcasts, for the ranks that run after it (CUDASIM_SENT). */
+/* Record what a rank simulated alone broadcasts, for the ranks that run after it (CUDASIM_SENT). */
 void nccl_sent_put(const struct nccl_operation *operation);
-/* Give a broadcast's content from a rank that ran before. Return whether it is known. */
+/* Provide a broadcast's content from a rank that ran before. Return whether it is known. */
 bool nccl_sent_take(const struct nccl_operation *operation);
 /* Multiply a rank's terms by the factor of its own operator, if that is one. */
 void nccl_scale_by_operator(const struct nccl_operation *operation, void *terms);
 
-/* Run an operation, or keep it for the end of the thread's group. Takes its own copy. */
+/* Run an operation, or keep it for the end of the thread's group. Copies the operation. */
 enum nccl_result nccl_submit(const struct nccl_operation *operation);
 /* Wait for the ranks of a new communicator, or at the end of the group. */
 enum nccl_result nccl_join(struct nccl_comm *comm);
@@ -151,7 +150,7 @@ enum nccl_result nccl_gather_now(struct nccl_comm *comm, const void *mine, size_
 void nccl_retain(struct nccl_comm *comm);
 void nccl_release(struct nccl_comm *comm);
 
-/* Copy to or from the device, or within it, whatever is moved at all. */
+/* Copy to or from the device, or within it, if the content is moved at all. */
 enum nccl_result nccl_copy(void *to, const void *from, size_t size);
 /* Return the largest content of a rank that is moved. Rows of bytes may be objects. */
 size_t nccl_limit(int type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a library takes of the driver for itself, and holds as long as its handle lives. */
+/* What a library allocates from the driver for itself, and keeps as long as its handle exists. */
 #ifndef SIM_OWN_MEMORY_H
 #define SIM_OWN_MEMORY_H
 
@@ -13,16 +13,16 @@ struct own_memory {
     unsigned streams;
 };
 
-/* Take it; *handle holds it. The calling thread has a context: sim_enter(). Return the driver's
+/* Allocate it; *handle owns it. The calling thread has a context: sim_enter(). Return the driver's
  * result. */
 int own_memory_take(const struct own_memory *sizes, void **handle);
-/* Give it back; NULL holds none. */
+/* Free it; NULL is allowed. */
 void own_memory_give(void *handle);
 
 /* Return the bytes of the workspace that NVIDIA recommends for cuBLAS on the device of the
  * thread's context. */
 size_t own_memory_workspace(void);
-/* Return what a handle of cuBLAS holds. */
+/* Return the memory of a cuBLAS handle. */
 struct own_memory own_memory_of_blas(void);
 
 #endif

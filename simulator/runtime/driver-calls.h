@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver's functions as the runtime calls them: looked up once by cuGetProcAddress, like the
- * real runtime does. A profiler that stands in front of the driver sees the calls.
+ * The driver's functions as the runtime calls them: looked up once by cuGetProcAddress, as the real
+ * runtime does. A profiler in front of the driver sees the calls.
  */
 #ifndef SIM_DRIVER_CALLS_H
 #define SIM_DRIVER_CALLS_H
@@ -13,7 +13,7 @@ int runtime_up(void);
 /* Return the code, and keep it as the thread's last error if it is one. */
 int runtime_keep(int code);
 /*
- * Look up the function's form for this version of CUDA, 0: the newest, and keep it in *known.
+ * Look up the function's form for this version of CUDA (0: the newest) and cache it in *known.
  * Without a driver, return a function that fails.
  */
 void *runtime_find_driver(const char *name, int version, void *_Atomic *known);

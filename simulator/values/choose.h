@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Choices among values that are not known: plausible ones. */
+/* Plausible choices among unknown values. */
 #ifndef SIM_CHOOSE_H
 #define SIM_CHOOSE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* So many are a vocabulary, or places in a sequence; fewer are experts. */
+/* This many are a vocabulary, or places in a sequence; fewer are experts. */
 enum { SIM_MANY_CHOICES = 1000 };
 
 #ifdef __cplusplus
@@ -15,10 +15,10 @@ extern "C" {
 
 /*
  * Choose `picks` different ones of 0 .. choices - 1 for each row. They are loaded evenly, or as
- * CUDASIM_SKEW says; of many things (a vocabulary) none of the first or the last ones, which are
- * those with a meaning: an end of text would end a loop at once. The picks of a single row are
- * spread over all, and the first of several is not 0. `zero` is not chosen: its value is known to
- * be 0, while others are not known; -1: there is none. CUDASIM_SEED begins elsewhere.
+ * CUDASIM_SKEW specifies; of many things (a vocabulary) none of the first or the last ones, which
+ * have a meaning: an end of text would end a loop at once. The picks of a single row are spread
+ * over all, and the first of several is not 0. `zero` is not chosen: its value is known to be 0
+ * while others are unknown; -1: there is none. CUDASIM_SEED changes the start.
  */
 void sim_choose(int64_t *chosen, size_t rows, size_t picks, size_t choices, int64_t zero);
 /* Return how many elements a selection by unknown values finds among n (CUDASIM_BOXES). */

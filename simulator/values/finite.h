@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that are not known are finite. They read as zeros, so that a logarithm or a quotient of
- * them would be infinite, and a program that guards its loss would stop.
+ * Unknown values are finite. They read as zeros, so that a logarithm or a quotient of them would be
+ * infinite, and a program that checks its loss would stop.
  */
 #ifndef SIM_FINITE_H
 #define SIM_FINITE_H

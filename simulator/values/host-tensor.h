@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors of the host that stand for the device's: memory of the simulated device is memory of the
+/* Tensors of the host that represent the device's: memory of the simulated device is memory of the
  * host. */
 #ifndef SIM_HOST_TENSOR_H
 #define SIM_HOST_TENSOR_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PyTorch's objects as they lie in memory, and the few of its functions that are called. No header
- * of PyTorch is used: one library serves every release. What differs between releases is measured
- * when the library starts (layout.c), on objects whose contents are known.
+ * PyTorch's objects in memory, and the few of its functions that are called. No header of PyTorch
+ * is used: one library serves every release. What differs between releases is measured when the
+ * library starts (layout.c), on objects with known contents.
  */
 #ifndef SIM_TORCH_H
 #define SIM_TORCH_H
@@ -217,8 +217,8 @@ void *sim_torch_list(const struct sim_value *list);
 void *sim_torch_generator(void);
 /* Let PyTorch's default generator of the host be ours, or its own again. */
 void sim_torch_swap_generator(void);
-/* Hold the callbacks of profilers and the helper threads of the host's kernels back on this
- * thread, and let them go again. */
+/* Suspend the callbacks of profilers and the helper threads of the host's kernels on this thread,
+ * and resume them. */
 struct sim_pause {
     bool observed;
     int threads;

@@ -8,7 +8,7 @@
 
 enum { SIM_DEVICES_MAX = 16 };
 
-/* A driver context. Each device has one primary context; programs may make more. */
+/* A driver context. Each device has one primary context; programs may create more. */
 struct sim_context {
     int device;
     bool primary;
@@ -23,10 +23,10 @@ struct sim_device {
     uint64_t unowned;       /* of no process that NVML lists */
     _Atomic bool alive;     /* the primary context exists */
     size_t stack;           /* bytes of a thread of a kernel */
-    unsigned further;       /* contexts beside the primary one */
+    unsigned further;       /* contexts besides the primary one */
     unsigned streams;       /* that there are */
-    uint64_t stacks;        /* what all threads' stacks take beyond a context's own share */
-    uint64_t for_streams;   /* what was taken for streams; kept until their context ends */
+    uint64_t stacks;        /* memory of all threads' stacks beyond a context's own share */
+    uint64_t for_streams;   /* memory allocated for streams; kept until their context ends */
     _Atomic uint32_t peers; /* devices whose memory it may use: a bit each */
     struct sim_context primary;
 };
@@ -45,7 +45,7 @@ SIM_API extern _Thread_local struct sim_thread sim_thread
 SIM_API int sim_device_count(void);
 /* Count all devices of the machine, whatever the program sees. */
 SIM_API int sim_machine_count(void);
-/* Return a device by its number in the program; NULL if there is none. It lives for ever. */
+/* Return a device by its number in the program, or NULL. It is never freed. */
 SIM_API struct sim_device *sim_device(int number);
 /* Return a device that the program does not see, by its number in the machine. Never NULL. */
 SIM_API struct sim_device *sim_machine_device(int ordinal);
@@ -71,18 +71,18 @@ static inline int sim_enter(void)
 }
 /* Bring up the primary context of a device. -ENOMEM: it does not fit; -ENODEV. */
 SIM_API int sim_primary_up(int device);
-/* Take it down. `forget` drops the context's objects; it must not make or end contexts. */
+/* Take it down. `forget` drops the context's objects; it must not create or destroy contexts. */
 void sim_primary_end(int device, void (*forget)(int device));
-/* Bring up a context beside the primary one. -ENOMEM. */
+/* Bring up a context besides the primary one. -ENOMEM. */
 SIM_API int sim_further_up(int device);
-/* Take one down. The last context of a device gives back what stacks and streams took. */
+/* Take one down. The last context of a device frees the memory of stacks and streams. */
 SIM_API void sim_further_end(int device);
-/* Set the size of a kernel's stacks: the context takes as much for each thread that the device can
- * run at once. -ENOMEM. */
+/* Set the size of a kernel's stacks: the context allocates that much for each thread that the
+ * device can run at once. -ENOMEM. */
 SIM_API int sim_set_stack(int device, size_t size);
-/* Count a stream in or out; memory_of(n): what n streams take. -ENOMEM. */
+/* Count a stream in or out; memory_of(n) is the memory of n streams. -ENOMEM. */
 int sim_count_stream(struct sim_device *device, int change, uint64_t (*memory_of)(uint64_t n));
-/* Take `bytes` (whole pages) of a device, or give them back. -ENOMEM: beyond its capacity. */
+/* Allocate `bytes` (whole pages) of a device, or free them. -ENOMEM: beyond its capacity. */
 SIM_API int sim_take(struct sim_device *device, uint64_t bytes);
 SIM_API void sim_give(struct sim_device *device, uint64_t bytes);
 

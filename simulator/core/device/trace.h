@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The listener to a program's calls: the only subscriber of the simulated libcupti. A listener
- * hears a call before and after it, if it asked for that call.
+ * The listener to a program's calls: the only subscriber of the simulated libcupti. A listener is
+ * called before and after each call that it subscribed to.
  */
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
@@ -43,13 +43,14 @@ struct sim_listener {
 /* The present listener, or NULL. */
 SIM_API extern struct sim_listener *_Atomic sim_listener;
 
-/* Install the only listener, which lives for ever. -EBUSY: there is one. */
+/* Install the only listener, which is never freed. -EBUSY: there is one. */
 SIM_API int sim_listen(struct sim_listener *listener);
 SIM_API int sim_unlisten(struct sim_listener *listener);
-/* Report a call to the listener, if it wants to hear of it. true: its end is to be reported too. */
+/* Report a call to the listener, if it subscribed to it. Return whether its end is to be reported
+ * too. */
 SIM_API bool sim_call_begin(struct sim_call *call);
 SIM_API void sim_call_end(struct sim_call *call);
-/* Report that a resource was made, or will end. */
+/* Report that a resource was created, or will be destroyed. */
 SIM_API void sim_report_resource(enum sim_resource_event event, struct sim_context *context,
                                  void *resource);
 
@@ -60,7 +61,7 @@ SIM_API void sim_report_resource(enum sim_resource_event event, struct sim_conte
 SIM_API void sim_inject(void);
 
 /*
- * Return the result of `expression`, a call that a listener may hear of. `parameters` is the
+ * Return the result of `expression`, a call that a listener may subscribe to. `parameters` is the
  * structure of CUDA's headers, `arguments` its fields, in brackets.
  */
 #define SIM_CALL(domain_, id_, name_, type, structure, arguments, expression)                      \

@@ -22,8 +22,8 @@ struct sim_mipmaps {
     struct sim_array levels[16];
 };
 
-/* Create an array. The caller gives the fields above `pitch`. -EINVAL: an empty one, or an odd
- * element. -ENOMEM. */
+/* Create an array. The caller sets the fields above `pitch`. -EINVAL: it is empty, or its element
+ * size is invalid. -ENOMEM. */
 SIM_API int sim_array_create(const struct sim_array *shape, struct sim_array **out);
 SIM_API int sim_array_destroy(struct sim_array *array);
 SIM_API int sim_mipmaps_create(const struct sim_array *shape, unsigned levels,
@@ -32,7 +32,7 @@ SIM_API int sim_mipmaps_destroy(struct sim_mipmaps *mipmaps);
 /* Return the array's size on the device, in bytes. */
 SIM_API size_t sim_array_size(const struct sim_array *array);
 
-/* One side of a copy: an array, or memory with a pitch. Its begin is in bytes, rows, planes. */
+/* One side of a copy: an array, or memory with a pitch. Its start is in bytes, rows, planes. */
 struct sim_side {
     struct sim_array *array;
     void *address;

@@ -15,7 +15,7 @@ enum sim_direction {
 
 /*
  * Copy `height` rows of `width` bytes. Copies from a device are always made; copies to one only up
- * to CUDASIM_COPY_LIMIT bytes in all. -EINVAL: the device side is not device memory.
+ * to CUDASIM_COPY_LIMIT bytes in total. -EINVAL: the device side is not device memory.
  */
 SIM_API int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, enum sim_direction direction);
@@ -23,8 +23,8 @@ SIM_API int sim_copy(void *to, size_t to_pitch, const void *from, size_t from_pi
 SIM_API int sim_copy_whole(void *to, const void *from, size_t size);
 /* Return CUDASIM_COPY_LIMIT: larger contents are not copied. */
 SIM_API size_t sim_copy_limit(void);
-/* Return the limit for a row of bytes, which may be an object that Python has pickled: whoever
- * reads it needs all of it. */
+/* Return the limit for a row of bytes, which may be an object that Python has pickled: its reader
+ * needs all of it. */
 SIM_API size_t sim_object_limit(void);
 /* Set `count` elements of `element` (1, 2 or 4) bytes; larger fills only if they are zero. */
 SIM_API int sim_set(void *to, unsigned value, size_t element, size_t count);

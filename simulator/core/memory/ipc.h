@@ -19,8 +19,8 @@ struct sim_ipc_memory {
 
 /* Export memory. -EINVAL: the address is not in memory from cudaMalloc. */
 SIM_API int sim_ipc_export(void *address, struct sim_ipc_memory *handle);
-/* Open memory. -EINVAL: no handle; -EDEADLK: a handle of this process; -ENOENT: its memory is gone.
- */
+/* Open memory. -EINVAL: not a handle; -EDEADLK: a handle of this process; -ENOENT: its memory was
+ * freed. */
 SIM_API int sim_ipc_open(const struct sim_ipc_memory *handle, void **out);
 SIM_API int sim_ipc_close(void *address);
 

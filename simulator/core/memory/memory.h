@@ -13,7 +13,7 @@ enum sim_kind {
     SIM_RESERVED = 16,  /* addresses without memory: cuMemAddressReserve */
 };
 
-/* The place that a range comes from and goes back to. */
+/* The place that a range comes from and returns to. */
 enum sim_place { SIM_ALONE, SIM_IN_SLAB, SIM_IN_POOL, SIM_IN_GRAPH, SIM_OPENED, SIM_EXTERNAL };
 
 struct sim_range {
@@ -40,9 +40,9 @@ SIM_API int sim_release(void *address, int kinds);
 /* Register memory of the program as page-locked. -EINVAL: a part of it is already known. */
 SIM_API int sim_register(void *address, size_t size, unsigned flags);
 SIM_API int sim_unregister(void *address);
-/* Copy the range that holds the address. false: none. */
+/* Copy the range that contains the address. Return false if there is none. */
 SIM_API bool sim_find(const void *address, struct sim_range *range);
-/* Free all memory of a device (its context is gone). */
+/* Free all memory of a device, whose context was destroyed. */
 SIM_API void sim_release_all(int device);
 
 #endif

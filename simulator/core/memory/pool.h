@@ -32,7 +32,7 @@ SIM_API struct sim_pool *sim_pool_of_graphs(int device);
 SIM_API int sim_pool_set_current(int device, struct sim_pool *pool);
 /* Create a pool. limit: the most that it may reserve, in bytes; 0: no limit. */
 SIM_API int sim_pool_create(int device, uint64_t limit, struct sim_pool **out);
-/* Destroy a pool; its allocations live on. -EINVAL: a device's own pool. */
+/* Destroy a pool; its allocations stay valid. -EINVAL: a device's own pool. */
 SIM_API int sim_pool_destroy(struct sim_pool *pool);
 SIM_API int sim_pool_allocate(struct sim_pool *pool, size_t size, void **out);
 SIM_API int sim_pool_device(const struct sim_pool *pool);
@@ -40,12 +40,12 @@ SIM_API int sim_pool_device(const struct sim_pool *pool);
  * cannot be set. */
 SIM_API int sim_pool_get(const struct sim_pool *pool, int attribute, void *value);
 SIM_API int sim_pool_set(struct sim_pool *pool, int attribute, const void *value);
-/* Give unused memory back, except the first `keep` bytes. */
+/* Free unused memory, except the first `keep` bytes. */
 SIM_API void sim_pool_trim(struct sim_pool *pool, uint64_t keep);
 /* Set a device's access: 0 none, 1 read, 3 read and write. -EINVAL: the pool's own device. */
 SIM_API int sim_pool_set_access(struct sim_pool *pool, int device, unsigned access);
 SIM_API int sim_pool_get_access(const struct sim_pool *pool, int device, unsigned *access);
-/* Return all unused memory of a device's pools: somebody who needs it holds no lock. */
+/* Return all unused memory of a device's pools: a caller that needs it holds no lock. */
 SIM_API void sim_pools_make_room(int device);
 /* Shrink pools to their thresholds, after a wait. */
 SIM_API void sim_pools_settle(void);
@@ -56,11 +56,11 @@ void sim_pool_uncount(struct sim_pool *pool, uint64_t size);
 /* Return sim_pool_of_graphs if it exists already. Needs the range lock. */
 struct sim_pool *sim_pool_made_for_graphs(int device);
 struct sim_heap *sim_pool_heap(struct sim_pool *pool);
-/* Take memory from sim_pool_allocate back. Needs the range lock. */
+/* Return memory from sim_pool_allocate to its pool. Needs the range lock. */
 void sim_pool_take_back(const struct sim_range *range);
 /* Return all unused memory of a device's pools. Needs the range lock. */
 void sim_pools_empty(int device);
-/* Take memory as sim_take does, but empty the pools before it fails. Needs the range lock. */
+/* Allocate as sim_take does, but empty the pools before failing. Needs the range lock. */
 int sim_take_hard(struct sim_device *device, uint64_t bytes);
 
 #endif

@@ -27,9 +27,9 @@ enum { SIM_SMALL = 1 << 20 }; /* sizes up to this are small */
 
 struct sim_slab;
 
-/* Take `size` bytes from a slab of the device, or from a new one. -ENOMEM. */
+/* Allocate `size` bytes from a slab of the device, or from a new one. -ENOMEM. */
 int sim_slab_take(int device, size_t size, struct sim_slab **slab, uintptr_t *address);
-/* Give them back, cleared; an empty slab goes back to the device. */
+/* Free them, cleared; an empty slab returns to the device. */
 void sim_slab_give(struct sim_slab *slab, uintptr_t address, size_t size);
 
 /* Return the slab's page, and the file behind it: -1: none, or the stored one. */
@@ -47,9 +47,10 @@ struct sim_heap {
     struct sim_block *free;
 };
 
-/* Take `size` bytes, a multiple of 512, at *address. NULL: no more addresses. */
+/* Allocate `size` bytes, a multiple of 512, at *address. Return NULL if there are no more
+ * addresses. */
 struct sim_block *sim_heap_take(struct sim_heap *heap, size_t size, uintptr_t *address);
-/* Give them back, cleared. */
+/* Free them, cleared. */
 void sim_heap_give(struct sim_heap *heap, struct sim_block *block);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded code, which never runs. It takes as much device memory as its image is long. */
+/* Loaded code, which never runs. It uses as much device memory as its image is long. */
 #ifndef SIM_MODULE_H
 #define SIM_MODULE_H
 
@@ -35,7 +35,7 @@ SIM_API int sim_module_load(const void *image, struct sim_module **out);
 SIM_API int sim_module_load_file(const char *path, struct sim_module **out);
 /* Unload a CUDA module. -EINVAL: there is no such. */
 SIM_API int sim_module_unload(struct sim_module *module);
-/* Reset: the device's context is gone, and all memory with it. */
+/* Reset: the device's context was destroyed with all its memory. */
 void sim_modules_reset(int device);
 
 #endif

@@ -12,7 +12,7 @@
 #include "stream.h"
 
 enum sim_capture_status { SIM_NOT_CAPTURING, SIM_CAPTURING, SIM_CAPTURE_INVALID };
-/* By CUDA's numbers: which other threads must not call what a capture forbids. */
+/* By CUDA's numbers: which threads must not make the calls that a capture forbids. */
 enum sim_capture_mode { SIM_CAPTURE_GLOBAL, SIM_CAPTURE_THREAD, SIM_CAPTURE_RELAXED };
 
 /* Begin a capture. graph: add to it, after `before`; NULL: a new graph. -EBUSY: the stream captures
@@ -20,17 +20,17 @@ enum sim_capture_mode { SIM_CAPTURE_GLOBAL, SIM_CAPTURE_THREAD, SIM_CAPTURE_RELA
 SIM_API int sim_capture_begin(struct sim_stream *stream, enum sim_capture_mode mode,
                               struct sim_graph *graph, struct sim_node *const *before,
                               size_t count);
-/* End a capture. *graph is the caller's. -EINVAL: the stream captures nothing; -EPERM: the capture
+/* End a capture. *graph is the caller's. -EINVAL: the stream is not capturing; -EPERM: the capture
  * began on another stream; -ESRCH: in another thread; -ECHILD: a stream was not joined; -ECANCELED:
- * the capture was spoilt. After the last two the capture is over. */
+ * the capture was invalidated. After the last two the capture is over. */
 SIM_API int sim_capture_end(struct sim_stream *stream, struct sim_graph **graph);
 /* Return the capture's id and its graph, or 0 and NULL. */
 SIM_API enum sim_capture_status sim_capture_status(const struct sim_stream *stream, uint64_t *id,
                                                    struct sim_graph **graph);
-/* Report a call that a capturing stream cannot do. true: the stream captures, and the capture is
- * spoilt. */
+/* Report a call that a capturing stream does not allow. Return whether the stream captures; the
+ * capture is then invalid. */
 SIM_API bool sim_capture_spoil(struct sim_stream *stream);
-/* Report a call, of any stream, that captures forbid. true: it spoils a capture. */
+/* Report a call, on any stream, that captures forbid. Return whether it invalidates a capture. */
 SIM_API bool sim_capture_forbids_slow(void);
 SIM_API extern _Atomic int sim_captures_going_on;
 static inline bool sim_capture_forbids(void)
@@ -38,12 +38,12 @@ static inline bool sim_capture_forbids(void)
     return SIM_UNLIKELY(atomic_load_explicit(&sim_captures_going_on, memory_order_relaxed) != 0) &&
            sim_capture_forbids_slow();
 }
-/* Report a wait for the thread's whole device, which every capture of this device forbids, whatever
- * its mode. true: it spoils them. */
+/* Report a wait for the thread's whole device, which every capture of this device forbids in any
+ * mode. Return whether it invalidates them. */
 SIM_API bool sim_capture_forbids_waiting(void);
-/* Leave the capture: the stream ends. */
+/* Leave the capture: the stream is being destroyed. */
 SIM_API void sim_capture_leave(struct sim_stream *stream);
-/* Record the event: it stands for all that the stream has captured so far. */
+/* Record the event: it represents everything that the stream has captured so far. */
 void sim_capture_record(struct sim_event *event, const struct sim_stream *stream);
 /* Let the stream wait for the event. -EXDEV: one is in a capture that the other is not in. */
 SIM_API int sim_capture_wait(struct sim_stream *stream, const struct sim_event *event);
@@ -59,7 +59,7 @@ static inline int sim_capture_add(struct sim_stream *stream, const struct sim_wo
 {
     return SIM_UNLIKELY(stream->capture != NULL) ? sim_capture_add_slow(stream, work) : -ENOENT;
 }
-/* Let the stream's next work wait for these nodes (too: and for its present ones). */
+/* Make the stream's next work wait for these nodes (too: and for its present ones). */
 SIM_API int sim_capture_set_tips(struct sim_stream *stream, struct sim_node *const *nodes,
                                  size_t count, bool keep);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs: nodes of work, which wait for other nodes. A launch does copies, fills, callbacks and
- * memory; kernels are only kept. A graph that is launched is a copy of the original (its nodes know
- * their origin). As in CUDA, threads that change the same graph must not do so at once.
+ * Graphs: nodes of work that wait for other nodes. A launch executes copies, fills, callbacks and
+ * memory nodes; kernels are only kept. A graph that is launched is a copy of the original (its
+ * nodes know their origin). As in CUDA, threads must not change the same graph at the same time.
  */
 #ifndef SIM_GRAPH_H
 #define SIM_GRAPH_H
@@ -93,23 +93,23 @@ SIM_API struct sim_node *sim_graph_copy_of(const struct sim_graph *copy,
                                            const struct sim_node *node);
 /* Return whether `node` is `later`, or `later` waits for it. */
 SIM_API bool sim_node_leads_to(const struct sim_node *node, struct sim_node *later);
-/* Give a node other work of the same type. -EINVAL: another type, or memory. */
+/* Replace a node's work by other work of the same type. -EINVAL: another type, or memory. */
 SIM_API int sim_node_change(struct sim_node *node, const struct sim_work *work);
 /*
- * Update an executable graph to another graph's work. -EINVAL: the graphs are not alike; *culprit
- * is the first node of the other graph that does not fit.
+ * Update an executable graph to another graph's work. -EINVAL: the graphs differ in structure;
+ * *culprit is the first node of the other graph that does not match.
  */
 SIM_API int sim_graph_update(struct sim_graph *executable, const struct sim_graph *graph,
                              const struct sim_node **culprit);
-/* Do the work. -ENOMEM; -EINVAL: memory of the last launch was not freed. */
+/* Execute the work. -ENOMEM; -EINVAL: memory of the last launch was not freed. */
 SIM_API int sim_graph_launch(struct sim_graph *graph);
-/* Write the graph in dot's language. A negative errno: the file cannot be written. */
+/* Write the graph in the DOT language. Return a negative errno if the file cannot be written. */
 SIM_API int sim_graph_draw(const struct sim_graph *graph, const char *path);
 
 /* Instantiation flag: a launch first frees memory that the last one has not freed. */
 enum { SIM_GRAPH_AUTO_FREE = 1 };
 
-/* Memory of a graph: it has an address when the node is made, and memory from launch to free. */
+/* Memory of a graph: it has an address when the node is created, and memory from launch to free. */
 struct sim_graph_memory {
     _Atomic unsigned references; /* nodes */
     int device;
@@ -131,7 +131,7 @@ struct sim_object;
 SIM_API struct sim_object *sim_object_create(void *data, void (*destroy)(void *), unsigned count);
 SIM_API int sim_object_retain(struct sim_object *object, unsigned count);
 SIM_API int sim_object_release(struct sim_object *object, unsigned count);
-/* Let the graph hold `count` more references, or fewer. move: they were the caller's. */
+/* Make the graph hold `count` more references, or fewer. move: they were the caller's. */
 SIM_API int sim_graph_hold(struct sim_graph *graph, struct sim_object *object, unsigned count,
                            bool move);
 SIM_API int sim_graph_let_go(struct sim_graph *graph, struct sim_object *object, unsigned count);

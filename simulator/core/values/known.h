@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which contents are the program's: what it copied to the device, and what was computed from that
- * alone. A content is that of a tensor's storage, found by the address of its first byte.
+ * alone. A content belongs to a tensor's storage and is found by the address of its first byte.
  * Thread-safe.
  */
 #ifndef SIM_KNOWN_H
@@ -10,16 +10,16 @@
 #include "../base/base.h"
 
 enum sim_known {
-    SIM_FRESH,   /* nobody that is known wrote to it */
+    SIM_FRESH,   /* no known writer */
     SIM_KNOWN,   /* as on a card */
-    SIM_EVEN,    /* choices among few things by values that are not known: how many chose what is
-                  * plausible, which one chose what is not */
-    SIM_CHOSEN,  /* depends on a choice among many values that are not known: real, but any */
+    SIM_EVEN,    /* choices among few things by unknown values: the counts are plausible, the
+                  * individual choices are not */
+    SIM_CHOSEN,  /* depends on a choice among many unknown values: valid, but arbitrary */
     SIM_UNKNOWN, /* a kernel that did not run would have written it */
 };
 
 SIM_API enum sim_known sim_known(const void *storage);
-/* Return whether its values can be computed with. */
+/* Return whether its values can be used in computations. */
 static inline bool sim_is_settled(enum sim_known known)
 {
     return known >= SIM_KNOWN && known <= SIM_CHOSEN;
@@ -27,8 +27,8 @@ static inline bool sim_is_settled(enum sim_known known)
 
 SIM_API void sim_know(const void *storage, enum sim_known known);
 
-/* What copies from the device on this thread bring, where kernels that did not run would have left
- * it. */
+/* What copies from the device on this thread return where kernels that did not run would have
+ * written. */
 SIM_API extern _Thread_local struct sim_answer {
     bool expected; /* the next one of a few bytes brings this number: */
     int64_t number;

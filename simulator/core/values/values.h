@@ -6,13 +6,13 @@
 #include "../base/base.h"
 #include "core/base/base.h"
 
-/* Load it, unless CUDASIM_VALUES is 0; after new code let it look at PyTorch's operators again.
- * Called before PyTorch uses a block of a device. Without PyTorch it does nothing yet. */
+/* Load it, unless CUDASIM_VALUES is 0; after new code was loaded, make it scan PyTorch's operators
+ * again. Called before PyTorch uses a block of a device. Does nothing without PyTorch. */
 SIM_API void sim_start_values(void);
-/* Note that a library with kernels was loaded: it may bring operators. */
+/* Note that a library with kernels was loaded: it may define operators. */
 SIM_API void sim_values_new_code(void);
 
-/* Values that a program asks for and that no kernel has computed. */
+/* Values that a program reads and that no kernel has computed. */
 
 enum sim_unknown {
     SIM_ASKS_NOTHING,
@@ -28,8 +28,8 @@ enum sim_unknown {
 };
 
 /*
- * Note that the program asked for one. `what` is an enum sim_unknown, `name` the operator's. A
- * profiler that is loaded first may define it, to say where; it may not call CUDA.
+ * Note that the program read one. `what` is an enum sim_unknown, `name` the operator's. A profiler
+ * that is loaded first may define this to record the place; it must not call CUDA.
  */
 SIM_API void sim_unknown_value(int what, const char *name);
 
