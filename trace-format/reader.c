@@ -66,7 +66,7 @@ static int count(struct mt_reader *reader, struct mt_trace_error *error)
         return 0;
     return mt_reader_fail(error, MT_FAULT_ROOM, reader->offset,
                           "reading stopped at byte %llu: a file of this size expands to more than "
-                          "%llu events; %s limit_hint the limit",
+                          "%llu events; %s allows more",
                           (unsigned long long)reader->offset, (unsigned long long)most, limit_hint);
 }
 
