@@ -237,7 +237,7 @@ def check_public():
     assert '"forward","C:/w/net.py",3' in lines and '"main","C:/w/train.py",9' in lines, lines
     old = {"ph": "i", "name": "[memory]", "ts": 1, "args": {"Device Type": 1, "Device Id": 0, "Bytes": 1024}}
     host = {"ph": "i", "name": "[memory]", "ts": 2, "args": {"Device Type": 0, "Device Id": -1, "Bytes": 1024}}
-    refused(json.dumps({"traceEvents": [old, host, old]}).encode(), "2 memory events without addresses")
+    refused(json.dumps({"traceEvents": [old, host, old]}).encode(), "2 memory events have no address")
     beyond = [{"ph": "i", "name": "[memory]", "ts": 1, "args": {"Bytes": 512, "Addr": BASE, "Device Id": 0, "Device Type": 1,
                                                                "Total Allocated": 4 * MIB + 512, "Total Reserved": 8 * MIB}}]
     _, said = imported(json.dumps({"traceEvents": beyond}).encode(), "p.json")
@@ -261,17 +261,17 @@ class Runs:
 def check_hostile():
     good = pickle.dumps(snapshot(), 4)
     for data, words in [
-            (b"", "it is empty"), (b"hello", "it is neither"), (gzip.compress(gzip.compress(b"{}")), "gunzip"), (b"\x1f\x8b123", "error"), (b"PK\3\4abc", "archive"),
-            (b"\x80\x04", "without its end"), (b"{", "no text"), (b"[", "ends in the middle"), (b'{"segments": [}', "no JSON"), (b'{"a" 1}', "colon"),
-            (b"[" * 100000, "too deep"), (b'["\\u12"]', "four digits"), (b'["\\q"]', "escape"), (b'{"segments": []} x', "more after"),
+            (b"", "is empty"), (b"hello", "not a pickle"), (gzip.compress(gzip.compress(b"{}")), "gunzip"), (b"\x1f\x8b123", "error"), (b"PK\3\4abc", "archive"),
+            (b"\x80\x04", "truncated at"), (b"{", "not a string"), (b"[", "unexpected end"), (b'{"segments": [}', "invalid JSON"), (b'{"a" 1}', "colon"),
+            (b"[" * 100000, "too deep"), (b'["\\u12"]', "four digits"), (b'["\\q"]', "escape"), (b'{"segments": []} x', "trailing data"),
             (pickle.dumps(Runs(), 2), "GLOBAL"), (pickle.dumps(Runs(), 4), "runs code"), (pickle.dumps({"segments": Runs()}, 5), "runs code"),
-            (b"\x80\x05\x97.", "NEXT_BUFFER"), (b"\x80\x02(i os\nsystem\n.", "INST"), (b"\x80\x04\x8c", "ends within"),
-            (b"\x80\x04X\xff\xff\xff\xff", "ends within"), (b"\x80\x04\x8d" + b"\xff" * 8, "ends within"), (b"\x80\x04\x8b\xff\xff\xff\x7f", "number of"),
-            (b"\x80\x04" + b"(" * 20_000_000, "nests too much"), (b"\x80\x04Kr" + b"r\xff\xff\xff\x7f", "remembers"), (b"\x80\x04h\5.", "never had"),
-            (b"\x80\x04e.", "not there"), (b"\x80\x04K\1K\1a.", "no list"), (b"\x80\x04K\1a.", "not there"), (b"\x80\x04}K\1s.", "no dictionary"), (b"\x80\x04K\1(u.", "no dictionary"), (b"\x80\x04K\1K\1.", "one value"),
-            (b"\x80\x04}\xee.", "0xee"), (b"\x80\x04}.", "no memory snapshot"), (b"{}", "no memory snapshot"), (b"[]", "no memory snapshot"),
+            (b"\x80\x05\x97.", "NEXT_BUFFER"), (b"\x80\x02(i os\nsystem\n.", "INST"), (b"\x80\x04\x8c", "truncated within"),
+            (b"\x80\x04X\xff\xff\xff\xff", "truncated within"), (b"\x80\x04\x8d" + b"\xff" * 8, "truncated within"), (b"\x80\x04\x8b\xff\xff\xff\x7f", "number of"),
+            (b"\x80\x04" + b"(" * 20_000_000, "nested too deeply"), (b"\x80\x04Kr" + b"r\xff\xff\xff\x7f", "memo"), (b"\x80\x04h\5.", "unknown memo"),
+            (b"\x80\x04e.", "stack is empty"), (b"\x80\x04K\1K\1a.", "not a list"), (b"\x80\x04K\1a.", "stack is empty"), (b"\x80\x04}K\1s.", "dictionary"), (b"\x80\x04K\1(u.", "dictionary"), (b"\x80\x04K\1K\1.", "one value"),
+            (b"\x80\x04}\xee.", "0xee"), (b"\x80\x04}.", "neither a memory snapshot"), (b"{}", "neither a memory snapshot"), (b"[]", "neither a memory snapshot"),
             (pickle.dumps({"segments": [], "device_traces": [[event("segment_map", BASE, 1 << 50, 1)]]}, 4), "safety limit"),  # of pages
-            (pickle.dumps({"segments": [], "device_traces": []}), "no events and no blocks"), (json.dumps({"traceEvents": []}).encode(), "no events"),
+            (pickle.dumps({"segments": [], "device_traces": []}), "no memory events and no blocks"), (json.dumps({"traceEvents": []}).encode(), "no memory events"),
             (b"SQLite format 3\0" + b"\xff" * 200, "database")]:
         refused(data, words)
     for cut in range(2, len(good) - 1, 37):
