@@ -317,7 +317,7 @@ def check_command():
     assert "memtap report s.mtap" in run("import", "s.pickle").stdout
     assert "already exists" in run("import", "s.pickle", ends=2).stderr
     for arguments, words in [((), "no file given"), (("a", "b"), "one file at a time"), (("nothing",), "No such file"), (("-o", "-", "s.pickle"), "name a file"), ((".",), "directory"),
-                             (("-o", "s.pickle/t.mtap", "s.pickle"), "cannot create"), (("s.mtap", "-o", "u.mtap"), "a trace already"), (("s.pickle", "-o", "t.mtap"), "--force")]:
+                             (("-o", "s.pickle/t.mtap", "s.pickle"), "cannot create"), (("s.mtap", "-o", "u.mtap"), "already a memtap trace"), (("s.pickle", "-o", "t.mtap"), "--force")]:
         done = run("import", *arguments, ends=2)
         assert words in done.stderr and done.stderr.count("\n") == 1, done
     run("report", "s.mtap")
