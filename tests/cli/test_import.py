@@ -326,7 +326,7 @@ def check_command():
         direct, through = run(command, "-f", "json", "s.pickle"), run(command, "-f", "json", "s.mtap")
         assert direct.stdout == through.stdout and "as memtap import would" in direct.stderr, direct
     pathlib.Path("no.json").write_text("{}")
-    assert "no memory snapshot" in run("report", "no.json", ends=2).stderr
+    assert "neither a memory snapshot" in run("report", "no.json", ends=2).stderr
     run("diff", "s.mtap", "s.mtap")
     run("check", "s.mtap", "--against", "s.mtap", "--allow-ended", "any")
 
