@@ -20,6 +20,11 @@ static uint64_t *parameter_sizes(const struct mt_recording *recording, size_t *n
     return sizes;
 }
 
+static bool is_model_sized(const struct mt_recorded_block *block, const uint64_t *sizes, size_t n)
+{
+    return n && bsearch(&block->size, sizes, n, sizeof *sizes, mt_by_value);
+}
+
 /* Return whether the batch says how large it is. What is as large as a parameter may be one's, in
  * another form.
  */
@@ -27,8 +32,7 @@ static bool is_of_batch(const struct mt_recorded_block *block, const uint64_t *s
 {
     if (mt_is_of_model(block) || block->is_addend)
         return false;
-    bool is_model_sized = n && bsearch(&block->size, sizes, n, sizeof *sizes, mt_by_value);
-    return !is_model_sized || block->phase == MT_PHASE_BACKWARD ||
+    return !is_model_sized(block, sizes, n) || block->phase == MT_PHASE_BACKWARD ||
            block->category == MT_CATEGORY_ACTIVATIONS || block->category == MT_CATEGORY_INPUTS;
 }
 
@@ -255,14 +259,24 @@ static unsigned guess_of(const struct mt_recording *recording,
     return block->category == MT_CATEGORY_INPUTS ? MT_GUESS_INPUTS : 0;
 }
 
+/* Return whether it is shown to be of the batch, or too small to matter. Of one whose type is not
+ * known, and that is as large as a parameter, nothing is. */
+static bool is_shown(const struct mt_of_batch *of, const struct mt_recorded_block *block,
+                     const uint64_t *sizes, size_t n)
+{
+    return block->size < COPY_LEAST ||
+           (mt_is_of_batch(of, block) && (block->dtype || !is_model_sized(block, sizes, n)));
+}
+
 static int scale(struct mt_edits *edits, double part, bool is_sequence)
 {
     const struct mt_recording *recording = edits->recording;
     struct scores scores = {0};
+    struct mt_of_batch of = {0};
     size_t n;
     uint64_t *sizes = parameter_sizes(recording, &n);
     uint64_t *elements = parameter_elements(recording);
-    int rc = sizes && elements ? 0 : -ENOMEM;
+    int rc = sizes && elements ? mt_of_batch_find(&of, recording) : -ENOMEM;
     bool *is_made = rc ? NULL : mt_made_in_forward(recording);
     rc = rc || is_made ? rc : -ENOMEM;
     if (!rc && is_sequence)
@@ -272,12 +286,14 @@ static int scale(struct mt_edits *edits, double part, bool is_sequence)
         if (!is_of_batch(block, sizes, n))
             continue;
         unsigned guess = guess_of(recording, block) | (is_made[i] ? MT_GUESS_MADE : 0) |
-                         (may_be_copy(block, elements, n) ? MT_GUESS_COPIES : 0);
+                         (may_be_copy(block, elements, n) ? MT_GUESS_COPIES : 0) |
+                         (is_sequence || is_shown(&of, block, sizes, n) ? 0 : MT_GUESS_OTHERS);
         edits->guesses |= guess;
         double stays = guess & edits->without ? (is_sequence && is_made[i] ? part * part : 1)
                                               : part_of(edits, &scores, i, part);
         edits->block[i].size = mt_scaled(edits->block[i].size, stays);
     }
+    mt_of_batch_clear(&of);
     free(sizes);
     free(elements);
     free(scores.of);

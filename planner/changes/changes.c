@@ -168,8 +168,7 @@ static int apply(struct mt_modelled *change, const char *name, const struct mt_r
     }
     change->saves = rc ? 0 : (int64_t)(*before - change->peak);
     change->is_untried = edits.guesses & MT_GUESS_PRODUCTS;
-    unsigned doubts =
-        edits.guesses & (MT_GUESS_SCORES | MT_GUESS_FLOATS | MT_GUESS_MADE | MT_GUESS_COPIES);
+    unsigned doubts = edits.guesses & MT_NO_BOUND & ~(unsigned)MT_GUESS_PRODUCTS;
     mt_edits_clear(&edits);
     return rc || !doubts ? rc : apply_otherwise(change, name, recording, doubts);
 }

@@ -40,6 +40,18 @@ bool mt_is_of_model(const struct mt_recorded_block *block);
  * with each other one of a batch, pairs of rows, graphs. No bound was earned for these. */
 bool mt_multiplies_freely(const struct mt_recording *recording);
 
+/* What is shown to be of the batch: it has as many elements as what goes into a product with
+ * weights, or comes out of one; these have a row for each of the batch's. */
+struct mt_of_batch {
+    uint64_t *elements;
+    size_t n, capacity;
+};
+
+/* 0 or -ENOMEM; to be cleared in any case. */
+int mt_of_batch_find(struct mt_of_batch *of, const struct mt_recording *recording);
+bool mt_is_of_batch(const struct mt_of_batch *of, const struct mt_recorded_block *block);
+void mt_of_batch_clear(struct mt_of_batch *of);
+
 /* Return whether some node's operator is known: only its run in backward names it. */
 bool mt_knows_operators(const struct mt_recording *recording);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of activations, which may grow otherwise than by rows. */
+/* Products: with weights they have a row for each of the batch's, and show what is of it; those of
+ * activations may grow otherwise. */
+#include "analyzer/support/grow.h"
 #include "analyzer/support/median.h"
 #include "kinds.h"
 
@@ -82,4 +84,89 @@ bool mt_multiplies_freely(const struct mt_recording *recording)
     }
     free(weights.elements);
     return is_free || batched > 2 * softmaxes;
+}
+
+/* Return whether a node's output has a row for each row of its input: weights are not what goes
+ * through it. */
+static bool is_by_rows(const struct mt_recording *recording, const struct weights *weights,
+                       const struct mt_recorded_node *node, const char *name)
+{
+    static const char *const rows[] = {"AddmmBackward",       "MmBackward",        "LinearBackward",
+                                       "EmbeddingBackward",   "LayerNormBackward", "RmsNorm",
+                                       "ConvolutionBackward", "RnnBackward"};
+    size_t i = 0, n = 0;
+    while (i < sizeof rows / sizeof *rows && !strstr(name, rows[i]))
+        i++;
+    if (i == sizeof rows / sizeof *rows || strstr(name, "BmmBackward") ||
+        is_free_product(recording, weights, node, name))
+        return false;
+    for (uint32_t save = 0; save < node->n_saves; save++) {
+        const struct mt_recorded_block *block = mt_node_save(recording, node, save);
+        n += block && is_weight(weights, block);
+    }
+    return n < 2 || n < node->n_saves;
+}
+
+static bool has_elements(const struct mt_of_batch *of, uint64_t elements)
+{
+    size_t i = 0;
+    while (i < of->n && of->elements[i] != elements)
+        i++;
+    return i < of->n;
+}
+
+/* Note that what has as many elements is of the batch. A program has few such sizes; what has more
+ * is not worth a search. 0 or -ENOMEM. */
+static int show(struct mt_of_batch *of, const struct mt_recorded_block *block)
+{
+    enum { MOST = 4096 };
+    if (!block || of->n == MOST || has_elements(of, mt_recorded_elements(block)))
+        return 0;
+    return MT_APPEND(of->elements, of->capacity, of->n, mt_recorded_elements(block));
+}
+
+/* Note what a node shows: a product with weights its input and its output, one of two batches its
+ * output. 0 or -ENOMEM. */
+static int show_node(struct mt_of_batch *of, const struct mt_recording *recording,
+                     const struct weights *weights, const struct mt_recorded_node *node)
+{
+    const char *name = node->name ? mt_string(recording->definitions, node->name) : "";
+    bool is_of_rows = is_by_rows(recording, weights, node, name), takes_shown = false;
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < node->n_saves; i++) {
+        const struct mt_recorded_block *block = mt_node_save(recording, node, i);
+        if (!block || is_weight(weights, block))
+            continue;
+        takes_shown |= has_elements(of, mt_recorded_elements(block));
+        rc = is_of_rows && !mt_outlives_step(recording, block) ? show(of, block) : 0;
+    }
+    bool is_batched = strstr(name, "BmmBackward") || strstr(name, "BaddbmmBackward");
+    if (!rc && (is_of_rows || (is_batched && takes_shown)))
+        rc = show(of, mt_recorded_at(recording, node->output));
+    return rc;
+}
+
+int mt_of_batch_find(struct mt_of_batch *of, const struct mt_recording *recording)
+{
+    struct weights weights;
+    int rc = find_weights(&weights, recording);
+    *of = (struct mt_of_batch){0};
+    for (size_t i = 0; !rc && i < recording->n_nodes; i++)
+        rc = show_node(of, recording, &weights, &recording->node[i]);
+    free(weights.elements);
+    return rc;
+}
+
+bool mt_is_of_batch(const struct mt_of_batch *of, const struct mt_recorded_block *block)
+{
+    bool is_shown = has_elements(of, mt_recorded_elements(block));
+    for (unsigned width = 1; !block->dtype && !is_shown && width <= 8; width *= 2)
+        is_shown = has_elements(of, block->size / width);
+    return is_shown;
+}
+
+void mt_of_batch_clear(struct mt_of_batch *of)
+{
+    free(of->elements);
+    *of = (struct mt_of_batch){0};
 }

@@ -234,6 +234,34 @@ def half_copies():
         model.zero_grad()
 
 
+def beside_the_batch(of_turn):
+    """Trains on rows, and has something else as large that is of no batch."""
+    model = Tower(1024, 6).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(3):
+        loss = of_turn(model, model(torch.ones(4096 // HALVES, 1024, device="cuda")))
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def table():
+    kept = torch.ones(32, 1024, 1024, device="cuda")
+    beside_the_batch(lambda model, y: y.mean() + kept[0, 0, 0])
+
+
+def mask():
+    beside_the_batch(lambda model, y: y.mean() + torch.ones(4096, 4096, device="cuda").tril()[0, 0])
+
+
+def distances():
+    beside_the_batch(lambda model, y: torch.cdist(y, y).mean())
+
+
+def penalty():
+    beside_the_batch(lambda model, y: y.mean() + sum(weight.square().sum() for weight in model.parameters()))
+
+
 if __name__ == "__main__":
     globals()[JOB]()
     print("peak", torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved())

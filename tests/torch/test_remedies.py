@@ -97,7 +97,7 @@ def main():
         kept = sum(follow(jobs, *job) for job in JOBS)
         kept += sum(keeps_promise(jobs, job, *jobs.die(job, part)) for job, part in PROMISES)
         check(kept > 3, f"only {kept} promises")
-        for job in ("squares", "cached_casts", "half_copies", "no_optimizer"):
+        for job in ("squares", "cached_casts", "half_copies", "no_optimizer", "table", "mask", "distances", "penalty"):
             halves(jobs, job)
     harness.finish()
 
