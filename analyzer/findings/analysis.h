@@ -240,7 +240,7 @@ static inline uint64_t mt_block_age(const struct mt_device *device, const struct
     return device->at.time_ns > made ? device->at.time_ns - made : 0;
 }
 
-#define MT_NO_HOLDERS "the trace has no holders; record them with memtap run --holders end"
+#define MT_NO_HOLDERS "the trace has no holders; memtap run --holders says when they are recorded"
 
 /* Write why the trace does not have the moment that was asked for; NULL: it has. */
 #define MT_NO_MOMENT 128

@@ -214,27 +214,33 @@ static uint64_t lacking(const struct mt_oom_story *story)
     return story->more ? story->more : story->missed_by ? story->missed_by : story->segment;
 }
 
-/* Put what the program only has to let go of, if it is as much as the request lacks. Return whether
- * it is. */
-static bool put_held(FILE *out, const struct mt_oom_story *story, const struct mt_style *style)
+/* Put that garbage is as much as the request lacks. Return whether it is. */
+static bool put_garbage(FILE *out, const struct mt_oom_story *story, const struct mt_style *style)
 {
-    static const char *const what[MT_HELD_KINDS] = {
-        [MT_HELD_GARBAGE] = "gc.collect() before it: %s is garbage in reference cycles, %s",
-        [MT_HELD_TRACEBACK] = "leave the except block before it: %s is held by %s",
-        [MT_HELD_LAST_ERROR] = "forget the last error before it: %s is held by %s"};
-    bool did = false;
-    for (unsigned kind = 0; kind < MT_HELD_KINDS && story->device; kind++) {
-        const struct mt_held_most *held = &story->device->held_by[kind];
+    const struct mt_held_most *held =
+        story->device ? &story->device->held_by[MT_HELD_GARBAGE] : NULL;
+    char text[MT_HOLDER_TEXT + 200], bytes[MT_SIZE_TEXT];
+    if (!held || !held->path || held->bytes < lacking(story))
+        return false;
+    snprintf(text, sizeof text, "Do: gc.collect() before it: %s is garbage in reference cycles, %s",
+             mt_size_text(bytes, held->bytes), held->path);
+    put(out, text, style);
+    return true;
+}
+
+/* Put what an exception keeps, if it is as much as the request lacks. */
+static void put_exception(FILE *out, const struct mt_oom_story *story, const struct mt_style *style)
+{
+    static const enum mt_held_kind kinds[] = {MT_HELD_TRACEBACK, MT_HELD_LAST_ERROR};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && story->device; i++) {
+        const struct mt_held_most *held = &story->device->held_by[kinds[i]];
         char text[MT_HOLDER_TEXT + 200], bytes[MT_SIZE_TEXT];
         if (!held->path || held->bytes < lacking(story))
             continue;
-        int used = snprintf(text, sizeof text, "%s: ", did ? "Or" : "Do");
-        snprintf(text + used, sizeof text - (size_t)used, what[kind],
+        snprintf(text, sizeof text, "Kept: %s by an exception, %s",
                  mt_size_text(bytes, held->bytes), held->path);
         put(out, text, style);
-        did = true;
     }
-    return did;
 }
 
 /* Put what keeps what earlier iterations left. */
@@ -271,7 +277,8 @@ void mt_oom_summary(const struct mt_oom_story *story, const struct mt_analysis *
     snprintf(text, sizeof text, "Why: %s", cause);
     put(out, text, style);
     put_keeper(out, story, style);
-    bool let_go = put_held(out, story, style);
+    put_exception(out, story, style);
+    bool let_go = put_garbage(out, story, style);
     const struct mt_advice *first = remedy_from(story, 0, false);
     const struct mt_advice *surer = first && !first->is_replayed
                                         ? remedy_from(story, (size_t)(first - story->advice), true)

@@ -87,8 +87,8 @@ static const struct mt_command commands[] = {
      mt_blocks_options, 0, mt_run_blocks},
     {"holders", "[OPTION]... [TRACE]...", "show what keeps memory alive",
      "Shows what keeps the GPU memory alive: the variables, containers and graphs of the\n"
-     "program from which it is reached, by bytes, and what is garbage. The trace has to be\n"
-     "recorded with memtap run --holders, or by default with memory running out or growing.",
+     "program from which it is reached, by bytes, and what is garbage. memtap run --holders\n"
+     "says when they are recorded.",
      mt_holders_options, 0, mt_run_holders},
     {"check", "TRACE... [OPTION]...", "check runs against limits; exit code 1 if one is broken",
      "Checks each trace against a budget, earlier runs, or both. For each broken limit it\n"
