@@ -138,7 +138,9 @@ static int check_pattern(const struct mt_budget_parser *parser,
         return mt_budget_wrong(parser, at, "the pattern is empty; expected one such as \"%s\"",
                                section->subject == MT_OF_SITE ? "net.py:Net.forward" : "layers.*");
     if (colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")])
-        return mt_budget_wrong(parser, at, "lines move; expected the function instead of '%s'",
+        return mt_budget_wrong(parser, at,
+                               "line numbers change; expected the function instead "
+                               "of '%s'",
                                colon + 1);
     return 0;
 }

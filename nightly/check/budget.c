@@ -40,7 +40,7 @@ static int read_ignore(const struct mt_budget_parser *parser, const struct mt_to
     free(text);
     if (!rc && ignore->is_relative)
         rc = mt_budget_wrong(parser, at,
-                             "'ignore' is a size by itself; expected one such as \"1 MiB\"");
+                             "'ignore' is an absolute size; expected one such as \"1 MiB\"");
     return rc;
 }
 
@@ -67,7 +67,7 @@ static int read_document(const struct mt_budget_parser *parser, const struct mt_
         rc = mt_budget_read_allowances(parser, allow);
     if (!rc && !parser->budget->n_limits) {
         snprintf(parser->error->text, sizeof parser->error->text,
-                 "it has no limit; expected one such as [limits] and peak = \"22 GiB\"");
+                 "no limits; expected one such as [limits] and peak = \"22 GiB\"");
         rc = -EINVAL;
     }
     return rc;
@@ -123,7 +123,7 @@ int mt_budget_read(struct mt_budget *budget, const char *path, struct mt_budget_
         rc = mt_budget_parse(budget, path, bytes, size, error);
     } else {
         snprintf(error->text, sizeof error->text,
-                 "%s; give a budget file: memtap budget proposes one", strerror(-rc));
+                 "%s; expected a budget file; memtap budget proposes one", strerror(-rc));
     }
     free(bytes);
     return rc;

@@ -34,7 +34,7 @@ static void add_tolerance(char out[MT_FINDING_TEXT], const struct mt_finding *fi
     else
         ADD(out, "%s", limit->text);
     if (finding->tolerance == MT_BY_SPREAD)
-        ADD(out, " and at least the %s by which baselines differ",
+        ADD(out, " and at least the baselines' spread of %s",
             mt_amount_text(amount, unit, tolerance));
     else if (finding->tolerance == MT_BY_IGNORE)
         ADD(out, " and at least %s", mt_amount_text(amount, unit, tolerance));
@@ -56,11 +56,11 @@ static void add_limit(char out[MT_FINDING_TEXT], const struct mt_finding *findin
         if (finding->n_baselines > 1)
             ADD(out, ", the median of %zu baselines", finding->n_baselines);
         if (finding->spread)
-            ADD(out, " that differ by %s", mt_amount_text(amount, unit, finding->spread));
+            ADD(out, " with a spread of %s", mt_amount_text(amount, unit, finding->spread));
         ADD(out, ")");
     }
     if (finding->allowance)
-        ADD(out, ", %s of it (%s) allowed until %04d-%02d-%02d",
+        ADD(out, ", including %s (%s) allowed until %04d-%02d-%02d",
             mt_amount_text(amount, unit, finding->extra), finding->allowance->text,
             finding->allowance->year, finding->allowance->month, finding->allowance->day);
 }
@@ -103,7 +103,7 @@ static void add_blame(char out[MT_FINDING_TEXT], const struct mt_finding *findin
     mt_amount_text(amount, MT_BYTES, blame->bytes);
     const char *category = mt_categories[site->category].label;
     if (finding->limit->subject == MT_OF_GROWTH)
-        ADD(out, "; left over in all: %s of %s by ", amount, category);
+        ADD(out, "; left behind in all: %s of %s by ", amount, category);
     else if (blame->is_growth)
         ADD(out, "; %s the growth, %s of %s by ",
             is_most_of_growth(finding) ? "most of" : "part of", amount, category);
@@ -128,7 +128,7 @@ static void add_unknown(char out[MT_FINDING_TEXT], unsigned iterations)
         ADD(out, ": unknown after %u iteration%s; growth needs at least %u", iterations,
             iterations > 1 ? "s" : "", MT_GROWTH_ITERATIONS);
     else
-        ADD(out, ": unknown, because the run has no iterations");
+        ADD(out, ": unknown: the run has no iterations");
 }
 
 static const char *part_text(char out[MT_FINDING_TEXT], const struct mt_finding *finding)
@@ -140,7 +140,7 @@ static const char *part_text(char out[MT_FINDING_TEXT], const struct mt_finding 
         ADD(out, "; its peak %s %s", part->is_missing ? "was" : "is",
             mt_amount_text(amount, MT_BYTES, part->device->allocated));
     if (finding->is_broken)
-        ADD(out, "; if that is intended: --allow-missing %s:%s", mt_part_kind_names[part->kind],
+        ADD(out, "; to accept that, give --allow-missing %s:%s", mt_part_kind_names[part->kind],
             part->name);
     else if (part->is_missing)
         ADD(out, " (allowed)");
@@ -155,7 +155,7 @@ const char *mt_finding_text(char out[MT_FINDING_TEXT], const struct mt_finding *
         return part_text(out, finding);
     add_name(out, finding);
     if (finding->is_absent) {
-        ADD(out, ": no %s of this run matches; if it was renamed, rename it in the budget",
+        ADD(out, ": matches no %s of this run; if it was renamed, rename it in the budget",
             finding->limit->subject == MT_OF_MODULE ? "module" : "call site");
         return out;
     }
@@ -289,8 +289,7 @@ struct mt_place_in_tree mt_finding_place(const struct mt_finding *finding,
 const char *mt_expired_text(char out[MT_LINE], const struct mt_budget *budget,
                             const struct mt_allowance *allowance)
 {
-    snprintf(out, MT_LINE,
-             "%s:%u: %s more for %s was allowed until %04d-%02d-%02d (%s): it no longer counts",
+    snprintf(out, MT_LINE, "%s:%u: the allowance of %s for %s ended on %04d-%02d-%02d (%s)",
              budget->path, allowance->line, allowance->text, allowance->limit, allowance->year,
              allowance->month, allowance->day, allowance->reason);
     return out;

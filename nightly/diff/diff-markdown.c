@@ -110,7 +110,7 @@ static void put_device(FILE *out, const struct mt_diff *diff, const struct mt_di
     mt_peak_text(old, sizeof old, device->old);
     mt_peak_text(now, sizeof now, device->now);
     if (diff->n_devices > 1 && device->rank >= 0)
-        fprintf(out, "Rank %ld, device %d, which changed most of %zu:\n\n", device->rank,
+        fprintf(out, "Rank %ld, device %d, with the largest change of %zu:\n\n", device->rank,
                 device->device, diff->n_devices);
     if (device->peak_moved)
         fprintf(out, "The peak moved from %s to %s.\n\n", old, now);

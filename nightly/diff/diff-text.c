@@ -154,7 +154,7 @@ static void print_sites(const struct page *page, const struct mt_diff_device *de
     if (!all && !device->scale)
         return;
     fprintf(page->out, "\n%12s%11s  %-16s%s\n", "change", "now", "category",
-            "call sites, most to blame first");
+            "call sites, largest contribution first");
     if (device->scale)
         print_scale(page, device);
     for (size_t i = 0; i < device->n_sites && shown < SITES_SHOWN; i++)

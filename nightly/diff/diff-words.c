@@ -74,10 +74,10 @@ void mt_blame_text(char *out, size_t size, const struct mt_diff_site *site)
     if (site->bytes.is_noise || !strcmp(own, counted))
         return;
     if (blame)
-        snprintf(out, size, "to blame: %s", counted);
+        snprintf(out, size, "contributes %s", counted);
     else
-        snprintf(out, size, "to blame: none, %s",
-                 site->part > 0 ? "it follows the parameters" : "others take it back");
+        snprintf(out, size, "%s",
+                 site->part > 0 ? "follows the parameters" : "offset by other changes");
 }
 
 void mt_peak_text(char *out, size_t size, const struct mt_digest_device *device)
@@ -106,7 +106,7 @@ static void put_number(FILE *out, const char *before, const char *what,
     if (change->old)
         fprintf(out, " (%s)", mt_percent_text(percent, change));
     if (change->is_noise)
-        fputs(", within the noise between runs", out);
+        fputs(", within noise", out);
 }
 
 /* Write "peak +1.20 GiB (+3.1 %)", and what else has changed if the peak has not. */
@@ -141,7 +141,7 @@ static void put_site(FILE *out, const struct mt_diff_device *device,
     if (site->kind != MT_DIFF_GROWN && site->kind != MT_DIFF_SHRUNK)
         fprintf(out, ", %s", mt_diff_kind_names[site->kind]);
     if (site->category == MT_CATEGORY_PARAMETERS && device->following)
-        fprintf(out, ", and with it gradients and optimizer state %s",
+        fprintf(out, ", with gradients and optimizer state %s",
                 mt_signed_size_text(size, device->following));
 }
 

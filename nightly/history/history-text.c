@@ -18,7 +18,7 @@ static const char *doubt(char out[DOUBT], const struct mt_run *run, const struct
     bool is_plain = !*run->ended_text || !strcmp(run->ended_text, "whole");
     mt_safe_text(safe, sizeof safe, run->ended_text, 0, MT_CUT_END, style);
     snprintf(out, DOUBT, "%s%s%s", is_plain ? "" : "  ended: ", is_plain ? "" : safe,
-             is_plain && !run->complete ? "  not complete"
+             is_plain && !run->complete ? "  incomplete"
              : run->lost                ? "  lost events"
                                         : "");
     return out;
@@ -32,7 +32,7 @@ void mt_runs_text(const struct mt_runs *runs, FILE *out, const struct mt_style *
         fputs("No runs\n", out);
         return;
     }
-    fprintf(out, "%4s  %-16s  %-12s  %-12s  %-16s %11s\n", "run", "began", "commit", "branch",
+    fprintf(out, "%4s  %-16s  %-12s  %-12s  %-16s %11s\n", "run", "started", "commit", "branch",
             "program", "peak");
     for (size_t i = 0; i < runs->n; i++) {
         const struct mt_run *run = &runs->run[i];
@@ -90,7 +90,7 @@ static void print_traces(struct mt_store *store, const struct mt_run *run, FILE 
                  (long long)sqlite3_column_int64(row, 4));
         fprintf(out, "  %-16s %s\n  %-16s %s, sha256 %.16s%s\n", rank, path, "",
                 mt_size_text(size, (uint64_t)sqlite3_column_int64(row, 2)), checksum,
-                sqlite3_column_int(row, 3) ? ", a copy of the history's" : "");
+                sqlite3_column_int(row, 3) ? ", copied by the history" : "");
     }
 }
 
@@ -132,7 +132,7 @@ int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,
                 const struct mt_style *style)
 {
     char date[MT_DATE_TEXT], time[MT_SIZE_TEXT], ended[DOUBT];
-    fprintf(out, "Run %lld\n  %-16s %s, %s%s\n", (long long)run->id, "began",
+    fprintf(out, "Run %lld\n  %-16s %s, %s%s\n", (long long)run->id, "started",
             mt_date_text(date, run->started_unix_ns), mt_time_text(time, run->length_ns),
             doubt(ended, run, style));
     for (unsigned i = 0; i < MT_RUN_TEXT_COUNT; i++)
@@ -148,7 +148,7 @@ int mt_run_text(struct mt_store *store, const struct mt_run *run, FILE *out,
     print_size(out, ' ', "growth", run->growth);
     for (unsigned i = 0; i < MT_PHASE_COUNT; i++) {
         char name[64];
-        snprintf(name, sizeof name, "most in %s", mt_phase_names[i].label);
+        snprintf(name, sizeof name, "peak in %s", mt_phase_names[i].label);
         print_size(out, ' ', name, run->most_in_phase[i]);
     }
     print_sites(store, run, out, style);

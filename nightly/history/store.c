@@ -20,9 +20,9 @@ static const struct {
     int code;
     const char *text;
 } faults[] = {
-    {SQLITE_BUSY, "another process keeps it locked (--wait waits longer)"},
-    {SQLITE_LOCKED, "another process keeps it locked (--wait waits longer)"},
-    {SQLITE_NOTADB, "not an SQLite file, so not a history"},
+    {SQLITE_BUSY, "locked by another process (--wait waits longer)"},
+    {SQLITE_LOCKED, "locked by another process (--wait waits longer)"},
+    {SQLITE_NOTADB, "not a history (not an SQLite file)"},
     {SQLITE_CORRUPT, "damaged (sqlite3's .recover may save its content)"},
     {SQLITE_FULL, "the disk is full"},
     {SQLITE_READONLY, "not writable"},
@@ -64,7 +64,7 @@ static int fail(struct mt_store *store, int code)
     if (!text)
         text = store->db ? sqlite3_errmsg(store->db) : "out of memory";
     snprintf(store->error, sizeof store->error,
-             "%s: %s; nothing was changed, and --db names another", store->path, text);
+             "%s: %s; nothing was changed; --db names another history", store->path, text);
     return -1;
 }
 
@@ -179,12 +179,11 @@ static int version_of(struct mt_store *store, int newest)
     if (store->failed)
         return -1;
     if (application != MT_STORE_APPLICATION && (application || version || tables))
-        return refuse(store,
-                      "an SQLite file, but not a history of memtap; give another one with --db");
+        return refuse(store, "an SQLite file, but not a memtap history; name another with --db");
     if (version <= newest)
         return (int)version;
     snprintf(text, sizeof text,
-             "written by a newer memtap (version %lld, this one knows %d); use that one, or give "
+             "written by a newer memtap (version %lld; this one knows %d); use that one, or give "
              "another --db",
              (long long)version, newest);
     return refuse(store, text);
@@ -284,7 +283,7 @@ static int open_to_read(struct mt_store *store, unsigned wait_ms)
 {
     if (access(store->path, F_OK)) {
         char text[160];
-        snprintf(text, sizeof text, "%s; memtap history add makes a history, --db names one",
+        snprintf(text, sizeof text, "%s; memtap history add creates a history, --db names one",
                  strerror(errno));
         return refuse(store, text);
     }
@@ -293,7 +292,7 @@ static int open_to_read(struct mt_store *store, unsigned wait_ms)
     if (version < 0 && has_no_room(store->failed) && !open_unchanging(store))
         version = version_now(store, mt_schema_version);
     if (version == 0)
-        return refuse(store, "an empty file; memtap history add makes a history of it");
+        return refuse(store, "an empty file; memtap history add creates a history in it");
     return version < 0 ? -1 : mt_store_migrate(store, mt_schema_steps, mt_schema_version);
 }
 

@@ -168,8 +168,8 @@ int mt_history_remove_trace(const char *path, const char *folder)
 
 const char *mt_history_remove_error(int rc)
 {
-    return rc == -EXDEV ? "it is not a copy of a trace in the folder of the history or of the "
-                          "copies; memtap history prune --copies FOLDER names another folder"
+    return rc == -EXDEV ? "it is not a trace copied to the history's or the copies' folder; name "
+                          "that folder with memtap history prune --copies FOLDER"
                         : strerror(-rc);
 }
 

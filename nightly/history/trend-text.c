@@ -209,8 +209,8 @@ static void print_moved(const struct page *page, const struct mt_run *before,
     enum mt_phase from = peak_phase(before), to = peak_phase(after);
     if (from != to)
         fprintf(page->out,
-                "  The peak moved from the %s to the %s:\n"
-                "  categories and lines are each run's at its own peak.\n",
+                "  The peak moved from the %s to the %s;\n"
+                "  categories and lines are from each run's own peak.\n",
                 mt_phase_names[from].label, mt_phase_names[to].label);
 }
 
@@ -252,14 +252,13 @@ static int print_steps(const struct page *page)
     size_t n = page->trend->n_steps, hidden = n > STEPS_SHOWN ? n - STEPS_SHOWN : 0;
     int rc = 0;
     if (!n && page->trend->runs.n < MT_LEAST_NIGHTS)
-        fprintf(
-            page->out,
-            "\nToo few runs to find a step: it takes %u that repeat exactly, or %u with noise\n",
-            MT_LEAST_NIGHTS, MT_LEAST_NOISY_NIGHTS);
+        fprintf(page->out,
+                "\nToo few runs to find a step: it takes %u identical runs, or %u with noise\n",
+                MT_LEAST_NIGHTS, MT_LEAST_NOISY_NIGHTS);
     else if (!n)
-        fputs("\nNo step\n", page->out);
+        fputs("\nNo steps\n", page->out);
     if (hidden)
-        fprintf(page->out, "\n%zu earlier steps are not shown\n", hidden);
+        fprintf(page->out, "\n%zu earlier steps not shown\n", hidden);
     for (size_t i = hidden; !rc && i < n; i++)
         rc = print_step(page, &page->trend->step[i]);
     return rc;
@@ -289,13 +288,13 @@ static void print_left_out(const struct page *page)
     char date[MT_DATE_TEXT], why[MT_ENDED_TEXT];
     size_t first = left->n > LEFT_OUT_SHOWN ? left->n - LEFT_OUT_SHOWN : 0;
     if (first)
-        fprintf(page->out, "left out: %zu older runs, and\n", first);
+        fprintf(page->out, "left out: %zu older runs\n", first);
     for (size_t i = first; i < left->n; i++) {
         const struct mt_run *run = &left->run[i];
         bool is_bad = *run->ended && strcmp(run->ended, mt_ended_name(MT_ENDED_WHOLE));
         mt_safe_text(why, sizeof why,
                      is_bad           ? run->ended_text
-                     : !run->complete ? "not complete"
+                     : !run->complete ? "incomplete"
                      : run->lost      ? "events were lost"
                                       : "no memory was allocated",
                      0, MT_CUT_END, page->style);

@@ -133,8 +133,8 @@ def foreign():
     with contextlib.closing(sqlite3.connect("other.db")) as base:
         base.execute("CREATE TABLE run (id)")
     before = pathlib.Path("other.db").read_bytes()
-    refused(add("nights/01.mtap", db="other.db"), "not a history of memtap")
-    refused(history("list", db="other.db"), "not a history of memtap")
+    refused(add("nights/01.mtap", db="other.db"), "not a memtap history")
+    refused(history("list", db="other.db"), "not a memtap history")
     assert pathlib.Path("other.db").read_bytes() == before
     pathlib.Path("empty.db").touch()
     refused(history("list", db="empty.db"), "an empty file")
@@ -243,7 +243,7 @@ def prunes_only_copies():
                 kept.append((one, one.read_bytes()))
             return row
         done, _ = prune(path, *more)
-        refused(done, "is not a copy of a trace")
+        refused(done, "is not a trace copied")
         assert all(one.read_bytes() == data for one, data in kept), kept
     here = os.path.realpath(".")
     outside = pathlib.Path(tempfile.mkdtemp())

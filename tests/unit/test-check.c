@@ -190,7 +190,7 @@ START_TEST(faults_have_a_place)
          "unknown category 'activation'; did you mean 'activations'?"},
         {"[phase]\nstep = \"1 B\"", 2, 1,
          "unknown phase 'step'; use outside, forward, backward, optimizer or every"},
-        {"[site]\n\"net.py:12\" = \"1 B\"", 2, 1, "lines move"},
+        {"[site]\n\"net.py:12\" = \"1 B\"", 2, 1, "line numbers change"},
         {"[limits]\npeak = \"1 B\npeak", 2, 12, "Error while parsing"},
         {"[limits]\npeak = \"1 B\"\npeak = \"2 B\"", 3, 8, "cannot redefine"},
         {"[limits]\npeak = \"1 B\"\n[[allow]]\nlimit = \"peak\"", 3, 1, "has no 'extra'"},
@@ -201,8 +201,8 @@ START_TEST(faults_have_a_place)
          "'until' is a text; expected a date"},
         {"[limits]\npeak = \"1 B\"\n[[allow]]\nuntil = 2027-02-30", 4, 19, "expected day"},
         {"# a table\n[`limits]\npeak = \"1 B\"", 2, 1, "not a TOML file"},
-        {"ignore = \"1 MiB\"", 0, 0, "it has no limit"},
-        {"ignore = \"+1 MiB\"", 1, 1, "'ignore' is a size by itself"},
+        {"ignore = \"1 MiB\"", 0, 0, "no limits"},
+        {"ignore = \"+1 MiB\"", 1, 1, "'ignore' is an absolute size"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         ck_assert_int_eq(parse(faults[i].text), -EINVAL);
@@ -289,8 +289,8 @@ START_TEST(words_account_for_the_limit)
         {"[limits]\npeak=\"+2 %\"", "the limit of 102.00 MiB (+2 % of 100.00 MiB)", {100}},
         {"[limits]\npeak=\"+3 MiB\"", "the limit of 103.00 MiB (+3 MiB over 100.00 MiB)", {100}},
         {"[limits]\npeak=\"+2 %\"",
-         "the limit of 106.00 MiB (+2 % and at least the 6.00 MiB by which baselines differ over "
-         "100.00 MiB, the median of 3 baselines that differ by 6.00 MiB)",
+         "the limit of 106.00 MiB (+2 % and at least the baselines' spread of 6.00 MiB over "
+         "100.00 MiB, the median of 3 baselines with a spread of 6.00 MiB)",
          {104, 98, 100}},
     };
     char text[MT_FINDING_TEXT];
