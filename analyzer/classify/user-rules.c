@@ -131,7 +131,7 @@ static int read_range(struct parser *parser, const char *text, const char *from,
     bool has_end = !rc && !strncmp(at, "..", 2) && at[2];
     if (!rc && *at && strncmp(at, "..", 2))
         return wrong(parser, from + (at - text),
-                     "expected nothing or a second number with .. after this number");
+                     "expected the end or .. and a second number after this number");
     if (!rc && !*at)
         condition->most = condition->least;
     if (!rc && !strcmp(text, ".."))
@@ -141,7 +141,7 @@ static int read_range(struct parser *parser, const char *text, const char *from,
         at += 2;
         rc = mt_size_scan(&at, &condition->most);
         if (!rc && *at)
-            return wrong(parser, from + (at - text), "a range has two numbers");
+            return wrong(parser, from + (at - text), "a range needs two numbers");
     }
     const char *end = strstr(number, "..");
     return rc ? wrong(parser, from + (number - text), "'%.*s' %s",
@@ -209,14 +209,14 @@ static int name_category(struct parser *parser)
     size_t size = word(parser, '#', &begin);
     int rc = mt_category_add(begin, size, NULL);
     if (rc == -EEXIST)
-        return wrong(parser, begin, "this name is taken; choose another one");
+        return wrong(parser, begin, "this name is in use; choose another one");
     if (rc == -EINVAL)
         return wrong(parser, begin,
                      "expected a name of at most %d characters: small letters, digits and _, the "
                      "first one a letter",
                      MT_CATEGORY_NAME);
     if (rc)
-        return wrong(parser, begin, "more than %d categories of your own", MT_MOST_USER_CATEGORIES);
+        return wrong(parser, begin, "more than %d custom categories", MT_MOST_USER_CATEGORIES);
     return at_end(parser) ? 0 : wrong(parser, parser->at, "expected nothing after the name");
 }
 
@@ -227,7 +227,7 @@ static int parse_category(struct parser *parser, enum mt_category *category)
     char why[MT_UNKNOWN_TEXT], choices[MT_CATEGORY_CHOICES];
     unsigned found = mt_category_find(begin, size);
     if (found == mt_n_categories)
-        return wrong(parser, begin, "%s (a line 'category NAME' before it adds your own)",
+        return wrong(parser, begin, "%s (define your own first: 'category NAME')",
                      mt_unknown_text(why, "category", begin, size, mt_category_choices(choices)));
     *category = (enum mt_category)found;
     return 0;
@@ -305,7 +305,7 @@ int mt_user_rules_read(struct mt_user_rules **out, const char *path, struct mt_r
     int rc = 0;
     if (!file || (bytes && ferror(file))) {
         rc = -errno;
-        snprintf(error->text, sizeof error->text, "%s; give a rules file: memtap-rules(5)",
+        snprintf(error->text, sizeof error->text, "%s; expected a rules file, see memtap-rules(5)",
                  strerror(errno));
     } else if (!bytes) {
         rc = -ENOMEM;

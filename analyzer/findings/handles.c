@@ -85,11 +85,11 @@ const char *mt_handles_text(char *out, size_t size, const struct mt_handles_to_c
     char bytes[MT_SIZE_TEXT];
     *out = '\0';
     if (to_come->bytes)
-        mt_text_append(out, size, "with %s for handles that backward's thread makes",
+        mt_text_append(out, size, "with %s for the handles of backward's thread",
                        mt_size_text(bytes, to_come->bytes));
     if (to_come->lacks)
         mt_text_append(out, size,
-                       "%swithout cuBLAS's handles: the run had none (64 MiB a thread on an H100)",
+                       "%swithout cuBLAS handles: the run had none (64 MiB per thread on an H100)",
                        *out ? between : "");
     return out;
 }

@@ -95,7 +95,7 @@ void mt_cached_text(char *out, size_t size, const struct mt_definitions *definit
         if (own->pieces == 1)
             snprintf(out, size, "in one piece between blocks");
         else
-            snprintf(out, size, "in %s pieces between blocks, the largest of %s",
+            snprintf(out, size, "in %s pieces between blocks, the largest %s",
                      mt_count_text(count, own->pieces), mt_size_text(largest, own->largest));
         return;
     case MT_FREE_KINDS:

@@ -65,17 +65,15 @@ static void print_extent(const struct mt_page *page)
     putc('\n', page->out);
     char text[WIDTH * 4 + 1];
     if (fit(page, mt_info(page->definitions, "dropped"), text, sizeof text))
-        fprintf(page->out, "Dropped, because only the newest events are kept: %s.\n", text);
+        fprintf(page->out, "Dropped because only the newest events are kept: %s.\n", text);
     if (survey->short_lived)
-        fprintf(page->out, "Light recording: %s blocks that came and went are only counted.\n",
+        fprintf(page->out, "Light recording: %s short-lived blocks are only counted.\n",
                 mt_count_text(lost, survey->short_lived));
     if (fit(page, mt_info(page->definitions, "left_out"), text, sizeof text))
-        fprintf(page->out, "Unknown where they were new later, because there were too many: %s.\n",
-                text);
+        fprintf(page->out, "Too many to record all new ones: %s.\n", text);
     if (fit(page, mt_info(page->definitions, "definitions_refused"), text, sizeof text))
         fprintf(page->out,
-                "Unknown for %s lookups, because a thread stood still inside memtap: lines or "
-                "names.\n",
+                "Lines or names are unknown for %s lookups: a thread was stopped inside memtap.\n",
                 text);
 }
 
@@ -259,6 +257,6 @@ void mt_page_notes(const struct mt_page *page)
     print_note(page, odd->unknown, "frees have no allocation in the trace");
     print_note(page, odd->replaced, "allocations returned an address that was in use");
     print_note(page, odd->wrong_size, "frees gave a different size than the allocation");
-    print_note(page, odd->drift, "times PyTorch's total changed by something else");
+    print_note(page, odd->drift, "changes of PyTorch's total have no recorded cause");
     print_import_notes(page);
 }

@@ -98,8 +98,8 @@ const char *mt_uncomputed_text(char out[MT_UNCOMPUTED_TEXT], const struct mt_unc
         return out;
     put_where(out, unknown, definitions, false);
     mt_text_append(out, MT_UNCOMPUTED_TEXT,
-                   " %s on values that were not computed; the peak may be higher",
-                   unknown->sizes == 1 ? "hangs" : "hang");
+                   " %s on values that are not simulated; the real peak may be higher",
+                   unknown->sizes == 1 ? "depends" : "depend");
     return out;
 }
 
@@ -112,7 +112,7 @@ const char *mt_uncomputed_numbers_text(char out[MT_UNCOMPUTED_TEXT],
         return out;
     put_where(out, unknown, definitions, true);
     mt_text_append(out, MT_UNCOMPUTED_TEXT,
-                   " %s not computed; if sizes follow from %s, the peak may be higher",
+                   " %s not simulated; if sizes depend on %s, the real peak may be higher",
                    unknown->numbers == 1 ? "was" : "were", unknown->numbers == 1 ? "it" : "them");
     return out;
 }
@@ -140,10 +140,10 @@ const char *mt_cudnn_text(char out[MT_CUDNN_TEXT], const struct mt_uncomputed *u
     bool is_compared = gpu && !strcmp(gpu, "h100") && unknown->cudnn / 100 == COMPARED_CUDNN;
     *out = '\0';
     if (unknown->cudnn)
-        snprintf(out, MT_CUDNN_TEXT, "convolution workspaces by cuDNN %u.%u (%s): %s",
+        snprintf(out, MT_CUDNN_TEXT, "convolution workspaces from cuDNN %u.%u (%s): %s",
                  (unsigned)(unknown->cudnn / 10000), (unsigned)(unknown->cudnn / 100 % 100),
-                 unknown->is_cudnn_named ? "from --cudnn" : "installed",
+                 unknown->is_cudnn_named ? "--cudnn" : "installed",
                  is_compared ? "peaks within 0.5 % of an H100's in 13 programs"
-                             : "cuDNN's answer; not compared with a card");
+                             : "not compared with a real card");
     return out;
 }

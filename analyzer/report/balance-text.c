@@ -97,7 +97,7 @@ static void print_imported(const struct mt_page *page, const struct mt_imported 
     char size[MT_SIZE_TEXT], count[MT_SIZE_TEXT];
     if (!imported->blocks)
         return;
-    fprintf(page->out, "\nImported, counted where it was allocated: %s allocation%s",
+    fprintf(page->out, "\nImported (counted where allocated): %s allocation%s",
             mt_count_text(count, imported->blocks), imported->blocks == 1 ? "" : "s");
     if (imported->bytes)
         fprintf(page->out, ", %s", mt_size_text(size, imported->bytes));
@@ -114,7 +114,7 @@ static void print_balance(const struct mt_page *page, const struct mt_device *de
     else if (device->of_cuda)
         return; /* said above in the report */
     else
-        fputs("\nThe whole device was not sampled: contexts and other processes are unknown.\n",
+        fputs("\nThe device was not sampled; contexts and other processes are unknown.\n",
               page->out);
     if (balance->pytorch && (balance->known || balance->n_empty)) {
         print_row(page, "PyTorch's segments", balance->pytorch, balance->used);

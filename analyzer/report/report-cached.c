@@ -38,7 +38,7 @@ static void print_worst(const struct mt_page *page, const struct mt_device *devi
         return;
     if (worst->node_name)
         mt_short_type_name(mt_string(page->definitions, worst->node_name), name, sizeof name);
-    fprintf(page->out, "%s time%s PyTorch reserved more although enough was free:\n%s.\n",
+    fprintf(page->out, "PyTorch reserved more %s time%s although enough was free:\n%s.\n",
             mt_count_text(a, worst->times), worst->times == 1 ? "" : "s", mt_free_kind_words(kind));
     fprintf(page->out, "Worst at %s: %s was free when this line requested %s:\n",
             mt_time_text(a, worst->time_ns), mt_size_text(b, worst->lay_free),

@@ -30,7 +30,7 @@ void mt_page_precision(const struct mt_page *page, const struct mt_device *devic
         return;
     fprintf(page->out, "\n%s parameters", mt_count_text(text, precision->parameters));
     if (precision->lacks_others)
-        fprintf(page->out, " in this process's parts (the whole is unknown)");
+        fprintf(page->out, " in this process's parts (total unknown)");
     else if (precision->here != precision->parameters)
         fprintf(page->out, ", of which %s are here", mt_count_text(text, precision->here));
     fprintf(page->out, ", %.1f bytes each\n", share(precision->bytes, precision));
@@ -40,6 +40,6 @@ void mt_page_precision(const struct mt_page *page, const struct mt_device *devic
                 mt_size_text(size, precision->row[i].bytes),
                 share(precision->row[i].bytes, precision));
     if (precision->rounding)
-        fprintf(page->out, "  %-31s %11s  %5.1f\n", "rounding of blocks, on top",
+        fprintf(page->out, "  %-31s %11s  %5.1f\n", "plus rounding of blocks",
                 mt_size_text(size, precision->rounding), share(precision->rounding, precision));
 }

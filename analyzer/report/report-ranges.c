@@ -105,7 +105,9 @@ void mt_page_ranges(const struct mt_page *page, const struct mt_device *device)
     if (n) {
         qsort(rows, n, sizeof *rows, by_most);
         n = join_captures(page, rows, n);
-        fprintf(page->out, "\n%11s %9s %8s  %s", "highest", "at", "times", "range of the program");
+        fprintf(page->out, "\n%11s %9s %8s  %s", "highest", "at", "times",
+                "range named by the "
+                "program");
         if (around) {
             mt_page_range_text(page, around, text, sizeof text, 24);
             fprintf(page->out, " in %s", text);
@@ -128,7 +130,9 @@ void mt_page_marks(const struct mt_page *page)
     char text[512], name[NAME_WIDTH * 4 + 1], first[MT_SIZE_TEXT], last[MT_SIZE_TEXT],
         times[MT_SIZE_TEXT];
     if (ranges->n_marks)
-        fprintf(page->out, "\n%11s %9s %8s  %s\n", "first", "last", "times", "mark of the program");
+        fprintf(page->out, "\n%11s %9s %8s  %s\n", "first", "last", "times",
+                "mark set by the "
+                "program");
     for (size_t i = 0; i < ranges->n_marks && i < ROWS_SHOWN; i++) {
         const struct mt_range_mark *mark = &ranges->mark[i];
         mt_range_name_text(text, sizeof text, page->definitions, mark->name, mark->domain);

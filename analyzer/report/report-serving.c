@@ -30,7 +30,7 @@ static const char *room_text(char out[ROOM_TEXT], const struct mt_cache_room *ro
 static void print_work(const struct mt_page *page, const struct mt_serving_budget *budget)
 {
     char size[MT_SIZE_TEXT], time[MT_SIZE_TEXT], times[MT_SIZE_TEXT];
-    fprintf(page->out, "\n%11s %9s %8s  %s\n", "highest", "at", "times", "work of the server");
+    fprintf(page->out, "\n%11s %9s %8s  %s\n", "highest", "at", "times", "the server's work");
     for (unsigned what = MT_SERVING_COUNT; what-- > MT_SERVING_NONE + 1;) {
         const struct mt_serving_work *work = &budget->work[what];
         if (work->times)
@@ -52,13 +52,15 @@ void mt_page_serving(const struct mt_page *page, const struct mt_device *device)
         return;
     snprintf(graphs, sizeof graphs, "graphs: segments of %s captures, at most",
              mt_count_text(count, budget->captures));
-    fprintf(page->out, "\n%11s  %s\n", "bytes", "memory budget of the server");
-    print_term(page, budget->weights, "weights: what loading the model left");
-    print_term(page, budget->activations, "activations: the profile run's peak, less what it left");
+    fprintf(page->out, "\n%11s  %s\n", "bytes", "the server's memory budget");
+    print_term(page, budget->weights, "weights: left by loading the model");
+    print_term(page, budget->activations,
+               "activations: the profile run's peak, minus what it "
+               "left");
     print_term(page, device->category[MT_CATEGORY_KV_CACHE].bytes, cache);
     print_term(page, budget->graphs, graphs);
     print_term(page, budget->captured,
-               "what capturing took: these, and workspaces (as vLLM's graph pool memory)");
+               "used by capturing: these and workspaces (vLLM's graph pool memory)");
     print_term(page, balance->runtime + balance->cuda,
                "outside PyTorch: context, CUDA modules, libraries");
     print_term(page, balance->others, "other processes");

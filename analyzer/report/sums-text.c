@@ -85,7 +85,7 @@ static void print_list(const struct mt_page *page, const char *what, const struc
 
 void mt_page_leaks(const struct mt_page *page, const struct mt_device *device)
 {
-    print_list(page, "\nNot freed at the end", &device->leaks);
+    print_list(page, "\nNever freed", &device->leaks);
 }
 
 void mt_page_frees(const struct mt_page *page)
@@ -95,7 +95,7 @@ void mt_page_frees(const struct mt_page *page)
     if (mt_info(page->definitions, "torch"))
         return;
     print_list(page, "\nFreed twice", &cuda->twice);
-    print_list(page, "\nFreed by a thread that had not allocated it", &cuda->by_others);
+    print_list(page, "\nFreed by a thread that did not allocate it", &cuda->by_others);
     if (cuda->unknown)
         fprintf(page->out, "\nFreed, but allocated before recording began: %s.\n",
                 mt_count_text(count, cuda->unknown));
@@ -121,8 +121,8 @@ void mt_page_host(const struct mt_page *page)
     struct mt_host_rounded rounded = mt_host_rounded_find(host);
     if (mt_info(page->definitions, "torch") && rounded.bytes > sums->bytes / 2)
         fprintf(page->out,
-                "%s of these have a power of two of bytes: PyTorch rounds requests of page-locked\n"
-                "memory up to one, so up to %s of it may be rounding.\n",
+                "%s of these have power-of-two sizes: PyTorch rounds requests for page-locked\n"
+                "memory up to one, so up to %s may be rounding.\n",
                 mt_count_text(time, rounded.blocks), mt_size_text(most, rounded.bytes / 2));
 }
 

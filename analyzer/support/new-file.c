@@ -301,14 +301,14 @@ const char *mt_output_error(int rc)
     char size[MT_SIZE_TEXT];
     if (rc == MT_OUTPUT_FULL) {
         snprintf(text, sizeof text,
-                 "it would be longer than %s; memtap --most-output SIZE ... allows more",
+                 "the file would exceed %s; memtap --most-output SIZE ... allows more",
                  mt_size_text(size, mt_room_of_output()));
         return text;
     }
     if (mt_guard_error(rc))
         return mt_guard_error(rc);
-    return rc == -ELOOP ? "another user owns it, in a folder that others may write; remove it, or "
-                          "give another file"
+    return rc == -ELOOP ? "it belongs to another user, in a folder that others can write to; "
+                          "remove it, or give another file"
                         : strerror(-rc);
 }
 

@@ -117,12 +117,12 @@ static void find_what(struct mt_ended *ended, const struct mt_survey *survey,
 static const char *find_note(const struct mt_survey *survey, const struct mt_trace_error *fault)
 {
     static const char *const notes[MT_TRACE_STATES] = {
-        [MT_TRACE_CLOSED] = "the trace's end cannot be read",
-        [MT_TRACE_RUNNING] = "the trace has everything so far",
-        [MT_TRACE_KILLED] = "the trace has everything up to its last moment",
+        [MT_TRACE_CLOSED] = "the end of the trace is unreadable",
+        [MT_TRACE_RUNNING] = "the trace is complete so far",
+        [MT_TRACE_KILLED] = "the trace is complete up to that moment",
         [MT_TRACE_OPEN] = "the trace may lack its end",
-        [MT_TRACE_STOPPED] = "the trace has everything up to then",
-        [MT_TRACE_EXECUTED] = "the trace has everything up to then",
+        [MT_TRACE_STOPPED] = "the trace is complete up to then",
+        [MT_TRACE_EXECUTED] = "the trace is complete up to then",
     };
     if (fault && fault->fault == MT_FAULT_SEGMENT)
         return "everything after that was read";
@@ -194,7 +194,8 @@ static void add_process_end(char out[MT_ENDED_TEXT], const struct mt_ended *ende
 {
     const char *name = signal_name(ended->signal);
     if (ended->is_by_starter) { /* as servers end their workers */
-        ADD(out, "by process %ld, which started it (%s)", ended->killer, name ? name : "a signal");
+        ADD(out, "terminated by process %ld, which started it (%s)", ended->killer,
+            name ? name : "a signal");
         return;
     }
     if (ended->exit_code >= 0)
@@ -227,10 +228,10 @@ static void add_how(char out[MT_ENDED_TEXT], const struct mt_ended *ended)
         ADD(out, "not yet; the program was still running");
         return;
     case MT_ENDED_EXECUTED:
-        ADD(out, "the process replaced itself by another program");
+        ADD(out, "the process executed another program");
         break;
     case MT_ENDED_STOPPED:
-        ADD(out, "the trace could not be written to the program's end");
+        ADD(out, "the trace could not be written up to the program's end");
         break;
     case MT_ENDED_OPEN:
         ADD(out, "the recording was not closed");

@@ -16,7 +16,7 @@ void mt_scan_describe_full(struct mt_trace_error *error, const struct mt_batch *
     error->fault = MT_FAULT_ROOM;
     error->offset = batch->offset;
     snprintf(error->text, sizeof error->text,
-             "memtap stopped reading at byte %llu, after taking %s of memory; %s allows more",
+             "stopped reading at byte %llu, at the memory limit of %s; %s allows more",
              (unsigned long long)batch->offset, mt_size_text(size, mt_room()), mt_room_raised_by());
 }
 

@@ -79,7 +79,7 @@ static void put_row(const struct mt_finding *finding, int with_trace, FILE *out)
     else
         mt_amount_text(value, unit, finding->value);
     if (is_end)
-        snprintf(most, sizeof most, "whole");
+        snprintf(most, sizeof most, "complete");
     else if (!has_amount)
         *most = '\0';
     else

@@ -82,8 +82,8 @@ static int separator(struct words *words, const char *what)
 {
     const char *word = next(words);
     if (!word || (words->strict && strcmp(word, what)))
-        return refuse(words, "\"%s\" expected, and there is %s%s%s", what, word ? "\"" : "",
-                      word ? word : "nothing more", word ? "\"" : "");
+        return refuse(words, "expected \"%s\", but found %s%s%s", what, word ? "\"" : "",
+                      word ? word : "nothing", word ? "\"" : "");
     return 0;
 }
 
@@ -224,7 +224,8 @@ static int read_backend(struct words *words, struct mt_alloc_conf *conf)
         return error;
     const char *word = next(words);
     if (!word || (strcmp(word, "native") && strcmp(word, "cudaMallocAsync")))
-        return refuse(words, "backend is native or cudaMallocAsync, not \"%s\"", word ? word : "");
+        return refuse(words, "backend must be native or cudaMallocAsync, not \"%s\"",
+                      word ? word : "");
     conf->async = word[0] == 'c';
     return 0;
 }
@@ -266,9 +267,9 @@ static int read_interval(struct words *words, struct mt_alloc_conf *conf, unsign
     if (error)
         return error;
     if (!is_power(divisions) && (divisions || !mt_torch_has(words->release, MT_HAS_ROUNDUP_0)))
-        return refuse(words, "%s takes powers of two", name);
+        return refuse(words, "%s must be a power of two", name);
     if (!is_power(start))
-        return refuse(words, "%s has sizes that are powers of two", name);
+        return refuse(words, "sizes in %s must be powers of two", name);
     if (above) {
         from = *last + !words->strict;
         to = MT_ROUNDUP_INTERVALS;
@@ -312,7 +313,7 @@ static int read_roundup(struct words *words, struct mt_alloc_conf *conf)
     if (error)
         return error;
     if (!is_power(divisions))
-        return refuse(words, "roundup_power2_divisions takes powers of two");
+        return refuse(words, "roundup_power2_divisions must be a power of two");
     for (unsigned i = 0; i < MT_ROUNDUP_INTERVALS; i++)
         conf->roundup[i] = (uint32_t)divisions;
     return 0;
@@ -385,7 +386,7 @@ static int read_all(struct words *words, struct mt_alloc_conf *conf)
         const char *name = next(words);
         const struct key *key = key_of(name);
         if (!key)
-            return refuse(words, "\"%s\" is no setting of PyTorch's allocator", name);
+            return refuse(words, "unknown allocator setting \"%s\"", name);
         if (key->since >= 0 && !mt_torch_has(words->release, (enum mt_torch_change)key->since))
             return refuse(words, "PyTorch %u.%u has no setting \"%s\"", words->release.major,
                           words->release.minor, name);
@@ -415,7 +416,7 @@ int mt_alloc_conf_read(struct mt_alloc_conf *conf, struct mt_torch_release relea
     struct mt_alloc_conf wanted = *conf;
     struct words *words = calloc(1, sizeof(*words));
     if (!words) {
-        snprintf(error->text, sizeof(error->text), "no memory");
+        snprintf(error->text, sizeof(error->text), "out of memory");
         return -ENOMEM;
     }
     words->release = release;

@@ -235,7 +235,7 @@ int mt_change_lora(struct mt_edits *edits, const char *argument, struct mt_model
     if (!lora.rank || lora.rank > RANK_MOST)
         return -EINVAL;
     if (recording->n_nodes && !mt_knows_operators(recording)) {
-        change->why_not = "no backward was recorded, which names the operators";
+        change->why_not = "no backward was recorded, so operators are unknown";
         return -ENOENT;
     }
     lora.is_linear = calloc(recording->n + 1, sizeof *lora.is_linear);

@@ -60,7 +60,7 @@ int mt_change_offload(struct mt_edits *edits, const char *argument, struct mt_mo
     }
     if (strcmp(argument, "optimizer") != 0)
         return -EINVAL;
-    change->why_not = edits->recording->n_steps ? NULL : "no optimizer's step was recorded";
+    change->why_not = edits->recording->n_steps ? NULL : "no optimizer step was recorded";
     mt_drop_optimizer(edits);
     return change->why_not ? -ENOENT : 0;
 }

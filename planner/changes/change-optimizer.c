@@ -160,7 +160,7 @@ int mt_change_optimizer(struct mt_edits *edits, const char *argument, struct mt_
         optimizer++;
     if (optimizer == end)
         return -EINVAL;
-    change->why_not = edits->recording->n_steps ? NULL : "no optimizer's step was recorded";
+    change->why_not = edits->recording->n_steps ? NULL : "no optimizer step was recorded";
     if (change->why_not)
         return -ENOENT;
     struct trained trained;

@@ -117,15 +117,15 @@ int mt_change_precision(struct mt_edits *edits, const char *argument, struct mt_
     bool has_floats = false;
     for (size_t i = 0; i < recording->n; i++)
         has_floats |= recording->block[i].dtype == MT_DTYPE_FLOAT32;
-    change->why_not = has_floats ? NULL : "no floats of 32 bits were seen";
+    change->why_not = has_floats ? NULL : "no 32-bit floats were seen";
     if (!strcmp(argument, "autocast")) {
         if (has_floats && !mt_knows_operators(recording))
-            change->why_not = "no backward was recorded, which names the operators";
+            change->why_not = "no backward was recorded, so operators are unknown";
         return change->why_not ? -ENOENT : mt_change_autocast(edits);
     }
     if (strcmp(argument, "bf16") != 0)
         return -EINVAL;
     if (has_floats && has_narrow_weights(recording))
-        change->why_not = "the weights have 16 bits already";
+        change->why_not = "the weights already have 16 bits";
     return change->why_not ? -ENOENT : narrow_all(edits);
 }

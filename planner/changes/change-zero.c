@@ -81,7 +81,7 @@ int mt_change_zero1(struct mt_edits *edits, const char *argument, struct mt_mode
     uint64_t ranks = mt_change_number(argument);
     if (!ranks || ranks > RANKS_MOST)
         return -EINVAL;
-    change->why_not = edits->recording->n_steps ? NULL : "no optimizer's step was recorded";
+    change->why_not = edits->recording->n_steps ? NULL : "no optimizer step was recorded";
     if (change->why_not)
         return -ENOENT;
     double share = largest_share(edits->recording, ranks);
@@ -333,7 +333,7 @@ static int shard(struct sharding *sharding)
     return rc ? rc : sharding->edits->rc;
 }
 
-#define NO_PARAMETERS "no parameters that are trained were seen"
+#define NO_PARAMETERS "no trained parameters were seen"
 
 static bool has_trained(const struct mt_recording *recording)
 {

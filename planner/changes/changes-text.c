@@ -19,7 +19,7 @@ static void put_row(FILE *out, const struct mt_modelled *change, const struct mt
     fprintf(out, "%c%11s  %12s  %s\n", change->saves < 0 ? '+' : '-', bytes,
             mt_size_text(peak, change->peak), name);
     if (change->other_peak)
-        fprintf(out, "%12s  %12s    or; the trace does not tell which, so no bound\n", "",
+        fprintf(out, "%12s  %12s    or this; the trace does not show which: no error bound\n", "",
                 mt_size_text(peak, change->other_peak));
 }
 
@@ -61,8 +61,8 @@ static void put_assumptions(FILE *out, const struct mt_modelled_changes *changes
     if (is_untried && !changes->rest)
         mt_put_wrapped(
             out,
-            "  What has no bound: the program multiplies activations with each other, and "
-            "not as attention does. No such program was compared with a run.",
+            "  No error bound: the program multiplies activations with each other outside "
+            "attention, which was not compared with real runs.",
             80, style);
 }
 
@@ -93,8 +93,9 @@ static void put_checkpoints(FILE *out, const struct mt_modelled_changes *changes
         row[at] = change;
     }
     if (n)
-        fputs("\nCheckpoints, by what each operator that runs again saves\n"
-              "for each one            by            to  of forward  module\n",
+        fputs("\n"
+              "Checkpoints, by memory saved per operator that runs again\n"
+              "per operator            by            to  of forward  module\n",
               out);
     for (size_t i = 0; i < n; i++) {
         char each[MT_SIZE_TEXT], bytes[MT_SIZE_TEXT], peak[MT_SIZE_TEXT], name[MT_CHANGE_NAME];
@@ -115,15 +116,15 @@ static void put_rest(FILE *out, const struct mt_rest *rest, const struct mt_styl
         return;
     mt_rest_text(of, sizeof of, rest);
     if (rest->known > MT_REACH_REQUEST)
-        snprintf(
-            text, sizeof text,
-            "Memory ran out: what follows, through %s, is modelled of %s%s. No bound is known.",
-            mt_reach_words[rest->known], of,
-            rest->supposes_adam ? ", and of Adam's two values a parameter" : "");
+        snprintf(text, sizeof text,
+                 "Memory ran out; what follows, through %s, is modelled from %s%s. The error is "
+                 "unknown.",
+                 mt_reach_words[rest->known], of,
+                 rest->supposes_adam ? " and Adam's two values per parameter" : "");
     else
-        snprintf(
-            text, sizeof text,
-            "Memory ran out: what the program would have requested next is not known. No bound.");
+        snprintf(text, sizeof text,
+                 "Memory ran out; what the program would have requested next is unknown, and so is "
+                 "the error.");
     mt_put_lines(out, style, text);
 }
 
@@ -131,7 +132,7 @@ void mt_modelled_text(FILE *out, const struct mt_modelled_changes *changes,
                       const struct mt_style *style)
 {
     char peak[MT_SIZE_TEXT];
-    fprintf(out, "\nWhat would change the peak of %s (modelled, not run)\n",
+    fprintf(out, "\nChanges to the peak of %s (modelled, not run)\n",
             mt_size_text(peak, changes->peak));
     put_rest(out, changes->rest, style);
     if (!changes->n) {
@@ -182,7 +183,7 @@ void mt_change_wrong(FILE *out, const char *name)
         if (!*at)
             break;
     }
-    fprintf(out, "'%s' is no change; give ", name);
+    fprintf(out, "invalid change '%s'; use ", name);
     for (size_t i = 0; i < n; i++) {
         fputs(i ? "+" : "", out);
         put_kind(out, kind[i]);

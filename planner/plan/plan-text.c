@@ -32,17 +32,16 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
     const struct mt_plan_check *check = &plan->check;
     const struct mt_asked *asked = plan->asked;
     if (plan->is_exact) {
-        snprintf(
-            text, sizeof text,
-            "Replayed: with the recorded setting the replay is equal to the byte, allocated and "
-            "reserved, after all %s allocations and frees.",
-            mt_count_text(a, check->compared));
+        snprintf(text, sizeof text,
+                 "Replayed: with the recorded setting, allocated and reserved memory match to the "
+                 "byte after all %s allocations and frees.",
+                 mt_count_text(a, check->compared));
         mt_put_lines(out, style, text);
         return;
     }
     snprintf(text, sizeof text,
-             "Modelled: with the recorded setting the model's totals are equal after %s of %s "
-             "allocations and frees; reserved is off by up to %s.",
+             "Modelled: with the recorded setting, the totals match after %s of %s allocations "
+             "and frees; reserved memory is off by up to %s.",
              mt_count_text(a, check->equal), mt_count_text(b, check->compared),
              mt_size_text((char[MT_SIZE_TEXT]){0}, check->most));
     mt_put_lines(out, style, text);
@@ -52,7 +51,9 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
         mt_put_lines(out, style, text);
     }
     if (asked->unread_confs) {
-        snprintf(text, sizeof text, "The program itself makes settings that cannot be replayed.");
+        snprintf(text, sizeof text,
+                 "The program itself changes settings in a way that cannot be "
+                 "replayed.");
         mt_put_lines(out, style, text);
     }
     if (check->ooms != asked->ooms) {
@@ -62,20 +63,19 @@ static void print_check(const struct mt_plan *plan, FILE *out, const struct mt_s
     }
     if (asked->unknown) {
         snprintf(text, sizeof text,
-                 "Of %s%s the trace does not say what was requested: the size of the block stands "
-                 "for it, and one stream and pool for all.",
+                 "The trace lacks the requests of %s%s: the block's size is used instead, and "
+                 "one stream and pool for all.",
                  asked->unknown == asked->allocs ? "all " : "",
                  allocations_text(a, asked->unknown));
         mt_put_lines(out, style, text);
     }
     if (asked->from_before) {
-        snprintf(text, sizeof text, "The trace lacks %s made before it begins.",
+        snprintf(text, sizeof text, "The trace lacks %s from before it begins.",
                  allocations_text(a, asked->from_before));
         mt_put_lines(out, style, text);
     }
     if (!plan->knows_release)
-        mt_put_lines(out, style,
-                     "The trace does not name PyTorch's release; the newest is assumed.");
+        mt_put_lines(out, style, "PyTorch's version is not in the trace; the newest is assumed.");
 }
 
 /* Print which settings the program makes itself: one of the environment does not last there. */
@@ -88,12 +88,12 @@ static void print_own_settings(const struct mt_plan *plan, FILE *out, const stru
         return;
     const char *last = asked->confs[asked->n_confs - 1];
     if (asked->n_confs > 1)
-        snprintf(how_often, sizeof how_often, " %s, at last", times_text(times, asked->n_confs));
+        snprintf(how_often, sizeof how_often, " %s, finally", times_text(times, asked->n_confs));
     mt_safe_text(safe, sizeof safe, *last ? last : "PyTorch's defaults", 0, MT_CUT_END, style);
     snprintf(text, sizeof text,
-             "The program itself sets the allocator%s to %s: from there on, that replaces what it "
-             "names of what is tried below, and max_split_size_mb, roundup_power2_divisions and "
-             "garbage_collection_threshold in any case.",
+             "The program itself configures the allocator%s to %s. From then on, this replaces "
+             "the same settings of what is tried below, and always max_split_size_mb, "
+             "roundup_power2_divisions and garbage_collection_threshold.",
              how_often, safe);
     mt_put_lines(out, style, text);
 }
@@ -108,13 +108,12 @@ static void print_card(const struct mt_plan *plan, FILE *out, const struct mt_st
     else
         snprintf(name, sizeof name, "a card of %s", card);
     if (!plan->card.total)
-        snprintf(text, sizeof text,
-                 "%s, a card whose size is not known; give one with --gpu or --memory", device);
+        snprintf(text, sizeof text, "%s, card size unknown; pass --gpu or --memory", device);
     else if (plan->asked->knows_others)
-        snprintf(text, sizeof text, "%s, %s, of which up to %s are not PyTorch's", device, name,
+        snprintf(text, sizeof text, "%s, %s, with up to %s used outside PyTorch", device, name,
                  mt_size_text(others, plan->asked->most_others));
     else
-        snprintf(text, sizeof text, "%s, %s; what else is on it is not known", device, name);
+        snprintf(text, sizeof text, "%s, %s; use outside PyTorch is unknown", device, name);
     putc('\n', out);
     mt_put_lines(out, style, text);
 }
@@ -186,12 +185,12 @@ static void print_settings(const struct mt_plan *plan, FILE *out, const struct m
         }
     }
     if (plan->n && !plan->setting[plan->n - 1].fits)
-        fputs("             (what does not fit: as an endless card would have it)\n", out);
+        fputs("             (rows that do not fit: without a memory limit)\n", out);
     if (lacks_graphs)
         fputs("             (backend:cudaMallocAsync: memory of CUDA graphs is not modelled)\n",
               out);
     if (left)
-        fprintf(out, "%11s  %s more; --format json has %s\n",
+        fprintf(out, "%11s  %s more; --format json lists %s\n",
                 mt_count_text((char[MT_SIZE_TEXT]){0}, left),
                 left == 1 ? "setting reserves" : "settings reserve", left == 1 ? "it" : "them");
 }
@@ -206,10 +205,10 @@ static void print_floor(const struct mt_plan *plan, FILE *out)
             mt_size_text(live, plan->floor.live),
             plan->asked->ooms ? "with what failed" : "as requested");
     if (plan->floor.packing)
-        fprintf(out, "%11s  needed at least by what was found to hold the recorded lives\n",
+        fprintf(out, "%11s  smallest known packing of the recorded lifetimes\n",
                 mt_size_text(packed, plan->floor.packing));
     if (base > floor)
-        fprintf(out, "%11s  avoidable: %.1f %% of what the recorded setting needs\n",
+        fprintf(out, "%11s  avoidable: %.1f %% of what the recorded setting reserves\n",
                 mt_size_text(avoidable, base - floor),
                 100.0 * (double)(base - floor) / (double)base);
 }
@@ -261,8 +260,7 @@ static void print_oom(const struct mt_plan *plan, const struct mt_plan_setting *
         return;
     uint32_t line = mt_plan_line(analysis, setting->oom_at);
     mt_place_text(place, sizeof place, analysis->replay.definitions, line);
-    mt_safe_text(safe, sizeof safe, line ? place : "a line that is not known", 66, MT_CUT_END,
-                 style);
+    mt_safe_text(safe, sizeof safe, line ? place : "an unknown line", 66, MT_CUT_END, style);
     mt_safe_text(place, sizeof place, conf_text(setting), 50, MT_CUT_END, style);
     mt_plan_phase(phase, analysis, plan->asked->device, setting->oom_at->event);
     fprintf(out, "\nDoes not fit with %s:\n  %s requested %s%sby %s;\n", place,
@@ -271,11 +269,11 @@ static void print_oom(const struct mt_plan *plan, const struct mt_plan_setting *
     if (setting->oom.limit)
         fprintf(out,
                 "  PyTorch needs %s more and has reserved %s of the %s\n"
-                "  that the memory fraction lets it have\n",
+                "  that its memory fraction allows\n",
                 wanted, mt_size_text(left, setting->oom.then.reserved),
                 mt_size_text((char[MT_SIZE_TEXT]){0}, setting->oom.limit));
     else
-        fprintf(out, "  PyTorch asks CUDA for %s, %s are free on the card\n", wanted,
+        fprintf(out, "  PyTorch requests %s from CUDA; %s is free on the card\n", wanted,
                 mt_size_text(left, setting->oom.card_free));
 }
 
@@ -286,17 +284,15 @@ static void print_end(const struct mt_plan *plan, const struct mt_analysis *anal
     struct mt_ended ended = mt_analysis_ended(analysis);
     if (plan->asked->ooms && ended.how == MT_ENDED_OUT_OF_MEMORY)
         mt_put_lines(out, style,
-                     "The run itself ran out of memory: what would have come after that is not in "
-                     "the trace.");
+                     "The run itself ran out of memory; the trace lacks what would have followed.");
     else if (plan->asked->ooms)
         mt_put_lines(
             out, style,
-            "The run itself ran out of memory, caught that and went on: what it would have "
-            "requested otherwise is not in the trace.");
+            "The run itself ran out of memory, caught the error and continued; the trace lacks "
+            "what it would have requested otherwise.");
     else if (ended.how != MT_ENDED_WHOLE)
         mt_put_lines(out, style,
-                     "The run is not whole: what would have come after the trace's end is not "
-                     "replayed.");
+                     "The run is incomplete; what would have followed is not replayed.");
 }
 
 static void print_advice(const struct mt_plan *plan, FILE *out, const struct mt_style *style)

@@ -54,7 +54,7 @@ def killed(number, is_known=KNOWS):
 
 
 WANTED = {"exit0": "exit code 3", "itself0": killed(9, True), "crash0": killed(11), "well0": "whole",
-          "wait9": "by process N, which started it (SIGKILL)", "wait15": killed(15), "wait11": killed(11)}
+          "wait9": "terminated by process N, which started it (SIGKILL)", "wait15": killed(15), "wait11": killed(11)}
 
 
 def unnumbered(text):

@@ -120,7 +120,7 @@ def ranks_together():
 def locked():
     with contextlib.closing(sqlite3.connect("h.db", isolation_level=None)) as base:
         base.execute("BEGIN IMMEDIATE")
-        refused(add("--wait", "0", "nights/60.mtap"), "h.db: another process keeps it locked")
+        refused(add("--wait", "0", "nights/60.mtap"), "h.db: locked by another process")
         assert history("list").returncode == 0
     assert add("nights/60.mtap").returncode == 0
 
@@ -128,8 +128,8 @@ def locked():
 def foreign():
     pathlib.Path("text.db").write_text("This is not a database, but long enough to be looked at." * 20)
     for verb in ("list", "trend", "show"):
-        refused(history(verb, db="text.db"), "text.db: not an SQLite file")
-    refused(add("nights/01.mtap", db="text.db"), "text.db: not an SQLite file")
+        refused(history(verb, db="text.db"), "text.db: not a history")
+    refused(add("nights/01.mtap", db="text.db"), "text.db: not a history")
     with contextlib.closing(sqlite3.connect("other.db")) as base:
         base.execute("CREATE TABLE run (id)")
     before = pathlib.Path("other.db").read_bytes()

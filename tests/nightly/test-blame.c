@@ -28,9 +28,8 @@ START_TEST(state_that_follows_parameters_is_their_doing)
     const struct mt_diff_device *device = compare();
     ck_assert_int_eq(device->site[0].category, MT_CATEGORY_PARAMETERS);
     ck_assert_int_eq(device->following, 3 * MT_MIB);
-    ck_assert_str_eq(verdict(),
-                     "peak +4.00 MiB (+10.0 %): parameters +1.00 MiB at t.py:3 main, "
-                     "with gradients and optimizer state +3.00 MiB");
+    ck_assert_str_eq(verdict(), "peak +4.00 MiB (+10.0 %): parameters +1.00 MiB at t.py:3 main, "
+                                "with gradients and optimizer state +3.00 MiB");
 }
 END_TEST
 

@@ -424,8 +424,7 @@ START_TEST(a_pattern_that_matches_nothing_is_broken)
         hold(&night, NULL, 0, false, &nothing_allowed);
         ck_assert_msg(!check.broken == cases[i].holds, "%s", cases[i].budget);
         if (!cases[i].holds)
-            ck_assert_ptr_nonnull(
-                strstr(mt_finding_text(text, check.finding), ": matches no "));
+            ck_assert_ptr_nonnull(strstr(mt_finding_text(text, check.finding), ": matches no "));
     }
 }
 END_TEST

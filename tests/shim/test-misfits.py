@@ -76,7 +76,7 @@ with tempfile.TemporaryDirectory() as folder:
     kill("killed", early="early")
     kill("other")
     subprocess.run([memtap, "recover", "-o", "whole.mtap", "killed.mtap"], stdout=subprocess.DEVNULL, check=True)
-    check(memtap_says(["info", "{}"], "killed.mtap")[1].count("everything up to its last moment") == 1, "killed")
+    check(memtap_says(["info", "{}"], "killed.mtap")[1].count("complete up to that moment") == 1, "killed")
     copy("killed", "foreign")
     copy("other", "foreign", ".tail")
     copy("killed", "stale")

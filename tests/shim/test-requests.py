@@ -93,8 +93,8 @@ def test_bounded(work):
     text = subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=False).stdout
     found = json.loads(subprocess.run([*asked, "--format", "json"], stdout=subprocess.PIPE,
                                       check=False).stdout)
-    words = ("Dropped, because only the newest events are kept", "Modelled:",
-             "the trace does not say what was requested")
+    words = ("Dropped because only the newest events are kept", "Modelled:",
+             "The trace lacks the requests of")
     lack = [line for line in words if line not in " ".join(text.split())]
     said = {row["how"] for row in found["settings"]}
     print(f"bounded: {found['check']}, {said}, lacking {lack}")

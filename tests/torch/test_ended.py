@@ -24,7 +24,7 @@ WAYS = [
     ("kill", 137, "killed", "killed by signal 9 (SIGKILL)"),
     ("killed", 137, "killed", "killed by signal 9 (SIGKILL)"),
     ("crash", 139, "killed", "killed by signal 11 (SIGSEGV)"),
-    ("exec", 0, "executed", "the process replaced itself by another program (/bin/sh)"),
+    ("exec", 0, "executed", "the process executed another program (/bin/sh)"),
 ]
 
 

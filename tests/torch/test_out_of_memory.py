@@ -183,8 +183,8 @@ def test_limit():
     check("Without that limit the request is served (replayed)." in text, "limit: it is said that it was that")
     (recorded,) = [setting for setting in plan["settings"] if setting["recorded"]]
     equal("limit, plan", recorded["out_of_memory"]["limit"], limit)
-    check("that the memory fraction lets it have" in planned, "limit, plan: it is said")
-    check("caught that and went on" in " ".join(planned.split()), "limit, plan: the run went on")
+    check("that its memory fraction allows" in planned, "limit, plan: it is said")
+    check("caught the error and continued" in " ".join(planned.split()), "limit, plan: the run went on")
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No answer is too small in silence: where sizes hang on values that were not computed, every
+"""No answer is too small in silence: where sizes depend on values that are not simulated, every
 command says so first, with the line, and those that judge refuse."""
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import harness
 from harness import PYTHON, check, equal
 
 PROGRAM = Path(__file__).resolve().parent / "unknown_values.py"
-LINE = "17 sizes at unknown_values.py:15 selected hang on values that were not computed; the peak may be higher"
+LINE = "17 sizes at unknown_values.py:15 selected depend on values that are not simulated; the real peak may be higher"
 
 
 def said(done):

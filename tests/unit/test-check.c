@@ -321,7 +321,7 @@ START_TEST(growth_is_never_ignored)
     ck_assert(f[2].is_broken);
     ck_assert_str_eq(mt_finding_text(text, &f[2]),
                      "growth: 512 B per iteration, 512 B over the limit of 0 B (+0 B over 0 B); "
-                     "left over in all: 1.50 KiB of activations by train.py:12 log_loss");
+                     "left behind in all: 1.50 KiB of activations by train.py:12 log_loss");
 }
 END_TEST
 

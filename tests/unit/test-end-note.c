@@ -161,7 +161,7 @@ START_TEST(behind_a_trace_that_was_not_closed)
     ck_assert_int_eq(ended().how, MT_ENDED_CUT);
     clear();
     make("ended=signal 9 from ancestor 76", MT_ALLOC, 0);
-    is_said(MT_ENDED_KILLED, "by process 76, which started it (SIGKILL)");
+    is_said(MT_ENDED_KILLED, "terminated by process 76, which started it (SIGKILL)");
     clear();
     make("ended=signal 9 from 5", MT_ALLOC, 0);
     is_said(MT_ENDED_KILLED, "killed by signal 9 (SIGKILL)");
@@ -185,7 +185,7 @@ START_TEST(in_a_tail)
     strcpy(mt_tail_builder_header(b)->why, "/bin/sh");
     mt_tail_builder_write(b, path);
     ck_assert_int_eq(mt_note_end(path, PID, PARENT, "exit code 1"), -EBUSY);
-    is_said(MT_ENDED_EXECUTED, "the process replaced itself by another program (/bin/sh); memory "
+    is_said(MT_ENDED_EXECUTED, "the process executed another program (/bin/sh); memory "
                                "ran out once, and the program continued");
     mt_tail_builder_destroy(b);
     clear();

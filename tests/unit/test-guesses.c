@@ -311,7 +311,7 @@ START_TEST(adapters_need_names)
         recording.node[i].name = 0;
     ck_assert_int_eq(mt_edits_begin(&edits, &recording), 0);
     ck_assert_int_eq(mt_change_apply(&edits, "lora:16", &change), -ENOENT);
-    ck_assert_str_eq(change.why_not, "no backward was recorded, which names the operators");
+    ck_assert_str_eq(change.why_not, "no backward was recorded, so operators are unknown");
     mt_edits_clear(&edits);
 }
 END_TEST

@@ -75,7 +75,7 @@ START_TEST(backward_takes_as_much_as_forward)
     ck_assert(!found.lacks);
     ck_assert_uint_eq(mt_handles_bytes(handles), 161 * MIB);
     ck_assert_str_eq(mt_handles_text(text, sizeof text, &found, "; "),
-                     "with 65.00 MiB for handles that backward's thread makes");
+                     "with 65.00 MiB for the handles of backward's thread");
 }
 END_TEST
 
@@ -102,8 +102,8 @@ START_TEST(what_the_run_had_not_is_said)
     ck_assert_uint_eq(found.bytes, 10 * MIB + 25344); /* with its streams */
     ck_assert(found.lacks);
     ck_assert_str_eq(mt_handles_text(text, sizeof text, &found, "; "),
-                     "with 10.02 MiB for handles that backward's thread makes; without cuBLAS's "
-                     "handles: the run had none (64 MiB a thread on an H100)");
+                     "with 10.02 MiB for the handles of backward's thread; without cuBLAS "
+                     "handles: the run had none (64 MiB per thread on an H100)");
 }
 END_TEST
 

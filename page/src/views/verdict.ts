@@ -49,7 +49,7 @@ function part(text: string, begins: string): string {
 }
 
 /** Parts of the report on a program that serves: the ends of their first lines. */
-const OF_SERVERS = ["memory budget of the server", "work of the server"];
+const OF_SERVERS = ["the server's memory budget", "the server's work"];
 
 /** Return the report's parts on a server, under their names. */
 function serving(text: string): [label: string, text: string][] {

@@ -30,7 +30,7 @@ static int add_card(struct mt_job *job, const struct mt_command *command, const 
     if (job->n_cards == MT_MOST_FIT_CARDS)
         return mt_fail_usage(command, "--simulate: more than %u cards", MT_MOST_FIT_CARDS);
     memory = memory ? memory : gpu->memory;
-    if (job->fraction < 1) /* in whole MiB, as a user would type it */
+    if (job->fraction < 1) /* in MiB, as a user would type it */
         memory = (uint64_t)((double)memory * job->fraction) >> 20 << 20;
     if (memory < least)
         return mt_fail_usage(command, "%s on %s: a context alone needs %s",
@@ -172,7 +172,7 @@ const struct mt_option mt_fit_options[] = {
 };
 /* clang-format on */
 
-/* Return whether a word of the command, or what else is filled in, has the variable. */
+/* Return whether the command or another option uses the variable. */
 static bool has_place(const struct mt_job *job, const char *name)
 {
     for (size_t i = 0; i < job->n_words; i++)
@@ -219,7 +219,7 @@ static int place_variables(struct mt_fit_arguments *arguments, const struct mt_c
     return 0;
 }
 
-/* Return the first place that no variable fills; NULL: there is none. */
+/* Return the first {NAME} without a variable; NULL: none. */
 static const char *find_unfilled(const struct mt_job *job, const char *text)
 {
     for (; (text = strchr(text, '{')); text++) {
@@ -232,7 +232,7 @@ static const char *find_unfilled(const struct mt_job *job, const char *text)
     return NULL;
 }
 
-/* Check the numbers of ranks and cards, or the places for them. */
+/* Check the numbers of ranks and cards and their variables. */
 static int check_counts(struct mt_job *job, const struct mt_command *command)
 {
     if (job->count[MT_JOB_RANK] && !job->count[MT_JOB_RANKS])
@@ -265,7 +265,7 @@ static int check_counts(struct mt_job *job, const struct mt_command *command)
     return 0;
 }
 
-/* Refuse a program that is not there, which need not be run five times. */
+/* Refuse a missing program once, instead of in each run. */
 static int check_program(const struct mt_job *job)
 {
     char path[PATH_MAX];
@@ -276,7 +276,7 @@ static int check_program(const struct mt_job *job)
     return MT_EXIT_NOT_FOUND;
 }
 
-/* Check the numbers of each line, of which a run would fail. */
+/* Check each line's numbers before its run would fail. */
 static int check_lines(const struct mt_job *job, const struct mt_command *command)
 {
     char why[128], values[400];

@@ -12,16 +12,16 @@ struct mt_fit_arguments {
     struct mt_job job;
     const char *environment[MT_MOST_VARIABLES]; /* --env */
     size_t n_environment;
-    char **program; /* the command's words, of which the job has the array; to be freed */
+    char **program; /* the command's words, referenced by the job; freed with the arguments */
     const char *picture, *folder; /* NULL: none */
-    unsigned jobs;                /* 0: as many as there is room for */
+    unsigned jobs;                /* 0: as many as the machine has room for */
     enum mt_format format;        /* text or JSON */
-    bool is_quiet, is_list;       /* is_list: the cards are to be listed, and nothing else */
+    bool is_quiet, is_list;       /* is_list: only list the cards */
 };
 
 extern const struct mt_option mt_fit_options[];
 
-/* Read the arguments. 0, or an exit code after a message. To be cleared in any case. */
+/* Read the arguments. Return 0, or an exit code after a message. Clear them in any case. */
 int mt_fit_arguments_read(struct mt_fit_arguments *arguments, const struct mt_command *command,
                           int argc, char **argv);
 void mt_fit_arguments_clear(struct mt_fit_arguments *arguments);

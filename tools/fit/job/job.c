@@ -18,7 +18,7 @@ const char *mt_fit_end_name(enum mt_fit_end end)
     return names[end];
 }
 
-/* Return the number of the value that variable i has. */
+/* Return the index of variable i's value. */
 static size_t index_of(const struct mt_job *job, struct mt_choice choice, size_t i)
 {
     size_t rest = job->combination ? job->combination[choice.line] : choice.line;
@@ -102,7 +102,7 @@ bool mt_job_count_read(const char *text, enum mt_job_count which, unsigned most,
     return (!*end || *end == '=') && *number >= mt_job_count_form[which].least && *number <= most;
 }
 
-/* Return a text with "{NAME}" replaced by values; malloc'ed, or NULL. */
+/* Return a malloc'ed text with each "{NAME}" replaced by its value; NULL: no memory. */
 static char *fill(const struct mt_job *job, struct mt_choice choice, const char *text)
 {
     char room[MT_VALUE_TEXT], *filled = NULL;
@@ -154,10 +154,9 @@ bool mt_has_place(const char *text, const char *name)
     return *text;
 }
 
-/* --- which lines there are --------------------------------------------------------------------
- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
-/* Choose the variable that is searched, and count the combinations of the others. */
+/* Choose the searched variable and count the combinations of the others. */
 static int find_searched(struct mt_job *job)
 {
     const char *ranks = job->count[MT_JOB_RANKS];
@@ -179,7 +178,7 @@ static int find_searched(struct mt_job *job)
     return 0;
 }
 
-/* Return whether a combination has the world size that is wanted; -ENOMEM. */
+/* Return whether a combination has the required world size, or -ENOMEM. */
 static int has_size(const struct mt_job *job, size_t combination, unsigned wanted)
 {
     char *filled = fill(job, (struct mt_choice){combination, 0}, job->count[MT_JOB_RANKS]);

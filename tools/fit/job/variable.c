@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#define MOST 1000000000000000u /* every number up to here is exact as a double, too */
+#define MOST 1000000000000000u /* doubles are exact up to here */
 #define MOST_LISTED 1000u
 
 static int fail(char *wrong, size_t size, const char *why)
@@ -17,7 +17,7 @@ static int fail(char *wrong, size_t size, const char *why)
     return -EINVAL;
 }
 
-/* Read a number, or a size. */
+/* Parse a number or a size. */
 static int read_number(const char **at, uint64_t *number)
 {
     int rc = mt_size_scan(at, number);
@@ -43,7 +43,7 @@ static int add_number(struct mt_variable *variable, uint64_t number)
     return add(variable, text, (size_t)n);
 }
 
-/* Add first, first * factor ... as far as they are below last, and last. */
+/* Add first, first * factor and so on below last, and last itself. */
 static int multiply(struct mt_variable *variable, uint64_t first, uint64_t last, uint64_t factor)
 {
     int rc = 0;
@@ -52,7 +52,7 @@ static int multiply(struct mt_variable *variable, uint64_t first, uint64_t last,
     return rc ? rc : add_number(variable, last);
 }
 
-/* Return whether a text is meant to be a range: numbers or sizes around "..". */
+/* Return whether a text looks like a range: numbers or sizes around "..". */
 static bool is_range(const char *text)
 {
     uint64_t number;
@@ -95,7 +95,7 @@ static int read_range(struct mt_variable *variable, const char *at, char *wrong,
     return 0;
 }
 
-/* Add a value with its "\," read as commas. */
+/* Add a value, unescaping "\,". */
 static int add_value(struct mt_variable *variable, const char *text, size_t length)
 {
     char *copy = malloc(length + 1);
@@ -196,6 +196,6 @@ bool mt_variable_number(const struct mt_variable *variable, size_t i, uint64_t *
 {
     char room[MT_VALUE_TEXT];
     const char *at = mt_variable_text(variable, i, room);
-    int is_plain = *at != '0' || !at[1]; /* "007" is to stay as it is */
+    int is_plain = *at != '0' || !at[1]; /* keep "007" as it is */
     return is_plain && !read_number(&at, number) && !*at;
 }

@@ -28,15 +28,15 @@
 
 #define PAUSE_NS 20000000
 #define KILL_PAUSE_NS 10000000
-#define KILL_S 10          /* what cannot be killed in that time waits for a disk */
-#define MEMORY_EACH_S 0.25 /* is looked at */
-#define FULL_S 20          /* a program that ran out of memory may take to say so */
-#define OTHERS_S 5         /* a rank's end may take to reach the others */
-#define GRACE_S 5          /* `memtap run` may take to end after its program */
+#define KILL_S 10          /* a process not killed in this time is blocked on I/O */
+#define MEMORY_EACH_S 0.25 /* polling interval */
+#define FULL_S 20          /* time for a program to report that memory ran out */
+#define OTHERS_S 5         /* time for a rank's end to reach the others */
+#define GRACE_S 5          /* time for `memtap run` to end after its program */
 
 /* --- the run's processes ---------------------------------------------------------------------- */
 
-/* Return what is resident, but for what files have as well. */
+/* Return a process's resident memory, without file-backed pages. */
 static uint64_t memory_of(pid_t pid)
 {
     char path[64];
@@ -49,8 +49,7 @@ static uint64_t memory_of(pid_t pid)
     return n == 3 && resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Return the bytes of the host's memory that the calling process's have for themselves; 0: not
- * known. */
+/* Return the private host memory of the calling process's descendants in bytes; 0: unknown. */
 static uint64_t processes_memory(void)
 {
     struct mt_descendants all;
@@ -70,7 +69,7 @@ static bool is_spared(pid_t pid, const pid_t *spared, size_t n)
     return false;
 }
 
-/* Return how many are left. */
+/* Return how many processes are left. */
 static size_t kill_some(const pid_t *spared, size_t n_spared)
 {
     struct mt_descendants all;
@@ -82,9 +81,9 @@ static size_t kill_some(const pid_t *spared, size_t n_spared)
     return rc ? 1 : all.n;
 }
 
-/* Kill all of them, but for those that are spared (their parents are to see how their children
- * end): these have so many seconds. The caller must be the one that orphans are given to
- * (PR_SET_CHILD_SUBREAPER); it has no child afterwards. */
+/* Kill all descendants. The spared ones get some seconds to end by themselves, so that they observe
+ * how their children ended. The caller must be a subreaper (PR_SET_CHILD_SUBREAPER), and has no
+ * children afterwards. */
 static void processes_end(const pid_t *spared, size_t n_spared, double grace_s)
 {
     const struct timespec pause = {.tv_nsec = KILL_PAUSE_NS};
@@ -98,14 +97,14 @@ static void processes_end(const pid_t *spared, size_t n_spared, double grace_s)
     }
 }
 
-/* A run, as its keeper sees it. */
+/* A run in its keeper process. */
 struct kept {
     const struct mt_attempt *attempt;
     const struct mt_job *job;
     struct mt_outcome *outcome;
     struct mt_run_watch *watch;
     struct mt_run_state state;
-    struct mt_run_state before; /* what the ranks before this one left */
+    struct mt_run_state before; /* the peak of the ranks before this one */
     char folder[PATH_MAX];
     pid_t pid[SIM_MAX_GPUS];
     unsigned processes, running;
@@ -121,14 +120,15 @@ static double since_s(uint64_t begin_ns)
 
 /* --- the folder ------------------------------------------------------------------------------- */
 
-/* Name the folder, such as "007-h100-batch=64"; what has a meaning in a path is replaced. */
+/* Name the folder, such as "007-h100-batch=64", without characters that have a meaning in a path.
+ */
 static void name_folder(struct kept *kept)
 {
     char values[200];
     const struct mt_job *job = kept->job;
     const struct mt_attempt *attempt = kept->attempt;
     const char *card = attempt->is_huge ? "unlimited" : job->card[attempt->card].gpu->name;
-    const char *slash = strrchr(card, '/'); /* of a card that a file describes */
+    const char *slash = strrchr(card, '/'); /* of a card described by a file */
     size_t used;
     mt_choice_text(job, attempt->choice, values, sizeof values);
     used = strlen(values);
@@ -188,7 +188,7 @@ static void measure_memory(struct kept *kept)
     mt_output_bound(kept->printed);
 }
 
-/* Return whether more is to be learned. */
+/* Return whether the run can still show more. */
 static bool has_more(const struct kept *kept)
 {
     if (kept->full_ns)
@@ -196,7 +196,7 @@ static bool has_more(const struct kept *kept)
     return !kept->outcome->was_stopped && (!kept->code || since_s(kept->failed_ns) <= OTHERS_S);
 }
 
-/* Read what is new; false: the run is over, or nothing more is to be learned. */
+/* Read new events. Return false if the run is over or can show nothing more. */
 static bool poll_once(struct kept *kept)
 {
     struct mt_outcome *outcome = kept->outcome;
@@ -230,11 +230,10 @@ static void follow(struct kept *kept)
     while (poll_once(kept) && !mt_signals_caught());
 }
 
-/* --- what it showed ----------------------------------------------------------------------------
- */
+/* --- the outcome ------------------------------------------------------------------------------ */
 
-/* Return whether memory ran out, by the traces; where there is none, because not even a context had
- * room, by what the program printed. */
+/* Return whether memory ran out, according to the traces, or to the program's output if not even a
+ * context fit and there is no trace. */
 static bool is_full(const struct kept *kept)
 {
     return kept->state.is_full ||
@@ -275,8 +274,8 @@ static void conclude(struct kept *kept)
 /* --- the keeper --------------------------------------------------------------------------------
  */
 
-/* Keep the terminal's signals off: memtap says when to end. Orphans of the run become the keeper's
- * own. */
+/* Leave the terminal's process group, since memtap decides when to end, and adopt the run's
+ * orphans. */
 static void prepare(pid_t parent)
 {
     mt_signals_catch(true);
@@ -302,7 +301,7 @@ static int begin(struct kept *kept)
     return kept->watch ? 0 : -ENOMEM;
 }
 
-/* End all processes. `memtap run` writes its program's end into the trace. */
+/* End all processes, with time for `memtap run` to write its program's end into the trace. */
 static void end(struct kept *kept)
 {
     char why[64];
@@ -311,7 +310,7 @@ static void end(struct kept *kept)
         mt_run_watch_poll(kept->watch, &kept->state, why, sizeof why);
 }
 
-/* Run the attempt's ranks in turn, or the only one, until one shows that it is no use. */
+/* Run the attempt's ranks in turn until one does not fit or fails. */
 static int run(struct kept *kept)
 {
     struct mt_outcome *outcome = kept->outcome;

@@ -16,7 +16,8 @@
 
 /* --- the environment -------------------------------------------------------------------------- */
 
-/* Return a port that is free now. Whoever takes it meanwhile makes the run fail, and says so. */
+/* Return a port that is free now. If another process takes it first, the run fails with a message.
+ */
 static unsigned free_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -36,7 +37,7 @@ static int set_number(const char *name, unsigned number, int overwrite)
     return setenv(name, text, overwrite);
 }
 
-/* Set a port, at which runs beside each other do not meet: torchrun's has PET_ before its name. */
+/* Set a port, so that concurrent runs do not collide. torchrun's variable begins with PET_. */
 static int set_port(unsigned processes)
 {
     unsigned port = free_port();
@@ -69,9 +70,9 @@ static int set_variables(const struct mt_job *job, const struct mt_attempt *atte
 
 struct line {
     char cards[16], ranks[16], rank[12 * MT_MOST_RANK_RUNS], memory[32], output[2 * PATH_MAX];
-    const char *word[MOST_WORDS + 1]; /* NULL ends them */
+    const char *word[MOST_WORDS + 1]; /* terminated by NULL */
     size_t n;
-    char **command; /* of which words are */
+    char **command; /* owns the words */
 };
 
 static void add(struct line *line, const char *word, const char *value)
@@ -81,7 +82,7 @@ static void add(struct line *line, const char *word, const char *value)
         line->word[line->n++] = value;
 }
 
-/* Add the command with its values. 0, -ENOMEM or -E2BIG. */
+/* Add the command with its values. Return 0, -ENOMEM or -E2BIG. */
 static int add_command(struct line *line, const struct mt_attempt *attempt,
                        const struct mt_job *job)
 {
@@ -104,8 +105,8 @@ static void write_ranks(struct line *line, const struct mt_attempt *attempt, uns
                        attempt->rank[i]);
 }
 
-/* Add "memtap run ..." up to the command. turn: which of the attempt's ranks; ALL_TURNS: a user is
- * to repeat it. */
+/* Add "memtap run ..." up to the command. turn: which of the attempt's ranks; ALL_TURNS: all of
+ * them, for a user. */
 #define ALL_TURNS UINT_MAX
 static void add_run(struct line *line, const struct mt_attempt *attempt, const struct mt_job *job,
                     const unsigned count[MT_JOB_COUNT_LIMIT], unsigned turn)
@@ -145,7 +146,7 @@ static void add_run(struct line *line, const struct mt_attempt *attempt, const s
     add(line, "--", NULL);
 }
 
-/* Name the traces; in a pattern % is doubled. */
+/* Name the traces, doubling % in the pattern. */
 static void set_output(struct line *line, const char *folder, unsigned rank)
 {
     size_t n = 0;

@@ -13,7 +13,7 @@
 
 #define MOST_BYTES (64 << 20)
 #define MOST_LINES 6
-#define MOST_SEARCHED (256 << 10) /* bytes; a server's other processes print behind the reason */
+#define MOST_SEARCHED (256 << 10) /* bytes; a server's other processes print after the reason */
 
 int mt_output_begin(const char *folder)
 {
@@ -34,10 +34,10 @@ void mt_output_bound(int fd)
 {
     struct stat status;
     if (!fstat(fd, &status) && status.st_size > MOST_BYTES && ftruncate(fd, 0))
-        return; /* it gets longer */
+        return; /* the file is still growing */
 }
 
-/* Make many lines of one that a progress bar writes anew each time. */
+/* Split a line that a progress bar rewrites. */
 static void unite(char *text)
 {
     size_t n = 0;
@@ -51,7 +51,7 @@ static void unite(char *text)
     text[n] = '\0';
 }
 
-/* Read the end of a file, with a 0 behind it. Return its size. */
+/* Read the end of a file, terminated by 0. Return its size. */
 static size_t read_end(int fd, char *text, size_t size)
 {
     struct stat status;
@@ -80,7 +80,7 @@ bool mt_output_is_of_memory(int fd)
         "CUDA out of memory", "CUDA error: out of memory", "cudaErrorMemoryAllocation",
         "CUDA_ERROR_OUT_OF_MEMORY", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED",
         "CUSOLVER_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED", "CUFFT_ALLOC_FAILED",
-        /* vLLM's, whose cache takes what is left and may be too small for one request; SGLang's */
+        /* vLLM, whose cache gets what is left, which may be too small for a request; SGLang */
         "larger than the available KV cache memory", "No available memory for the cache blocks",
         "Not enough memory. Please try to increase --mem-fraction-static"};
     static char text[MOST_SEARCHED];
@@ -93,7 +93,7 @@ bool mt_output_is_of_memory(int fd)
 
 uint64_t mt_output_advice(int fd)
 {
-    static const char words[] = "the estimated maximum model length is "; /* vLLM's */
+    static const char words[] = "the estimated maximum model length is "; /* vLLM */
     static char text[MOST_SEARCHED];
     size_t n = read_end(fd, text, sizeof text);
     const char *said = memmem(text, n, words, sizeof words - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run printed: a file in its folder. */
+/* The output of a run, in a file in its folder. */
 #ifndef MT_FIT_OUTPUT_H
 #define MT_FIT_OUTPUT_H
 
@@ -10,24 +10,24 @@
 
 #include "analyzer/support/text.h"
 
-/* Send what the calling process and its children print to a new file of the folder; they read
- * nothing. Return its descriptor, or a negative errno. */
+/* Redirect the output of the calling process and its children to a new file in the folder, and
+ * their input from /dev/null. Return the file's descriptor or a negative errno. */
 int mt_output_begin(const char *folder);
 
-/* Let the file not get too long: its begin is lost then. */
+/* Bound the file's length by discarding its beginning. */
 void mt_output_bound(int fd);
 
-/* Copy the last lines, as many as fit. */
+/* Copy as many of the last lines as fit. */
 void mt_output_last(int fd, char *out, size_t size);
 
-/* Return whether its end says that a card's memory ran out, in the words of CUDA, cuBLAS, PyTorch
- * or a server. */
+/* Return whether the end of the output reports that a card's memory ran out, in the words of CUDA,
+ * cuBLAS, PyTorch or a server. */
 bool mt_output_is_of_memory(int fd);
 
-/* Return the largest value that fits, where a server's last words name one; 0: none does. */
+/* Return the largest value that fits, if a server's last lines name it; 0: none. */
 uint64_t mt_output_advice(int fd);
 
-/* Print the last lines, each behind four blanks. */
+/* Print the last lines, indented by four spaces. */
 void mt_output_print_last(const char *last, FILE *out, const struct mt_style *style);
 
 #endif

@@ -6,20 +6,20 @@
 #include <stdbool.h>
 
 #define MOST_TURNS 4u
-#define EQUAL_SHAPES 6u /* iterations of one shape in a row, where addresses do not repeat */
-#define WARM_UPS 12u /* iterations that are on a stream of their own; PyTorch asks for up to 11 */
-#define MOST_ITERATIONS 64u /* back from the last one */
+#define EQUAL_SHAPES 6u     /* iterations of one shape in a row, if addresses do not repeat */
+#define WARM_UPS 12u        /* iterations on a separate stream; PyTorch recommends up to 11 */
+#define MOST_ITERATIONS 64u /* how far back iterations are compared */
 #define OFTEN                                                                                      \
-    512u /* spans; beyond, iterations are counted more seldom: each count takes all of them */
+    512u /* spans; beyond this, count iterations less often, since each count scans all spans */
 
-/* What is known of complete iterations, the last one first. */
+/* The complete iterations, the last one first. */
 struct recent {
     struct mt_repeat_span of[MOST_ITERATIONS];
     uint64_t most[MOST_ITERATIONS];
     size_t n;
 };
 
-/* Collect an iteration. The first one does not count: it makes the optimizer's state. */
+/* Collect an iteration, except the first, which allocates the optimizer's state. */
 static void collect(const struct mt_repeat *repeat, const struct mt_spans *spans,
                     struct recent *recent)
 {
@@ -79,7 +79,7 @@ static bool has_steps(const struct mt_spans *spans)
     return 0;
 }
 
-/* Count iterations. Only steps of an optimizer show where they end: a program may evaluate before
+/* Count iterations. Only optimizer steps show where they end, since a program may evaluate before
  * it trains. */
 static void count(struct mt_repeat *repeat, struct mt_spans *spans)
 {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_REQUESTS 1000000u /* of a longer run too much memory and time goes into a guess */
+#define MOST_REQUESTS 1000000u /* a longer run costs too much memory and time for a prediction */
 
 static bool has_block(unsigned kind)
 {
@@ -37,8 +37,8 @@ static int number_blocks(struct mt_request *request, size_t n)
     return birth ? 0 : -ENOMEM;
 }
 
-/* Only a free's block tells it from another one. What others take stands between: it is no
- * request. */
+/* A free is identified by its block. Changes of others' memory are interleaved and are not
+ * requests. */
 MT_ORDER(by_block, uint32_t, MT_COMPARE(*a, *b))
 
 int mt_requests_order(struct mt_request *request, size_t n)
@@ -67,8 +67,8 @@ int mt_request_log_new(void)
     return file < 0 ? -errno : file;
 }
 
-/* Return how much a run asked for until memory ran out: the request that failed, and what stands
- * for the end of its block, are of one event. */
+/* Return the number of requests until memory ran out. The failed request and its block's
+ * pseudo-free belong to one event. */
 static size_t up_to_failure(const struct mt_asked *asked)
 {
     for (size_t i = 1; i < asked->n && asked->ooms; i++)

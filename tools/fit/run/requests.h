@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run asked of PyTorch's allocator, device by device. The run's keeper writes it into a file
- * without a name, from which memtap reads it.
+ * A run's requests to PyTorch's allocator, device by device. The run's keeper writes them to an
+ * anonymous file, from which memtap reads them.
  */
 #ifndef MT_FIT_REQUESTS_H
 #define MT_FIT_REQUESTS_H
@@ -19,7 +19,7 @@ struct mt_request_log_device {
     struct mt_alloc_conf conf;
     struct mt_torch_release release;
     size_t n;
-    struct mt_request request[]; /* without marks, in the order of mt_requests_order */
+    struct mt_request request[]; /* without marks, ordered by mt_requests_order */
 };
 
 struct mt_request_log {
@@ -29,21 +29,21 @@ struct mt_request_log {
     size_t n_devices;
 };
 
-/* Put n requests into the one order that they share with those of an equal run. Frees with no
- * allocation between them may come in any order: two threads free, or Python's garbage collector
- * does. They leave the allocator in the same state, so they are sorted by when their blocks began;
- * each block has a number of its own. 0 or -ENOMEM. */
+/* Put n requests into a canonical order, which equal runs share. Frees without an allocation
+ * between them may come in any order, from two threads or Python's garbage collector, and leave the
+ * allocator in the same state; sort them by when their blocks were allocated, and number the
+ * blocks. Return 0 or -ENOMEM. */
 int mt_requests_order(struct mt_request *request, size_t n);
 
-/* Make a file: its descriptor or a negative errno. */
+/* Create a log. Return its descriptor or a negative errno. */
 int mt_request_log_new(void);
 
-/* Add a device; of a run that ran out of memory, what it asked for before. 0; -EINVAL: it cannot
- * be replayed; or another negative errno. */
+/* Add a device's requests, up to where memory ran out. Return 0, -EINVAL if they cannot be
+ * replayed, or another negative errno. */
 int mt_request_log_write(int file, const struct mt_asked *asked,
                          const struct mt_definitions *definitions);
 
-/* Map what was written, and close the file. There may be nothing. */
+/* Map the log, which may be empty, and close the file. */
 void mt_request_log_read(struct mt_request_log *log, int file);
 void mt_request_log_clear(struct mt_request_log *log);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signals that end a command with its runs. */
+/* Signals that end a command together with its runs. */
 #ifndef MT_FIT_SIGNALS_H
 #define MT_FIT_SIGNALS_H
 
 #include <stdbool.h>
 
-/* Catch the signals that end a command: it ends its runs first. One that is ignored stays so,
- * unless all are asked for: a run's keeper ends by them. */
+/* Catch the signals that end a command, so that it ends its runs first. Ignored signals stay
+ * ignored unless all are requested, as a run's keeper does. */
 void mt_signals_catch(bool all);
 
-/* Return the last one that was caught; 0: none. */
+/* Return the last signal caught; 0: none. */
 int mt_signals_caught(void);
 
-/* Let the signals do what they do by default again. */
+/* Restore the signals' default actions. */
 void mt_signals_let_be(void);
 
 #endif

@@ -15,10 +15,10 @@
 #define MOST_TRACES 256u
 #define MOST_EVENTS 1000000u
 
-/* The most that was taken of a card, apart from its context; bytes. */
+/* Peak use of a card without its context, in bytes. */
 struct taken {
     uint64_t cuda, floor, allocated, reserved;
-    uint64_t base; /* what else, by what the card said */
+    uint64_t base; /* the rest, according to the card */
 };
 
 struct followed {
@@ -28,7 +28,7 @@ struct followed {
     struct taken taken[MT_DEVICES];
     struct mt_repeat repeat[MT_DEVICES];
     struct mt_gathering *gathering;
-    const struct mt_asked *asked; /* of its devices, once it has ended */
+    const struct mt_asked *asked; /* of its devices, valid once it has ended */
     size_t n_asked;
     uint32_t steps;
     bool is_full, went_on, is_known, is_over;
@@ -60,8 +60,7 @@ static void note_totals(struct taken *taken, const struct mt_replay *replay, uns
     raise_to(&taken->reserved, now->event ? now->reserved : cuda);
 }
 
-/* Note what the card holds beside what CUDA handed out: the context, and what CUDA's modules take.
- */
+/* Note what the card holds besides CUDA's allocations: the context and CUDA modules. */
 static void note_sample(struct followed *followed, const struct mt_replay *replay,
                         const struct mt_event *event)
 {
@@ -71,8 +70,9 @@ static void note_sample(struct followed *followed, const struct mt_replay *repla
     raise_to(&followed->taken[slot].base, used > cuda ? used - cuda : 0);
 }
 
-/* Note an event. One device may train while another only holds data: the one that trains says what
- * is known. Nothing is noted after that, so that it does not depend on when the run was ended. */
+/* Note an event. If one device trains while another only holds data, the training one decides when
+ * the peak is known. Nothing is noted after that, so the result does not depend on when the run was
+ * ended. */
 static int note(void *data, const struct mt_replay *replay, const struct mt_event *event)
 {
     struct followed *followed = data;
@@ -157,7 +157,7 @@ static int find_new(struct mt_run_watch *watch)
     return rc;
 }
 
-/* Read what is new of a trace. One that is about to be made may have no header yet. */
+/* Read a trace's new events. A trace that is being created may have no header yet. */
 static int poll_one(struct followed *followed, struct mt_trace_error *error)
 {
     const struct mt_question question = {.watcher = &followed->watcher};
@@ -197,8 +197,8 @@ int mt_run_watch_poll(struct mt_run_watch *watch, struct mt_run_state *state, ch
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-/* Return what PyTorch had and what others had at one moment: the most of each may be of two. NULL:
- * it is not known. */
+/* Return the memory of PyTorch and of others at one moment, since their peaks may be at different
+ * moments. NULL: unknown. */
 static const struct mt_asked *asked_of(const struct followed *followed, unsigned slot)
 {
     for (size_t i = 0; i < followed->n_asked; i++)
@@ -266,7 +266,7 @@ void mt_run_watch_finish(struct mt_run_watch *watch, uint64_t context, struct mt
                                       mt_follow_replay(followed->follow)->definitions);
     }
     if (rc && ftruncate(file, 0))
-        return; /* a file in memory gets shorter */
+        return; /* the anonymous file shrinks */
 }
 
 void mt_run_watch_destroy(struct mt_run_watch *watch)

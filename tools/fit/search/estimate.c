@@ -5,7 +5,7 @@
 
 #define ROUNDING (64 << 20) /* bytes */
 
-/* Return what a run needs beside its context. */
+/* Return a run's memory without its context. */
 static double needed(const struct mt_known_run *run, double cache)
 {
     double floor = (double)run->outcome->floor, used = (double)run->outcome->used;
@@ -18,7 +18,7 @@ double mt_estimate_border(const struct mt_known_runs *known, uint64_t bytes, dou
                               *to = from ? mt_known_after(known, from) : NULL;
     if (!from)
         return -1;
-    if (!to) /* as if all of it were the value's */
+    if (!to) /* as if all of it grew with the value */
         return needed(from, cache) > 0 ? (double)from->value * (double)bytes / needed(from, cache)
                                        : INFINITY;
     while ((next = mt_known_after(known, to)) && needed(to, cache) < (double)bytes) {

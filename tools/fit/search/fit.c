@@ -13,10 +13,10 @@
 #include <time.h>
 
 #define PAUSE_NS 20000000
-#define NEAR 32 /* values: below, two runs are enough */
+#define NEAR 32 /* with fewer values, two runs are enough */
 #define FAR 1.5
-#define REFUSALS 3u /* of small values; then the program takes none */
-/* Bytes of the host that a run may take, while none has shown it. */
+#define REFUSALS 3u /* small values to try before the program counts as accepting none */
+/* Assumed host memory of a run until one has been measured, in bytes. */
 #define FIRST_RUN ((uint64_t)2 << 30)
 
 void mt_fit_end_as_asked(void)
@@ -26,16 +26,16 @@ void mt_fit_end_as_asked(void)
         raise(SIGPIPE);
 }
 
-/* --- the machine's room ----------------------------------------------------------------------- */
+/* --- host memory ------------------------------------------------------------------------------ */
 
-/* Return the bytes of the host's memory that a run is expected to take. */
+/* Return a run's expected host memory in bytes. */
 static uint64_t expected(const struct mt_fit *fit)
 {
     return fit->most_host ? fit->most_host + fit->most_host / 8 : FIRST_RUN;
 }
 
-/* Return the bytes of the host's memory that are free, apart from what runs that go on will still
- * take. A control group may allow less than the machine has. */
+/* Return the free host memory in bytes, minus what the current runs will still use. A control group
+ * may allow less than the machine has. */
 static uint64_t host_free(const struct mt_fit *fit)
 {
     uint64_t taken = 0, to_come = 0, each = expected(fit);
@@ -50,7 +50,7 @@ static uint64_t host_free(const struct mt_fit *fit)
     return have > to_come ? have - to_come : 0;
 }
 
-/* --- on a card that has room for anything ----------------------------------------------------- */
+/* --- on an unlimited card --------------------------------------------------------------------- */
 
 static void ask(struct mt_fit_line *line, size_t position)
 {
@@ -61,7 +61,7 @@ static void ask(struct mt_fit_line *line, size_t position)
         line->shared[line->n_shared++] = position;
 }
 
-/* Ask for the smallest value, and one in the geometric middle. */
+/* Request runs of the smallest value and the geometric middle. */
 static void plan(const struct mt_job *job, struct mt_fit_line *line)
 {
     size_t n = mt_job_positions(job);
@@ -74,7 +74,7 @@ static void plan(const struct mt_job *job, struct mt_fit_line *line)
     ask(line, middle ? middle : 1);
 }
 
-/* Ask for one more run where the border is far from what was run: that makes all guesses good. */
+/* Request one more run if the border is far from all runs, to make the estimates accurate. */
 static void ask_near(const struct mt_fit *fit, struct mt_fit_line *line)
 {
     const struct mt_job *job = fit->job;
@@ -91,15 +91,15 @@ static void ask_near(const struct mt_fit *fit, struct mt_fit_line *line)
         ask(line, mt_position_below(job, nextafter(border, INFINITY)));
 }
 
-/* Return the position to try after one whose value the program refused: of twice the value
- * (BatchNorm refuses a batch of 1); MT_NONE: it takes none. */
+/* Return the position to try after the program refused a value: that of twice the value (BatchNorm
+ * refuses a batch of 1); MT_NONE: give up. */
 static size_t after_refusal(const struct mt_fit *fit, struct mt_fit_line *line, size_t position)
 {
     size_t next = 2 * position + 1;
     return ++line->n_refused <= REFUSALS && next < mt_job_positions(fit->job) ? next : MT_NONE;
 }
 
-/* Ask for it, unless the program takes that value or a smaller one. */
+/* Request it, unless the program accepts that value or a smaller one. */
 static void ask_further(const struct mt_fit *fit, struct mt_fit_line *line, size_t position)
 {
     const struct mt_known_run *fits = mt_known_after(&line->known, NULL);
@@ -108,7 +108,7 @@ static void ask_further(const struct mt_fit *fit, struct mt_fit_line *line, size
         ask(line, next);
 }
 
-/* Begin where the program takes values: positions below are not looked at any more. */
+/* Begin at the first accepted value, and skip the positions below. */
 static void begin_searches(const struct mt_fit *fit, size_t i)
 {
     struct mt_fit_line *line = &fit->line[i];
@@ -142,7 +142,7 @@ static void learn_shared(struct mt_fit *fit, const struct mt_attempt *attempt)
 
 /* --- the ranks of a line ---------------------------------------------------------------------- */
 
-/* Find the next rank to be run alone; where only they are to be found, on the job's card. */
+/* Find the next rank to run alone, on the job's card if only the kinds are searched. */
 static bool next_rank(const struct mt_fit *fit, size_t i, struct mt_attempt *next)
 {
     const struct mt_job *job = fit->job;
@@ -160,7 +160,7 @@ static bool next_rank(const struct mt_fit *fit, size_t i, struct mt_attempt *nex
     return true;
 }
 
-/* Learn from a rank's run. Where rank 0 refuses a value, a larger one is tried. */
+/* Record a rank's outcome. If rank 0 refuses a value, try a larger one. */
 static void learn_rank(struct mt_fit *fit, struct mt_attempt *attempt)
 {
     struct mt_fit_line *line = &fit->line[attempt->choice.line];
@@ -209,7 +209,7 @@ static int begin_line(struct mt_fit *fit, size_t line)
                : 0;
 }
 
-/* Return whether on a card of a line the last value has turned out to fit, though others do not. */
+/* Return whether the last value fits on a card of a line although others do not. */
 static bool has_surprise(const struct mt_fit *fit, size_t line)
 {
     for (size_t card = 0; card < fit->job->n_cards; card++)
@@ -218,8 +218,8 @@ static bool has_surprise(const struct mt_fit *fit, size_t line)
     return false;
 }
 
-/* Return whether to run the last value, which shows whether memory goes on rising up to there: on
- * the largest card, and on the others if it does not; unless the host is too small for it. */
+/* Return whether to run the last value, to check that memory rises up to it: on the largest card,
+ * and on the others if it does not rise, unless the host is too small. */
 static bool wants_top(const struct mt_fit *fit, size_t line, const struct mt_card_search *search,
                       uint64_t host_free)
 {
@@ -264,7 +264,7 @@ static bool next_of_line(struct mt_fit *fit, size_t i, uint64_t host_free, struc
     return false;
 }
 
-/* Find the next run, which counts as started. host_free: bytes of the host's memory. */
+/* Choose the next run and count it as started. host_free: free host memory in bytes. */
 static bool find_next(struct mt_fit *fit, uint64_t host_free, struct mt_attempt *next)
 {
     for (size_t i = 0; i < fit->job->n_lines; i++)
@@ -283,10 +283,10 @@ static void learn_own(struct mt_fit *fit, const struct mt_attempt *attempt)
                     (size_t)(attempt - fit->attempt));
     if (attempt->outcome->end == MT_FIT_FULL && !attempt->choice.at &&
         !mt_fit_outcome(fit, attempt->choice.line, MT_ANY_ROOM, 0))
-        ask(line, 0); /* what it takes where there is room is shown */
+        ask(line, 0); /* report its use of an unlimited card */
 }
 
-/* Add what a run took, and what it asked for. */
+/* Add a run's memory and its requests. */
 static int add_figures(struct mt_fit *fit, struct mt_attempt *attempt)
 {
     struct mt_known_run run = {.value = mt_job_searched_value(fit->job, attempt->choice.at),
@@ -298,8 +298,8 @@ static int add_figures(struct mt_fit *fit, struct mt_attempt *attempt)
     return mt_known_add(&fit->line[attempt->choice.line].known, run);
 }
 
-/* Learn from a run that has ended. 0; -ENOMEM; or -ECANCELED: sizes hang on values that were not
- * computed, so that a border could be too high. */
+/* Record a run that has ended. Return 0, -ENOMEM, or -ECANCELED if sizes depend on values that are
+ * not simulated, so the border could be too high. */
 static int learn(struct mt_fit *fit, struct mt_attempt *attempt)
 {
     bool says_more = fit->job->searched >= 0 && !attempt->is_trial &&
@@ -357,7 +357,7 @@ static int start_some(struct mt_fit *fit)
     return rc;
 }
 
-/* Learn from a run whose keeper has ended; one that was killed has left no outcome. */
+/* Record a run whose keeper has ended. A killed keeper leaves no outcome. */
 static int conclude(struct mt_fit *fit, struct mt_attempt *attempt, int status)
 {
     attempt->keeper = 0;

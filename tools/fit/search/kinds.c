@@ -10,7 +10,7 @@ void mt_rank_kinds_begin(struct mt_rank_kinds *kinds, unsigned world)
     *kinds = (struct mt_rank_kinds){.world = world, .axis[0] = {1, world, 0}, .n_axes = 1};
 }
 
-/* Cut the axis that has this stride within it. */
+/* Split the axis that contains this stride. */
 static void cut(struct mt_rank_kinds *kinds, uint64_t stride)
 {
     for (unsigned i = 0; i < kinds->n_axes && kinds->n_axes < MT_MOST_AXES; i++) {
@@ -47,7 +47,7 @@ static const struct mt_rank_run *find_run(const struct mt_rank_kinds *kinds, uns
     return NULL;
 }
 
-/* Return a rank's run. NULL: it is wanted now, or there were too many runs. */
+/* Return a rank's run. NULL: it has been requested, or there are too many runs. */
 static const struct mt_rank_run *want_run(struct mt_rank_kinds *kinds, unsigned rank)
 {
     const struct mt_rank_run *run = find_run(kinds, rank);
@@ -61,14 +61,14 @@ static const struct mt_rank_run *want_run(struct mt_rank_kinds *kinds, unsigned 
     return NULL;
 }
 
-/* The coordinates of an axis that were run beside one rank, in order. */
+/* The coordinates of an axis that were run next to one rank, in order. */
 struct line {
     struct point {
         unsigned at;
-        const struct mt_rank_run *run; /* NULL: it is to come, or there were too many */
+        const struct mt_rank_run *run; /* NULL: pending, or there were too many runs */
     } point[MOST_POINTS];
     unsigned n;
-    bool is_whole; /* all kinds are known, down to neighbours that differ */
+    bool is_whole; /* all kinds are known, down to differing neighbours */
 };
 
 static void add_point(struct mt_rank_kinds *kinds, struct line *line, unsigned place, unsigned at,
@@ -86,7 +86,7 @@ static bool differ(const struct line *line, unsigned i)
     return run && next && run->kind != next->kind;
 }
 
-/* Find the kinds along an axis, from `rank` on, which has coordinate 0 there. */
+/* Find the kinds along an axis, starting at `rank`, which has coordinate 0. */
 static void walk(struct mt_rank_kinds *kinds, const struct mt_rank_axis *axis, unsigned rank,
                  bool is_ends, struct line *line)
 {
@@ -105,7 +105,7 @@ static void walk(struct mt_rank_kinds *kinds, const struct mt_rank_axis *axis, u
     }
 }
 
-/* Leave out what was not run, since there were too many runs. */
+/* Leave out ranks that were not run because there were too many. */
 static void drop_unknown(struct line *line)
 {
     unsigned n = 0;
@@ -131,13 +131,13 @@ static void add_ranks(struct mt_rank_kinds *kinds, unsigned rank, uint64_t stand
     kinds->unknown -= (unsigned)stands;
 }
 
-/* A rank and how many it stands for. last: the one that is furthest from it among them. */
+/* A rank and the number of ranks it stands for. last: the furthest of them. */
 struct place {
     unsigned rank, last;
     uint64_t stands;
 };
 
-/* Confirm the axes. Those that make no difference one by one may make one together: `last` says so.
+/* Confirm the axes. Axes that make no difference one by one may make one together; `last` shows it.
  */
 static void confirm(struct mt_rank_kinds *kinds, struct place place)
 {
@@ -149,7 +149,7 @@ static void confirm(struct mt_rank_kinds *kinds, struct place place)
     add_ranks(kinds, place.rank, place.stands - is_other);
 }
 
-/* Go on from a place over the axes from number `at` on. */
+/* Continue from a place over the axes from number `at` on. */
 static void visit(struct mt_rank_kinds *kinds, const struct mt_rank_axis *order, unsigned at,
                   struct place place)
 {
@@ -176,8 +176,8 @@ static void visit(struct mt_rank_kinds *kinds, const struct mt_rank_axis *order,
     }
 }
 
-/* Walk all axes beside rank 0, and put those first that make most differences there. Return whether
- * their kinds are known. */
+/* Walk all axes from rank 0, and sort them by the number of differences. Return whether their kinds
+ * are known. */
 static bool find_order(struct mt_rank_kinds *kinds, struct mt_rank_axis order[MT_MOST_AXES])
 {
     bool is_whole = true;

@@ -3,12 +3,13 @@
 
 #include <string.h>
 
-/* How a line lies to another one: with as many ranks or more on every axis, else the same. */
+/* How a line relates to another one that is otherwise equal: it has at least as many ranks on every
+ * axis. */
 struct way {
     bool is_up;
-    unsigned n_axes; /* on which it has more: */
+    unsigned n_axes; /* axes with more ranks: */
     size_t axis;     /* one of them */
-    bool is_known;   /* memory falls on all of them */
+    bool is_known;   /* memory falls along all of them */
 };
 
 static struct way find_way(const struct mt_fit *fit, size_t from, size_t to)
@@ -32,7 +33,7 @@ static struct way find_way(const struct mt_fit *fit, size_t from, size_t to)
     return way;
 }
 
-/* Return what PyTorch had at once in a run of a line's first position; 0: not known. */
+/* Return PyTorch's peak in the run of a line's first position; 0: unknown. */
 static uint64_t peak_of(const struct mt_fit *fit, size_t line)
 {
     const struct mt_outcome *outcome = mt_fit_outcome(fit, line, MT_ANY_ROOM, 0);
@@ -43,7 +44,7 @@ static uint64_t peak_of(const struct mt_fit *fit, size_t line)
     return outcome && outcome->end == MT_FIT_FITS ? outcome->allocated : 0;
 }
 
-/* Count how often memory falls and rises along each axis between runs that differ there only. */
+/* Count how often memory falls and rises along each axis, between runs that differ only there. */
 static void count(struct mt_fit *fit)
 {
     uint64_t peak[MT_MOST_LINES];
@@ -61,7 +62,7 @@ static void count(struct mt_fit *fit)
         }
 }
 
-/* Return the line that rules this one out on a card; MT_NONE. */
+/* Return the line that rules this one out on a card; MT_NONE: none. */
 static size_t find_ruling(const struct mt_fit *fit, size_t line, size_t card)
 {
     for (size_t to = 0; to < fit->job->n_lines; to++) {
@@ -76,8 +77,8 @@ static size_t find_ruling(const struct mt_fit *fit, size_t line, size_t card)
     return MT_NONE;
 }
 
-/* Return whether a run of a line is to come or goes on that says whether it fits, or what it takes.
- */
+/* Return whether a line still has a run pending or in progress that decides whether it fits or
+ * measures it. */
 static bool is_open(const struct mt_fit *fit, size_t line, size_t card)
 {
     const struct mt_fit_line *of = &fit->line[line];

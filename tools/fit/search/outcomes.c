@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs have shown so far. */
+/* Outcomes of the runs so far. */
 #include "fit.h"
 
 const struct mt_outcome *mt_fit_outcome(const struct mt_fit *fit, size_t line, size_t card,

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#define PIECE 4096u /* requests, after which a replay looks whether memory ran out */
+#define PIECE 4096u /* requests between checks of whether a replay has run out of memory */
 
 static void forget_sizes(struct mt_known_run *run)
 {
@@ -30,7 +30,7 @@ void mt_known_clear(struct mt_known_runs *known)
 
 /* --- orders of requests ----------------------------------------------------------------------- */
 
-/* Return the next request that is not of what others take; NULL: there is none. */
+/* Return the next request of PyTorch, skipping changes of others' memory; NULL: none. */
 static const struct mt_request *next(const struct mt_request_log_device *device, size_t *at)
 {
     while (*at < device->n && device->request[*at].kind == MT_REQUEST_OTHERS)
@@ -44,7 +44,8 @@ static bool is_same(const struct mt_request *a, const struct mt_request *b)
            a->pool == b->pool;
 }
 
-/* Return whether two runs asked in one order; a run that is not whole, as far as it came. */
+/* Return whether two runs made their requests in the same order; a truncated run as far as it goes.
+ */
 static bool are_alike(const struct mt_known_run *whole, const struct mt_known_run *other)
 {
     if (whole->log.n_devices != other->log.n_devices)
@@ -69,8 +70,8 @@ static double distance(uint64_t a, uint64_t b)
     return fabs(log(((double)a + 1) / ((double)b + 1)));
 }
 
-/* Find the kind of a run: that of the nearest whole run which it is like. One that is not whole may
- * be like runs of several kinds, as far as it came. */
+/* Find the kind of a run: that of the nearest complete run with the same order. A truncated run may
+ * match several kinds. */
 static void find_kind(const struct mt_known_runs *known, struct mt_known_run *run)
 {
     const struct mt_known_run *like = NULL;
@@ -111,8 +112,8 @@ const struct mt_known_run *mt_known_after(const struct mt_known_runs *known,
     return NULL;
 }
 
-/* Return the run that predicts a value; NULL: none. The nearest run says in which order a value
- * asks; of those with that order, the nearest that is whole says the rest. */
+/* Return the run that predicts a value; NULL: none. The nearest run decides the order of its
+ * requests; the nearest complete run with that order supplies them. */
 static struct mt_known_run *nearest(const struct mt_known_runs *known, uint64_t value)
 {
     struct mt_known_run *sign = NULL, *found = NULL;
@@ -138,8 +139,7 @@ static double apart(const struct mt_known_run *a, const struct mt_known_run *b)
     return fabs((double)a->value - (double)b->value);
 }
 
-/* Find, of the runs of a kind, up to two others far from this one and from each other. Return how
- * many. */
+/* Find up to two more runs of this kind, far from this one and from each other. Return how many. */
 static size_t find_partners(const struct mt_known_runs *known, const struct mt_known_run *run,
                             const struct mt_known_run *found[2])
 {
@@ -168,7 +168,7 @@ static double rise(uint64_t from, uint64_t to, const struct mt_known_run *a,
     return ((double)to - (double)from) / ((double)b->value - (double)a->value);
 }
 
-/* Lay the line or the curve through the sizes of runs that asked in one order. */
+/* Fit a line or a curve through the sizes of runs with the same order. */
 static void lay_curves(struct mt_known_run *run, size_t i,
                        const struct mt_known_run *const other[2])
 {
@@ -188,10 +188,9 @@ static void lay_curves(struct mt_known_run *run, size_t i,
     }
 }
 
-/* How the sizes of two runs that asked in one order rise, by what they would be at another value.
- */
+/* The slopes of two runs with the same order, by their size at another value. */
 struct lines {
-    struct mt_address_map map; /* of a size, the index of its slope, and 1 */
+    struct mt_address_map map; /* by size, the index of its slope plus 1 */
     double *slope;
 };
 
@@ -216,8 +215,8 @@ static int make_lines(struct lines *lines, const struct mt_request_log_device *a
     return rc;
 }
 
-/* Take the lines of a pair of runs with another order, by equal sizes. Of a size that neither of
- * the two has, all is taken to be the value's. */
+/* Use the lines of a pair of runs with another order, by equal sizes. A size that neither has is
+ * assumed to be proportional to the value. */
 static int borrow_lines(struct mt_known_run *run, size_t i,
                         const struct mt_known_run *const pair[2])
 {
@@ -240,7 +239,7 @@ static int borrow_lines(struct mt_known_run *run, size_t i,
     return rc;
 }
 
-/* Find the nearest run that has another one of its order, and that one. */
+/* Find the nearest run for which there is another one of its order, and that one. */
 static bool find_pair(const struct mt_known_runs *known, const struct mt_known_run *run,
                       const struct mt_known_run *pair[2])
 {
@@ -257,8 +256,8 @@ static bool find_pair(const struct mt_known_runs *known, const struct mt_known_r
     return pair[0];
 }
 
-/* Find the sizes of a run's requests by the value. 0, -ENOENT where too few runs are known, or
- * -ENOMEM. */
+/* Find the sizes of a run's requests as functions of the value. Return 0, -ENOENT if too few runs
+ * are known, or -ENOMEM. */
 static int find_sizes(const struct mt_known_runs *known, struct mt_known_run *run)
 {
     const struct mt_known_run *other[2];
@@ -328,7 +327,8 @@ int mt_prediction_fits(struct mt_known_runs *known, uint64_t bytes, uint64_t val
     if (rc)
         return rc;
     rc = 1;
-    for (size_t i = 0; i < run->log.n_devices && rc == 1; i++) /* the context is in the requests */
+    for (size_t i = 0; i < run->log.n_devices && rc == 1;
+         i++) /* the requests include the context */
         rc = device_fits(known, run, i, bytes + run->context, value);
     return rc;
 }

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* --- what a run showed ------------------------------------------------------------------------ */
+/* --- a run's kind ------------------------------------------------------------------------------
+ */
 
-/* Return a number for the sizes that were asked for, whatever their order and how often: threads
- * take turns as they like. */
+/* Hash the set of requested sizes, regardless of order and number: threads interleave freely. */
 static uint64_t hash_sizes(const struct mt_request_log_device *device, uint64_t hash)
 {
     uint64_t *sizes = malloc((device->n + 1) * sizeof *sizes);
@@ -28,8 +28,7 @@ static uint64_t hash_sizes(const struct mt_request_log_device *device, uint64_t 
     return hash;
 }
 
-/* Hash the requests in order. What others take of the card is noted now and then: it is no request.
- */
+/* Hash the requests in order, skipping samples of others' memory. */
 static uint64_t hash_order(const struct mt_request_log_device *device, uint64_t hash)
 {
     for (size_t i = 0; i < device->n; i++) {
@@ -43,8 +42,7 @@ static uint64_t hash_order(const struct mt_request_log_device *device, uint64_t 
     return hash | 1;
 }
 
-/* Return the run with its kind: how it ended, the most that was taken, and the sizes that were
- * asked for. */
+/* Return the run with its kind: how it ended, its peak, and the requested sizes. */
 static struct mt_rank_run judge(unsigned rank, const struct mt_outcome *outcome, int asked)
 {
     const uint64_t figures[] = {outcome->end, outcome->used, outcome->reserved, outcome->allocated};
@@ -61,7 +59,7 @@ static struct mt_rank_run judge(unsigned rank, const struct mt_outcome *outcome,
     return run;
 }
 
-/* --- which are run ---------------------------------------------------------------------------- */
+/* --- choosing ranks --------------------------------------------------------------------------- */
 
 int mt_line_ranks_begin(struct mt_line_ranks *ranks, unsigned world, const char *folder,
                         size_t line)
@@ -89,7 +87,7 @@ const unsigned *mt_line_ranks_next(struct mt_line_ranks *ranks)
     return tried;
 }
 
-/* Arrange the ranks by the groups that rank 0 made. */
+/* Arrange the ranks by the groups that rank 0 created. */
 static void arrange(struct mt_line_ranks *ranks)
 {
     unsigned long long first, stride, count;
@@ -102,7 +100,7 @@ static void arrange(struct mt_line_ranks *ranks)
         fclose(groups);
 }
 
-/* Put the kind that takes most first. */
+/* Move the kind with the highest peak to the front. */
 MT_ORDER(by_need, struct mt_rank_kind,
          MT_COMPARE(b->first->outcome->used, a->first->outcome->used)
              ?: MT_COMPARE(a->first->rank, b->first->rank))

@@ -5,11 +5,11 @@
 #include <math.h>
 
 #define MOST_MISSES 4u
-#define MOST_TRIES 8u      /* to find a border above another one */
-#define MOST_LOOKS 96u     /* beyond one border, for others */
-#define MOST_REQUESTS 24e6 /* that are replayed for these */
-#define WIDTH 12u          /* of a border's value, in which others are looked for: a 12th */
-#define STRANGE 1.2        /* so far from a known run, one between the two tells more */
+#define MOST_TRIES 8u      /* runs to find a border above another one */
+#define MOST_LOOKS 96u     /* positions to search for more borders beyond one */
+#define MOST_REQUESTS 24e6 /* requests replayed for these */
+#define WIDTH 12u          /* part of a border's value in which others are searched: a 12th */
+#define STRANGE 1.2        /* this far from a known run, one between the two is more useful */
 
 static uint64_t value_at(const struct mt_card_search *search, size_t position)
 {
@@ -28,7 +28,7 @@ static int predict(const struct mt_card_search *search, size_t position)
     return mt_prediction_fits(&search->line->known, room_of(search), value_at(search, position));
 }
 
-/* Return by which steps to look at so many positions, so that not too much is replayed; 0: none. */
+/* Return the stride at which to examine these positions without replaying too much; 0: none. */
 static size_t step_of(const struct mt_card_search *search, size_t position, size_t width)
 {
     double n = 1 + (double)mt_prediction_requests(&search->line->known, value_at(search, position));
@@ -36,13 +36,13 @@ static size_t step_of(const struct mt_card_search *search, size_t position, size
     return most ? width / most + 1 : 0;
 }
 
-/* Halve the range in which *fit fits, and *full does not, by what is predicted or was taken for
- * granted. False: nothing is predicted. */
+/* Bisect the range between *fit, which fits, and *full, which does not, by predictions or
+ * assumptions. Return false if nothing can be predicted. */
 static bool halve(const struct mt_card_search *search, size_t *fit, size_t *full)
 {
     while (*full - *fit > 1) {
         size_t middle = *fit + (*full - *fit) / 2;
-        int rc = predict(search, middle - 1); /* here positions count from 1 */
+        int rc = predict(search, middle - 1); /* positions are counted from 1 here */
         if (rc < 0)
             return false;
         *(rc ? fit : full) = middle;
@@ -50,7 +50,7 @@ static bool halve(const struct mt_card_search *search, size_t *fit, size_t *full
     return true;
 }
 
-/* Move to the highest border in the neighbourhood: a value above a border may fit again. */
+/* Move to the highest border nearby: a value above a border may fit again. */
 static void climb(const struct mt_card_search *search, size_t *fit, size_t full)
 {
     size_t width = *fit / WIDTH, highest = *fit;
@@ -66,8 +66,8 @@ static void climb(const struct mt_card_search *search, size_t *fit, size_t full)
         *fit = highest;
 }
 
-/* Return the place for a run that says more: the last run did not fit though that was predicted,
- * and the runs give no reason. */
+/* Return a more informative position: the last run did not fit as predicted, and the known runs do
+ * not explain it. */
 static size_t below_miss(const struct mt_card_search *search, size_t low, size_t high)
 {
     const struct mt_known_runs *known = &search->line->known;
@@ -82,7 +82,7 @@ static size_t below_miss(const struct mt_card_search *search, size_t low, size_t
     return high - (step < half ? step : half);
 }
 
-/* Find the highest border: *fit fits or was taken to, as position high + 1 is not to. */
+/* Find the highest border. *fit fits or is assumed to, and position high + 1 does not. */
 static bool find_border(const struct mt_card_search *search, size_t high, size_t *fit)
 {
     size_t before;
@@ -97,11 +97,11 @@ static bool find_border(const struct mt_card_search *search, size_t high, size_t
     return true;
 }
 
-/* Choose one of the positions from low to high by what is predicted. False: nothing is. */
+/* Choose a position between low and high by predictions. Return false if there is none. */
 static bool choose_predicted(struct mt_card_search *search, size_t low, size_t high,
                              size_t *position)
 {
-    size_t fit = low; /* from 1: position low - 1 is taken to fit */
+    size_t fit = low; /* from 1: position low - 1 is assumed to fit */
     search->predicted = MT_NOT_PREDICTED;
     if (search->line->may_fall || search->misses > MOST_MISSES || !find_border(search, high, &fit))
         return false;
@@ -134,7 +134,7 @@ bool mt_search_wants_hole(struct mt_card_search *search, size_t *position)
     return false;
 }
 
-/* --- by what runs took ------------------------------------------------------------------------ */
+/* --- by measured memory ----------------------------------------------------------------------- */
 
 size_t mt_position_below(const struct mt_job *job, double border)
 {
@@ -143,7 +143,7 @@ size_t mt_position_below(const struct mt_job *job, double border)
     return below ? below - 1 : 0;
 }
 
-/* Return the last position that should fit if of PyTorch's cache this part has to be there. */
+/* Return the last position that should fit if this part of PyTorch's cache is needed. */
 static size_t estimate(const struct mt_card_search *search, double cache)
 {
     return mt_position_below(search->job,
@@ -155,15 +155,15 @@ static size_t within(size_t position, size_t low, size_t high)
     return position < low ? low : position > high ? high : position;
 }
 
-/* Return a step away from where a guess was wrong, larger each time. */
+/* Return a step away from a wrong estimate, larger each time. */
 static size_t stride(struct mt_card_search *search, size_t range)
 {
     size_t width = range / 8 + 1;
     return search->steps < 20 ? width << 2 * search->steps++ : SIZE_MAX / 4;
 }
 
-/* Choose one of the positions from low to high. The border is taken to be between what all of
- * PyTorch's cache needs and what none of it does, as far as no run on this card tells. */
+/* Choose a position between low and high. Unless runs on this card say otherwise, assume the border
+ * to be between needing all of PyTorch's cache and needing none of it. */
 static size_t choose(struct mt_card_search *search, size_t low, size_t high)
 {
     size_t sure = estimate(search, 1), most = estimate(search, 0) + 1;
@@ -180,8 +180,8 @@ static size_t choose(struct mt_card_search *search, size_t low, size_t high)
     return within(fits + (fails - fits + 1) / 2, low, high);
 }
 
-/* Choose one of the positions from low to high where a program takes what a card has: the last
- * value, whose failure may say what fits, then around that, then halves. */
+/* Choose a position between low and high for a program that sizes itself to the card: the last
+ * value, whose failure may report what fits, then around that, then by bisection. */
 static size_t choose_by_advice(const struct mt_card_search *search, size_t low, size_t high)
 {
     size_t advised = mt_position_below(search->job, (double)search->advice + 0.5);
@@ -208,7 +208,7 @@ bool mt_search_next(struct mt_card_search *search, size_t *position)
     return true;
 }
 
-/* --- what runs showed ------------------------------------------------------------------------- */
+/* --- outcomes --------------------------------------------------------------------------------- */
 
 static void count_miss(struct mt_card_search *search, enum mt_fit_end end)
 {

@@ -2,8 +2,7 @@
 #include "analyzer/print/json.h"
 #include "show.h"
 
-/* Make {"batch": 64, "ckpt": "0"}: numbers where they are whole ones; null for no line or position.
- */
+/* Make {"batch": 64, "ckpt": "0"}, with numbers for integers; null without a line or position. */
 static json_t *json_choice(const struct mt_job *job, size_t line, size_t position)
 {
     bool is_none = line == MT_NONE || position == MT_NONE;
@@ -19,7 +18,7 @@ static json_t *json_choice(const struct mt_job *job, size_t line, size_t positio
     return object;
 }
 
-/* Return the ranks that a run had, each alone; null: the job's. */
+/* Return the ranks that were run alone; null: the whole job. */
 static json_t *json_ranks_of(const struct mt_attempt *attempt)
 {
     json_t *ranks = attempt->n_ranks ? json_array() : json_null();
@@ -28,7 +27,7 @@ static json_t *json_ranks_of(const struct mt_attempt *attempt)
     return ranks;
 }
 
-/* Return the kinds of ranks, that which takes most first; null where they were not to be found. */
+/* Return the kinds of ranks, the highest peak first; null if they were not searched. */
 static json_t *json_kinds(const struct mt_line_ranks *ranks)
 {
     json_t *kinds = ranks->is_found ? json_array() : json_null();
@@ -87,8 +86,8 @@ static json_t *json_answer(const struct mt_job *job, const struct mt_fit_answer 
         json_choice(job, search->ruled_by, 0), "kinds", json_kinds(&search->line->ranks));
 }
 
-/* Return what an answer is compared by: the searched value; of a single list of numbers, its own.
- */
+/* Return the value by which answers are compared: the searched one, or that of a single list of
+ * numbers. */
 static uint64_t number_of(const struct mt_job *job, const struct mt_fit_answer *answer)
 {
     uint64_t number = 0;
@@ -99,7 +98,7 @@ static uint64_t number_of(const struct mt_job *job, const struct mt_fit_answer *
     return number;
 }
 
-/* Return the answer that a card's own "fits" is of: the largest value; of equal ones, the first. */
+/* Return the answer for a card's "fits": the largest value, or the first of equal ones. */
 static const struct mt_fit_answer *find_best(const struct mt_fit_answers *answers, size_t card)
 {
     const struct mt_fit_answer *first = mt_fit_answer_of(answers, card, 0), *best = first;
@@ -110,8 +109,8 @@ static const struct mt_fit_answer *find_best(const struct mt_fit_answers *answer
     return best;
 }
 
-/* Make, of a single list, the value after the largest that fits; of others, that of the same line.
- */
+/* Make "fails": for a single list, the value after the largest that fits; else that of the same
+ * line. */
 static json_t *json_fails(const struct mt_fit_answers *answers, const struct mt_fit_answer *best)
 {
     const struct mt_job *job = answers->job;

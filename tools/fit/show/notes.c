@@ -8,20 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_NAMED 6u /* lines that fit */
+#define MOST_NAMED 6u /* most lines that are named */
 
 struct notes {
     const struct mt_fit_answers *answers;
     const struct mt_job *job;
     const struct mt_style *style;
     unsigned width;
-    char values[400], where[480]; /* the last ones */
-    char text[4000];              /* a paragraph that grows */
+    char values[400], where[480]; /* list at most the last ones */
+    char text[4000];              /* the current paragraph */
 };
 
 #define say(notes, ...) mt_text_append((notes)->text, sizeof(notes)->text, __VA_ARGS__)
 
-/* Replace the last ';' of a list. */
+/* Replace a list's last ';'. */
 static void end_list(struct notes *notes, const char *end)
 {
     size_t n = strlen(notes->text);
@@ -31,7 +31,7 @@ static void end_list(struct notes *notes, const char *end)
     }
 }
 
-/* Print the paragraph. */
+/* Print the paragraph and begin a new one. */
 static void print(struct notes *notes)
 {
     end_list(notes, ".");
@@ -50,7 +50,7 @@ static const char *line_of(struct notes *notes, size_t line)
     return values_of(notes, (struct mt_choice){line, MT_NONE});
 }
 
-/* Return "h100, batch=64, ckpt=0"; with MT_NONE without the variable that is searched. */
+/* Return "h100, batch=64, ckpt=0"; MT_NONE: without the searched variable. */
 static const char *where(struct notes *notes, const struct mt_fit_answer *answer, size_t at)
 {
     const char *values = values_of(notes, (struct mt_choice){answer->line, at});
@@ -104,8 +104,8 @@ static void note_caught(struct notes *notes, const struct mt_fit_answer *answer)
     print(notes);
 }
 
-/* Note why nothing is known. Return whether it is one more of those that ended alike. A program
- * that takes no value at all does so on every card. */
+/* Note why an answer is unknown. Return true instead if an earlier run ended the same way. A
+ * program that accepts no value is noted once for all cards. */
 static bool note_obstacle(struct notes *notes, const struct mt_fit_answer *answer)
 {
     char how[MT_OBSTACLE_TEXT];
@@ -131,8 +131,7 @@ static bool note_obstacle(struct notes *notes, const struct mt_fit_answer *answe
     return false;
 }
 
-/* Note what to change where some lines of a card fit and others do not; where many fit, the table
- * says it. */
+/* Name the lines that fit if only a few do. */
 static void note_change(struct notes *notes, const struct mt_fit_answer *of)
 {
     char room[MT_VALUE_TEXT];
@@ -156,7 +155,7 @@ static void note_change(struct notes *notes, const struct mt_fit_answer *of)
     print(notes);
 }
 
-/* Return which of several lines leaves least of a card; NULL: each has a border of its own. */
+/* Return the line that leaves the least of a card; NULL: lines have their own borders. */
 static const struct mt_fit_answer *find_named(const struct mt_fit_answers *answers, size_t card)
 {
     bool has_borders = mt_job_searched(answers->job) || answers->job->n_lines < 2;
@@ -174,7 +173,7 @@ static void note_fullest(struct notes *notes, size_t card)
     print(notes);
 }
 
-/* Write "tp and dp": the axes along which memory falls. */
+/* Write the axes along which memory falls: "tp and dp". */
 static void say_axes(struct notes *notes)
 {
     const struct mt_axis *axis = notes->answers->fit->axis;
@@ -192,7 +191,7 @@ static void say_axes(struct notes *notes)
     say(notes, " (%u pair%s of runs)", pairs, pairs == 1 ? "" : "s");
 }
 
-/* Note which layouts were not run on a card, and why: together those that one rules out. */
+/* Note which layouts were ruled out without a run, grouped by the layout that rules them out. */
 static void note_ruled(struct notes *notes, const struct mt_fit_answer *of)
 {
     for (size_t by = 0; by < notes->job->n_lines; by++) {
@@ -214,7 +213,7 @@ static void note_ruled(struct notes *notes, const struct mt_fit_answer *of)
     print(notes);
 }
 
-/* Note which ranks a line's answer is of. */
+/* Note which ranks a line's answer is based on. */
 static void note_ranks(struct notes *notes)
 {
     char world[MT_SIZE_TEXT];
@@ -239,7 +238,7 @@ static void note_ranks(struct notes *notes)
     print(notes);
 }
 
-/* Note where it only just fits. */
+/* Note what fits only after PyTorch emptied its cache. */
 static void note_flushes(struct notes *notes)
 {
     for (size_t i = 0; i < notes->answers->n; i++) {
@@ -255,7 +254,7 @@ static void note_flushes(struct notes *notes)
     print(notes);
 }
 
-/* Note once what is not in the peaks, or whose answer it is. */
+/* Note once which workspaces the peaks lack, or which cuDNN answered for them. */
 static void note_workspaces(struct notes *notes)
 {
     for (size_t i = 0; i < notes->answers->n; i++) {
@@ -272,7 +271,7 @@ static void note_workspaces(struct notes *notes)
     print(notes);
 }
 
-/* Note once what handles take, and how sure that is. */
+/* Note once how much memory handles use, and how sure that is. */
 static void note_handles(struct notes *notes)
 {
     char size[MT_SIZE_TEXT];
@@ -292,7 +291,7 @@ static void note_handles(struct notes *notes)
     print(notes);
 }
 
-/* Note where the end of the range is no border. */
+/* Note where the range ends before the border. */
 static void note_range(struct notes *notes)
 {
     char room[MT_VALUE_TEXT];
@@ -328,8 +327,7 @@ static void note_how(struct notes *notes)
     print(notes);
 }
 
-/* Print the border that was found last, of those that the notes name if they name any, as a command
- * to repeat it. */
+/* Print a command that repeats the last border found, of those that the notes name if any. */
 static void print_proof(const struct mt_fit_answers *answers)
 {
     const struct mt_attempt *shown = NULL;

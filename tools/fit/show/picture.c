@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An SVG of what fits: of one line, what each run took, by the value that is searched, and the
- * cards as levels; of several, the largest value of each (where none is searched, the part of the
- * card that it takes). A command that has no variables has its cards beside each other. */
+/* Draw what fits as SVG. For one line: the memory of each run by the searched value, with the cards
+ * as levels. For several lines: the largest value of each, or the part of the card that it uses.
+ * Without variables: the cards side by side. */
 #include "analyzer/support/new-file.h"
 #include "show.h"
 
@@ -10,12 +10,12 @@
 
 #define WIDTH 860
 #define HEIGHT 460
-#define ROW 18 /* of what stands below the axis */
+#define ROW 18 /* height of the labels below the axis */
 #define LEFT 70.0
-#define RIGHT 690.0 /* what is right of it names the cards */
+#define RIGHT 690.0 /* right of it are the cards' names */
 #define TOP 46.0
 #define BOTTOM 400.0
-#define NARROW 44 /* of a line */
+#define NARROW 44 /* height of a line of text */
 #define INK "#222222"
 #define FAINT "#666666"
 #define BAD "#b3243f"
@@ -25,7 +25,7 @@ struct plot {
     FILE *out;
     const struct mt_fit_answers *answers;
     const struct mt_job *job;
-    double first, last, most; /* values at the left and the right; at the top */
+    double first, last, most; /* values at the left, the right and the top */
 };
 
 struct name {
@@ -46,7 +46,7 @@ static double y_of(const struct plot *plot, double value)
     return BOTTOM - value / plot->most * (BOTTOM - TOP);
 }
 
-/* Return a colour of a card; they differ. */
+/* Return a card's colour; all differ. */
 static const char *colour_of(size_t card)
 {
     static const char *const colours[] = {"#1f6fb4", "#c2571a", "#2a8a4a", "#9a3fa0", "#8a6d00",
@@ -54,7 +54,7 @@ static const char *colour_of(size_t card)
     return colours[card % (sizeof colours / sizeof *colours)];
 }
 
-/* Return a round number of which about five make `most`. */
+/* Return a round number that divides `most` into about five parts. */
 static double tick_of(double most)
 {
     double unit = pow(10, floor(log10(most > 0 ? most / 5 : 1))), steps = most / 5 / unit;
@@ -82,7 +82,7 @@ static void draw_text(const struct plot *plot, double x, double y, const char *a
     fputs("</text>\n", plot->out);
 }
 
-/* Draw a dot of a run that fits, else a cross, with a text that shows when one points at it. */
+/* Draw a dot for a run that fits, else a cross, with a tooltip. */
 static void draw_mark(const struct plot *plot, double x, double y, bool fits, const char *colour,
                       const char *title)
 {
@@ -98,7 +98,7 @@ static void draw_mark(const struct plot *plot, double x, double y, bool fits, co
     fputs(fits ? "</title></circle>\n" : "</title></path>\n", plot->out);
 }
 
-/* Write the command, what is shown of it, and lines at round numbers with their unit. */
+/* Draw the command, the title, and grid lines at round numbers with their unit. */
 static void draw_frame(const struct plot *plot, const char *what, const char *unit)
 {
     char text[160] = "";
@@ -118,7 +118,7 @@ static void draw_frame(const struct plot *plot, const char *what, const char *un
     draw_line(plot, LEFT, BOTTOM, RIGHT, BOTTOM, FAINT, THIN);
 }
 
-/* Write names at the right, near to their heights, so that they do not cover each other. */
+/* Draw names at the right near their heights, without overlap. */
 static void draw_names(const struct plot *plot, struct name *name, size_t n)
 {
     double least = TOP - 6, most = BOTTOM;
@@ -133,7 +133,7 @@ static void draw_names(const struct plot *plot, struct name *name, size_t n)
         name[order[i]].y = fmax(name[order[i]].y, least);
         least = name[order[i]].y + 15;
     }
-    for (size_t i = n; i-- > 0; most -= 15) { /* up, as far as there is no room */
+    for (size_t i = n; i-- > 0; most -= 15) { /* move up where there is no room */
         name[order[i]].y = fmin(name[order[i]].y, most);
         most = name[order[i]].y;
     }
@@ -246,8 +246,8 @@ static void draw_one_line(struct plot *plot)
 
 /* --- several lines, or cards alone ------------------------------------------------------------ */
 
-/* Return what stands for a card on a line: the largest value; without a searched one, what part of
- * the card it takes. */
+/* Return the height of a card's point: the largest value or, without a searched variable, the part
+ * of the card that is used. */
 static double height_of(const struct mt_job *job, const struct mt_fit_answer *answer)
 {
     if (!answer->best)
@@ -257,7 +257,7 @@ static double height_of(const struct mt_job *job, const struct mt_fit_answer *an
                : 100 * (double)answer->best->used / (double)job->card[answer->card].memory;
 }
 
-/* Write a row for each variable, with its name at the right. Long values lose their begin. */
+/* Write a row for each variable, with its name at the right. Long values lose their beginning. */
 static void draw_line_names(const struct plot *plot)
 {
     char room[MT_VALUE_TEXT], text[40];
@@ -283,7 +283,7 @@ static void draw_line_names(const struct plot *plot)
     }
 }
 
-/* Return whether points are joined: a number grows from one to the next. */
+/* Return whether points are joined: a numeric variable grows from one to the next. */
 static bool is_joined(const struct mt_job *job)
 {
     uint64_t number, before = 0;
@@ -301,7 +301,7 @@ static size_t places_of(const struct mt_job *job)
     return job->n_variables ? job->n_lines : job->n_cards;
 }
 
-/* Draw a card on each line, or the card's own place where there are no variables. */
+/* Draw a card's points: one for each line, or one for the card without variables. */
 static void draw_stroke(const struct plot *plot, size_t card, struct name *name)
 {
     char title[400], values[300], text[32];
@@ -332,7 +332,7 @@ static void draw_stroke(const struct plot *plot, size_t card, struct name *name)
         name->y = y;
     }
     snprintf(name->text, sizeof name->text, "%s", job->card[card].gpu->name);
-    if (!job->n_variables) /* many stand in two rows */
+    if (!job->n_variables) /* many are in two rows */
         draw_text(plot, x, BOTTOM + 20 + (job->n_cards > 6 && card % 2 ? ROW : 0), "middle", INK,
                   name->text);
 }

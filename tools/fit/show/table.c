@@ -9,17 +9,17 @@
 #define CELL 160u
 #define GAP 2
 
-/* A table whose columns are as wide as they have to be. Where that is too wide for the page, the
- * values of the variables that are not searched are headings above rows. */
+/* A table whose columns are as wide as needed. If it is too wide for the page, the values of the
+ * unsearched variables become headings above the rows. */
 struct table {
     const struct mt_fit_answers *answers;
-    char (*cell)[MOST_COLUMNS][CELL]; /* of the names, then of each answer */
-    size_t row, columns;              /* so far; in this row */
+    char (*cell)[MOST_COLUMNS][CELL]; /* cells of the names, then of each answer */
+    size_t row, columns;              /* rows so far; columns in this row */
     int width[MOST_COLUMNS];
     bool is_right[MOST_COLUMNS];
 };
 
-/* Return the columns that a text takes: cells are ASCII, or what a user typed. */
+/* Return the width of a text in columns: cells are ASCII or typed by the user. */
 static int width_of(const char *text)
 {
     int n = 0;
@@ -79,8 +79,8 @@ static void put_largest(struct table *table, const struct mt_job *job,
             is_open ? " or more" : "");
 }
 
-/* Put the figures of the largest value; of one that fits nowhere, what it took where it had room,
- * with this card's context. */
+/* Add the figures of the largest value that fits. If none fits, use the first value's run on the
+ * unlimited card, with this card's context. */
 static void put_figures(struct table *table, const struct mt_job *job,
                         const struct mt_fit_answer *answer)
 {
@@ -124,7 +124,7 @@ static void put_answer(struct table *table, const struct mt_job *job,
     put(table, "%u", answer->runs);
 }
 
-/* Print a row. has_headings: without the values of variables, and indented. */
+/* Print a row. has_headings: indent it and leave out the variables' values. */
 static void print_row(const struct table *table, size_t row, bool has_headings)
 {
     printf("%*s", has_headings ? GAP : 0, "");
@@ -139,7 +139,7 @@ static void print_row(const struct table *table, size_t row, bool has_headings)
     putchar('\n');
 }
 
-/* Print the rows: with headings, the cards of a line together, else the lines of a card. */
+/* Print the rows: grouped by line with headings, else by card. */
 static void print(const struct table *table, const struct mt_job *job, bool has_headings,
                   const struct mt_style *style, unsigned width)
 {
